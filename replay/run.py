@@ -19,7 +19,9 @@ from scalatrace.replay.common.options import Compute, Options
 from scalatrace.replay.common.position import Position
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.engine import dynamic_windows, ports
+from scalatrace.replay.engine.dynamic_windows import DynamicWindows
 from scalatrace.replay.engine.player import Player, Report
+from scalatrace.replay.engine.ports import Ports
 from scalatrace.replay.engine.rank import RankReplay
 from scalatrace.replay.engine.senders import senders_of
 from scalatrace.replay.engine.whereabouts import position_of
@@ -60,11 +62,7 @@ def run(
     pace = Pace(options.compute)
     rank = RankReplay(transport, pace, options.io_folder)
     whatif = WhatIf(options.rules)
-    called = {op.name for op in trace.ops}
-    if dynamic_windows.CREATE in called:
-        dynamic_windows.expose(trace, rank, whatif)
-    if ports.ACCEPT in called:
-        ports.open_ports(trace, rank)
+    _prepare(trace, rank, whatif)
     rank.max_buffered_nbytes = largest_sent(trace, transport.rank, whatif, buffered)
     player: Player = ExactPlayer(rank, options, whatif)
     if is_probabilistic(trace):
@@ -89,6 +87,22 @@ def run(
     result = RankResult.of(rank, wall_ns)
     rank.detach()
     return replace(result, received=received)
+
+
+def _prepare(trace: Trace, rank: RankReplay, whatif: WhatIf) -> None:
+    """Make what the calls of all ranks refer to, after one walk of this rank's; all ranks call it."""
+    called = {op.name for op in trace.ops}
+    needed: list[DynamicWindows | Ports] = []
+    if dynamic_windows.CREATE in called:
+        needed.append(DynamicWindows(rank, whatif))
+    if ports.ACCEPT in called:
+        needed.append(Ports(rank))
+    if needed:
+        for call in trace.walk(rank.mpi.rank):
+            for each in needed:
+                each.see(call)
+    for each in needed:
+        each.finish()
 
 
 class Ahead:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from scalatrace.compilers.generated import ended_by_interrupt
 from scalatrace.replay.common.options import Compute, Options
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.compiled.library import Library
@@ -32,7 +32,7 @@ __all__ = ["load_library", "run_compiled"]
 
 
 def load_library(path: Path, trace: Trace, transport: MPITransport, options: Options) -> Library:
-    """Load a compiled replay for this rank. Raises ReplayError."""
+    """Load a compiled replay for this rank. Raises ScalatraceError."""
 
     def stop(message: str) -> None:
         transport.abort(f"scalatrace: rank {transport.rank}, {message}")
@@ -59,7 +59,7 @@ def run_compiled(
     if any(op.name.startswith("File_") for op in trace.ops):
         os.makedirs(options.io_folder, exist_ok=True)
     library.prepare()
-    with watch(library.position), _reported(library, report), _ended_by_interrupt():
+    with watch(library.position), _reported(library, report), ended_by_interrupt():
         transport.gather(b"")  # start together, also with a rank that took long to prepare
         library.play()
     return RankResult(transport.rank, *library.times_ns, _summed(library), library.left)
@@ -80,16 +80,6 @@ def _reported(library: Library, report: Report | None) -> Iterator[None]:
         yield
     finally:
         ended.set()
-
-
-@contextmanager
-def _ended_by_interrupt() -> Iterator[None]:
-    """Let Ctrl-C end this process, and by that all ranks: Python sees signals only between calls of C."""
-    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _summed(library: Library) -> list[tuple[str, int, int, int, int]]:

@@ -3,7 +3,7 @@
 python -m benchmarks.replay accuracy [--only lu mg] [--ranks 4 9 16] [--repeat 3] [--keep]
 python -m benchmarks.replay real     the same with the programs' own computation, on two ranks
 python -m benchmarks.replay speed    events per second of one pair of ranks, and the engine's part in it
-python -m benchmarks.replay engines  C programs with small messages, and both engines on 2 and 4 ranks
+python -m benchmarks.replay engines  programs with small messages, and both engines on 2 and 4 ranks
 python -m benchmarks.replay seeds    100 replays of each trace with histograms
 """
 
@@ -39,7 +39,7 @@ def main() -> int:
         "accuracy": (accuracy, "Replay time against the program's", _accuracy),
         "real": (accuracy, "Replay time, with computation of its own", _real),
         "speed": (speed, "Replays of small messages, two ranks", _speed),
-        "engines": (engines, "Replays of C programs with small messages", _engines),
+        "engines": (engines, "Replays of programs with small messages", _engines),
         "seeds": (seeds, "Replays of traces with histograms", _seeds),
     }[args.what]
     return table_of(f"replay_{args.what}", title, module, 2, args.keep).measure(lines(mpi, args, chosen))

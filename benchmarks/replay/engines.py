@@ -1,17 +1,18 @@
-"""Time of C programs with many small messages, and of their replays by both engines."""
+"""Time of C programs with many small messages and of the workloads, and of their replays by both engines."""
 
 from __future__ import annotations
 
 import statistics
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.replay.runs import replayed
+from benchmarks.replay.runs import app_s, arguments, recorded, replayed
 from support.mpis import Mpi
 from support.programs import SAMPLES
 from support.running import mpirun, record, run
+from support.workloads import WORKLOADS, Workload
 
 COLUMNS = (
     "program", "ranks", "calls per rank", "program, s", "Python, s", "compiled, s", "compiled / program",
@@ -21,6 +22,10 @@ HERE = Path(__file__).parent
 MAX_RATIO = 1.05
 CORES = 2
 """Ranks that have cores of their own on the machine of the stored results."""
+
+
+WORKLOAD_RANKS = (2, 4)
+WORKLOAD_STEPS = 10
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,13 @@ def lines(mpi: Mpi, times: int, only: Sequence[str] | None) -> Iterator[list[str
         for ranks in case.ranks:
             with tempfile.TemporaryDirectory() as folder:
                 yield _line(mpi, times, case, ranks, Path(folder))
+    for workload in WORKLOADS:
+        if only and workload.title not in only:
+            continue
+        for ranks in WORKLOAD_RANKS:
+            if workload.accepts(ranks):
+                with tempfile.TemporaryDirectory() as folder:
+                    yield _workload_line(mpi, times, workload, ranks, Path(folder))
 
 
 def _line(mpi: Mpi, times: int, case: Case, ranks: int, folder: Path) -> list[str]:
@@ -56,13 +68,31 @@ def _line(mpi: Mpi, times: int, case: Case, ranks: int, folder: Path) -> list[st
         command = [mpi.mpicc, "-O2", "-o", binary, case.source, *more, "-lm"]
         run(command, env=mpi.environment(), cwd=folder).check()
     record(mpi, ranks, [plain, *case.arguments], trace, timeout=300).check()
+
+    def program_s() -> float:
+        done = mpirun(mpi, ranks, [timed, *case.arguments], cwd=folder, timeout=300).check()
+        return float(done.stdout.rpartition("seconds ")[2])
+
+    return _compared(mpi, times, case.source.name, ranks, trace, program_s)
+
+
+def _workload_line(mpi: Mpi, times: int, workload: Workload, ranks: int, folder: Path) -> list[str]:
+    """A workload in Python, with a problem so small that the calls are what takes time."""
+    argv = arguments(workload.of_steps(WORKLOAD_STEPS), 0)
+    trace = recorded(mpi, ranks, argv, folder / "a.st").trace
+    return _compared(mpi, times, workload.title, ranks, trace, lambda: app_s(mpi, ranks, argv, folder))
+
+
+def _compared(
+    mpi: Mpi, times: int, title: str, ranks: int, trace: Path, program_s: Callable[[], float]
+) -> list[str]:
+    """The line of a program, `program_s` being the seconds of a run."""
     engines = {name: ["--verify", "--engine", name] for name in ("python", "compiled")}
     seconds: dict[str, list[float]] = {"program": [], "python": [], "compiled": []}
     unequal, ncalls = [], 0.0
     replayed(mpi, ranks, trace, engines["compiled"])  # compiles
     for _ in range(times):
-        done = mpirun(mpi, ranks, [timed, *case.arguments], cwd=folder, timeout=300).check()
-        seconds["program"].append(float(done.stdout.rpartition("seconds ")[2]))
+        seconds["program"].append(program_s())
         for name, options in engines.items():
             facts = replayed(mpi, ranks, trace, options)
             seconds[name].append(facts["wall_s"])
@@ -70,7 +100,7 @@ def _line(mpi: Mpi, times: int, case: Case, ranks: int, folder: Path) -> list[st
             ncalls = sum(facts["calls"].values()) / ranks
     program, python, compiled = (statistics.median(seconds[name]) for name in seconds)
     return [
-        case.source.name, str(ranks), f"{ncalls:,.0f}", f"{program:.3f}", f"{python:.3f}", f"{compiled:.3f}",
+        title, str(ranks), f"{ncalls:,.0f}", f"{program:.3f}", f"{python:.3f}", f"{compiled:.3f}",
         f"{compiled / program:.2f}", f"{ncalls / compiled:,.0f}", "differ" if unequal else "equal",
     ]  # fmt: skip
 
@@ -78,10 +108,10 @@ def _line(mpi: Mpi, times: int, case: Case, ranks: int, folder: Path) -> list[st
 def verdicts(rows: list[list[str]]) -> list[str]:
     """Whether compiled replays take as long as their programs, and make the same calls."""
     result = []
-    own_cores = [float(row[6]) for row in rows if int(row[1]) <= CORES]
+    own_cores = [float(row[6]) for row in rows if int(row[1]) <= CORES and row[0].endswith(".c")]
     if own_cores:
         word = "yes" if max(own_cores) <= MAX_RATIO else "NO"
         worst = f"at most {max(own_cores):.2f} times the program"
-        result.append(f"{word}: compiled within 5 % where ranks have cores of their own ({worst})")
+        result.append(f"{word}: C programs within 5 % where ranks have cores of their own ({worst})")
     word = "yes" if all(row[8] == "equal" for row in rows) else "NO"
     return [*result, f"{word}: calls and bytes of both engines are the trace's"]

@@ -1,5 +1,11 @@
-"""Replay by a compiled program: build a library of generated C once, run it in this process.
+"""Replay by a compiled program: run a library of generated C in this process.
 
 In: C text that `codegen` wrote for a host, the MPI that this process has loaded. Out: calls, times and bytes
 of a rank by operation and communicator.
 """
+
+from scalatrace.compilers.generated import Kind
+
+__all__ = ["REPLAY"]
+
+REPLAY = Kind("replay", "the compiled replay", "this replay", "compiling the replay (kept for the next one)")

@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from scalatrace.compilers.elf import loaded_mpi
+from scalatrace.compilers.generated import load
 from scalatrace.operations import operation
-from scalatrace.replay.common.errors import ReplayError
 from scalatrace.replay.common.position import Position
+from scalatrace.replay.compiled import REPLAY
 
 __all__ = ["Library"]
 
@@ -66,7 +66,7 @@ def _kernel_counts() -> bool:
 
 
 class Library:
-    """The loaded library. It is never unloaded: MPI may use its memory until it is finalised."""
+    """The loaded library."""
 
     def __init__(
         self,
@@ -86,16 +86,10 @@ class Library:
             stop: called with a message when MPI returns an error; it ends all ranks.
 
         Raises:
-            ReplayError: it cannot be loaded, or belongs to another MPI.
+            ScalatraceError: it cannot be loaded, or belongs to another MPI.
         """
         self._first_event = first_event
-        before = loaded_mpi()
-        try:
-            self._code = ctypes.CDLL(str(path))
-        except OSError as error:
-            raise ReplayError(f"cannot load the compiled replay: {error}") from None
-        if loaded_mpi() != before:
-            raise ReplayError(f"the compiled replay {path} is linked to another MPI than {before}")
+        self._code = load(REPLAY, path)
 
         def stopped(text: bytes) -> None:
             stop(f"{self.position()}: {text.decode(errors='replace')}")

@@ -7,17 +7,15 @@ which atomic operations may need.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from scalatrace.replay.common.errors import ReplayError
+from scalatrace.replay.common.view import AnyCall
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.engine.rank import RankReplay
 from scalatrace.replay.engine.windows import Exposed
-from scalatrace.replay.transport.shared import all_gathered
-
-if TYPE_CHECKING:
-    from scalatrace import Trace
+from scalatrace.replay.transport.shared import exchanged
 
 CREATE = "Win_create_dynamic"
 
@@ -35,50 +33,67 @@ Key = tuple[int, int]
 Interval = tuple[int, int]
 """First address, and the one behind the last."""
 
-__all__ = ["CREATE", "expose", "united"]
+__all__ = ["CREATE", "DynamicWindows", "united"]
 
 
-def expose(trace: Trace, rank: RankReplay, whatif: WhatIf) -> None:
-    """Make the memory of this rank's dynamic windows, and learn where that of the others is.
+class DynamicWindows:
+    """The intervals that a rank accesses in dynamic windows, by target and window."""
 
-    All ranks call it.
+    def __init__(self, rank: RankReplay, whatif: WhatIf) -> None:
+        self.rank, self.whatif = rank, whatif
+        self._dynamic: set[Key] = set()
+        self._seen: set[Any] = set()
+        self._intervals: dict[int, dict[Key, list[Interval]]] = {}
 
-    Raises:
-        ReplayError: an access is outside all memory, or a window would expose more than the machine has.
-    """
-    accesses = all_gathered(rank.mpi, list(_accesses(trace, rank, whatif)))
-    wanted: dict[Key, list[Interval]] = {}
-    for family, win, target, low, high in (access for of_rank in accesses for access in of_rank):
-        if target == rank.mpi.rank:
-            wanted.setdefault((family, win), []).append((low, high))
-    places = [(*key, *_attached(rank, key, intervals)) for key, intervals in wanted.items()]
-    for target, of_rank in enumerate(all_gathered(rank.mpi, places)):
-        for family, win, starts, addresses in of_rank:
-            rank.exposed.setdefault((family, win), {})[target] = Exposed(starts, addresses)
-
-
-def _accesses(trace: Trace, rank: RankReplay, whatif: WhatIf) -> Iterator[tuple[int, int, int, int, int]]:
-    """Family and number of the window, world rank of the target, and the addresses of each different call."""
-    dynamic: set[Key] = set()
-    seen: set[Any] = set()
-    for call in trace.walk(rank.mpi.rank):
+    def see(self, call: AnyCall) -> None:
+        """Take note of a call of this rank. Raises ReplayError: an access is outside all memory."""
         if call.op == CREATE:
-            dynamic.add((call.comm.family, call["win"]))
-        elif "target_disp" not in call or (call.place, call.values) in seen:
-            continue
-        elif (key := (call.comm.family, call["win"])) in dynamic and call["target_rank"] >= 0:
-            seen.add((call.place, call.values))
-            event = whatif.view(call)
-            built = rank.type(event.get("target_datatype") or event["datatype"])
-            before, nbytes = built.span(0, event.get("target_count", 1))
-            if nbytes:
-                low, target = call["target_disp"] - before, call["target_rank"]
-                if target >= len(call.comm.members) or not 0 <= low <= low + nbytes <= MAX_ADDRESS:
-                    raise ReplayError(
-                        f"rank {rank.mpi.rank}: {call.op} on a dynamic window reaches {nbytes:,} bytes at "
-                        f"address {low:,} of its rank {target}, which no run can have"
-                    )
-                yield *key, call.comm.members[target], low, low + nbytes
+            self._dynamic.add((call.comm.family, call["win"]))
+        elif "target_disp" in call and (call.place, call.values) not in self._seen:
+            key = call.comm.family, call["win"]
+            if key in self._dynamic and call["target_rank"] >= 0:
+                self._seen.add((call.place, call.values))
+                self._access(call, key)
+
+    def _access(self, call: AnyCall, key: Key) -> None:
+        event = self.whatif.view(call)
+        built = self.rank.type(event.get("target_datatype") or event["datatype"])
+        before, nbytes = built.span(0, event.get("target_count", 1))
+        if not nbytes:
+            return
+        low, target = call["target_disp"] - before, call["target_rank"]
+        if target >= len(call.comm.members) or not 0 <= low <= low + nbytes <= MAX_ADDRESS:
+            raise ReplayError(
+                f"rank {self.rank.mpi.rank}: {call.op} on a dynamic window reaches {nbytes:,} bytes at "
+                f"address {low:,} of its rank {target}, which no run can have"
+            )
+        of_target = self._intervals.setdefault(call.comm.members[target], {})
+        of_target.setdefault(key, []).append((low, low + nbytes))
+
+    def finish(self) -> None:
+        """Make the memory of this rank's windows, and learn where that of its targets is.
+
+        Each target receives the intervals that are accessed in its windows, and answers the ranks that
+        access them. All ranks call it.
+
+        Raises:
+            ReplayError: a window would expose more than the machine has.
+        """
+        rank, asked = self.rank, self._intervals
+        parts = [
+            [(*key, united(intervals)) for key, intervals in asked.get(target, {}).items()]
+            for target in range(rank.mpi.size)
+        ]
+        wanted = exchanged(rank.mpi, parts)
+        intervals: dict[Key, list[Interval]] = {}
+        for of_rank in wanted:
+            for family, win, own in of_rank:
+                intervals.setdefault((family, win), []).extend(own)
+        places = {key: (*key, *_attached(rank, key, own)) for key, own in intervals.items()}
+        answers = [[places[family, win] for family, win, _ in of_rank] for of_rank in wanted]
+        for target, of_target in enumerate(exchanged(rank.mpi, answers)):
+            for family, win, starts, addresses in of_target:
+                rank.exposed.setdefault((family, win), {})[target] = Exposed(starts, addresses)
 
 
 def _attached(rank: RankReplay, key: Key, intervals: Iterable[Interval]) -> tuple[list[int], list[int]]:

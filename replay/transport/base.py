@@ -114,6 +114,9 @@ class Transport(Protocol):
     def broadcast(self, data: bytes) -> bytes:
         """Return on all ranks the data of rank 0, past any tracer."""
 
+    def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
+        """Send each rank its part; return what each rank sent to this one. No tracer records it."""
+
     def open_port(self) -> str:
         """Open a port and return its name; no tracer records it. Raises ReplayError."""
 

@@ -8,6 +8,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import Any
 
 from mpi4py import MPI
@@ -194,6 +195,29 @@ class MPITransport:
         room = ctypes.create_string_buffer(data if self.rank == 0 else b"", nbytes + 1)
         self.quiet("Bcast", clibrary.address(room, 0), Count(nbytes), MPI.BYTE, 0, MPI.COMM_WORLD)
         return room.raw[:nbytes]
+
+    def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
+        """Send each rank its part, past any tracer; return what each rank sent to this one."""
+        byte, int_ = MPI.BYTE, MPI.INT
+        sent = [len(part) for part in parts]
+        lengths = Out(self.size)
+        self.quiet("Alltoall", Ints(sent), 1, int_, lengths, 1, int_, MPI.COMM_WORLD)
+        ends, starts = list(accumulate(lengths.values)), [0, *accumulate(lengths.values)][: self.size]
+        outgoing = ctypes.create_string_buffer(b"".join(parts), sum(sent) + 1)
+        room = (ctypes.c_char * max(1, ends[-1]))()
+        self.quiet(
+            "Alltoallv",
+            clibrary.address(outgoing, 0),
+            Counts(sent),
+            Counts([0, *accumulate(sent)][: self.size]),
+            byte,
+            clibrary.address(room, 0),
+            Counts(lengths.values),
+            Counts(starts),
+            byte,
+            MPI.COMM_WORLD,
+        )
+        return [room.raw[start:end] for start, end in zip(starts, ends, strict=True)]
 
     def any(self, mine: bool) -> bool:
         """Return on all ranks whether it is true on any, past any tracer."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.replay.transport.base import Transport
 
-__all__ = ["all_gathered"]
+__all__ = ["all_gathered", "exchanged"]
 
 
 def all_gathered(transport: Transport, mine: Any) -> list[Any]:
@@ -20,3 +21,13 @@ def all_gathered(transport: Transport, mine: Any) -> list[Any]:
     packed = transport.gather(msgpack.packb(mine))
     everything: list[bytes] = msgpack.unpackb(transport.broadcast(msgpack.packb(packed or [])))
     return [msgpack.unpackb(data, strict_map_key=False, use_list=False) for data in everything]
+
+
+def exchanged(transport: Transport, parts: Sequence[Any]) -> list[Any]:
+    """Send each rank its part; return what each rank sent to this one; past any tracer.
+
+    Args:
+        parts: numbers, texts, lists and dictionaries of them, by rank.
+    """
+    packed = transport.exchange([msgpack.packb(part) for part in parts])
+    return [msgpack.unpackb(data, strict_map_key=False, use_list=False) for data in packed]

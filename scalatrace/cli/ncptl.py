@@ -1,5 +1,6 @@
 """Check, run or compile a program in coNCePTuaL, the language for network benchmarks.
-"run" is for mpiexec; the arguments after the file are options of the program (-? lists them)."""
+"run" is for mpiexec and compiles the program if it can; the arguments after the file are options of
+the program (-? lists them)."""
 
 from __future__ import annotations
 
@@ -42,6 +43,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     run = actions.add_parser("run", help="run a program on the tasks of mpiexec", allow_abbrev=False)
     run.add_argument(
         "--seed", type=int, metavar="N", help=f"of random numbers (else ${SEED_VARIABLE}, else 1)"
+    )
+    run.add_argument(
+        "--engine",
+        choices=("auto", "compiled", "python"),
+        default="auto",
+        help="compiled: in C, built with mpicc on first use; python: interpret (default: C if possible)",
     )
     run.add_argument("file", metavar="FILE")
     run.add_argument("options", nargs=argparse.REMAINDER, help="the program's own options")
@@ -130,7 +137,7 @@ def _run(args: argparse.Namespace) -> int:
         if launched_rank():
             return error.exit_status
         raise
-    return run_program(program, args.file, args.options, _seed(args.seed))
+    return run_program(program, args.file, args.options, _seed(args.seed), args.engine)
 
 
 def _seed(given: int | None) -> int:

@@ -106,9 +106,10 @@ def _source(trace: Trace, options: Options, engine: str) -> tuple[bytes, str]:
 
 def _built(source: str, speaks: bool) -> tuple[Path | None, str]:
     """Return the library of a text, or why there is none."""
-    from scalatrace.replay.compiled.build import library_of
+    from scalatrace.compilers.generated import shared_library
+    from scalatrace.replay.compiled import REPLAY
 
     try:
-        return library_of(source, speaks), ""
+        return shared_library(REPLAY, source, speaks), ""
     except ScalatraceError as error:
         return None, str(error)

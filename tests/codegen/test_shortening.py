@@ -14,6 +14,11 @@ def shorter(source: str) -> str:
     return show(shorter_tree(parse(source)))
 
 
+def loop(numbers: str, task: str) -> str:
+    """A loop in which one task synchronizes."""
+    return f"FOR EACH i IN {{{numbers}}} TASK ({task}) SYNCHRONIZES."
+
+
 TWICE = "TASK ({0} + 1) SYNCHRONIZES THEN TASK ({0} + 2) SYNCHRONIZES"
 
 
@@ -37,6 +42,21 @@ TWICE = "TASK ({0} + 1) SYNCHRONIZES THEN TASK ({0} + 2) SYNCHRONIZES"
             "  LET v1 BE i MOD 16 / 4 WHILE {\n    TASK (v1 + 1) SYNCHRONIZES THEN\n    TASK (v1 + 2) SYNC",
         ),
         ("TASK 0 COMPUTES FOR 1 MICROSECONDS.", "FOR 1 MICROSECOND."),
+        (
+            loop("0, 1", "5 IF i IS IN {0, 3} OTHERWISE 6 IF i IS IN {1, 4} OTHERWISE 7"),
+            "TASK (5 IF i = 0 OTHERWISE 6)",
+        ),
+        (
+            loop("0, ..., 5", "7 IF i IS IN {9, 13} OTHERWISE 8 IF i IS IN {1, 3, 9} OTHERWISE 9"),
+            "TASK (8 IF i IS IN {1, 3} OTHERWISE 9)",
+        ),
+        (loop("0, ..., 3", "5 IF i IS NOT IN {4, 9} OTHERWISE i"), "TASK 5"),
+        (loop("2, ..., 4", "7 IF i <> 2 OTHERWISE 8 IF i < 3 OTHERWISE 9"), "TASK (7 IF i <> 2 OTHERWISE 8)"),
+        ("TASK (0 IF 1 IS IN {0, 1} OTHERWISE 1) SYNCHRONIZES.", "TASK 0 SYNC"),
+        (
+            loop("0, ..., 9", "i MOD 3 IF 3 DIVIDES i OTHERWISE 1"),
+            "TASK (0 IF 3 DIVIDES i OTHERWISE 1)",
+        ),
     ],
 )  # fmt: skip
 def test_what_is_left(source: str, wanted: str) -> None:
@@ -52,6 +72,9 @@ DRAWN = "1 IF RANDOM_UNIFORM(0, 9) < 5 OTHERWISE 2 IF RANDOM_UNIFORM(0, 9) < 3 O
         f"TASK 0 COMPUTES FOR ({DRAWN}) SECONDS.",  # each draws another number
         # The division has no value in all iterations.
         f"FOR EACH i IN {{0, ..., 9}} IF i > 0 THEN {{ {TWICE.format('8 / i')} }}.",
+        # Each draws another number.
+        f"TASK 0 COMPUTES FOR ({DRAWN.replace('< 5', 'IS IN {1, 3}')}) SECONDS.",
+        loop("0, ..., 9", "1 IF i IS IN {0, 3, 9} OTHERWISE 2 IF i IS IN {4, ..., 7} OTHERWISE 3"),
         # A variable of tasks is not known outside its statement.
         "FOR EACH i IN {0, ..., 9} TASKS u SUCH THAT u * 4 + i = 3 \\/ u * 4 + i = 5 SYNCHRONIZE.",
     ],

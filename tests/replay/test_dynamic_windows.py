@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import msgpack  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scalatrace.replay import Options, ReplayError, run
 from scalatrace.replay.common.options import Compute
-from scalatrace.replay.engine.dynamic_windows import MAX_GAP_NBYTES, united
+from scalatrace.replay.common.whatif import WhatIf
+from scalatrace.replay.engine.dynamic_windows import MAX_GAP_NBYTES, DynamicWindows, united
+from scalatrace.replay.engine.rank import RankReplay
 from scalatrace.replay.engine.windows import Exposed
+from scalatrace.replay.timing.pace import Pace
 from scalatrace.replay.transport.args import Text
 from scalatrace.replay.transport.memory import BASE, MemoryTransport
 from scalatrace.trace.model.trace import Trace
@@ -63,6 +68,35 @@ def test_calls_on_a_dynamic_window() -> None:
     second, first, none = (args[4].n for op, args in issued(trace) if op == "Put")
     assert (second - first, first % 64, none) == (8, far % 64, 5)
     assert first >= BASE
+
+
+class Watched(MemoryTransport):
+    """Keeps the parts that are exchanged."""
+
+    def exchange(self, parts: Sequence[bytes]) -> list[bytes]:
+        self.__dict__.setdefault("exchanged", []).append([msgpack.unpackb(part) for part in parts])
+        return super().exchange(parts)
+
+
+def test_each_target_learns_of_its_own_memory_only() -> None:
+    b, rank = Builder(nprocs=3), Watched(rank=1, size=3)
+    own = {
+        "origin_count": 1,
+        "origin_datatype": DOUBLE,
+        "target_count": 1,
+        "target_datatype": DOUBLE,
+        "win": 0,
+    }
+    disps = {0: 100_000, 1: 200_000}
+    puts = [b.event("Put", target_rank=to, target_disp=at, comm=Comm(), **own) for to, at in disps.items()]
+    trace = b.of(b.event("Win_create_dynamic", comm=Comm(), win=0), *puts)
+    windows = DynamicWindows(RankReplay(rank, Pace(Compute.NONE), ""), WhatIf(()))
+    for call in trace.walk(1):
+        windows.see(call)
+    windows.finish()
+    asked, answered = rank.__dict__["exchanged"]
+    assert asked == [[[0, 0, [[100_000, 100_008]]]], [[0, 0, [[200_000, 200_008]]]], []]
+    assert [len(part) for part in answered] == [0, 1, 0]
 
 
 def test_ports() -> None:

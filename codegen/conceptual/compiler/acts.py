@@ -54,11 +54,19 @@ class LocalStatements(Writing):
 
     def _act_touchmemory(self, node: t.TouchMemory, scope: Scope) -> list[str]:
         step = self._unit(node.amount.unit) if node.amount else "1"
-        amount = integer(node.amount.amount, scope) if node.amount and node.amount.amount else "-1"
-        stride = self.size(node.stride, scope) if node.stride else step
+        amount = f"{self._bytes(node.amount, scope)} / {step}" if node.amount and node.amount.amount else "-1"
+        stride = self._bytes(node.stride, scope) if node.stride else step
         times = self.count(node.times, scope)
-        size = self.size(node.region, scope)
+        size = self._bytes(node.region, scope)
         return [f"nc_touch_memory({size}, {step}, {amount}, {times}, {int(node.random_stride)}, {stride});"]
+
+    def _bytes(self, measure: t.Measure | None, scope: Scope) -> str:
+        """Return a size of memory, which may be larger than a message."""
+        if measure is None:
+            return "0"
+        amount = "1" if measure.amount is None else integer(measure.amount, scope)
+        unit = "0" if measure.unit == "BITS" else self._unit(measure.unit)
+        return f"nc_bytes({c_place(measure.place)}, {amount}, {unit})"
 
     def _act_touchbuffers(self, node: t.TouchBuffers, scope: Scope) -> list[str]:
         if node.current:
@@ -99,7 +107,7 @@ class LocalStatements(Writing):
         self._columns(node, columns)
         values = ", ".join(real(column.value, scope) for column in node.columns)
         percents = [
-            f"{columns}[{n}].percents[{k}] = {real(each.percentile, scope)};"
+            f"nc_percent(&{columns}[{n}], {k}, {real(each.percentile, scope)});"
             for n, column in enumerate(node.columns)
             for k, each in enumerate(column.functions)
             if each.percentile is not None

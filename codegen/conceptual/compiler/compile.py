@@ -54,10 +54,18 @@ static const char *const nc_source_lines[] = {{
 """
 
 
-def compile_program(program: t.Program, path: str) -> str:
-    """Return the C text of a checked program; `path` is for its messages. Raises ProgramError."""
+def compile_program(program: t.Program, path: str, hosted: bool = False) -> str:
+    """Return the C text of a checked program.
+
+    Args:
+        path: for its messages.
+        hosted: it is a library for a process that checks the program, not a program of its own.
+
+    Raises:
+        ProgramError: the program is nested too deeply, or a column has too many functions.
+    """
     try:
-        return _Compiler(program, path).text()
+        return _Compiler(program, path).text(hosted)
     except RecursionError:
         raise ProgramError("the program is nested too deeply", program.place, path=path) from None
     except ProgramError as error:
@@ -74,21 +82,23 @@ class _Compiler(LocalStatements):
 
     # the file
 
-    def text(self) -> str:
+    def text(self, hosted: bool) -> str:
         parameters = [header for header in self.program.headers if isinstance(header, t.Parameter)]
         scope = Scope({header.name: f"p_{header.name}" for header in parameters}, self.functions)
         for sentence in self.program.sentences:
             for statement in sentence.statements:
                 self.statement(statement, scope)
             self.line(f"nc_end_of_table({c_place(sentence.place)});")
-        return "\n".join([*self._head(parameters), *self._middle(parameters), _runtime("main")])
+        end = map(_runtime, ("start", "hosted" if hosted else "main"))
+        return "\n".join([*self._head(parameters, hosted), *self._middle(parameters), *end])
 
-    def _head(self, parameters: Sequence[t.Parameter]) -> list[str]:
-        source = (self.program.text or show(self.program)).rstrip().split("\n")
+    def _head(self, parameters: Sequence[t.Parameter], hosted: bool) -> list[str]:
+        # A library does not show the source: its text does not depend on comments and blanks.
+        source = [""] if hosted else (self.program.text or show(self.program)).rstrip().split("\n")
         head = HEAD.format(
             includes="\n".join(f"#include <{name}.h>" for name in INCLUDES.split()),
-            program=c_string(PurePath(self.path).name),
-            logfile=c_string(f"{PurePath(self.path).stem}-%p.log"),
+            program=c_string("" if hosted else PurePath(self.path).name),
+            logfile=c_string("" if hosted else f"{PurePath(self.path).stem}-%p.log"),
             source="\n".join(f"    {c_string('    ' + line)}," for line in source),
         )
         table = [f"static int64_t p_{each.name};" for each in parameters]

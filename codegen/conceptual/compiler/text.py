@@ -247,7 +247,8 @@ def _range(node: t.Range, scope: Scope) -> list[str]:
             end = f"nc_progression(numbers, {len(leading)}, {terms}, {integer(final, scope)});"
             return [place, end]
         case t.Comprehension(head, generators, test):
-            return _comprehension(head, generators, test, scope, 0)
+            lines = _comprehension(head, generators, test, scope, 0)
+            return ["{", *("    " + line for line in lines), "}"]
 
 
 def _comprehension(

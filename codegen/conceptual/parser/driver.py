@@ -9,7 +9,7 @@ is one step: the state after it depends on the state before, on the first rule a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from lark import Lark
 from lark.parse_tree_builder import ExpandSingleChild
@@ -17,7 +17,7 @@ from lark.parsers.lalr_analysis import Shift
 
 from scalatrace.codegen.conceptual.parser.lexer import Token
 
-__all__ = ["Driver", "UnexpectedTokenError"]
+__all__ = ["Driver", "State", "UnexpectedTokenError"]
 
 Reduction = tuple[Callable[[list[Any]], Any] | None, int, str]
 """What makes the value (None: it is the value of the one part), number of parts, rule."""
@@ -57,6 +57,13 @@ class _Row(dict[str, Any]):
         self.state = state
 
 
+class State(NamedTuple):
+    """Rows and values of a text as far as it is read; there is one row more."""
+
+    stack: list[_Row]
+    values: list[Any]
+
+
 class Driver:
     """Parses lists of tokens."""
 
@@ -81,10 +88,20 @@ class Driver:
 
     def parse(self, tokens: Iterable[Token], end: Token) -> Any:
         """Return the value of the start rule. Raises UnexpectedTokenError."""
-        row, final = self.start, self.end
-        stack: list[_Row] = [row]
-        values: list[Any] = []
-        for index, token in enumerate((*tokens, end)):
+        state = self.begin()
+        self.feed(state, (*tokens, end))
+        return state.values[-1]
+
+    def begin(self) -> State:
+        """Return the state before the first token."""
+        return State([self.start], [])
+
+    def feed(self, state: State, tokens: Iterable[Token]) -> int:
+        """Go on with some tokens; the smallest number of values on the way. Raises UnexpectedTokenError."""
+        stack, values = state.stack, state.values
+        row, final = stack[-1], self.end
+        least = len(stack)
+        for index, token in enumerate(tokens):
             kind = token.type
             while True:
                 action = row.get(kind)
@@ -104,11 +121,32 @@ class Driver:
                     values.append(make(parts))
                 else:
                     values.append(make([]))
+                if len(stack) < least:
+                    least = len(stack)
                 row = stack[-1][rule][kind]
                 stack.append(row)
-                if row is final and token is end:
-                    return values[-1]
-        raise AssertionError("the end is always reduced")
+                if row is final and kind == "$END":
+                    return least - 1
+        return least - 1
+
+    def before(self, state: State, kind: str) -> _Row:
+        """Make the reductions that a terminal asks for; the row that takes it. Raises LookupError."""
+        stack, values = state.stack, state.values
+        while True:
+            row = stack[-1]
+            action = row[kind]
+            if type(action) is _Row:
+                return row
+            make, size, rule = action
+            if make is None:
+                stack.pop()
+            elif size:
+                parts = values[-size:]
+                del stack[-size:], values[-size:]
+                values.append(make(parts))
+            else:
+                values.append(make([]))
+            stack.append(stack[-1][rule][kind])
 
     def _accepted(self, stack: list[_Row], values: list[Any]) -> set[str]:
         parsing = self.parser.parse_interactive()

@@ -20,12 +20,16 @@ from scalatrace.codegen.conceptual.parser.actions import Builder
 from scalatrace.codegen.conceptual.parser.driver import Driver, UnexpectedTokenError
 from scalatrace.codegen.conceptual.parser.expected import expected, hint, unknown_word
 from scalatrace.codegen.conceptual.parser.lexer import NoLexer, Token, scan, token
+from scalatrace.codegen.conceptual.parser.repeated import NotByLinesError, is_repetitive, parse_lines
 from scalatrace.codegen.conceptual.spelling import typed
 from scalatrace.codegen.conceptual.tree import Program
 from scalatrace.codegen.conceptual.words import KEYWORDS
 from scalatrace.garbage import without_collection
 
 __all__ = ["parse"]
+
+MAX_AT_ONCE = 100_000
+"""Characters of a text that is parsed without a look for repeated lines."""
 
 _TABLES_FORMAT = 1
 """Of the cached tables; to be raised when `_tables` changes."""
@@ -73,13 +77,20 @@ def parse(text: str, path: str = "", notes: list[Note] | None = None) -> Program
     found: list[Note] = [] if notes is None else notes
     try:
         with without_collection():
-            headers, sentences = _tree(text, scan(text, found))
+            headers, sentences = _headers_and_sentences(text, found)
     except ProgramError as error:
         error.path = path
         raise
     except RecursionError:
         raise ProgramError("the program is nested too deeply", Place(1, 1), Stage.SYNTAX, path) from None
     return Program(headers, sentences, text, place=Place(1, 1))
+
+
+def _headers_and_sentences(text: str, notes: list[Note]) -> Any:
+    if len(text) > MAX_AT_ONCE and is_repetitive(text):
+        with suppress(NotByLinesError):
+            return parse_lines(_driver(), text, _end(text))
+    return _tree(text, scan(text, notes))
 
 
 def _end(text: str) -> Place:

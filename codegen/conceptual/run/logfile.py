@@ -28,7 +28,9 @@ def facts(
     seed: int,
     template: str,
     parameters: Mapping[str, tuple[str, int]],
-    comments: Sequence[str] = (),
+    comments: Sequence[str],
+    backend: str,
+    timer: str,
 ) -> dict[str, str]:
     """Return the prologue's lines by key.
 
@@ -41,10 +43,12 @@ def facts(
         template: for the names of log files.
         parameters: name -> (its help text, value).
         comments: of the user.
+        backend: what executes the program.
+        timer: its clock.
     """
     found = {
         "coNCePTuaL language version": "1.5",
-        "coNCePTuaL backend": "interpreter (Python + MPI)",
+        "coNCePTuaL backend": backend,
         "Executable name": program,
         "Working directory": os.getcwd(),
         "Command line": " ".join(sys.argv),
@@ -57,7 +61,7 @@ def facts(
         "OS page size": f"{os.sysconf('SC_PAGE_SIZE')} bytes",
         "Physical memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES')} bytes",
         "MPI library": library,
-        "Microsecond timer type": "perf_counter_ns()",
+        "Microsecond timer type": timer,
         "Average microsecond timer overhead": _overhead(),
         "Random-number seed": str(seed),
         "Log-file template": template,
@@ -87,12 +91,21 @@ def _now() -> str:
     return datetime.now().astimezone().strftime("%a %b %d %H:%M:%S %Y")
 
 
+def _appending(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_APPEND, 0o666)
+
+
 class LogFile:
     """A log file that is open for writing; a program that stops early leaves the tables it had finished."""
 
     def __init__(self, path: str, prologue: Mapping[str, str], source: str) -> None:
-        """Open the file and write its prologue. Raises OSError."""
-        self._file: TextIO = open(path, "w", encoding="utf-8")  # noqa: SIM115 - open as long as the program runs
+        """Open the file and write its prologue. A compiled program may append tables. Raises OSError."""
+        self.path = path
+        # Open as long as the program runs; each write goes to the end, behind those of others.
+        self._file: TextIO = open(  # noqa: SIM115
+            path, "w", encoding="utf-8", errors="surrogateescape", opener=_appending
+        )
+        self._is_empty = True
         self._began = time.monotonic()
         self._tables = 0
         title = "coNCePTuaL log file"
@@ -105,8 +118,9 @@ class LogFile:
         self._file.flush()
 
     def _comment(self, *lines: str) -> None:
-        if self._file.tell() == 0:
+        if self._is_empty:
             self._file.write(RULE + "\n")
+            self._is_empty = False
         for line in lines:
             text = line.replace("\r", "\\r").replace("\n", "\\n")
             self._file.write(f"# {text}".rstrip() + "\n")

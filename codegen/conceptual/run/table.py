@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 __all__ = ["Table", "Varies", "aggregate", "number", "quoted"]
@@ -27,13 +27,26 @@ def quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
+def _sum(values: Iterable[float]) -> float:
+    """Return the exact sum, rounded once; an infinity or NaN where additions have one."""
+    given = list(values)
+    try:
+        return math.fsum(given)
+    except (OverflowError, ValueError):
+        return sum(given)
+
+
 def _deviation(values: Sequence[float]) -> float:
     return math.sqrt(_variance(values))
 
 
 def _variance(values: Sequence[float]) -> float:
-    mean = sum(values) / len(values)
-    return sum((value - mean) ** 2 for value in values) / (len(values) - 1) if len(values) > 1 else 0.0
+    mean = _sum(values) / len(values)
+    return (
+        _sum((value - mean) * (value - mean) for value in values) / (len(values) - 1)
+        if len(values) > 1
+        else 0.0
+    )
 
 
 def _spread(values: Sequence[float]) -> float:
@@ -42,22 +55,22 @@ def _spread(values: Sequence[float]) -> float:
 
 
 def _harmonic(values: Sequence[float]) -> float:
-    return len(values) / sum(1.0 / value for value in values) if all(values) else 0.0
+    return len(values) / _sum(1.0 / value for value in values) if all(values) else 0.0
 
 
 def _geometric(values: Sequence[float]) -> float:
-    return math.exp(sum(map(math.log, values)) / len(values)) if min(values) > 0 else 0.0
+    return math.exp(_sum(map(math.log, values)) / len(values)) if min(values) > 0 else 0.0
 
 
 _FUNCTIONS: dict[str, tuple[str, Callable[[Sequence[float]], float]]] = {
-    "MEAN": ("mean", lambda values: sum(values) / len(values)),
+    "MEAN": ("mean", lambda values: _sum(values) / len(values)),
     "HARMONIC MEAN": ("harm. mean", _harmonic),
     "GEOMETRIC MEAN": ("geom. mean", _geometric),
     "MEDIAN": ("median", statistics.median),
     "STANDARD DEVIATION": ("std. dev.", _deviation),
     "VARIANCE": ("variance", _variance),
     "MEDIAN ABSOLUTE DEVIATION": ("med. abs. dev.", _spread),
-    "SUM": ("sum", sum),
+    "SUM": ("sum", _sum),
     "MINIMUM": ("minimum", min),
     "MAXIMUM": ("maximum", max),
     "FINAL": ("final", lambda values: values[-1]),

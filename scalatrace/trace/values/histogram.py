@@ -7,7 +7,7 @@ histogram's size does not depend on the times. A histogram read from a file hold
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -108,22 +108,9 @@ class Histogram:
         Raises:
             ValueError: not a histogram.
         """
-        if type(raw) is int:
-            return cls.of(raw)
-        if type(raw) is not bytes:
+        if type(raw) is not int and type(raw) is not bytes:
             raise ValueError("a histogram is an integer or bytes")
-        count, at = naturals.read(raw)
-        if count < 1 or len(raw) < at + _HEAD.size:
-            raise ValueError("a histogram has no samples or ends too early")
-        mean, std = _HEAD.unpack_from(raw, at)
-        if std < 0:
-            raise ValueError("a histogram has a negative deviation")
-        bins = tuple(_read_bins(raw, at + _HEAD.size, count <= MAX_NARROW_SAMPLES))
-        low, high = min(b.min for b in bins), max(b.max for b in bins)
-        if count == 1 and low != high:
-            raise ValueError("a histogram of one sample has two")
-        kept = bins if len(bins) > 1 else ()
-        return cls(count, low, high, unpack(mean, FINE), unpack(std, COARSE), kept)
+        return _decoded(raw)
 
     def encode(self) -> int | bytes:
         """The file's form; a single sample is one integer."""
@@ -156,23 +143,44 @@ def _bin(b: Bin, few: bool) -> bytes:
     return _WIDE.pack(count, *(pack(value, COARSE) for value in (b.min, b.max, b.mean)))
 
 
-def _read_bins(raw: bytes, at: int, few: bool) -> Iterator[Bin]:
-    nbins = 0
-    while at < len(raw) or not nbins:
+@lru_cache(maxsize=1 << 14, typed=True)
+def _decoded(raw: int | bytes) -> Histogram:
+    """Return a histogram; the same one for equal forms, of which a trace has many."""
+    if isinstance(raw, int):
+        return Histogram.of(raw)
+    count, at = naturals.read(raw)
+    if count < 1 or len(raw) < at + _HEAD.size:
+        raise ValueError("a histogram has no samples or ends too early")
+    mean, std = _HEAD.unpack_from(raw, at)
+    if std < 0:
+        raise ValueError("a histogram has a negative deviation")
+    bins = _read_bins(raw, at + _HEAD.size, count <= MAX_NARROW_SAMPLES)
+    low, high = bins[0].min, bins[0].max
+    if len(bins) > 1:
+        low, high = min([b.min for b in bins]), max([b.max for b in bins])
+    if count == 1 and low != high:
+        raise ValueError("a histogram of one sample has two")
+    kept = tuple(bins) if len(bins) > 1 else ()
+    return Histogram(count, low, high, unpack(mean, FINE), unpack(std, COARSE), kept)
+
+
+def _read_bins(raw: bytes, at: int, few: bool) -> list[Bin]:
+    bins: list[Bin] = []
+    while at < len(raw) or not bins:
         one = few and raw[at : at + 2] == b"\1\0"
         size = _ONE.size if one else _WIDE.size
-        if len(raw) < at + size or nbins == MAX_BINS:
+        if len(raw) < at + size or len(bins) == MAX_BINS:
             raise ValueError("a histogram ends in a bin or has too many")
         if one:
             value = _coarse(_ONE.unpack_from(raw, at)[1])
-            yield Bin(1, value, value, value)
+            bins.append(Bin(1, value, value, value))
         else:
             count, low, high, mean = _WIDE.unpack_from(raw, at)
             if count < 1:
                 raise ValueError("a histogram has a bin without samples")
-            yield Bin(_coarse(count), _coarse(low), _coarse(high), _coarse(mean))
+            bins.append(Bin(_coarse(count), _coarse(low), _coarse(high), _coarse(mean)))
         at += size
-        nbins += 1
+    return bins
 
 
 @cache

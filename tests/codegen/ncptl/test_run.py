@@ -17,6 +17,8 @@ from support.running import scalatrace as command
 TASKS = 4
 EXACT = [name for name in PROGRAMS if name != "for-a-time"]
 QUICK = ("log",)
+WAYS = ("python", "compiled", "compile")
+"""The engines of `ncptl run`, and a program that `ncptl compile` writes."""
 
 
 def data(path: Path) -> str:
@@ -30,10 +32,17 @@ def compiled(mpi: Mpi, folder: Path) -> Path:
     return folder / "a"
 
 
+def command_of(mpi: Mpi, way: str, folder: Path) -> list[str | Path]:
+    """The command that runs a.ncptl in one of WAYS."""
+    if way == "compile":
+        return [compiled(mpi, folder)]
+    return [*mpi.scalatrace(), "ncptl", "run", "--engine", way, "a.ncptl"]
+
+
 def same(mpi: Mpi, name: str, folder: Path) -> None:
     """Interpreted and compiled, a program logs and prints the same."""
     (folder / "a.ncptl").write_text(PROGRAMS[name])
-    run = [*mpi.scalatrace(), "ncptl", "run", "a.ncptl"]
+    run = [*mpi.scalatrace(), "ncptl", "run", "--engine", "python", "a.ncptl"]
     one = mpirun(mpi, TASKS, [*run, "-L", "run-%p.log"], cwd=folder, timeout=120).check()
     two = mpirun(mpi, TASKS, [compiled(mpi, folder), "-L", "c-%p.log"], cwd=folder, timeout=120).check()
     assert sorted(one.stdout.splitlines()) == sorted(two.stdout.splitlines())
@@ -64,9 +73,10 @@ def test_the_same_logs_with_mpich(mpich: Mpi, name: str, tmp_path: Path) -> None
 
 
 @pytest.mark.mpi
-def test_what_the_log_holds(openmpi: Mpi, tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["compiled", "python"])
+def test_what_the_log_holds(openmpi: Mpi, engine: str, tmp_path: Path) -> None:
     (tmp_path / "a.ncptl").write_text(PROGRAMS["counters"])
-    run = [*openmpi.scalatrace(), "ncptl", "run", "a.ncptl", "-C", "for a test"]
+    run = [*openmpi.scalatrace(), "ncptl", "run", "--engine", engine, "a.ncptl", "-C", "for a test"]
     mpirun(openmpi, TASKS, run, cwd=tmp_path, env={"MY_TOKEN": "hidden", "MY_NUMBER": "5"}).check()
     assert len(list(tmp_path.glob("a-*.log"))) == TASKS
     text = (tmp_path / "a-1.log").read_text()
@@ -94,14 +104,12 @@ def recorded(path: Path, rank: int) -> list[str]:
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("way", ["run", "compile"])
+@pytest.mark.parametrize("way", WAYS)
 def test_recorded_calls(openmpi: Mpi, way: str, tmp_path: Path) -> None:
     names = ("ring", "reduce-elsewhere", "many-to-some", "unsuspecting", "multicast")
     source = "\n".join(PROGRAMS[name] for name in names)
     (tmp_path / "a.ncptl").write_text(source)
-    run = (
-        [*openmpi.scalatrace(), "ncptl", "run", "a.ncptl"] if way == "run" else [compiled(openmpi, tmp_path)]
-    )
+    run = command_of(openmpi, way, tmp_path)
     record(openmpi, TASKS, run, tmp_path / "a.st", timeout=300).check()
     program = lowered(source)
     for rank in range(TASKS):
@@ -110,13 +118,11 @@ def test_recorded_calls(openmpi: Mpi, way: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("way", ["run", "compile"])
+@pytest.mark.parametrize("way", WAYS)
 def test_a_fault_is_told_once_and_nothing_runs(openmpi: Mpi, way: str, tmp_path: Path) -> None:
     fault = "ALL TASKS t SEND A 4 BYTE MESSAGE TO TASK (t+1) MOD num_tasks."
     (tmp_path / "a.ncptl").write_text(f'TASK 0 OUTPUTS "began".\n{fault}')
-    run = (
-        [*openmpi.scalatrace(), "ncptl", "run", "a.ncptl"] if way == "run" else [compiled(openmpi, tmp_path)]
-    )
+    run = command_of(openmpi, way, tmp_path)
     ended = mpirun(openmpi, TASKS, run, cwd=tmp_path)
     assert ended.returncode == 1
     assert "began" not in ended.stdout
@@ -124,13 +130,11 @@ def test_a_fault_is_told_once_and_nothing_runs(openmpi: Mpi, way: str, tmp_path:
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("way", ["run", "compile"])
+@pytest.mark.parametrize("way", WAYS)
 def test_a_fault_on_the_way_ends_all_tasks(openmpi: Mpi, way: str, tmp_path: Path) -> None:
     source = 'FOR EACH i IN {1,2} TASK 1 LOGS THE i AS "i". ALL TASKS SYNCHRONIZE.'
     (tmp_path / "a.ncptl").write_text(source)
-    run = (
-        [*openmpi.scalatrace(), "ncptl", "run", "a.ncptl"] if way == "run" else [compiled(openmpi, tmp_path)]
-    )
+    run = command_of(openmpi, way, tmp_path)
     ended = mpirun(openmpi, 2, run, cwd=tmp_path)
     assert ended.returncode != 0
     assert "THE value in 'i' is not always the same: 1, then 2" in ended.stderr

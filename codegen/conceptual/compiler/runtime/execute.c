@@ -297,6 +297,11 @@ MAYBE_UNUSED static void nc_sleep(num usecs) {
     while (nanosleep(&left, &left) && errno == EINTR);
 }
 
+MAYBE_UNUSED static num nc_bytes(struct place at, num amount, num unit) {
+    if (amount < 0) nc_fail(at, "a size of %" PRId64 "; expected 0 or more", amount);
+    return unit ? nc_mul(amount, unit) : nc_div(nc_add(amount, 7), 8);
+}
+
 /* `touches` -1: as many as there are. */
 MAYBE_UNUSED static void nc_touch_memory(num size, num step, num touches, num times, int random, num stride) {
     if (run.region_size < size) {
@@ -305,7 +310,7 @@ MAYBE_UNUSED static void nc_touch_memory(num size, num step, num touches, num ti
         run.region_size = size;
     }
     touches = touches < 0 ? size / step : touches;
-    for (num n = 0; size && n < times; n++) {
+    for (num n = 0; size && touches && n < times; n++) {
         num at = random ? nc_below(size) : 0, by = random ? 2 * nc_below(1 << 20) + 1 : stride;
         for (num i = 0; i < touches; i++, at = (at + by) % size) ((volatile unsigned char *)run.region)[at]++;
     }

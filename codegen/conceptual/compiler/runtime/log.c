@@ -62,6 +62,7 @@ static char *nc_copy(const char *text) { return strcpy(nc_new(strlen(text) + 1, 
 
 /* Integers in full, others with ten digits. */
 static char *nc_show(double value, char shown[40]) {
+    if (isnan(value)) return strcpy(shown, "nan");
     snprintf(shown, 40, value == floor(value) && fabs(value) < 1e15 ? "%.0f" : "%.10g", value == 0 ? 0.0 : value);
     return shown;
 }
@@ -94,11 +95,24 @@ static double nc_spread(const double *values, size_t count) {
     return middle;
 }
 
+/* A sum with what each addition rounds away (Neumaier 1974). */
+struct sum {
+    double total, rest;
+};
+
+static void nc_sum_add(struct sum *sum, double value) {
+    double total = sum->total + value;
+    if (isfinite(total))
+        sum->rest += fabs(sum->total) >= fabs(value) ? sum->total - total + value : value - total + sum->total;
+    sum->total = total;
+}
+
 static double nc_variance(const double *values, size_t count) {
-    double mean = 0, squares = 0;
-    for (size_t i = 0; i < count; i++) mean += values[i] / (double)count;
-    for (size_t i = 0; i < count; i++) squares += (values[i] - mean) * (values[i] - mean);
-    return count > 1 ? squares / (double)(count - 1) : 0;
+    struct sum sum = {0, 0}, squares = {0, 0};
+    for (size_t i = 0; i < count; i++) nc_sum_add(&sum, values[i]);
+    double mean = (sum.total + sum.rest) / (double)count;
+    for (size_t i = 0; i < count; i++) nc_sum_add(&squares, (values[i] - mean) * (values[i] - mean));
+    return count > 1 ? (squares.total + squares.rest) / (double)(count - 1) : 0;
 }
 
 static double nc_percentile(const double *values, size_t count, double percent) {
@@ -110,21 +124,24 @@ static double nc_percentile(const double *values, size_t count, double percent) 
 }
 
 static double nc_aggregate(enum function function, const double *x, size_t count, double percent) {
-    double sum = 0, inverse = 0, logs = 0, least = x[0], most = x[0];
+    double least = x[0], most = x[0];
+    struct sum sum = {0, 0}, inverse = {0, 0}, logs = {0, 0};
+    int zero = 0;
     for (size_t i = 0; i < count; i++) {
-        sum += x[i];
-        inverse += 1 / x[i];
-        logs += log(x[i]);
+        nc_sum_add(&sum, x[i]);
+        nc_sum_add(&inverse, 1 / x[i]);
+        nc_sum_add(&logs, log(x[i]));
+        zero |= x[i] == 0;
         least = x[i] < least ? x[i] : least;
         most = x[i] > most ? x[i] : most;
     }
     switch (function) {
     case MEAN:
-        return sum / (double)count;
+        return (sum.total + sum.rest) / (double)count;
     case HARMONIC_MEAN:
-        return isfinite(inverse) ? (double)count / inverse : 0;
+        return zero ? 0 : (double)count / (inverse.total + inverse.rest);
     case GEOMETRIC_MEAN:
-        return least > 0 ? exp(logs / (double)count) : 0;
+        return least > 0 ? exp((logs.total + logs.rest) / (double)count) : 0;
     case MEDIAN:
         return nc_median(x, count);
     case DEVIATION:
@@ -134,7 +151,7 @@ static double nc_aggregate(enum function function, const double *x, size_t count
     case SPREAD:
         return nc_spread(x, count);
     case SUM:
-        return sum;
+        return sum.total + sum.rest;
     case MINIMUM:
         return least;
     case MAXIMUM:
@@ -150,6 +167,11 @@ static double nc_aggregate(enum function function, const double *x, size_t count
 
 static int nc_width(const struct column *column) {
     return column->form == COLLAPSED ? column->nfunctions : column->form == HISTOGRAM ? 2 : 1;
+}
+
+/* The percentile of a column's function: that of the table's first row. */
+MAYBE_UNUSED static void nc_percent(struct column *column, int which, double percent) {
+    if (!column->known) column->percents[which] = percent;
 }
 
 MAYBE_UNUSED static void nc_log_value(struct column *column, double value) {
@@ -280,15 +302,18 @@ static void nc_write_table(void) {
 static const char nc_rule[] = "###########################################################################\n";
 
 static void nc_add_fact(const char *key, const char *format, ...) {
-    char text[4096];
     va_list list;
     va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
+    int length = vsnprintf(NULL, 0, format, list);
+    va_end(list);
+    char *text = nc_new((size_t)length + 1, 1);
+    va_start(list, format);
+    vsnprintf(text, (size_t)length + 1, format, list);
     va_end(list);
     nc_log.keys = nc_grown(nc_log.keys, nc_log.nfacts, sizeof(char *));
     nc_log.facts = nc_grown(nc_log.facts, nc_log.nfacts, sizeof(char *));
     nc_log.keys[nc_log.nfacts] = nc_copy(key);
-    nc_log.facts[nc_log.nfacts++] = nc_copy(text);
+    nc_log.facts[nc_log.nfacts++] = text;
 }
 
 static void nc_now(char text[64]) {
@@ -296,13 +321,16 @@ static void nc_now(char text[64]) {
     strftime(text, 64, "%a %b %d %H:%M:%S %Y", localtime(&now));
 }
 
+/* A line of comment, without blanks at its end. */
 static void nc_comment(const char *text) {
-    fputs(*text ? "# " : "#", nc_log.file);
-    for (; *text; text++) {
-        if (*text == '\n' || *text == '\r')
-            fputs(*text == '\n' ? "\\n" : "\\r", nc_log.file);
+    size_t length = strlen(text);
+    while (length && strchr(" \t\v\f", text[length - 1])) length--;
+    fputs(length ? "# " : "#", nc_log.file);
+    for (size_t i = 0; i < length; i++) {
+        if (text[i] == '\n' || text[i] == '\r')
+            fputs(text[i] == '\n' ? "\\n" : "\\r", nc_log.file);
         else
-            fputc(*text, nc_log.file);
+            fputc(text[i], nc_log.file);
     }
     fputc('\n', nc_log.file);
 }
@@ -319,7 +347,12 @@ static int nc_is_secret(const char *variable) {
     return 0;
 }
 
-static int nc_by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+/* Order of "name=value" by name. */
+static int nc_by_name(const void *a, const void *b) {
+    const char *x = *(char *const *)a, *y = *(char *const *)b;
+    while (*x && *x == *y && *x != '=') x++, y++;
+    return (*x == '=' ? 0 : (unsigned char)*x) - (*y == '=' ? 0 : (unsigned char)*y);
+}
 
 static void nc_environment(void) {
     size_t count = 0;

@@ -7,9 +7,6 @@ struct place {
     int line, column;
 };
 
-/* Whoever has something to say says it: nobody (trying whether all will go well), task 0, or all. */
-enum voice { SILENT, FIRST, EVERYONE };
-
 static struct {
     int rank, tasks;     /* of this process; how many there are */
     int running;         /* whether messages may be under way */
@@ -21,28 +18,26 @@ static struct {
     const char *logfile; /* template of log files' names */
 } nc;
 
-/* Say what is wrong and where, and end the program. */
 #if defined(__GNUC__)
 #define MAYBE_UNUSED __attribute__((unused))
-__attribute__((noreturn, format(printf, 2, 3)))
+#define NEVER_RETURNS __attribute__((noreturn))
+#define LIKE_PRINTF __attribute__((noreturn, format(printf, 2, 3)))
 #else
 #define MAYBE_UNUSED
+#define NEVER_RETURNS
+#define LIKE_PRINTF
 #endif
-static void nc_fail(struct place at, const char *format, ...) {
+
+/* Report an error and end the program: in main.c, and in hosted.c for a program in another process. */
+NEVER_RETURNS static void nc_end(struct place at, const char *text);
+
+LIKE_PRINTF static void nc_fail(struct place at, const char *format, ...) {
+    char text[4096];
     va_list list;
-    if (nc.running || nc.rank == 0) {
-        fprintf(stderr, "%s", NC_PROGRAM);
-        if (at.line) fprintf(stderr, ":%d:%d", at.line, at.column);
-        fprintf(stderr, nc.running ? ": task %d: " : ": ", nc.rank);
-        va_start(list, format);
-        vfprintf(stderr, format, list);
-        va_end(list);
-        fprintf(stderr, "\n");
-        fflush(stderr);
-    }
-    if (nc.running) MPI_Abort(MPI_COMM_WORLD, 1);
-    MPI_Finalize();
-    exit(1);
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    nc_end(at, text);
 }
 
 MAYBE_UNUSED static void *nc_need(void *memory) {

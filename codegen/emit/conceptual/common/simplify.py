@@ -20,6 +20,7 @@ INFINITE = 1 << 80
 """Beyond all 64-bit integers."""
 EVERYTHING = (-INFINITE, INFINITE)
 EMPTY = t.Block(())
+OPPOSITES = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "=": "<>", "<>": "="}
 Interval = tuple[int, int]
 Facts: TypeAlias = Mapping[t.Node, Interval]
 """Intervals of expressions, in particular of variables."""
@@ -156,7 +157,7 @@ def _expr(node: t.Expr, facts: Facts) -> t.Expr:
     result = t.Binary(node.operator, _expr(node.left, facts), _expr(node.right, facts))
     low, high = _interval(result, facts)
     if low == high and isinstance(low, int) and abs(low) < 1 << 63 and _is_pure(result):
-        return t.Integer(low) if low >= 0 else t.Unary("-", t.Integer(-low))
+        return _integer(low)
     match result:
         case t.Binary("MOD", left, t.Integer(n)) if (
             0 <= _interval(left, facts)[0] <= _interval(left, facts)[1] < n
@@ -167,6 +168,10 @@ def _expr(node: t.Expr, facts: Facts) -> t.Expr:
         case t.Binary("+", t.Integer(0), right):
             return right
     return result
+
+
+def _integer(value: int) -> t.Expr:
+    return t.Integer(value) if value >= 0 else t.Unary("-", t.Integer(-value))
 
 
 def _conditional(node: t.Conditional, facts: Facts) -> t.Expr:
@@ -237,7 +242,41 @@ def _rel(node: t.Rel, facts: Facts) -> t.Rel | bool:
             if isinstance(other, bool):
                 return one if other == conjunction else other
             return replace(node, left=one, right=other)
+        case t.Within():
+            return _within(rebuilt(node, lambda part: _part(part, facts)), facts)
     return rebuilt(node, lambda part: _part(part, facts))
+
+
+def _within(node: t.Within, facts: Facts) -> t.Rel | bool:
+    """Return membership in the listed numbers that the operand can have."""
+    low, high = _interval(node.operand, facts)
+    listed = _listed(node.ranges)
+    if listed is None or low <= -INFINITE or high >= INFINITE:
+        return node
+    inside = sorted(number for number in listed if low <= number <= high)
+    if not inside:
+        return node.negated
+    if len(inside) == high - low + 1:
+        return not node.negated
+    if len(inside) == 1:
+        return t.Compare("<>" if node.negated else "=", node.operand, _integer(inside[0]), place=node.place)
+    if len(inside) == len(listed):
+        return node
+    return replace(node, ranges=(t.Listing(tuple(map(_integer, inside))),))
+
+
+def _listed(ranges: Iterable[t.Node]) -> set[int] | None:
+    """Return the numbers of sets that list them; None where others may be in them."""
+    result: set[int] = set()
+    for each in ranges:
+        if not isinstance(each, t.Listing):
+            return None
+        for value in each.values:
+            low, high = _interval(value, {})
+            if low != high:
+                return None
+            result.add(low)
+    return result
 
 
 def _compared(operator: str, a: Interval, b: Interval) -> bool | None:
@@ -260,14 +299,29 @@ def _assumed(condition: t.Rel, holds: bool, facts: Facts) -> Facts:
     match condition:
         case t.Logical(conjunction, left, right) if conjunction == holds:
             return _assumed(right, holds, _assumed(left, holds, facts))
+        case t.Compare("DIVIDES", t.Integer(n), operand) if n > 0 and _is_pure(operand):
+            return {**facts, t.Binary("MOD", operand, t.Integer(n)): (0, 0) if holds else (1, n - 1)}
         case t.Compare(operator, left, t.Integer(n)) if _is_pure(left):  # else its next value is another one
             low, high = _interval(left, facts)
             if not holds:
-                operator = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "=": "<>", "<>": "="}.get(
-                    operator, ""
-                )
+                operator = OPPOSITES.get(operator, "")
             bounds = {"<": (low, n - 1), "<=": (low, n), ">": (n + 1, high), ">=": (n, high), "=": (n, n)}
             if operator in bounds:
                 first, last = bounds[operator]
                 return {**facts, left: (max(low, first), min(high, last))}
+            return {**facts, left: _without({n}, low, high)} if operator == "<>" else facts
+        case t.Within(operand, ranges, negated) if _is_pure(operand) and (listed := _listed(ranges)):
+            low, high = _interval(operand, facts)
+            if holds == negated:
+                return {**facts, operand: _without(listed, low, high)}
+            return {**facts, operand: (max(low, min(listed)), min(high, max(listed)))}
     return facts
+
+
+def _without(numbers: set[int], low: int, high: int) -> Interval:
+    """Return an interval whose ends are not among some numbers; a number of it is left."""
+    while low < high and low in numbers:
+        low += 1
+    while low < high and high in numbers:
+        high -= 1
+    return low, high
