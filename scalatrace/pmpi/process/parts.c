@@ -29,8 +29,9 @@ void st_part_path(char *path, size_t n, int rank) {
 /* A checkpoint leaves a pending event open. After others were merged, the preserved bytes are written. */
 int st_save_part(bool last) {
     char path[4096];
-    bool was_busy = st_hold();
+    bool was_busy;
     int error = ST_E_USAGE;
+    if (!st_hold_to_save(&was_busy)) return error;
     if (st_shared.core && !closed) {
         parts_directory(path, sizeof path);
         mkdir(path, 0777);
@@ -48,18 +49,21 @@ int st_save_part(bool last) {
 
 /* Out of memory: no part can be written any more, since the core will have others' events. */
 void st_part_preserve(void) {
-    bool was_busy = st_hold();
+    bool was_busy;
+    if (!st_hold_to_save(&was_busy)) return;
     if (!preserved && st_core_pack(st_shared.core, &preserved, &npreserved) < 0) closed = true;
     st_release(was_busy);
 }
 
 void st_part_discard(void) {
     char path[4096];
-    bool was_busy = st_hold();
-    closed = true;
-    st_free(preserved);
-    preserved = NULL;
-    st_release(was_busy);
+    bool was_busy;
+    if (st_hold_to_save(&was_busy)) {
+        closed = true;
+        st_free(preserved);
+        preserved = NULL;
+        st_release(was_busy);
+    }
     st_part_path(path, sizeof path, st_shared.rank);
     if (written) unlink(path);
 }

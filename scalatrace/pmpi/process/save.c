@@ -18,6 +18,7 @@
 #include "base/options.h"
 #include "base/signals.h"
 #include "base/state.h"
+#include "base/wait.h"
 #include "process/parts.h"
 
 #define SNAPSHOT_SIGNAL (SIGRTMAX - 3) /* asks a sibling to save */
@@ -229,11 +230,14 @@ void st_save_start(void) {
     if (helper_runs) install_handlers();
 }
 
-void st_save_stop(void) {
-    if (!helper_runs) return;
+bool st_save_stop(void) {
+    if (!helper_runs) return true;
     remove_handlers(SIG_IGN); /* a late request of a sibling must not kill the process */
     stopping = true;
     sem_post(&wake);
-    pthread_join(helper, NULL);
+    struct timespec until = st_time_in(st_options.wait_limit);
+    bool ended = pthread_timedjoin_np(helper, NULL, &until) == 0;
+    if (!ended) st_warn_once("waited %d s for the end of a checkpoint; it goes on", st_options.wait_limit);
     helper_runs = false;
+    return ended;
 }
