@@ -23,7 +23,7 @@ EVENTS = 7  # per rank, before the end
 
 def _parts(trace: Path) -> set[str]:
     folder = trace.with_name(trace.name + ".parts")
-    return {p.name for p in folder.iterdir()} if folder.exists() else set()
+    return {p.name for p in folder.iterdir()} - {"README"} if folder.exists() else set()
 
 
 def _all(n: int) -> set[str]:

@@ -1,17 +1,21 @@
 /* finish.c - the merge of all ranks in MPI_Finalize. */
 #include "process/finish.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/lock.h"
 #include "base/options.h"
 #include "base/state.h"
 #include "base/wait.h"
+#include "process/children.h"
 #include "process/names.h"
 #include "process/parts.h"
 
@@ -149,21 +153,35 @@ static void send_to_parent(int parent) {
     if (!without_others) st_free(bytes);
 }
 
-/* Tell the user about the trace. A rank's time is the sum of its computation and its calls, so it ends with the last
- * recorded call. */
-static void report_written(const st_core *core) {
-    struct stat file;
-    const char *path = st_options.output; /* shown as the user knows it, below the current folder */
-    char folder[4096], size[48] = "", times[64] = "";
-    size_t n = getcwd(folder, sizeof folder) ? strlen(folder) : 0;
-    if (n && !strncmp(path, folder, n) && path[n] == '/') path += n + 1;
-    if (!stat(st_options.output, &file)) snprintf(size, sizeof size, "%lld bytes, ", (long long)file.st_size);
-    double total_ns = st_core_total(core, 0) + st_core_total(core, 1);
-    if (total_ns > 0)
-        snprintf(times, sizeof times, ", %.2f s each, %.0f %% in MPI", total_ns / st_shared.nprocs / 1e9,
-                 100 * st_core_total(core, 1) / total_ns);
-    fprintf(stderr, "scalatrace: wrote %s: %s%llu events of %d rank%s%s. Next: scalatrace info, show, stats\n", path,
-            size, (unsigned long long)st_core_nevents(core), st_shared.nprocs, st_shared.nprocs == 1 ? "" : "s", times);
+static const char *written_to; /* path of the trace */
+
+/* Write the trace to the folder of temporary files, since its own is full or gone. Return ST_OK or an error. */
+static int write_elsewhere(void) {
+    const char *folder = getenv("TMPDIR"), *name = strrchr(st_options.output, '/');
+    static char path[4096];
+    name = name ? name + 1 : st_options.output;
+    snprintf(path, sizeof path, "%s/%ld-%s", folder && *folder ? folder : "/tmp", (long)getpid(), name);
+    int error = st_core_write(st_shared.core, path, st_options.compress);
+    if (error >= 0) written_to = path;
+    return error;
+}
+
+/* A file beyond the limit of a process sends it SIGXFSZ, which ends a program by default. */
+static int write_file(void) {
+    sigset_t limit, old;
+    const struct timespec now = {0, 0};
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &limit, &old);
+    written_to = st_options.output;
+    int error = st_core_write(st_shared.core, st_options.output, st_options.compress);
+    if (error < 0) {
+        st_core_warn(error, "%s; the program is not affected", st_core_error(st_shared.core));
+        if (error == ST_E_IO) error = write_elsewhere();
+    }
+    while (!sigismember(&old, SIGXFSZ) && sigtimedwait(&limit, NULL, &now) >= 0) continue;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return error;
 }
 
 /* Write the trace on rank 0. Without all other ranks, their parts and this rank's are what is left. */
@@ -171,10 +189,35 @@ static char write_trace(void) {
     bool was_busy;
     if (without_others) return PARTS;
     if (!st_hold_to_save(&was_busy)) return NOTHING;
-    int error = st_core_write(st_shared.core, st_options.output, st_options.compress);
-    if (error < 0) st_core_warn(error, "%s; the program is not affected", st_core_error(st_shared.core));
+    int error = write_file();
     st_release(was_busy);
     return error < 0 ? NOTHING : WRITTEN;
+}
+
+/* Tell the user about the trace. A rank's time is the sum of its computation and its calls, so it ends with the last
+ * recorded call. */
+static void report_written(st_core *core) {
+    struct stat file;
+    const char *path = written_to; /* shown as the user knows it, below the current folder */
+    char folder[4096], size[48] = "", times[64] = "";
+    size_t n = getcwd(folder, sizeof folder) ? strlen(folder) : 0;
+    if (n && !strncmp(path, folder, n) && path[n] == '/') path += n + 1;
+    if (!stat(written_to, &file)) snprintf(size, sizeof size, "%lld bytes, ", (long long)file.st_size);
+    double total_ns = st_core_total(core, 0) + st_core_total(core, 1);
+    if (total_ns > 0)
+        snprintf(times, sizeof times, ", %.2f s each, %.0f %% in MPI", total_ns / st_shared.nprocs / 1e9,
+                 100 * st_core_total(core, 1) / total_ns);
+    bool lacks_children = st_core_ncomms(core, "spawn") > 0 && !st_children_exist();
+    char depth[128] = "";
+    uint64_t nodes = 0, nodes_now = 0;
+    int advised = st_core_advised_depth(core, &nodes, &nodes_now);
+    if (advised > 0)
+        snprintf(depth, sizeof depth, ". Many call paths make %llu nodes; --stack-depth %d leaves at most %llu",
+                 (unsigned long long)nodes_now, advised, (unsigned long long)nodes);
+    dprintf(STDERR_FILENO,
+            "scalatrace: wrote %s: %s%llu events of %d rank%s%s%s%s. Next: scalatrace info, show, stats\n", path, size,
+            (unsigned long long)st_core_nevents(core), st_shared.nprocs, st_shared.nprocs == 1 ? "" : "s", times, depth,
+            lacks_children ? ". Spawned processes are not recorded; scalatrace record -- mpiexec ... may do that" : "");
 }
 
 static char outcome;
@@ -219,6 +262,6 @@ void st_finish(void) {
     spread_outcome(parent);
     settle_parts(parent);
     if (parent >= 0 || outcome != WRITTEN) return;
-    st_names_store();
+    st_names_store(written_to);
     if (!st_options.quiet) report_written(st_shared.core);
 }

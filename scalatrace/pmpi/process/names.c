@@ -46,9 +46,9 @@ static bool run(char *const argv[]) {
     return WIFEXITED(status) && WEXITSTATUS(status) <= NONE_FOUND;
 }
 
-void st_names_store(void) {
+void st_names_store(const char *path) {
     if (!st_options.resolver) return;
-    char seconds[16], *trace = (char *)st_options.output;
+    char seconds[16], *trace = (char *)path;
     snprintf(seconds, sizeof seconds, "%d", st_options.resolve_limit);
     char *const argv[] = {(char *)st_options.resolver,
                           "-P",
@@ -61,6 +61,5 @@ void st_names_store(void) {
                           "--time-limit",
                           seconds,
                           NULL};
-    if (!run(argv))
-        st_warn_once("the names of call sites are not stored; run scalatrace resolve %s", st_options.output);
+    if (!run(argv)) st_warn_once("the names of call sites are not stored; run scalatrace resolve %s", path);
 }

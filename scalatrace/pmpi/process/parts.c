@@ -3,6 +3,7 @@
 #include "process/parts.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -68,8 +69,27 @@ void st_part_discard(void) {
     if (written) unlink(path);
 }
 
+static void unlink_text(const char *output) {
+    char path[8192];
+    snprintf(path, sizeof path, "%s.parts/README", output);
+    unlink(path);
+}
+
+void st_parts_report(void) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s.parts/README", st_options.output);
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file < 0) return;
+    dprintf(file, "Events of a program that ended without MPI_Finalize. A trace of them: scalatrace merge %s.parts\n",
+            st_options.output);
+    close(file);
+    st_warn("the program ends without MPI_Finalize; its events are saved: scalatrace merge %s.parts makes a trace",
+            st_options.output);
+}
+
 void st_parts_remove_directory(void) {
     char path[4096];
+    unlink_text(st_options.output);
     parts_directory(path, sizeof path);
     rmdir(path);
 }
@@ -87,6 +107,7 @@ void st_parts_discard_stale(const char *output, int rank) {
         unlink(path);
     }
     if (folder) closedir(folder);
+    unlink_text(output);
 }
 
 void st_parts_discard_own_stale(void) {

@@ -8,7 +8,7 @@
  * inside the tracer must not wait for it, and handles the signal when it leaves the tracer (signals.h).
  *
  * When one rank dies or calls MPI_Abort, the launcher kills the others, some launchers with SIGKILL. So the rank asks
- * its siblings first, by a real-time signal, and looks for new part files.
+ * its siblings first, by semaphores in shared memory, and looks for new part files.
  */
 #ifndef ST_SAVE_H
 #define ST_SAVE_H
