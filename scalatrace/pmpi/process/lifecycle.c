@@ -252,9 +252,7 @@ static bool is_recorded(void) { return st_shared.active || st_shared.gave_up; }
 /* The program ends without MPI_Finalize: save the events of this node's ranks. Where a signal handler called exit()
  * while this thread was inside the tracer, the thread holds the lock and the core is half changed: nothing can be
  * saved. */
-__attribute__((destructor)) static void on_exit_without_finalize(void) {
-    if (is_first_of_sessions && !started)
-        st_warn_once("the program uses sessions and never calls MPI_Init: no trace is written");
+void st_save_unfinished(void) {
     if (!is_recorded() || getpid() != process) return;
     st_thread.depth = 1;
     if (st_thread.busy)
@@ -262,6 +260,12 @@ __attribute__((destructor)) static void on_exit_without_finalize(void) {
     else
         st_save_at_exit();
     st_shared.active = false;
+}
+
+__attribute__((destructor)) static void on_exit_without_finalize(void) {
+    if (is_first_of_sessions && !started)
+        st_warn_once("the program uses sessions and never calls MPI_Init: no trace is written");
+    st_save_unfinished();
 }
 
 /* -- the calls in C -------------------------------------------------------------------------------------- */
@@ -315,8 +319,14 @@ ST_EXPORT int MPI_Finalize(void) {
     return PMPI_Finalize();
 }
 
+/* PMPI_Abort may call _exit, which finds nothing to save any more. */
+static void save_before_abort(void) {
+    st_save_with_siblings();
+    st_shared.active = false;
+}
+
 ST_EXPORT int MPI_Abort(MPI_Comm comm, int code) {
-    if (is_ours()) st_save_with_siblings();
+    if (is_ours()) save_before_abort();
     return PMPI_Abort(comm, code);
 }
 
@@ -366,7 +376,7 @@ ST_EXPORT int scalatrace_tracing(int on) {
     }
 #define FORTRAN_ABORT(symbol)                                                                                          \
     ST_EXPORT void symbol(MPI_Fint *comm, MPI_Fint *code, MPI_Fint *error) {                                           \
-        if (is_ours()) st_save_with_siblings();                                                                        \
+        if (is_ours()) save_before_abort();                                                                            \
         NEXT(void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *), #symbol)(comm, code, error);                                \
     }
 #define FORTRAN_PCONTROL(symbol)                                                                                       \

@@ -142,8 +142,8 @@ static void wait_for_siblings(const struct timespec *since, int delay_ms) {
 void st_save_with_siblings(void) {
     struct timespec since = file_time();
     if (st_save_part(true) != ST_OK) return;
-    st_parts_report();
     wait_for_siblings(&since, 0);
+    st_parts_report();
 }
 
 /* -- the helper thread and the handlers -------------------------------------------------------------------- */
@@ -172,8 +172,8 @@ static void *help(void *unused) {
         int served_after = nrequested;
         bool done = st_save_part(requested) == ST_OK;
         if (done && served_after != nserved) {
-            st_parts_report();
             wait_for_siblings(&since, SIBLINGS_DELAY_MS);
+            st_parts_report(); /* last: after a fatal error the launcher forwards no output of this rank, but of others */
         }
         nserved = served_after;
     }
