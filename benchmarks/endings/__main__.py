@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.endings.cases import EVENTS, NPROCS, Case, Programs, cases, folder_of
 from benchmarks.endings.outcome import Outcome, outcome
-from benchmarks.table import keep, show
+from benchmarks.table import keep, kept, show
 from scalatrace.record.shim_cache import shim_of
 from support.mpis import Mpi, installed
 
@@ -53,7 +53,7 @@ def row(mpi: Mpi, case: Case, result: Outcome) -> list[str]:
         mpi.name,
         f"{result.plain}, {result.status} ({status})",
         result.recovered,
-        "; ".join(result.lines) or "none",
+        "; ".join(result.lines).replace("|", "/") or "none",
         "; ".join(result.problems) or "yes",
     ]
 
@@ -74,6 +74,13 @@ def rows_of(mpi: Mpi, only: str) -> list[list[str]]:
     return rows
 
 
+def with_kept(rows: list[list[str]]) -> list[list[str]]:
+    """The rows of the kept table with new ones in their place, and further ones."""
+    new = {(cells[0], cells[1]): cells for cells in rows}
+    old = [new.pop((cells[0], cells[1]), cells) for cells in kept("endings", COLUMNS)]
+    return [*old, *new.values()]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=TITLE)
     parser.add_argument("--mpi", nargs="*", default=["openmpi", "mpich"], help="MPIs (openmpi mpich)")
@@ -88,7 +95,7 @@ def main() -> int:
             print(f"skipped: no {name} here")
     show(TITLE, COLUMNS, rows)
     if args.keep:
-        keep("endings", TITLE, COLUMNS, rows, *NOTES)
+        keep("endings", TITLE, COLUMNS, with_kept(rows), *NOTES)
     return 0 if all(cells[-1] in ("yes", "skipped") for cells in rows) else 1
 
 

@@ -26,7 +26,12 @@
 #define MAX_HANDLER_MS 3000   /* a signal handler waits for the helper */
 #define MAX_SIBLINGS_MS 1000  /* a rank waits for its siblings */
 #define SIBLINGS_DELAY_MS 100 /* the siblings may have got the same signal, and save on their own */
-#define POLL_MS 5             /* between two looks for the siblings' parts */
+#ifdef OPEN_MPI
+#define REPORT_FIRST false /* the others save and print before they end */
+#else
+#define REPORT_FIRST true /* MPICH's launcher kills the others, and soon forwards no output */
+#endif
+#define POLL_MS 5 /* between two looks for the siblings' parts */
 
 /* A rank on this node. Its pid and start time identify a process; -1 as start time: it will not save. */
 struct sibling {
@@ -172,8 +177,9 @@ static void *help(void *unused) {
         int served_after = nrequested;
         bool done = st_save_part(requested) == ST_OK;
         if (done && served_after != nserved) {
+            if (REPORT_FIRST) st_parts_report();
             wait_for_siblings(&since, SIBLINGS_DELAY_MS);
-            st_parts_report(); /* last: after a fatal error the launcher forwards no output of this rank, but of others */
+            st_parts_report();
         }
         nserved = served_after;
     }
