@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from support.mpis import Mpi
 from support.running import Argument, Finished, mpirun, scalatrace
 
 LIMIT_S = 60.0
+FOLDERS = re.compile(r"(?<![^\s:])/(?:[^\s:,;/]+/)+")
+"""The folders of an absolute path."""
 
 
 @dataclass
@@ -86,7 +89,7 @@ def _elsewhere(trace: Path) -> Path:
 def _lines(stderr: str, folder: Path) -> list[str]:
     """The tracer's lines, each once. Open MPI's own text may end with a zero and without a newline."""
     lines = []
-    text = stderr.replace(f"{folder}/", "").replace(f"{folder.parent}/", "")
+    text = FOLDERS.sub("", stderr.replace(f"{folder}/", "").replace(f"{folder.parent}/", ""))
     for line in (line.lstrip("\0 ") for line in text.splitlines()):
         if line.startswith("scalatrace: "):
             words = line.removeprefix("scalatrace: ").split(": ", 1)
