@@ -106,7 +106,7 @@ def recorder(procedure: Procedure) -> str:
         lines.append("    source = st_requested_source(source);")
     lines += selection(procedure)
     lines += _before(procedure) if not counted else []
-    lines.append(f"    st_begin(call, ST_OP_{procedure.op});")
+    lines.append(f"    if (!st_begin(call, ST_OP_{procedure.op})) return;")
     event = _event(procedure, _query_values(procedure) if counted else rules.values(procedure))
     if rules.role(procedure) is rules.Role.ALWAYS:  # its values are named while events are off, too
         lines += event
@@ -284,7 +284,7 @@ def c_entry(procedure: Procedure) -> str:
     if rules.is_counted(procedure):
         return "\n".join([*head, *_query_body(procedure, real), "}", ""])
     enter = f"ST_ENTER(&call, ST_OP_{procedure.op}, {_needed(procedure)})"
-    body = ["    struct st_call call;", f"    if (!{enter}) return {real};"]
+    body = ["    struct st_call call;", *_unrecorded(procedure, enter, real)]
     body += _own_status(procedure, False) + _prepare(procedure, False)
     body += [
         f"    int error = {real};",
@@ -292,6 +292,20 @@ def c_entry(procedure: Procedure) -> str:
         *_finish(procedure, "error", _arguments(procedure)),
     ]
     return "\n".join([*head, *body, "    st_exit(&call);", "    return error;", "}", ""])
+
+
+def _unrecorded(procedure: Procedure, enter: str, real: str) -> list[str]:
+    """The call without an event. Other ranks may still wait for this one to agree on a name."""
+    made = rules.made_communicator(procedure)
+    if procedure.op not in _AGREED or made is None:
+        return [f"    if (!{enter}) return {real};"]
+    return [
+        f"    if (!{enter}) {{",
+        f"        int result = {real};",
+        f"        if (result == MPI_SUCCESS) st_comm_agree_only(*{made.name});",
+        "        return result;",
+        "    }",
+    ]
 
 
 def _query_body(procedure: Procedure, real: str) -> list[str]:
@@ -411,6 +425,9 @@ def _f_body(procedure: Procedure, args: str, strings: list[Parameter]) -> list[s
         ]
     enter = f"st_enter(&call, ST_OP_{procedure.op}, {_needed(procedure)}, caller, frame)"
     lines += [f"    if (!{enter}) {{", f"        next({args});"]
+    made = rules.made_communicator(procedure)
+    if procedure.op in _AGREED and made:
+        lines.append(f"        if (!ierror || !*ierror) st_comm_agree_only(PMPI_Comm_f2c(*{made.name}));")
     lines += ["        return;", "    }", "    call.fortran = true;", "    if (!ierror) ierror = &own_error;"]
     lines += _own_status(procedure, True) + _prepare(procedure, True)
     lines += [f"    next({args});", "    st_leave(&call);", *_f_conversions(procedure, strings)]

@@ -60,7 +60,7 @@ def _context(procedure: Procedure) -> list[str]:
     comm = rules.communicator(procedure)
     if comm is None:
         return []
-    lines = ["st_lock();", f"st_set_comm(call, {comm.name});"]
+    lines = ["if (!st_lock()) return;", f"st_set_comm(call, {comm.name});"]
     if "eighbor" in procedure.op:
         lines.append(f"st_comm_degrees(call->comm, {comm.name});")
     lines.append("st_unlock();")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -144,6 +146,9 @@ def launch(options: RecordOptions, argv: Sequence[str]) -> NoReturn:
     if not options.quiet and not launched_rank():
         _warn(program, words)
     added = environment(options, argv, shim_of(words))
+    _discard_old_trace(options, words)
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which this interpreter ignores, the program would not
+        signal.signal(number, signal.SIG_DFL)
     sys.stdout.flush()
     try:
         os.execvpe(program, words, {**os.environ, **added})
@@ -169,6 +174,19 @@ def _check_outputs(options: RecordOptions) -> None:
             time.sleep(1)  # the launcher ends all ranks when one fails: rank 0 is to report before
             sys.exit(error.exit_status)
         raise
+
+
+def _discard_old_trace(options: RecordOptions, words: Sequence[str]) -> None:
+    """Delete the trace of an earlier run: should this one write none, nobody takes the old one for it.
+
+    A trace that the command line of the program names is an input.
+    """
+    path = os.path.realpath(options.output)
+    if launched_rank() or not os.path.isfile(path) or os.path.islink(options.output):
+        return
+    if not any(os.path.realpath(word) == path for word in words):
+        with contextlib.suppress(OSError):
+            os.unlink(path)
 
 
 def _make_folder(path: str | Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
@@ -15,6 +16,7 @@ from scalatrace.report.style import DIM, TITLE, nbytes, number, percent, ranks, 
 from scalatrace.report.values import comm_name
 from scalatrace.trace.model.trace import MODULES, Trace
 from scalatrace.trace.query.counting import least_and_most
+from scalatrace.trace.query.depths import advised_depth
 
 COMMS_SHOWN = 20
 RANKS_LISTED = 1 << 16
@@ -34,6 +36,7 @@ class InfoReporter:
     def __init__(self, trace: Trace, file_bytes: int = 0, children: Sequence[str] = ()) -> None:
         self.trace, self.file_bytes, self.children = trace, file_bytes, list(children)
         self.performance = PerformanceReporter(trace)
+        self.advice = advised_depth(trace)
 
     def facts(self) -> dict[str, Any]:
         """Return all of it as plain data."""
@@ -49,6 +52,7 @@ class InfoReporter:
             "events_per_rank": {"min": least, "max": most},
             "nodes": trace.nnodes,
             "call_sites": len({leaf.signature for leaf in trace.leaves()}),
+            "stack_depth_advice": asdict(self.advice) if self.advice else None,
             "file_bytes": self.file_bytes,
             "children": self.children,
             "communicators": [
@@ -66,10 +70,18 @@ class InfoReporter:
         """Print header, times, communicators, counted calls, and where the bytes are."""
         facts = self.facts()
         self._header(console, facts)
+        self._advice(console)
         self.performance.render(console)
         self._communicators(console, facts["communicators"])
         self._counted(console, facts["counted"])
         self._shares(console, facts["payload_bytes"])
+
+    def _advice(self, console: Console) -> None:
+        if advice := self.advice:
+            console.print(
+                f"many call paths: {number(advice.nodes_now)} nodes of calls at {advice.sites} innermost "
+                f"call sites; record --stack-depth {advice.depth} leaves at most {number(advice.nodes)}"
+            )
 
     def _header(self, console: Console, facts: dict[str, Any]) -> None:
         rows = [(key, value) for key, value in self.trace.meta.items() if key != MODULES]

@@ -47,6 +47,22 @@ def calls_of(block: Block) -> int:
     return sum(1 if isinstance(one, int) else one[0] * calls_of(one[2]) for one in block)
 
 
+def has_parity(block: Block) -> bool:
+    """Whether a condition depends on the parity of the iteration."""
+    return any(
+        not isinstance(one, int) and (one[1] == "even iteration" or has_parity(one[2])) for one in block
+    )
+
+
+def random_program(seed: int) -> tuple[Block, Block, Block]:
+    """The blocks before, in and behind the iterations of a random periodic program."""
+    rng = random.Random(seed)
+    nsites, ncalls = rng.choice((2, 3, 4, 6, 10, 30)), rng.choice((1, 3, 8, 20, 60, 200, 600))
+    sizes = ((rng.randint(0, 5), 1), (ncalls, 2), (3, 1))
+    before, block, behind = (random_block(rng, nsites, n, depth) for n, depth in sizes)
+    return before, block, behind
+
+
 def run(rank: Rank, block: Block, iteration: int, site: Callable[[int], str]) -> None:
     for one in block:
         if isinstance(one, int):
@@ -65,11 +81,7 @@ def run(rank: Rank, block: Block, iteration: int, site: Callable[[int], str]) ->
 
 def recorded_nodes(seed: int, iterations: int, kind: str, nprocs: int = 2) -> int:
     """Record a random periodic program, compare with its calls, and return the nodes of its trace."""
-    rng = random.Random(seed)
-    nsites, ncalls = rng.choice((2, 3, 4, 6, 10, 30)), rng.choice((1, 3, 8, 20, 60, 200, 600))
-    before, block, behind = (
-        random_block(rng, nsites, n, depth) for n, depth in ((rng.randint(0, 5), 1), (ncalls, 2), (3, 1))
-    )
+    before, block, behind = random_program(seed)
 
     def program(rank: Rank) -> None:
         run(rank, before, 0, SITES[kind])
@@ -89,6 +101,18 @@ def recorded_nodes(seed: int, iterations: int, kind: str, nprocs: int = 2) -> in
 def test_nodes_do_not_depend_on_the_repetitions(seed: int, kind: str) -> None:
     few = recorded_nodes(seed, 10, kind)
     assert recorded_nodes(seed, 40, kind) <= few
+
+
+SHORT = [seed for seed in range(100) if calls_of(random_program(seed)[1]) <= 150][:20]
+"""Seeds of programs with few calls in an iteration."""
+
+
+@pytest.mark.parametrize("seed", SHORT)
+def test_four_periods_have_the_nodes_of_forty(seed: int) -> None:
+    """A block with a condition on the parity of iterations has a period of two."""
+    kind = list(SITES)[seed % 2]
+    iterations = 2 if has_parity(random_program(seed)[1]) else 1
+    assert recorded_nodes(seed, 4 * iterations, kind) == recorded_nodes(seed, 40 * iterations, kind)
 
 
 @given(st.integers(0, 1 << 30), st.integers(1, 9), st.sampled_from(sorted(SITES)))

@@ -23,7 +23,7 @@ EVENTS = 7  # per rank, before the end
 
 def _parts(trace: Path) -> set[str]:
     folder = trace.with_name(trace.name + ".parts")
-    return {p.name for p in folder.iterdir()} if folder.exists() else set()
+    return {p.name for p in folder.iterdir()} - {"README"} if folder.exists() else set()
 
 
 def _all(n: int) -> set[str]:
@@ -45,6 +45,20 @@ def test_parts_of_all_ranks(
     assert _parts(run.trace) == _all(3)
     merged = scalatrace(any_mpi, "merge", f"{run.trace}.parts", "-o", tmp_path / "merged.st").check()
     assert "3 of 3 ranks" in merged.stdout
+
+
+@pytest.mark.parametrize("how", ["leave", "fatal", "asleep"])
+def test_endings_without_destructors_and_sleeping_ranks(
+    openmpi: Mpi, how: str, build: Builder, traced: Callable[..., Traced], tmp_path: Path
+) -> None:
+    """All ranks save, one prints a line, and no sleep ends early."""
+    argv = [build(openmpi, "ending.c"), how]
+    untraced = plain(openmpi, 3, argv, tmp_path)
+    run = traced(openmpi, 3, argv)
+    assert run.finished.returncode == untraced.returncode != 0
+    assert _parts(run.trace) == _all(3)
+    assert run.finished.stderr.count("the program ends without MPI_Finalize") == 1
+    assert "scalatrace merge" in run.trace.with_name("a.st.parts").joinpath("README").read_text()
 
 
 @pytest.mark.parametrize("how", ["crash", "assert"])
@@ -177,7 +191,8 @@ def test_unwritable_output(any_mpi: Mpi, build: Builder, tmp_path: Path) -> None
     untraced = plain(any_mpi, 2, argv, tmp_path)
     (tmp_path / "gone").mkdir()
     options = ["--flat-log", "gone/logs", "-o", "gone/a.st"]
-    done = record(any_mpi, 2, argv, tmp_path / "a.st", options=options, timeout=300)
+    spared = {"TMPDIR": str(tmp_path)}
+    done = record(any_mpi, 2, argv, tmp_path / "a.st", options=options, env=spared, timeout=300)
     _same(done, untraced)
     assert done.stderr.count("gone/a.st") == 1
 
@@ -191,8 +206,12 @@ def test_full_disk(openmpi: Mpi, build: Builder, tmp_path: Path) -> None:
         pytest.skip("may not mount here")
     try:
         (small / "filler").write_bytes(b"x" * 4096)
-        done = record(openmpi, 2, [build(openmpi, "ending.c")], small / "a.st", timeout=300)
+        spared = {"TMPDIR": str(tmp_path)}
+        done = record(openmpi, 2, [build(openmpi, "ending.c")], small / "a.st", env=spared, timeout=300)
         assert done.returncode == 0
+        (instead,) = tmp_path.glob("*-a.st")
+        assert f"wrote {instead}" in done.stderr
+        assert len(load(instead).ranks) == 2
         assert done.stderr.count("No space left") == 1
         assert {p.name for p in small.iterdir()} == {"filler"}
     finally:

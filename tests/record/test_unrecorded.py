@@ -26,6 +26,23 @@ def test_program_without_mpi(mpi: Mpi, tmp_path: Path) -> None:
     assert scalatrace(mpi, "record", "--quiet", "--", "/bin/true", cwd=tmp_path).check().stderr == ""
 
 
+def test_the_trace_of_an_earlier_run_is_deleted(openmpi: Mpi, tmp_path: Path) -> None:
+    """Unless the program reads it."""
+    old = tmp_path / "a.st"
+    old.write_bytes(b"old")
+    scalatrace(openmpi, "record", "-o", old, "--", "/bin/cat", old).check()
+    assert old.read_bytes() == b"old"
+    scalatrace(openmpi, "record", "-o", old, "--", "/bin/true").check()
+    assert not old.exists()
+
+
+def test_signals_are_handled_as_without_the_tracer(openmpi: Mpi) -> None:
+    """Python ignores SIGPIPE and SIGXFSZ."""
+    program = ["/bin/grep", "SigIgn", "/proc/self/status"]
+    untraced = run(program, env=openmpi.environment()).check()
+    assert scalatrace(openmpi, "record", "--", *program).check().stdout == untraced.stdout
+
+
 def test_one_line_for_all_ranks(mpi: Mpi, tmp_path: Path) -> None:
     done = record(mpi, 3, ["/bin/true"], tmp_path / "a.st").check()
     assert done.stderr.count(LINE) == 1

@@ -57,6 +57,7 @@ def test_spawned_processes_are_members_of_another_world(any_mpi: Mpi, both: Call
     assert family.comm.remote == (UNDEFINED, UNDEFINED)
     assert trace.matrix("messages").sum() == 0  # the one message goes to a child
     assert "spawned" in scalatrace(any_mpi, "info", run.trace).check().stdout
+    assert "Spawned processes are not recorded" in run.finished.stderr
 
 
 def test_children_have_a_trace_of_their_own(openmpi: Mpi, build: Builder, tmp_path: Path) -> None:

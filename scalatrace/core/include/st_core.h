@@ -143,6 +143,12 @@ ST_API uint64_t st_core_nbytes(const st_core *core);
 /* Sum of all samples of the first or second statistic (0, 1) on all ranks; after finish. 0 for any other. */
 ST_API double st_core_total(const st_core *core, int stat);
 
+/* Number of communicator families of a kind ("split", "spawn", ...). */
+ST_API uint64_t st_core_ncomms(const st_core *core, const char *kind);
+/* Frames of a stack at which the finished core would have at most half of its event nodes, where it has very many for
+ * each call site; 0: it has not. Stores an estimate of the nodes at this depth, and the number of nodes now. */
+ST_API int st_core_advised_depth(st_core *core, uint64_t *nodes, uint64_t *nodes_now);
+
 /* Close all open loops. Further st_core_append calls are allowed (they start a new tail). */
 ST_API int st_core_finish(st_core *core);
 

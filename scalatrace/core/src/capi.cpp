@@ -3,6 +3,7 @@
 #include "core/pack.hpp"
 #include "core/payload.hpp"
 #include "io/container.hpp"
+#include "tree/depths.hpp"
 #include "tree/hash.hpp"
 #include "tree/recursion.hpp"
 
@@ -262,6 +263,21 @@ uint64_t st_core_nevents(const st_core *core) { return core->nevents; }
 
 double st_core_total(const st_core *core, int stat) {
     return stat >= 0 && static_cast<size_t>(stat) < kLoads ? core->loads[static_cast<size_t>(stat)].sum() : 0;
+}
+
+uint64_t st_core_ncomms(const st_core *core, const char *kind) {
+    uint64_t n = 0;
+    for (const auto &[name, family] : core->tables.comms.items()) n += family.kind == kind;
+    return n;
+}
+
+int st_core_advised_depth(st_core *core, uint64_t *nodes, uint64_t *nodes_now) {
+    return guarded(core, [&] {
+        const DepthAdvice advice = advised_depth(core->roots, core->tables);
+        *nodes = advice.nodes;
+        *nodes_now = advice.nodes_now;
+        return advice.depth;
+    });
 }
 
 uint64_t st_core_nbytes(const st_core *core) {

@@ -25,6 +25,8 @@ static const char *const symbols[][SYMBOLS] = {
 };
 #define CONSTANTS (sizeof symbols / sizeof *symbols)
 
+static const void *addresses[CONSTANTS][SYMBOLS];
+
 /* The symbol exists: our wrapper runs only in a program that links it. */
 void *st_fortran_next(const char *symbol) {
     void *next = dlsym(RTLD_NEXT, symbol);
@@ -35,13 +37,13 @@ void *st_fortran_next(const char *symbol) {
     return next;
 }
 
+void st_fortran_start(void) {
+    for (size_t constant = 0; constant < CONSTANTS; constant++)
+        for (int i = 0; i < SYMBOLS; i++) addresses[constant][i] = dlsym(RTLD_DEFAULT, symbols[constant][i]);
+}
+
 bool st_fortran_is(const void *address, enum st_fortran_constant constant) {
-    static const void *addresses[CONSTANTS][SYMBOLS];
-    static bool known[CONSTANTS];
     if (!address) return false;
-    for (int i = 0; i < SYMBOLS && !known[constant]; i++)
-        addresses[constant][i] = dlsym(RTLD_DEFAULT, symbols[constant][i]);
-    known[constant] = true;
     for (int i = 0; i < SYMBOLS; i++)
         if (addresses[constant][i] == address) return true;
     return false;

@@ -23,6 +23,9 @@ enum st_fortran_constant {
 /* Size of a Fortran status in MPI_Fint. C's status may be smaller, hence the reserve. */
 #define ST_F_STATUS_INTS ((sizeof(MPI_Status) + sizeof(MPI_Fint) - 1) / sizeof(MPI_Fint) + 8)
 
+/* In MPI_Init: look up the constants. */
+void st_fortran_start(void);
+
 /* Is the address this constant's, in any of the libraries' spellings? */
 bool st_fortran_is(const void *address, enum st_fortran_constant constant);
 

@@ -33,6 +33,8 @@ void st_read_options(void) {
     st_options.meta = text_option("SCALATRACE_META");
     st_options.resolver = text_option("SCALATRACE_RESOLVER");
     st_options.resolve_limit = number_option("SCALATRACE_RESOLVE_LIMIT", 60);
+    st_options.wait_limit = number_option("SCALATRACE_WAIT_LIMIT", 30);
+    st_options.rank_limit = number_option("SCALATRACE_RANK_LIMIT", 3600);
     st_options.stacks = stacks_option();
     st_options.stack_depth = number_option("SCALATRACE_STACK_DEPTH", 32);
     st_options.checkpoint = number_option("SCALATRACE_CHECKPOINT", 0);

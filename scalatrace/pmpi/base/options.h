@@ -14,6 +14,8 @@ struct st_options {
     const char *flat_log;  /* directory of the uncompressed logs, or NULL */
     const char *resolver;  /* the Python that runs `scalatrace resolve` on the trace, or NULL */
     int resolve_limit;     /* seconds for it */
+    int wait_limit;        /* seconds to wait for a lock (wait.h) */
+    int rank_limit;        /* seconds to wait for other ranks in MPI_Finalize */
     const char *meta;      /* entries key=value, separated by unit separators (0x1f), or NULL */
     enum st_stacks stacks; /* kind of stack signatures */
     int stack_depth;       /* frames of a stack signature at most */

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/options.h"
 
@@ -15,7 +16,7 @@ static void print_warning(const char *format, va_list arguments) {
     char text[1024];
     if (st_options.quiet) return;
     vsnprintf(text, sizeof text, format, arguments);
-    fprintf(stderr, "scalatrace: rank %d: %s\n", st_shared.rank, text);
+    dprintf(STDERR_FILENO, "scalatrace: rank %d: %s\n", st_shared.rank, text); /* stderr may be locked (flockfile) */
 }
 
 void st_warn(const char *format, ...) {

@@ -38,6 +38,7 @@ extern __thread struct st_thread st_thread __attribute__((tls_model("initial-exe
 struct st_shared {
     atomic_bool active;    /* between MPI_Init and MPI_Finalize, and tracing works */
     atomic_bool on;        /* the program wants events (MPI_Pcontrol) */
+    atomic_bool gave_up;   /* a wait was too long: this rank records nothing more (wait.h) */
     bool plugins_active;   /* some plug-in measures something besides time */
     st_core *core;         /* this rank's compressor; under the lock (lock.h) */
     int rank, nprocs;      /* in MPI_COMM_WORLD */

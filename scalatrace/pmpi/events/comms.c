@@ -5,7 +5,9 @@
 
 #include "base/lock.h"
 #include "base/map.h"
+#include "base/options.h"
 #include "base/state.h"
+#include "base/wait.h"
 #include "events/values.h"
 
 #define AGREED UINT64_C(0x8000000000000000) /* bit of the ordinals of agreed families, which others do not have */
@@ -144,7 +146,9 @@ uint64_t st_comm_idup(struct st_call *call, const char *kind, MPI_Comm parent, M
 }
 
 void st_comm_remove(struct st_call *call, MPI_Comm comm) {
-    bool before = st_hold();
+    bool before;
+    call->freed_comm = null_comm;
+    if (!st_hold(&before)) return;
     call->freed_comm = *st_comm_of(comm);
     uint64_t old;
     if (st_map_drop(&comms, ST_KEY(comm), &old)) free((void *)(uintptr_t)old);
@@ -153,13 +157,21 @@ void st_comm_remove(struct st_call *call, MPI_Comm comm) {
 }
 
 /* Maximum over all members of each number of a pair. In an intercommunicator a reduction returns the remote group's
- * result: the second round combines both. */
-static void max_of_all(MPI_Comm comm, int64_t pair[2]) {
-    for (int round = 0; round < 2; round++) {
-        int64_t local[2] = {pair[0], pair[1]}, result[2] = {0, 0};
-        PMPI_Allreduce(local, result, 2, MPI_INT64_T, MPI_MAX, comm);
-        for (int i = 0; i < 2; i++) pair[i] = local[i] > result[i] ? local[i] : result[i];
+ * result: the second round combines both. Return false where other members do not come within the limit: their program
+ * left the call that made the communicator by longjmp, or they have no tracer. Then the buffers stay, since MPI may
+ * still write to them. */
+static bool max_of_all(MPI_Comm comm, int64_t pair[2]) {
+    int64_t *buffers = calloc(4, sizeof *buffers), *local = buffers, *result = buffers + 2;
+    bool ok = buffers != NULL;
+    for (int round = 0; ok && round < 2; round++) {
+        MPI_Request request;
+        local[0] = pair[0], local[1] = pair[1], result[0] = result[1] = 0;
+        ok = PMPI_Iallreduce(local, result, 2, MPI_INT64_T, MPI_MAX, comm, &request) == MPI_SUCCESS &&
+             st_wait_request(&request, st_options.wait_limit, NULL);
+        for (int i = 0; ok && i < 2; i++) pair[i] = local[i] > result[i] ? local[i] : result[i];
     }
+    if (ok) free(buffers);
+    return ok;
 }
 
 /* First round: the highest number that any member has not used, and the name of the parents, of which the highest
@@ -169,20 +181,34 @@ static void max_of_all(MPI_Comm comm, int64_t pair[2]) {
  * one to use it reports a conflict, and its group takes a number that no other process can propose. No lock is held
  * while MPI communicates. */
 void st_comm_agree(struct st_call *call, MPI_Comm parent, MPI_Comm comm) {
+    bool before;
     if (comm == MPI_COMM_NULL) return;
-    bool before = st_hold();
-    int64_t number[2] = {nagreed, (int64_t)(st_comm_name(parent) >> 1)};
-    st_release(before);
-    max_of_all(comm, number);
-    before = st_hold();
-    int64_t own_number = (int64_t)st_shared.rank << 32 | nproposals++;
-    int64_t conflict[2] = {number[0] < nagreed, own_number};
-    if (!conflict[0]) nagreed = number[0] + 1;
-    st_release(before);
-    max_of_all(comm, conflict);
+    int64_t number[2] = {0, 0}, conflict[2] = {0, 0};
+    if (st_hold(&before)) {
+        number[0] = nagreed, number[1] = (int64_t)(st_comm_name(parent) >> 1);
+        st_release(before);
+    }
+    bool agreed = max_of_all(comm, number);
+    if (agreed && st_hold(&before)) {
+        conflict[0] = number[0] < nagreed, conflict[1] = (int64_t)st_shared.rank << 32 | nproposals++;
+        if (!conflict[0]) nagreed = number[0] + 1;
+        st_release(before);
+    }
+    if (!agreed || !max_of_all(comm, conflict)) {
+        st_give_up("the ranks of a new communicator did not agree on its name in time");
+        return;
+    }
     uint64_t ordinal = AGREED | (uint64_t)number[0];
     if (conflict[0]) ordinal = AGREED | UNIQUE | (uint64_t)conflict[1];
     call->agreed_family = st_family((uint64_t)number[1], ordinal);
+}
+
+void st_comm_agree_only(MPI_Comm comm) {
+    int64_t number[2] = {0, 0}, conflict[2] = {0, 0};
+    if (!st_shared.gave_up || st_thread.depth || comm == MPI_COMM_NULL) return;
+    st_thread.depth = 1;
+    if (max_of_all(comm, number)) max_of_all(comm, conflict);
+    st_thread.depth = 0;
 }
 
 int st_comm_ndims(MPI_Comm comm) {

@@ -336,7 +336,8 @@ uint64_t st_types(struct st_call *call, const MPI_Datatype *array, int64_t n) {
 }
 
 void st_type_forget(MPI_Datatype type) {
-    bool before = st_hold();
+    bool before;
+    if (!st_hold(&before)) return;
     st_map_drop(&types, ST_KEY(type), NULL);
     last.valid = false;
     st_release(before);

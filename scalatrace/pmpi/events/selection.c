@@ -160,7 +160,7 @@ bool st_comm_selected(struct st_comm *info, MPI_Comm comm) {
 }
 
 void st_select_comm(struct st_call *call, MPI_Comm comm) {
-    st_lock();
+    if (!st_lock()) return;
     if (!st_comm_selected(st_comm_of(comm), comm)) st_skip(call);
     st_unlock();
 }

@@ -20,7 +20,9 @@ void st_message_add(struct st_call *call, MPI_Message message) {
 }
 
 void st_message_claim(struct st_call *call, MPI_Message message) {
-    bool was_busy = st_hold();
+    bool was_busy;
+    call->message = -1;
+    if (!st_hold(&was_busy)) return;
     call->message = message == MPI_MESSAGE_NO_PROC ? NO_PROCESS : st_live_claim(&messages, ST_KEY(message), NULL);
     st_release(was_busy);
 }
@@ -33,7 +35,7 @@ void st_message_drop(struct st_call *call) { st_live_drop(&messages, call->messa
 
 void st_follow_message(struct st_call *call) {
     int slot = call->message;
-    st_lock();
+    if (!st_lock()) return;
     if (slot == NO_PROCESS ? !no_process_recorded : slot < 0 || messages.slots[slot].hidden) st_skip(call);
     st_unlock();
 }

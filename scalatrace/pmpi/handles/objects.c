@@ -58,14 +58,14 @@ int64_t st_set_win(struct st_call *call, MPI_Win win) { return set_object(call, 
 int64_t st_set_file(struct st_call *call, MPI_File file) { return set_object(call, &files, ST_KEY(file)); }
 
 void st_select_win(struct st_call *call, MPI_Win win) {
-    st_lock();
+    if (!st_lock()) return;
     st_set_win(call, win);
     if (!call->object.comm.selected) st_skip(call);
     st_unlock();
 }
 
 void st_select_file(struct st_call *call, MPI_File file) {
-    st_lock();
+    if (!st_lock()) return;
     st_set_file(call, file);
     if (!call->object.comm.selected) st_skip(call);
     st_unlock();
@@ -77,14 +77,16 @@ void st_set_split_recorded(struct st_call *call, MPI_File file) {
 }
 
 void st_follow_begin(struct st_call *call, MPI_File file) {
-    st_lock();
+    if (!st_lock()) return;
     st_set_file(call, file);
     if (!call->object.split_recorded) st_skip(call);
     st_unlock();
 }
 
 static void remove_object(struct st_call *call, struct st_map *map, uint64_t key) {
-    bool was_busy = st_hold();
+    bool was_busy;
+    call->object = unknown;
+    if (!st_hold(&was_busy)) return;
     set_object(call, map, key);
     forget(map, key);
     st_release(was_busy);

@@ -110,14 +110,14 @@ static bool any_claim_recorded(const struct st_call *call) {
 
 void st_follow_requests(struct st_call *call, const MPI_Request *array, int64_t n) {
     bool any = false;
-    st_lock();
+    if (!st_lock()) return;
     for (int i = 0; i < n && !any; i++) any = is_recorded(slot_at(call, array, i));
     st_unlock();
     if (!any) st_skip(call);
 }
 
 void st_follow_request(struct st_call *call, MPI_Request request) {
-    st_lock();
+    if (!st_lock()) return;
     if (!is_recorded(st_live_find(&requests, ST_KEY(request), NULL))) st_skip(call);
     st_unlock();
 }
@@ -149,7 +149,8 @@ void st_claim(struct st_call *call, const MPI_Request *array, int n) {
             return;
         }
     }
-    bool was_busy = st_hold();
+    bool was_busy;
+    if (!st_hold(&was_busy)) return;
     for (int i = 0; i < n; i++) call->claimed[i] = claim(call, array, i);
     call->nclaimed = n;
     if (ST_SELECTING && !any_claim_recorded(call)) st_skip(call);

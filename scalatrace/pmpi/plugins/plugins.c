@@ -15,6 +15,7 @@
 #include "events/call.h"
 #include "events/events.h"
 #include "plugins/plugin_kinds.h"
+#include "stacks/gil.h"
 #include "stacks/stack_python.h"
 
 #define MAX_SPEC 5000 /* bytes of an entry of SCALATRACE_STATS that ranks can agree on */
@@ -35,7 +36,8 @@ static pthread_key_t thread_key;
 
 /* Can the plug-in be called in this thread now? */
 static bool callable(const struct st_plugin_entry *entry) {
-    return entry->plugin && !__atomic_load_n(&entry->off, __ATOMIC_RELAXED) && (!entry->python || st_python_thread());
+    return entry->plugin && !__atomic_load_n(&entry->off, __ATOMIC_RELAXED) &&
+           (!entry->python || (st_python_thread() && st_gil_free()));
 }
 
 static void close_thread(void *own) {

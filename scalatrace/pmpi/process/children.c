@@ -41,6 +41,13 @@ static int claim_number(void) {
     return MAX_CHILDREN;
 }
 
+bool st_children_exist(void) {
+    char path[4096], parts[4200];
+    child_output(path, sizeof path, st_options.output, 1);
+    snprintf(parts, sizeof parts, "%s.parts", path);
+    return !access(path, F_OK) || !access(parts, F_OK);
+}
+
 void st_children_start(void) {
     MPI_Comm parent = MPI_COMM_NULL;
     PMPI_Comm_get_parent(&parent);

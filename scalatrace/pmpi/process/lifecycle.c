@@ -20,6 +20,7 @@
 #include "base/options.h"
 #include "base/signals.h"
 #include "base/state.h"
+#include "base/wait.h"
 #include "events/comms.h"
 #include "events/policy.h"
 #include "events/selection.h"
@@ -31,6 +32,7 @@
 #include "process/save.h"
 #include "recording/record.h"
 #include "stacks/modules.h"
+#include "stacks/stack.h"
 
 /* -- the environment ------------------------------------------------------------------------------------- */
 
@@ -164,6 +166,13 @@ static bool start_core(void) {
     return false;
 }
 
+/* The tracer communicates with all ranks. It would wait for a rank without a tracer, for which MPI_Init ends nothing. */
+static bool all_ranks_here(void) {
+    MPI_Request request;
+    return PMPI_Ibarrier(MPI_COMM_WORLD, &request) == MPI_SUCCESS &&
+           st_wait_request(&request, st_options.wait_limit, NULL);
+}
+
 /* Called in MPI_Init, after MPI is initialised. The order matters: output paths before saving, the core's settings
  * before its first event. */
 static void start_tracing(void) {
@@ -175,9 +184,15 @@ static void start_tracing(void) {
     st_read_options();
     PMPI_Comm_rank(MPI_COMM_WORLD, &st_shared.rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &st_shared.nprocs);
+    process = getpid();
+    if (!all_ranks_here()) {
+        st_warn("other ranks of MPI_COMM_WORLD have no tracer: nothing is recorded. Put scalatrace record before each "
+                "program of mpiexec");
+        st_thread.depth = 0;
+        return;
+    }
     PMPI_Comm_dup(MPI_COMM_WORLD, &st_shared.private_comm);
     PMPI_Comm_set_errhandler(st_shared.private_comm, MPI_ERRORS_RETURN);
-    process = getpid();
     if (start_core()) {
         st_children_start();
         st_policy_start();
@@ -188,6 +203,8 @@ static void start_tracing(void) {
         set_meta();
         set_hosts();
         open_flat_log();
+        st_stack_start();
+        st_fortran_start();
         st_comms_start();
         st_unique_start();
         pthread_atfork(NULL, NULL, in_child);
@@ -204,42 +221,51 @@ static void start_tracing(void) {
 
 /* Called in MPI_Finalize, before MPI is finalised: complete this rank's events, merge, write, free. */
 static void stop_tracing(void) {
+    bool was_busy;
     if (st_shared.private_comm == MPI_COMM_NULL || getpid() != process) return;
     st_thread.depth = 1;
-    bool was_busy = st_hold();
+    if (st_thread.busy) st_give_up("a signal handler left a call by longjmp while it was being recorded");
+    bool locked = st_hold_to_save(&was_busy);
     st_shared.active = st_shared.on = false;
-    if (st_shared.core) {
+    if (locked && st_shared.core) {
         st_pending_flush();
         st_publish_totals();
         st_modules_publish();
         st_core_check(st_core_finish(st_shared.core));
         if (st_options.flat_log) st_core_check(st_flatlog_close(st_shared.core));
     }
-    st_release(was_busy);
+    if (locked) st_release(was_busy);
     st_plugins_stop();
     st_finish();
-    st_save_stop();
+    bool unused = st_save_stop() && locked; /* does no other thread use the core? */
     st_comms_stop();
     PMPI_Comm_free(&st_shared.private_comm);
     st_shared.private_comm = MPI_COMM_NULL;
-    st_core_free(st_shared.core);
+    if (unused) st_core_free(st_shared.core);
     st_shared.core = NULL;
     st_thread.depth = 0;
 }
 
+/* Are there events, which the end of the program must not lose? */
+static bool is_recorded(void) { return st_shared.active || st_shared.gave_up; }
+
 /* The program ends without MPI_Finalize: save the events of this node's ranks. Where a signal handler called exit()
  * while this thread was inside the tracer, the thread holds the lock and the core is half changed: nothing can be
  * saved. */
-__attribute__((destructor)) static void on_exit_without_finalize(void) {
-    if (is_first_of_sessions && !started)
-        st_warn_once("the program uses sessions and never calls MPI_Init: no trace is written");
-    if (!st_shared.active || getpid() != process) return;
+void st_save_unfinished(void) {
+    if (!is_recorded() || getpid() != process) return;
     st_thread.depth = 1;
     if (st_thread.busy)
         st_warn_once("exit() was called while an event was being recorded; this rank saves no part");
     else
         st_save_at_exit();
     st_shared.active = false;
+}
+
+__attribute__((destructor)) static void on_exit_without_finalize(void) {
+    if (is_first_of_sessions && !started)
+        st_warn_once("the program uses sessions and never calls MPI_Init: no trace is written");
+    st_save_unfinished();
 }
 
 /* -- the calls in C -------------------------------------------------------------------------------------- */
@@ -284,16 +310,23 @@ ST_EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Sessio
 #endif
 
 /* Is a call the program's own, while tracing? */
-static bool is_ours_at(const void *frame) { return st_shared.active && (!st_thread.depth || st_was_left(frame)); }
+static bool is_ours_at(const void *frame) { return is_recorded() && (!st_thread.depth || st_was_left(frame)); }
 #define is_ours() is_ours_at(__builtin_frame_address(0))
 
+/* The MPI library never calls MPI_Finalize: also a thread that seems to be in a call is the program's. */
 ST_EXPORT int MPI_Finalize(void) {
-    if (is_ours()) stop_tracing();
+    if (is_recorded()) stop_tracing();
     return PMPI_Finalize();
 }
 
+/* PMPI_Abort may call _exit, which finds nothing to save any more. */
+static void save_before_abort(void) {
+    st_save_with_siblings();
+    st_shared.active = false;
+}
+
 ST_EXPORT int MPI_Abort(MPI_Comm comm, int code) {
-    if (is_ours()) st_save_with_siblings();
+    if (is_ours()) save_before_abort();
     return PMPI_Abort(comm, code);
 }
 
@@ -338,12 +371,12 @@ ST_EXPORT int scalatrace_tracing(int on) {
     }
 #define FORTRAN_FINALIZE(symbol)                                                                                       \
     ST_EXPORT void symbol(MPI_Fint *error) {                                                                           \
-        if (is_ours()) stop_tracing();                                                                                 \
+        if (is_recorded()) stop_tracing();                                                                             \
         NEXT(void (*)(MPI_Fint *), #symbol)(error);                                                                    \
     }
 #define FORTRAN_ABORT(symbol)                                                                                          \
     ST_EXPORT void symbol(MPI_Fint *comm, MPI_Fint *code, MPI_Fint *error) {                                           \
-        if (is_ours()) st_save_with_siblings();                                                                        \
+        if (is_ours()) save_before_abort();                                                                            \
         NEXT(void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *), #symbol)(comm, code, error);                                \
     }
 #define FORTRAN_PCONTROL(symbol)                                                                                       \

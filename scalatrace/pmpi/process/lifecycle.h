@@ -7,4 +7,8 @@
 /* Has the program called MPI_Init or MPI_Session_init? */
 bool st_started(void);
 
+/* The process ends: save the events of this node's ranks, unless MPI_Finalize has done so. Safe in signal handlers and
+ * in forked children. */
+void st_save_unfinished(void);
+
 #endif

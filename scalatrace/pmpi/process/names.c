@@ -4,16 +4,31 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/options.h"
 #include "base/state.h"
 
+#define POLL_US 5000 /* between two looks for the end of the command */
 #define NONE_FOUND 1 /* status of `scalatrace resolve` where no call site has a name */
+
+/* Wait for the end of a process, and kill it some time after its own limit. Return false where it has no status. */
+static bool wait_for(pid_t child, int *status) {
+    int64_t until_ns = st_now() + (st_options.resolve_limit + st_options.wait_limit) * INT64_C(1000000000);
+    for (pid_t ended = 0; ended != child;) {
+        ended = waitpid(child, status, WNOHANG);
+        if (ended < 0 && errno != EINTR) return false;
+        if (ended == 0 && st_now() > until_ns) kill(child, SIGKILL);
+        if (ended == 0) usleep(POLL_US);
+    }
+    return true;
+}
 
 /* Return whether the command ended well. The time limit is the command's own. A program that ignores SIGCHLD has no
  * status of its children. */
@@ -27,14 +42,13 @@ static bool run(char *const argv[]) {
     int error = posix_spawn(&child, argv[0], &files, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&files);
     if (error) return false;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) return errno == ECHILD;
+    if (!wait_for(child, &status)) return errno == ECHILD;
     return WIFEXITED(status) && WEXITSTATUS(status) <= NONE_FOUND;
 }
 
-void st_names_store(void) {
+void st_names_store(const char *path) {
     if (!st_options.resolver) return;
-    char seconds[16], *trace = (char *)st_options.output;
+    char seconds[16], *trace = (char *)path;
     snprintf(seconds, sizeof seconds, "%d", st_options.resolve_limit);
     char *const argv[] = {(char *)st_options.resolver,
                           "-P",
@@ -47,6 +61,5 @@ void st_names_store(void) {
                           "--time-limit",
                           seconds,
                           NULL};
-    if (!run(argv))
-        st_warn_once("the names of call sites are not stored; run scalatrace resolve %s", st_options.output);
+    if (!run(argv)) st_warn_once("the names of call sites are not stored; run scalatrace resolve %s", path);
 }

@@ -3,6 +3,7 @@
 #include "process/parts.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,8 +30,9 @@ void st_part_path(char *path, size_t n, int rank) {
 /* A checkpoint leaves a pending event open. After others were merged, the preserved bytes are written. */
 int st_save_part(bool last) {
     char path[4096];
-    bool was_busy = st_hold();
+    bool was_busy;
     int error = ST_E_USAGE;
+    if (!st_hold_to_save(&was_busy)) return error;
     if (st_shared.core && !closed) {
         parts_directory(path, sizeof path);
         mkdir(path, 0777);
@@ -48,24 +50,46 @@ int st_save_part(bool last) {
 
 /* Out of memory: no part can be written any more, since the core will have others' events. */
 void st_part_preserve(void) {
-    bool was_busy = st_hold();
+    bool was_busy;
+    if (!st_hold_to_save(&was_busy)) return;
     if (!preserved && st_core_pack(st_shared.core, &preserved, &npreserved) < 0) closed = true;
     st_release(was_busy);
 }
 
 void st_part_discard(void) {
     char path[4096];
-    bool was_busy = st_hold();
-    closed = true;
-    st_free(preserved);
-    preserved = NULL;
-    st_release(was_busy);
+    bool was_busy;
+    if (st_hold_to_save(&was_busy)) {
+        closed = true;
+        st_free(preserved);
+        preserved = NULL;
+        st_release(was_busy);
+    }
     st_part_path(path, sizeof path, st_shared.rank);
     if (written) unlink(path);
 }
 
+static void unlink_text(const char *output) {
+    char path[8192];
+    snprintf(path, sizeof path, "%s.parts/README", output);
+    unlink(path);
+}
+
+void st_parts_report(void) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s.parts/README", st_options.output);
+    int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file < 0) return;
+    dprintf(file, "Events of a program that ended without MPI_Finalize. A trace of them: scalatrace merge %s.parts\n",
+            st_options.output);
+    close(file);
+    st_warn("the program ends without MPI_Finalize; its events are saved: scalatrace merge %s.parts makes a trace",
+            st_options.output);
+}
+
 void st_parts_remove_directory(void) {
     char path[4096];
+    unlink_text(st_options.output);
     parts_directory(path, sizeof path);
     rmdir(path);
 }
@@ -83,6 +107,7 @@ void st_parts_discard_stale(const char *output, int rank) {
         unlink(path);
     }
     if (folder) closedir(folder);
+    unlink_text(output);
 }
 
 void st_parts_discard_own_stale(void) {

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ipc.h>
+#include <sys/shm.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,22 +20,29 @@
 #include "base/options.h"
 #include "base/signals.h"
 #include "base/state.h"
+#include "base/wait.h"
 #include "process/parts.h"
 
-#define SNAPSHOT_SIGNAL (SIGRTMAX - 3) /* asks a sibling to save */
-#define MAX_HANDLER_MS 3000            /* a signal handler waits for the helper */
-#define MAX_SIBLINGS_MS 1000           /* a rank waits for its siblings */
-#define SIBLINGS_DELAY_MS 100          /* the siblings may have got the same signal, and save on their own */
-#define POLL_MS 5                      /* between two looks for the siblings' parts */
+#define MAX_HANDLER_MS 3000   /* a signal handler waits for the helper */
+#define MAX_SIBLINGS_MS 1000  /* a rank waits for its siblings */
+#define SIBLINGS_DELAY_MS 100 /* the siblings may have got the same signal, and save on their own */
+#ifdef OPEN_MPI
+#define REPORT_FIRST false /* the others save and print before they end */
+#else
+#define REPORT_FIRST true /* MPICH's launcher kills the others, and soon forwards no output */
+#endif
+#define POLL_MS 5 /* between two looks for the siblings' parts */
 
 /* A rank on this node. Its pid and start time identify a process; -1 as start time: it will not save. */
 struct sibling {
     int64_t pid, started, rank;
 };
 
-static sem_t wake;
+/* Wakes a helper thread, also that of a sibling: a signal would end the sleep of a thread of its program. */
+static sem_t own_wake, *wake = &own_wake;
+static sem_t *wakes; /* of the siblings, in their order, in memory that all share; NULL: there is none */
 static pthread_t helper;
-static bool helper_runs, snapshot_installed;
+static bool helper_runs;
 /* Atomic: the helper, handlers in any thread, and MPI_Finalize use these. Lock-free, and so safe in handlers. */
 static atomic_bool stopping;
 static atomic_int nrequested, nserved; /* requests of handlers to save, in all and served */
@@ -62,17 +71,21 @@ static int64_t started_at(int64_t pid) {
     return at ? atoll(at + 1) : -1;
 }
 
-/* Does the process have a handler of SNAPSHOT_SIGNAL? Without one the signal would kill it. */
-static bool catches_snapshot(int64_t pid) {
-    char path[64], line[256];
-    unsigned long long caught = 0;
-    snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
-    FILE *file = fopen(path, "re");
-    if (!file) return false;
-    while (fgets(line, sizeof line, file))
-        if (sscanf(line, "SigCgt: %llx", &caught) == 1) break;
-    fclose(file);
-    return caught >> (SNAPSHOT_SIGNAL - 1) & 1;
+/* Share semaphores with the ranks on this node, one for each. Without memory on some rank there are none. */
+static void share_semaphores(MPI_Comm node, int n) {
+    int local = 0, id = -1, ok, everywhere = 0;
+    PMPI_Comm_rank(node, &local);
+    if (local == 0) id = shmget(IPC_PRIVATE, (size_t)n * sizeof *wakes, IPC_CREAT | 0600);
+    PMPI_Bcast(&id, 1, MPI_INT, 0, node);
+    void *memory = id >= 0 ? shmat(id, NULL, 0) : (void *)-1;
+    ok = memory != (void *)-1;
+    for (int i = 0; ok && local == 0 && i < n; i++) sem_init((sem_t *)memory + i, 1, 0);
+    PMPI_Allreduce(&ok, &everywhere, 1, MPI_INT, MPI_MIN, node);
+    if (local == 0 && id >= 0) shmctl(id, IPC_RMID, NULL); /* freed with the last process */
+    if (everywhere)
+        wakes = memory, wake = &wakes[local];
+    else if (ok)
+        shmdt(memory);
 }
 
 /* Exchange process ids with the ranks on this node. Without memory on some rank there are no siblings. */
@@ -89,6 +102,7 @@ static void find_siblings(void) {
     PMPI_Allreduce(&ok, &everywhere, 1, MPI_INT, MPI_MIN, node);
     if (everywhere) PMPI_Allgather(&self, 3, MPI_INT64_T, all, 3, MPI_INT64_T, node);
     nsiblings = everywhere ? n : 0;
+    share_semaphores(node, n);
     PMPI_Comm_free(&node);
 }
 
@@ -108,9 +122,10 @@ static struct timespec file_time(void) {
     return now;
 }
 
-/* Ask a sibling to save. Return false when it cannot: it is gone, or has no tracer. */
-static bool ask(const struct sibling *s) {
-    return started_at(s->pid) == s->started && catches_snapshot(s->pid) && kill((pid_t)s->pid, SNAPSHOT_SIGNAL) == 0;
+/* Ask a sibling to save. Return false when it cannot, since it is gone. */
+static bool ask(int i) {
+    const struct sibling *s = &siblings[i];
+    return wakes && started_at(s->pid) == s->started && sem_post(&wakes[i]) == 0;
 }
 
 /* Wait until all siblings have saved since then. After `delay_ms`, ask those that have not: the launcher kills them as
@@ -121,7 +136,7 @@ static void wait_for_siblings(const struct timespec *since, int delay_ms) {
         for (int i = 0; i < nsiblings; i++) {
             struct sibling *s = &siblings[i];
             if (s->rank == st_shared.rank || s->started < 0 || has_saved(s, since)) continue;
-            if (ms >= delay_ms && ms < delay_ms + POLL_MS && !ask(s)) s->started = -1;
+            if (ms >= delay_ms && ms < delay_ms + POLL_MS && !ask(i)) s->started = -1;
             left += s->started >= 0;
         }
         if (!left) return;
@@ -131,7 +146,9 @@ static void wait_for_siblings(const struct timespec *since, int delay_ms) {
 
 void st_save_with_siblings(void) {
     struct timespec since = file_time();
-    if (st_save_part(true) == ST_OK) wait_for_siblings(&since, 0);
+    if (st_save_part(true) != ST_OK) return;
+    wait_for_siblings(&since, 0);
+    st_parts_report();
 }
 
 /* -- the helper thread and the handlers -------------------------------------------------------------------- */
@@ -139,13 +156,13 @@ void st_save_with_siblings(void) {
 /* Wait until the helper has to save. Return false when it is time for a checkpoint. */
 static bool wait_for_work(void) {
     if (st_options.checkpoint <= 0) {
-        while (sem_wait(&wake) && errno == EINTR) continue;
+        while (sem_wait(wake) && errno == EINTR) continue;
         return true;
     }
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += st_options.checkpoint;
-    while (sem_timedwait(&wake, &until))
+    while (sem_timedwait(wake, &until))
         if (errno == ETIMEDOUT) return false;
     return true;
 }
@@ -159,25 +176,21 @@ static void *help(void *unused) {
         if (stopping) break;
         int served_after = nrequested;
         bool done = st_save_part(requested) == ST_OK;
-        if (done && served_after != nserved) wait_for_siblings(&since, SIBLINGS_DELAY_MS);
+        if (done && served_after != nserved) {
+            if (REPORT_FIRST) st_parts_report();
+            wait_for_siblings(&since, SIBLINGS_DELAY_MS);
+            st_parts_report();
+        }
         nserved = served_after;
     }
     return unused;
-}
-
-/* Handler of SNAPSHOT_SIGNAL. sem_post is async-signal-safe. */
-static void on_snapshot(int signal_number) {
-    (void)signal_number;
-    int error = errno;
-    sem_post(&wake);
-    errno = error;
 }
 
 /* Called by the handlers of signals.h. */
 static void save_from_handler(void) {
     if (!st_shared.core || !helper_runs) return;
     int own_request = ++nrequested;
-    sem_post(&wake);
+    sem_post(wake);
     for (int ms = 0; ms < MAX_HANDLER_MS && nserved < own_request; ms++) sleep_ms(1);
 }
 
@@ -192,48 +205,36 @@ void st_save_at_exit(void) {
 /* The thread blocks all signals: the program's threads handle them. */
 static void start_helper(void) {
     sigset_t all, old;
-    sem_init(&wake, 0, 0);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     helper_runs = pthread_create(&helper, NULL, help, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
-/* The program may use SNAPSHOT_SIGNAL itself; then siblings cannot ask. */
-static void install_handlers(void) {
-    struct sigaction now;
-    st_signals_install(save_from_handler);
-    if (sigaction(SNAPSHOT_SIGNAL, NULL, &now) || now.sa_handler != SIG_DFL) return;
-    struct sigaction snapshot = {.sa_handler = on_snapshot, .sa_flags = SA_RESTART};
-    sigemptyset(&snapshot.sa_mask);
-    snapshot_installed = sigaction(SNAPSHOT_SIGNAL, &snapshot, NULL) == 0;
-}
-
-static void remove_handlers(void (*snapshot_handler)(int)) {
-    st_signals_restore();
-    if (snapshot_installed) signal(SNAPSHOT_SIGNAL, snapshot_handler);
-}
-
 /* -- start and stop -------------------------------------------------------------------------------------- */
 
 void st_save_in_child(void) {
-    if (helper_runs) remove_handlers(SIG_DFL);
-    helper_runs = snapshot_installed = false;
+    if (helper_runs) st_signals_restore();
+    helper_runs = false;
     nsiblings = 0;
 }
 
 void st_save_start(void) {
     st_parts_discard_own_stale();
+    sem_init(&own_wake, 0, 0);
     find_siblings();
     start_helper();
-    if (helper_runs) install_handlers();
+    if (helper_runs) st_signals_install(save_from_handler);
 }
 
-void st_save_stop(void) {
-    if (!helper_runs) return;
-    remove_handlers(SIG_IGN); /* a late request of a sibling must not kill the process */
+bool st_save_stop(void) {
+    if (!helper_runs) return true;
+    st_signals_restore();
     stopping = true;
-    sem_post(&wake);
-    pthread_join(helper, NULL);
+    sem_post(wake);
+    struct timespec until = st_time_in(st_options.wait_limit);
+    bool ended = pthread_timedjoin_np(helper, NULL, &until) == 0;
+    if (!ended) st_warn_once("waited %d s for the end of a checkpoint; it goes on", st_options.wait_limit);
     helper_runs = false;
+    return ended;
 }

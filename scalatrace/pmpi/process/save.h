@@ -8,15 +8,17 @@
  * inside the tracer must not wait for it, and handles the signal when it leaves the tracer (signals.h).
  *
  * When one rank dies or calls MPI_Abort, the launcher kills the others, some launchers with SIGKILL. So the rank asks
- * its siblings first, by a real-time signal, and looks for new part files.
+ * its siblings first, by semaphores in shared memory, and looks for new part files.
  */
 #ifndef ST_SAVE_H
 #define ST_SAVE_H
 
+#include <stdbool.h>
+
 /* Delete stale parts, find the siblings, start the helper thread and install the handlers; collective. */
 void st_save_start(void);
-/* Stop the helper thread and remove the handlers. */
-void st_save_stop(void);
+/* Stop the helper thread and remove the handlers. Return false where it still saves after the limit: it needs the core. */
+bool st_save_stop(void);
 /* In a forked child, which has no helper thread: remove the handlers. */
 void st_save_in_child(void);
 /* Save this rank's part, then those of the siblings. */

@@ -11,7 +11,7 @@
 
 /* Record a poll that completed nothing. */
 static void unsuccessful(struct st_call *call, int op, const MPI_Request *array) {
-    st_lock();
+    if (!st_lock()) return;
     st_settle_claims(call, array);
     st_unlock();
     if (!call->all_null)
@@ -38,7 +38,7 @@ static void one_event(struct st_call *call, const MPI_Request *request, const MP
 
 void st_post_Wait(struct st_call *call, int error, MPI_Request *request, MPI_Status *status) {
     (void)error;
-    st_begin(call, ST_OP_Wait);
+    if (!st_begin(call, ST_OP_Wait)) return;
     one_event(call, request, status);
 }
 
@@ -47,7 +47,7 @@ void st_post_Test(struct st_call *call, int error, MPI_Request *request, int *fl
         unsuccessful(call, ST_OP_Test, request);
         return;
     }
-    st_begin(call, ST_OP_Test);
+    if (!st_begin(call, ST_OP_Test)) return;
     st_set_polls(call, ST_OP_Test);
     one_event(call, request, status);
 }
@@ -56,13 +56,13 @@ void st_post_Test(struct st_call *call, int error, MPI_Request *request, int *fl
 void st_post_Request_free(struct st_call *call, int error, MPI_Request *request) {
     (void)request;
     if (error) {
-        st_lock();
+        if (!st_lock()) return;
         st_relink_claim(call, 0);
         st_unlock();
         st_count_failed(call, ST_OP_Request_free);
         return;
     }
-    st_begin(call, ST_OP_Request_free);
+    if (!st_begin(call, ST_OP_Request_free)) return;
     call->event.values[0] = st_claimed_age(call, 0);
     st_append(call, 1);
     st_drop_claim(call, 0);
@@ -82,7 +82,7 @@ static void all_event(struct st_call *call, int n, const MPI_Request *array, con
 
 void st_post_Waitall(struct st_call *call, int error, int n, MPI_Request *array, MPI_Status *statuses) {
     (void)error;
-    st_begin(call, ST_OP_Waitall);
+    if (!st_begin(call, ST_OP_Waitall)) return;
     all_event(call, n, array, statuses);
 }
 
@@ -91,7 +91,7 @@ void st_post_Testall(struct st_call *call, int error, int n, MPI_Request *array,
         unsuccessful(call, ST_OP_Testall, array);
         return;
     }
-    st_begin(call, ST_OP_Testall);
+    if (!st_begin(call, ST_OP_Testall)) return;
     st_set_polls(call, ST_OP_Testall);
     all_event(call, n, array, statuses);
 }
@@ -102,7 +102,7 @@ void st_post_Testall(struct st_call *call, int error, int n, MPI_Request *array,
 static void follow_completed(struct st_call *call, const int *index) {
     int completed = index_of(call, index);
     if (!ST_SELECTING) return;
-    st_lock();
+    if (!st_lock()) return;
     bool recorded = completed >= 0 && completed < call->nclaimed && st_claimed_recorded(call, completed);
     st_unlock();
     if (!recorded) st_skip(call);
@@ -122,7 +122,7 @@ static void any_event(struct st_call *call, const MPI_Request *array, const int 
 void st_post_Waitany(struct st_call *call, int error, int n, MPI_Request *array, int *index, MPI_Status *status) {
     (void)error, (void)n;
     follow_completed(call, index);
-    st_begin(call, ST_OP_Waitany);
+    if (!st_begin(call, ST_OP_Waitany)) return;
     any_event(call, array, index, status);
 }
 
@@ -134,7 +134,7 @@ void st_post_Testany(struct st_call *call, int error, int n, MPI_Request *array,
         return;
     }
     follow_completed(call, index);
-    st_begin(call, ST_OP_Testany);
+    if (!st_begin(call, ST_OP_Testany)) return;
     st_set_polls(call, ST_OP_Testany);
     any_event(call, array, index, status);
 }
@@ -153,7 +153,7 @@ static void follow_any_completed(struct st_call *call, int op, const MPI_Request
 /* Add the completed requests to the pending event. */
 static void some(struct st_call *call, int op, MPI_Request *array, int nout, const int *indices,
                  const MPI_Status *statuses) {
-    st_begin(call, op);
+    if (!st_begin(call, op)) return;
     if (ST_SELECTING && call->on) follow_any_completed(call, op, array, nout, indices);
     st_set_polls(call, op);
     for (int i = 0; i < nout && call->n_any_source; i++)

@@ -32,10 +32,10 @@ void st_free_call(struct st_call *call) {
 /* The stack comes first, since it may wait for Python's GIL. A pending Waitsome event comes before this call's event,
  * and the requests it completed must be dead when this call names requests. Only a call that may join it leaves it
  * open. */
-void st_begin(struct st_call *call, int op) {
+bool st_begin(struct st_call *call, int op) {
     call->event.signature = 0;
     if (call->on && st_options.stacks != ST_STACKS_NONE) call->event.signature = st_stack(call);
-    st_lock();
+    if (!st_lock()) return false;
     if (ST_SELECTING && st_ops[op].role == ST_SELECTABLE && st_site_skipped(call)) st_skip(call);
     if (!call->on || (op != ST_OP_Waitsome && op != ST_OP_Testsome)) st_pending_flush();
     call->event.self = st_shared.rank;
@@ -43,6 +43,7 @@ void st_begin(struct st_call *call, int op) {
     call->event.stats[ST_STAT_SOURCE] = NAN;
     call->event.stats[ST_STAT_POLLS] = NAN;
     call->event.op = (uint32_t)op;
+    return true;
 }
 
 /* Before the call the program computed, in it the program communicated. Unsuccessful polls before it are communication

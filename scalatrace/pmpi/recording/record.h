@@ -93,8 +93,9 @@ static inline void st_exit(struct st_call *call) {
         st_thread.last_exit += st_now() - call->t1;
 }
 
-/* Take the stack signature, then the lock; initialise the event. */
-void st_begin(struct st_call *call, int op);
+/* Take the stack signature, then the lock; initialise the event. Return false once the tracer has given up; then there
+ * is no event, and no st_end. */
+bool st_begin(struct st_call *call, int op) __attribute__((warn_unused_result));
 /* Append the call's event with its first `nvalues` values, unless the call makes none. */
 void st_append(struct st_call *call, int nvalues);
 /* Release the lock. */

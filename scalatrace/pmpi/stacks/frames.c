@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/options.h"
 #include "base/state.h"
+#include "base/wait.h"
 #include "events/selection.h"
 
 #define MAX_DEPTH 128 /* frames of each part */
@@ -34,7 +35,7 @@ static uint64_t keep_part(const char *const *frames, size_t n) {
 }
 
 static uint64_t define(const char *const *frames, size_t n) {
-    st_lock();
+    if (!st_lock()) return 0;
     uint64_t name = st_define_signature(st_shared.core, frames, n);
     if (ST_SELECTING) st_site_defined(name, frames, n);
     st_unlock();
@@ -50,7 +51,7 @@ uint64_t st_join_frames(uint64_t native, uint64_t python, int depth) {
     uint64_t key = native * UINT64_C(0x9E3779B97F4A7C15) ^ python * UINT64_C(0xC2B2AE3D27D4EB4F);
     const char *texts[2 * MAX_DEPTH];
     size_t n = 0;
-    pthread_mutex_lock(&mutex);
+    if (!st_lock_mutex(&mutex, "stacks")) return 0;
     const uint64_t *known = st_map_find(&joined, key);
     uint64_t name = known ? *known : 0;
     for (int i = 0; i < 2 && !known; i++) {

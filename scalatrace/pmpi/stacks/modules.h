@@ -7,10 +7,10 @@
 #ifndef ST_MODULES_H
 #define ST_MODULES_H
 
-#include <link.h>
+#include "stacks/loader.h"
 
-/* Remember the module of a frame. `first_address`: of the module in memory. The caller excludes other threads. */
-void st_module_seen(const struct link_map *map, const void *first_address);
+/* Remember the module of a frame. The caller excludes other threads. */
+void st_module_seen(const struct st_module *module);
 
 /* Set the header's entry "modules" to those seen. The caller holds the lock. */
 void st_modules_publish(void);

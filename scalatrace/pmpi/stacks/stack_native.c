@@ -3,7 +3,6 @@
 #include "stacks/stack_native.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,7 +12,10 @@
 
 #include "base/map.h"
 #include "base/options.h"
+#include "base/wait.h"
 #include "stacks/frames.h"
+#include "stacks/gil.h"
+#include "stacks/loader.h"
 #include "stacks/modules.h"
 #include "stacks/stack_python.h"
 
@@ -72,17 +74,13 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *argument)
 
 enum module { PROGRAM, C_LIBRARY, MPI_LIBRARY, TRACER };
 
-/* Does the module only pass calls on from Python frames: mpi4py's binding of MPI, or ctypes? */
-static bool is_binding(const char *path, const char *module) {
-    if (!strncmp(module, "MPI.", 4)) return strstr(path, "/mpi4py/") != NULL;
-    return !strncmp(module, "_ctypes.", 8) || !strncmp(module, "libffi.so", 9);
-}
+typedef char *demangle_function(const char *, char *, size_t *, int *);
+static demangle_function *demangle; /* NULL: the process has no C++ library */
 
-/* The demangled name of a C++ function without its arguments, allocated. The name itself where it is no C++ name or the
- * program has no C++ library. */
+void st_stack_native_start(void) { *(void **)&demangle = dlsym(RTLD_DEFAULT, "__cxa_demangle"); }
+
+/* The demangled name of a C++ function without its arguments, allocated; the name itself where it is no C++ name. */
 static char *demangled(const char *symbol) {
-    typedef char *demangle_function(const char *, char *, size_t *, int *);
-    demangle_function *demangle = (demangle_function *)dlsym(RTLD_DEFAULT, "__cxa_demangle");
     int status = -1;
     char *name = demangle && symbol[0] == '_' ? demangle(symbol, NULL, NULL, &status) : NULL;
     if (!name || status) return strdup(symbol);
@@ -97,33 +95,31 @@ static char *demangled(const char *symbol) {
     return name;
 }
 
+static enum module kind_of(const char *path) {
+    const char *name = st_file_name(path);
+    if (!strncmp(name, "libscalatrace_", 14)) return TRACER;
+    if (st_options.stacks == ST_STACKS_BOTH && st_is_binding(path)) return MPI_LIBRARY;
+    if (!strncmp(name, "libmpi", 6)) return MPI_LIBRARY;
+    if (!strncmp(name, "libc.so", 7) || !strncmp(name, "libc-", 5)) return C_LIBRARY;
+    return PROGRAM;
+}
+
 /* Text of a frame, allocated: "module+0xoffset" of the call, with ":symbol" where one is known. addr2line accepts the
  * offset. NULL: out of memory. */
 static char *describe(void *address, enum module *kind) {
-    Dl_info info;
-    struct link_map *map = NULL;
+    struct st_module module;
     char *call = (char *)address - 1;
     *kind = PROGRAM;
-    if (!dladdr1(call, &info, (void **)&map, RTLD_DL_LINKMAP) || !info.dli_fname) return strdup("?+0x0");
-    const char *slash = strrchr(info.dli_fname, '/'), *module = slash ? slash + 1 : info.dli_fname;
-    if (!strncmp(module, "libc.so", 7) || !strncmp(module, "libc-", 5)) *kind = C_LIBRARY;
-    if (!strncmp(module, "libmpi", 6)) *kind = MPI_LIBRARY;
-    if (st_options.stacks == ST_STACKS_BOTH && is_binding(info.dli_fname, module)) *kind = MPI_LIBRARY;
-    if (!strncmp(module, "libscalatrace_", 14)) *kind = TRACER;
-    if (*kind == PROGRAM) st_module_seen(map, info.dli_fbase);
-    char *symbol = info.dli_sname ? demangled(info.dli_sname) : NULL;
-    size_t n = strlen(module) + (symbol ? strlen(symbol) : 0) + 32;
+    if (!st_module_find(call, &module)) return strdup("?+0x0");
+    *kind = kind_of(module.path);
+    if (*kind == PROGRAM) st_module_seen(&module);
+    const char *name = st_file_name(module.path);
+    char *symbol = module.symbol ? demangled(module.symbol) : NULL;
+    size_t n = strlen(name) + (symbol ? strlen(symbol) : 0) + 32, offset = (uintptr_t)call - module.load;
     char *text = malloc(n);
-    if (!text) {
-        free(symbol);
-        return NULL;
-    }
-    uintptr_t offset = (uintptr_t)call - (map ? map->l_addr : (uintptr_t)info.dli_fbase);
-    if (symbol)
-        snprintf(text, n, "%s+0x%zx:%s", module, (size_t)offset, symbol);
-    else
-        snprintf(text, n, "%s+0x%zx", module, (size_t)offset);
+    if (text) snprintf(text, n, symbol ? "%s+0x%zx:%s" : "%s+0x%zx", name, offset, symbol);
     free(symbol);
+    st_module_free(&module);
     return text;
 }
 
@@ -204,7 +200,7 @@ uint64_t st_stack_native(void *caller, void **slot, int depth) {
         ((uintptr_t)caller * UINT64_C(0x9E3779B97F4A7C15)) ^ ((uintptr_t)slot * UINT64_C(0xC2B2AE3D27D4EB4F));
     struct entry **ways = cache[(key >> 40) % SETS];
     uint64_t name = 0;
-    pthread_mutex_lock(&mutex);
+    if (!st_lock_mutex(&mutex, "native stacks")) return 0;
     for (int i = 0; i < WAYS && !name; i++)
         if (ways[i] && ways[i]->caller == caller && ways[i]->slot == slot && is_valid(ways[i])) name = ways[i]->name;
     if (!name) name = unwind(ways, caller, slot, depth);

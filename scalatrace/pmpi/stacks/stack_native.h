@@ -17,6 +17,9 @@
 
 #include <stdint.h>
 
+/* In MPI_Init: look up functions that unwinding needs. */
+void st_stack_native_start(void);
+
 /* Return the name of the stack signature of up to `depth` frames; 0: no frame of the program. `caller`: the wrapper's
  * return address, `slot`: where it lies on the stack. */
 uint64_t st_stack_native(void *caller, void **slot, int depth);

@@ -10,19 +10,17 @@
 #include <string.h>
 
 #include "stacks/frames.h"
+#include "stacks/gil.h"
+#include "stacks/loader.h"
 
 #define MAX_DEPTH 128 /* frames of a stack */
 
-typedef struct object object; /* PyObject */
+typedef st_python_object object;
 
 /* Functions of Python's C API, by what they do. */
 static struct {
     int (*is_initialized)(void);
     int (*is_finalizing)(void);
-    int (*gil_ensure)(void);
-    void (*gil_release)(int);
-    object *(*own_thread)(void);
-    object *(*this_thread)(void);
     object *(*thread_frame)(object *);
     object *(*frame_back)(object *);
     object *(*frame_code)(object *);
@@ -52,14 +50,13 @@ static void *symbol(const char *name) { return dlsym(RTLD_DEFAULT, name); }
 
 static atomic_int state; /* of `python`, 0: not looked for yet, 1: complete, 2: not complete */
 
+static uintptr_t low, high; /* of the interpreter's code */
+
 static void find_functions(void) {
+    struct st_module module;
     *(void **)&python.is_initialized = symbol("Py_IsInitialized");
     *(void **)&python.is_finalizing = symbol("Py_IsFinalizing");
     if (!python.is_finalizing) *(void **)&python.is_finalizing = symbol("_Py_IsFinalizing");
-    *(void **)&python.gil_ensure = symbol("PyGILState_Ensure");
-    *(void **)&python.gil_release = symbol("PyGILState_Release");
-    *(void **)&python.own_thread = symbol("PyGILState_GetThisThreadState");
-    *(void **)&python.this_thread = symbol("PyThreadState_Get");
     *(void **)&python.thread_frame = symbol("PyThreadState_GetFrame");
     *(void **)&python.frame_back = symbol("PyFrame_GetBack");
     *(void **)&python.frame_code = symbol("PyFrame_GetCode");
@@ -69,14 +66,17 @@ static void find_functions(void) {
     *(void **)&python.utf8 = symbol("PyUnicode_AsUTF8");
     *(void **)&python.clear_error = symbol("PyErr_Clear");
     *(void **)&python.release = symbol("Py_DecRef");
-    bool complete = python.is_initialized && python.gil_ensure && python.gil_release && python.own_thread &&
-                    python.this_thread && python.thread_frame && python.frame_back && python.frame_code &&
-                    python.frame_lasti && python.frame_line && python.attribute && python.utf8 && python.clear_error &&
-                    python.release;
+    bool complete = st_gil_start() && python.is_initialized && python.thread_frame && python.frame_back &&
+                    python.frame_code && python.frame_lasti && python.frame_line && python.attribute && python.utf8 &&
+                    python.clear_error && python.release;
+    if (complete && st_module_find(*(void **)&python.attribute, &module)) {
+        low = module.low, high = module.high;
+        st_module_free(&module);
+    }
     state = complete ? 1 : 2;
 }
 
-/* Find the functions at the first call, which several threads may make. Return whether all are there. */
+/* Find the functions in MPI_Init, or at the first call, which several threads may make. Return whether all are there. */
 static bool load(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     if (!atomic_load_explicit(&state, memory_order_acquire)) pthread_once(&once, find_functions);
@@ -87,13 +87,9 @@ bool st_python_alive(void) {
     return load() && python.is_initialized() && !(python.is_finalizing && python.is_finalizing());
 }
 
-bool st_python_thread(void) { return st_python_alive() && python.own_thread(); }
+bool st_python_thread(void) { return st_python_alive() && st_gil_own_thread(); }
 
-bool st_python_code(const void *address) {
-    Dl_info here, interpreter;
-    return load() && dladdr(address, &here) && dladdr(*(void **)&python.attribute, &interpreter) &&
-           here.dli_fbase == interpreter.dli_fbase;
-}
+bool st_python_code(const void *address) { return load() && low <= (uintptr_t)address && (uintptr_t)address < high; }
 
 /* Is the file one of those that start programs, or between a program and MPI? */
 static bool is_launcher_file(const char *file) {
@@ -178,12 +174,12 @@ static uint64_t name_of(object *top, int depth) {
     return name;
 }
 
-/* Look up the signature of this thread's stack; the GIL is held. */
-static uint64_t walk(int depth) {
+/* Look up the signature of a thread's stack; the GIL is held. The thread is this one, or waits. */
+static uint64_t walk(object *thread, int depth) {
     struct step steps[MAX_DEPTH];
     int n = 0;
     uint64_t hash = 1469598103934665603u;
-    object *top = python.thread_frame(python.this_thread()), *frame = top;
+    object *top = python.thread_frame(thread), *frame = top;
     while (frame && n < depth) {
         object *code = python.frame_code(frame);
         int lasti = python.frame_lasti(frame);
@@ -207,9 +203,6 @@ static uint64_t walk(int depth) {
     return name;
 }
 
-uint64_t st_stack_python(int depth) {
-    int gil = python.gil_ensure();
-    uint64_t name = walk(depth < MAX_DEPTH ? depth : MAX_DEPTH);
-    python.gil_release(gil);
-    return name;
+bool st_stack_python(int depth, const void *caller, uint64_t *name) {
+    return st_gil_run(walk, depth < MAX_DEPTH ? depth : MAX_DEPTH, caller, name);
 }

@@ -22,8 +22,8 @@ bool st_python_alive(void);
 bool st_python_thread(void);
 /* Is this an address in the code of the interpreter? */
 bool st_python_code(const void *address);
-/* Return the name of the signature of this thread's Python stack, up to `depth` frames; 0: no frame of the program.
- * Only where st_python_thread() is true; takes the GIL. */
-uint64_t st_stack_python(int depth);
+/* Store the name of the signature of this thread's Python stack, up to `depth` frames; 0: no frame of the program. Only
+ * where st_python_thread() is true. Return false where the GIL is not to be had (gil.h). `caller`: of the MPI call. */
+bool st_stack_python(int depth, const void *caller, uint64_t *name);
 
 #endif

@@ -182,8 +182,11 @@ void session(const char *folder, struct session_result *into) {
     }
     hand_over(ranks[1].core, ranks[0].core, NULL);
     hand_over(ranks[2].core, ranks[0].core, packed);
+    uint64_t nodes, nodes_now;
+    checked(st_core_advised_depth(ranks[0].core, &nodes, &nodes_now));
     result->written = checked(st_core_write(ranks[0].core, trace, 1)) == 0;
-    result->nevents = st_core_nevents(ranks[0].core) + (st_core_nbytes(ranks[0].core) == 0);
+    result->nevents = st_core_nevents(ranks[0].core) + (st_core_nbytes(ranks[0].core) == 0) +
+                      (st_core_ncomms(ranks[0].core, "world") > 1);
     convert(part, copy);
     for (int i = 0; i < NRANKS; i++) st_core_free(ranks[i].core);
 }

@@ -182,6 +182,12 @@ static int open_in_thread(void) {
     return sum;
 }
 
+/* The constructor waits for a thread that calls MPI, and count_ranks is called at another place than in this thread. */
+static int open_with_waiting_constructor(void) {
+    setenv("OPEN_WAITS", "1", 1);
+    return open_and_close();
+}
+
 static const struct kind kinds[] = {
     {"operators", operators, MPI_THREAD_SINGLE},
     {"attributes", attributes, MPI_THREAD_SINGLE},
@@ -191,6 +197,7 @@ static const struct kind kinds[] = {
     {"error_jump", error_jump, MPI_THREAD_SINGLE},
     {"dlopen", open_and_close, MPI_THREAD_SINGLE},
     {"dlopen_thread", open_in_thread, MPI_THREAD_SINGLE},
+    {"dlopen_waits", open_with_waiting_constructor, MPI_THREAD_MULTIPLE},
 };
 
 int main(int argc, char **argv) {

@@ -1,5 +1,6 @@
 /* Ends badly on rank 1 after some messages, as argv[1] says: abort, exit, signal (all wait for SIGTERM), kill (itself with
- * SIGKILL), fatal (an error in MPI), crash (a bad address), assert; caught: a handler that was there first, and goes on. */
+ * SIGKILL), fatal (an error in MPI), crash (a bad address), assert, leave (_exit), asleep (exit, and the others sleep);
+ * caught: a handler that was there first, and goes on. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,10 +27,16 @@ int main(int argc, char **argv) {
     } else if (rank == 1) {
         if (!strcmp(how, "abort")) MPI_Abort(MPI_COMM_WORLD, 7);
         if (!strcmp(how, "exit")) exit(3);
+        if (!strcmp(how, "leave")) _exit(3);
+        if (!strcmp(how, "asleep")) usleep(200000), exit(3);
         if (!strcmp(how, "kill")) kill(getpid(), SIGKILL);
         if (!strcmp(how, "crash")) *nowhere = 1;
         if (!strcmp(how, "assert")) abort();
         if (!strcmp(how, "fatal")) MPI_Send(&one, 1, MPI_INT, 1000000, 0, MPI_COMM_WORLD);
+    }
+    if (!strcmp(how, "asleep")) {
+        sleep(20);
+        _exit(0);
     }
     if (!strcmp(how, "caught")) {
         raise(SIGSEGV);

@@ -35,8 +35,9 @@ CALLBACKS = (
     "error_jump",
     "dlopen",
     "dlopen_thread",
+    "dlopen_waits",
 )
-QUICK = frozenset({"multiple", "jump", "forks", "operators", "error_jump"})
+QUICK = frozenset({"multiple", "jump", "forks", "operators", "error_jump", "dlopen_waits"})
 """Kinds that the quick tests try."""
 LIMIT_S = 150
 
@@ -85,5 +86,6 @@ def test_a_thousand_pairs_of_communicators(
 def _library(mpi: Mpi, folder: Path) -> Path:
     library = folder / "opened_library.so"
     source = PROGRAMS / "opened_library.c"
-    run([mpi.mpicc, "-shared", "-fPIC", "-g", "-o", library, source], env=mpi.environment()).check()
+    flags = ["-shared", "-pthread", "-fPIC", "-g", "-o", library]
+    run([mpi.mpicc, *flags, source], env=mpi.environment()).check()
     return library

@@ -1,0 +1,126 @@
+/* loader.c - the look-up of loader.h. */
+#define _GNU_SOURCE
+#include "stacks/loader.h"
+
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct search {
+    const void *address;
+    struct st_module *module;
+    bool ok;
+};
+
+/* Write the build ID among the notes at `note` as hexadecimal digits. */
+static void read_notes(char *digits, const char *note, size_t size, size_t align) {
+    const char *end = note + size;
+    while (note + sizeof(ElfW(Nhdr)) <= end) {
+        const ElfW(Nhdr) *head = (const ElfW(Nhdr) *)note;
+        const char *name = note + sizeof *head;
+        const char *id = name + ((head->n_namesz + align - 1) & ~(align - 1));
+        if (id > end || head->n_descsz > (size_t)(end - id)) return;
+        if (head->n_type == NT_GNU_BUILD_ID && head->n_namesz == 4 && !memcmp(name, "GNU", 4)) {
+            for (size_t i = 0; i < head->n_descsz && i < ST_MAX_BUILD_ID; i++)
+                snprintf(digits + 2 * i, 3, "%02x", (unsigned char)id[i]);
+            return;
+        }
+        note = id + ((head->n_descsz + align - 1) & ~(align - 1));
+    }
+}
+
+/* Number of symbols by the GNU hash table: the last chain ends with the last symbol. */
+static size_t count_by_gnu_hash(const uint32_t *table) {
+    const uint32_t nbuckets = table[0], offset = table[1], bloom_words = table[2];
+    const uint32_t *buckets = table + 4 + bloom_words * (sizeof(ElfW(Addr)) / sizeof *table);
+    const uint32_t *chains = buckets + nbuckets;
+    uint32_t last = 0;
+    for (uint32_t i = 0; i < nbuckets; i++)
+        if (buckets[i] > last) last = buckets[i];
+    if (last < offset) return offset;
+    while (!(chains[last - offset] & 1)) last++;
+    return last + 1;
+}
+
+/* Does the symbol's range hold the address? */
+static bool covers(const ElfW(Sym) * symbol, uintptr_t at) {
+    int type = symbol->st_info & 0xf;
+    if (symbol->st_shndx == SHN_UNDEF || type == STT_TLS || !symbol->st_name) return false;
+    if (symbol->st_size == 0) return at == symbol->st_value;
+    return symbol->st_value <= at && at - symbol->st_value < symbol->st_size;
+}
+
+/* The name of the function at an address of a module; NULL: none. `at`: the address in the file. */
+static const char *symbol_at(const ElfW(Dyn) * entry, uintptr_t load, uintptr_t at) {
+    const ElfW(Sym) *symbols = NULL, *best = NULL;
+    const char *texts = NULL;
+    size_t n = 0;
+    for (; entry && entry->d_tag != DT_NULL; entry++) {
+        uintptr_t value = entry->d_un.d_ptr; /* the C library relocates it, or does not */
+        const void *table = (const void *)(value < load ? value + load : value);
+        if (entry->d_tag == DT_SYMTAB) symbols = table;
+        if (entry->d_tag == DT_STRTAB) texts = table;
+        if (entry->d_tag == DT_HASH && !n) n = ((const ElfW(Word) *)table)[1];
+        if (entry->d_tag == DT_GNU_HASH) n = count_by_gnu_hash(table);
+    }
+    for (size_t i = 0; symbols && texts && i < n; i++)
+        if (covers(&symbols[i], at) && (!best || symbols[i].st_value > best->st_value)) best = &symbols[i];
+    return best ? texts + best->st_name : NULL;
+}
+
+/* Set low and high, and return whether the address lies in a segment. */
+static bool holds(const struct dl_phdr_info *info, const void *address, struct st_module *module) {
+    bool here = false;
+    module->low = UINTPTR_MAX, module->high = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + part->p_vaddr, at = (uintptr_t)address;
+        if (part->p_type != PT_LOAD) continue;
+        here |= start <= at && at - start < part->p_memsz;
+        if (start < module->low) module->low = start;
+        if (start + part->p_memsz > module->high) module->high = start + part->p_memsz;
+    }
+    return here;
+}
+
+/* Called by the dynamic linker for each module. Return 1 at the wanted one. */
+static int look(struct dl_phdr_info *info, size_t size, void *argument) {
+    struct search *search = argument;
+    struct st_module *module = search->module;
+    const ElfW(Dyn) *dynamic = NULL;
+    (void)size;
+    if (!holds(info, search->address, module)) return 0;
+    module->load = info->dlpi_addr;
+    module->is_program = !info->dlpi_name || !*info->dlpi_name;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        const void *start = (const void *)(info->dlpi_addr + part->p_vaddr);
+        if (part->p_type == PT_DYNAMIC) dynamic = start;
+        if (part->p_type == PT_NOTE && !*module->build_id)
+            read_notes(module->build_id, start, part->p_memsz, part->p_align == 8 ? 8 : 4);
+    }
+    const char *symbol = symbol_at(dynamic, module->load, (uintptr_t)search->address - module->load);
+    module->path = strdup(module->is_program ? program_invocation_name : info->dlpi_name);
+    module->symbol = symbol ? strdup(symbol) : NULL;
+    search->ok = module->path != NULL;
+    return 1;
+}
+
+bool st_module_find(const void *address, struct st_module *module) {
+    *module = (struct st_module){.path = NULL};
+    struct search search = {.address = address, .module = module};
+    dl_iterate_phdr(look, &search);
+    return search.ok;
+}
+
+void st_module_free(struct st_module *module) {
+    free(module->path), free(module->symbol);
+    module->path = module->symbol = NULL;
+}
+
+const char *st_file_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
