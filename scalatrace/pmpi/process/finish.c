@@ -13,6 +13,7 @@
 #include "base/options.h"
 #include "base/state.h"
 #include "process/names.h"
+#include "process/page.h"
 #include "process/parts.h"
 
 #define TAG 1                         /* of all messages of the merge */
@@ -169,4 +170,5 @@ void st_finish(void) {
     if (written) discard_parts();
     if (written && st_shared.rank == 0) st_names_store();
     if (written && st_shared.rank == 0 && !st_options.quiet) report_written(st_shared.core);
+    if (written && st_shared.rank == 0) st_page_write();
 }

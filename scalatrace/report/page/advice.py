@@ -64,7 +64,13 @@ def advice_of(summary: Summary, tree: Tree, sizes: Sizes) -> tuple[Advice, ...]:
     found += _small(sizes, tree, whole)
     found.sort(key=lambda one: -one.share)
     return tuple(found) or (
-        Advice("nothing", "Nothing stands out", "No waiting, imbalance or small messages above the limits.", 0, ()),
+        Advice(
+            "nothing",
+            "Nothing stands out",
+            "No waiting, imbalance or small messages above the limits.",
+            0,
+            (),
+        ),
     )
 
 
@@ -80,7 +86,8 @@ TEXTS = {
     ),
     "slow-sends": (
         "Sends that wait",
-        "Sends take longer than the shortest one at the same place. Receivers may be late, or the network busy.",
+        "Sends take longer than the shortest one at the same place. "
+        "Receivers may be late, or the network busy.",
     ),
 }
 

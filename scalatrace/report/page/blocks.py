@@ -84,7 +84,7 @@ def _counted(numbers: Ints) -> list[tuple[int, int]]:
     """Return the different numbers and how often each occurs."""
     if not len(numbers) or (numbers == numbers[0]).all():
         return [(int(number), len(numbers)) for number in numbers[:1]]
-    if 0 <= numbers.min() and numbers.max() < MAX_BINCOUNT:
+    if numbers.min() >= 0 and numbers.max() < MAX_BINCOUNT:
         table = np.bincount(numbers)
         found = np.flatnonzero(table)
         return list(zip(found.tolist(), table[found].tolist(), strict=True))

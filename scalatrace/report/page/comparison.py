@@ -62,10 +62,11 @@ def _figures(left: Summary, right: Summary) -> list[Figure]:
     for name in ("parallel_efficiency", "load_balance", "communication_efficiency"):
         values = [one.efficiency[name] if one.efficiency else None for one in (left, right)]
         pairs.append((name.replace("_", " "), values[0], values[1], lambda value: f"{100 * value:.1f} %"))
-    return [
-        Figure(name, *("-" if value is None else shown(value) for value in (a, b)), _ratio(a, b))
-        for name, a, b, shown in pairs
-    ]
+    result = []
+    for name, a, b, shown in pairs:
+        left_text, right_text = ("-" if value is None else shown(value) for value in (a, b))
+        result.append(Figure(name, left_text, right_text, _ratio(a, b)))
+    return result
 
 
 def _ratio(left: float | None, right: float | None) -> float | None:

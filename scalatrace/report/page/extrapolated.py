@@ -85,7 +85,9 @@ def provenance_of(
     return Provenance(origin, notes, tuple(rows[:MAX_ROWS]), model, fits)
 
 
-def _collect(trace: Trace, nodes: list[Node] | tuple[Node, ...], numbers: dict[int, int], rows: list[FormulaRow]) -> None:
+def _collect(
+    trace: Trace, nodes: list[Node] | tuple[Node, ...], numbers: dict[int, int], rows: list[FormulaRow]
+) -> None:
     for node in nodes:
         number = numbers.get(id(node), 0)
         name = _call(trace, node)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from scalatrace.errors import LimitError, UsageError
@@ -36,7 +36,7 @@ class Options:
     """
 
     ranks: tuple[int, ...] = ()
-    window: Window = Window()
+    window: Window = field(default_factory=Window)
     source: bool = True
     model: tuple[str, ...] = ()
     fits: tuple[Fit, ...] = ()
@@ -59,17 +59,19 @@ class TraceAggregates:
     notes: tuple[str, ...]
 
 
-def gather(trace: Trace, name: str, file_bytes: int = 0, options: Options = Options()) -> TraceAggregates:  # noqa: B008
+def gather(trace: Trace, name: str, file_bytes: int = 0, options: Options | None = None) -> TraceAggregates:
     """Compute all aggregates from the compressed form.
 
     Args:
         name: of the trace, for titles.
         file_bytes: size of its file; 0: there is none.
+        options: what to show; None: the defaults.
 
     Raises:
         UsageError: a rank of the time line is not in the trace.
         FormatError: the trace contradicts itself.
     """
+    options = options or Options()
     budget, notes = Budget(), list[str]()
     messages = _messages(trace, budget, notes)
     numbers = node_numbers(trace)

@@ -1,7 +1,7 @@
 """Grid of the ranks, and groups of ranks with the same calls, drawn small for any number of ranks.
 
-Consecutive columns (rows, planes) with equal groups become one: the 1024 x 1024 ranks of a stencil are drawn as
-3 x 3 cells, since only borders differ.
+Consecutive columns (rows, planes) with equal groups become one: the 1024 x 1024 ranks of a stencil are drawn
+as 3 x 3 cells, since only borders differ.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ def find_grid(trace: Trace, messages: Sequence[Messages]) -> tuple[Grid, str]:
     if (dims := _of_cart(trace)) is not None:
         return Grid(dims), "MPI_Cart_create"
     senders, receivers = pairs(messages, MAX_SAMPLED_PAIRS)
-    best, share = (trace.nprocs,), MIN_NEIGHBOUR_SHARE
+    best: tuple[int, ...] = (trace.nprocs,)
+    share = MIN_NEIGHBOUR_SHARE
     for dims in _candidates(trace.nprocs, senders, receivers):
         found = _neighbour_share(dims, senders, receivers)
         if found > share + 1e-9:
@@ -143,7 +144,9 @@ def _neighbour_share(dims: tuple[int, ...], senders: Ints, receivers: Ints) -> f
     if not len(senders):
         return 0.0
     steps = np.zeros(len(senders), np.int64)
-    for side, a, b in zip(dims, np.unravel_index(senders, dims), np.unravel_index(receivers, dims), strict=True):
+    for side, a, b in zip(
+        dims, np.unravel_index(senders, dims), np.unravel_index(receivers, dims), strict=True
+    ):
         distance = np.abs(a - b)
         steps += np.minimum(distance, side - distance)
     return float((steps == 1).mean())

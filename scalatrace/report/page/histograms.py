@@ -44,7 +44,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class TimeBin:
-    """Samples of a mean of 10^(index/BINS_PER_DECADE) to 10^((index+1)/BINS_PER_DECADE) ns; -1: below 1 ns."""
+    """Samples from 10^(index/BINS_PER_DECADE) to 10^((index+1)/BINS_PER_DECADE) ns; -1: below 1 ns."""
 
     index: int
     samples: int
@@ -69,7 +69,8 @@ def sizes_of(messages: Sequence[Messages], exact: bool) -> Sizes:
         row[0] += len(one.senders) * one.count
         row[1] += len(one.senders) * one.count * one.nbytes
     bins = [
-        SizeBin(1 << bits >> 1, 1 << bits, round(n), round(nbytes)) for bits, (n, nbytes) in sorted(sums.items())
+        SizeBin(1 << bits >> 1, 1 << bits, round(n), round(nbytes))
+        for bits, (n, nbytes) in sorted(sums.items())
     ]
     return Sizes(tuple(bins), exact)
 

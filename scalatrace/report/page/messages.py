@@ -70,7 +70,9 @@ def messages_of(trace: Trace, budget: Budget) -> list[Messages]:
 
 def _is_dest(op: str, name: str) -> bool:
     row = operation(op)
-    return row.sends is not None and row.sends.peer == name and row.category in (*SENDING, Category.PERSISTENT)
+    return (
+        row.sends is not None and row.sends.peer == name and row.category in (*SENDING, Category.PERSISTENT)
+    )
 
 
 def _matters(op: str, name: str) -> bool:
@@ -125,7 +127,8 @@ class _Groups:
         peers = np.broadcast_to(np.asarray(encoding.decode(stored, own, size)), own.shape)  # type: ignore[arg-type]
         if ((peers < 0) | (peers >= size)).any():
             raise FormatError(f"a rank sends to a rank that communicator {call.family} does not have")
-        return np.maximum(members[start + peers], -1)
+        world: Ints = np.maximum(members[start + peers], -1)
+        return world
 
     def _in_remote(self, call: Call, rank: int) -> int:
         """The receiver of one rank in an intercommunicator."""

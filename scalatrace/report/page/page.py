@@ -1,7 +1,7 @@
 """The HTML page: aggregates embedded as JSON, with the template, style and scripts of `assets/`.
 
-The page asks nothing of any server. Texts of a trace are hostile: jinja2 escapes those in the HTML, and scripts
-only ever set them as text. A content security policy allows nothing but the page's own style and scripts.
+The page asks nothing of any server. Texts of a trace are hostile: jinja2 escapes those in the HTML, and
+scripts only ever set them as text. A content security policy allows the page's own style and scripts only.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from scalatrace.report.style import duration, nbytes, number, short_site
 __all__ = ["page"]
 
 SCRIPTS = (
-    "dom", "format", "tooltip", "tree", "flame", "glyphs", "timeline", "matrix", "grid", "charts", "fits", "main",
+    "dom", "format", "tooltip", "tree", "flame", "glyphs", "timeline", "matrix", "grid", "charts", "fits",
+    "main",
 )  # fmt: skip
 STYLES = ("base", "sections")
 ASSETS = "scalatrace.report.page"
@@ -53,8 +54,8 @@ def page(traces: Sequence[TraceAggregates], comparison: Comparison | None = None
         comparison=None if comparison is None else _cleaned(asdict(comparison)),
         script=Markup(script),  # our own files
         style=Markup(style),
-        policy=f"default-src 'none'; img-src data:; script-src {_hash(script)}; style-src {_hash(style)}; base-uri 'none'; "
-        "form-action 'none'",
+        policy=f"default-src 'none'; img-src data:; script-src {_hash(script)}; style-src {_hash(style)}; "
+        "base-uri 'none'; form-action 'none'",
         data=htmlsafe_json_dumps(data, dumps=dumps, separators=(",", ":"), allow_nan=False),
     )
 

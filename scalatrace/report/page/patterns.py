@@ -1,9 +1,12 @@
 """Name the communication pattern of each loop from the pairs of ranks that exchange messages.
 
-Rules look at distances modulo the number of ranks, places in the grid, and degrees; the first that holds counts:
+Rules look at distances modulo the number of ranks, places in the grid, and degrees. The first that holds
+counts:
 
-    star         all messages from or to one rank            ring       one distance, round all ranks
-    wavefront    neighbours in one direction, receive first  halo       neighbours of the grid, both directions
+    star         all messages from or to one rank
+    ring         one distance, round all ranks
+    wavefront    neighbours in one direction, receive first
+    halo         neighbours of the grid
     transpose    places with swapped coordinates, or all pairs
     tree         one parent each; distances or xor of powers of two; rooted and reducing collectives
 """

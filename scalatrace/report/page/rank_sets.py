@@ -115,7 +115,8 @@ def sampled(ranks: Ints, count: int) -> Ints:
     if len(ranks) <= count:
         return ranks
     inner = np.unique(np.random.default_rng(SEED).integers(1, len(ranks) - 1, count - 2))
-    return ranks[np.concatenate([[0], inner, [len(ranks) - 1]])]
+    some: Ints = ranks[np.concatenate([[0], inner, [len(ranks) - 1]])]
+    return some
 
 
 def some_calls(

@@ -1,6 +1,7 @@
 """Source lines of call sites, where the files are at hand.
 
-The paths come from the trace. So only files with the suffix of a source file are read, and only around the line.
+The paths come from the trace. So only files with the suffix of a source file are read, and only
+near the line.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from scalatrace.trace.model.callsite import split_frame
 __all__ = ["SourceLines", "Sources"]
 
 SUFFIXES = frozenset(
-    ".py .pyx .c .cc .cpp .cxx .c++ .h .hh .hpp .hxx .cu .f .for .ftn .f77 .f90 .f95 .f03 .f08 .jl .rs".split()
+    (
+        *(".py", ".pyx", ".c", ".cc", ".cpp", ".cxx", ".c++", ".h", ".hh", ".hpp", ".hxx", ".cu"),
+        *(".f", ".for", ".ftn", ".f77", ".f90", ".f95", ".f03", ".f08", ".jl", ".rs"),
+    )
 )
 AROUND = 2
 """Lines before and after."""
@@ -61,7 +65,12 @@ class Sources:
         """Return the lines around a frame; None where its file is not at hand."""
         place = split_frame(frame)
         path = Path(place.file)
-        if not self._enabled or not place.line or not path.is_absolute() or path.suffix.lower() not in SUFFIXES:
+        if (
+            not self._enabled
+            or not place.line
+            or not path.is_absolute()
+            or path.suffix.lower() not in SUFFIXES
+        ):
             return None
         first = max(1, place.line - AROUND)
         found = _lines(str(path), first, place.line + AROUND)

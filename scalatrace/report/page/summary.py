@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.errors import LimitError, UsageError
 from scalatrace.report.costs.efficiency import Efficiency, efficiency
 from scalatrace.report.costs.performance import plain_efficiency
 from scalatrace.report.costs.rows import Row, by_node, timed_by_node, whole_time
-from scalatrace.errors import LimitError, UsageError
 from scalatrace.report.style import number, ranks
 from scalatrace.trace.model.trace import MODULES, Trace
 from scalatrace.trace.query.counting import least_and_most
@@ -114,7 +114,9 @@ def _header(trace: Trace, file_bytes: int) -> tuple[tuple[str, str], ...]:
     entries.append(("nodes", f"{number(trace.nnodes)}, of {number(sites)} call sites"))
     if file_bytes:
         entries.append(("file", f"{number(file_bytes)} bytes"))
-    return tuple((key, text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…") for key, text in entries)
+    return tuple(
+        (key, text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…") for key, text in entries
+    )
 
 
 def _bins(found: Efficiency | None) -> tuple[RankBin, ...]:

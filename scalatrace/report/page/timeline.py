@@ -1,7 +1,8 @@
 """A time line of a few ranks in a window, reconstructed from the mean times of the trace.
 
-A trace has no time stamps. Each call starts after the mean computation at its place after its predecessor, and
-takes the mean time in it. So order and structure of a rank are exact; times, and the order between ranks, are not.
+A trace has no time stamps. Each call starts after the mean computation at its place after its predecessor,
+and takes the mean time in it. So the order of a rank's calls is exact. Times, and the order between
+ranks, are not.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class TimeLine:
 
 
 def some_ranks(trace: Trace, messages: Sequence[Messages], grid: Grid) -> list[int]:
-    """Return up to DEFAULT_RANKS ranks: all, or one in the middle of the grid and those near it by messages."""
+    """Return up to DEFAULT_RANKS ranks: all, or one in the middle of the grid and its partners."""
     if len(trace.ranks) <= DEFAULT_RANKS:
         return list(trace.ranks)
     middle = grid.rank([side // 2 for side in grid.dims])
@@ -109,7 +110,7 @@ def some_ranks(trace: Trace, messages: Sequence[Messages], grid: Grid) -> list[i
     return sorted(chosen[:DEFAULT_RANKS])
 
 
-def time_line(trace: Trace, ranks: Sequence[int], window: Window = Window()) -> TimeLine:  # noqa: B008
+def time_line(trace: Trace, ranks: Sequence[int], window: Window) -> TimeLine:
     """Reconstruct the calls of some ranks in a window.
 
     Raises:

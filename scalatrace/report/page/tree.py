@@ -13,7 +13,7 @@ from scalatrace.report.page.messages import Messages
 from scalatrace.report.page.patterns import Pattern, loop_pattern
 from scalatrace.report.page.sources import SourceLines, Sources
 from scalatrace.report.style import ranks as ranks_text
-from scalatrace.report.values import params, repeat
+from scalatrace.report.values import params, repeat_of
 from scalatrace.trace.model.nodes import Event, Node, Sequence
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import participants
@@ -163,7 +163,7 @@ class _Builder:
         taking_part = self._taking_part[id(node)]
         made = TreeNode(
             self._numbers[id(node)],
-            repeat=_cut(repeat(node.repeat)),
+            repeat=_cut(repeat_of(node.repeat, taking_part)),
             ranks=_cut(ranks_text(taking_part)),
             nranks=len(taking_part),
         )

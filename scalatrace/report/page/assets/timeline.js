@@ -202,6 +202,7 @@ class TimeLineView {
     const ticks = [];
     for (let at = Math.ceil(this.from / step) * step; at <= this.to && ticks.length < 20; at += step) ticks.push(at);
     const unit = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]].find(([, factor]) => step >= factor * 0.01) || ["ns", 1];
+    const digits = Math.max(0, Math.min(9, -Math.floor(Math.log10(step / unit[1]) + 1e-9)));
     pen.strokeStyle = color("line");
     pen.fillStyle = color("dim");
     for (const at of ticks) {
@@ -210,7 +211,7 @@ class TimeLineView {
       pen.moveTo(x, 16);
       pen.lineTo(x, high);
       pen.stroke();
-      pen.fillText(`${Number((at / unit[1]).toFixed(3)).toLocaleString("en-US")} ${unit[0]}`, Math.min(x + 3, wide - 60), 11);
+      pen.fillText(`${(at / unit[1]).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })} ${unit[0]}`, Math.min(x + 3, wide - 60), 11);
     }
   }
 

@@ -5,7 +5,12 @@ function titleOf(node) {
   if (node.number === 0) return "program";
   if (node.number < 0) return `… ${number(node.left_out)} nodes left out`;
   const what = node.op || `loop of ${node.children.length}`;
-  return node.repeat ? `${node.repeat} × ${what}` : what;
+  return node.repeat ? `${shortRepeat(node)} × ${what}` : what;
+}
+
+// A trip count; long ones (values by groups of ranks) are in the details of the node.
+function shortRepeat(node) {
+  return node.repeat.length > 12 ? "…" : node.repeat;
 }
 
 function timeOf(node) {
@@ -45,9 +50,9 @@ class TreeView {
   add(node, place, level) {
     const twist = h("span", { class: "twist", "aria-hidden": "true" }, node.children.length ? "▸" : "");
     const site = this.tree.sites[node.site];
-    const name = h("span", { style: { paddingLeft: `${(level - 1) * 1.1}em` }, title: titleOf(node) }, twist,
+    const name = h("span", { style: { paddingLeft: `${(level - 1) * 1.1}em` }, title: node.repeat ? `${node.repeat} × ${node.op || "loop"}` : titleOf(node) }, twist,
       node.pattern ? glyph(node.pattern, 18) : "", " ",
-      node.repeat && node.number > 0 ? `${node.repeat} × ` : "",
+      node.repeat && node.number > 0 ? `${shortRepeat(node)} × ` : "",
       h("span", { class: "op" }, node.op || (node.number > 0 ? `loop of ${node.children.length}` : titleOf(node))));
     const row = h("div", {
       class: "row", role: "treeitem", tabindex: -1, "aria-level": level, "data-node": node.number,
@@ -68,7 +73,7 @@ class TreeView {
 
   bar(node) {
     if (!this.tree.timed) return "";
-    const wide = (ns) => `${Math.max(ns > 0 ? 1 : 0, 88 * ns / this.whole).toFixed(1)}px`;
+    const wide = (ns) => `${Math.max(ns > 0 ? 1 : 0, 72 * ns / this.whole).toFixed(1)}px`;
     const name = node.op ? categoryColor(node.category) : "collective";
     return [
       h("span", { class: "bar", style: { width: wide(node.comm_ns), background: `var(--${node.op ? name : "accent"})` } }),
@@ -155,7 +160,7 @@ class TreeView {
       return;
     }
     const facts = [
-      ["ranks", node.number >= 0 ? `${node.ranks} (${number(node.nranks)})` : ""], ["parameters", node.params],
+      ["executions", node.repeat], ["ranks", node.number >= 0 ? `${node.ranks} (${number(node.nranks)})` : ""], ["parameters", node.params],
       ["time in MPI", this.tree.timed ? duration(node.comm_ns) : ""],
       ["beyond shortest", this.tree.timed ? duration(node.beyond_ns) : ""],
       ["computation", this.tree.timed ? duration(node.compute_ns) : ""],
