@@ -100,7 +100,9 @@ def _leaves(node: TreeNode) -> Iterator[TreeNode]:
 
 
 def _of(leaves: list[TreeNode], categories: tuple[Category, ...]) -> list[TreeNode]:
-    return [leaf for leaf in leaves if operation(leaf.op).category in categories]
+    """Return the calls of some categories that may wait: those that return at once do not."""
+    rows = ((leaf, operation(leaf.op)) for leaf in leaves)
+    return [leaf for leaf, row in rows if row.category in categories and not row.nonblocking]
 
 
 def _waiting(
@@ -155,12 +157,14 @@ def _small(sizes: Sizes, tree: Tree, whole: float) -> Iterator[Advice]:
     small = sum(one.messages for one in sizes.bins if one.below <= SMALL_BYTES)
     if not messages or small < MIN_SMALL_SHARE * messages:
         return
-    p2p = _of(list(_leaves(tree.root)), (*RECEIVING, *SENDING, Category.START))
-    time = sum(leaf.comm_ns - leaf.beyond_ns for leaf in p2p)
+    p2p = (*RECEIVING, *SENDING, Category.START)
+    calls = [leaf for leaf in _leaves(tree.root) if operation(leaf.op).category in p2p]
+    time = sum(leaf.comm_ns - leaf.beyond_ns for leaf in calls)
     if whole and time < MIN_SHARE * whole:
         return
     mean = sum(one.nbytes for one in sizes.bins) / messages
-    senders = _of(list(_leaves(tree.root)), (*SENDING, Category.SENDRECV, Category.START))
+    sending = (*SENDING, Category.SENDRECV, Category.START)
+    senders = [leaf for leaf in calls if operation(leaf.op).category in sending]
     numbers = (
         (f"messages below {nbytes(SMALL_BYTES)}", f"{number(small)}, {percent(small, messages)} of all"),
         ("mean size", nbytes(mean)),

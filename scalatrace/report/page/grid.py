@@ -65,7 +65,7 @@ class RankGrid:
         dims: sizes of the grid, the slowest varying first.
         source: how the grid was found.
         cells: group of each cell, the last axis varying fastest; -1: a rank that is not in the trace.
-        groups: the largest first; further ones share the last entry.
+        groups: the largest first; beyond MAX_GROUPS, further ones share the last entry.
         exact: False: only some ranks, or the first call sites, are compared.
     """
 
@@ -156,6 +156,7 @@ def rank_grid(trace: Trace, grid: Grid, source: str) -> RankGrid:
     """Draw the ranks of a trace on their grid."""
     numbers, exact = _group_numbers(trace)
     groups, numbers = _ordered(numbers)
+    exact = exact and int(numbers.max()) < MAX_GROUPS - 1
     table = numbers.reshape(grid.shape)
     axes = []
     for axis, side in enumerate(grid.shape):

@@ -35,6 +35,9 @@ MAX_PAIRS = 1 << 16
 
 MAX_NEIGHBOURS = 26
 ALL_PAIRS_SHARE = 0.9
+REGULAR_SHARE = 0.6
+"""Pairs over ranks times distances: borders of a grid have fewer."""
+
 COLLECTIVE = (Category.COLLECTIVE, Category.NEIGHBOUR)
 WAITING = (Category.RECV, Category.SENDRECV)
 MAX_TREE_DEPTH = 2
@@ -220,10 +223,11 @@ def _tree(senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, whole: 
 
 
 def _regular(senders: Ints, receivers: Ints, grid: Grid) -> tuple[str, str, int]:
-    """Few distances in both directions are a wide halo; anything else is irregular."""
+    """Few distances in both directions, which most ranks have, are a wide halo; else it is irregular."""
     vectors = _vectors(senders, receivers, grid)
     known = set(map(tuple, vectors.tolist()))
-    if len(known) <= MAX_NEIGHBOURS and len(known) * 4 <= len(senders):
+    expected = len(known) * len(np.unique(senders))
+    if len(known) <= MAX_NEIGHBOURS and len(senders) >= REGULAR_SHARE * expected:
         reach = int(np.abs(vectors).max())
         if all(tuple(-x for x in vector) in known for vector in known):
             used = int((vectors != 0).any(axis=0).sum())

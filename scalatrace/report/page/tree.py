@@ -149,7 +149,7 @@ class _Builder:
             self._sent.setdefault(id(one.event), []).append(one)
         self.sites: list[Site] = []
         self._known: dict[int, int] = {}
-        self.timed = any(row.comm_ns is not None for row in rows.values())
+        self.timed = any(row.comm_ns is not None or row.compute_ns is not None for row in rows.values())
 
     def fill(self, parent: TreeNode, nodes: AnySequence[Node]) -> None:
         """Add the children of a node, and their costs to it."""
