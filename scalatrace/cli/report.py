@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scalatrace.cli.output import add_json, add_names, add_trace, print_json
@@ -71,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     if args.open:
         import webbrowser
 
-        webbrowser.open(f"file://{os.path.abspath(args.output)}")
+        webbrowser.open(Path(args.output).absolute().as_uri())
     return 0
 
 
