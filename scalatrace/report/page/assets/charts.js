@@ -6,7 +6,7 @@ function barChart(title, entries, shown, fillName) {
   const most = Math.max(...entries.map((one) => one.value), 1e-9), room = width - left - 8, wide = room / Math.max(entries.length, 4);
   const shapes = [0, 0.5, 1].map((share) => {
     const y = top + (1 - share) * (height - top - bottom);
-    return [s("line", { class: "axis", x1: left, x2: width, y1: y, y2: y }), s("text", { class: "dim", x: left - 5, y: y + 4, "text-anchor": "end" }, shown(share * most))];
+    return [s("line", { class: "axis", x1: left, x2: width, y1: y, y2: y }), s("text", { class: "dim", x: left - 5, y: y + 4, "text-anchor": "end" }, share ? shown(share * most) : "0")];
   });
   entries.forEach((one, i) => {
     const tall = (height - top - bottom) * one.value / most;
@@ -87,7 +87,7 @@ function rankView(place, trace) {
   const most = Math.max(...bins.map((one) => Math.max(one.compute_ns[2], one.comm_ns[2])), 1);
   const last = bins[bins.length - 1].last, first = bins[0].first;
   const wide = (width - left - 8) / bins.length, y = (ns) => top + (1 - ns / most) * (height - top - bottom);
-  const shapes = [0, 0.5, 1].map((share) => [s("line", { class: "axis", x1: left, x2: width, y1: y(share * most), y2: y(share * most) }), s("text", { class: "dim", x: left - 5, y: y(share * most) + 4, "text-anchor": "end" }, duration(share * most))]);
+  const shapes = [0, 0.5, 1].map((share) => [s("line", { class: "axis", x1: left, x2: width, y1: y(share * most), y2: y(share * most) }), s("text", { class: "dim", x: left - 5, y: y(share * most) + 4, "text-anchor": "end" }, share ? duration(share * most) : "0")]);
   bins.forEach((one, i) => {
     const about = `rank ${span(one.first, one.last)}\ncomputation ${duration(one.compute_ns[1])}, in MPI ${duration(one.comm_ns[1])}`;
     const bar = (values, fillName, shift) => s("rect", { x: left + i * wide + shift * wide * 0.45 + 0.5, y: y(values[1]), width: Math.max(0.8, wide * 0.42), height: height - bottom - y(values[1]), style: { fill: `var(--${fillName})` } });

@@ -43,8 +43,10 @@ const LEGEND = [
   ["collective", "collective"], ["io", "files"], ["other", "other"],
 ];
 
-function legend(compute) {
-  const entries = compute ? [...LEGEND, ["compute", compute]] : LEGEND;
+// The legend of the categories that occur; `compute`: what computation is called.
+function legend(categories, compute) {
+  const used = new Set([...categories].map(categoryColor));
+  const entries = [...LEGEND.filter(([name]) => used.has(name)), ["compute", compute]];
   return h("ul", { class: "legend" }, entries.map(([name, text]) =>
     h("li", {}, h("span", { class: "swatch", style: { background: `var(--${name})` } }), text)));
 }

@@ -60,7 +60,7 @@ class FlameView {
     if (share > 0) {
       parts.push(s("rect", { x, y: (level + 1) * FLAME_ROW - 4, width: width * share, height: 4, style: { fill: "var(--compute)" } }));
     }
-    const room = Math.floor((width - 6) / 6.2);
+    const room = Math.floor((width - 8) / 6.6);
     if (room > 3) {
       parts.push(s("text", { x: x + 4, y: level * FLAME_ROW + 14 }, text.length > room ? `${text.slice(0, room - 1)}…` : text));
     }

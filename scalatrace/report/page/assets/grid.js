@@ -22,7 +22,7 @@ function gridView(place, trace) {
         const group = grid.cells[(p * rows.length + i) * columns.length + j];
         const count = (rowCell[1] - rowCell[0] + 1) * (cell[1] - cell[0] + 1) * plane.reduce((n, c) => n * (c[1] - c[0] + 1), 1);
         const places = [...plane, ...(axes.length > 1 ? [rowCell] : []), cell].map((c, k) => `${names[k]} = ${span(...c)}`).join(", ");
-        const about = group < 0 ? `${places}\nnot in the trace` : `${places}\n${number(count)} ranks, group ${group + 1} of ${grid.groups.length}`;
+        const about = group < 0 ? `${places}\nnot in the trace` : `${places}\n${number(count)} ${count === 1 ? "rank" : "ranks"}, group ${group + 1} of ${grid.groups.length}`;
         shapes.push(tip(s("rect", { x: left + j * side, y: top + i * side, width: side, height: side, rx: 3, style: { fill: group < 0 ? "var(--line)" : HUES[group % HUES.length] } }), about));
       });
     });
@@ -32,5 +32,5 @@ function gridView(place, trace) {
   place.append(h("div", { class: "charts" }, drawings, h("div", {}, h("h3", {}, `${grid.groups.length} groups`),
     h("div", { class: "scroll" }, h("table", {}, h("tbody", {}, grid.groups.map((group, i) => h("tr", {},
       h("td", {}, h("span", { class: "swatch", style: { background: HUES[i % HUES.length] } }), `${i + 1}`),
-      h("td", { class: "n" }, `${number(group.count)} ranks`), h("td", { title: group.ranks }, group.ranks.length > 60 ? `${group.ranks.slice(0, 59)}…` : group.ranks)))))))));
+      h("td", { class: "n" }, `${number(group.count)} ${group.count === 1 ? "rank" : "ranks"}`), h("td", { title: group.ranks }, group.ranks.length > 60 ? `${group.ranks.slice(0, 59)}…` : group.ranks)))))))));
 }

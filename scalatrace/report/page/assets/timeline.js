@@ -1,5 +1,5 @@
 // The time line: a row per rank, on a canvas; zoom and move by wheel, drag, buttons and keys.
-const LANE = 26, LANE_TOP = 22, LABEL = 84, MAX_ARROWS = 400;
+const LANE = 26, LANE_TOP = 22, LABEL = 84, MAX_ARROWS = 300, MAX_EDGED = 60;
 const START = 0, LENGTH = 1, PLACE = 2, PEER = 3, NBYTES = 4;
 
 class TimeLineView {
@@ -22,8 +22,8 @@ class TimeLineView {
     place.append(
       h("div", { class: "controls" }, button("+", "Zoom in", () => this.zoom(0.5)), button("−", "Zoom out", () => this.zoom(2)),
         button("←", "Earlier", () => this.move(-0.3)), button("→", "Later", () => this.move(0.3)), button("All", "Show all", () => this.all()),
-        this.span = h("span", { class: "dim" })),
-      legend("computation: gaps"), this.canvas, this.detail,
+        this.span = h("span", { class: "dim" }), this.hidden = h("span", { class: "dim" })),
+      legend(this.data.places.map((one) => one[1]), "computation: gaps"), this.canvas, this.detail,
       cut ? h("p", { class: "note" }, "the calls that fit into the page are shown; choose a later window with --window") : "",
       this.data.timed ? "" : h("p", { class: "note" }, "the trace has no times: all calls have the same length"));
     this.from = this.first;
@@ -220,22 +220,27 @@ class TimeLineView {
       const [from, to] = this.ends(a, i, b, j);
       return Math.max(from, to) >= this.from && Math.min(from, to) <= this.to;
     });
+    this.hidden.textContent = seen.length > MAX_ARROWS ? `${number(seen.length)} messages: zoom in to see them` : "";
     if (seen.length > MAX_ARROWS) return;
     pen.save();
     pen.beginPath();
     pen.rect(LABEL, 0, this.width, 1e5);
     pen.clip();
     pen.strokeStyle = color("text");
-    pen.globalAlpha = seen.length > 120 ? 0.35 : 0.7;
+    pen.globalAlpha = seen.length > MAX_EDGED ? 0.55 : 0.85;
     pen.lineWidth = 1;
     for (const [a, i, b, j] of seen) {
       const [from, to] = this.ends(a, i, b, j);
       pen.setLineDash(to < from ? [3, 3] : []);
       const x1 = this.x(from), x2 = this.x(to), y1 = LANE_TOP + a * LANE + LANE / 2, y2 = LANE_TOP + b * LANE + LANE / 2;
-      pen.beginPath();
-      pen.moveTo(x1, y1);
-      pen.lineTo(x2, y2);
-      pen.stroke();
+      for (const [name, wide] of (seen.length > MAX_EDGED ? [["text", 0.9]] : [["bg", 3.5], ["text", 1.2]])) { // a light edge, so that it is seen on the bars
+        pen.strokeStyle = color(name);
+        pen.lineWidth = wide;
+        pen.beginPath();
+        pen.moveTo(x1, y1);
+        pen.lineTo(x2, y2);
+        pen.stroke();
+      }
       const angle = Math.atan2(y2 - y1, x2 - x1);
       pen.beginPath();
       for (const turn of [2.7, -2.7]) {

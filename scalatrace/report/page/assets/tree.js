@@ -38,7 +38,7 @@ class TreeView {
     const names = ["loop or call", "time", "share", "calls", "sent", "ranks", "call site"];
     const classes = ["", "", "n", "n", "n c-sent", "c-ranks", ""];
     place.append(
-      h("div", { class: "controls" }, this.search, this.found, all, none), legend("computation before"),
+      h("div", { class: "controls" }, this.search, this.found, all, none), legend(trace.category.values(), "computation before"),
       h("div", { class: "scroll" }, h("div", { class: "tree-head", "aria-hidden": "true" },
         names.map((name, i) => h("span", { class: classes[i] }, name))), this.list));
     this.add(this.tree.root, this.list, 1);
