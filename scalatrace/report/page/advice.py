@@ -20,8 +20,8 @@ MIN_SHARE = 0.02
 """Share of all time from which on something is worth a look."""
 
 SMALL_BYTES = 1024
-MIN_SMALL_SHARE = 0.5
-"""Share of messages below SMALL_BYTES from which on they are named."""
+SMALL_PART = 2
+"""One in so many messages below SMALL_BYTES is enough to name them."""
 
 GOOD_BALANCE = 0.9
 MIN_POLLS_PER_MESSAGE = 10
@@ -155,7 +155,7 @@ def _small(sizes: Sizes, tree: Tree, whole: float) -> Iterator[Advice]:
     """Many small messages: latency counts more than bandwidth."""
     messages = sum(one.messages for one in sizes.bins)
     small = sum(one.messages for one in sizes.bins if one.below <= SMALL_BYTES)
-    if not messages or small < MIN_SMALL_SHARE * messages:
+    if not messages or small < messages // SMALL_PART:
         return
     p2p = (*RECEIVING, *SENDING, Category.START)
     calls = [leaf for leaf in _leaves(tree.root) if operation(leaf.op).category in p2p]
@@ -171,6 +171,6 @@ def _small(sizes: Sizes, tree: Tree, whole: float) -> Iterator[Advice]:
         ("time in point-to-point calls without waiting, at least", duration(time)),
     )
     text = "Most messages are small: their cost is latency. Fewer, larger messages may cost less."
-    share = time / whole * small / messages if whole else 0.0
+    share = time / whole * (small / messages) if whole else 0.0
     node = max(senders, key=lambda leaf: leaf.calls).number if senders else 0
     yield Advice("small-messages", "Small messages", text, share, numbers, node)

@@ -9,6 +9,7 @@ import numpy as np
 
 from scalatrace.errors import LimitError, UsageError
 from scalatrace.report.page.messages import Messages
+from scalatrace.report.page.rank_sets import Number
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.matrix import outside
 from scalatrace.trace.values.from_arrays import Ints
@@ -65,7 +66,7 @@ def blocks_of(
     """Add up messages by block. Time depends on different calls and on pairs of ranks, not on events."""
     size = -(-trace.nprocs // max_blocks)
     count = -(-trace.nprocs // size)
-    cells: dict[int, list[float]] = {}
+    cells: dict[int, list[Number]] = {}
     for one in messages:
         numbers = one.senders // size * count + one.receivers // size
         for cell, pairs in _counted(numbers):
@@ -93,7 +94,7 @@ def _counted(numbers: Ints) -> list[tuple[int, int]]:
 
 
 def _distances(messages: Sequence[Messages]) -> tuple[Distance, ...]:
-    sums: dict[int, list[float]] = {}
+    sums: dict[int, list[Number]] = {}
     for one in messages:
         for distance, pairs in _counted(one.receivers - one.senders):
             row = sums.setdefault(distance, [0, 0])

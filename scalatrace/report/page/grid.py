@@ -13,9 +13,9 @@ from math import prod
 
 import numpy as np
 
-from scalatrace.errors import UsageError
+from scalatrace.errors import LimitError, UsageError
 from scalatrace.report.page.messages import Messages
-from scalatrace.report.page.rank_sets import sampled
+from scalatrace.report.page.rank_sets import check_size, sampled
 from scalatrace.report.style import ranks as ranks_text
 from scalatrace.trace.model.elastic import Columns, Formulas, Groups, at
 from scalatrace.trace.model.nodes import Peer
@@ -153,7 +153,13 @@ def _neighbour_share(dims: tuple[int, ...], senders: Ints, receivers: Ints) -> f
 
 
 def rank_grid(trace: Trace, grid: Grid, source: str) -> RankGrid:
-    """Draw the ranks of a trace on their grid."""
+    """Draw the ranks of a trace on their grid; of too many ranks it is one cell for each dimension."""
+    try:
+        check_size(trace)
+    except LimitError:
+        axes = [Axis(side, ((0, side - 1),)) for side in grid.shape]
+        group = Group(ranks_text(trace.ranks), len(trace.ranks))
+        return RankGrid(grid.shape, source, tuple(axes), (0,), (group,), False)
     numbers, exact = _group_numbers(trace)
     groups, numbers = _ordered(numbers)
     exact = exact and int(numbers.max()) < MAX_GROUPS - 1

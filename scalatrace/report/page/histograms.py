@@ -8,6 +8,7 @@ from math import floor, log10
 
 from scalatrace.report.costs.rows import JOIN, key_of
 from scalatrace.report.page.messages import Messages
+from scalatrace.report.page.rank_sets import Number
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMM, COMPUTE
@@ -63,7 +64,7 @@ class Deltas:
 
 def sizes_of(messages: Sequence[Messages], exact: bool) -> Sizes:
     """Count messages by size."""
-    sums: dict[int, list[float]] = {}
+    sums: dict[int, list[Number]] = {}
     for one in messages:
         row = sums.setdefault(one.nbytes.bit_length(), [0, 0])
         row[0] += len(one.senders) * one.count

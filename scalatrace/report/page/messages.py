@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from scalatrace.errors import FormatError
 from scalatrace.operations import Category, operation, sent_bytes
-from scalatrace.report.page.rank_sets import Budget, RankSet, rank_sets, sampled, some_calls
+from scalatrace.report.page.rank_sets import Budget, Number, RankSet, rank_sets, sampled, some_calls
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.nodes import Event, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -37,14 +38,14 @@ class Messages:
     Attributes:
         event: the event node of the call that starts the transfer.
         senders, receivers: world ranks, pair by pair.
-        count: messages of each pair; a float where it is an estimate.
+        count: messages of each pair; a fraction where it is an estimate.
         nbytes: size of one message.
     """
 
     event: Event
     senders: Ints
     receivers: Ints
-    count: float
+    count: Number
     nbytes: int
 
 
@@ -79,7 +80,7 @@ def _matters(op: str, name: str) -> bool:
     return operation(op).category in SENDING and (byte_parameters(op, name) or _is_dest(op, name))
 
 
-def _messages(event: Event, senders: Ints, receivers: Ints, n: float, call: Call) -> Messages:
+def _messages(event: Event, senders: Ints, receivers: Ints, n: Number, call: Call) -> Messages:
     known = receivers >= 0
     later = operation(call.op).flow_later
     return Messages(event, senders[known], receivers[known], n, sent_bytes(call.op, call, started=later))
@@ -90,7 +91,7 @@ def _started(trace: Trace, budget: Budget) -> Iterator[Messages]:
     if not any(op.name in STARTING for op in trace.ops):
         return
     some = sampled(ranks_in(trace.ranks), MAX_WALKED_RANKS)
-    weight = len(trace.ranks) / len(some)
+    weight = Fraction(len(trace.ranks), len(some))
     budget.exact = budget.exact and weight == 1
     for rank in some.tolist():
         for event, call, n in started(trace, rank):

@@ -37,6 +37,13 @@ IN_HTML = ("summary", "advice", "notes", "provenance")
 """Parts that the template writes, so that the page has them without scripts; some the scripts need, too."""
 
 
+MAX_BITS, LARGEST = 1000, 10**301
+"""Bits of the largest integers that scripts read as numbers, and what stands for larger ones."""
+
+MIN_ROUNDED = 1e4
+"""Floating-point numbers that need no fraction."""
+
+
 def page(traces: Sequence[TraceAggregates], comparison: Comparison | None = None) -> str:
     """Return the page of one or two traces."""
     environment = Environment(
@@ -77,7 +84,9 @@ def _cleaned(value: Any) -> Any:
         return {key: _cleaned(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [_cleaned(one) for one in value]
-    return round(value) if isinstance(value, float) and abs(value) >= 1e4 else value
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        return LARGEST
+    return round(value) if isinstance(value, float) and abs(value) >= MIN_ROUNDED else value
 
 
 def _inlined(names: Sequence[str], suffix: str) -> str:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import islice
 
 import numpy as np
 
-from scalatrace.errors import UsageError
+from scalatrace.errors import LimitError, UsageError
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Event, Peer
@@ -24,7 +25,7 @@ from scalatrace.trace.values.from_arrays import Ints, distinct, ranks_in
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["Budget", "RankSet", "rank_sets", "sampled", "sets_of", "some_calls"]
+__all__ = ["Budget", "Number", "RankSet", "check_size", "rank_sets", "sampled", "sets_of", "some_calls"]
 
 MAX_SETS = 1 << 12
 """Sets of ranks of one event node; if there are more, so many ranks are sampled."""
@@ -32,7 +33,13 @@ MAX_SETS = 1 << 12
 MAX_CALLS, MIN_CALLS = 1 << 12, 16
 """Different calls of one set that are counted, and that are counted when the budget is spent."""
 
+MAX_RANKS = 1 << 22
+"""Ranks of a trace whose sets are made: arrays over all of them take 32 MB each."""
+
 SEED = 1
+
+Number = int | Fraction
+"""A count; a fraction where it is an estimate. Trip counts may be beyond floating-point numbers."""
 
 Matters = Callable[[str, str], bool]
 """Whether a parameter of an operation, both by name, distinguishes calls."""
@@ -50,7 +57,7 @@ class RankSet:
 
     ranks: Ints
     times: int
-    weight: float = 1.0
+    weight: Number = 1
 
 
 @dataclass
@@ -65,12 +72,21 @@ def rank_sets(trace: Trace, matters: Matters) -> Iterator[tuple[Event, RankSet]]
     """Yield each executed event node with its sets of ranks.
 
     Raises:
-        LimitError, UsageError: too many ranks differ in their trip counts.
+        LimitError, UsageError: too many ranks, or too many differ in their trip counts.
     """
+    check_size(trace)
     check_countable(trace)
     for event, classes in executions(trace):
         for one in sets_of(trace, event, classes, matters):
             yield event, one
+
+
+def check_size(trace: Trace) -> None:
+    """Raise LimitError when arrays over all ranks would take too much memory."""
+    if trace.nprocs > MAX_RANKS:
+        raise LimitError(
+            f"the trace has {trace.nprocs:,} ranks (limit {MAX_RANKS:,}); extrapolate to fewer ranks"
+        )
 
 
 def sets_of(
@@ -94,7 +110,7 @@ def sets_of(
         except UsageError:
             some = sampled(where, MAX_SETS)
             for rank in some.tolist():
-                yield RankSet(np.array([rank]), times, len(where) / len(some))
+                yield RankSet(np.array([rank]), times, Fraction(len(where), len(some)))
 
 
 def _divided(where: Ints, rows: list[Ints], times: int) -> Iterator[RankSet]:
@@ -121,7 +137,7 @@ def sampled(ranks: Ints, count: int) -> Ints:
 
 def some_calls(
     trace: Trace, event: Event, one: RankSet, matters: Matters, budget: Budget
-) -> Iterator[tuple[Call, float]]:
+) -> Iterator[tuple[Call, Number]]:
     """Yield the different calls of the first rank of a set with their numbers per rank.
 
     Where there are more than the budget allows, the numbers of those counted are scaled up.
@@ -134,4 +150,4 @@ def some_calls(
     if one.weight != 1 or counted != one.times:
         budget.exact = False
     for call, n in listed:
-        yield call, n if counted == one.times else n * one.times / counted
+        yield call, n if counted == one.times else Fraction(n * one.times, counted)
