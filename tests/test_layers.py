@@ -83,6 +83,7 @@ RESERVED = {
     "z3": ("scalatrace.formula",),
     "lark": ("scalatrace.grammars", "scalatrace.trace", "scalatrace.codegen", "scalatrace.extrap"),
     "rich": ("scalatrace.report", "scalatrace.cli"),
+    "jinja2": ("scalatrace.report",),
 }
 
 

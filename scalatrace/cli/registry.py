@@ -38,6 +38,7 @@ COMMANDS = (
     Command("pack", "make a trace from its text form", "pack", READING),
     Command("stats", "calls, bytes and time per operation, call site or rank", "stats", READING),
     Command("matrix", "point-to-point communication matrix", "matrix", READING),
+    Command("report", "an HTML page of a trace, or of two side by side", "report", READING),
     Command("diff", "compare two traces event by event", "diff", READING),
     Command("resolve", "name the native call sites of a trace by source lines", "resolve", READING),
     Command("anonymize", "replace the names in traces, so that they can be given away", "anonymize", READING),

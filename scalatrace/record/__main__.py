@@ -28,6 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--resolve", action="store_true", help="store source lines of native call sites in the trace"
     )
+    parser.add_argument("--report", metavar="FILE", help="make an HTML page of the trace after the run")
     parser.add_argument(
         "--no-fold-recursion", action="store_true", help="keep repeated sequences of frames in call stacks"
     )
@@ -155,6 +156,7 @@ def options_of(args: argparse.Namespace) -> RecordOptions:
         quiet=args.quiet,
         compress=not args.no_compress,
         resolve=args.resolve,
+        report=args.report,
         policy=_policy_of(args),
         meta={**parse_meta("--meta", args.meta), **parse_meta("--param", args.param, "param.")},
     )

@@ -44,6 +44,7 @@ class RecordOptions:
         record_queries: events for local queries too (Comm_rank, ...), which else are only counted.
         compress: deflate the trace.
         resolve: store the source lines of native call sites in the trace.
+        report: path of an HTML page of the trace, made after the run; None: none.
         policy: parameters and call sites that are not recorded in full.
         meta: further entries for the trace's header; `param.n` is what extrapolation knows as n.
     """
@@ -57,6 +58,7 @@ class RecordOptions:
     quiet: bool = False
     compress: bool = True
     resolve: bool = False
+    report: str | Path | None = None
     policy: Policy = field(default_factory=Policy)
     meta: Mapping[str, str] = field(default_factory=dict)
 
@@ -96,7 +98,9 @@ def environment(options: RecordOptions, argv: Sequence[str], shim: Path) -> dict
         "SCALATRACE_RECORD_QUERIES": str(int(options.record_queries)),
         "SCALATRACE_QUIET": str(int(options.quiet)),
         "SCALATRACE_COMPRESS": str(int(options.compress)),
-        "SCALATRACE_RESOLVER": sys.executable if options.resolve else "",
+        "SCALATRACE_PYTHON": sys.executable,
+        "SCALATRACE_RESOLVE": str(int(options.resolve)),
+        "SCALATRACE_REPORT": os.path.abspath(options.report) if options.report else "",
         "SCALATRACE_META": _SEPARATOR.join(f"{k}={_plain(v)}" for k, v in _meta(options, argv).items()),
         "SCALATRACE_SHIM": str(shim),
         "SCALATRACE_PID": str(os.getpid()),
@@ -162,13 +166,18 @@ def _check_outputs(options: RecordOptions) -> None:
     Rank 0 writes the trace. Folders of other nodes may differ from its own.
     """
     rank = launched_rank()
-    if options.resolve and os.path.exists(options.output) and not os.path.isfile(options.output):
-        raise UsageError(f"--resolve needs a file as output; {options.output} is none: leave --resolve out")
+    for option in [name for name in ("resolve", "report") if getattr(options, name)]:
+        if os.path.exists(options.output) and not os.path.isfile(options.output):
+            raise UsageError(
+                f"--{option} needs a file as output; {options.output} is none: leave --{option} out"
+            )
     try:
         if options.flat_log:
             _make_folder(options.flat_log)
         if not rank or on_one_node():
             check_output(options.output, "-o")
+            if options.report:
+                check_output(options.report, "--report")
     except UsageError as error:
         if rank:
             time.sleep(1)  # the launcher ends all ranks when one fails: rank 0 is to report before

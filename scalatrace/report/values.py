@@ -7,12 +7,13 @@ from typing import Any
 
 from scalatrace.escapes import clean
 from scalatrace.report.style import ranks
-from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Summary, Value
+from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups, Summary, Value
 from scalatrace.trace.model.nodes import Event, Param, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.symbolic.format_formula import format_parts
+from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import SPECIAL_MAX, Vec, special_name
 
 ONE = Callable[[int], str]
@@ -41,6 +42,13 @@ SIGNED = (Encoding.RELATIVE, Encoding.MODULO)
 def repeat(value: Elastic) -> str:
     """Return a repeat without its ×; one that is just 1 is empty."""
     return "" if value == Vec(1) else elastic(value, _plain)
+
+
+def repeat_of(value: Elastic, taking_part: RankList) -> str:
+    """Return a node's repeat; the ranks of an only group are left out where they are its participants."""
+    if isinstance(value, Groups) and len(value.groups) == 1 and value.ranks == taking_part:
+        return repeat(value.groups[0][1])
+    return repeat(value)
 
 
 def elastic(value: Value, one: ONE, named: bool = False) -> str:

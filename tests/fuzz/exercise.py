@@ -22,6 +22,9 @@ from scalatrace.report.info import InfoReporter
 from scalatrace.report.lines import LinesReporter
 from scalatrace.report.matrix import MatrixReporter
 from scalatrace.report.notation import NotationReporter
+from scalatrace.report.page.gather import Options as PageOptions
+from scalatrace.report.page.gather import gather
+from scalatrace.report.page.page import page
 from scalatrace.report.stats import StatsReporter
 from scalatrace.report.trees.reporter import TreeReporter
 from scalatrace.trace.consistency.agreement import first_conflict
@@ -161,6 +164,10 @@ def _matrix_of(what: str) -> Callable[[Trace], None]:
     return matrix
 
 
+def _page(trace: Trace) -> None:
+    page([gather(trace, "a.st", options=PageOptions(source=False))])
+
+
 def _check(trace: Trace) -> None:
     check_visits(trace)
     conflict = first_conflict(trace)
@@ -195,6 +202,7 @@ STEPS: dict[str, Callable[[Trace], None]] = {
     "stats --by rank": _stats_of("rank"),
     "matrix": _matrix_of("bytes"),
     "matrix --what messages": _matrix_of("messages"),
+    "report": _page,
     "check": _check,
     "diff": _diff,
     "generate --to c": _generate_for("c"),

@@ -28,8 +28,9 @@ MAX_SECONDS = 60
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 READING = ("info", "stats", "stats --by rank", "show", "show --notation", "show --rank 0 --limit 1", "matrix")
+PAGE = "report -o /dev/null"
 ALL = (
-    *READING, "info --json", "stats --by site", "show --text", "show --full --stacks", "matrix --csv",
+    *READING, PAGE, "info --json", "stats --by site", "show --text", "show --full --stacks", "matrix --csv",
     "check", "generate --to c --skip-unsupported", "generate --to python --skip-unsupported",
 )  # fmt: skip
 
@@ -104,9 +105,9 @@ def test_files_that_no_command_reads(name: str, reason: str, crafted: Path) -> N
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        *product(["many-repeats.st", "nested-repeats.st", "overflowing-repeats.st"], READING),
-        *product(["many-ranks.st"], ["info", "stats", "show", "show --rank 16777215 --limit 1"]),
-        *product(["many-nodes.st"], ["stats", "show --notation", "check"]),
+        *product(["many-repeats.st", "nested-repeats.st", "overflowing-repeats.st"], (*READING, PAGE)),
+        *product(["many-ranks.st"], ["info", "stats", "show", "show --rank 16777215 --limit 1", PAGE]),
+        *product(["many-nodes.st"], ["stats", "show --notation", "check", PAGE]),
     ],
 )
 def test_small_files_of_much(name: str, words: str, crafted: Path) -> None:

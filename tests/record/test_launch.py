@@ -53,6 +53,8 @@ def test_meta() -> None:
     ("words", "status", "message"),
     [
         (["--resolve", "-o", "/dev/null", "--", sys.executable], 2, "--resolve needs a file as output"),
+        (["--report", "x", "-o", "/dev/null", "--", sys.executable], 2, "--report needs a file as output"),
+        (["--report", "/no-folder/x", "--", sys.executable], 2, "--report /no-folder/x: there is no folder"),
         ([], 2, "no program to record; give it"),
         (["--", "no-such-program-anywhere"], 2, "no such program; check its path"),
     ],

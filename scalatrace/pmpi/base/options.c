@@ -31,7 +31,9 @@ void st_read_options(void) {
     st_options.output = output ? output : "out.st";
     st_options.flat_log = text_option("SCALATRACE_FLAT_LOG");
     st_options.meta = text_option("SCALATRACE_META");
-    st_options.resolver = text_option("SCALATRACE_RESOLVER");
+    st_options.python = text_option("SCALATRACE_PYTHON");
+    st_options.resolve = number_option("SCALATRACE_RESOLVE", 0) != 0;
+    st_options.report = text_option("SCALATRACE_REPORT");
     st_options.resolve_limit = number_option("SCALATRACE_RESOLVE_LIMIT", 60);
     st_options.wait_limit = number_option("SCALATRACE_WAIT_LIMIT", 30);
     st_options.rank_limit = number_option("SCALATRACE_RANK_LIMIT", 3600);

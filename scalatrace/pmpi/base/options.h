@@ -12,8 +12,10 @@ enum st_stacks { ST_STACKS_NONE, ST_STACKS_AUTO, ST_STACKS_PYTHON, ST_STACKS_NAT
 struct st_options {
     const char *output;    /* path of the trace */
     const char *flat_log;  /* directory of the uncompressed logs, or NULL */
-    const char *resolver;  /* the Python that runs `scalatrace resolve` on the trace, or NULL */
-    int resolve_limit;     /* seconds for it */
+    const char *python;    /* the Python that runs commands on the written trace, or NULL */
+    bool resolve;          /* run `scalatrace resolve` on it */
+    int resolve_limit;     /* seconds for that */
+    const char *report;    /* path of the page that `scalatrace report` makes of it, or NULL */
     int wait_limit;        /* seconds to wait for a lock (wait.h) */
     int rank_limit;        /* seconds to wait for other ranks in MPI_Finalize */
     const char *meta;      /* entries key=value, separated by unit separators (0x1f), or NULL */

@@ -59,6 +59,7 @@ void st_children_start(void) {
     PMPI_Bcast(&child, 1, MPI_INT, 0, st_shared.private_comm);
     child_output(output, sizeof output, st_options.output, child);
     st_options.output = output;
+    st_options.report = NULL; /* the page is the parent's */
     if (!st_options.flat_log) return;
     snprintf(flat_log, sizeof flat_log, "%s/child-%d", st_options.flat_log, child);
     mkdir(flat_log, 0777);

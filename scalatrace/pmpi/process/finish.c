@@ -17,6 +17,7 @@
 #include "base/wait.h"
 #include "process/children.h"
 #include "process/names.h"
+#include "process/page.h"
 #include "process/parts.h"
 
 #define MAX_MESSAGE ((size_t)1 << 30) /* bytes; counts of MPI are int */
@@ -264,4 +265,5 @@ void st_finish(void) {
     if (parent >= 0 || outcome != WRITTEN) return;
     st_names_store(written_to);
     if (!st_options.quiet) report_written(st_shared.core);
+    st_page_write(written_to);
 }

@@ -23,8 +23,8 @@ from scalatrace.trace.query.traffic import traffic, traffic_of
 from scalatrace.trace.values.histogram import Histogram
 
 __all__ = [
-    "JOIN", "KEYS", "NO_STACK", "RANK", "Row", "by_node", "by_rank", "key_of", "rank_totals", "timed_by_node",
-    "whole_time",
+    "JOIN", "KEYS", "NO_STACK", "RANK", "Row", "by_node", "by_rank", "key_of", "rank_totals", "rows_of",
+    "timed_by_node", "whole_time",
 ]  # fmt: skip
 
 MAX_RANKS = 1 << 22
@@ -148,23 +148,25 @@ def key_of(by: str, frames: int = 1) -> Key:
 
 def by_node(trace: Trace, by: str, frames: int = 1) -> list[Row]:
     """Return the rows of a key of KEYS, the most expensive first; `frames` as in `key_of`."""
-    key = key_of(by, frames)
-    rows = {row.key: row for row in timed_by_node(trace, by, frames)}
-    for event, ncalls, sent, received in traffic(trace):
-        rows[key(trace, event)].add_traffic(ncalls, sent, received)
-    return _ordered(rows.values())
+    return _ordered(rows_of(trace, key_of(by, frames)).values())
 
 
 def timed_by_node(trace: Trace, by: str, frames: int = 1) -> list[Row]:
     """As `by_node`, with times only: quick for any number of ranks."""
-    key = key_of(by, frames)
+    return _ordered(rows_of(trace, key_of(by, frames), bytes_too=False).values())
+
+
+def rows_of(trace: Trace, key: Key, bytes_too: bool = True) -> dict[tuple[str, ...], Row]:
+    """Return the rows of any key of event nodes; `bytes_too`: with calls and bytes, not times only."""
     rows: dict[tuple[str, ...], Row] = {}
     comm, compute = trace.stat_index.get(COMM), trace.stat_index.get(COMPUTE)
     units = [stat.resolution for stat in trace.stats]
     for leaf in trace.leaves():
         where = key(trace, leaf)
         rows.setdefault(where, Row(where)).add_time(leaf, comm, compute, units)
-    return _ordered(rows.values())
+    for event, ncalls, sent, received in traffic(trace) if bytes_too else ():
+        rows[key(trace, event)].add_traffic(ncalls, sent, received)
+    return rows
 
 
 def _ordered(rows: Iterable[Row]) -> list[Row]:

@@ -15,7 +15,6 @@ from scalatrace.report import values
 from scalatrace.report.style import DIM, LOOP, SITE, number, op_style, ranks, short_site
 from scalatrace.report.trees.legend import LEGEND
 from scalatrace.report.trees.selection import Choice, LeftOut, Selection
-from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Event, Node, Sequence
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import participants
@@ -140,14 +139,14 @@ class TreeReporter:
                 yield guide, self._event(node, taking_part, around, new())
 
     def _loop(self, node: Sequence, taking_part: RankList, around: RankList, text: Line) -> Line:
-        self._put_repeat(text, _repeat(node, taking_part) or "1")
+        self._put_repeat(text, values.repeat_of(node.repeat, taking_part) or "1")
         text.append(f"loop of {len(node.nodes)}" if len(node.nodes) > 1 else "loop", style=LOOP)
         self._put_ranks(text, taking_part, around)
         self._put_cost(text, node)
         return text
 
     def _event(self, event: Event, taking_part: RankList, around: RankList, text: Line) -> Line:
-        if shown := _repeat(event, taking_part):
+        if shown := values.repeat_of(event.repeat, taking_part):
             self._put_repeat(text, shown)
         op = self.trace.ops[event.op].name
         text.append(clean(op), style=op_style(op))
@@ -178,11 +177,3 @@ class TreeReporter:
 
     def _cut(self, value: str) -> str:
         return value if self.full or len(value) <= MAX_VALUE_CHARS else value[: MAX_VALUE_CHARS - 1] + "…"
-
-
-def _repeat(node: Node, taking_part: RankList) -> str:
-    """Return the repeat; the ranks of an only group are left out, since they are the participants."""
-    repeat = node.repeat
-    if isinstance(repeat, Groups) and len(repeat.groups) == 1 and repeat.ranks == taking_part:
-        return values.repeat(repeat.groups[0][1])
-    return values.repeat(repeat)

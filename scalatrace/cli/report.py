@@ -1,0 +1,171 @@
+"""Make one HTML page of a trace, or of two side by side. It needs no network: style and scripts are in it.
+
+It shows efficiencies and what to look at next, the loop tree with source lines, a flame graph, patterns of
+communication, a time line of some ranks, the communication matrix, groups of ranks, and histograms.
+Of extrapolated traces it shows the formulas; with --model also the fitted times."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scalatrace.cli.output import add_json, add_names, add_trace, print_json
+from scalatrace.errors import UsageError
+
+if TYPE_CHECKING:
+    from scalatrace.extrap.timing.report import FittedMean
+    from scalatrace.report.page.comparison import Comparison
+    from scalatrace.report.page.extrapolated import Fit
+    from scalatrace.report.page.gather import Options, TraceAggregates
+
+EXAMPLE = (
+    "scalatrace report stencil.st\n"
+    "  scalatrace report before.st after.st -o both.html --open\n"
+    "  scalatrace report stencil.st --ranks 0-7,12 --window 0.5-0.6\n"
+    "  scalatrace report big.st --model stencil.stx"
+)
+
+MAX_FITS, CURVE_POINTS = 12, 24
+"""Fitted times that are drawn, those with most time; points of each curve."""
+
+MAX_MODEL_LINES = 2000
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    add_trace(parser)
+    parser.add_argument("other", nargs="?", help="trace file to compare it with")
+    parser.add_argument("-o", "--output", default="report.html", metavar="FILE", help="default: report.html")
+    parser.add_argument("--open", action="store_true", help="show the page in the browser")
+    parser.add_argument("--ranks", metavar="RANKS", help="time line: these ranks, such as 0-7,12")
+    parser.add_argument(
+        "--window", metavar="A-B", help="time line: these seconds since the first call; A- and -B are open"
+    )
+    parser.add_argument("--model", metavar="FILE", help="the symbolic trace (.stx) that TRACE was made of")
+    parser.add_argument("--no-source", action="store_true", help="do not put source lines into the page")
+    add_names(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load the traces, gather what the page shows, and write it."""
+    from dataclasses import asdict
+
+    from scalatrace.files import check_output, write_file
+    from scalatrace.report.page.page import page
+
+    if not args.json:
+        check_output(args.output, "-o")
+    aggregates, comparison = _gathered(args)
+    if args.json:
+        print_json(
+            {
+                "traces": [asdict(one) for one in aggregates],
+                "comparison": None if comparison is None else asdict(comparison),
+            }
+        )
+        return 0
+    written = write_file(args.output, page(aggregates, comparison).encode("utf-8", "replace"))
+    print(f"{args.output}: {written:,} bytes")
+    if args.open:
+        import webbrowser
+
+        webbrowser.open(Path(args.output).absolute().as_uri())
+    return 0
+
+
+def _gathered(args: argparse.Namespace) -> tuple[list[TraceAggregates], Comparison | None]:
+    from scalatrace.cli.named import load_named, load_named_alike
+    from scalatrace.report.page.comparison import comparison_of
+    from scalatrace.report.page.gather import gather
+
+    paths = [args.trace] if args.other is None else [args.trace, args.other]
+    for path in paths:
+        _need_trace(path)
+    if len(paths) == 1:
+        traces = [load_named(args.trace, args.names)]
+    else:
+        traces = list(load_named_alike((args.trace, args.other), args.names))
+    options = _options(args, traces[0].nprocs)
+    aggregates = [
+        gather(trace, path, os.path.getsize(path), options) for trace, path in zip(traces, paths, strict=True)
+    ]
+    if len(traces) == 1:
+        return aggregates, None
+    return aggregates, comparison_of(traces[0], traces[1], (aggregates[0].summary, aggregates[1].summary))
+
+
+def _need_trace(path: str) -> None:
+    from scalatrace.trace.io.container import is_symbolic
+
+    if is_symbolic(path):
+        raise UsageError(
+            f"{path} holds formulas: make a trace of it with `scalatrace instantiate`, "
+            f"and report that with --model {path}"
+        )
+
+
+def _options(args: argparse.Namespace, nprocs: int) -> Options:
+    from scalatrace.record.selection import parse_window
+    from scalatrace.report.page.gather import Options
+    from scalatrace.report.page.timeline import Window
+
+    try:
+        first, last = (0.0, None) if args.window is None else parse_window(args.window)
+    except UsageError as error:
+        raise UsageError(f"--window {error}") from None
+    window = Window(first, float("inf") if last is None else last)
+    lines, fits = _model(args.model, nprocs) if args.model else ((), ())
+    return Options(_ranks(args.ranks), window, not args.no_source, lines, fits)
+
+
+def _ranks(text: str | None) -> tuple[int, ...]:
+    """Return the ranks of `0-7,12`. Raises UsageError."""
+    from scalatrace.report.page.timeline import MAX_RANKS
+
+    ranks: list[int] = []
+    for word in (text or "").split(",") if text is not None else ():
+        first, dash, last = word.strip().partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()) or (dash and int(last) < int(first)):
+            raise UsageError(
+                f"--ranks {text}: {word!r} is no rank and no range of ranks; give such as 0-7,12"
+            )
+        stop = int(last if dash else first) + 1
+        if stop - int(first) + len(ranks) > MAX_RANKS:
+            raise UsageError(f"--ranks {text}: more than {MAX_RANKS} ranks; give fewer")
+        ranks += range(int(first), stop)
+    return tuple(dict.fromkeys(ranks))
+
+
+def _model(path: str, nprocs: int) -> tuple[tuple[str, ...], tuple[Fit, ...]]:
+    """Return the lines of a symbolic trace, and its fitted times up to a number of ranks."""
+    from itertools import islice
+
+    from scalatrace.extrap.formatting import lines
+    from scalatrace.extrap.stx import load
+    from scalatrace.extrap.timing.report import fitted_means
+
+    model = load(path)
+    fits = tuple(_fit(one, nprocs) for one in fitted_means(model, limit=MAX_FITS))
+    return tuple(islice(lines(model), MAX_MODEL_LINES)), fits
+
+
+def _fit(one: FittedMean, nprocs: int) -> Fit:
+    from scalatrace.extrap.timing.curves.curve import LEVEL
+    from scalatrace.report.page.extrapolated import Fit
+
+    least = min(one.samples)
+    most = max(nprocs, *one.samples)
+    scales = sorted({round(least * (most / least) ** (i / CURVE_POINTS)) for i in range(CURVE_POINTS + 1)})
+    curve = []
+    for scale in scales:
+        low, high = one.curve.interval(scale)
+        mean = one.curve.predict(scale)
+        high = high if high < float("inf") else mean
+        curve.append((scale, mean * one.unit, low * one.unit, high * one.unit))
+    points = tuple((ranks, found.mean * one.unit) for ranks, found in one.samples.items())
+    return Fit(
+        one.op, one.site, one.stat, one.curve.formula, one.curve.deviation, LEVEL, points, tuple(curve)
+    )

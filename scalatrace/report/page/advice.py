@@ -1,0 +1,176 @@
+"""What to look at next: parts of the time that may be waiting or overhead, with the numbers behind each.
+
+An entry is an upper bound or a ratio of measured times. It names a place to look at, not a cause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from scalatrace.operations import Category, operation
+from scalatrace.report.page.histograms import Sizes
+from scalatrace.report.page.summary import Summary
+from scalatrace.report.page.tree import Tree, TreeNode
+from scalatrace.report.style import duration, nbytes, number, percent
+
+__all__ = ["Advice", "advice_of"]
+
+MIN_SHARE = 0.02
+"""Share of all time from which on something is worth a look."""
+
+SMALL_BYTES = 1024
+SMALL_PART = 2
+"""One in so many messages below SMALL_BYTES is enough to name them."""
+
+GOOD_BALANCE = 0.9
+MIN_POLLS_PER_MESSAGE = 10
+
+RECEIVING = (Category.RECV, Category.SENDRECV, Category.PROBE, Category.COMPLETION)
+SENDING = (Category.SEND,)
+TOGETHER = (Category.COLLECTIVE, Category.NEIGHBOUR)
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One entry.
+
+    Attributes:
+        kind: "late-senders", "imbalance", "slow-sends", "small-messages", "load", "polling", or "nothing".
+        share: of all time, between 0 and 1.
+        numbers: name and value of each number behind it.
+        node: number of the node in the tree that costs most of it; 0: none.
+    """
+
+    kind: str
+    title: str
+    text: str
+    share: float
+    numbers: tuple[tuple[str, str], ...]
+    node: int = 0
+
+
+def advice_of(summary: Summary, tree: Tree, sizes: Sizes) -> tuple[Advice, ...]:
+    """Return the entries, those with the largest share of the time first."""
+    whole = (summary.comm_ns or 0.0) + (summary.compute_ns or 0.0)
+    found: list[Advice] = []
+    if whole:
+        leaves = list(_leaves(tree.root))
+        found += _waiting(leaves, whole, "late-senders", RECEIVING)
+        found += _waiting(leaves, whole, "imbalance", TOGETHER)
+        found += _waiting(leaves, whole, "slow-sends", SENDING)
+        found += _polling(leaves, whole)
+        found += _load(summary)
+    found += _small(sizes, tree, whole)
+    found.sort(key=lambda one: -one.share)
+    return tuple(found) or (
+        Advice(
+            "nothing",
+            "Nothing stands out",
+            "No waiting, imbalance or small messages above the limits.",
+            0,
+            (),
+        ),
+    )
+
+
+TEXTS = {
+    "late-senders": (
+        "Late senders",
+        "Receives and completions take longer than the shortest one at the same place. "
+        "Their partners may send late.",
+    ),
+    "imbalance": (
+        "Imbalance before collectives",
+        "Collective calls take longer than the shortest one at the same place. Ranks may arrive late.",
+    ),
+    "slow-sends": (
+        "Sends that wait",
+        "Sends take longer than the shortest one at the same place. "
+        "Receivers may be late, or the network busy.",
+    ),
+}
+
+
+def _leaves(node: TreeNode) -> Iterator[TreeNode]:
+    if node.op:
+        yield node
+    for child in node.children:
+        yield from _leaves(child)
+
+
+def _of(leaves: list[TreeNode], categories: tuple[Category, ...]) -> list[TreeNode]:
+    """Return the calls of some categories that may wait: those that return at once do not."""
+    rows = ((leaf, operation(leaf.op)) for leaf in leaves)
+    return [leaf for leaf, row in rows if row.category in categories and not row.nonblocking]
+
+
+def _waiting(
+    leaves: list[TreeNode], whole: float, kind: str, categories: tuple[Category, ...]
+) -> Iterator[Advice]:
+    """Time beyond the shortest call of each node."""
+    here = _of(leaves, categories)
+    beyond = sum(leaf.beyond_ns for leaf in here)
+    if beyond < MIN_SHARE * whole:
+        return
+    most = max(here, key=lambda leaf: leaf.beyond_ns)
+    title, text = TEXTS[kind]
+    inside = sum(leaf.comm_ns for leaf in here)
+    numbers = (
+        ("waiting, at most", f"{duration(beyond)}, {percent(beyond, whole)} of all time"),
+        ("time in these calls", f"{duration(inside)} in {number(sum(leaf.calls for leaf in here))} calls"),
+        ("largest part", f"{duration(most.beyond_ns)} in {most.op}, {percent(most.beyond_ns, beyond)}"),
+    )
+    yield Advice(kind, title, text, beyond / whole, numbers, most.number)
+
+
+def _polling(leaves: list[TreeNode], whole: float) -> Iterator[Advice]:
+    polls = [leaf for leaf in leaves if leaf.op.startswith(("Test", "Iprobe", "Improbe"))]
+    time = sum(leaf.comm_ns for leaf in polls)
+    if polls and time >= MIN_SHARE * whole:
+        most = max(polls, key=lambda leaf: leaf.comm_ns)
+        numbers = (("time in tests and probes", f"{duration(time)}, {percent(time, whole)} of all time"),)
+        text = "The program polls for messages. Waiting calls may cost less."
+        yield Advice("polling", "Polling", text, time / whole, numbers, most.number)
+
+
+def _load(summary: Summary) -> Iterator[Advice]:
+    found = summary.efficiency
+    if found is None or not found["load_balance"] or summary.nprocs == 1:
+        return
+    balance, run = found["load_balance"], found["run_time_ns"]
+    busiest = max(one.compute_ns[2] for one in summary.ranks)
+    lost = (1 - balance) * busiest / run if run else 0.0
+    if balance < GOOD_BALANCE and lost >= MIN_SHARE:
+        numbers = (
+            ("load balance", f"{100 * balance:.1f} % (mean / largest computation)"),
+            ("largest computation", f"{duration(busiest)}, on rank {found['busiest_rank']}"),
+            ("run time", duration(run)),
+        )
+        text = "Some ranks compute longer than others, which wait for them."
+        yield Advice("load", "Load imbalance", text, lost, numbers)
+
+
+def _small(sizes: Sizes, tree: Tree, whole: float) -> Iterator[Advice]:
+    """Many small messages: latency counts more than bandwidth."""
+    messages = sum(one.messages for one in sizes.bins)
+    small = sum(one.messages for one in sizes.bins if one.below <= SMALL_BYTES)
+    if not messages or small < messages // SMALL_PART:
+        return
+    p2p = (*RECEIVING, *SENDING, Category.START)
+    calls = [leaf for leaf in _leaves(tree.root) if operation(leaf.op).category in p2p]
+    time = sum(leaf.comm_ns - leaf.beyond_ns for leaf in calls)
+    if whole and time < MIN_SHARE * whole:
+        return
+    mean = sum(one.nbytes for one in sizes.bins) / messages
+    sending = (*SENDING, Category.SENDRECV, Category.START)
+    senders = [leaf for leaf in calls if operation(leaf.op).category in sending]
+    numbers = (
+        (f"messages below {nbytes(SMALL_BYTES)}", f"{number(small)}, {percent(small, messages)} of all"),
+        ("mean size", nbytes(mean)),
+        ("time in point-to-point calls without waiting, at least", duration(time)),
+    )
+    text = "Most messages are small: their cost is latency. Fewer, larger messages may cost less."
+    share = time / whole * (small / messages) if whole else 0.0
+    node = max(senders, key=lambda leaf: leaf.calls).number if senders else 0
+    yield Advice("small-messages", "Small messages", text, share, numbers, node)

@@ -1,0 +1,100 @@
+// Bars of histograms, of operations, and times by rank.
+const BARS = { width: 520, height: 190, left: 62, bottom: 34, top: 10 };
+
+function barChart(title, entries, shown, fillName) {
+  const { width, height, left, bottom, top } = BARS;
+  const most = Math.max(...entries.map((one) => one.value), 1e-9), room = width - left - 8, wide = room / Math.max(entries.length, 4);
+  const shapes = [0, 0.5, 1].map((share) => {
+    const y = top + (1 - share) * (height - top - bottom);
+    return [s("line", { class: "axis", x1: left, x2: width, y1: y, y2: y }), s("text", { class: "dim", x: left - 5, y: y + 4, "text-anchor": "end" }, share ? shown(share * most) : "0")];
+  });
+  entries.forEach((one, i) => {
+    const tall = (height - top - bottom) * one.value / most;
+    shapes.push(tip(s("rect", { tabindex: 0, role: "img", "aria-label": `${one.label}: ${one.text}`, x: left + i * wide + 1, y: height - bottom - Math.max(tall, one.value > 0 ? 1.5 : 0), width: Math.max(1, wide - 2), height: Math.max(tall, one.value > 0 ? 1.5 : 0), style: { fill: `var(--${fillName})` } }), `${one.label}\n${one.text}`));
+    const every = Math.ceil(58 / wide);
+    if (i % every === 0) shapes.push(s("text", { class: "dim", x: left + i * wide + 1, y: height - bottom + 14 }, one.tick));
+  });
+  return h("figure", {}, h("figcaption", {}, title), s("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, width, role: "group", "aria-label": title }, shapes));
+}
+
+function sizeView(place, trace) {
+  const bins = trace.sizes.bins;
+  if (!bins.length) { place.append(h("p", {}, "There are no point-to-point messages.")); return; }
+  const low = Math.log2(Math.max(1, bins[0].above)), entries = (key, shown) => {
+    const all = [];
+    const known = new Map(bins.map((one) => [one.below, one]));
+    for (let below = bins[0].below; below <= bins[bins.length - 1].below; below *= 2) {
+      const one = known.get(below) || { above: below / 2, below, messages: 0, nbytes: 0 };
+      const range = below === 1 ? "0 B" : `${bytes(one.above)} to ${bytes(below - 1)}`;
+      all.push({ value: one[key], label: range, text: `${number(one.messages)} messages, ${bytes(one.nbytes)}`, tick: below === 1 ? "0 B" : bytes(one.above) });
+    }
+    return barChart(key === "messages" ? "Messages by size" : "Bytes by size of the message", all, shown, "send");
+  };
+  place.append(h("h3", {}, "Message sizes"), trace.sizes.exact ? "" : h("p", { class: "note" }, "estimated from a sample"),
+    h("div", { class: "charts" }, entries("messages", number), entries("nbytes", bytes)));
+}
+
+function deltaView(place, trace) {
+  const all = trace.deltas;
+  if (!all.length) { place.append(h("p", {}, "The trace has no times.")); return; }
+  const name = (one) => (one.operation ? `${one.operation}  ${one.site.split(" < ").map(shortSite).join(" < ")}` : "all calls");
+  const choice = h("select", { "aria-label": "Call site" }, all.map((one, i) => h("option", { value: i }, name(one))));
+  const weight = h("select", { "aria-label": "Height of the bars" }, h("option", { value: "samples" }, "number of calls"), h("option", { value: "total_ns" }, "their time"));
+  const drawing = h("div", { class: "charts" });
+  const chart = (title, bins, fillName) => {
+    if (!bins.length) return h("figure", {}, h("figcaption", {}, `${title}: none`));
+    const key = weight.value, known = new Map(bins.map((one) => [one.index, one])), entries = [];
+    for (let index = bins[0].index; index <= bins[bins.length - 1].index; index += 1) {
+      const one = known.get(index) || { samples: 0, total_ns: 0 };
+      const range = index < 0 ? "below 1 ns" : `${duration(10 ** (index / 4))} to ${duration(10 ** ((index + 1) / 4))}`;
+      entries.push({ value: one[key], label: range, text: `${number(one.samples)} calls, ${duration(one.total_ns)}`, tick: index < 0 ? "0" : duration(Number((10 ** (index / 4)).toPrecision(2))) });
+    }
+    return barChart(title, entries, key === "samples" ? number : duration, fillName);
+  };
+  const draw = () => {
+    const one = all[Number(choice.value)];
+    drawing.replaceChildren(chart("Computation before calls", one.before, "compute"), chart("Time in calls", one.inside, "collective"));
+  };
+  choice.addEventListener("change", draw);
+  weight.addEventListener("change", draw);
+  place.append(h("h3", {}, "Delta times"), h("div", { class: "controls" }, choice, weight), drawing);
+  draw();
+}
+
+// Where the time goes: one bar over computation and the operations.
+function shareView(place, trace) {
+  const rows = trace.operations.filter((row) => row.mpi_ns !== null);
+  if (!rows.length) return;
+  const compute = rows.reduce((sum, row) => sum + (row.compute_ns || 0), 0);
+  const parts = [["computation", compute, "compute"], ...rows.map((row) => [row.operation, row.mpi_ns, categoryColor(trace.category.get(row.operation))])];
+  const whole = parts.reduce((sum, part) => sum + part[1], 0);
+  let x = 0;
+  const shapes = parts.filter((part) => part[1] > 0).flatMap(([name, ns, fillName]) => {
+    const wide = 900 * ns / whole, left = x;
+    x += wide;
+    if (wide < 0.5) return [];
+    const box = tip(s("rect", { tabindex: 0, role: "img", "aria-label": `${name} ${percent(ns, whole)}`, x: left, y: 0, width: wide, height: 26, style: { fill: `var(--${fillName})`, fillOpacity: 0.6, stroke: "var(--bg)" } }), `${name}\n${duration(ns)}, ${percent(ns, whole)} of all time`);
+    const text = `${name} ${percent(ns, whole)}`;
+    return [box, text.length * 6.3 < wide ? s("text", { x: left + 5, y: 17 }, text) : name.length * 6.3 < wide ? s("text", { x: left + 4, y: 17 }, name) : ""];
+  });
+  place.append(h("h3", {}, "Where the time goes"), s("svg", { class: "chart", viewBox: "0 0 900 28", width: 900, role: "group", "aria-label": "Time in computation and operations" }, shapes));
+}
+
+function rankView(place, trace) {
+  const bins = trace.ranks;
+  if (!bins.length) { place.append(h("p", { class: "dim" }, "Times of each rank are not known.")); return; }
+  const width = 900, height = 220, left = 66, top = 12, bottom = 28;
+  const most = Math.max(...bins.map((one) => Math.max(one.compute_ns[2], one.comm_ns[2])), 1);
+  const last = bins[bins.length - 1].last, first = bins[0].first;
+  const wide = (width - left - 8) / bins.length, y = (ns) => top + (1 - ns / most) * (height - top - bottom);
+  const shapes = [0, 0.5, 1].map((share) => [s("line", { class: "axis", x1: left, x2: width, y1: y(share * most), y2: y(share * most) }), s("text", { class: "dim", x: left - 5, y: y(share * most) + 4, "text-anchor": "end" }, share ? duration(share * most) : "0")]);
+  bins.forEach((one, i) => {
+    const about = `rank ${span(one.first, one.last)}\ncomputation ${duration(one.compute_ns[1])}, in MPI ${duration(one.comm_ns[1])}`;
+    const bar = (values, fillName, shift) => s("rect", { x: left + i * wide + shift * wide * 0.45 + 0.5, y: y(values[1]), width: Math.max(0.8, wide * 0.42), height: height - bottom - y(values[1]), style: { fill: `var(--${fillName})` } });
+    const range = (values, shift) => (one.first === one.last ? "" : s("line", { x1: left + i * wide + (shift * 0.45 + 0.21) * wide, x2: left + i * wide + (shift * 0.45 + 0.21) * wide, y1: y(values[0]), y2: y(values[2]), style: { stroke: "var(--text)" } }));
+    shapes.push(tip(s("g", { tabindex: 0, role: "img", "aria-label": about.replace("\n", ", ") }, bar(one.compute_ns, "compute", 0), bar(one.comm_ns, "recv", 1), range(one.compute_ns, 0), range(one.comm_ns, 1)), about));
+  });
+  shapes.push(s("text", { class: "dim", x: left, y: height - 10 }, `rank ${number(first)}`), s("text", { class: "dim", x: width - 8, y: height - 10, "text-anchor": "end" }, number(last)));
+  place.append(h("h3", {}, "Times by rank"), h("ul", { class: "legend" }, [["compute", "computation"], ["recv", "in MPI"]].map(([name, text]) => h("li", {}, h("span", { class: "swatch", style: { background: `var(--${name})` } }), text)), bins[0].first === bins[0].last ? "" : h("li", {}, "bars: means of consecutive ranks, lines: least to most")),
+    s("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, width, role: "group", "aria-label": "Times by rank" }, shapes));
+}

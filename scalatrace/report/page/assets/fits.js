@@ -1,0 +1,30 @@
+// Fitted times of extrapolated traces: points, curve and interval over the number of ranks.
+function fitView(place, trace) {
+  place.append(h("div", { class: "charts" }, trace.fits.map(fitChart)));
+}
+
+function fitChart(fit) {
+  const width = 420, height = 220, left = 66, bottom = 32, top = 10;
+  const ranks = [...fit.points, ...fit.curve].map((point) => point[0]);
+  const values = [...fit.points.map((point) => point[1]), ...fit.curve.flatMap((point) => point.slice(1))].filter((value) => value >= 1); // less than 1 ns is no time
+  if (!values.length) values.push(1);
+  const [x0, x1] = [Math.log(Math.min(...ranks)), Math.log(Math.max(...ranks))], [y0, y1] = [Math.log10(Math.min(...values)) - 0.1, Math.log10(Math.max(...values)) + 0.1];
+  const x = (p) => left + (Math.log(p) - x0) / (x1 - x0 || 1) * (width - left - 12);
+  const y = (ns) => top + (1 - (Math.log10(Math.max(ns, 10 ** y0)) - y0) / (y1 - y0 || 1)) * (height - top - bottom);
+  const line = (i) => fit.curve.map((point) => `${x(point[0]).toFixed(1)},${y(point[i]).toFixed(1)}`);
+  const shapes = [
+    s("polygon", { points: [...line(2), ...line(3).reverse()].join(" "), style: { fill: "var(--accent)", fillOpacity: 0.16 } }),
+    s("polyline", { points: line(1).join(" "), style: { fill: "none", stroke: "var(--accent)", strokeWidth: 2 } }),
+  ];
+  for (let power = Math.ceil(y0); power <= y1; power += Math.max(1, Math.ceil((y1 - y0) / 5))) {
+    shapes.push(s("line", { class: "axis", x1: left, x2: width, y1: y(10 ** power), y2: y(10 ** power) }), s("text", { class: "dim", x: left - 5, y: y(10 ** power) + 4, "text-anchor": "end" }, duration(10 ** power)));
+  }
+  for (const p of [Math.min(...ranks), Math.max(...ranks)]) shapes.push(s("text", { class: "dim", x: x(p), y: height - 14, "text-anchor": p === Math.max(...ranks) ? "end" : "start" }, `${number(p)} ranks`));
+  for (const [p, ns] of fit.points) shapes.push(tip(s("circle", { cx: x(p), cy: y(ns), r: 4, tabindex: 0, role: "img", "aria-label": `${p} ranks: ${duration(ns)}`, style: { fill: "var(--more)" } }), `${number(p)} ranks: ${duration(ns)}`));
+  const end = fit.curve[fit.curve.length - 1];
+  const time = (ns) => (ns < 1 ? "less than 1 ns" : duration(ns));
+  const what = fit.stat === "compute_ns" ? "before" : "in";
+  return h("figure", { style: { maxWidth: `${width}px` } },
+    h("figcaption", {}, h("strong", {}, `time ${what} ${fit.op}`), `  ${shortSite(fit.site)}`, h("br"), h("code", {}, `${fit.formula} ns`), `, off by ${(100 * fit.error).toFixed(1)} % of the points; at ${number(end[0])} ranks ${time(end[1])} (${Math.round(100 * fit.level)} %: ${time(end[2])} to ${time(end[3])})`),
+    s("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, width, role: "group", "aria-label": `Fitted time ${what} ${fit.op}` }, shapes));
+}

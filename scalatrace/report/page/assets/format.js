@@ -1,0 +1,67 @@
+// Numbers with units, as the commands print them.
+function number(n) {
+  return n === null || n === undefined ? "–" : Math.round(n).toLocaleString("en-US");
+}
+
+function significant(x) {
+  return x >= 1e4 ? number(x) : String(Number(x.toPrecision(4)));
+}
+
+function duration(ns) {
+  if (ns === null || ns === undefined) return "–";
+  for (const [unit, factor] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]]) {
+    if (Math.abs(ns) >= factor * 0.9995) return `${significant(ns / factor)} ${unit}`;
+  }
+  return `${significant(ns)} ns`;
+}
+
+function bytes(n) {
+  if (n === null || n === undefined) return "–";
+  const units = ["B", "kB", "MB", "GB", "TB", "PB"];
+  let unit = 0;
+  while (Math.abs(n) >= 999.5 && unit < units.length - 1) { n /= 1000; unit += 1; }
+  return unit ? `${Number(n.toPrecision(3))} ${units[unit]}` : `${Math.round(n)} B`;
+}
+
+function percent(part, whole) {
+  return whole ? `${(100 * part / whole).toFixed(1)} %` : "–";
+}
+
+function shortSite(frame) {
+  const match = /^(.*):(\d+):(.*)$/s.exec(frame);
+  if (match) return `${match[1].split("/").pop()}:${match[2]}:${match[3]}`;
+  const plus = frame.lastIndexOf("+0x");
+  return plus > 0 ? frame.slice(0, plus).split("/").pop() + frame.slice(plus) : frame.split("/").pop();
+}
+
+function span(first, last) {
+  return first === last ? number(first) : `${number(first)}–${number(last)}`;
+}
+
+// Whether a text of ranks contains a rank: runs (0-3, 8), strides (0-98:2), nests <dims start (length stride)...>.
+function hasRank(text, rank) {
+  if (text.endsWith("…")) return true; // cut: not known
+  if (text.includes("<")) {
+    return text.split("|").some((nest) => {
+      const numbers = (nest.match(/\d+/g) || []).map(Number);
+      return inNest(numbers.slice(2), numbers[1], rank);
+    });
+  }
+  return text.split(",").some((part) => {
+    const match = /^\s*(\d+)(?:-(\d+))?(?::(\d+))?\s*$/.exec(part);
+    if (!match) return false;
+    const first = Number(match[1]), last = Number(match[2] || match[1]), step = Number(match[3] || 1);
+    return rank >= first && rank <= last && (rank - first) % step === 0;
+  });
+}
+
+function inNest(dims, start, rank) {
+  if (!dims.length) return start === rank;
+  const [length, stride, ...rest] = dims;
+  for (let i = 0; i < length; i += 1) {
+    const from = start + i * stride;
+    if (from > rank) return false;
+    if (inNest(rest, from, rank)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,41 @@
+// Draw all sections of all traces.
+function start() {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  document.querySelectorAll("section").forEach((section) => {
+    section.querySelectorAll(".pane").forEach((pane) => { pane.trace = data.traces[Number(pane.dataset.trace)]; });
+  });
+  const within = (index, name) => document.querySelectorAll(`.pane[data-trace="${index}"] .${name}`);
+  data.traces.forEach((trace, index) => {
+    trace.category = new Map();
+    walkTree(trace.tree.root, (node) => { if (node.op) trace.category.set(node.op, node.category); });
+    let tree = null;
+    const goto = (node) => {
+      document.getElementById("program").scrollIntoView();
+      tree.show(node);
+    };
+    const draw = (name, make) => within(index, name).forEach((place) => make(place, trace));
+    draw("tree-view", (place) => { tree = new TreeView(place, trace); });
+    draw("share-view", shareView);
+    draw("flame-view", (place) => new FlameView(place, trace, goto));
+    draw("pattern-view", (place) => patternCards(place, trace, goto));
+    draw("timeline-view", (place) => new TimeLineView(place, trace));
+    draw("matrix-view", (place) => new MatrixView(place, trace));
+    draw("grid-view", gridView);
+    draw("rank-view", rankView);
+    draw("size-view", sizeView);
+    draw("delta-view", deltaView);
+    draw("fit-view", fitView);
+    within(index, "goto").forEach((button) => button.addEventListener("click", () => goto(Number(button.dataset.node))));
+  });
+  const theme = document.getElementById("theme");
+  theme.addEventListener("click", () => {
+    const root = document.documentElement, dark = matchMedia("(prefers-color-scheme: dark)").matches;
+    const now = root.dataset.theme || (dark ? "dark" : "light");
+    root.dataset.theme = now === "dark" ? "light" : "dark";
+    redraws.forEach((redraw) => redraw());
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraws.forEach((redraw) => redraw()));
+  document.documentElement.dataset.ready = String(Math.round(performance.now())); // ms since the page was opened
+}
+
+start();

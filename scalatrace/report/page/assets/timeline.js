@@ -1,0 +1,266 @@
+// The time line: a row per rank, on a canvas; zoom and move by wheel, drag, buttons and keys.
+const LANE = 26, LANE_TOP = 22, LABEL = 84, MAX_ARROWS = 300, MAX_EDGED = 60;
+const START = 0, LENGTH = 1, PLACE = 2, PEER = 3, NBYTES = 4;
+
+class TimeLineView {
+  constructor(place, trace) {
+    this.data = trace.timeline;
+    this.lines = this.data.lines;
+    const ends = this.lines.flatMap((line) => line.bars.length ? [line.bars[line.bars.length - 1]] : []).map((bar) => bar[START] + bar[LENGTH]);
+    const starts = this.lines.flatMap((line) => line.bars.length ? [line.bars[0][START]] : []);
+    this.first = Math.min(...starts, Infinity);
+    this.last = Math.max(...ends, 0);
+    if (!(this.last > this.first)) {
+      place.append(h("p", {}, "No calls in this window."));
+      return;
+    }
+    this.chosen = [0, -1];
+    this.canvas = h("canvas", { tabindex: 0, role: "application", "aria-label": "Time line: left and right go from call to call, up and down to other ranks, plus and minus zoom" });
+    this.detail = h("p", { class: "detail", "aria-live": "polite" }, "Point at a call, or focus the drawing and use the arrow keys.");
+    const button = (text, label, action) => h("button", { type: "button", "aria-label": label, onclick: action }, text);
+    const cut = this.lines.some((line) => line.cut);
+    place.append(
+      h("div", { class: "controls" }, button("+", "Zoom in", () => this.zoom(0.5)), button("−", "Zoom out", () => this.zoom(2)),
+        button("←", "Earlier", () => this.move(-0.3)), button("→", "Later", () => this.move(0.3)), button("All", "Show all", () => this.all()),
+        this.span = h("span", { class: "dim" }), this.hidden = h("span", { class: "dim" })),
+      legend(this.data.places.map((one) => one[1]), "computation: gaps"), this.canvas, this.detail,
+      cut ? h("p", { class: "note" }, "the calls that fit into the page are shown; choose a later window with --window") : "",
+      this.data.timed ? "" : h("p", { class: "note" }, "the trace has no times: all calls have the same length"));
+    this.from = this.first;
+    this.to = this.last;
+    this.connect();
+    new ResizeObserver(() => this.draw()).observe(place);
+    redraws.push(() => this.draw());
+    this.begin();
+  }
+
+  // First show as much as can be read: about 30 calls of the first rank in the middle.
+  begin() {
+    const bars = this.lines[0].bars;
+    if (bars.length > 60) {
+      const at = Math.floor(bars.length / 2);
+      this.from = bars[at - 15][START];
+      this.to = Math.max(bars[at + 15][START] + bars[at + 15][LENGTH], this.from + 1);
+    }
+    this.draw();
+  }
+
+  connect() {
+    let down = null;
+    this.canvas.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && !event.shiftKey && document.activeElement !== this.canvas) return; // the page scrolls
+      event.preventDefault();
+      this.zoom(event.deltaY > 0 ? 1.25 : 0.8, this.timeAt(event.offsetX));
+    }, { passive: false });
+    this.canvas.addEventListener("mousedown", (event) => { down = { x: event.offsetX, from: this.from, to: this.to }; });
+    addEventListener("mouseup", () => { down = null; });
+    this.canvas.addEventListener("mousemove", (event) => {
+      if (down) {
+        const shift = (down.x - event.offsetX) / this.width * (down.to - down.from);
+        this.from = down.from + shift;
+        this.to = down.to + shift;
+        this.draw();
+        return;
+      }
+      const hit = this.hit(event.offsetX, event.offsetY);
+      if (hit) { showTip(this.describe(...hit), event.clientX, event.clientY); this.detail.textContent = this.describe(...hit).replaceAll("\n", "; "); }
+      else hideTip();
+    });
+    this.canvas.addEventListener("mouseleave", hideTip);
+    this.canvas.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  key(event) {
+    const [line, bar] = this.chosen;
+    const step = (to) => this.choose(line, Math.max(0, Math.min(this.lines[line].bars.length - 1, to)));
+    const lane = (to) => {
+      const next = Math.max(0, Math.min(this.lines.length - 1, to));
+      const here = this.lines[line].bars[Math.max(bar, 0)];
+      const near = this.lines[next].bars.findIndex((one) => one[START] + one[LENGTH] >= (here ? here[START] : this.from));
+      this.choose(next, Math.max(0, near));
+    };
+    const inView = () => this.lines[line].bars.findIndex((one) => one[START] + one[LENGTH] >= this.from);
+    const actions = {
+      ArrowRight: () => step(bar < 0 ? inView() : bar + 1), ArrowLeft: () => step(bar < 0 ? inView() : bar - 1),
+      ArrowUp: () => lane(line - 1), ArrowDown: () => lane(line + 1), "+": () => this.zoom(0.5), "=": () => this.zoom(0.5),
+      "-": () => this.zoom(2), Home: () => this.all(),
+    };
+    if (!actions[event.key]) return;
+    event.preventDefault();
+    actions[event.key]();
+  }
+
+  choose(line, bar) {
+    this.chosen = [line, bar];
+    const one = this.lines[line].bars[bar];
+    if (!one) return;
+    if (one[START] < this.from || one[START] + one[LENGTH] > this.to) {
+      const wide = this.to - this.from;
+      this.from = one[START] - wide / 3;
+      this.to = this.from + wide;
+    }
+    this.draw();
+    this.detail.textContent = this.describe(line, bar).replaceAll("\n", "; ");
+  }
+
+  all() { this.from = this.first; this.to = this.last; this.draw(); }
+
+  zoom(factor, around = (this.from + this.to) / 2) {
+    const wide = Math.min(Math.max((this.to - this.from) * factor, 10), 1.1 * (this.last - this.first));
+    const share = (around - this.from) / (this.to - this.from);
+    this.from = around - share * wide;
+    this.to = this.from + wide;
+    this.draw();
+  }
+
+  move(share) {
+    const shift = (this.to - this.from) * share;
+    this.from += shift;
+    this.to += shift;
+    this.draw();
+  }
+
+  timeAt(x) { return this.from + (x - LABEL) / this.width * (this.to - this.from); }
+
+  x(ns) { return LABEL + (ns - this.from) / (this.to - this.from) * this.width; }
+
+  hit(x, y) {
+    const line = Math.floor((y - LANE_TOP) / LANE);
+    if (x < LABEL || !this.lines[line]) return null;
+    let best = null, near = 4;
+    this.lines[line].bars.forEach((bar, i) => {
+      const left = this.x(bar[START]), right = Math.max(left + 2, this.x(bar[START] + bar[LENGTH]));
+      const away = x < left ? left - x : x > right ? x - right : 0;
+      if (away < near || (away === 0 && near === 0)) { best = [line, i]; near = away; }
+    });
+    return best;
+  }
+
+  describe(line, bar) {
+    const one = this.lines[line].bars[bar], place = this.data.places[one[PLACE]];
+    const [op, , site] = place;
+    const peer = one[PEER] >= 0 ? `peer ${number(one[PEER])}` : one[PEER] === -2 ? "peer: any" : "";
+    const size = one[NBYTES] ? bytes(one[NBYTES]) : "";
+    const when = this.data.timed ? `from ${duration(one[START])}, ${duration(one[LENGTH])} long` : `call ${bar + 1}`;
+    return [`rank ${number(this.lines[line].rank)}: ${op}`, [peer, size].filter(Boolean).join(", "), when, site ? shortSite(site) : ""].filter(Boolean).join("\n");
+  }
+
+  draw() {
+    const ratio = devicePixelRatio || 1, wide = Math.max(320, this.canvas.parentElement.clientWidth - 2);
+    const high = LANE_TOP + LANE * this.lines.length + 6;
+    this.width = wide - LABEL - 8;
+    this.canvas.width = wide * ratio;
+    this.canvas.height = high * ratio;
+    this.canvas.style.width = `${wide}px`;
+    this.canvas.style.height = `${high}px`;
+    const pen = this.canvas.getContext("2d");
+    pen.scale(ratio, ratio);
+    pen.clearRect(0, 0, wide, high);
+    pen.font = "11px system-ui, sans-serif";
+    this.axis(pen, wide, high);
+    const colors = this.data.places.map(([, category]) => color(categoryColor(category)));
+    const compute = color("compute");
+    this.lines.forEach((line, i) => {
+      const top = LANE_TOP + i * LANE;
+      pen.fillStyle = color("text");
+      pen.fillText(`rank ${number(line.rank)}`, 4, top + 15);
+      pen.save();
+      pen.beginPath();
+      pen.rect(LABEL, top, this.width, LANE);
+      pen.clip();
+      pen.fillStyle = compute;
+      pen.globalAlpha = 0.28;
+      if (line.bars.length) {
+        const end = line.bars[line.bars.length - 1];
+        pen.fillRect(this.x(0), top + 8, this.x(end[START] + end[LENGTH]) - this.x(0), LANE - 16);
+      }
+      pen.globalAlpha = 1;
+      line.bars.forEach((bar, j) => {
+        const left = this.x(bar[START]), right = this.x(bar[START] + bar[LENGTH]);
+        if (right < LABEL || left > wide) return;
+        pen.fillStyle = colors[bar[PLACE]];
+        pen.fillRect(left, top + 3, Math.max(1.5, right - left), LANE - 6);
+        if (right - left > 34) {
+          pen.fillStyle = color("bg");
+          const text = this.data.places[bar[PLACE]][0];
+          if (text.length * 6 < right - left) pen.fillText(text, Math.max(left, LABEL) + 4, top + 17);
+        }
+        if (this.chosen[0] === i && this.chosen[1] === j) {
+          pen.strokeStyle = color("text");
+          pen.lineWidth = 2;
+          pen.strokeRect(left - 1, top + 2, Math.max(3, right - left) + 2, LANE - 4);
+        }
+      });
+      pen.restore();
+    });
+    this.arrows(pen);
+    this.span.textContent = `${duration(this.to - this.from)} of ${duration(this.last - this.first)}`;
+  }
+
+  axis(pen, wide, high) {
+    const step = niceStep((this.to - this.from) / 8);
+    const ticks = [];
+    for (let at = Math.ceil(this.from / step) * step; at <= this.to && ticks.length < 20; at += step) ticks.push(at);
+    const unit = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]].find(([, factor]) => step >= factor * 0.01) || ["ns", 1];
+    const digits = Math.max(0, Math.min(9, -Math.floor(Math.log10(step / unit[1]) + 1e-9)));
+    pen.strokeStyle = color("line");
+    pen.fillStyle = color("dim");
+    for (const at of ticks) {
+      const x = this.x(at);
+      pen.beginPath();
+      pen.moveTo(x, 16);
+      pen.lineTo(x, high);
+      pen.stroke();
+      pen.fillText(`${(at / unit[1]).toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })} ${unit[0]}`, Math.min(x + 3, wide - 60), 11);
+    }
+  }
+
+  arrows(pen) {
+    const seen = this.data.arrows.filter(([a, i, b, j]) => {
+      const [from, to] = this.ends(a, i, b, j);
+      return Math.max(from, to) >= this.from && Math.min(from, to) <= this.to;
+    });
+    this.hidden.textContent = seen.length > MAX_ARROWS ? `${number(seen.length)} messages: zoom in to see them` : "";
+    if (seen.length > MAX_ARROWS) return;
+    pen.save();
+    pen.beginPath();
+    pen.rect(LABEL, 0, this.width, 1e5);
+    pen.clip();
+    pen.strokeStyle = color("text");
+    pen.globalAlpha = seen.length > MAX_EDGED ? 0.55 : 0.85;
+    pen.lineWidth = 1;
+    for (const [a, i, b, j] of seen) {
+      const [from, to] = this.ends(a, i, b, j);
+      pen.setLineDash(to < from ? [3, 3] : []);
+      const x1 = this.x(from), x2 = this.x(to), y1 = LANE_TOP + a * LANE + LANE / 2, y2 = LANE_TOP + b * LANE + LANE / 2;
+      for (const [name, wide] of (seen.length > MAX_EDGED ? [["text", 0.9]] : [["bg", 3.5], ["text", 1.2]])) { // a light edge, so that it is seen on the bars
+        pen.strokeStyle = color(name);
+        pen.lineWidth = wide;
+        pen.beginPath();
+        pen.moveTo(x1, y1);
+        pen.lineTo(x2, y2);
+        pen.stroke();
+      }
+      const angle = Math.atan2(y2 - y1, x2 - x1);
+      pen.beginPath();
+      for (const turn of [2.7, -2.7]) {
+        pen.moveTo(x2, y2);
+        pen.lineTo(x2 + 6 * Math.cos(angle + turn), y2 + 6 * Math.sin(angle + turn));
+      }
+      pen.stroke();
+    }
+    pen.restore();
+  }
+
+  // A message goes from the start of its send to the end of the call that completes its receive.
+  ends(a, i, b, j) {
+    const receive = this.lines[b].bars[j];
+    const done = receive[5] >= 0 ? this.lines[b].bars[receive[5]] : receive;
+    return [this.lines[a].bars[i][START], done[START] + done[LENGTH]];
+  }
+}
+
+function niceStep(x) {
+  const power = 10 ** Math.floor(Math.log10(x));
+  return [1, 2, 5, 10].map((f) => f * power).find((step) => step >= x) || 10 * power;
+}

@@ -1,0 +1,229 @@
+// The loop tree (WAI-ARIA tree): rows are made when they are opened.
+const FIRST_ROWS = 60;
+
+function titleOf(node) {
+  if (node.number === 0) return "program";
+  if (node.number < 0) return `… ${number(node.left_out)} nodes left out`;
+  const what = node.op || `loop of ${node.children.length}`;
+  return node.repeat ? `${shortRepeat(node)} × ${what}` : what;
+}
+
+// A trip count; long ones (values by groups of ranks) are in the details of the node.
+function shortRepeat(node) {
+  return node.repeat.length > 12 ? "…" : node.repeat;
+}
+
+function timeOf(node) {
+  return node.comm_ns + node.compute_ns;
+}
+
+function walkTree(node, visit, above = []) {
+  visit(node, above);
+  for (const child of node.children) walkTree(child, visit, [...above, node]);
+}
+
+class TreeView {
+  constructor(place, trace) {
+    this.tree = trace.tree;
+    this.whole = timeOf(this.tree.root) || 1;
+    this.items = new Map(); // node -> its elements
+    this.up = new Map();
+    walkTree(this.tree.root, (node, above) => this.up.set(node, above[above.length - 1]));
+    this.search = h("input", { type: "search", placeholder: "Send, halo.py, rank:5", "aria-label": "Search the program" });
+    this.found = h("span", { class: "dim", "aria-live": "polite" });
+    this.search.addEventListener("input", () => this.find(this.search.value.trim()));
+    const all = h("button", { type: "button", onclick: () => this.expandTo(5000) }, "Open all");
+    const none = h("button", { type: "button", onclick: () => this.collapse() }, "Close all");
+    this.list = h("div", { class: "tree", role: "tree", "aria-label": "Loops and calls" });
+    const names = ["loop or call", "time", "share", "calls", "sent", "ranks", "call site"];
+    const classes = ["", "", "n", "n", "n c-sent", "c-ranks", ""];
+    place.append(
+      h("div", { class: "controls" }, this.search, this.found, all, none), legend(trace.category.values(), "computation before"),
+      h("div", { class: "scroll" }, h("div", { class: "tree-head", "aria-hidden": "true" },
+        names.map((name, i) => h("span", { class: classes[i] }, name))), this.list));
+    this.add(this.tree.root, this.list, 1);
+    this.items.get(this.tree.root).row.tabIndex = 0;
+    this.expandTo(FIRST_ROWS);
+    this.list.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  add(node, place, level) {
+    const twist = h("span", { class: "twist", "aria-hidden": "true" }, node.children.length ? "▸" : "");
+    const site = this.tree.sites[node.site];
+    const name = h("span", { style: { paddingLeft: `${(level - 1) * 1.1}em` }, title: node.repeat ? `${node.repeat} × ${node.op || "loop"}` : titleOf(node) }, twist,
+      node.pattern ? glyph(node.pattern, 18) : "", " ",
+      node.repeat && node.number > 0 ? `${shortRepeat(node)} × ` : "",
+      h("span", { class: "op" }, node.op || (node.number > 0 ? `loop of ${node.children.length}` : titleOf(node))));
+    const row = h("div", {
+      class: "row", role: "treeitem", tabindex: -1, "aria-level": level, "data-node": node.number,
+      "aria-expanded": node.children.length ? "false" : null,
+      "aria-label": `${titleOf(node)}, ${duration(timeOf(node))}, ${number(node.calls)} calls`,
+    }, name, h("span", {}, this.bar(node)), h("span", { class: "n" }, this.tree.timed ? percent(timeOf(node), this.whole) : ""),
+    h("span", { class: "n" }, number(node.calls)), h("span", { class: "n c-sent" }, bytes(node.sent)),
+    h("span", { class: "c-ranks", title: node.ranks }, node.ranks), h("span", { title: site ? site.shown : "" }, site ? shortSite(site.shown) : ""));
+    const item = { row, twist, level, group: h("div", { role: "group", hidden: true }), filled: false, about: null };
+    this.items.set(node, item);
+    row.addEventListener("click", (event) => {
+      this.focus(node);
+      if (event.target === twist || event.detail === 2) this.toggle(node);
+      else this.about(node);
+    });
+    place.append(row, item.group);
+  }
+
+  bar(node) {
+    if (!this.tree.timed) return "";
+    const wide = (ns) => `${Math.max(ns > 0 ? 1 : 0, 72 * ns / this.whole).toFixed(1)}px`;
+    const name = node.op ? categoryColor(node.category) : "collective";
+    return [
+      h("span", { class: "bar", style: { width: wide(node.comm_ns), background: `var(--${node.op ? name : "accent"})` } }),
+      h("span", { class: "bar", style: { width: wide(node.compute_ns), background: "var(--compute)" } }),
+      " ", duration(timeOf(node)),
+    ];
+  }
+
+  fillGroup(node) {
+    const item = this.items.get(node);
+    if (item.filled) return;
+    item.filled = true;
+    for (const child of node.children) this.add(child, item.group, item.level + 1);
+  }
+
+  open(node, open) {
+    const item = this.items.get(node);
+    if (!node.children.length) return;
+    if (open) this.fillGroup(node);
+    item.group.hidden = !open;
+    item.twist.textContent = open ? "▾" : "▸";
+    item.row.setAttribute("aria-expanded", String(open));
+  }
+
+  isOpen(node) {
+    return !this.items.get(node).group.hidden;
+  }
+
+  toggle(node) {
+    this.open(node, !this.isOpen(node));
+  }
+
+  // Open level by level while there is room for the rows.
+  expandTo(rows) {
+    let level = [this.tree.root];
+    let count = 1;
+    while (level.length) {
+      const next = [];
+      for (const node of level) {
+        if (node !== this.tree.root && count + node.children.length > rows) continue;
+        if (node.children.length) this.open(node, true);
+        count += node.children.length;
+        next.push(...node.children.filter((child) => child.children.length));
+      }
+      level = next;
+    }
+  }
+
+  collapse() {
+    for (const node of this.items.keys()) if (node !== this.tree.root) this.open(node, false);
+  }
+
+  focus(node) {
+    for (const item of this.items.values()) item.row.tabIndex = -1;
+    const row = this.items.get(node).row;
+    row.tabIndex = 0;
+    row.focus({ preventScroll: true });
+    row.scrollIntoView({ block: "nearest" });
+  }
+
+  reveal(node) {
+    const path = [];
+    for (let above = this.up.get(node); above; above = this.up.get(above)) path.unshift(above);
+    for (const above of path) this.open(above, true);
+    return this.items.get(node);
+  }
+
+  show(numberOfNode) {
+    walkTree(this.tree.root, (node) => {
+      if (node.number !== numberOfNode) return;
+      this.reveal(node);
+      this.focus(node);
+      this.items.get(node).row.scrollIntoView({ block: "center" });
+      if (!this.items.get(node).about) this.about(node);
+    });
+  }
+
+  // Open or close what is known of a node, with its source lines.
+  about(node) {
+    const item = this.items.get(node);
+    if (item.about) {
+      item.about.remove();
+      item.about = null;
+      return;
+    }
+    const facts = [
+      ["executions", node.repeat], ["ranks", node.number >= 0 ? `${node.ranks} (${number(node.nranks)})` : ""], ["parameters", node.params],
+      ["time in MPI", this.tree.timed ? duration(node.comm_ns) : ""],
+      ["beyond shortest", this.tree.timed ? duration(node.beyond_ns) : ""],
+      ["computation", this.tree.timed ? duration(node.compute_ns) : ""],
+      ["calls", number(node.calls)], ["sent", bytes(node.sent)], ["received", bytes(node.received)],
+    ];
+    if (node.pattern) facts.push(["pattern", patternText(node.pattern)]);
+    const site = this.tree.sites[node.site];
+    if (site) facts.push(["call stack", site.frames.join("  ←  ")]);
+    item.about = h("div", { class: "more-about" },
+      h("dl", {}, facts.filter(([, text]) => text).map(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])),
+      site && site.source ? sourceBox(site.source) : "");
+    item.row.after(item.about);
+  }
+
+  visible() {
+    return [...this.list.querySelectorAll(".row")].filter((row) => row.offsetParent !== null);
+  }
+
+  key(event) {
+    const row = event.target.closest(".row");
+    const node = [...this.items].find(([, item]) => item.row === row)?.[0];
+    if (!node) return;
+    const rows = this.visible();
+    const at = rows.indexOf(row);
+    const go = (other) => { const found = [...this.items].find(([, item]) => item.row === other); if (found) this.focus(found[0]); };
+    const actions = {
+      ArrowDown: () => go(rows[at + 1]), ArrowUp: () => go(rows[at - 1]), Home: () => go(rows[0]), End: () => go(rows[rows.length - 1]),
+      ArrowRight: () => (node.children.length && !this.isOpen(node) ? this.open(node, true) : go(rows[at + 1])),
+      ArrowLeft: () => (node.children.length && this.isOpen(node) ? this.open(node, false) : this.up.get(node) && this.focus(this.up.get(node))),
+      Enter: () => this.about(node), " ": () => this.toggle(node),
+    };
+    if (!actions[event.key]) return;
+    event.preventDefault();
+    actions[event.key]();
+  }
+
+  find(text) {
+    for (const item of this.items.values()) item.row.classList.remove("hit");
+    if (!text) {
+      this.found.textContent = "";
+      return;
+    }
+    const rank = /^rank:\s*(\d+)$/.exec(text);
+    const wanted = text.toLowerCase();
+    const matches = (node) => {
+      if (rank) return node.op && hasRank(node.ranks, Number(rank[1]));
+      const site = this.tree.sites[node.site];
+      return [node.op, node.params, ...(site ? site.frames : [])].some((part) => part.toLowerCase().includes(wanted));
+    };
+    const hits = [];
+    walkTree(this.tree.root, (node) => { if (node.op && matches(node)) hits.push(node); });
+    for (const node of hits.slice(0, 500)) this.reveal(node).row.classList.add("hit");
+    if (hits.length) this.items.get(hits[0]).row.scrollIntoView({ block: "nearest" });
+    this.found.textContent = `${number(hits.length)} found`;
+  }
+}
+
+function sourceBox(source) {
+  const lines = source.lines.map((line, i) => {
+    const at = source.first + i;
+    const text = `${String(at).padStart(5)}  ${line}\n`;
+    return at === source.line ? h("span", { class: "here" }, text) : text;
+  });
+  return h("div", {}, h("pre", { class: "source" }, lines),
+    source.changed ? h("p", { class: "note" }, "this file was changed after the run") : "");
+}

@@ -1,0 +1,119 @@
+"""All aggregates of one trace, for its page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from scalatrace.errors import LimitError, UsageError
+from scalatrace.report.costs.rows import Row, rows_of
+from scalatrace.report.page.advice import Advice, advice_of
+from scalatrace.report.page.blocks import Blocks, blocks_of
+from scalatrace.report.page.extrapolated import Fit, Provenance, provenance_of
+from scalatrace.report.page.grid import RankGrid, find_grid, rank_grid
+from scalatrace.report.page.histograms import Deltas, Sizes, deltas_of, sizes_of
+from scalatrace.report.page.messages import Messages, messages_of
+from scalatrace.report.page.rank_sets import Budget
+from scalatrace.report.page.sources import Sources
+from scalatrace.report.page.summary import Summary, summary_of
+from scalatrace.report.page.timeline import TimeLine, Window, some_ranks, time_line
+from scalatrace.report.page.tree import Tree, node_numbers, tree_of
+from scalatrace.trace.model.trace import Trace
+
+__all__ = ["Options", "TraceAggregates", "gather"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to show.
+
+    Attributes:
+        ranks: of the time line; empty: some are chosen.
+        window: of the time line.
+        source: read source lines.
+        model, fits: of the symbolic trace, if it is given.
+    """
+
+    ranks: tuple[int, ...] = ()
+    window: Window = field(default_factory=Window)
+    source: bool = True
+    model: tuple[str, ...] = ()
+    fits: tuple[Fit, ...] = ()
+
+
+@dataclass(frozen=True)
+class TraceAggregates:
+    """The parts of a page that belong to one trace; `notes`: parts that could not be computed, and why."""
+
+    name: str
+    summary: Summary
+    advice: tuple[Advice, ...]
+    tree: Tree
+    blocks: Blocks
+    grid: RankGrid
+    sizes: Sizes
+    deltas: tuple[Deltas, ...]
+    timeline: TimeLine
+    provenance: Provenance | None
+    notes: tuple[str, ...]
+
+
+def gather(trace: Trace, name: str, file_bytes: int = 0, options: Options | None = None) -> TraceAggregates:
+    """Compute all aggregates from the compressed form.
+
+    Args:
+        name: of the trace, for titles.
+        file_bytes: size of its file; 0: there is none.
+        options: what to show; None: the defaults.
+
+    Raises:
+        UsageError: a rank of the time line is not in the trace.
+        FormatError: the trace contradicts itself.
+    """
+    options = options or Options()
+    budget, notes = Budget(), list[str]()
+    messages = _messages(trace, budget, notes)
+    numbers = node_numbers(trace)
+    grid, source = find_grid(trace, messages)
+    summary = summary_of(trace, file_bytes)
+    sources = Sources(trace.meta.get("date", ""), options.source)
+    tree = tree_of(trace, _rows(trace, numbers, notes), messages, grid, sources)
+    sizes = sizes_of(messages, budget.exact)
+    ranks = options.ranks or some_ranks(trace, messages, grid)
+    return TraceAggregates(
+        name,
+        summary,
+        advice_of(summary, tree, sizes),
+        tree,
+        blocks_of(trace, messages, budget.exact),
+        rank_grid(trace, grid, source),
+        sizes,
+        deltas_of(trace),
+        time_line(trace, ranks, options.window),
+        provenance_of(trace, numbers, options.model, options.fits),
+        tuple(notes),
+    )
+
+
+def _messages(trace: Trace, budget: Budget, notes: list[str]) -> Sequence[Messages]:
+    try:
+        return messages_of(trace, budget)
+    except (LimitError, UsageError) as error:
+        notes.append(f"no messages between ranks: {error}")
+        return []
+
+
+def _rows(trace: Trace, numbers: dict[int, int], notes: list[str]) -> dict[int, Row]:
+    """Return calls, bytes and times of each event node, by its number."""
+    key = partial(_key, numbers)
+    try:
+        rows = rows_of(trace, key)
+    except (LimitError, UsageError) as error:
+        notes.append(f"no calls and bytes of call sites: {error}")
+        rows = rows_of(trace, key, bytes_too=False)
+    return {int(where[0]): row for where, row in rows.items()}
+
+
+def _key(numbers: dict[int, int], trace: Trace, event: object) -> tuple[str, ...]:
+    return (str(numbers[id(event)]),)

@@ -1,0 +1,112 @@
+"""The HTML page: aggregates embedded as JSON, with the template, style and scripts of `assets/`.
+
+The page asks nothing of any server. Texts of a trace are hostile: jinja2 escapes those in the HTML, and
+scripts only ever set them as text. A content security policy allows the page's own style and scripts only.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from hashlib import sha256
+from importlib.resources import files
+from json import dumps
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.utils import htmlsafe_json_dumps
+from markupsafe import Markup
+
+from scalatrace.escapes import clean
+from scalatrace.report.page.comparison import Comparison
+from scalatrace.report.page.gather import TraceAggregates
+from scalatrace.report.style import duration, nbytes, number, short_site
+
+__all__ = ["page"]
+
+SCRIPTS = (
+    "dom", "format", "tooltip", "tree", "flame", "glyphs", "timeline", "matrix", "grid", "charts", "fits",
+    "main",
+)  # fmt: skip
+STYLES = ("base", "sections")
+ASSETS = "scalatrace.report.page"
+FOLDER = "assets"
+
+IN_HTML = ("summary", "advice", "notes", "provenance")
+"""Parts that the template writes, so that the page has them without scripts; some the scripts need, too."""
+
+
+MAX_BITS, LARGEST = 1000, 10**301
+"""Bits of the largest integers that scripts read as numbers, and what stands for larger ones."""
+
+MIN_ROUNDED = 1e4
+"""Floating-point numbers that need no fraction."""
+
+
+def page(traces: Sequence[TraceAggregates], comparison: Comparison | None = None) -> str:
+    """Return the page of one or two traces."""
+    environment = Environment(
+        loader=PackageLoader(ASSETS, FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= FILTERS
+    script, style = _inlined(SCRIPTS, "js"), _inlined(STYLES, "css")
+    data = _cleaned({"traces": [_embedded(asdict(one)) for one in traces]})
+    return environment.get_template("page.html").render(
+        traces=_cleaned([asdict(one) for one in traces]),
+        comparison=None if comparison is None else _cleaned(asdict(comparison)),
+        script=Markup(script),  # our own files
+        style=Markup(style),
+        policy=f"default-src 'none'; img-src data:; script-src {_hash(script)}; style-src {_hash(style)}; "
+        "base-uri 'none'; form-action 'none'",
+        data=htmlsafe_json_dumps(data, dumps=dumps, separators=(",", ":"), allow_nan=False),
+    )
+
+
+def _embedded(one: dict[str, Any]) -> dict[str, Any]:
+    """What the scripts draw; tables of the template are left out."""
+    facts = {name: part for name, part in one.items() if name not in IN_HTML}
+    facts["ranks"] = one["summary"]["ranks"]
+    facts["operations"] = one["summary"]["operations"]
+    facts["fits"] = one["provenance"]["fits"] if one["provenance"] else []
+    return facts
+
+
+def _cleaned(value: Any) -> Any:
+    """Escape control characters, also those that change the direction of a text, in all texts."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {key: _cleaned(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_cleaned(one) for one in value]
+    if isinstance(value, int) and value.bit_length() > MAX_BITS:
+        return LARGEST
+    return round(value) if isinstance(value, float) and abs(value) >= MIN_ROUNDED else value
+
+
+def _inlined(names: Sequence[str], suffix: str) -> str:
+    folder = files(ASSETS) / FOLDER
+    return "\n".join((folder / f"{name}.{suffix}").read_text("utf-8") for name in names)
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def _or_dash(shown: Callable[[float], str]) -> Callable[[float | None], str]:
+    return lambda value: "–" if value is None else shown(value)
+
+
+FILTERS: dict[str, Callable[..., str]] = {
+    "duration": _or_dash(duration),
+    "nbytes": _or_dash(nbytes),
+    "number": _or_dash(number),
+    "percent": _or_dash(lambda share: f"{100 * share:.1f} %"),
+    "ratio": _or_dash(lambda ratio: f"{ratio:.2f}"),
+    "site": lambda frame: short_site(frame) if frame else "",
+}

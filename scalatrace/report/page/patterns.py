@@ -1,0 +1,237 @@
+"""Name the communication pattern of each loop from the pairs of ranks that exchange messages.
+
+Rules look at distances modulo the number of ranks, places in the grid, and degrees. The first that holds
+counts:
+
+    star         all messages from or to one rank
+    ring         one distance, round all ranks
+    wavefront    neighbours in one direction, receive first
+    halo         neighbours of the grid
+    transpose    places with swapped coordinates, or all pairs
+    tree         one parent each; distances or xor of powers of two; rooted and reducing collectives
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isqrt
+
+import numpy as np
+
+from scalatrace.operations import Category, operation
+from scalatrace.report.page.grid import pairs
+from scalatrace.report.page.messages import Messages
+from scalatrace.trace.model import nodes
+from scalatrace.trace.model.nodes import Event
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.values.from_arrays import Ints, distinct
+
+__all__ = ["Pattern", "loop_pattern", "recognise"]
+
+MAX_PAIRS = 1 << 16
+"""Pairs of ranks that are looked at; of more, these are a sample."""
+
+MAX_NEIGHBOURS = 26
+ALL_PAIRS_SHARE = 0.9
+REGULAR_SHARE = 0.6
+"""Pairs over ranks times distances: borders of a grid have fewer."""
+
+COLLECTIVE = (Category.COLLECTIVE, Category.NEIGHBOUR)
+WAITING = (Category.RECV, Category.SENDRECV)
+MAX_TREE_DEPTH = 2
+"""Depth of a tree over the logarithm of the number of its ranks."""
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """The pattern of a loop.
+
+    Attributes:
+        kind: "ring", "halo", "transpose", "tree", "wavefront", "star" or "irregular".
+        detail: what distinguishes it, such as dimensions and distances.
+        dims: dimensions of the grid in which the neighbours lie; 0 where there is no grid.
+        messages, nbytes: per execution of the whole program.
+        collectives: collective operations in the loop.
+    """
+
+    kind: str
+    detail: str
+    dims: int
+    messages: int
+    nbytes: int
+    collectives: tuple[str, ...]
+
+
+def loop_pattern(
+    trace: Trace, children: Sequence[nodes.Node], sent: Mapping[int, Sequence[Messages]], grid: Grid
+) -> Pattern | None:
+    """Return the pattern of the calls directly in a loop; None where they move nothing.
+
+    Args:
+        sent: id of the event node -> its messages.
+    """
+    events = [node for node in children if isinstance(node, Event)]
+    ops = [trace.ops[event.op].name for event in events]
+    collectives = tuple(dict.fromkeys(op for op in ops if operation(op).category in COLLECTIVE))
+    messages = [one for event in events for one in sent.get(id(event), ())]
+    total = round(sum(len(one.senders) * one.count for one in messages))
+    nbytes = round(sum(len(one.senders) * one.count * one.nbytes for one in messages))
+    if total:
+        senders, receivers = pairs(messages, MAX_PAIRS)
+        whole = sum(len(one.senders) for one in messages) <= MAX_PAIRS
+        kind, detail, dims = recognise(senders, receivers, grid, _waits_first(events, ops, sent), whole)
+        return Pattern(kind, detail, dims, total, nbytes, collectives)
+    if not collectives:
+        return None
+    to_all = any("lltoall" in op for op in collectives)
+    kind, detail = ("transpose", "every rank with every other") if to_all else ("tree", "collective")
+    return Pattern(kind, detail, 0, 0, 0, collectives)
+
+
+def _waits_first(events: Sequence[Event], ops: Sequence[str], sent: Mapping[int, Sequence[Messages]]) -> bool:
+    """Whether a blocking receive stands before the first send."""
+    for event, op in zip(events, ops, strict=True):
+        row = operation(op)
+        if row.category in WAITING and not row.nonblocking and row.category is Category.RECV:
+            return True
+        if sent.get(id(event)):
+            return False
+    return False
+
+
+def recognise(
+    senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, whole: bool = True
+) -> tuple[str, str, int]:
+    """Return kind, detail and dimensions of pairs of ranks.
+
+    Args:
+        waits_first: ranks receive before they send.
+        whole: these are all pairs, not a sample.
+    """
+    keys = np.unique(senders * grid.nprocs + receivers)
+    senders, receivers = np.divmod(keys, grid.nprocs)
+    other = senders != receivers
+    senders, receivers = senders[other], receivers[other]
+    if not len(senders):
+        return "irregular", "messages of each rank to itself", 0
+    for rule in (_star, _ring, _butterfly, _neighbours, _all_pairs, _transposed, _powers, _tree):
+        if result := rule(senders, receivers, grid, waits_first, whole):
+            return result
+    return _regular(senders, receivers, grid)
+
+
+Result = tuple[str, str, int] | None
+
+
+def _star(senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, whole: bool) -> Result:
+    if grid.nprocs < 4 or len(senders) < 3:
+        return None
+    for hub in (int(senders[0]), int(receivers[0])):
+        if ((senders == hub) | (receivers == hub)).all():
+            return "star", f"rank {hub} with all others", 0
+    return None
+
+
+def _ring(senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, whole: bool) -> Result:
+    if grid.nprocs < 3:
+        return None
+    distances = np.unique((receivers - senders) % grid.nprocs).tolist()
+    both = len(distances) == 2 and sum(distances) == grid.nprocs
+    wraps = bool((np.abs(receivers - senders) > grid.nprocs // 2).any())
+    if (len(distances) == 1 or both) and wraps:
+        step = min(distances[0], grid.nprocs - distances[0])
+        way = "both ways" if both else "one way"
+        return "ring", f"distance {step}, {way}", 1
+    return None
+
+
+def _vectors(senders: Ints, receivers: Ints, grid: Grid) -> Ints:
+    """Return the different distances in the grid, one a row; short ways around a torus."""
+    order = "F" if grid.column_major else "C"
+    columns = []
+    a = np.unravel_index(senders, grid.dims, order=order)  # type: ignore[call-overload]
+    b = np.unravel_index(receivers, grid.dims, order=order)  # type: ignore[call-overload]
+    for side, x, y in zip(grid.dims, a, b, strict=True):
+        d = y - x
+        far = 2 * np.abs(d) > side
+        columns.append(np.where(far & (side > 2), d - np.sign(d) * side, d))
+    first, _ = distinct(np.array(columns))
+    return np.array(columns).T[first]
+
+
+def _neighbours(senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, whole: bool) -> Result:
+    vectors = _vectors(senders, receivers, grid)
+    if len(vectors) > MAX_NEIGHBOURS or np.abs(vectors).max() > 1:
+        return None
+    used = int((vectors != 0).any(axis=0).sum())
+    known = set(map(tuple, vectors.tolist()))
+    one_way = not any(tuple(-x for x in vector) in known for vector in known)
+    way = ", ".join(f"({', '.join(map(str, vector))})" for vector in sorted(known))
+    if one_way and waits_first:
+        return "wavefront", f"{used}-D, towards {way}", used
+    if one_way:
+        return "halo", f"{used}-D, one direction: {way}", used
+    return "halo", f"{used}-D, {len(known)} neighbours", used
+
+
+def _all_pairs(senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, whole: bool) -> Result:
+    taking_part = len(np.union1d(senders, receivers))
+    if whole and taking_part > 3 and len(senders) >= ALL_PAIRS_SHARE * taking_part * (taking_part - 1):
+        return "transpose", "every rank with every other", 0
+    return None
+
+
+def _transposed(senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, whole: bool) -> Result:
+    side = isqrt(grid.nprocs)
+    if side * side == grid.nprocs and (senders % side * side + senders // side == receivers).all():
+        return "transpose", f"{side} x {side} ranks: row with column", 2
+    return None
+
+
+def _butterfly(senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, whole: bool) -> Result:
+    """Exclusive-or with powers of two. Neighbours in longer grids have others, too (1 and 2: 3)."""
+    found = np.unique(senders ^ receivers).tolist()
+    if max(grid.dims) > 2 and all(d & (d - 1) == 0 for d in found):
+        return "tree", f"butterfly: xor {', '.join(map(str, found))}", 0
+    return None
+
+
+def _powers(senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, whole: bool) -> Result:
+    found = np.unique(np.abs(receivers - senders)).tolist()
+    if len(found) > 1 and all(d & (d - 1) == 0 for d in found):
+        return "tree", f"distances {', '.join(map(str, found))}", 0
+    return None
+
+
+def _tree(senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, whole: bool) -> Result:
+    """A tree: each rank but the root has one partner with a lower rank, and few steps lead to the root."""
+    child, parent = np.maximum(senders, receivers), np.minimum(senders, receivers)
+    links = np.unique(child * grid.nprocs + parent)
+    child, parent = np.divmod(links, grid.nprocs)
+    if not whole or len(np.unique(child)) != len(child) or len(child) < 3:
+        return None
+    up = np.arange(grid.nprocs)
+    up[child] = parent
+    steps = MAX_TREE_DEPTH * grid.nprocs.bit_length()
+    here = child
+    for _ in range(steps):
+        here = up[here]
+    is_tree = bool((up[here] == here).all()) and len(np.unique(here)) == 1
+    return ("tree", f"{len(child) + 1} ranks", 0) if is_tree else None
+
+
+def _regular(senders: Ints, receivers: Ints, grid: Grid) -> tuple[str, str, int]:
+    """Few distances in both directions, which most ranks have, are a wide halo; else it is irregular."""
+    vectors = _vectors(senders, receivers, grid)
+    known = set(map(tuple, vectors.tolist()))
+    expected = len(known) * len(np.unique(senders))
+    if len(known) <= MAX_NEIGHBOURS and len(senders) >= REGULAR_SHARE * expected:
+        reach = int(np.abs(vectors).max())
+        if all(tuple(-x for x in vector) in known for vector in known):
+            used = int((vectors != 0).any(axis=0).sum())
+            return "halo", f"{used}-D, {len(known)} neighbours, up to {reach} apart", used
+    degrees = np.bincount(senders)
+    partners = degrees[degrees > 0]
+    return "irregular", f"{partners.min()} to {partners.max()} partners of each rank", 0

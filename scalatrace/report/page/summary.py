@@ -1,0 +1,138 @@
+"""Header, times, efficiencies, operations, call sites and ranks of a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scalatrace.errors import LimitError, UsageError
+from scalatrace.report.costs.efficiency import Efficiency, efficiency
+from scalatrace.report.costs.performance import plain_efficiency
+from scalatrace.report.costs.rows import Row, by_node, timed_by_node, whole_time
+from scalatrace.report.style import number, ranks
+from scalatrace.trace.model.trace import MODULES, Trace
+from scalatrace.trace.query.counting import least_and_most
+
+__all__ = ["RankBin", "Summary", "summary_of"]
+
+MAX_BINS = 128
+"""Sets of consecutive ranks whose times are drawn."""
+
+MAX_SITES = 5
+MAX_VALUE = 400
+"""Characters of an entry of the header."""
+
+
+@dataclass(frozen=True)
+class RankBin:
+    """Times of consecutive ranks in ns: least, mean and most of computation, and in MPI."""
+
+    first: int
+    last: int
+    compute_ns: tuple[float, float, float]
+    comm_ns: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Facts of a trace.
+
+    Attributes:
+        header: name and text of the entries of the header, and sizes.
+        events: calls of all ranks; None: not counted.
+        run_time_ns: of the longest rank, else the mean of the ranks; None: no times.
+        efficiency: POP efficiencies, as `info --json` has them; None: times of each rank are not known.
+        operations, sites: rows as `stats --json` has them, the most expensive first.
+        ranks: times by rank; empty where they are not known.
+        notes: what the numbers are not.
+    """
+
+    header: tuple[tuple[str, str], ...]
+    nprocs: int
+    events: int | None
+    run_time_ns: float | None
+    comm_ns: float | None
+    compute_ns: float | None
+    efficiency: dict[str, Any] | None
+    operations: tuple[dict[str, Any], ...]
+    sites: tuple[dict[str, Any], ...]
+    ranks: tuple[RankBin, ...]
+    notes: tuple[str, ...]
+
+
+def summary_of(trace: Trace, file_bytes: int = 0) -> Summary:
+    """Return the facts of a trace; `file_bytes`: size of its file, 0: there is none."""
+    whole = whole_time(trace)
+    found = efficiency(trace, whole)
+    operations, notes = _rows(trace, "op", ("operation",))
+    sites, _ = _rows(trace, "site", ("operation", "site"))
+    run_time: float | None = None
+    if found is not None:
+        run_time = found.run_time_ns
+    elif whole.comm_ns is not None or whole.compute_ns is not None:
+        run_time = ((whole.comm_ns or 0.0) + (whole.compute_ns or 0.0)) / len(trace.ranks)
+        notes.append("times of each rank are not known: run time is the mean, and there are no efficiencies")
+    else:
+        notes.append("the trace has no times")
+    return Summary(
+        _header(trace, file_bytes),
+        trace.nprocs,
+        trace.counted(),
+        run_time,
+        whole.comm_ns,
+        whole.compute_ns,
+        plain_efficiency(found),
+        tuple(operations),
+        tuple(sites[:MAX_SITES]),
+        _bins(found),
+        tuple(notes),
+    )
+
+
+def _rows(trace: Trace, by: str, names: tuple[str, ...]) -> tuple[list[dict[str, Any]], list[str]]:
+    rows: Sequence[Row]
+    try:
+        rows, notes = by_node(trace, by), []
+    except (LimitError, UsageError) as error:
+        rows, notes = timed_by_node(trace, by), [f"calls and bytes are not counted: {error}"]
+    return [row.plain(names) for row in rows], notes
+
+
+def _header(trace: Trace, file_bytes: int) -> tuple[tuple[str, str], ...]:
+    entries = [(key, text) for key, text in trace.meta.items() if key != MODULES]
+    entries.append(("ranks", number(trace.nprocs)))
+    if len(trace.ranks) != trace.nprocs:
+        entries.append(("ranks in the trace", ranks(trace.ranks)))
+    if (events := trace.counted()) is not None:
+        least, most = least_and_most(trace)
+        spread = number(least) if least == most else f"{number(least)} to {number(most)}"
+        entries.append(("calls", f"{number(events)} ({spread} per rank)"))
+    sites = len({leaf.signature for leaf in trace.leaves()})
+    entries.append(("nodes", f"{number(trace.nnodes)}, of {number(sites)} call sites"))
+    if file_bytes:
+        entries.append(("file", f"{number(file_bytes)} bytes"))
+    return tuple(
+        (key, text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…") for key, text in entries
+    )
+
+
+def _bins(found: Efficiency | None) -> tuple[RankBin, ...]:
+    """Return the times of at most MAX_BINS sets of consecutive ranks."""
+    if found is None:
+        return ()
+    count = len(found.ranks)
+    size = -(-count // MAX_BINS)
+    starts = np.arange(0, count, size)
+    lengths = np.diff([*starts.tolist(), count])
+
+    def spread(values: np.ndarray[Any, np.dtype[np.float64]]) -> list[tuple[float, float, float]]:
+        least, most = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
+        mean = np.add.reduceat(values, starts) / lengths
+        return list(zip(least.tolist(), mean.tolist(), most.tolist(), strict=True))
+
+    firsts = [found.ranks[start] for start in starts.tolist()]
+    lasts = [found.ranks[min(start + size, count) - 1] for start in starts.tolist()]
+    return tuple(map(RankBin, firsts, lasts, spread(found.compute_ns), spread(found.comm_ns)))

@@ -1,0 +1,257 @@
+"""A time line of a few ranks in a window, reconstructed from the mean times of the trace.
+
+A trace has no time stamps. Each call starts after the mean computation at its place after its predecessor,
+and takes the mean time in it. So the order of a rank's calls is exact. Times, and the order between
+ranks, are not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import NamedTuple
+
+from scalatrace.errors import UsageError
+from scalatrace.operations import Category, operation, received_bytes, sent_bytes
+from scalatrace.report.page.messages import Messages
+from scalatrace.trace.model.call import Call
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.load import COMM, COMPUTE
+from scalatrace.trace.query.requests import ENDING, ages
+from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
+
+__all__ = ["Bar", "Line", "Place", "TimeLine", "Window", "some_ranks", "time_line"]
+
+MAX_BARS = 6000
+"""Calls of all ranks that are drawn."""
+
+MAX_WALKED = 1 << 18
+"""Calls that are walked to reach a window, of all ranks."""
+
+MAX_RANKS, DEFAULT_RANKS = 64, 16
+UNTIMED_NS = 1000.0
+"""Length of calls where the trace has no times."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """Seconds since the first call."""
+
+    first_s: float = 0.0
+    last_s: float = inf
+
+
+class Bar(NamedTuple):
+    """One call; times in ns since the first call of its rank.
+
+    Attributes:
+        place: index into `TimeLine.places`.
+        peer: world rank; -1: none, -2: any.
+        after: index of the call of the rank that completes its request; -1: itself.
+    """
+
+    start_ns: int
+    length_ns: int
+    place: int
+    peer: int
+    nbytes: int
+    after: int
+
+
+class Place(NamedTuple):
+    """Operation, category and call site."""
+
+    op: str
+    category: str
+    site: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """The calls of a rank; cut: there are more in the window."""
+
+    rank: int
+    bars: tuple[Bar, ...]
+    cut: bool
+
+
+@dataclass(frozen=True)
+class TimeLine:
+    """The lines of some ranks.
+
+    Attributes:
+        arrows: messages between them: sending line and bar, receiving line and bar.
+        timed: False: the trace has no times, so each call has the same length.
+    """
+
+    places: tuple[Place, ...]
+    lines: tuple[Line, ...]
+    arrows: tuple[tuple[int, int, int, int], ...]
+    timed: bool
+
+
+def some_ranks(trace: Trace, messages: Sequence[Messages], grid: Grid) -> list[int]:
+    """Return up to DEFAULT_RANKS ranks: all, or one in the middle of the grid and its partners."""
+    if len(trace.ranks) <= DEFAULT_RANKS:
+        return list(trace.ranks)
+    middle = grid.rank([side // 2 for side in grid.dims])
+    chosen = [middle if middle in trace.ranks else trace.ranks.first]
+    for rank in chosen:
+        if len(chosen) >= DEFAULT_RANKS // 2:
+            break
+        near = {one for sent in messages for one in sent.receivers[sent.senders == rank].tolist()}
+        chosen += [one for one in sorted(near) if one in trace.ranks and one not in chosen]
+    rest = (rank for rank in trace.ranks if rank not in chosen)
+    while len(chosen) < DEFAULT_RANKS // 2:
+        chosen.append(next(rest))
+    return sorted(chosen[:DEFAULT_RANKS])
+
+
+def time_line(trace: Trace, ranks: Sequence[int], window: Window) -> TimeLine:
+    """Reconstruct the calls of some ranks in a window.
+
+    Raises:
+        UsageError: a rank is not in the trace, or there are more than MAX_RANKS.
+    """
+    if len(ranks) > MAX_RANKS:
+        raise UsageError(f"a time line of {len(ranks)} ranks: the limit is {MAX_RANKS}; give fewer ranks")
+    places: dict[Place, int] = {}
+    share = max(1, len(ranks))
+    walked = [_Walk(trace, rank, places, MAX_BARS // share, MAX_WALKED // share) for rank in ranks]
+    lines = tuple(walk.line(window) for walk in walked)
+    return TimeLine(tuple(places), lines, tuple(_arrows(walked, window)), COMM in trace.stat_index)
+
+
+Channel = tuple[int, int, int, int]
+"""Communicator family, world ranks of sender and receiver, tag."""
+
+
+class _Walk:
+    """The walk of one rank. `sends` and `receives`: channel and number of a message -> its bar."""
+
+    def __init__(
+        self, trace: Trace, rank: int, places: dict[Place, int], max_bars: int, max_walked: int
+    ) -> None:
+        self._trace, self._rank, self._places = trace, rank, places
+        self._max_bars, self._max_walked = max_bars, max_walked
+        self._times: dict[tuple[int, int], tuple[float, float]] = {}
+        self._kept: list[object] = []
+        self._seen: Counter[tuple[bool, Channel]] = Counter()
+        self._live: list[int | None] = []
+        self._bars: list[Bar] = []
+        self.sends: dict[tuple[Channel, int], int] = {}
+        self.receives: dict[tuple[Channel, int], int] = {}
+        self.wild: list[tuple[Channel, int]] = []
+
+    def line(self, window: Window) -> Line:
+        """Walk to the end of the window."""
+        first, last = window.first_s * 1e9, window.last_s * 1e9
+        clock, cut = 0.0, False
+        for walked, call in enumerate(self._trace.walk(self._rank)):
+            compute, comm = self._delta(call)
+            start, clock = clock + compute, clock + compute + comm
+            if start > last:
+                break
+            if walked >= self._max_walked or len(self._bars) >= self._max_bars:
+                cut = True
+                break
+            self._take(call, start, comm, clock >= first)
+        return Line(self._rank, tuple(self._bars), cut)
+
+    def _delta(self, call: Call) -> tuple[float, float]:
+        """Mean computation before a call, and mean time in it."""
+        key = id(call.place), call.pred
+        if key not in self._times:
+            self._kept.append(call.place)
+            compute, comm = (found.mean if (found := call.stat(name)) else 0.0 for name in (COMPUTE, COMM))
+            self._times[key] = compute, comm if COMM in self._trace.stat_index else UNTIMED_NS
+        return self._times[key]
+
+    def _take(self, call: Call, start: float, length: float, shown: bool) -> None:
+        at = len(self._bars) if shown else None
+        row = operation(call.op)
+        if call.op in ENDING:
+            self._complete(call, at)
+        peer = _peer(call)
+        if shown:
+            place = Place(call.op, row.category.value, call.site)
+            number = self._places.setdefault(place, len(self._places))
+            moved = sent_bytes(call.op, call) or received_bytes(call.op, call)
+            self._bars.append(Bar(round(start), round(length), number, peer, moved, -1))
+        self._messages(call, at)
+        if row.makes_request:
+            self._live.append(at)
+
+    def _complete(self, call: Call, at: int | None) -> None:
+        n, here = len(self._live), ages(call)
+        ended = {n - 1 - age for age in here if 0 <= age < n}
+        for i in ended:
+            if (bar := self._live[i]) is not None and at is not None:
+                self._bars[bar] = self._bars[bar]._replace(after=at)
+        self._live = [bar for i, bar in enumerate(self._live) if i not in ended]
+
+    def _messages(self, call: Call, at: int | None) -> None:
+        """Number the messages of each channel, from the first call on."""
+        row = operation(call.op)
+        if row.category not in (Category.SEND, Category.RECV, Category.SENDRECV):
+            return
+        for sends, flow in ((True, row.sends), (False, row.recvs)):
+            if flow is None or flow.peer not in call or (peer := _world(call, call.raw(flow.peer))) == -1:
+                continue
+            name = "sendtag" if sends else "recvtag"
+            tag = call.raw(name) if name in call else call.raw("tag") if "tag" in call else ANY_TAG
+            channel = (call.family, self._rank, peer, tag) if sends else (call.family, peer, self._rank, tag)
+            number = self._seen[sends, channel]
+            self._seen[sends, channel] += 1
+            if at is None:
+                continue
+            if sends:
+                self.sends[channel, number] = at
+            elif peer == -2 or tag == ANY_TAG:
+                self.wild.append((channel, at))
+            else:
+                self.receives[channel, number] = at
+
+
+def _world(call: Call, peer: int) -> int:
+    """World rank of a peer; -2: any, -1: none, or in another world."""
+    if peer == ANY_SOURCE:
+        return -2
+    if not 0 <= peer < len(call.comm.peers):
+        return -1
+    return max(call.comm.world(peer), -1)
+
+
+def _peer(call: Call) -> int:
+    for name in operation(call.op).peers:
+        if name in call:
+            return _world(call, call.raw(name))
+    return -1
+
+
+def _arrows(walks: Sequence[_Walk], window: Window) -> Iterator[tuple[int, int, int, int]]:
+    """Yield the messages between the ranks: the n-th one of a channel is the n-th that is received."""
+    sent = {key: (i, bar) for i, walk in enumerate(walks) for key, bar in walk.sends.items()}
+    for i, walk in enumerate(walks):
+        for key, bar in walk.receives.items():
+            if (source := sent.pop(key, None)) is not None:
+                yield (*source, i, bar)
+    if window.first_s > 0:  # which messages the receives before the window took is not known
+        return
+    for i, walk in enumerate(walks):
+        for channel, bar in walk.wild:
+            fitting = (key for key in sent if _fits(channel, key[0]))
+            if (found := next(fitting, None)) is not None:
+                yield (*sent.pop(found), i, bar)
+
+
+def _fits(wild: Channel, sent: Channel) -> bool:
+    return (
+        wild[0] == sent[0]
+        and wild[1] in (-2, sent[1])
+        and wild[2] == sent[2]
+        and wild[3] in (ANY_TAG, sent[3])
+    )

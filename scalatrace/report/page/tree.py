@@ -1,0 +1,223 @@
+"""The loop tree with calls, bytes, times, ranks and call sites of each node, for the tree and flame views."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from collections.abc import Sequence as AnySequence
+from dataclasses import dataclass, field
+
+from scalatrace.operations import operation
+from scalatrace.report.costs.comm_layer import callers
+from scalatrace.report.costs.rows import Row
+from scalatrace.report.page.messages import Messages
+from scalatrace.report.page.patterns import Pattern, loop_pattern
+from scalatrace.report.page.sources import SourceLines, Sources
+from scalatrace.report.style import ranks as ranks_text
+from scalatrace.report.values import params, repeat_of
+from scalatrace.trace.model.nodes import Event, Node, Sequence
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.counting import participants
+from scalatrace.trace.symbolic.grid import Grid
+
+__all__ = ["Site", "Tree", "TreeNode", "node_numbers", "tree_of"]
+
+MAX_NODES = 3000
+"""Nodes of a page; of larger trees, the cheapest nodes of each loop are left out."""
+
+MAX_TEXT = 300
+"""Characters of one parameter, repeat or ranklist."""
+
+MAX_FRAMES = 12
+"""Frames of a call site, innermost first."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A call site: its frames, innermost first, the frame that names it, and the source lines of that."""
+
+    frames: tuple[str, ...]
+    shown: str
+    source: SourceLines | None
+
+
+@dataclass
+class TreeNode:
+    """A node; times in ns over all ranks, with those of the nodes in it.
+
+    Attributes:
+        number: in preorder over the whole trace, from 1; 0: the program, -1: nodes left out.
+        op: operation; "" of a loop.
+        category: of the operation.
+        repeat: trip count, "" for 1.
+        ranks, nranks: ranks that take part, as text and as a number.
+        site: index into `Tree.sites`; -1 of a loop.
+        sent, received: bytes; None: not known.
+        left_out: nodes that are not shown.
+    """
+
+    number: int
+    op: str = ""
+    category: str = ""
+    repeat: str = ""
+    ranks: str = ""
+    nranks: int = 0
+    params: str = ""
+    site: int = -1
+    calls: int = 0
+    sent: int | None = 0
+    received: int | None = 0
+    comm_ns: float = 0.0
+    compute_ns: float = 0.0
+    beyond_ns: float = 0.0
+    pattern: Pattern | None = None
+    left_out: int = 0
+    children: list[TreeNode] = field(default_factory=list)
+
+    def add(self, other: TreeNode) -> None:
+        """Add calls, bytes and times of a node."""
+        self.calls += other.calls
+        self.sent = None if self.sent is None or other.sent is None else self.sent + other.sent
+        known = self.received is not None and other.received is not None
+        self.received = (self.received or 0) + (other.received or 0) if known else None
+        self.comm_ns += other.comm_ns
+        self.compute_ns += other.compute_ns
+        self.beyond_ns += other.beyond_ns
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The program as a node, and its call sites.
+
+    Attributes:
+        timed: whether times were measured.
+        nnodes: nodes of the trace, of which the tree may have fewer.
+    """
+
+    root: TreeNode
+    sites: tuple[Site, ...]
+    timed: bool
+    nnodes: int
+
+
+def node_numbers(trace: Trace) -> dict[int, int]:
+    """Return id(node) -> number in preorder, from 1."""
+    numbers: dict[int, int] = {}
+
+    def visit(nodes: AnySequence[Node]) -> None:
+        for node in nodes:
+            numbers[id(node)] = len(numbers) + 1
+            if isinstance(node, Sequence):
+                visit(node.nodes)
+
+    visit(trace.nodes)
+    return numbers
+
+
+def tree_of(
+    trace: Trace,
+    rows: Mapping[int, Row],
+    messages: AnySequence[Messages],
+    grid: Grid,
+    sources: Sources,
+    max_nodes: int = MAX_NODES,
+) -> Tree:
+    """Build the tree.
+
+    Args:
+        rows: node number -> calls, bytes and times of an event node.
+    """
+    builder = _Builder(trace, rows, messages, grid, sources)
+    root = TreeNode(0, ranks=ranks_text(trace.ranks)[:MAX_TEXT], nranks=len(trace.ranks))
+    builder.fill(root, trace.nodes)
+    _prune(root, max_nodes)
+    return Tree(root, tuple(builder.sites), builder.timed, trace.nnodes)
+
+
+class _Builder:
+    def __init__(
+        self,
+        trace: Trace,
+        rows: Mapping[int, Row],
+        messages: AnySequence[Messages],
+        grid: Grid,
+        sources: Sources,
+    ) -> None:
+        self._trace, self._rows, self._grid, self._sources = trace, rows, grid, sources
+        self._numbers, self._taking_part = node_numbers(trace), participants(trace)
+        self._sent: dict[int, list[Messages]] = {}
+        for one in messages:
+            self._sent.setdefault(id(one.event), []).append(one)
+        self.sites: list[Site] = []
+        self._known: dict[int, int] = {}
+        self.timed = any(row.comm_ns is not None or row.compute_ns is not None for row in rows.values())
+
+    def fill(self, parent: TreeNode, nodes: AnySequence[Node]) -> None:
+        """Add the children of a node, and their costs to it."""
+        for node in nodes:
+            child = self._node(node)
+            parent.children.append(child)
+            parent.add(child)
+        parent.pattern = loop_pattern(self._trace, nodes, self._sent, self._grid)
+
+    def _node(self, node: Node) -> TreeNode:
+        taking_part = self._taking_part[id(node)]
+        made = TreeNode(
+            self._numbers[id(node)],
+            repeat=_cut(repeat_of(node.repeat, taking_part)),
+            ranks=_cut(ranks_text(taking_part)),
+            nranks=len(taking_part),
+        )
+        if isinstance(node, Sequence):
+            self.fill(made, node.nodes)
+        else:
+            self._event(made, node)
+        return made
+
+    def _event(self, made: TreeNode, event: Event) -> None:
+        made.op = self._trace.ops[event.op].name
+        made.category = operation(made.op).category.value
+        made.params = "  ".join(f"{name}={_cut(value)}" for name, value in params(self._trace, event))
+        made.site = self._site(event.signature)
+        if (row := self._rows.get(made.number)) is not None:
+            made.calls, made.sent, made.received = row.calls, row.sent, row.received
+            made.comm_ns, made.compute_ns = row.comm_ns or 0.0, row.compute_ns or 0.0
+            made.beyond_ns = row.beyond_ns or 0.0
+
+    def _site(self, signature: int) -> int:
+        if signature not in self._known:
+            stack = self._trace.stack(signature)
+            shown = next(iter(callers(stack)), "")
+            self._known[signature] = len(self.sites)
+            self.sites.append(Site(stack[:MAX_FRAMES], shown, self._sources.at(shown) if shown else None))
+        return self._known[signature]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
+
+
+def _prune(root: TreeNode, max_nodes: int) -> None:
+    """Leave out the cheapest leaves of each node until `max_nodes` are left."""
+    ordered = sorted(_below(root), key=lambda node: -(node.comm_ns + node.compute_ns) or -node.calls)
+    if len(ordered) <= max_nodes:
+        return
+    kept = {id(node) for node in ordered[:max_nodes]}
+
+    def visit(node: TreeNode) -> None:
+        rest = [child for child in node.children if id(child) not in kept]
+        node.children = [child for child in node.children if id(child) in kept]
+        if rest:
+            hidden = TreeNode(-1, left_out=sum(1 + sum(1 for _ in _below(child)) for child in rest))
+            for child in rest:
+                hidden.add(child)
+            node.children.append(hidden)
+        for child in node.children:
+            visit(child)
+
+    visit(root)
+
+
+def _below(node: TreeNode) -> Iterator[TreeNode]:
+    for child in node.children:
+        yield child
+        yield from _below(child)

@@ -1,0 +1,117 @@
+"""`scalatrace report`: the file it writes, its options, and its messages."""
+
+from __future__ import annotations
+
+import json
+import webbrowser
+from pathlib import Path
+
+import pytest
+
+from scalatrace.cli import main
+from scalatrace.trace.io.writer import save
+from support.reported import ring
+
+
+@pytest.fixture
+def traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
+    """Names of two traces in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    save(ring(4), "a.st")
+    save(ring(6), "b.st")
+    return "a.st", "b.st"
+
+
+def test_page(traces: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", traces[0]]) == 0
+    text = Path("report.html").read_text()
+    assert text.startswith("<!doctype html>")
+    assert capsys.readouterr().out == f"report.html: {len(text.encode()):,} bytes\n"
+
+
+def test_two_traces(traces: tuple[str, str]) -> None:
+    assert main(["report", *traces, "-o", "both.html"]) == 0
+    assert "Differences" in Path("both.html").read_text()
+
+
+def test_open(traces: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    assert main(["report", traces[0], "-o", "odd name#.html", "--open"]) == 0
+    assert opened == [(Path.cwd() / "odd name#.html").as_uri()]
+
+
+def test_json(traces: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", *traces, "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert [one["summary"]["nprocs"] for one in data["traces"]] == [4, 6]
+    assert data["comparison"]["figures"][0]["name"] == "ranks"
+    assert not Path("report.html").exists()
+
+
+def test_ranks_and_window(traces: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", traces[0], "--json", "--ranks", "2-3,0,2", "--window", "0.00002-0.00005"]) == 0
+    timeline = json.loads(capsys.readouterr().out)["traces"][0]["timeline"]
+    assert [line["rank"] for line in timeline["lines"]] == [2, 3, 0]
+    starts = [bar[0] for line in timeline["lines"] for bar in line["bars"]]
+    assert 16_000 <= min(starts) <= max(starts) <= 50_000
+
+
+def test_no_source(tmp_path: Path, traces: tuple[str, str]) -> None:
+    source = tmp_path / "ring.py"
+    source.write_text("# secret line\n" * 20)
+    trace = ring(4)
+    trace.frames = [frame.replace("ring.py", str(source)) for frame in trace.frames]
+    save(trace, "c.st")
+    assert main(["report", "c.st"]) == 0
+    assert "secret line" in Path("report.html").read_text()
+    assert main(["report", "c.st", "--no-source"]) == 0
+    assert "secret line" not in Path("report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["a.st", "--ranks", "1-"], "--ranks 1-: '1-' is no rank and no range of ranks; give such as 0-7,12"),
+        (["a.st", "--ranks", ""], "--ranks : '' is no rank"),
+        (["a.st", "--ranks", "3-1"], "'3-1' is no rank and no range"),
+        (["a.st", "--ranks", "0-99999999999"], "--ranks 0-99999999999: more than 64 ranks; give fewer"),
+        (["a.st", "--ranks", "4"], "rank 4 is not in the trace; give one of its ranks: 0 to 3"),
+        (["a.st", "--window", "x"], "--window 'x' is not a window of time"),
+        (["a.st", "-o", "none/x.html"], "-o none/x.html: there is no folder"),
+        (["none.st"], "none.st: cannot read: No such file or directory"),
+        (["a.st", "--model", "a.st"], "a.st: a trace, not formulas"),
+        (["a.st", "b.st", "c.st"], None),
+    ],
+)
+def test_mistakes(
+    traces: tuple[str, str], options: list[str], message: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if message is None:
+        with pytest.raises(SystemExit):
+            main(["report", *options])
+        return
+    assert main(["report", *options]) in (1, 2)
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert not Path("report.html").exists()
+
+
+def test_model(tmp_path: Path, traces: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    for nprocs in (4, 6, 8):
+        save(ring(nprocs), f"r{nprocs}.st")
+    inputs = [f"r{nprocs}.st" for nprocs in (4, 6, 8)]
+    assert main(["extrapolate", *inputs, "--symbolic", "-o", "ring.stx"]) == 0
+    assert main(["extrapolate", *inputs, "-P", "64", "-o", "big.st"]) == 0
+    capsys.readouterr()
+    assert main(["report", "big.st", "--model", "ring.stx", "--json"]) == 0
+    provenance = json.loads(capsys.readouterr().out)["traces"][0]["provenance"]
+    assert "4, 6, 8 ranks" in provenance["origin"]
+    assert any("dest" in line and "mod size" in line for line in provenance["model"])
+    fit = provenance["fits"][0]
+    assert [point[0] for point in fit["points"]] == [4, 6, 8]
+    assert fit["curve"][-1][0] == 64
+    assert all(low <= mean <= high for _, mean, low, high in fit["curve"])
+    assert main(["report", "ring.stx"]) == 2
+    assert "report that with --model ring.stx" in capsys.readouterr().err

@@ -1,0 +1,200 @@
+"""Communication patterns, each on several numbers of ranks; and the grids in which they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import isqrt, prod
+
+import numpy as np
+import pytest
+
+from scalatrace.report.page.grid import find_grid, rank_grid
+from scalatrace.report.page.messages import Messages, messages_of
+from scalatrace.report.page.patterns import Pattern, loop_pattern, recognise
+from scalatrace.report.page.rank_sets import Budget
+from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.model.nodes import Sequence
+from scalatrace.trace.model.peer_encoding import Encoding
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import ANY_SOURCE, Vec
+from support.builder import DOUBLE, Builder, Comm, To
+from support.reported import million_stencil, ring
+
+Pairs = Iterator[tuple[int, int]]
+
+
+def rings(nprocs: int) -> Pairs:
+    yield from ((rank, (rank + 1) % nprocs) for rank in range(nprocs))
+
+
+def chain(nprocs: int) -> Pairs:
+    yield from ((rank, rank + 1) for rank in range(nprocs - 1))
+
+
+def both(pairs: Callable[[int], Pairs]) -> Callable[[int], Pairs]:
+    return lambda nprocs: (pair for a, b in pairs(nprocs) for pair in ((a, b), (b, a)))
+
+
+def plane(nprocs: int) -> Pairs:
+    """To the right and below in a square."""
+    side = isqrt(nprocs)
+    yield from ((r, r + 1) for r in range(nprocs) if r % side < side - 1)
+    yield from ((r, r + side) for r in range(nprocs - side))
+
+
+def swapped(nprocs: int) -> Pairs:
+    side = isqrt(nprocs)
+    yield from ((r, r % side * side + r // side) for r in range(nprocs))
+
+
+def butterfly(nprocs: int) -> Pairs:
+    yield from (
+        (r, r ^ bit) for r in range(nprocs) for bit in (1 << i for i in range(nprocs.bit_length() - 1))
+    )
+
+
+def binary_tree(nprocs: int) -> Pairs:
+    yield from ((rank, (rank - 1) // 2) for rank in range(1, nprocs))
+
+
+def binomial_tree(nprocs: int) -> Pairs:
+    yield from ((rank & (rank - 1), rank) for rank in range(1, nprocs))
+
+
+def star(nprocs: int) -> Pairs:
+    yield from ((0, rank) for rank in range(1, nprocs))
+
+
+def every(nprocs: int) -> Pairs:
+    yield from ((a, b) for a in range(nprocs) for b in range(nprocs) if a != b)
+
+
+def random(nprocs: int) -> Pairs:
+    numbers = np.random.default_rng(5).integers(nprocs, size=(6 * nprocs, 2))
+    yield from ((int(a), int(b)) for a, b in numbers if a != b)
+
+
+CASES = [
+    (rings, "ring", 1), (both(rings), "ring", 1), (both(chain), "halo", 1), (both(plane), "halo", 2),
+    (swapped, "transpose", 2), (butterfly, "tree", 0), (binary_tree, "tree", 0), (binomial_tree, "tree", 0),
+    (star, "star", 0), (both(star), "star", 0), (random, "irregular", 0),
+]  # fmt: skip
+
+
+def recognised(pairs: Callable[[int], Pairs], nprocs: int, waits_first: bool = False) -> tuple[str, str, int]:
+    senders, receivers = (np.array(column) for column in zip(*pairs(nprocs), strict=True))
+    square = pairs in (plane, swapped) or getattr(pairs, "__name__", "") == "<lambda>"
+    side = isqrt(nprocs)
+    widths = {abs(a - b) for a, b in pairs(nprocs)}
+    dims = (side, side) if square and side in widths else (nprocs,)
+    return recognise(senders, receivers, Grid(dims), waits_first)
+
+
+@pytest.mark.parametrize("nprocs", [16, 64, 1024])
+@pytest.mark.parametrize(("pairs", "kind", "dims"), CASES)
+def test_patterns(pairs: Callable[[int], Pairs], kind: str, dims: int, nprocs: int) -> None:
+    found = recognised(pairs, nprocs)
+    assert (found[0], found[2]) == (kind, dims), found
+
+
+def test_all_pairs_are_a_transpose() -> None:
+    assert recognised(every, 16)[0] == "transpose"
+
+
+@pytest.mark.parametrize("nprocs", [16, 256])
+def test_a_wavefront_receives_before_it_sends(nprocs: int) -> None:
+    assert recognised(plane, nprocs, waits_first=True)[0] == "wavefront"
+    kind, detail, _ = recognised(plane, nprocs)
+    assert (kind, "one direction" in detail) == ("halo", True)
+
+
+def test_wavefront_of_a_trace() -> None:
+    b = Builder(9)
+    right = RankList(r for r in range(9) if r % 3 < 2)
+    down = RankList(range(6))
+    given = {"count": 1, "datatype": DOUBLE, "tag": 0, "comm": Comm()}
+    loop = b.loop(
+        4,
+        b.event("Recv", Groups([(RankList(range(1, 9)), Vec(1))]), source=ANY_SOURCE, **given),
+        b.event("Send", Groups([(right, Vec(1))]), dest=_relative(1), **given),
+        b.event("Send", Groups([(down, Vec(1))]), dest=_relative(3), **given),
+    )
+    pattern = pattern_of(b.of(loop))
+    assert pattern is not None
+    assert (pattern.kind, pattern.dims, pattern.messages, pattern.nbytes) == ("wavefront", 2, 48, 384)
+
+
+def _relative(step: int) -> To:
+    return To(Encoding.RELATIVE, Vec(step))
+
+
+def pattern_of(trace: Trace) -> Pattern | None:
+    messages = messages_of(trace, Budget())
+    sent: dict[int, list[Messages]] = {}
+    for one in messages:
+        sent.setdefault(id(one.event), []).append(one)
+    (loop,) = (node for node in trace.nodes if isinstance(node, Sequence))
+    return loop_pattern(trace, loop.nodes, sent, find_grid(trace, messages)[0])
+
+
+@pytest.mark.parametrize("nprocs", [4, 64, 1 << 20])
+def test_rings_of_any_size(nprocs: int) -> None:
+    pattern = pattern_of(ring(nprocs))
+    assert pattern is not None
+    assert pattern.kind == "ring"
+
+
+def test_halo_of_a_million_ranks() -> None:
+    pattern = pattern_of(million_stencil())
+    assert pattern is not None
+    assert (pattern.kind, pattern.dims, pattern.collectives) == ("halo", 2, ("Barrier",))
+
+
+@pytest.mark.parametrize(
+    ("op", "kind"), [("Alltoall", "transpose"), ("Ialltoallv", "transpose"), ("Bcast", "tree")]
+)
+def test_collectives_alone(op: str, kind: str) -> None:
+    b = Builder(4)
+    pattern = pattern_of(b.of(b.loop(2, b.event(op, comm=Comm()))))
+    assert pattern is not None
+    assert (pattern.kind, pattern.messages, pattern.collectives) == (kind, 0, (op,))
+
+
+def test_loops_that_move_nothing_have_no_pattern() -> None:
+    b = Builder(4)
+    assert pattern_of(b.of(b.loop(2, b.event("Wait", request=0)))) is None
+
+
+@pytest.mark.parametrize(("dims", "axes"), [((8, 8), [3, 3]), ((1024, 1024), [3, 3])])
+def test_grid_and_groups_of_a_stencil(dims: tuple[int, int], axes: list[int]) -> None:
+    trace = million_stencil(dims[0])
+    grid, source = find_grid(trace, messages_of(trace, Budget()))
+    assert (grid.dims, source) == (dims, "distances of messages")
+    drawn = rank_grid(trace, grid, source)
+    assert [len(axis.cells) for axis in drawn.axes] == axes
+    assert drawn.exact
+    assert len(drawn.groups) == len(set(drawn.cells)) == 9
+    assert sum(group.count for group in drawn.groups) == prod(dims)
+    assert drawn.groups[0].count == (dims[0] - 2) * (dims[1] - 2)
+
+
+def test_ranks_that_are_missing() -> None:
+    b = Builder(6)
+    trace = b.of(b.event("Barrier", comm=Comm()))
+    trace.ranks = RankList([0, 1, 4, 5])
+    drawn = rank_grid(trace, *find_grid(trace, []))
+    assert drawn.cells == (0, -1, 0)
+    assert drawn.axes[0].cells == ((0, 1), (2, 3), (4, 5))
+
+
+def test_many_groups_share_the_last_colour() -> None:
+    b = Builder(100)
+    groups = Groups([(RankList([rank]), Vec(rank + 1)) for rank in range(100)])
+    trace = b.of(b.event("Barrier", groups, comm=Comm()))
+    drawn = rank_grid(trace, *find_grid(trace, []))
+    assert len(drawn.groups) == 24
+    assert sum(group.count for group in drawn.groups) == 100
+    assert len(drawn.cells) <= 48
+    assert not drawn.exact

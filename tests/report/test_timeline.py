@@ -1,0 +1,113 @@
+"""The reconstructed time line against the walk of each rank."""
+
+from __future__ import annotations
+
+import pytest
+
+from scalatrace.errors import UsageError
+from scalatrace.operations import received_bytes, sent_bytes
+from scalatrace.report.page import timeline
+from scalatrace.report.page.grid import find_grid
+from scalatrace.report.page.messages import messages_of
+from scalatrace.report.page.rank_sets import Budget
+from scalatrace.report.page.timeline import Window, some_ranks, time_line
+from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import ANY_SOURCE, Vec
+from support.builder import DOUBLE, Builder, Comm
+from support.reported import million_stencil, recorded, ring, timed
+
+RECORDED = recorded()
+
+
+@pytest.mark.parametrize("name", sorted(RECORDED))
+def test_calls_of_walks(name: str) -> None:
+    trace = RECORDED[name]
+    found = time_line(trace, list(trace.ranks), Window())
+    for line in found.lines:
+        calls = list(trace.walk(line.rank))
+        assert not line.cut
+        assert [found.places[bar.place].op for bar in line.bars] == [call.op for call in calls]
+        moved = [sent_bytes(call.op, call) or received_bytes(call.op, call) for call in calls]
+        assert [bar.nbytes for bar in line.bars] == moved
+        clock = 0.0
+        for bar, call in zip(line.bars, calls, strict=True):
+            compute, comm = (h.mean if (h := call.stat(name)) else 0.0 for name in ("compute_ns", "comm_ns"))
+            comm = comm if found.timed else 1000.0
+            assert bar.start_ns == pytest.approx(clock + compute, abs=1)
+            clock += compute + comm
+
+
+def test_messages_of_a_ring() -> None:
+    found = time_line(ring(5), range(5), Window())
+    assert len(found.arrows) == 50
+    for sender, send, receiver, receive in found.arrows:
+        assert (found.lines[sender].rank + 1) % 5 == found.lines[receiver].rank
+        assert found.places[found.lines[sender].bars[send].place].op == "Send"
+        bar = found.lines[receiver].bars[receive]
+        assert found.places[bar.place].op == "Irecv"
+        assert found.places[found.lines[receiver].bars[bar.after].place].op == "Wait"
+        assert send == receive + 1  # of the same iteration
+
+
+def test_messages_to_ranks_that_are_not_shown_have_no_arrow() -> None:
+    found = time_line(ring(5), [0, 1], Window())
+    assert {(arrow[0], arrow[2]) for arrow in found.arrows} == {(0, 1)}
+
+
+def test_receives_from_any_source() -> None:
+    b = Builder(3)
+    given = {"count": 1, "datatype": DOUBLE, "tag": 4, "comm": Comm()}
+    send = b.event("Send", Groups([(RankList([1, 2]), Vec(2))]), dest=0, **given)
+    receive = b.event("Recv", Groups([(RankList([0]), Vec(4))]), source=ANY_SOURCE, **given)
+    found = time_line(timed(b.of(send, receive)), range(3), Window())
+    assert len(found.arrows) == 4
+    assert sorted(arrow[:2] for arrow in found.arrows) == [(1, 0), (1, 1), (2, 0), (2, 1)]
+    assert found.lines[0].bars[0].peer == -2
+
+
+def test_a_window_keeps_the_numbers_of_messages() -> None:
+    trace = ring(3, steps=100)
+    whole, part = time_line(trace, range(3), Window()), time_line(trace, range(3), Window(0.0006, 0.0008))
+    first = part.lines[0].bars[0]
+    assert first.start_ns + first.length_ns >= 600_000
+    assert part.lines[0].bars[-1].start_ns <= 800_000
+    known = {bar.start_ns for bar in whole.lines[0].bars}
+    assert {bar.start_ns for bar in part.lines[0].bars} <= known
+    assert part.arrows
+    for sender, send, receiver, receive in part.arrows:
+        assert part.lines[sender].bars[send].start_ns - part.lines[receiver].bars[receive].start_ns == 4000
+
+
+def test_long_walks_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timeline, "MAX_BARS", 30)
+    found = time_line(ring(3, steps=10**9), range(3), Window())
+    assert [(len(line.bars), line.cut) for line in found.lines] == [(10, True)] * 3
+    monkeypatch.setattr(timeline, "MAX_WALKED", 3000)
+    late = time_line(ring(3, steps=10**9), range(3), Window(1000.0))
+    assert [(len(line.bars), line.cut) for line in late.lines] == [(0, True)] * 3
+
+
+def test_traces_without_times() -> None:
+    b = Builder(2)
+    found = time_line(b.of(b.event("Barrier", 3, comm=Comm())), [0], Window())
+    assert not found.timed
+    assert [bar.start_ns for bar in found.lines[0].bars] == [0, 1000, 2000]
+
+
+def test_chosen_ranks() -> None:
+    trace = million_stencil()
+    messages = messages_of(trace, Budget())
+    grid, _ = find_grid(trace, messages)
+    ranks = some_ranks(trace, messages, grid)
+    middle = 512 * 1024 + 512
+    assert len(ranks) == 8
+    assert {middle, middle + 1, middle - 1, middle + 1024, middle - 1024} <= set(ranks)
+    assert some_ranks(ring(4), [], find_grid(ring(4), [])[0]) == [0, 1, 2, 3]
+
+
+def test_mistakes() -> None:
+    with pytest.raises(UsageError, match="rank 7 is not in the trace"):
+        time_line(ring(4), [7], Window())
+    with pytest.raises(UsageError, match="the limit is 64"):
+        time_line(ring(128), range(65), Window())

@@ -1,0 +1,245 @@
+"""The tree, the summary, histograms and advice: sums equal those of walks and of the other reports."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from scalatrace.operations import received_bytes, sent_bytes
+from scalatrace.report.page.advice import advice_of
+from scalatrace.report.page.comparison import comparison_of
+from scalatrace.report.page.extrapolated import provenance_of
+from scalatrace.report.page.gather import TraceAggregates, gather
+from scalatrace.report.page.grid import find_grid
+from scalatrace.report.page.histograms import Sizes, deltas_of
+from scalatrace.report.page.sources import Sources
+from scalatrace.report.page.summary import summary_of
+from scalatrace.report.page.tree import TreeNode, node_numbers, tree_of
+from scalatrace.trace.model.elastic import Formulas
+from scalatrace.trace.model.nodes import Event, Peer
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.load import COMM, COMPUTE
+from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.values.histogram import Histogram
+from support.builder import Builder, Comm
+from support.reported import SEEDS, million_stencil, recorded, ring
+
+RECORDED = recorded()
+
+
+def below(node: TreeNode) -> list[TreeNode]:
+    return [one for child in node.children for one in (child, *below(child))]
+
+
+@pytest.mark.parametrize("name", sorted(RECORDED))
+def test_sums_of_walks(name: str) -> None:
+    trace = RECORDED[name]
+    root = gather(trace, name).tree.root
+    calls = [call for rank in trace.ranks for call in trace.walk(rank)]
+    assert root.calls == len(calls)
+    if not any("start" in call.op.lower() for call in calls):  # persistent requests move bytes when started
+        assert root.sent == sum(sent_bytes(call.op, call) for call in calls)
+        assert root.received == sum(received_bytes(call.op, call) for call in calls)
+    for node in below(root):
+        if node.children:
+            assert node.calls == sum(child.calls for child in node.children)
+            assert node.comm_ns == pytest.approx(sum(child.comm_ns for child in node.children))
+        assert node.nranks >= 1
+    assert root.comm_ns == pytest.approx(sum(h.total for h in kept(trace, COMM)))
+
+
+def kept(trace: Trace, stat: str) -> list[Histogram]:
+    """All histograms of a statistic, in its unit."""
+    if (index := trace.stat_index.get(stat)) is None:
+        return []
+    found = [s.histograms[index] for leaf in trace.leaves() for s in leaf.stats]
+    return [h.scaled(trace.stats[index].resolution) for h in found if h is not None]
+
+
+@pytest.mark.parametrize("name", sorted(RECORDED))
+def test_histograms_of_deltas(name: str) -> None:
+    trace = RECORDED[name]
+    found = deltas_of(trace)
+    if not kept(trace, COMPUTE) and not kept(trace, COMM):
+        assert found == ()
+        return
+    every = found[0]
+    for stat, bins in ((COMPUTE, every.before), (COMM, every.inside)):
+        total = sum(h.total for h in kept(trace, stat))
+        count = sum(h.count for h in kept(trace, stat))
+        assert sum(one.total_ns for one in bins) == pytest.approx(total, rel=0.01, abs=10)
+        assert sum(one.samples for one in bins) == pytest.approx(count, rel=0.05, abs=2)
+        for one in bins:
+            if one.index >= 0:
+                mean = one.total_ns / one.samples
+                assert 10 ** (one.index / 4) * 0.9 <= mean <= 10 ** ((one.index + 1) / 4) * 1.1
+
+
+def test_numbers_are_in_preorder() -> None:
+    trace = ring(4)
+    numbers = node_numbers(trace)
+    assert sorted(numbers.values()) == list(range(1, trace.nnodes + 1))
+    tree = gather(trace, "ring").tree
+    assert [node.number for node in below(tree.root)] == list(range(1, trace.nnodes + 1))
+
+
+def test_large_trees_are_pruned() -> None:
+    b = Builder(2)
+    trace = b.of(
+        *(b.loop(2, b.event("Barrier", i % 7 + 1, at=(f"a.py:{i}:f",), comm=Comm())) for i in range(500))
+    )
+    full = gather(trace, "full").tree
+    tree = tree_of(trace, {}, [], find(trace), Sources(), 100)
+    shown = below(tree.root)
+    hidden = [node for node in shown if node.number < 0]
+    assert len([node for node in shown if node.number > 0]) <= 100
+    assert sum(node.left_out for node in hidden) + len(shown) - len(hidden) == len(below(full.root)) == 1000
+    assert tree.nnodes == 1000
+
+
+def find(trace: Trace) -> Grid:
+    return find_grid(trace, [])[0]
+
+
+def test_summary_of_a_recorded_trace() -> None:
+    trace = RECORDED["p2p"]
+    summary = summary_of(trace, 100)
+    assert summary.events == sum(1 for rank in trace.ranks for _ in trace.walk(rank))
+    assert summary.efficiency is not None
+    parts = summary.efficiency["load_balance"] * summary.efficiency["communication_efficiency"]
+    assert summary.efficiency["parallel_efficiency"] == pytest.approx(parts)
+    assert [one.first for one in summary.ranks] == list(trace.ranks)
+    assert dict(summary.header)["file"] == "100 bytes"
+    assert sum(row["calls"] for row in summary.operations) == summary.events
+
+
+def test_summary_of_a_million_ranks_says_what_is_missing() -> None:
+    summary = summary_of(million_stencil())
+    assert summary.efficiency is None
+    assert summary.ranks == ()
+    assert any("times of each rank are not known" in note for note in summary.notes)
+
+
+def test_advice() -> None:
+    aggregates = gather(ring(8, nbytes=8), "small")
+    kinds = {one.kind: one for one in aggregates.advice}
+    assert {"late-senders", "slow-sends", "small-messages", "imbalance"} <= set(kinds)
+    late = kinds["late-senders"]
+    by_number = {node.number: node for node in below(aggregates.tree.root)}
+    assert by_number[late.node].op == "Wait"
+    beyond = sum(n.beyond_ns for n in by_number.values() if n.op == "Wait")
+    whole = aggregates.tree.root.comm_ns + aggregates.tree.root.compute_ns
+    assert late.share == pytest.approx(beyond / whole)
+    assert [one.share for one in aggregates.advice] == sorted(
+        (one.share for one in aggregates.advice), reverse=True
+    )
+
+
+def test_large_messages_are_not_called_small() -> None:
+    aggregates = gather(ring(8, nbytes=1 << 20), "large")
+    assert "small-messages" not in {one.kind for one in aggregates.advice}
+
+
+def test_nothing_to_look_at() -> None:
+    b = Builder(2)
+    trace = b.of(b.event("Comm_rank", comm=Comm()))
+    aggregates = gather(trace, "quiet")
+    assert [one.kind for one in aggregates.advice] == ["nothing"]
+    assert advice_of(aggregates.summary, aggregates.tree, Sizes((), True)) == aggregates.advice
+
+
+class TestSources:
+    def test_lines_around(self, tmp_path: Path) -> None:
+        path = tmp_path / "app.py"
+        path.write_text("\n".join(f"line {i}" for i in range(1, 10)))
+        found = Sources("2099-01-01").at(f"{path}:5:f")
+        assert found is not None
+        assert (found.first, found.lines, found.changed) == (
+            3,
+            tuple(f"line {i}" for i in range(3, 8)),
+            False,
+        )
+        assert Sources().at(f"{path}:1:f").first == 1  # type: ignore[union-attr]
+        assert Sources().at(f"{path}:10:f") is None
+
+    def test_changed_files_are_marked(self, tmp_path: Path) -> None:
+        path = tmp_path / "app.c"
+        path.write_text("call();\n")
+        found = Sources("2001-01-01T00:00:00+00:00").at(f"{path}:1:f")
+        assert found is not None
+        assert found.changed
+
+    @pytest.mark.parametrize("name", ["secret", "secret.txt", "id_rsa", "shadow.conf"])
+    def test_only_source_files_are_read(self, tmp_path: Path, name: str) -> None:
+        (tmp_path / name).write_text("secret\n")
+        assert Sources().at(f"{tmp_path / name}:1:f") is None
+
+    def test_no_files_on_request_and_no_devices(self, tmp_path: Path) -> None:
+        path = tmp_path / "app.py"
+        path.write_text("x\n")
+        assert Sources(enabled=False).at(f"{path}:1:f") is None
+        os.mkfifo(tmp_path / "pipe.py")
+        assert Sources().at(f"{tmp_path / 'pipe.py'}:1:f") is None
+        assert Sources().at("app.py:1:f") is None
+        assert Sources().at("\0.py:1:f") is None
+
+
+def test_provenance_of_formulas() -> None:
+    trace = ring(4)
+    assert provenance_of(trace, {}) is None
+    trace.meta["extrapolated"] = "from 16, 20 ranks to 2x2"
+    trace.meta["oversubscribed"] = "runs with more ranks than cores: 16"
+    found = provenance_of(trace, {}, ("a line",))
+    assert found is not None
+    assert (found.origin, found.formulas, found.model) == ("from 16, 20 ranks to 2x2", (), ("a line",))
+    assert found.notes == ("runs with more ranks than cores: 16",)
+
+
+def test_formulas_of_a_trace() -> None:
+    import scalatrace
+
+    paths = [path for path in SEEDS.glob("*.st") if any(map(has_formulas, scalatrace.load(path).leaves()))]
+    for path in paths:
+        trace = scalatrace.load(path)
+        trace.meta["extrapolated"] = "for a test"
+        found = provenance_of(trace, node_numbers(trace))
+        assert found is not None
+        assert found.formulas
+
+
+def has_formulas(leaf: Event) -> bool:
+    values = [param.value if isinstance(param, Peer) else param for param in leaf.params]
+    return any(isinstance(value, Formulas) for value in (*values, leaf.repeat))
+
+
+def test_comparison() -> None:
+    left, right = ring(4), ring(6, nbytes=1600)
+    sides: list[TraceAggregates] = [gather(trace, "x") for trace in (left, right)]
+    found = comparison_of(left, right, (sides[0].summary, sides[1].summary))
+    figures = {one.name: one for one in found.figures}
+    assert (figures["ranks"].left, figures["ranks"].right, figures["ranks"].ratio) == ("4", "6", 1.5)
+    sends = next(row for row in found.operations if row["operation"] == "Send")
+    assert (sends["left"]["bytes_sent"], sends["right"]["bytes_sent"]) == (32_000, 96_000)
+    assert comparison_of(left, left, (sides[0].summary, sides[0].summary)).sites == ()
+
+
+def test_limits_become_notes(monkeypatch: pytest.MonkeyPatch) -> None:
+    from scalatrace.errors import LimitError
+    from scalatrace.report.page import gather as module
+
+    def refuse(*_: object) -> None:
+        raise LimitError("too many ranks differ")
+
+    monkeypatch.setattr(module, "messages_of", refuse)
+    found = gather(ring(4), "ring")
+    assert found.blocks.cells == ()
+    assert any("too many ranks differ" in note for note in found.notes)
+
+
+def test_rows_of_ranks_are_binned() -> None:
+    trace = replace(RECORDED["p2p"])
+    summary = summary_of(trace)
+    assert all(one.compute_ns[0] <= one.compute_ns[1] <= one.compute_ns[2] for one in summary.ranks)
