@@ -49,8 +49,12 @@ import json, sys, time
 import pycewise
 for x, y, mode in json.load(sys.stdin):
     begin = time.process_time()
-    found = pycewise.compute_regression(x, y, mode=mode).breakpoints
-    print(json.dumps([found, time.process_time() - begin]), flush=True)
+    try:
+        found = pycewise.compute_regression(x, y, mode=mode).breakpoints
+    except Exception:
+        print(json.dumps([[-1], None]), flush=True)  # counts as wrong
+    else:
+        print(json.dumps([found, time.process_time() - begin]), flush=True)
 """
 MODES = {Objective.ORDINARY: "BIC", Objective.WEIGHTED: "weighted", Objective.LOGARITHMIC: "log"}
 
@@ -92,7 +96,7 @@ def generate(random: np.random.Generator, npoints: int, nbreaks: int, noise: str
     return Trial(x, y, tuple(bounds[1:-1]))
 
 
-def pycewise_results(python: str, trials: list[Trial], mode: str) -> list[tuple[list[float], float]]:
+def pycewise_results(python: str, trials: list[Trial], mode: str) -> list[tuple[list[float], float | None]]:
     """Breakpoints and CPU seconds of pycewise."""
     given = json.dumps([[t.x.tolist(), t.y.tolist(), mode] for t in trials])
     run = subprocess.run([python, "-c", PYCEWISE], input=given, capture_output=True, text=True, check=True)
@@ -121,8 +125,10 @@ def _line(args: argparse.Namespace, noise: str, objective: Objective, trials: li
     some = trials[MAX_BREAKPOINTS : MAX_BREAKPOINTS + args.pycewise_trials]
     theirs = pycewise_results(args.pycewise, some, MODES[objective])
     good = sum(trial.found(breaks) for trial, (breaks, _) in zip(some, theirs, strict=True))
-    cpu = median(s for _, s in theirs)
-    return (*cells, f"{good} of {len(some)}", f"{cpu:.2f}", f"{cpu / median(seconds):.0f}")
+    cpu = [s for _, s in theirs if s is not None]
+    if not cpu:
+        return (*cells, "fails", "-", "-")
+    return (*cells, f"{good} of {len(some)}", f"{median(cpu):.2f}", f"{median(cpu) / median(seconds):.0f}")
 
 
 def verdicts(rows: list[tuple[str, ...]]) -> list[str]:

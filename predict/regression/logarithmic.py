@@ -24,7 +24,7 @@ SEARCH, FINAL = 1e-4, 1e-10
 ROUNDING = 1e-12
 MAX_ELEMENTS = 1 << 20
 """Points of all segments that are fitted together, to bound memory."""
-SMALLEST = 1e-300
+SMALLEST = 1e-100
 
 
 def linearised(points: Points, f: Floats) -> tuple[Floats, Floats]:

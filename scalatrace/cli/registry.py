@@ -55,6 +55,7 @@ COMMANDS = (
     Command("check", "do sends match receives? of a trace, or of formulas at many sizes", "check", READING),
     Command("ncptl", "check, run or compile a program in coNCePTuaL", "ncptl"),
     Command("generate", "make a benchmark of a trace: C, Python, coNCePTuaL", "generate", COMPUTING),
+    Command("calibrate", "measure this machine and write its platform file (under mpiexec)", "calibrate"),
     Command("doctor", "check what recording needs on this machine", "doctor"),
 )
 

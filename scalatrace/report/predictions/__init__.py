@@ -1,0 +1,1 @@
+"""Reports of predictions and of what they rest on."""
