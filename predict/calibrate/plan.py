@@ -44,7 +44,7 @@ class Settings:
 
     sizes: int = 80
     max_bytes: int = 4 << 20
-    visits: int = 3
+    visits: int = 5
     repeats: int = 10
     collectives: int = 12
     kernels: int = 60

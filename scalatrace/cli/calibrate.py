@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 EXAMPLE = (
     "mpiexec -n 2 scalatrace calibrate -o platform.toml --archive platform.jsonl\n"
     "  srun -N 2 --ntasks-per-node 2 scalatrace calibrate -o cluster.toml --max-bytes 67108864\n"
-    "  scalatrace calibrate --from platform.jsonl -o platform.toml"
+    "  scalatrace calibrate --from monday.jsonl tuesday.jsonl -o platform.toml --cluster nodes.toml"
 )
 
 
@@ -39,7 +39,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="TOML", help="the platform file")
     parser.add_argument("--archive", type=Path, metavar="FILE", help="write all measurements (JSON lines)")
     parser.add_argument(
-        "--from", dest="source", metavar="FILE", help="fit the measurements of an archive; measure nothing"
+        "--from", dest="sources", nargs="+", default=[], metavar="FILE",
+        help="fit the measurements of an archive; measure nothing. More archives are further days of --cluster",
+    )  # fmt: skip
+    parser.add_argument("--kernels", type=Path, metavar="TOML", help="write the models of the kernels")
+    parser.add_argument(
+        "--cluster",
+        type=Path,
+        metavar="TOML",
+        help="write the model of unequal nodes; needs two hosts or more",
     )
     parser.add_argument("--name", default="calibrated", help="of the platform")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of sizes and order (default: 0)")
@@ -75,17 +83,23 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure or read, fit, write."""
-    for option, path in (("-o", args.output), ("--archive", args.archive)):
+    outputs = (
+        ("-o", args.output),
+        ("--archive", args.archive),
+        ("--kernels", args.kernels),
+        ("--cluster", args.cluster),
+    )
+    for option, path in outputs:
         if path:
             check_output(path, option)
-    if args.source:
+    if args.sources:
         from scalatrace.predict.calibrate import read_archive
 
         if args.archive:
             raise UsageError("--from measures nothing, so there is no --archive to write")
-        return _fitted(read_archive(args.source), args)
+        return _fitted([read_archive(source) for source in args.sources], args)
     archive, status = _measured(args)
-    return status if archive is None else _fitted(archive, args)
+    return status if archive is None else _fitted([archive], args)
 
 
 def _settings(args: argparse.Namespace) -> Settings:
@@ -134,14 +148,22 @@ def _progress() -> Iterator[Callable[[int, int], None] | None]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _fitted(archive: Archive, args: argparse.Namespace) -> int:
+def _fitted(archives: list[Archive], args: argparse.Namespace) -> int:
     from scalatrace.predict.calibrate import fit_archive
+    from scalatrace.predict.calibrate.kernel_fits import cluster_of, kernels_of
+    from scalatrace.predict.kernels import write_cluster, write_kernels
     from scalatrace.predict.platform import write_platform
     from scalatrace.report.predictions.calibration import CalibrationReporter
     from scalatrace.report.style import console
 
-    calibration = fit_archive(archive, args.name)
+    calibration = fit_archive(archives[0], args.name)
+    kernels = kernels_of(archives) if args.kernels else None
+    cluster = cluster_of(archives) if args.cluster else None
     write_platform(args.output, calibration.platform)
+    if kernels:
+        write_kernels(args.kernels, kernels)
+    if cluster:
+        write_cluster(args.cluster, cluster)
     facts = asdict(calibration)
     if args.json:
         print_json(facts)

@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 from scalatrace.errors import FormatError
 from scalatrace.predict.calibrate import Archive, Measurement, fit_archive, read_archive
 from scalatrace.predict.calibrate.archive import write_archive
+from scalatrace.predict.calibrate.kernel_fits import cluster_of, kernels_of
 from scalatrace.predict.calibrate.loggops import one_way_ns
 from scalatrace.predict.calibrate.plan import Settings, log_uniform, plan
 from scalatrace.predict.calibrate.thresholds import largest
 from scalatrace.predict.calibrate.typical import typical
+from scalatrace.predict.calibrate.workloads import draw_calls
 from scalatrace.predict.platform import Network, Segment, read_platform, write_platform
 
 TRUE = Network(
@@ -123,6 +125,37 @@ def test_two_levels(tmp_path: Path) -> None:
     assert between == pytest.approx(2 * within, rel=0.1)
     write_platform(tmp_path / "p.toml", platform)
     assert read_platform(tmp_path / "p.toml") == platform
+
+
+def kernel_calls(seed: int) -> Archive:
+    """A day of dgemm on three hosts, one of them slow."""
+    random = np.random.default_rng(seed)
+    rows = []
+    for host, rate in (("a", 0.03), ("b", 0.031), ("c", 0.04)):
+        rate *= 1 + random.normal(0, 0.005)
+        for call in draw_calls(Settings(kernels=60, kernel_names=("dgemm",), seed=seed)):
+            work = call.params["m"] * call.params["n"] * call.params["k"]
+            ns = (rate * work + 900) * (1 + 0.03 * abs(random.standard_normal()))
+            rows.append(Measurement("kernel", (ns,), name="dgemm", params=call.params, host=host))
+    return Archive({}, tuple(rows))
+
+
+def test_kernels_and_clusters_of_archives() -> None:
+    days = [kernel_calls(seed) for seed in range(4)]
+    models = kernels_of(days)
+    params = {"m": 300, "n": 200, "k": 100}
+    slow, fast = models.find("dgemm", "c"), models.find("dgemm", "a")
+    assert slow is not None
+    assert fast is not None
+    assert slow.duration_ns(params) == pytest.approx(4 / 3 * fast.duration_ns(params), rel=0.03)
+    cluster = cluster_of(days)
+    assert cluster.unit == "m*n*k"
+    assert sum(group.nodes for group in cluster.groups) == 3
+    assert cluster.sample(100, 1).factor.min() > 0.5
+    with pytest.raises(FormatError, match="no kernels"):
+        kernels_of([made()])
+    with pytest.raises(FormatError, match="calls of the kernel fft"):
+        cluster_of(days, "fft")
 
 
 def test_typical_durations_ignore_interruptions() -> None:
