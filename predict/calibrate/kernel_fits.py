@@ -13,7 +13,7 @@ __all__ = ["cluster_of", "kernels_of"]
 
 
 def kernels_of(archives: Sequence[Archive]) -> KernelModels:
-    """Fit the models of all kernels, of single hosts too where they differ. Raises FormatError without any."""
+    """Fit the models of all kernels, of single hosts too if they differ. Raises FormatError without any."""
     calls = _calls(archives)
     if not calls:
         raise FormatError("the archive has no kernels; measure again with --kernel-calls above 0")

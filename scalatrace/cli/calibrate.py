@@ -40,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--archive", type=Path, metavar="FILE", help="write all measurements (JSON lines)")
     parser.add_argument(
         "--from", dest="sources", nargs="+", default=[], metavar="FILE",
-        help="fit the measurements of an archive; measure nothing. More archives are further days of --cluster",
+        help="fit the measurements of an archive; measure nothing. More of them: days of --cluster",
     )  # fmt: skip
     parser.add_argument("--kernels", type=Path, metavar="TOML", help="write the models of the kernels")
     parser.add_argument(
