@@ -19,7 +19,7 @@ from scalatrace.stat import Stat
 if TYPE_CHECKING:
     from scalatrace.trace.model.trace import Trace
 
-__all__ = ["ScalatraceError", "Stat", "Trace", "__version__", "load", "save", "tracing"]
+__all__ = ["ScalatraceError", "Stat", "Trace", "__version__", "kernel", "load", "save", "tracing"]
 
 __version__ = "0.1.0"
 
@@ -43,6 +43,13 @@ def tracing(*args: Any, **options: Any) -> Any:
     from scalatrace.record import tracing
 
     return tracing(*args, **options)
+
+
+def kernel(*args: Any, **options: Any) -> Any:
+    """Mark a computation kernel in the running program; see `scalatrace.record.kernel`."""
+    from scalatrace.record import kernel
+
+    return kernel(*args, **options)
 
 
 def __getattr__(name: str) -> Any:

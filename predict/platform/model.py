@@ -39,6 +39,7 @@ class Segment:
         gap_ns: g.
         send_overhead_ns, recv_overhead_ns: o of both sides.
         send_overhead_per_byte_ns, recv_overhead_per_byte_ns: O of both sides.
+        relative_noise: standard deviation of the duration of a message over its mean.
     """
 
     from_bytes: int = 0
@@ -49,6 +50,7 @@ class Segment:
     recv_overhead_ns: float = 0.0
     send_overhead_per_byte_ns: float = 0.0
     recv_overhead_per_byte_ns: float = 0.0
+    relative_noise: float = 0.0
 
     def __post_init__(self) -> None:
         for each in fields(self):

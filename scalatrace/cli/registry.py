@@ -74,6 +74,7 @@ COMMANDS = (
     Command("simulate", "predict the run time on a machine described by a platform", "simulate", COMPUTING),
     Command("export", "write a trace for simulators, viewers, tables and Extra-P", "export", COMPUTING),
     Command("import", "make a trace of an OTF2 archive or of flat logs", "import_trace", COMPUTING),
+    Command("calibrate", "measure this machine and write its platform file (under mpiexec)", "calibrate"),
     Command("doctor", "check what recording needs on this machine", "doctor"),
 )
 

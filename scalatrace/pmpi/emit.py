@@ -33,21 +33,23 @@ _BUFFERS = frozenset({"BUFFER", "C_BUFFER", "C_BUFFER2", "C_BUFFER3", "C_BUFFER4
 
 def op_table(procedures: Iterable[Procedure]) -> tuple[str, str]:
     """ops.h and ops.c: a number, a name and a schema for each operation."""
-    ops = {p.op: p for p in reversed(list(procedures))}  # the plain variant stands for the large-count one
-    order = sorted(ops)
+    # The plain variant stands for the large-count one.
+    schemas = {p.op: (schema(p), rules.role(p)) for p in reversed(list(procedures))}
+    schemas["Pcontrol"] = rules.ANNOTATION, rules.Role.SELECTABLE
+    order = sorted(schemas)
     header = ["#ifndef ST_OPS_H", "#define ST_OPS_H", "enum st_op_number {"]
     header += [f"    ST_OP_{op}," for op in order] + ["    ST_NOPS", "};", "#endif", ""]
     body = ['#include "events/events.h"', '#include "ops.h"', ""]
     rows = []
     for op in order:
-        values = schema(ops[op])
+        values, role = schemas[op]
         if values:
             body.append(
                 f"static const char *const names_{op}[] = {{{', '.join(_quoted(v.name) for v in values)}}};"
             )
             body.append(f"static const int kinds_{op}[] = {{{', '.join(str(v.kind) for v in values)}}};")
         names = f"names_{op}, kinds_{op}" if values else "NULL, NULL"
-        rows.append(f'    {{"{op}", {len(values)}, {names}, {int(rules.role(ops[op]))}}},')
+        rows.append(f'    {{"{op}", {len(values)}, {names}, {int(role)}}},')
     body += ["const struct st_op st_ops[] = {", *rows, "};", ""]
     return "\n".join(header), "\n".join(body)
 

@@ -9,7 +9,7 @@ from enum import IntEnum
 from scalatrace.pmpi.standard import Parameter, Procedure
 
 __all__ = [
-    "ARRAY", "COMM", "INT", "PEER", "STRING", "TYPE",
+    "ANNOTATION", "ARRAY", "COMM", "INT", "PEER", "STRING", "TYPE",
     "Role", "Value", "allows_in_place", "communicator", "condition", "ends_split", "frees", "in_place_buffer",
     "is_counted", "is_event", "length", "made_communicator", "refers", "role", "values",
 ]  # fmt: skip
@@ -78,6 +78,14 @@ class Value:
     name: str
     kind: int
     text: str
+
+
+ANNOTATION = [
+    Value("level", INT, ""),
+    Value("kernel", STRING, ""),
+    *(Value(f"size{i}", INT, "") for i in range(4)),
+]
+"""The values of a Pcontrol event (recording/annotations.c): single sizes, since arrays have no rules."""
 
 
 def is_event(procedure: Procedure) -> bool:

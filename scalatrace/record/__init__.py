@@ -1,5 +1,6 @@
-"""Recorder: launch a program with the tracer, build the shim, switch recording on and off."""
+"""Recorder: launch a program with the tracer, build the shim, switch recording on and off, mark kernels."""
 
+from scalatrace.record.annotations import kernel
 from scalatrace.record.switch import tracing
 
-__all__ = ["tracing"]
+__all__ = ["kernel", "tracing"]

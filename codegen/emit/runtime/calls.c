@@ -234,4 +234,7 @@ static void $op(int age) {
 }
 
 //: Pcontrol | tally
-static void $op(int level) { CALL($op, 0, MPI_$op(level)); }
+/* Mark where a kernel begins (level 1001) or ends (1002); a tracer reads as many sizes as the kernel names. */
+static void $op(int level, const char *kernel, int size0, int size1, int size2, int size3) {
+    CALL($op, 0, MPI_$op(level, kernel, size0, size1, size2, size3));
+}

@@ -30,6 +30,7 @@
 #include "process/children.h"
 #include "process/finish.h"
 #include "process/save.h"
+#include "recording/annotations.h"
 #include "recording/record.h"
 #include "stacks/modules.h"
 #include "stacks/stack.h"
@@ -331,7 +332,16 @@ ST_EXPORT int MPI_Abort(MPI_Comm comm, int code) {
 }
 
 ST_EXPORT int MPI_Pcontrol(const int level, ...) {
-    if (is_ours()) st_enable_events(level != 0);
+    if (level == ST_KERNEL_BEGINS) {
+        va_list sizes;
+        va_start(sizes, level);
+        const char *kernel = va_arg(sizes, const char *);
+        st_annotate_list(kernel, sizes, __builtin_return_address(0), __builtin_frame_address(0));
+        va_end(sizes);
+    } else if (level == ST_KERNEL_ENDS) {
+        st_annotate(level, "", NULL, 0, __builtin_return_address(0), __builtin_frame_address(0));
+    } else if (is_ours())
+        st_enable_events(level != 0);
     return PMPI_Pcontrol(level);
 }
 
@@ -345,6 +355,12 @@ ST_EXPORT int scalatrace_tracing(int on) {
     int before = st_shared.on;
     st_enable_events(on != 0);
     return before;
+}
+
+/* Record that a kernel begins, or with NULL that it ends. */
+ST_EXPORT void scalatrace_kernel(const char *kernel, const int64_t *sizes, int nsizes) {
+    int level = kernel ? ST_KERNEL_BEGINS : ST_KERNEL_ENDS;
+    st_annotate(level, kernel ? kernel : "", sizes, nsizes, __builtin_return_address(0), __builtin_frame_address(0));
 }
 
 /* -- Fortran ---------------------------------------------------------------------------------------------- *

@@ -54,13 +54,13 @@ _OF_PROCEDURES = """
     delete detach difference disconnect dropped dup dynamic elements end enum env envelope
     errhandler error event events excl extent external f082f f2f08 f90 fence finalize flush fortran
     free from get graph group groups handle handler hindexed hvector hw idup iflush incl index
-    indexed info init integer inter intersection iread item iwrite join keyval library list local
-    lock main map match mem merge multiple name neighbors nkeys nth nthkey num offset op open
+    indexed info init integer inter intersection iread item iwrite join kernel keyval library list
+    local lock main map match mem merge multiple name neighbors nkeys nth nthkey num offset op open
     ordered parent port position post preallocate processor pset psets put pvar pvars query range
     rank ranks read readreset real register remote replace reset resized resource scatter seek
-    session set shared shift size some source spawn split start status stop string struct sub
-    subarray swap sync tag test thread timestamp translate true type union unlock value valuelen
-    vector version view wait with write x
+    session set shared shift size size0 size1 size2 size3 some source spawn split start status stop
+    string struct sub subarray swap sync tag test thread timestamp translate true type union unlock
+    value valuelen vector version view wait with write x
 """
 """Parts of the names of MPI's procedures."""
 

@@ -1,0 +1,207 @@
+"""Run a campaign on the ranks of MPI_COMM_WORLD and collect its measurements on rank 0."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+
+from mpi4py import MPI
+
+from scalatrace.errors import ScalatraceError, UsageError
+from scalatrace.predict.calibrate.archive import Archive, Measurement
+from scalatrace.predict.calibrate.library import Measures
+from scalatrace.predict.calibrate.metadata import host_facts, run_facts
+from scalatrace.predict.calibrate.plan import BURST, COLLECTIVES, Experiment, Settings, plan
+from scalatrace.predict.calibrate.thresholds import largest
+from scalatrace.predict.calibrate.workloads import KERNELS, draw_calls, warm_up
+
+__all__ = ["Progress", "Site", "prepare", "run_campaign"]
+
+SEND_LIMIT_S = 0.1
+"""A send that has not ended by then waits for its receive."""
+POLL_S = 1e-3
+VERDICT = 21
+"""Tag of the outcome of a test."""
+
+Progress = Callable[[int, int], None]
+"""Experiments done, and all."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """This rank of a campaign.
+
+    Attributes:
+        pairs: two ranks within a node and between nodes, as far as there are.
+    """
+
+    comm: MPI.Intracomm
+    measures: Measures
+    pairs: dict[str, tuple[int, int]]
+    host: str
+    begin_s: float
+
+    def peer(self, level: str) -> int | None:
+        """Return the other rank of a pair that this rank belongs to."""
+        pair = self.pairs[level]
+        return pair[1 - pair.index(self.comm.rank)] if self.comm.rank in pair else None
+
+    def leads(self, level: str) -> bool:
+        """Return whether this rank is the first of a pair."""
+        return self.pairs[level][0] == self.comm.rank
+
+    def elapsed_s(self) -> float:
+        """Return seconds since the campaign began."""
+        return time.monotonic() - self.begin_s
+
+    def abort(self, message: str) -> None:
+        """End all ranks with a message."""
+        print(f"scalatrace: {message}", file=sys.stderr, flush=True)
+        self.comm.Abort(1)
+
+    def rest(self) -> None:
+        """Wait for all ranks. Sleep meanwhile, so that those that measure have their cores."""
+        request = self.comm.Ibarrier()
+        while not request.Test():
+            time.sleep(POLL_S)
+
+
+def prepare(settings: Settings) -> Site:
+    """Check the settings and compile what measures; all ranks call this, and all raise the same error.
+
+    Raises:
+        UsageError: there is one rank only, or a kernel is unknown.
+        ScalatraceError: there is no compiler for this MPI, or not enough memory.
+    """
+    comm = MPI.COMM_WORLD
+    if comm.size < 2:
+        raise UsageError("calibration needs 2 ranks or more: mpiexec -n 2 scalatrace calibrate ...")
+    draw_calls(settings)
+    measures, reason = None, ""
+    try:
+        measures = Measures(comm, BURST * max(8, settings.max_bytes))
+    except ScalatraceError as error:
+        reason = str(error)
+    reasons = [text for text in comm.allgather(reason) if text]
+    if reasons or measures is None:
+        raise ScalatraceError(reasons[0])
+    host = MPI.Get_processor_name()
+    return Site(comm, measures, _pairs(comm.allgather(host)), host, time.monotonic())
+
+
+def run_campaign(
+    site: Site, settings: Settings, command: Sequence[str], progress: Progress | None = None
+) -> Archive | None:
+    """Measure; all ranks call this. Returns the archive on rank 0, None elsewhere.
+
+    Raises:
+        ScalatraceError: an MPI call fails.
+    """
+    comm = site.comm
+    facts = run_facts(command, MPI.Get_library_version(), comm.size)
+    calls = draw_calls(settings)
+    found, eager = _thresholds(site, settings.max_bytes)
+    warm_up(settings.kernel_names if settings.kernels else ())
+    experiments = plan(settings, tuple(site.pairs), eager, calls, comm.size)
+    for done, experiment in enumerate(experiments):
+        if progress and comm.rank == 0:
+            progress(done, len(experiments))
+        found += _done(site, experiment, settings)
+    site.rest()
+    everything = comm.gather((site.host, host_facts(), found))
+    if everything is None:
+        return None
+    facts |= {"settings": asdict(settings), "seconds": round(site.elapsed_s(), 3)}
+    facts["placement"] = [host for host, _, _ in everything]
+    facts["hosts"] = {name: about for name, about, _ in everything}
+    rows = sorted((m for _, _, some in everything for m in some), key=lambda m: m.at_s)
+    return Archive(facts, tuple(rows))
+
+
+def _pairs(hosts: list[str]) -> dict[str, tuple[int, int]]:
+    pairs: dict[str, tuple[int, int]] = {}
+    for rank, host in enumerate(hosts):
+        first = hosts.index(host)
+        if first != rank:
+            pairs.setdefault("memory", (first, rank))
+        if host != hosts[0]:
+            pairs.setdefault("network", (0, rank))
+    return pairs
+
+
+def _thresholds(site: Site, max_bytes: int) -> tuple[list[Measurement], dict[str, int | None]]:
+    """Find the semantic breakpoints of each level. Returns the largest eager size on all ranks."""
+    found: list[Measurement] = []
+    eager: dict[str, int | None] = {}
+    for level, (leader, _) in site.pairs.items():
+        sizes: dict[str, int | None] = {}
+        if site.peer(level) is not None:
+            sizes["eager"] = largest(partial(_passes, site, level, "deadlock", SEND_LIMIT_S * 1e9), max_bytes)
+            sizes["asynchronous"] = largest(partial(_passes, site, level, "corruption", None), max_bytes)
+        site.rest()
+        eager[level] = site.comm.bcast(sizes.get("eager"), root=leader)
+        if site.leads(level):
+            found += [_threshold(site, level, name, size, max_bytes) for name, size in sizes.items()]
+    return found, eager
+
+
+def _passes(site: Site, level: str, test: str, limit_ns: float | None, nbytes: int) -> bool:
+    """Run Algorithm 3 or 4; the leader tells its peer the outcome. Returns whether it prints "OK"."""
+    peer = site.peer(level)
+    assert peer is not None
+    more = () if limit_ns is None else (limit_ns,)
+    [failed] = site.measures.between(test, site.leads(level), peer, nbytes, *more)
+    if site.leads(level):
+        site.comm.send(failed, peer, VERDICT)
+    else:
+        failed = site.comm.recv(None, peer, VERDICT)
+    return not failed
+
+
+def _threshold(site: Site, level: str, name: str, size: int | None, max_bytes: int) -> Measurement:
+    tested = {"tested": max_bytes, "all": int(size is None)}
+    nbytes = max_bytes if size is None else size
+    return Measurement("threshold", (), site.elapsed_s(), level, name, nbytes, tested, site.host)
+
+
+def _done(site: Site, experiment: Experiment, settings: Settings) -> list[Measurement]:
+    """Carry out one experiment. Returns a measurement on the rank that has its durations."""
+    together = experiment.kind in ("collective", "kernel")
+    if together:
+        site.rest()
+    at_s = site.elapsed_s()
+    durations = _durations(site, experiment, settings.repeats)
+    if experiment.kind == "kernel":
+        site.rest()
+    if not durations:
+        return []
+    params = dict(experiment.params)
+    if experiment.kind == "collective":
+        params["ranks"] = site.comm.size
+    rounded = tuple(round(ns, 1) for ns in durations)
+    where = (experiment.level, experiment.name, experiment.nbytes, params, site.host)
+    return [Measurement(experiment.kind, rounded, round(at_s, 6), *where)]
+
+
+def _durations(site: Site, experiment: Experiment, repeats: int) -> list[float]:
+    """Return durations in ns; none on ranks that do not take part or only help."""
+    kind, nbytes = experiment.kind, experiment.nbytes
+    if kind == "kernel":
+        return [KERNELS[experiment.name].call(experiment.params)]
+    if kind == "collective":
+        durations = site.measures.collective(COLLECTIVES.index(experiment.name), nbytes, repeats)
+        return durations if site.comm.rank == 0 else []
+    if kind in ("reduce_local", "pack"):
+        return site.measures.local(kind, nbytes, repeats, count=repeats) if site.comm.rank == 0 else []
+    peer = site.peer(experiment.level)
+    if peer is None:
+        return []
+    sizes = {"unexpected": (experiment.params.get("entries", 0),), "burst": (nbytes, BURST)}.get(
+        kind, (nbytes,)
+    )
+    leads = site.leads(experiment.level)
+    durations = site.measures.between(kind, leads, peer, *sizes, repeats, count=repeats)
+    return durations if leads else []

@@ -1,0 +1,103 @@
+"""Fit a platform to an archive of measurements. Nothing is measured here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from scalatrace.errors import FormatError
+from scalatrace.predict.calibrate.archive import Archive, Measurement
+from scalatrace.predict.calibrate.loggops import NetworkFit, fit_network
+from scalatrace.predict.calibrate.typical import by_size, series, typical
+from scalatrace.predict.platform import MatchingCost, Platform, StridedCost
+from scalatrace.predict.regression import fit
+
+__all__ = ["Calibration", "CollectiveTime", "fit_archive"]
+
+MAX_HOSTS_NAMED = 4
+
+
+@dataclass(frozen=True)
+class CollectiveTime:
+    """The median duration of a collective operation, of its slowest rank."""
+
+    operation: str
+    ranks: int
+    nbytes: int
+    median_ns: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A platform and what it was fitted to.
+
+    Attributes:
+        fits: by level, "memory" and "network".
+        collectives: measured times; the platform has the default algorithms.
+    """
+
+    platform: Platform
+    fits: Mapping[str, NetworkFit]
+    collectives: tuple[CollectiveTime, ...]
+
+
+def fit_archive(archive: Archive, name: str = "calibrated") -> Calibration:
+    """Fit a platform.
+
+    On one node there are no messages between nodes: `network` then has the parameters within the node, and
+    all ranks are on one node.
+
+    Raises:
+        FormatError: measurements are missing.
+    """
+    levels = [level for level in ("memory", "network") if archive.of("pingpong", level)]
+    if not levels:
+        raise FormatError("the archive has no ping-pong: nothing to fit; measure again")
+    fits = {level: fit_network(archive, level) for level in levels}
+    several = "network" in fits
+    platform = Platform(
+        name=name,
+        description=_description(archive),
+        source=f"scalatrace calibrate, {archive.metadata.get('started', 'unknown time')}",
+        ranks_per_node=_ranks_per_node(archive) if several else 0,
+        network=fits["network" if several else "memory"].network,
+        memory=fits["memory"].network if several and "memory" in fits else None,
+        reduce_per_byte_ns=round(_per_byte_ns(archive.of("reduce_local")), 6),
+        matching=MatchingCost(round(_per_entry_ns(archive, levels[-1]), 3)),
+        strided=StridedCost(round(_per_byte_ns(archive.of("pack")), 6)),
+    )
+    return Calibration(platform, fits, _collectives(archive.of("collective")))
+
+
+def _description(archive: Archive) -> str:
+    hosts: Mapping[str, Mapping[str, object]] = archive.metadata.get("hosts", {})
+    processors = sorted({str(facts.get("processor", "unknown processor")) for facts in hosts.values()})
+    mpi = str(archive.metadata.get("versions", {}).get("mpi", "unknown MPI")).split(",")[0]
+    named = ", ".join(sorted(hosts)) if len(hosts) <= MAX_HOSTS_NAMED else f"{len(hosts)} hosts"
+    return f"{named or 'unknown host'}: {', '.join(processors)}; {mpi}"
+
+
+def _ranks_per_node(archive: Archive) -> int:
+    placement = archive.metadata.get("placement", [])
+    return max((placement.count(host) for host in set(placement)), default=1)
+
+
+def _per_byte_ns(measurements: Sequence[Measurement]) -> float:
+    sizes, ns = series(measurements)
+    return fit(sizes, ns, max_breakpoints=0).pieces[0].slope if len(sizes) > 1 else 0.0
+
+
+def _per_entry_ns(archive: Archive, level: str) -> float:
+    """Return the slope over the entries of the queue."""
+    entries, times = series(archive.of("unexpected", level), lambda m: m.params.get("entries", 0))
+    if len(entries) < 2:
+        return 0.0
+    return fit(entries, times, "ordinary", max_breakpoints=0).pieces[0].slope
+
+
+def _collectives(measurements: Sequence[Measurement]) -> tuple[CollectiveTime, ...]:
+    result = []
+    for name, ranks in sorted({(m.name, m.params.get("ranks", 0)) for m in measurements}):
+        some = [m for m in measurements if (m.name, m.params.get("ranks", 0)) == (name, ranks)]
+        result += [CollectiveTime(name, ranks, size, typical(ns)) for size, ns in by_size(some).items()]
+    return tuple(result)

@@ -1,0 +1,68 @@
+"""The timed calls of `measures.c`, compiled for the MPI of this process."""
+
+from __future__ import annotations
+
+import ctypes
+from importlib import resources
+from typing import Any
+
+from mpi4py import MPI
+
+from scalatrace.compilers.generated import Kind, shared_library
+from scalatrace.errors import ScalatraceError
+
+__all__ = ["Measures"]
+
+_LIBRARY = Kind(
+    "calibrate", "the calibration", "this calibration",
+    "compiling the measurements (kept for the next calibration)",
+)  # fmt: skip
+_TYPES: dict[type, Any] = {int: ctypes.c_int, float: ctypes.c_double}
+
+
+class Measures:
+    """Functions that time MPI calls between two ranks of a communicator.
+
+    C, since the interpreter adds up to a microsecond to each call, as much as a short message takes.
+    """
+
+    def __init__(self, comm: MPI.Comm, max_bytes: int) -> None:
+        """Compile and load.
+
+        Args:
+            max_bytes: memory of each of the two buffers.
+
+        Raises:
+            ScalatraceError: there is no compiler for this MPI, or not enough memory.
+        """
+        source = resources.files("scalatrace.predict.calibrate").joinpath("measures.c").read_text("utf-8")
+        path = shared_library(_LIBRARY, source, comm.rank == 0)
+        try:
+            self._code = ctypes.CDLL(str(path))
+        except OSError as error:
+            raise ScalatraceError(f"cannot load the compiled measurements: {error}") from None
+        if self._code.st_reserve(ctypes.c_long(max_bytes)):
+            raise ScalatraceError(
+                f"no memory for two buffers of {max_bytes:,} bytes; use a smaller --max-bytes"
+            )
+        self._handle = comm.py2f()
+
+    def between(self, name: str, leads: bool, peer: int, *arguments: float, count: int = 1) -> list[float]:
+        """Call a function of two ranks; both must. Returns `count` values, on the leader."""
+        return self._call(name, self._handle, int(leads), peer, *arguments, count=count)
+
+    def local(self, name: str, *arguments: float, count: int) -> list[float]:
+        """Call a function of this rank alone. Returns `count` durations."""
+        return self._call(name, *arguments, count=count)
+
+    def collective(self, which: int, nbytes: int, repeats: int) -> list[float]:
+        """Call a collective operation on all ranks. Returns durations, on rank 0."""
+        return self._call("collective", self._handle, which, nbytes, repeats, count=repeats)
+
+    def _call(self, name: str, *arguments: float, count: int) -> list[float]:
+        values = (ctypes.c_double * count)()
+        converted = [_TYPES[type(argument)](argument) for argument in arguments]
+        code = getattr(self._code, f"st_{name}")(*converted, values)
+        if code:
+            raise ScalatraceError(f"{name}: {MPI.Get_error_string(code)}")
+        return list(values)

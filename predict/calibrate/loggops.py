@@ -1,0 +1,228 @@
+"""LogGOPS parameters of one network from measured messages, by piecewise regression.
+
+The time of a message is known best, from the ping-pong; send and receive overheads are parts of it. So
+latency and gap per byte are the rest, and the sum is exactly the fit of the ping-pong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from math import ceil
+from statistics import median
+
+import numpy as np
+
+from scalatrace.errors import FormatError
+from scalatrace.predict.calibrate.archive import Archive, Measurement
+from scalatrace.predict.calibrate.typical import Series, by_size, series, typical, undisturbed
+from scalatrace.predict.platform import Network, Segment
+from scalatrace.predict.regression import PiecewiseLinear, fit
+
+__all__ = ["NetworkFit", "fit_network", "one_way_ns"]
+
+MAX_BREAKPOINTS, MAX_OVERHEAD_BREAKPOINTS = 6, 3
+MIN_SIZES = 5
+OUTLIER = 2.0
+TOLERATED = 0.02
+"""Share of a message by which one handshake latency for all segments may lengthen it."""
+UNEXPLAINED = 0.1
+"""Share of a burst's interval that transfer and overheads must leave, for a gap g."""
+
+
+@dataclass(frozen=True)
+class NetworkFit:
+    """The parameters of a network, and how well they predict the measured ping-pongs.
+
+    Attributes:
+        error: median over all sizes of |predicted - measured| / measured.
+        worst_error: the largest.
+        sizes: measured sizes.
+        disturbed: share of the repeats that the system interrupted; they do not count.
+    """
+
+    network: Network
+    error: float
+    worst_error: float
+    sizes: int
+    disturbed: float
+
+
+def _fit(points: Series, known: Sequence[int], max_breakpoints: int) -> tuple[PiecewiseLinear, Series]:
+    """Fit a series; sizes off by more than a factor do not count. Returns the others, too.
+
+    All repeats of such a size were interrupted, or none while the repeats of its neighbours were. The
+    breakpoints are moved to whole bytes, and from the first size measured above a known one to that one.
+    """
+    sizes, ns = points
+    while True:
+        function = fit(sizes, ns, known=known, max_breakpoints=max_breakpoints)
+        ratios = [time / function.at(size) for size, time in zip(sizes, ns, strict=True)]
+        kept = [i for i, ratio in enumerate(ratios) if 1 / OUTLIER < ratio < OUTLIER]
+        if len(kept) in (len(sizes), 0) or len(kept) < MIN_SIZES:
+            return _starting_at(function, known, sizes), (sizes, ns)
+        sizes, ns = [sizes[i] for i in kept], [ns[i] for i in kept]
+
+
+def one_way_ns(network: Network, nbytes: int) -> float:
+    """Return the time of a message whose receive is posted, rendezvous included."""
+    handshake = 0.0 if network.is_eager(nbytes) else network.rendezvous_latency_ns
+    return network.segment(nbytes).message_ns(nbytes) + handshake
+
+
+def fit_network(archive: Archive, level: str) -> NetworkFit:
+    """Fit the network of a level, "memory" or "network".
+
+    Raises:
+        FormatError: there are too few measurements.
+    """
+    pingpong, send = (series(archive.of(kind, level)) for kind in ("pingpong", "send"))
+    recv = series(archive.of("recv", level))
+    for kind, (sizes, _) in (("pingpong", pingpong), ("send", send)):
+        if len(sizes) < MIN_SIZES:
+            raise FormatError(
+                f"the archive has {len(sizes)} sizes of {kind} ({level}); {MIN_SIZES} are needed"
+            )
+    eager = _thresholds(archive, level)
+    known = sorted({size + 1 for size in eager.values()})
+    limit = eager.get("eager")
+    whole, counted = _fit(pingpong, known, MAX_BREAKPOINTS)
+    sending, _ = _fit(send, known, MAX_OVERHEAD_BREAKPOINTS)
+    receiving = _fit(recv, (), MAX_OVERHEAD_BREAKPOINTS)[0] if len(recv[0]) >= MIN_SIZES else None
+    starts = sorted({int(p.from_x) for f in (whole, sending, receiving) if f for p in f.pieces})
+    segments = [_segment(start, whole, sending, receiving, limit) for start in starts]
+    segments = _with_gaps(segments, series(archive.of("burst", level)))
+    segments = _with_noise(segments, archive.of("pingpong", level))
+    network = _with_rendezvous(segments, limit)
+    return _checked(network, counted, _disturbed(archive, level))
+
+
+def _thresholds(archive: Archive, level: str) -> dict[str, int]:
+    """Return the largest sizes of the tests of Algorithms 3 and 4, where they found one."""
+    found = archive.of("threshold", level)
+    return {m.name: max(m.nbytes, 0) for m in found if not m.params.get("all")}
+
+
+def _starting_at(function: PiecewiseLinear, known: Sequence[int], measured: Sequence[int]) -> PiecewiseLinear:
+    """Move breakpoints to whole bytes, and from the first size measured above a known one to that one."""
+    first = {min((size for size in measured if size >= start), default=start): start for start in known}
+    pieces = (replace(p, from_x=first.get(ceil(p.from_x), ceil(p.from_x))) for p in function.pieces[1:])
+    return replace(function, pieces=(replace(function.pieces[0], from_x=0), *pieces))
+
+
+def _segment(
+    start: int,
+    whole: PiecewiseLinear,
+    sending: PiecewiseLinear,
+    receiving: PiecewiseLinear | None,
+    limit: int | None,
+) -> Segment:
+    """Split the time of a message into overheads, latency and transfer."""
+    total, send = whole.piece(start), sending.piece(start)
+    rendezvous = limit is not None and start > limit
+    # A rendezvous message is received while it is transferred: only the constant overhead is apart.
+    recv = (0.0, 0.0) if receiving is None else _overhead(receiving, 0 if rendezvous else start)
+    if rendezvous:
+        recv = (recv[0], 0.0)
+    fixed = _shares(total.intercept, (send.intercept, recv[0]))
+    growing = _shares(total.slope, (send.slope, recv[1]))
+    return Segment(
+        from_bytes=start,
+        latency_ns=total.intercept - sum(fixed),
+        per_byte_ns=total.slope - sum(growing),
+        send_overhead_ns=fixed[0],
+        recv_overhead_ns=fixed[1],
+        send_overhead_per_byte_ns=growing[0],
+        recv_overhead_per_byte_ns=growing[1],
+    )
+
+
+def _overhead(function: PiecewiseLinear, start: int) -> tuple[float, float]:
+    piece = function.piece(start)
+    return piece.intercept, piece.slope
+
+
+def _shares(total: float, parts: tuple[float, float]) -> tuple[float, float]:
+    """Return the parts, made smaller in proportion if they exceed the total: sender and receiver overlap."""
+    scale = min(1.0, total / sum(parts)) if sum(parts) else 1.0
+    return min(parts[0] * scale, total), min(parts[1] * scale, max(0.0, total - parts[0] * scale))
+
+
+def _members(segments: Sequence[Segment], sizes: Sequence[int]) -> list[list[int]]:
+    """Return the indices of the sizes that each segment holds."""
+    ends = [s.from_bytes for s in segments[1:]] + [max(sizes, default=0) + 1]
+    return [
+        [i for i, size in enumerate(sizes) if segment.from_bytes <= size < end]
+        for segment, end in zip(segments, ends, strict=True)
+    ]
+
+
+def _with_gaps(segments: list[Segment], burst: Series) -> list[Segment]:
+    """Add g where messages of a burst follow each other more slowly than transfer and overheads explain."""
+    sizes, intervals = burst
+    result = []
+    for segment, members in zip(segments, _members(segments, sizes), strict=True):
+        unexplained = [i for i in members if _busy_ns(segment, sizes[i]) < (1 - UNEXPLAINED) * intervals[i]]
+        if 2 * len(unexplained) > len(members):
+            gaps = sorted(intervals[i] for i in unexplained)
+            segment = replace(segment, gap_ns=gaps[len(gaps) // 4])
+        result.append(segment)
+    return result
+
+
+def _busy_ns(segment: Segment, nbytes: int) -> float:
+    """Return the least time between two messages without a gap g."""
+    return max(
+        nbytes * segment.per_byte_ns,
+        segment.send_overhead_ns + nbytes * segment.send_overhead_per_byte_ns,
+        segment.recv_overhead_ns + nbytes * segment.recv_overhead_per_byte_ns,
+    )
+
+
+def _with_noise(segments: list[Segment], measurements: Sequence[Measurement]) -> list[Segment]:
+    """Add the relative deviation of repeats of the same size: half the range of the middle 68 %."""
+    durations = by_size(measurements)
+    sizes = list(durations)
+    result = []
+    for segment, members in zip(segments, _members(segments, sizes), strict=True):
+        here = [durations[sizes[i]] for i in members]
+        ratios = [ns / typical(repeats) for repeats in here for ns in undisturbed(repeats)]
+        low, high = np.percentile(ratios, (16, 84)) if ratios else (1.0, 1.0)
+        result.append(replace(segment, relative_noise=float(high - low) / 2))
+    return result
+
+
+def _with_rendezvous(segments: list[Segment], limit: int | None) -> Network:
+    """Move latency that only rendezvous messages have into the parameter for it, one for all segments."""
+    above = [s for s in segments if limit is not None and s.from_bytes > limit]
+    below = [s for s in segments if s not in above]
+    if limit is None or not above or not below:
+        return Network(tuple(segments), limit)
+    # The latency of later segments is a small part of their messages, so it is uncertain.
+    most = min(s.latency_ns + TOLERATED * s.message_ns(s.from_bytes) for s in above)
+    handshake = max(0.0, min(above[0].latency_ns - below[-1].latency_ns, most))
+    moved = [replace(s, latency_ns=max(0.0, s.latency_ns - handshake)) for s in above]
+    return Network((*below, *moved), limit, handshake)
+
+
+def _checked(network: Network, pingpong: Series, disturbed: float) -> NetworkFit:
+    rounded = Network(
+        tuple(_rounded(segment) for segment in network.segments),
+        network.rendezvous_above_bytes,
+        round(network.rendezvous_latency_ns, 1),
+    )
+    errors = [abs(one_way_ns(rounded, size) - ns) / ns for size, ns in zip(*pingpong, strict=True)]
+    return NetworkFit(rounded, median(errors), max(errors), len(errors), disturbed)
+
+
+def _rounded(segment: Segment) -> Segment:
+    """Round to digits that people can read: 0.1 ns, and a millionth of a ns per byte."""
+    names = [each.name for each in fields(segment) if each.name != "from_bytes"]
+    digits = {name: 6 if "per_byte" in name else 4 if name == "relative_noise" else 1 for name in names}
+    values = {name: round(max(0.0, float(getattr(segment, name))), n) for name, n in digits.items()}
+    return Segment(segment.from_bytes, **values)
+
+
+def _disturbed(archive: Archive, level: str) -> float:
+    durations = by_size(archive.of("pingpong", level)).values()
+    return 1 - sum(len(undisturbed(ns)) for ns in durations) / sum(len(ns) for ns in durations)

@@ -1,0 +1,118 @@
+"""Plan a campaign: sizes drawn log-uniformly, experiments repeated and shuffled, all from one seed.
+
+Shuffling makes a disturbance of the machine hit sizes and kinds at random, so that it does not look like a
+property of some of them (Cornebize, sections 10.2 and 10.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+__all__ = ["BURST", "COLLECTIVES", "MAX_BYTES", "Experiment", "Settings", "plan"]
+
+COLLECTIVES = (
+    "barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall",
+    "reduce_scatter", "scan",
+)  # fmt: skip
+"""In the order of `measures.c`."""
+FIXED = (0, 1, 8, 1024, 65536)
+"""Sizes of every campaign, to compare campaigns by."""
+MAX_BYTES = 1 << 27
+"""Largest message; eight of them are a burst, which an int counts."""
+BURST = 8
+"""Messages of a burst; buffers hold so many of the largest size."""
+ENTRIES = (0, 1, 8, 32, 128, 256)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a campaign measures.
+
+    Attributes:
+        sizes: different message sizes.
+        max_bytes: the largest.
+        visits: times that each experiment is done, at moments far apart.
+        repeats: durations of each.
+        collectives: their sizes; 0: none are measured.
+        kernels: calls of each kernel; 0: none are measured.
+        kernel_names: which.
+        seed: of sizes and order.
+    """
+
+    sizes: int = 80
+    max_bytes: int = 4 << 20
+    visits: int = 5
+    repeats: int = 10
+    collectives: int = 12
+    kernels: int = 60
+    kernel_names: tuple[str, ...] = ("dgemm", "copy")
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One entry of a plan; the attributes are those of `Measurement`."""
+
+    kind: str
+    level: str = ""
+    name: str = ""
+    nbytes: int = 0
+    params: dict[str, int] = field(default_factory=dict)
+
+
+def log_uniform(random: np.random.Generator, count: int, most: int) -> list[int]:
+    """Return distinct sizes from 1 to `most`, ascending; fewer than `count` if there are no more."""
+    sizes: set[int] = set()
+    for _ in range(50):
+        exponents = random.uniform(0, np.log(most + 1), count)
+        sizes |= {min(most, int(size)) for size in np.exp(exponents)}
+        if len(sizes) >= count:
+            break
+    kept = random.permutation(sorted(sizes))[:count]
+    return sorted(int(size) for size in kept)
+
+
+def plan(
+    settings: Settings,
+    levels: Sequence[str],
+    eager: dict[str, int | None],
+    kernels: Sequence[Experiment],
+    nranks: int,
+) -> list[Experiment]:
+    """Return all experiments, shuffled.
+
+    Args:
+        levels: "memory" and "network", if there are two ranks for it.
+        eager: the largest message that is sent before its receive is posted, by level; None: all are.
+        kernels: calls of kernels.
+        nranks: of the collectives. Their messages are smaller where a buffer holds one per rank.
+    """
+    random = np.random.default_rng(settings.seed)
+    fixed = {size for size in (*FIXED, settings.max_bytes) if size <= settings.max_bytes}
+    experiments: list[Experiment] = []
+    for level in levels:
+        sizes = sorted(fixed | set(log_uniform(random, settings.sizes, settings.max_bytes)))
+        experiments += _between_two(level, sizes, eager[level])
+    local = log_uniform(random, max(8, settings.sizes // 4), settings.max_bytes)
+    for kind in ("reduce_local", "pack"):
+        experiments += [Experiment(kind, nbytes=8 * max(1, size // 8)) for size in local]
+    if settings.collectives:
+        most = max(1, min(settings.max_bytes, BURST * settings.max_bytes // nranks))
+        drawn = log_uniform(random, settings.collectives, most)
+        for name in COLLECTIVES:
+            some = drawn if name != "barrier" else [0]
+            experiments += [Experiment("collective", name=name, nbytes=size) for size in some]
+    whole = [*experiments * settings.visits, *kernels]
+    return [whole[i] for i in random.permutation(len(whole))]
+
+
+def _between_two(level: str, sizes: list[int], eager: int | None) -> list[Experiment]:
+    result = [
+        Experiment(kind, level, nbytes=size) for kind in ("pingpong", "send", "burst") for size in sizes
+    ]
+    # A rendezvous message does not arrive before its receive: MPI_Recv is no overhead there.
+    result += [Experiment("recv", level, nbytes=size) for size in sizes if eager is None or size <= eager]
+    return result + [Experiment("unexpected", level, params={"entries": n}) for n in ENTRIES]

@@ -1,0 +1,64 @@
+"""Measured calls of kernels, from the trace of a program that marks them (docs/calibrate.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+
+from scalatrace.predict.kernels.fitting import Call
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.histogram import Histogram
+
+__all__ = ["BEGINS", "ENDS", "annotated_calls"]
+
+BEGINS, ENDS = 1001, 1002
+"""Levels of Pcontrol events."""
+MAX_CALLS = 200
+"""Calls of one kernel at one place that are returned."""
+
+Place = tuple[str, int, int]
+"""Text of a kernel, node of the event that ends it, and its predecessor."""
+
+
+def annotated_calls(trace: Trace) -> dict[str, list[Call]]:
+    """Return the calls of each kernel.
+
+    A trace holds a histogram of the times of each place, not one time per call. Where the sizes of a place
+    vary, the largest product of sizes gets the largest time, and so on. Kernels that make MPI calls are left
+    out.
+    """
+    sizes: dict[Place, list[dict[str, int]]] = {}
+    times: dict[Place, Histogram] = {}
+    for rank in trace.ranks:
+        for place, params, histogram in _of_rank(trace, rank):
+            sizes.setdefault(place, []).append(params)
+            times[place] = histogram
+    result: dict[str, list[Call]] = {}
+    for place, params_of_calls in sizes.items():
+        name = place[0].partition("(")[0]
+        result.setdefault(name, []).extend(_paired(params_of_calls, times[place]))
+    return result
+
+
+def _of_rank(trace: Trace, rank: int) -> Iterator[tuple[Place, dict[str, int], Histogram]]:
+    begun: tuple[str, dict[str, int]] | None = None
+    for call in trace.walk(rank):
+        level = call.get("level") if call.op == "Pcontrol" else None
+        if level == ENDS and begun is not None and (histogram := call.stat("compute_ns")) is not None:
+            yield (begun[0], id(call.node), call.pred), begun[1], histogram
+        begun = None
+        if level == BEGINS:
+            text = str(call.get("kernel"))
+            names = [name for name in text.partition("(")[2].rstrip(")").split(",") if name]
+            begun = text, {name.strip(): int(call.get(f"size{i}") or 0) for i, name in enumerate(names)}
+
+
+def _paired(params: Sequence[dict[str, int]], histogram: Histogram) -> Iterator[Call]:
+    """Pair sizes and times by rank, at most MAX_CALLS evenly spaced ones."""
+    ordered = sorted(params, key=lambda one: prod(one.values()))
+    bins = sorted(histogram.all_bins, key=lambda one: one.mean)
+    samples = [one.mean for one in bins for _ in range(one.count)]
+    count = min(MAX_CALLS, len(ordered), len(samples))
+    for i in range(count):
+        share = (i + 0.5) / count
+        yield Call(ordered[int(share * len(ordered))], samples[int(share * len(samples))])

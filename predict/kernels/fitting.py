@@ -1,0 +1,141 @@
+"""Fit the models of a kernel to measured calls, and choose mean, noise and hosts by the BIC."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import pi, sqrt
+
+import numpy as np
+
+from scalatrace.errors import UsageError
+from scalatrace.predict.kernels.model import MEANS, NOISES, KernelModel, Polynomial, terms_of
+from scalatrace.predict.regression.points import Floats
+
+__all__ = ["Call", "fit_kernel", "nonnegative"]
+
+SMALLEST_NOISE = 1e-6
+"""Relative deviation below which residuals are rounding errors."""
+MIN_CALLS_PER_TERM = 3
+
+
+@dataclass(frozen=True)
+class Call:
+    """A measured call: parameters, duration and host."""
+
+    params: dict[str, int]
+    ns: float
+    host: str = ""
+
+
+def fit_kernel(
+    name: str,
+    calls: Sequence[Call],
+    model: str | None = None,
+    noise: str | None = None,
+    per_host: bool | None = None,
+) -> list[KernelModel]:
+    """Fit the models of a kernel: one for all hosts, and with `per_host` one more for each.
+
+    Args:
+        model, noise, per_host: None: the BIC chooses.
+
+    Raises:
+        UsageError: there are no calls, or their parameters have different names.
+    """
+    if not calls:
+        raise UsageError(f"kernel {name}: no calls to fit")
+    parameters = tuple(calls[0].params)
+    for call in calls:
+        if tuple(call.params) != parameters:
+            one, other = ", ".join(call.params), ", ".join(parameters)
+            raise UsageError(f"kernel {name}: parameters {one} in one call, {other} in another")
+    hosts = sorted({call.host for call in calls})
+    models = _wanted(MEANS, model, calls, parameters)
+    whole, score = _best(name, calls, models, noise, "")
+    if len(hosts) < 2 or per_host is False:
+        return [whole]
+    parts = [_best(name, [c for c in calls if c.host == host], models, noise, host) for host in hosts]
+    if per_host is None and sum(part_score for _, part_score in parts) >= score:
+        return [whole]
+    return [whole, *(part for part, _ in parts)]
+
+
+def _wanted(
+    known: Sequence[str], chosen: str | None, calls: Sequence[Call], parameters: tuple[str, ...]
+) -> list[str]:
+    """Return the means to try: those that the calls can determine."""
+    if chosen is not None:
+        if chosen not in known:
+            raise UsageError(f"model {chosen!r} is unknown; use one of {', '.join(known)}")
+        return [chosen]
+    distinct = len({tuple(call.params.values()) for call in calls})
+    enough = [m for m in known if len(terms_of(m, parameters)) * MIN_CALLS_PER_TERM <= distinct]
+    return enough or [known[0]]
+
+
+def _best(
+    name: str, calls: Sequence[Call], models: Sequence[str], noise: str | None, host: str
+) -> tuple[KernelModel, float]:
+    parameters = tuple(calls[0].params)
+    ns = np.array([call.ns for call in calls])
+    results = []
+    for model in models:
+        terms = terms_of(model, parameters)
+        design = _design(terms, calls)
+        mean = nonnegative(design, ns, 1 / np.maximum(ns, ns.max() * SMALLEST_NOISE))
+        for kind in NOISES[1:] if noise in (None, "N-0") else [noise]:
+            deviation = _deviation(design, design @ mean, ns, kind)
+            sigma = np.maximum(design @ deviation, SMALLEST_NOISE * ns)
+            # A constant deviation is one parameter, a polynomial has one per term.
+            count = len(terms) + (1 if kind == "N-1" else len(terms))
+            squared = ((ns - design @ mean) / sigma) ** 2
+            score = float(np.sum(2 * np.log(sigma) + squared)) + count * float(np.log(len(ns)))
+            shown = "N-0" if noise == "N-0" else kind
+            polynomials = _polynomial(terms, mean), _polynomial(terms, deviation)
+            results.append((KernelModel(name, parameters, model, shown, *polynomials, host), score))
+    return min(results, key=lambda result: result[1])
+
+
+def _polynomial(terms: Sequence[str], coefficients: Floats) -> Polynomial:
+    return Polynomial({term: float(c) for term, c in zip(terms, coefficients, strict=True)})
+
+
+def _design(terms: Sequence[str], calls: Sequence[Call]) -> Floats:
+    columns = [[Polynomial({term: 1.0}).at(call.params) for call in calls] for term in terms]
+    return np.array(columns, dtype=np.float64).T
+
+
+def _deviation(design: Floats, mean: Floats, ns: Floats, kind: str) -> Floats:
+    """Return the coefficients of the deviation; the constant is the last one.
+
+    The mean of |x| of a normal variable is its deviation times sqrt(2 / pi).
+    """
+    residuals = ns - mean
+    if kind == "N-1":
+        return np.append(np.zeros(design.shape[1] - 1), np.sqrt(np.mean(residuals**2)))
+    sizes = np.abs(residuals) * sqrt(pi / 2)
+    return nonnegative(design, sizes, 1 / np.maximum(mean, SMALLEST_NOISE * mean.max()))
+
+
+def nonnegative(design: Floats, y: Floats, weight: Floats) -> Floats:
+    """Return the weighted least-squares coefficients, none of them negative.
+
+    The optimum is an ordinary one of some of the columns; there are few, so all subsets are tried.
+    """
+    weighted, target = design * weight[:, None], y * weight
+    scale = np.linalg.norm(weighted, axis=0)
+    scale[scale == 0] = 1.0
+    weighted = weighted / scale
+    columns = design.shape[1]
+    best, least = np.zeros(columns), float(np.sum(target**2))
+    for size in range(1, columns + 1):
+        for some in combinations(range(columns), size):
+            chosen = list(some)
+            found = np.linalg.lstsq(weighted[:, chosen], target, rcond=None)[0]
+            squares = float(np.sum((target - weighted[:, chosen] @ found) ** 2))
+            if np.all(found >= 0) and squares < least:
+                best, least = np.zeros(columns), squares
+                best[chosen] = found
+    return np.asarray(best / scale)

@@ -1,0 +1,119 @@
+"""Measured points of a regression, sorted and grouped by their x, with the weights of an objective."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scalatrace.errors import UsageError
+from scalatrace.predict.regression.noise import Floats, relative_noise
+
+__all__ = ["Floats", "Ints", "Objective", "Points", "grouped"]
+
+Ints = NDArray[np.int64]
+
+SMALLEST_RESIDUAL = 1e-7
+"""Residuals below this share of the values are rounding errors, and no better fit."""
+
+
+SMALLEST_NOISE = 1e-3
+"""Relative noise below which measurements count as equally precise."""
+
+
+class Objective(Enum):
+    """The residual whose weighted sum of squares is minimal: equations (5.8), (5.9) and (5.14)."""
+
+    ORDINARY = "ordinary"
+    WEIGHTED = "weighted"
+    LOGARITHMIC = "logarithmic"
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points with distinct x, ascending.
+
+    Attributes:
+        x, y: their coordinates; y is the mean (logarithmic objective: geometric mean) of the observations.
+        counts: observations of each x.
+        weight: of the squared residual: counts x weight of the objective.
+        effective: observations that the noise allows the BIC to count; see `_weights`.
+        within: sum of squares of the observations of each x around y. No line can reduce it.
+        floor: smallest sum of squares that is no rounding error.
+    """
+
+    objective: Objective
+    x: Floats
+    y: Floats
+    counts: Ints
+    weight: Floats
+    effective: float
+    within: float
+    floor: float
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    @property
+    def observations(self) -> int:
+        """Observations over all x."""
+        return int(self.counts.sum())
+
+
+def grouped(x: Sequence[float] | Floats, y: Sequence[float] | Floats, objective: Objective) -> Points:
+    """Sort and group observations.
+
+    Raises:
+        UsageError: there is none, the lengths differ, or a value is out of the objective's range.
+    """
+    xs, ys = _checked(x, y, objective)
+    distinct, index, counts = np.unique(xs, return_inverse=True, return_counts=True)
+    logarithmic = objective is Objective.LOGARITHMIC
+    response = np.log(ys) if logarithmic else ys
+    means = np.bincount(index, response) / counts
+    values = np.exp(means) if logarithmic else means
+    scale, share = _weights(distinct, values, objective)
+    within = float(np.sum(scale[index] * (response - means[index]) ** 2))
+    size = float(len(xs)) if logarithmic else float(np.sum(scale[index] * ys**2))
+    floor = max(size * SMALLEST_RESIDUAL**2, np.finfo(float).tiny)
+    return Points(objective, distinct, values, counts, counts * scale, len(xs) * share, within, floor)
+
+
+def _weights(x: Floats, y: Floats, objective: Objective) -> tuple[Floats, float]:
+    """Return the weights of squared residuals, and the share of the points that the BIC counts.
+
+    The BIC assumes that all residuals have one variance. Those of the logarithms do if the noise is
+    proportional to y. With constant noise, few points of small y make up the sum of squares, and the BIC
+    explains their noise by breakpoints. So the weights are the inverse of the estimated variance. Where
+    it is below SMALLEST_NOISE, residuals stay smaller than their weight expects. Such points do not count:
+    n is replaced by the equivalent number of equal ones (Kish's effective sample size).
+    """
+    if objective is Objective.ORDINARY:
+        return np.ones(len(x)), 1.0
+    if objective is Objective.WEIGHTED:
+        return np.maximum(x, 1.0) ** -2, 1.0
+    noise = relative_noise(x, y)
+    bounded = np.maximum(noise, SMALLEST_NOISE)
+    expected = (noise / bounded) ** 2
+    share = expected.sum() ** 2 / (expected**2).sum() / len(x) if expected.any() else 1.0
+    return (bounded.max() / bounded) ** 2, float(share)
+
+
+def _checked(
+    x: Sequence[float] | Floats, y: Sequence[float] | Floats, objective: Objective
+) -> tuple[Floats, Floats]:
+    xs, ys = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if xs.ndim != 1 or xs.shape != ys.shape:
+        raise UsageError(f"x has shape {xs.shape} and y {ys.shape}; give two arrays of one length")
+    if not len(xs):
+        raise UsageError("no points to fit; give at least one")
+    if not (np.all(np.isfinite(xs)) and np.all(np.isfinite(ys))):
+        raise UsageError("x and y must be finite numbers")
+    if np.any(xs < 0):
+        raise UsageError(f"x has the value {xs.min():g}; it must be 0 or more")
+    if objective is Objective.LOGARITHMIC and np.any(ys <= 0):
+        raise UsageError(f"y has the value {ys.min():g}; the logarithmic objective needs values above 0")
+    return xs, ys

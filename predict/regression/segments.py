@@ -1,0 +1,69 @@
+"""Optimal partitions of points into a given number of segments, by dynamic programming.
+
+The optimum over all partitions into k segments, in O(k n^2) additions of numpy; the heuristic of Cornebize
+(Algorithms 5 and 6: add breakpoints greedily, then remove them greedily) can miss it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from scalatrace.predict.regression.points import Floats
+
+__all__ = ["Bounds", "allowed", "partitions"]
+
+Bounds = tuple[int, ...]
+"""Index of the first point of each segment, and the number of points."""
+
+
+def allowed(edges: Floats, min_points: int, required: Iterable[int]) -> Floats:
+    """Return 0 for each segment between two edges that a partition may contain, infinity for others.
+
+    Args:
+        edges: indices of points, ascending; element [a, b] of the result is the segment from edges[a] to
+            before edges[b + 1].
+        min_points: of a segment.
+        required: edges that must not be inside a segment.
+    """
+    starts, ends = edges[:-1, None], edges[None, 1:]
+    # The short segments that required edges enforce are allowed.
+    short = ends - starts < min_points
+    inside = np.zeros(short.shape, dtype=bool)
+    for edge in required:
+        inside |= (starts < edge) & (edge < ends)
+        short &= ~((starts == edge) | (ends == edge))
+    short &= ~((starts == edges[0]) & (ends == edges[-1]))
+    return np.where(short | inside | (starts >= ends), np.inf, 0.0)
+
+
+def partitions(cost: Floats, max_segments: int) -> list[tuple[int, ...]]:
+    """Return the best partition into 1, 2, ... segments, each as indices of its edges.
+
+    Args:
+        cost: element [a, b] is the cost of the segment between the edges a and b + 1.
+        max_segments: numbers without any allowed partition are left out.
+    """
+    best = cost[0].copy()
+    choices: list[Floats] = []
+    result = []
+    for count in range(1, max_segments + 1):
+        if np.isfinite(best[-1]):
+            result.append(_traced(choices, len(best)))
+        if count == max_segments or len(best) == 1:
+            break
+        # best[a - 1]: cost of all before edge a; the last segment starts there.
+        totals = best[:-1, None] + cost[1:]
+        choice = np.argmin(totals, axis=0)
+        best = totals[choice, np.arange(len(best))]
+        choices.append(choice.astype(np.float64))
+    return result
+
+
+def _traced(choices: list[Floats], end: int) -> tuple[int, ...]:
+    """Follow the choices back from the last edge to the first."""
+    edges = [end]
+    for choice in reversed(choices):
+        edges.append(int(choice[edges[-1] - 1]) + 1)
+    return (0, *reversed(edges))

@@ -1,0 +1,172 @@
+"""Measure the network and the kernels of this machine, and write a platform file for predictions.
+
+Run it under mpiexec with two ranks or more, on two nodes if messages between nodes matter. Sizes are drawn at
+random and experiments shuffled, from one seed. All measurements go to an archive; `--from` fits one again."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scalatrace.cli.output import add_json, natural, print_json, words
+from scalatrace.errors import UsageError
+from scalatrace.files import check_output
+from scalatrace.launched import launched_rank
+
+if TYPE_CHECKING:
+    from scalatrace.predict.calibrate import Archive
+    from scalatrace.predict.calibrate.plan import Settings
+
+EXAMPLE = (
+    "mpiexec -n 2 scalatrace calibrate -o platform.toml --archive platform.jsonl\n"
+    "  srun -N 2 --ntasks-per-node 2 scalatrace calibrate -o cluster.toml --max-bytes 67108864\n"
+    "  scalatrace calibrate --from monday.jsonl tuesday.jsonl -o platform.toml --cluster nodes.toml"
+)
+
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""Variables that bound the threads of linear algebra; unless one is set, a rank uses one core."""
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="TOML", help="the platform file")
+    parser.add_argument("--archive", type=Path, metavar="FILE", help="write all measurements (JSON lines)")
+    parser.add_argument(
+        "--from", dest="sources", nargs="+", default=[], metavar="FILE",
+        help="fit the measurements of an archive; measure nothing. More of them: days of --cluster",
+    )  # fmt: skip
+    parser.add_argument("--kernels", type=Path, metavar="TOML", help="write the models of the kernels")
+    parser.add_argument(
+        "--cluster",
+        type=Path,
+        metavar="TOML",
+        help="write the model of unequal nodes; needs two hosts or more",
+    )
+    parser.add_argument("--name", default="calibrated", help="of the platform")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of sizes and order (default: 0)")
+    parser.add_argument("--sizes", type=natural, default=80, metavar="N", help="message sizes (default: 80)")
+    parser.add_argument(
+        "--max-bytes", type=natural, default=4 << 20, metavar="N", help="largest message (default: 4 MiB)"
+    )
+    parser.add_argument(
+        "--visits",
+        type=natural,
+        default=3,
+        metavar="N",
+        help="times that each experiment is done (default: 3)",
+    )
+    parser.add_argument(
+        "--repeats", type=natural, default=10, metavar="N", help="durations of each (default: 10)"
+    )
+    parser.add_argument(
+        "--collectives", type=int, default=12, metavar="N", help="sizes of collectives (default: 12; 0: none)"
+    )
+    parser.add_argument(
+        "--kernel-calls",
+        type=int,
+        default=60,
+        metavar="N",
+        help="calls of each kernel (default: 60; 0: none)",
+    )
+    parser.add_argument(
+        "--kernel-names", type=words, default=["dgemm", "copy"], metavar="NAMES", help="default: dgemm,copy"
+    )
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure or read, fit, write."""
+    outputs = (
+        ("-o", args.output),
+        ("--archive", args.archive),
+        ("--kernels", args.kernels),
+        ("--cluster", args.cluster),
+    )
+    for option, path in outputs:
+        if path:
+            check_output(path, option)
+    if args.sources:
+        from scalatrace.predict.calibrate import read_archive
+
+        if args.archive:
+            raise UsageError("--from measures nothing, so there is no --archive to write")
+        return _fitted([read_archive(source) for source in args.sources], args)
+    archive, status = _measured(args)
+    return status if archive is None else _fitted([archive], args)
+
+
+def _settings(args: argparse.Namespace) -> Settings:
+    from scalatrace.predict.calibrate.plan import MAX_BYTES, Settings
+
+    if args.max_bytes > MAX_BYTES:
+        raise UsageError(f"--max-bytes {args.max_bytes}: at most {MAX_BYTES:,}")
+    if args.seed < 0 or args.collectives < 0 or args.kernel_calls < 0:
+        raise UsageError("--seed, --collectives and --kernel-calls are 0 or more")
+    return Settings(
+        args.sizes, args.max_bytes, args.visits, args.repeats, args.collectives,
+        args.kernel_calls, tuple(args.kernel_names), args.seed,
+    )  # fmt: skip
+
+
+def _measured(args: argparse.Namespace) -> tuple[Archive | None, int]:
+    """Measure on all ranks; the archive on rank 0. An error ends all ranks, since others may wait."""
+    if not any(name in os.environ for name in THREADS):
+        os.environ["OMP_NUM_THREADS"] = "1"  # before numpy is imported
+    from scalatrace.predict.calibrate.archive import write_archive
+    from scalatrace.predict.calibrate.start import run_guarded
+
+    settings = _settings(args)
+    with _progress() as report:
+        archive, error = run_guarded(settings, ["scalatrace", *sys.argv[1:]], report)
+    if error:
+        if launched_rank() in (None, 0):
+            print(f"scalatrace: {error}", file=sys.stderr, flush=True)
+        return None, error.exit_status
+    if archive is not None and args.archive:
+        write_archive(args.archive, archive)
+    return archive, 0
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None] | None]:
+    """Show a bar on standard error, from rank 0."""
+    if launched_rank() not in (None, 0):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("measuring", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _fitted(archives: list[Archive], args: argparse.Namespace) -> int:
+    from scalatrace.predict.calibrate import fit_archive
+    from scalatrace.predict.calibrate.kernel_fits import cluster_of, kernels_of
+    from scalatrace.predict.kernels import write_cluster, write_kernels
+    from scalatrace.predict.platform import write_platform
+    from scalatrace.report.predictions.calibration import CalibrationReporter
+    from scalatrace.report.style import console
+
+    calibration = fit_archive(archives[0], args.name)
+    kernels = kernels_of(archives) if args.kernels else None
+    cluster = cluster_of(archives) if args.cluster else None
+    write_platform(args.output, calibration.platform)
+    if kernels:
+        write_kernels(args.kernels, kernels)
+    if cluster:
+        write_cluster(args.cluster, cluster)
+    facts = asdict(calibration)
+    if args.json:
+        print_json(facts)
+    else:
+        CalibrationReporter(facts).render(console())
+    return 0

@@ -1,0 +1,59 @@
+"""`calibrate`: parameters per segment of message sizes, and how well they predict the measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from scalatrace.report.style import DIM, duration, nbytes, number, percent, table
+
+_LEVELS = {"memory": "messages within a node", "network": "messages between nodes"}
+MAX_DISTURBED = 0.2
+_NUMBERS = ("latency", "per kB", "gap", "send", "recv", "noise")
+
+
+class CalibrationReporter:
+    """Shows a `Calibration` as a dictionary: `platform`, `fits` by level, `collectives`."""
+
+    def __init__(self, facts: Mapping[str, Any]) -> None:
+        self.facts = facts
+
+    def render(self, console: Console) -> None:
+        """Print the networks, then the other parameters."""
+        platform = self.facts["platform"]
+        console.print(Text(platform["description"], style=DIM))
+        for level, fit in self.facts["fits"].items():
+            self._network(console, level, fit)
+        console.print(
+            f"matching: {platform['matching']['per_entry_ns']:.1f} ns per entry of the queue; "
+            f"reduction: {platform['reduce_per_byte_ns']:.3f} ns per byte; "
+            f"strided datatypes: {platform['strided']['per_byte_ns']:.3f} ns per byte"
+        )
+        if self.facts["collectives"]:
+            count = number(len(self.facts["collectives"]))
+            console.print(Text(f"collectives: {count} medians, in --json and the archive", style=DIM))
+
+    def _network(self, console: Console, level: str, fit: Mapping[str, Any]) -> None:
+        network = fit["network"]
+        rows = table("from", *_NUMBERS, right=("from", *_NUMBERS), title=_LEVELS[level])
+        for s in network["segments"]:
+            per_kb = 1000 * (
+                s["per_byte_ns"] + s["send_overhead_per_byte_ns"] + s["recv_overhead_per_byte_ns"]
+            )
+            times = (s["latency_ns"], per_kb, s["gap_ns"], s["send_overhead_ns"], s["recv_overhead_ns"])
+            rows.add_row(nbytes(s["from_bytes"]), *map(duration, times), percent(s["relative_noise"], 1))
+        console.print(rows)
+        limit = network["rendezvous_above_bytes"]
+        protocol = "all are sent before their receive is posted" if limit is None else (
+            f"rendezvous above {number(limit)} bytes, {duration(network['rendezvous_latency_ns'])} more"
+        )  # fmt: skip
+        console.print(
+            f"{protocol}; predicted within {percent(fit['error'], 1)} (median of {fit['sizes']} sizes), "
+            f"{percent(fit['worst_error'], 1)} at worst"
+        )
+        if fit["disturbed"] > MAX_DISTURBED:
+            text = f"{percent(fit['disturbed'], 1)} of the repeats were interrupted: the cores are shared"
+            console.print(Text(text, style="yellow"))
