@@ -13,10 +13,10 @@ from scalatrace.escapes import clean
 from scalatrace.report.costs.performance import PerformanceReporter
 from scalatrace.report.sizes import shares
 from scalatrace.report.style import DIM, TITLE, nbytes, number, percent, ranks, table
+from scalatrace.report.trees.depths import advised_depth
 from scalatrace.report.values import comm_name
 from scalatrace.trace.model.trace import MODULES, Trace
 from scalatrace.trace.query.counting import least_and_most
-from scalatrace.trace.query.depths import advised_depth
 
 COMMS_SHOWN = 20
 RANKS_LISTED = 1 << 16

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scalatrace import load
-from scalatrace.trace.query.depths import advised_depth, nodes_at_depth
+from scalatrace.report.trees.depths import advised_depth, nodes_at_depth
 from support.mpis import Mpi
 from support.running import Finished, record, scalatrace
 

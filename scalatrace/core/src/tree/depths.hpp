@@ -4,7 +4,7 @@
  *     depth 2   reduce<newview            reduce<newview            ... : the second one repeats the first, and is dropped
  *
  * Event nodes are compared by operation and innermost frames. Lists of nodes are folded anew, from the leaves up: a block
- * that repeats the one before it is dropped. scalatrace.trace.query.depths does the same for a trace file.
+ * that repeats the one before it is dropped. scalatrace.report.trees.depths does the same for a trace file.
  */
 #ifndef ST_DEPTHS_HPP
 #define ST_DEPTHS_HPP
