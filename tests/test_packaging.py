@@ -21,6 +21,7 @@ def test_wheel(tmp_path: Path) -> None:
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"scalatrace"}
     assert {"scalatrace/py.typed", "scalatrace/replay/run.py", "scalatrace/grammars/trace.lark"} <= set(names)
+    assert {"scalatrace/report/page/assets/page.html", "scalatrace/report/page/assets/main.js"} <= set(names)
     installed = tmp_path / "installed"
     zipfile.ZipFile(wheel).extractall(installed)
     (installed / "extrap").mkdir()

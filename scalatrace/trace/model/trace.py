@@ -15,6 +15,7 @@ from scalatrace.trace.values.vec import Vec
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
     from numpy.typing import NDArray
 
 __all__ = ["LOAD_STEPS", "MODULES", "NO_PRED", "PARAMETER", "START", "Trace"]
@@ -113,6 +114,29 @@ class Trace(TraceTables):
         from scalatrace.trace.query.matrix import matrix
 
         return matrix(self, what)
+
+    def events_frame(self, rank: int, limit: int | None = None) -> pd.DataFrame:
+        """The calls of a rank as a pandas DataFrame; see `scalatrace.report.notebook.frames`."""
+        from scalatrace.report.notebook.frames import events_frame
+
+        return events_frame(self, rank, limit)
+
+    def stats_frame(self, by: str = "op") -> pd.DataFrame:
+        """Calls, bytes and times as a pandas DataFrame; see `scalatrace.report.notebook.frames`."""
+        from scalatrace.report.notebook.frames import stats_frame
+
+        return stats_frame(self, by)
+
+    def matrix_frame(self, what: str = "bytes") -> pd.DataFrame:
+        """The communicating pairs of ranks as a pandas DataFrame; see `scalatrace.report.notebook.frames`."""
+        from scalatrace.report.notebook.frames import matrix_frame
+
+        return matrix_frame(self, what)
+
+    def _repr_html_(self) -> str | None:
+        from scalatrace.report.notebook.description import describe
+
+        return describe(self)
 
     def has_load(self, stat: str) -> bool:
         """Whether the trace stores each rank's share of the total of a statistic."""

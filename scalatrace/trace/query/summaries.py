@@ -48,7 +48,7 @@ def byte_parameters(op: str, name: str) -> bool:
     )
 
 
-def bytes_estimated(trace: Trace, event: Event) -> bool:
+def bytes_estimated(trace: TraceTables, event: Event) -> bool:
     """Return whether the bytes of a node's calls follow from means, since their sizes were not kept."""
     op = trace.ops[event.op].name
     return any(byte_parameters(op, name) for name in summarised_names(trace, event))

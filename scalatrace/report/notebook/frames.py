@@ -1,0 +1,97 @@
+"""Tables of a trace as pandas DataFrames.
+
+pandas is an extra: pip install 'scalatrace[pandas]'. Times are in ns, sizes in bytes, ranks are world ranks.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from scalatrace.errors import UsageError
+from scalatrace.operations import operation, received_bytes, sent_bytes
+from scalatrace.report.costs.rows import KEYS, RANK, by_node, by_rank
+from scalatrace.trace.model.call import Call
+from scalatrace.trace.query.load import COMM, COMPUTE
+from scalatrace.trace.query.matrix import pairs
+from scalatrace.trace.query.summaries import bytes_estimated
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from scalatrace.trace.model.trace import Trace
+
+__all__ = ["events_frame", "matrix_frame", "stats_frame"]
+
+
+def events_frame(trace: Trace, rank: int, limit: int | None = None) -> pd.DataFrame:
+    """Return the calls of a rank in order, one a row.
+
+    Columns: `op`; `peer` (world rank; missing without one, or for a wildcard); `sent` and `received` in bytes
+    (missing where the sizes were not kept); `tag`; `compute_ns` before the call and `comm_ns` in it, both
+    means of the calls at this place after the same predecessor; `site`, the innermost frame.
+
+    Args:
+        limit: the first so many calls; None: all.
+
+    Raises:
+        UsageError: the rank is not in the trace, or pandas is missing.
+    """
+    pandas = _pandas()
+    rows = list(map(_event, islice(trace.walk(rank), limit)))
+    frame = pandas.DataFrame(rows, columns=["op", "peer", "sent", "received", "tag", COMPUTE, COMM, "site"])
+    return frame.astype({"peer": "Int64", "sent": "Int64", "received": "Int64", "tag": "Int64"})
+
+
+def _event(call: Call) -> tuple[Any, ...]:
+    times = (None if (found := call.stat(name)) is None else found.mean for name in (COMPUTE, COMM))
+    tag = call.raw("tag") if "tag" in call else -1
+    known = not bytes_estimated(call.place.trace, call.node)
+    moved = (sent_bytes(call.op, call), received_bytes(call.op, call)) if known else (None, None)
+    return call.op, _peer(call), *moved, tag if tag >= 0 else None, *times, call.site
+
+
+def _peer(call: Call) -> int | None:
+    for name in operation(call.op).peers:
+        if name in call and 0 <= (peer := call.raw(name)) < len(call.comm.peers):
+            world = call.comm.world(peer)
+            return world if world >= 0 else None
+    return None
+
+
+def stats_frame(trace: Trace, by: str = "op") -> pd.DataFrame:
+    """Return calls, bytes and times as `scalatrace stats --by` prints them, over all ranks.
+
+    Columns: `operation`, with "site" also `call site`, or `rank`; `calls`; `bytes_sent`, `bytes_received`;
+    `mpi_ns`, `mpi_ns_mean`, `mpi_ns_max`, `beyond_shortest_ns`, `compute_ns`. Unknown numbers are missing.
+
+    Raises:
+        UsageError: `by` is not "op", "site" or "rank", or pandas is missing.
+        LimitError: very many ranks have different parameters or trip counts.
+    """
+    if by not in (*KEYS, RANK):
+        raise UsageError(f"by={by!r}: give {', '.join(map(repr, (*KEYS, RANK)))}")
+    pandas = _pandas()
+    names = (RANK,) if by == RANK else KEYS[by][0]
+    rows = by_rank(trace) if by == RANK else by_node(trace, by)
+    return pandas.DataFrame([row.plain(names) for row in rows])
+
+
+def matrix_frame(trace: Trace, what: str = "bytes") -> pd.DataFrame:
+    """Return the communicating pairs of ranks: `sender`, `receiver`, and `bytes` or `messages`.
+
+    Raises:
+        UsageError: an unknown measure, or pandas is missing; and as `trace.query.matrix.pairs`.
+        LimitError: very many ranks or different calls.
+    """
+    pandas = _pandas()
+    rows = [(*pair, amount) for pair, amount in sorted(pairs(trace, what).items()) if amount]
+    return pandas.DataFrame(rows, columns=["sender", "receiver", what])
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError:
+        raise UsageError("tables need pandas: pip install 'scalatrace[pandas]'") from None
+    return pandas
