@@ -33,7 +33,9 @@ inline int64_t value_of(const st_sim_field &f, int32_t rank, uint32_t count, int
     }
     if (f.encoding == ST_SIM_AS_IS || v < ST_SIM_SPECIAL_MAX) return v;
     if (f.encoding == ST_SIM_RELATIVE) return v + rank;
-    return f.encoding == ST_SIM_MODULO ? (v + rank) % nranks : v ^ rank;
+    if (f.encoding == ST_SIM_XOR) return v ^ rank;
+    const int64_t peer = (v + rank) % nranks;
+    return peer < 0 ? peer + nranks : peer;
 }
 
 inline bool varies(const st_sim_field &f) { return f.kind >= ST_SIM_VARYING; }

@@ -159,17 +159,13 @@ void Steady::compare(Loop &loop) {
             forget(loop);
             return;
         }
-        if (loop.checked && !(same && loop.violated)) {
-            checking_.erase(std::remove(checking_.begin(), checking_.end(), &loop), checking_.end());
-            loop.checked = false;
-        }
         loop.growth = std::move(growth);
         loop.has_growth = true;
-        loop.violated = false;
-        if (same && loop.left > 1 && !loop.checked) {
+        if (loop.checked) checking_.erase(std::remove(checking_.begin(), checking_.end(), &loop), checking_.end());
+        loop.checked = same && loop.left > 1;
+        if (loop.checked) {
             snapshot(loop, too_fast);
             loop.violated = too_fast;
-            loop.checked = true;
             checking_.push_back(&loop);
         }
     } else {

@@ -261,7 +261,10 @@ def test_a_long_loop_is_multiplied() -> None:
 def test_drawn_times_follow_the_histogram_and_the_seed() -> None:
     b = Builder(2)
     times = Histogram(100, 10, 1000, 200, 100)
-    trace = b.of(b.loop(5000, b.event("Pcontrol", level=1, compute=times)))
+    event = b.event("Pcontrol", level=1, compute=times)
+    event = replace(event, stats=(*event.stats, replace(event.stats[0], pred=1)))
+    trace = b.of(b.loop(5000, event))
+    trace.preds.append((event.op, event.signature))
     simulator = Simulator(trace, drawn=True)
     runs = [simulator.run(Platform(), Options(drawn=True, seed=seed)).time_ns for seed in (1, 1, 2)]
     assert runs[0] == runs[1] != runs[2]
