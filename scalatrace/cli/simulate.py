@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(facts)
         return 0
-    from scalatrace.report.simulation import SimulationReporter
+    from scalatrace.report.predictions.simulation import SimulationReporter
     from scalatrace.report.style import console
 
     SimulationReporter(facts, args.by, args.top).render(console())
