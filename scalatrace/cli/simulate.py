@@ -12,6 +12,7 @@ other latencies or bandwidths.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.output import add_json, add_trace, factor, natural, print_json
@@ -121,11 +122,17 @@ def _facts(
 ) -> dict[str, Any]:
     from scalatrace.predict.engine import Options
     from scalatrace.predict.engine.breakdown import by_rank, path_parts, rows
-    from scalatrace.predict.engine.repeats import interval_of, repeats
+    from scalatrace.predict.engine.repeats import interval_of, repeats, slowness_of
     from scalatrace.predict.engine.sensitivity import sweep, tolerances
     from scalatrace.predict.engine.simulate import Simulator
 
-    options = Options(args.compute_scale, args.times == "drawn", args.seed)
+    slowness = None
+    if args.cluster:
+        from scalatrace.predict.kernels import read_cluster
+
+        slowness = partial(slowness_of, read_cluster(args.cluster), platform, trace.nprocs)
+    own = None if slowness is None else slowness(args.seed)
+    options = Options(args.compute_scale, args.times == "drawn", args.seed, own)
     simulator = Simulator(trace, drawn=options.drawn)
     result = _run(args, simulator, trace, platform, options)
     facts: dict[str, Any] = {
@@ -142,7 +149,7 @@ def _facts(
     count = args.repeat or (DEFAULT_REPEATS if result.nevents <= MAX_REPEATED_CALLS else 0)
     if count > 1:
         drawing = simulator if options.drawn else Simulator(trace, drawn=True)
-        interval = interval_of(list(repeats(drawing, platform, options, count)))
+        interval = interval_of(list(repeats(drawing, platform, options, count, slowness)))
         facts["drawn"] = {
             "median_ns": interval.median_ns,
             "low_ns": interval.low_ns,

@@ -29,6 +29,9 @@ double drawn(const st_sim_times &times, double u, double v) {
     return v < below ? low + (mean - low) * v / below : mean + (high - mean) * (v - below) / (1 - below);
 }
 
+/* Receives complete in the order of arrival, after all other requests. */
+int64_t arrival_ps(const Request &request) { return request.kind == Request::kRecv ? request.clock.t : -1; }
+
 bool varying(const st_sim_node &n) {
     return varies(n.peer) || varies(n.nbytes) || varies(n.tag) || varies(n.family) || varies(n.peer2) ||
            varies(n.tag2) || varies(n.list);
@@ -218,7 +221,7 @@ void Engine::begin(int32_t r, const st_sim_node &node) {
         const int32_t receive = make_request(r, Request::kRecv, node);
         Envelope &to = rank.requests[receive].to;
         to.peer = static_cast<int32_t>(field(node.peer2, r));
-        to.tag = field(node.tag2, r);
+        to.tag = static_cast<int32_t>(field(node.tag2, r));
         start(r, receive);
         await(r, receive);
         const int32_t send = make_request(r, Request::kSend, node);
@@ -248,7 +251,7 @@ void Engine::begin(int32_t r, const st_sim_node &node) {
     case ST_SIM_MRECV:
         if (node.flags & ST_SIM_NONBLOCKING) {
             const int32_t request = make_request(r, Request::kSend, node);
-            rank.requests[request].done = rank.clock;
+            rank.requests[request].clock = rank.clock;
             rank.requests[request].state = Request::kDone;
             rank.live.push_back(request);
         }
@@ -278,20 +281,21 @@ bool Engine::complete(int32_t r, const st_sim_node &node) {
     }
     std::vector<int32_t> &waiting = rank.waiting;
     if (waiting.size() > 1) /* messages are received as they arrive */
-        std::stable_sort(waiting.begin(), waiting.end(),
-                         [&](int32_t a, int32_t b) { return rank.requests[a].first.t < rank.requests[b].first.t; });
+        std::stable_sort(waiting.begin(), waiting.end(), [&](int32_t a, int32_t b) {
+            return arrival_ps(rank.requests[a]) < arrival_ps(rank.requests[b]);
+        });
     int64_t parts[ST_SIM_PARTS] = {};
     for (const int32_t i : waiting) {
         const Request &request = rank.requests[i];
         if (request.kind == Request::kRecv) {
             receive(r, request, parts);
-        } else if (request.done.t > rank.clock.t) {
-            const int64_t gap = request.done.t - rank.clock.t;
+        } else if (request.clock.t > rank.clock.t) {
+            const int64_t gap = request.clock.t - rank.clock.t;
             const int64_t wait = std::clamp<int64_t>(request.busy_from - rank.clock.t, 0, gap);
             parts[ST_SIM_WAITING] += wait;
             parts[ST_SIM_TRANSFER] += gap - wait;
-            hop(r, request.done, request);
-            rank.clock = request.done;
+            hop(r, request.clock, request);
+            rank.clock = request.clock;
             rank.clock.rank = r;
         }
     }
@@ -316,7 +320,9 @@ int32_t Engine::make_request(int32_t r, Request::Kind kind, const st_sim_node &n
     int32_t at;
     if (rank.unused.empty()) {
         at = static_cast<int32_t>(rank.requests.size());
+        if (rank.requests.size() == rank.requests.capacity()) rank.requests.reserve(at + 1 + at / 4);
         rank.requests.emplace_back();
+        if (path_) rank.origins.emplace_back();
     } else {
         at = rank.unused.back();
         rank.unused.pop_back();
@@ -327,11 +333,9 @@ int32_t Engine::make_request(int32_t r, Request::Kind kind, const st_sim_node &n
     request.node = rank.node;
     request.persistent = node.flags & ST_SIM_PERSISTENT;
     request.to.family = static_cast<int32_t>(field(node.family, r));
-    request.to.tag = field(node.tag, r);
-    request.to.nbytes = std::max<int64_t>(field(node.nbytes, r), 0);
-    const int64_t peer = field(node.peer, r);
-    request.to.peer = static_cast<int32_t>(peer);
-    request.root = kind == Request::kCollective ? static_cast<int32_t>(peer) : 0;
+    request.to.tag = static_cast<int32_t>(field(node.tag, r));
+    request.nbytes = std::max<int64_t>(field(node.nbytes, r), 0);
+    request.to.peer = static_cast<int32_t>(field(node.peer, r));
     request.share = node.share ? node.share[r] : 1.0F;
     return at;
 }
@@ -348,7 +352,7 @@ void Engine::own_or_await(int32_t r, int32_t request, const st_sim_node &node) {
 
 void Engine::start(int32_t r, int32_t request) {
     Rank &rank = ranks_[r];
-    rank.requests[request].own = {r, rank.calls, rank.clock.t};
+    if (path_) rank.origins[request].own = {r, rank.calls, rank.clock.t};
     switch (rank.requests[request].kind) {
     case Request::kSend:
         start_send(r, request);
@@ -436,7 +440,10 @@ void Engine::wait_for(int32_t r, const st_sim_node &node) {
 
 /* The current call of a rank ends when a cause, of this or another rank, allows it. */
 void Engine::hop(int32_t r, const Clock &cause, const Request &request) {
-    if (path_ && !path_->found()) path_->hop(r, ranks_[r].calls, cause.rank == r ? request.own : request.other);
+    if (path_ && !path_->found()) {
+        const Origins &origins = ranks_[r].origins[&request - ranks_[r].requests.data()];
+        path_->hop(r, ranks_[r].calls, cause.rank == r ? origins.own : origins.other);
+    }
 }
 
 /* Collective calls. */
@@ -449,7 +456,7 @@ void Engine::enter(int32_t r, int32_t request) {
         throw TraceError("a call on rank " + std::to_string(r) + " names no communicator");
     const st_sim_family &family = program_.families[f];
     const int32_t instance = family.instance ? family.instance[r] : 0;
-    own.done = rank.clock;
+    own.clock = rank.clock;
     own.busy_from = rank.clock.t;
     if (instance < 0) {
         own.state = Request::kDone;
@@ -477,11 +484,11 @@ void Engine::enter(int32_t r, int32_t request) {
         throw TraceError("members of a communicator make different collective calls, one of them rank " +
                          std::to_string(r));
     meeting.call.collective = node.collective;
-    meeting.call.nbytes = std::max(meeting.call.nbytes, own.to.nbytes);
-    meeting.call.root = std::clamp(own.root, 0, size - 1);
+    meeting.call.nbytes = std::max(meeting.call.nbytes, own.nbytes);
+    meeting.call.root = std::clamp(own.to.peer, 0, size - 1);
     meeting.entries[position] = rank.clock;
     meeting.requests[position] = request;
-    if (path_) meeting.origins[position] = own.own;
+    if (path_) meeting.origins[position] = rank.origins[request].own;
     own.state = Request::kPending;
     if (++meeting.arrived < size) return;
     Meeting full = std::move(meeting);
@@ -503,10 +510,11 @@ void Engine::leave(Meeting &meeting, const int32_t *members) {
     for (int32_t i = 0; i < size; ++i) {
         const int32_t r = members ? members[i] : i;
         Request &request = ranks_[r].requests[meeting.requests[i]];
-        request.done = meeting.entries[i];
+        request.clock = meeting.entries[i];
         request.busy_from = last;
-        if (path_ && request.done.rank >= 0)
-            request.other = meeting.origins[members ? position_of[request.done.rank] : request.done.rank];
+        if (path_ && request.clock.rank >= 0)
+            ranks_[r].origins[meeting.requests[i]].other =
+                meeting.origins[members ? position_of[request.clock.rank] : request.clock.rank];
         request.state = Request::kDone;
         steady_.depends(members ? members[0] : 0, r, true);
         done(r, request);

@@ -17,9 +17,7 @@ bool is_wild(const Request &request) { return request.to.peer == ST_SIM_ANY_SOUR
 int64_t scaled(int64_t ps, float share) { return share == 1.0F ? ps : rounded(static_cast<double>(ps) * share); }
 
 /* When a message can be received at the earliest. */
-int64_t arrival_ps(const Message &m) {
-    return m.cost.eager ? m.first.t + scaled(m.cost.transfer, m.share) : m.ready.t + m.cost.latency;
-}
+int64_t arrival_ps(const Message &m) { return m.at.t + (m.eager ? m.transfer : m.latency); }
 
 } // namespace
 
@@ -28,33 +26,37 @@ void Engine::start_send(int32_t r, int32_t request) {
     Request &send = rank.requests[request];
     send.busy_from = rank.clock.t;
     if (send.to.peer < 0) {
-        send.done = rank.clock;
+        send.clock = rank.clock;
         send.state = Request::kDone;
         return;
     }
     if (send.to.peer >= program_.nranks)
         throw TraceError("rank " + std::to_string(r) + " sends to rank " + std::to_string(send.to.peer));
     const int32_t flags = program_.nodes[send.node].flags;
+    const Cost &cost = network_.cost(r, send.to.peer, send.nbytes);
+    rank.clock.add_overhead(cost.send);
     Message message;
-    message.cost = network_.cost(r, send.to.peer, send.to.nbytes);
-    message.cost.eager = (message.cost.eager || flags & ST_SIM_BUFFERED) && !(flags & ST_SIM_SYNCHRONOUS);
-    message.from = send.to;
-    message.from.peer = r;
-    message.share = send.share;
-    rank.clock.add_overhead(message.cost.send);
-    message.ready = rank.clock;
-    message.origin = send.own = {r, rank.calls, rank.clock.t};
+    message.from = {r, send.to.family, send.to.tag};
+    message.eager = (cost.eager || flags & ST_SIM_BUFFERED) && !(flags & ST_SIM_SYNCHRONOUS);
+    message.transfer = scaled(cost.transfer, send.share);
+    message.latency = cost.latency;
+    message.handshake = cost.handshake;
+    message.recv = cost.recv;
+    message.call = rank.calls;
+    message.left = rank.clock.t;
+    message.at = rank.clock;
+    if (path_) rank.origins[request].own = {r, rank.calls, rank.clock.t};
     if (platform_.serializes) {
         /* In the order of the sends: those that wait for a rendezvous keep their place, too, so that times do not
          * depend on the order in which ranks are simulated. */
-        message.ready = later(message.ready, rank.interface_free);
-        rank.interface_free = message.ready;
-        rank.interface_free.add_bandwidth(std::max(scaled(message.cost.transfer, send.share), message.cost.gap));
+        message.at = later(message.at, rank.interface_free);
+        rank.interface_free = message.at;
+        rank.interface_free.add_bandwidth(std::max(message.transfer, cost.gap));
     }
-    if (message.cost.eager) {
-        message.first = message.ready;
-        message.first.add_latency(message.cost.latency);
-        send.done = rank.clock;
+    message.busy_from = message.at.t;
+    if (message.eager) {
+        message.at.add_latency(message.latency);
+        send.clock = rank.clock;
         send.state = Request::kDone;
     } else {
         message.request = request;
@@ -66,7 +68,7 @@ void Engine::start_send(int32_t r, int32_t request) {
 void Engine::start_recv(int32_t r, int32_t request) {
     Rank &rank = ranks_[r];
     Request &receive = rank.requests[request];
-    receive.posted = receive.first = rank.clock;
+    receive.clock = rank.clock;
     receive.busy_from = rank.clock.t;
     receive.transfer = receive.recv = 0;
     if (receive.to.peer < 0 && !is_wild(receive)) {
@@ -108,7 +110,7 @@ void Engine::deliver(int32_t dest, const Message &message) {
         rank.posted.erase(rank.posted.begin() + static_cast<std::ptrdiff_t>(i));
         Message found = message;
         if (platform_.match_entry > 0)
-            found.first.add_overhead(rounded(platform_.match_entry * static_cast<double>(i + 1)));
+            found.at.add_overhead(rounded(platform_.match_entry * static_cast<double>(i + 1)));
         match(dest, request, found);
         return;
     }
@@ -119,36 +121,35 @@ void Engine::deliver(int32_t dest, const Message &message) {
 void Engine::match(int32_t dest, int32_t request, const Message &message) {
     Request &receive = ranks_[dest].requests[request];
     const int32_t source = message.from.peer;
-    receive.transfer = scaled(message.cost.transfer, message.share);
-    receive.recv = message.cost.recv;
+    receive.transfer = message.transfer;
+    receive.recv = message.recv;
     receive.state = Request::kMatched;
-    receive.other = message.origin;
-    if (message.cost.eager) {
-        receive.first = message.first;
-        receive.busy_from = message.ready.t;
+    if (path_) ranks_[dest].origins[request].other = {source, message.call, message.left};
+    if (message.eager) {
+        receive.clock = message.at;
+        receive.busy_from = message.busy_from;
     } else {
         Rank &sender = ranks_[source];
-        Clock begin = later(message.ready, receive.posted);
-        receive.busy_from = begin.t;
-        begin.add_latency(message.cost.handshake);
-        receive.first = begin;
-        receive.first.add_latency(message.cost.latency);
+        receive.clock = later(message.at, receive.clock);
+        receive.busy_from = receive.clock.t;
+        receive.clock.add_latency(message.handshake);
+        receive.clock.add_latency(message.latency);
         Request &send = sender.requests[message.request];
         send.busy_from = receive.busy_from;
-        send.done = receive.first;
-        send.done.add_bandwidth(receive.transfer);
+        send.clock = receive.clock;
+        send.clock.add_bandwidth(receive.transfer);
         send.state = Request::kDone;
-        send.other = receive.own;
+        if (path_) sender.origins[message.request].other = ranks_[dest].origins[request].own;
         done(source, send);
     }
-    steady_.depends(source, dest, !message.cost.eager);
+    steady_.depends(source, dest, !message.eager);
     done(dest, receive);
 }
 
 /* The rank has the message: it waits for the sender, then for the transfer, then copies. */
 void Engine::receive(int32_t r, const Request &request, int64_t *parts) {
     Rank &rank = ranks_[r];
-    Clock arrival = request.first;
+    Clock arrival = request.clock;
     if (platform_.serializes && request.transfer > 0) {
         if (arrival.t + request.transfer > rank.receives_from) arrival = later(arrival, rank.receives_until);
         rank.receives_from = arrival.t;
@@ -160,7 +161,7 @@ void Engine::receive(int32_t r, const Request &request, int64_t *parts) {
         const int64_t wait = std::clamp<int64_t>(request.busy_from - rank.clock.t, 0, gap);
         parts[ST_SIM_WAITING] += wait;
         parts[ST_SIM_TRANSFER] += gap - wait;
-        hop(r, request.first, request);
+        hop(r, request.clock, request);
         rank.clock = arrival;
         rank.clock.rank = r;
     }
@@ -202,7 +203,7 @@ bool Engine::match_wildcards() {
             Candidate best{INT64_MAX, r, k, 0};
             for (size_t i = 0; i < rank.arrived.size(); ++i) {
                 const Message &message = rank.arrived[i];
-                const int64_t at = std::max(arrival_ps(message), request.posted.t);
+                const int64_t at = std::max(arrival_ps(message), request.clock.t);
                 if (at < best.at && fits(request.to, message.from)) best = {at, r, k, i};
             }
             if (best.at < INT64_MAX)
@@ -235,7 +236,7 @@ bool Engine::probe(int32_t r, const st_sim_node &node) {
     Rank &rank = ranks_[r];
     Envelope wanted;
     wanted.peer = static_cast<int32_t>(field(node.peer, r));
-    wanted.tag = field(node.tag, r);
+    wanted.tag = static_cast<int32_t>(field(node.tag, r));
     wanted.family = static_cast<int32_t>(field(node.family, r));
     if (wanted.peer < 0 && wanted.peer != ST_SIM_ANY_SOURCE) return true;
     const Message *first = nullptr;
@@ -243,19 +244,19 @@ bool Engine::probe(int32_t r, const st_sim_node &node) {
         if (fits(wanted, message.from) && (!first || arrival_ps(message) < arrival_ps(*first))) first = &message;
     rank.probes = !first;
     if (!first) return false;
-    Clock arrival = first->cost.eager ? first->first : first->ready;
-    if (first->cost.eager)
-        arrival.add_bandwidth(scaled(first->cost.transfer, first->share));
+    Clock arrival = first->at;
+    if (first->eager)
+        arrival.add_bandwidth(first->transfer);
     else
-        arrival.add_latency(first->cost.latency);
+        arrival.add_latency(first->latency);
     if (arrival.t > rank.clock.t) {
         const int64_t gap = arrival.t - rank.clock.t;
-        const int64_t wait = std::clamp<int64_t>(first->ready.t - rank.clock.t, 0, gap);
+        const int64_t wait = std::clamp<int64_t>(first->busy_from - rank.clock.t, 0, gap);
         result_.by_node[rank.node * ST_SIM_PARTS + ST_SIM_WAITING] += wait;
         result_.by_rank[r * ST_SIM_PARTS + ST_SIM_WAITING] += wait;
         result_.by_node[rank.node * ST_SIM_PARTS + ST_SIM_TRANSFER] += gap - wait;
         result_.by_rank[r * ST_SIM_PARTS + ST_SIM_TRANSFER] += gap - wait;
-        if (path_ && !path_->found()) path_->hop(r, rank.calls, first->origin);
+        if (path_ && !path_->found()) path_->hop(r, rank.calls, {first->from.peer, first->call, first->left});
         rank.clock = arrival;
         rank.clock.rank = r;
     }
@@ -283,7 +284,7 @@ void Engine::one_sided(int32_t r, const st_sim_node &node, bool get) {
     }
     if (node.flags & ST_SIM_NONBLOCKING) {
         const int32_t request = make_request(r, Request::kSend, node);
-        rank.requests[request].done = rank.one_sided;
+        rank.requests[request].clock = rank.one_sided;
         rank.requests[request].busy_from = rank.clock.t;
         rank.requests[request].state = Request::kDone;
         rank.live.push_back(request);

@@ -17,21 +17,23 @@
 
 namespace sim {
 
+/* There are as many of the following structures as ranks, times the calls that a rank has under way: they are small. */
+
 struct Envelope {
     int32_t peer = 0; /* world rank of the other side, or ANY_SOURCE */
     int32_t family = 0;
-    int64_t tag = 0;
-    int64_t nbytes = 0;
+    int32_t tag = 0;
 };
 
 struct Message {
-    Envelope from; /* peer: the sender */
-    Clock ready;   /* the sender can start the transfer */
-    Clock first;   /* eager: the first byte arrives */
-    Cost cost;
-    int32_t request = -1; /* of the sender, which waits for the rendezvous */
-    Origin origin;        /* the sending call */
-    float share = 1;      /* factor on the transfer */
+    Envelope from;         /* peer: the sender */
+    int32_t request = -1;  /* of the sender, if it waits for the rendezvous */
+    Clock at;              /* eager: the first byte arrives; rendezvous: the sender can start the transfer */
+    int64_t busy_from = 0; /* the transfer begins: before it, a waiting receiver waits for the sender */
+    int64_t transfer = 0;  /* of all bytes */
+    int64_t latency = 0, handshake = 0, recv = 0;
+    int64_t call = 0, left = 0; /* number of the sending call, and when its overhead was over */
+    bool eager = true;
 };
 
 struct Request {
@@ -42,16 +44,18 @@ struct Request {
     State state = kInactive;
     bool persistent = false;
     bool awaited = false; /* the rank waits for it */
-    Envelope to;
-    int32_t node = -1;     /* that created it */
-    Clock posted;          /* a receive: when it was posted */
-    Clock first;           /* a matched receive: the first byte arrives */
-    Clock done;            /* a send or collective: complete */
+    int32_t node = -1;    /* that created it */
+    Envelope to;          /* of a collective call: peer is the root */
+    float share = 1;      /* factor on the transfer */
+    int64_t nbytes = 0;
+    Clock clock;           /* a receive: posted, once matched: the first byte arrives; others: complete */
     int64_t busy_from = 0; /* when the transfer began: before it, a waiting rank waits for the other side */
     int64_t transfer = 0, recv = 0;
-    int32_t root = 0;
-    float share = 1;
-    Origin own, other; /* the starting calls of the rank itself and of the other side */
+};
+
+/* Of a request, where paths are followed: the starting calls of the rank itself and of the other side. */
+struct Origins {
+    Origin own, other;
 };
 
 struct Frame {
@@ -72,7 +76,8 @@ struct Rank {
     int64_t began = 0, computed = 0; /* the current call, and the computation before it */
     std::vector<Frame> stack;
     std::vector<Request> requests;
-    std::vector<int32_t> unused; /* indices into requests */
+    std::vector<Origins> origins; /* of the requests, where paths are followed */
+    std::vector<int32_t> unused;  /* indices into requests */
     std::vector<int32_t> live;
     std::vector<int32_t> posted;
     std::vector<Message> arrived;

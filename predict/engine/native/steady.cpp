@@ -40,14 +40,12 @@ template <class F> void visit(Rank &rank, F &&f) {
     visit(rank.receives_until, f);
     visit(rank.one_sided, f);
     for (Message &m : rank.arrived) {
-        visit(m.ready, f);
-        visit(m.first, f);
+        visit(m.at, f);
+        f(m.busy_from, true);
     }
     for (const int32_t i : rank.live) {
         Request &q = rank.requests[i];
-        visit(q.posted, f);
-        visit(q.first, f);
-        visit(q.done, f);
+        visit(q.clock, f);
         f(q.busy_from, true);
     }
 }
@@ -65,11 +63,11 @@ void add_shape(const Rank &rank, uint64_t &shape) {
         mix(shape, m.from.peer);
         mix(shape, m.from.tag);
         mix(shape, m.from.family);
-        mix(shape, m.from.nbytes);
+        mix(shape, m.transfer);
     }
     for (const int32_t i : rank.live) {
         const Request &q = rank.requests[i];
-        for (const int64_t part : {int64_t{q.kind}, int64_t{q.state}, int64_t{q.to.peer}, q.to.tag, q.to.nbytes})
+        for (const int64_t part : {int64_t{q.kind}, int64_t{q.state}, int64_t{q.to.peer}, int64_t{q.to.tag}, q.nbytes})
             mix(shape, part);
     }
 }
