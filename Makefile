@@ -14,7 +14,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 # Sources of the editable install, which is repeated after a change to one of them. A folder changes with its list of files.
 NATIVE := pyproject.toml CMakeLists.txt $(wildcard scalatrace/core/src/* scalatrace/core/src/*/* scalatrace/core/include/*)
 CSOURCES := $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp' 2>/dev/null)
-PYSOURCES := scalatrace replay extrap codegen grammars samples benchmarks docs tests
+PYSOURCES := scalatrace replay extrap codegen predict grammars samples benchmarks docs tests
 
 # Tests and benchmarks start thousands of processes: each would compile the modules again.
 unexport PYTHONDONTWRITEBYTECODE

@@ -1,0 +1,95 @@
+"""Predicted times against the runs that were recorded.
+
+python -m benchmarks.predictions platform.toml [--real] [--ranks 2 4] [--only cg ...] [--keep]
+
+Each workload of samples/ is recorded, and its trace simulated on the platform, which `scalatrace calibrate`
+has measured on this machine. Computations sleep, unless `--real`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.cases import cases
+from benchmarks.replay.runs import arguments, paced, recorded
+from benchmarks.table import keep, printed, show
+from scalatrace import load
+from scalatrace.errors import ScalatraceError
+from scalatrace.predict.engine.repeats import interval_of, repeats
+from scalatrace.predict.engine.simulate import Options, Simulator
+from scalatrace.predict.platform import Platform, read_platform
+from support.mpis import Mpi, installed
+from support.workloads import WORKLOADS, Workload
+
+COLUMNS = ("program", "ranks", "computation", "run, s", "predicted, s", "error", "95 % of runs, s", "inside")
+LIMITS = {"asleep": 0.05, "real": 0.10}
+SLEEP_US = 2000
+REPEATS = 20
+
+
+def _lines(
+    mpi: Mpi, platform: Platform, chosen: Sequence[Workload], ranks: Sequence[int], real: bool
+) -> Iterator[tuple[str, ...]]:
+    for workload, nprocs, folder in cases(chosen, ranks):
+        try:
+            yield _line(mpi, platform, workload, nprocs, real, folder)
+        except (AssertionError, TimeoutError, ScalatraceError) as error:
+            yield workload.title, str(nprocs), "-", "-", "-", "-", "-", str(error).splitlines()[0][:60]
+
+
+def _line(
+    mpi: Mpi, platform: Platform, workload: Workload, nprocs: int, real: bool, folder: Path
+) -> tuple[str, ...]:
+    of_steps = workload.of_much_computation if real else workload.of_steps
+    pace = paced(mpi, of_steps, nprocs, 0 if real else SLEEP_US, folder)
+    made = recorded(mpi, nprocs, arguments(of_steps(pace.steps), pace.sleep_us), folder / "a.st", ())
+    trace = load(made.trace)
+    predicted_s = Simulator(trace).run(platform).time_ns / 1e9
+    drawn = interval_of(list(repeats(Simulator(trace, drawn=True), platform, Options(), REPEATS)))
+    low, high = drawn.low_ns / 1e9, drawn.high_ns / 1e9
+    return (
+        workload.title,
+        str(nprocs),
+        "real" if real else "asleep",
+        f"{made.run_s:.3f}",
+        f"{predicted_s:.3f}",
+        f"{predicted_s / made.run_s - 1:+.1%}",
+        f"{low:.3f} to {high:.3f}",
+        "yes" if low <= made.run_s <= high else "no",
+    )
+
+
+def main() -> int:
+    """Print the table; 1 where the mean absolute error is beyond the limit."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("platform", help="platform file of this machine")
+    parser.add_argument("--real", action="store_true", help="real computations")
+    parser.add_argument("--ranks", nargs="+", type=int, default=[2, 4, 8, 16], metavar="P")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="of the workloads, by how they begin")
+    parser.add_argument("--keep", action="store_true", help="write benchmarks/results/predictions_*.md")
+    args = parser.parse_args()
+    chosen = [w for w in WORKLOADS if not args.only or any(w.title.startswith(name) for name in args.only)]
+    platform, kind = read_platform(args.platform), "real" if args.real else "asleep"
+    rows = list(printed(_lines(installed()["openmpi"], platform, chosen, args.ranks, args.real)))
+    errors = [abs(float(row[5].rstrip("%"))) / 100 for row in rows if row[5] != "-"]
+    inside = sum(row[7] == "yes" for row in rows)
+    mean = statistics.fmean(errors) if errors else 1.0
+    below = (
+        f"Mean absolute error {mean:.1%}, median {statistics.median(errors or [1.0]):.1%} (limit "
+        f"{LIMITS[kind]:.0%}); {inside} of {len(errors)} runs inside the interval."
+    )
+    title = f"Predicted times of the workloads, computation {kind}"
+    show(title, COLUMNS, rows)
+    print(below)
+    if args.keep:
+        keep(f"predictions_{kind}", title, COLUMNS, rows, below=[below])
+    return int(mean > LIMITS[kind])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
