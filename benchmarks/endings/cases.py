@@ -31,7 +31,7 @@ class Case:
         options: of `record`.
         disk: state of the folder of the trace: "full", "removed" during the run, "missing" before it, or "".
         silent: all processes may get SIGKILL, so nobody prints a line.
-        says: text that a line of the tracer must contain; "" for no requirement.
+        reports: text that a line of the tracer must contain; "" for no requirement.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Case:
     options: tuple[str, ...] = ()
     disk: str = ""
     silent: bool = False
-    says: str = ""
+    reports: str = ""
 
 
 def cases(mpi: Mpi) -> list[Case]:
@@ -51,7 +51,7 @@ def cases(mpi: Mpi) -> list[Case]:
     others = 0 if kills else ALL - EVENTS
     unwritten = "nothing was recorded"
     return [
-        Case("MPI_Finalize", arguments=("well",), whole=True, says="wrote"),
+        Case("MPI_Finalize", arguments=("well",), whole=True, reports="wrote"),
         Case("exit", arguments=("exit",)),
         Case("_exit", arguments=("_exit",)),
         Case("abort", arguments=("abort",)),
@@ -61,16 +61,16 @@ def cases(mpi: Mpi) -> list[Case]:
         Case("SIGSEGV", arguments=("segv",)),
         Case("SIGKILL", arguments=("kill",), owed=others),
         Case("SIGKILL, checkpoints", arguments=("kill_late",), options=("--checkpoint", "1"), silent=kills),
-        Case("full disk", arguments=("well",), disk="full", says="No space left"),
-        Case("file size limit", arguments=("limit",), owed=0, says="File too large"),
-        Case("folder removed", arguments=("remove",), disk="removed", says="No such file"),
-        Case("no such folder", arguments=("well",), owed=0, disk="missing", says="-o none/a.st"),
-        Case("spawn", arguments=("spawn",), whole=True, says="Spawned processes"),
-        Case("fork, child exits", arguments=("fork",), whole=True, says="wrote"),
-        Case("no MPI_Init", program="true", owed=0, says=unwritten),
-        Case("statically linked", program="static", owed=0, says="statically linked"),
-        Case("dlopen of libmpi", program="opens", owed=0, says=unwritten),
-        Case("program of another MPI", program="other", arguments=("well",), owed=0, says="mpiexec"),
+        Case("full disk", arguments=("well",), disk="full", reports="No space left"),
+        Case("file size limit", arguments=("limit",), owed=0, reports="File too large"),
+        Case("folder removed", arguments=("remove",), disk="removed", reports="No such file"),
+        Case("no such folder", arguments=("well",), owed=0, disk="missing", reports="-o none/a.st"),
+        Case("spawn", arguments=("spawn",), whole=True, reports="Spawned processes"),
+        Case("fork, child exits", arguments=("fork",), whole=True, reports="wrote"),
+        Case("no MPI_Init", program="true", owed=0, reports=unwritten),
+        Case("statically linked", program="static", owed=0, reports="statically linked"),
+        Case("dlopen of libmpi", program="opens", owed=0, reports=unwritten),
+        Case("program of another MPI", program="other", arguments=("well",), owed=0, reports="mpiexec"),
     ]
 
 

@@ -148,8 +148,8 @@ def _same_status(mpi: Mpi, plain: int | None, status: int | None) -> bool:
 def _check(mpi: Mpi, case: Case, result: Outcome) -> None:
     if not _same_status(mpi, result.plain, result.status):
         result.problems.append(f"status {result.status} instead of {result.plain}")
-    if case.says and not any(case.says in line for line in result.lines):
-        result.problems.append(f"no line with {case.says!r}")
+    if case.reports and not any(case.reports in line for line in result.lines):
+        result.problems.append(f"no line with {case.reports!r}")
     if case.owed and not case.silent and not result.lines:
         result.problems.append("no line")
     if case.owed and result.recovered == "nothing":

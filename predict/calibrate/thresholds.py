@@ -18,7 +18,7 @@ def largest(holds: Callable[[int], bool], limit: int) -> int | None:
     """Return the largest size with a property that all smaller ones have; binary search.
 
     Args:
-        holds: whether a size has the property; on all ranks alike.
+        holds: whether a size has the property; the same on all ranks.
         limit: largest size.
 
     Returns:

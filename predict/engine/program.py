@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scalatrace.predict.engine import binding
 from scalatrace.predict.engine.call_times import CallTimes
@@ -73,8 +75,14 @@ class LoweredProgram:
         self.notes: dict[str, str] = {}
         self._c_nodes = (binding.Node * max(len(nodes), 1))(*map(_c_node, nodes))
 
-    def struct(self) -> binding.Program:
-        """Return the C structure without loads. It is valid while this object lives."""
+    def struct(self, shares: Sequence[NDArray[np.float32] | None]) -> binding.Program:
+        """Return the C structure without loads. It is valid while this object and the shares live.
+
+        Args:
+            shares: of each node, [nranks] factors on the transfer of its messages; None: 1.
+        """
+        for node, share in zip(self._c_nodes, shares, strict=False):
+            node.share = None if share is None else pointer(share, ctypes.c_float)
         return binding.Program(
             nranks=self.trace.nprocs,
             nnodes=len(self.nodes),

@@ -17,6 +17,7 @@ from scalatrace.predict.engine.call_times import load_factors
 from scalatrace.predict.engine.fields import pointer
 from scalatrace.predict.engine.platform_arrays import PlatformArrays
 from scalatrace.predict.engine.program import LoweredProgram, lower
+from scalatrace.predict.engine.shares import interface_shares
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.trace import Trace
@@ -162,7 +163,8 @@ class Simulator:
         nranks, nnodes = self._trace.nprocs, len(self.program.nodes)
         scale = platform.compute_scale * options.compute_scale
         factors = np.full(nranks, scale) if load is None else np.ascontiguousarray(load * scale)
-        struct = self.program.struct()
+        shares = interface_shares(self.program, platform)
+        struct = self.program.struct(shares)
         struct.load = pointer(factors, ctypes.c_double)
         struct.drawn, struct.seed = options.drawn, options.seed & (1 << 64) - 1
         if options.slowness is not None:

@@ -90,8 +90,8 @@ def replay(
 
 def _reason(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    telling = [line for line in lines if "eadlock" in line or "rror" in line or "terminate" in line]
-    return (telling or lines[-1:] or ["no output"])[0][:300]
+    errors = [line for line in lines if "eadlock" in line or "rror" in line or "terminate" in line]
+    return (errors or lines[-1:] or ["no output"])[0][:300]
 
 
 def _more_files() -> None:

@@ -1,7 +1,7 @@
 """Collective calls of one rank: kept where the target knows them, else expanded to messages.
 
 A nonblocking collective stands where it is completed, or before the next collective of its communicator: this
-order is the same on all ranks, whatever the order in which they complete requests.
+order is the same on all ranks, independent of the order in which they complete requests.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 In: the formulas of a symbolic trace, a platform, a grid. Out: the time that one rank spends in its calls if
 it never waits for a late one: overheads, latency and transfer of each message, and the model of each
-collective operation. Ranks are told apart by their place in the grid; the busiest place counts.
+collective operation. Ranks are distinguished by their place in the grid; the busiest place counts.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def call_times(lowering: Lowering) -> list[CallTimes]:
 
 
 class _Clocks:
-    """Runs ranks in turn, each until it needs a message or a collective that is not there yet."""
+    """Runs one rank after the other, each until it needs a message or a collective that is not there yet."""
 
     def __init__(self, lowering: Lowering) -> None:
         self._board = Board()

@@ -471,14 +471,14 @@ void Engine::enter(int32_t r, int32_t request) {
     Group &group = groups_[static_cast<size_t>(f)][static_cast<size_t>(instance)];
     group.calls.resize(static_cast<size_t>(size));
     const int32_t position = family.position ? family.position[r] : r;
-    const auto turn = static_cast<size_t>(group.calls[position]++ - group.ended);
-    while (group.meetings.size() <= turn) {
+    const auto number = static_cast<size_t>(group.calls[position]++ - group.ended);
+    while (group.meetings.size() <= number) {
         Meeting &added = group.meetings.emplace_back();
         added.entries.resize(static_cast<size_t>(size));
         added.requests.resize(static_cast<size_t>(size));
         if (path_) added.origins.resize(static_cast<size_t>(size));
     }
-    Meeting &meeting = group.meetings[turn];
+    Meeting &meeting = group.meetings[number];
     const st_sim_node &node = program_.nodes[own.node];
     if (meeting.arrived && meeting.call.collective != node.collective)
         throw TraceError("members of a communicator make different collective calls, one of them rank " +

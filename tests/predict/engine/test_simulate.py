@@ -91,6 +91,19 @@ def test_messages_within_a_node() -> None:
     assert simulate(message(1000), replace(platform, ranks_per_node=1)).time_ns > 950
 
 
+def test_ranks_of_a_node_share_its_interface() -> None:
+    b = Builder(4)
+    trace = b.of(
+        b.event("Send", repeat=on({0: 1, 1: 1}), dest=To(Encoding.RELATIVE, Vec(2)), **both(1000)),
+        b.event("Recv", repeat=on({2: 1, 3: 1}), source=To(Encoding.RELATIVE, Vec(-2)), **both(1000)),
+    )
+    own = Platform(network=Network((Segment(0, 10, 1.0),)), ranks_per_node=2)
+    shared = replace(own, interface="node")
+    assert [simulate(trace, each).time_ns for each in (own, shared)] == [1010, 2010]
+    # Messages within a node do not use it.
+    assert simulate(trace, replace(shared, ranks_per_node=4)).time_ns == 1010
+
+
 def test_searches_in_queues_cost_time() -> None:
     b = Builder(2)
     trace = b.of(
