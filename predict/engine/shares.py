@@ -1,8 +1,8 @@
 """Factors on the transfer of messages whose nodes share a network interface.
 
 An event node stands for one call of all ranks that run it, mostly at about the same time. Where k ranks of a
-node send to other nodes in it, each gets 1/k of the bandwidth. For calls at different times, as in wavefronts,
-the time is an upper bound.
+node send to other nodes in it, each gets 1/k of the bandwidth. For calls at different times (wavefronts) the
+time is an upper bound.
 """
 
 from __future__ import annotations
