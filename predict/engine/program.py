@@ -69,9 +69,12 @@ class LoweredProgram:
         notes: assumptions about operations, by their names.
     """
 
-    def __init__(self, trace: Trace, nodes: list[Lowered], families: Families, arrays: Arrays) -> None:
+    def __init__(
+        self, trace: Trace, nodes: list[Lowered], families: Families, arrays: Arrays, times: CallTimes
+    ) -> None:
         self.trace, self.nodes = trace, nodes
         self.families, self.arrays = families, arrays
+        self._times = times  # holds the bins that the nodes point to
         self.notes: dict[str, str] = {}
         self._c_nodes = (binding.Node * max(len(nodes), 1))(*map(_c_node, nodes))
 
@@ -156,7 +159,9 @@ class _Lowering:
     def program(self) -> LoweredProgram:
         for node in self.trace.nodes:
             self.add(node)
-        program = LoweredProgram(self.trace, self.nodes, self.families, Arrays.of(self.trace, self.used))
+        program = LoweredProgram(
+            self.trace, self.nodes, self.families, Arrays.of(self.trace, self.used), self.times
+        )
         program.notes = self.notes
         return program
 

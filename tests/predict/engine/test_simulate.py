@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 from dataclasses import replace
 from typing import Any
@@ -18,7 +19,7 @@ from scalatrace.predict.platform import MatchingCost, Network, Platform, Segment
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Datatype
-from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.vec import ANY_SOURCE, Vec
 from support.builder import Builder, Comm, To
 from support.lowered import every_kind, on
@@ -273,15 +274,17 @@ def test_a_long_loop_is_multiplied() -> None:
 
 def test_drawn_times_follow_the_histogram_and_the_seed() -> None:
     b = Builder(2)
-    times = Histogram(100, 10, 1000, 200, 100)
+    bins = (Bin(90, 10, 100, 50), Bin(10, 1000, 3000, 1550))
+    times = Histogram(100, 10, 3000, 200, 100, bins)
     event = b.event("Pcontrol", level=1, compute=times)
     event = replace(event, stats=(*event.stats, replace(event.stats[0], pred=1)))
     trace = b.of(b.loop(5000, event))
     trace.preds.append((event.op, event.signature))
     simulator = Simulator(trace, drawn=True)
+    gc.collect()  # what the simulator points to must live
     runs = [simulator.run(Platform(), Options(drawn=True, seed=seed)).time_ns for seed in (1, 1, 2)]
     assert runs[0] == runs[1] != runs[2]
-    assert runs[0] == pytest.approx(simulator.run(Platform()).time_ns, rel=0.05)
+    assert runs[0] == pytest.approx(simulator.run(Platform()).time_ns, rel=0.1)
 
 
 def test_factors_on_computation() -> None:

@@ -91,7 +91,7 @@ def test_other_files_are_no_platforms(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(FormatError):
             read_platform(path)
-    with pytest.raises(UsageError, match="installed: .*cluster"):
+    with pytest.raises(UsageError, match=r"installed: .*cluster"):
         read_platform("clusters")
 
 
