@@ -58,6 +58,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="computation times of the run that is shown: means (default), or drawn from their histograms",
     )  # fmt: skip
     parser.add_argument(
+        "--cluster", metavar="FILE",
+        help="unequal nodes: computation takes longer on some, as sampled from this model with --seed",
+    )  # fmt: skip
+    parser.add_argument(
         "--by",
         choices=("site", "operation", "rank"),
         default="site",

@@ -1,0 +1,87 @@
+"""The command simulate: its facts, its table, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from scalatrace.cli import main
+from scalatrace.trace.io.writer import save
+from scalatrace.trace.values.histogram import Histogram
+from support.builder import Builder, Comm, stencil
+
+CLUSTER = """
+format = 1
+name = "unequal"
+unit = "m"
+day = [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+[[groups]]
+nodes = 4
+mean = [1.0, 0.0, 0.0]
+spatial = [[0.04, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+"""
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> str:
+    path = tmp_path / "a.st"
+    save(stencil(), path)
+    return str(path)
+
+
+def facts(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, object]:
+    assert main(["simulate", *words, "--platform", "cluster", "--json"]) == 0
+    result: dict[str, object] = json.loads(capsys.readouterr().out)
+    return result
+
+
+def test_facts(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    result = facts(capsys, trace, "--sweep", "latency=1,100", "--repeat", "3")
+    assert result["calls"] == 124
+    rows = result["rows"]
+    assert isinstance(rows, list)
+    assert sum(row["path_ns"] for row in rows) == pytest.approx(result["time_ns"])
+    sweep = result["sweep"]
+    assert isinstance(sweep, list)
+    assert sweep[0] == {"latency": 1.0, "time_ns": result["time_ns"]}
+    assert sweep[1]["time_ns"] > sweep[0]["time_ns"]
+    tolerance = result["tolerance"]
+    assert isinstance(tolerance, list)
+    assert [row["slower"] for row in tolerance] == [0.01, 0.02, 0.05] * 2
+
+
+def test_nodes_of_a_cluster_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, trace = tmp_path / "cluster.toml", str(tmp_path / "a.st")
+    path.write_text(CLUSTER)
+    b = Builder(4)
+    save(b.of(b.event("Barrier", comm=Comm(), compute=Histogram.of(1_000_000))), trace)
+    times = [
+        facts(capsys, trace, "--cluster", str(path), "--seed", seed, "--no-tolerance")["time_ns"]
+        for seed in ("1", "1", "2")
+    ]
+    assert times[0] == times[1] != times[2]
+
+
+@pytest.mark.parametrize("by", ["site", "operation", "rank"])
+def test_tables(trace: str, by: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", trace, "--platform", "cluster", "--by", by, "--top", "1"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("predicted time")
+    assert "longest path" in out
+    assert "more rows" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--platform", "none"], "installed: "),
+        (["--platform", "cluster", "--sweep", "latency"], "expected NAME=FACTOR"),
+        (["--platform", "cluster", "--sweep", "speed=2"], "speed: no parameter to scale; known: latency"),
+        (["--platform", "cluster", "--sweep", "bandwidth=0"], "factors must be positive"),
+    ],
+)
+def test_errors(trace: str, words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["simulate", trace, *words]) == 2
+    assert message in capsys.readouterr().err
