@@ -2,8 +2,8 @@
 
 python -m benchmarks.calibration [--ranks 2] [--sizes 120] [--keep]
 
-held out   the campaign's own: a platform fitted to every other size predicts the sizes between them
-second     those of a second campaign, with another seed; the machine may be in another state by then
+held out   sizes of the campaign: a platform fitted to every other one predicts those between them.
+second     sizes of a second campaign, with another seed. The machine may be in another state by then.
 
 The error of a size is |predicted - measured| / measured. Repeats that the system interrupted do not count.
 """

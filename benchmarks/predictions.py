@@ -2,8 +2,8 @@
 
 python -m benchmarks.predictions platform.toml [--real] [--ranks 2 4] [--only cg ...] [--keep]
 
-Each workload of samples/ is recorded, and its trace simulated on the platform, which `scalatrace calibrate`
-has measured on this machine. Computations sleep, unless `--real`.
+Each workload of samples/ is recorded, and its trace simulated on the platform. `scalatrace calibrate`
+measures the platform of this machine. Computations sleep, unless `--real`.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from support.running import record
 COLUMNS = ("ranks", "events", "seconds", "CPU seconds", "page bytes", "interactive ms", "within limits")
 TITLE = "HTML pages of traces"
 INPUTS = (16, 20, 25, 30)
-LARGEST = 1 << 20
+MAX_RANKS = 1 << 20
 STEPS = "20"
 LOADS = 5
 
@@ -78,10 +78,10 @@ def _traces(folder: Path) -> Iterator[Path]:
             sys.exit(f"recording {nprocs} ranks failed:\n{done.stderr}")
         if nprocs not in INPUTS:
             yield path
-    path = folder / f"{LARGEST}.st"
+    path = folder / f"{MAX_RANKS}.st"
     inputs = [str(folder / f"{nprocs}.st") for nprocs in INPUTS]
     subprocess.run(
-        [*COMMAND, "extrapolate", *inputs, "-P", str(LARGEST), "-o", str(path)],
+        [*COMMAND, "extrapolate", *inputs, "-P", str(MAX_RANKS), "-o", str(path)],
         check=True,
         capture_output=True,
     )

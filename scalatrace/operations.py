@@ -12,7 +12,9 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, Protocol
 
-__all__ = ["CallLike", "Category", "Flow", "Operation", "operation", "received_bytes", "sent_bytes"]
+__all__ = [
+    "CallLike", "Category", "Flow", "Operation", "blocking_name", "operation", "received_bytes", "sent_bytes",
+]  # fmt: skip
 
 ROOT = -1000000003  # MPI_ROOT in a trace: this rank of an intercommunicator is the root
 
@@ -243,6 +245,13 @@ def operation(name: str) -> Operation:
             return replace(row, name=name, category=category, nonblocking=nonblocking, flow_later=later)
     prefixed = (category for prefix, category in _PREFIXES.items() if base.startswith(prefix))
     return Operation(name, next(prefixed, Category.OTHER), nonblocking=base in _NONBLOCKING)
+
+
+def blocking_name(name: str) -> str:
+    """Return the blocking form of a variant: that of `Iallreduce` and `Allreduce_init` is `Allreduce`."""
+    base = name.removesuffix("_c").removesuffix("_init")
+    is_variant = base[:1] == "I" and base[1:2].islower() and operation(name).nonblocking
+    return base[1:].capitalize() if is_variant else base
 
 
 _PROBED = Flow("count", "datatype", "source")  # a probe has a peer but no datatype, hence no bytes

@@ -16,6 +16,7 @@ __all__ = [
     "PARTS",
     "PATH",
     "PROGRESS",
+    "PS",
     "Family",
     "Field",
     "NetworkParameters",
@@ -30,6 +31,9 @@ __all__ = [
 ]  # fmt: skip
 
 E_MEMORY, E_DEADLOCK, E_TRACE = -1, -2, -3
+
+PS = 1000.0
+"""Picoseconds of a nanosecond."""
 
 PARTS = 3
 """Computation, transfer, waiting."""

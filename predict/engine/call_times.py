@@ -7,6 +7,7 @@ import ctypes
 import numpy as np
 
 from scalatrace.predict.engine import binding
+from scalatrace.predict.engine.binding import PS
 from scalatrace.predict.engine.fields import pointer
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import LOAD_STEPS, Trace
@@ -15,8 +16,6 @@ from scalatrace.trace.values.from_arrays import Ints
 from scalatrace.trace.values.histogram import Histogram
 
 __all__ = ["CallTimes", "load_factors"]
-
-PS = 1000.0
 
 
 class CallTimes:
@@ -76,10 +75,9 @@ def load_factors(trace: Trace, means_ps: Ints) -> np.ndarray[tuple[int], np.dtyp
     Args:
         means_ps: [nranks] what the means of a rank's calls add up to.
     """
-    if not trace.has_load(COMPUTE):
+    vec = trace.load_of(COMPUTE)
+    if vec is None:
         return None
-    vec = trace.load[trace.stat_index[COMPUTE]]
-    assert vec is not None  # has_load
     loads = 2.0 ** (np.array(vec.first(trace.nprocs), dtype=float) / LOAD_STEPS)
     mean = float(means_ps.mean())
     if mean <= 0:

@@ -129,9 +129,7 @@ def expanded(vec: Vec, count: int) -> Ints:
     if vec.constant is not None:
         return np.full(count, vec.constant, dtype=np.int64)
     if count > MAX_VALUES:
-        raise LimitError(
-            f"a parameter has {count:,} values that vary (limit {MAX_VALUES:,}); record fewer steps"
-        )
+        raise _too_many(count)
     try:
         return np.fromiter(vec.first(count), dtype=np.int64)
     except ValueError as error:
@@ -158,9 +156,7 @@ def quantity(class_of: NDArray[np.int32], results: Sequence[Ints]) -> Quantity:
         period = lcm(*(len(cycle) for cycle in results))
     offsets = np.concatenate(([0], np.cumsum([len(values) for values in results]))).astype(np.int64)
     if offsets[-1] > MAX_VALUES:
-        raise LimitError(
-            f"a node has {offsets[-1]:,} values that vary (limit {MAX_VALUES:,}); record fewer steps"
-        )
+        raise _too_many(int(offsets[-1]))
     return Quantity(class_of=class_of, offsets=offsets, pool=np.concatenate(results), period=period)
 
 

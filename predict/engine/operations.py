@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 
-from scalatrace.operations import Category, operation
+from scalatrace.operations import Category, blocking_name, operation
+from scalatrace.predict.platform.algorithms import OPERATION_OF
 
 __all__ = ["Flags", "Op", "Treatment", "treatment"]
 
@@ -77,14 +78,6 @@ _COMPLETIONS = {
     "Start": Op.START, "Startall": Op.STARTALL, "Request_free": Op.FREE,
 }  # fmt: skip
 
-_COLLECTIVES = {
-    "Barrier": "barrier", "Bcast": "bcast", "Reduce": "reduce", "Allreduce": "allreduce",
-    "Gather": "gather", "Gatherv": "gather", "Scatter": "scatter", "Scatterv": "scatter",
-    "Allgather": "allgather", "Allgatherv": "allgather", "Alltoall": "alltoall", "Alltoallv": "alltoall",
-    "Alltoallw": "alltoall", "Reduce_scatter": "reduce_scatter", "Reduce_scatter_block": "reduce_scatter",
-    "Scan": "scan", "Exscan": "scan",
-}  # fmt: skip
-
 _MAKES_COMMUNICATORS = {
     "Comm_dup", "Comm_dup_with_info", "Comm_idup", "Comm_idup_with_info", "Comm_split", "Comm_split_type",
     "Comm_create", "Cart_create", "Cart_sub", "Graph_create", "Dist_graph_create",
@@ -115,10 +108,10 @@ def treatment(name: str) -> Treatment:
     if row.category is Category.PROBE:
         # A matched message is received at once; Mrecv then only copies it.
         return Treatment(Op.RECV if base in ("Mprobe", "Improbe") else Op.PROBE)
-    stem = _stem(base, flags)
-    if stem in _COLLECTIVES:
+    stem = blocking_name(name)
+    if stem in OPERATION_OF:
         note = _MEANS if stem in ("Alltoallv", "Alltoallw", "Allgatherv", "Gatherv", "Scatterv") else ""
-        return Treatment(Op.COLLECTIVE, flags, _COLLECTIVES[stem], note=note)
+        return Treatment(Op.COLLECTIVE, flags, OPERATION_OF[stem], note=note)
     if base in _MAKES_COMMUNICATORS:
         return Treatment(Op.COLLECTIVE, flags, "allreduce", note="costs an Allreduce of 8 bytes")
     if base in _SYNCHRONIZES_WINDOWS:
@@ -146,10 +139,3 @@ def _message(base: str, flags: int) -> Treatment:
     letter = stem.removesuffix("send").removeprefix("i")
     mode = {"s": Flags.SYNCHRONOUS, "b": Flags.BUFFERED}.get(letter, 0)
     return Treatment(Op.SEND, flags | mode)
-
-
-def _stem(base: str, flags: int) -> str:
-    stem = base.removesuffix("_init")
-    if flags & Flags.NONBLOCKING and stem.startswith("I"):
-        return stem[1:].capitalize()
-    return stem

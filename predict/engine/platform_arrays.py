@@ -5,13 +5,11 @@ from __future__ import annotations
 import ctypes
 
 from scalatrace.predict.engine import binding
+from scalatrace.predict.engine.binding import PS
 from scalatrace.predict.platform import Network, Platform
 from scalatrace.predict.platform.algorithms import ALGORITHMS, DEFAULT_RULES
 
 __all__ = ["COLLECTIVES", "NUMBER_OF", "PlatformArrays"]
-
-PS = 1000.0
-"""Picoseconds of a nanosecond."""
 
 COLLECTIVES = {name: number for number, name in enumerate(ALGORITHMS)}
 """Operation -> number in st_sim.h, which has the order of ALGORITHMS."""

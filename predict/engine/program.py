@@ -51,11 +51,6 @@ class Lowered:
     times: ctypes.Array[binding.Times] | None = None
     duration_ps: int = 0
 
-    @property
-    def varies(self) -> bool:
-        """Whether executions of one rank differ."""
-        return any(quantity.varies for quantity in self.fields.values())
-
     def has_source(self, rank: int) -> bool:
         """Whether any call receives from a rank."""
         return any(name in self.fields and self.fields[name].contains(rank) for name in ("peer", "peer2"))
@@ -211,7 +206,7 @@ class _Lowering:
         repeat = loop.fields["repeat"]
         if repeat.varies or not self.finds_steady:
             return 0
-        trips = {repeat.value} if repeat.values is None else set(np.unique(repeat.values).tolist()) - {0}
+        trips = repeat.distinct() - {0}
         if len(trips) != 1 or min(trips) < MIN_STEADY_ITERATIONS:
             return 0
         inside = self.nodes[start:]

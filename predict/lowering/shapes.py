@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from scalatrace.operations import operation
+from scalatrace.operations import blocking_name
 from scalatrace.predict.lowering.schedules import Shape
 from scalatrace.predict.lowering.type_sizes import member_sizes
+from scalatrace.predict.platform.algorithms import OPERATION_OF
 from scalatrace.trace.model.call import Call
 
-__all__ = ["base_name", "shape_of"]
+__all__ = ["shape_of"]
 
-_NAMES = {
-    "Barrier": "barrier", "Bcast": "bcast", "Reduce": "reduce", "Allreduce": "allreduce",
-    "Gather": "gather", "Gatherv": "gatherv", "Scatter": "scatter", "Scatterv": "scatterv",
-    "Allgather": "allgather", "Allgatherv": "allgather", "Alltoall": "alltoall", "Alltoallv": "alltoall",
-    "Alltoallw": "alltoall", "Reduce_scatter": "reduce_scatter", "Reduce_scatter_block": "reduce_scatter",
-    "Scan": "scan", "Exscan": "scan",
-}  # fmt: skip
-
-
-def base_name(op: str) -> str:
-    """Return the name of a collective's blocking form: that of "Iallreduce" is "Allreduce"."""
-    name = op.removesuffix("_c").removesuffix("_init")
-    if name[:1] == "I" and name[1:2].islower() and operation(op).nonblocking:
-        name = name[1:].capitalize()
-    return name
+_NAMES = {**OPERATION_OF, "Gatherv": "gatherv", "Scatterv": "scatterv"}
 
 
 def shape_of(call: Call) -> Shape | None:
     """Return the shape of a collective call; None for other operations and for intercommunicators."""
-    name = _NAMES.get(base := base_name(call.op))
+    name = _NAMES.get(base := blocking_name(call.op))
     comm = call.comm
     if name is None or comm.remote is not None or comm.rank < 0:
         return None

@@ -13,13 +13,14 @@ from math import prod
 
 import sympy  # type: ignore[import-untyped]
 
-from scalatrace.operations import Category, Flow, operation
+from scalatrace.operations import Category, Flow, blocking_name, operation
 from scalatrace.predict.models.closed import NotClosedError, Place, places
 from scalatrace.predict.models.collectives import COSTS, Round
 from scalatrace.predict.models.growth import asymptotic
 from scalatrace.predict.models.messages import network_of, parameters
 from scalatrace.predict.models.symbols import ALPHA, BETA, GAMMA, LOG, PHI, RHO, TAU, P, S, as_sympy
 from scalatrace.predict.platform import Network, Platform
+from scalatrace.predict.platform.algorithms import OPERATION_OF
 from scalatrace.trace.model.callsite import Stack
 from scalatrace.trace.model.rules import Model, ParamRule, Rule
 from scalatrace.trace.model.tables import Kind
@@ -27,11 +28,8 @@ from scalatrace.trace.symbolic.grid import Grid
 
 __all__ = ["ProgramTime", "Term", "program_time"]
 
-COLLECTIVES = {
-    "Barrier": "barrier", "Bcast": "bcast", "Reduce": "reduce", "Allreduce": "allreduce", "Gather": "gather",
-    "Scatter": "scatter", "Allgather": "allgather", "Alltoall": "alltoall",
-    "Reduce_scatter_block": "reduce_scatter", "Scan": "scan", "Exscan": "scan",
-}  # fmt: skip
+_UNEQUAL = {"Gatherv", "Scatterv", "Allgatherv", "Alltoallv", "Alltoallw", "Reduce_scatter"}
+COLLECTIVES = {call: name for call, name in OPERATION_OF.items() if call not in _UNEQUAL}
 """Operations with models; those with an array of counts have no closed formula of their size."""
 
 FREE = (Category.DATATYPE, Category.ENVIRONMENT, Category.OTHER, Category.PROBE)
@@ -170,11 +168,8 @@ class _Costs:
             return self._latency() if rule.op.startswith(("Wait", "Test")) else sympy.Integer(0)
         if row.category in FREE:
             return sympy.Integer(0)
-        base = row.name.removesuffix("_c")
-        name = (
-            base if base in COLLECTIVES else base.removeprefix("I").capitalize() if row.nonblocking else base
-        )
-        if name in COLLECTIVES:
+        name = blocking_name(rule.op)
+        if name in COLLECTIVES and not row.flow_later:
             return self._collective(rule, COLLECTIVES[name], row.sends or row.recvs)
         if row.category in (Category.SEND, Category.RECV, Category.SENDRECV) and not row.flow_later:
             return self._message(rule, row.sends, row.recvs, row.nonblocking)

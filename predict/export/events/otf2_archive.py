@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from scalatrace.errors import UsageError
-from scalatrace.operations import Category, operation, received_bytes, sent_bytes
-from scalatrace.predict.lowering.shapes import base_name
+from scalatrace.operations import Category, blocking_name, operation, received_bytes, sent_bytes
 from scalatrace.predict.timeline import Event, Timeline
 from scalatrace.trace.model.call import Call
 
@@ -92,7 +91,7 @@ class _Definitions:
         if op not in self._regions:
             role = _ROLES.get(operation(op).category, "FUNCTION")
             if operation(op).category is Category.COLLECTIVE:
-                role = _COLLECTIVE_ROLES.get(base_name(op), "COLL_ALL2ALL")
+                role = _COLLECTIVE_ROLES.get(blocking_name(op), "COLL_ALL2ALL")
             self._regions[op] = self._definitions.region(
                 f"MPI_{op}",
                 region_role=getattr(self._otf2.RegionRole, role),
@@ -105,7 +104,7 @@ class _Definitions:
         row = operation(op)
         if row.category is not Category.COLLECTIVE or row.nonblocking:
             return None
-        return getattr(self._otf2.CollectiveOp, base_name(op).upper(), None)
+        return getattr(self._otf2.CollectiveOp, blocking_name(op).upper(), None)
 
 
 def _write(writer: Any, definitions: _Definitions, event: Event) -> None:

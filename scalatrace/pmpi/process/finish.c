@@ -26,7 +26,7 @@
 enum tag { HAS_COME = 1, ALL_HAVE_COME, SIZE, IS_WANTED, BYTES, OUTCOME, IS_DONE };
 
 /* What rank 0 has made of the merge. Each rank gets it from its parent. */
-enum { NOTHING, WRITTEN, PARTS };
+enum { NOT_WRITTEN, WRITTEN, PARTS };
 
 /* A wait for other ranks was too long. This rank waits for nothing any more, but sends what others may wait for. */
 static bool without_others;
@@ -60,7 +60,7 @@ static bool receive_message(int from, enum tag tag, void *bytes, int n, void (*l
 
 /* Send one byte, which stays. */
 static bool send_byte(int to, enum tag tag, char byte) {
-    static const char bytes[] = {NOTHING, WRITTEN, PARTS};
+    static const char bytes[] = {NOT_WRITTEN, WRITTEN, PARTS};
     return send_message(to, tag, &bytes[(int)byte], 1);
 }
 
@@ -189,10 +189,10 @@ static int write_file(void) {
 static char write_trace(void) {
     bool was_busy;
     if (without_others) return PARTS;
-    if (!st_hold_to_save(&was_busy)) return NOTHING;
+    if (!st_hold_to_save(&was_busy)) return NOT_WRITTEN;
     int error = write_file();
     st_release(was_busy);
-    return error < 0 ? NOTHING : WRITTEN;
+    return error < 0 ? NOT_WRITTEN : WRITTEN;
 }
 
 /* Tell the user about the trace. A rank's time is the sum of its computation and its calls, so it ends with the last

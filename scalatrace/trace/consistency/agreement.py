@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from scalatrace.operations import Category, Flow, operation
+from scalatrace.operations import Category, Flow, blocking_name, operation
 from scalatrace.trace.consistency.instances import Instances
 from scalatrace.trace.consistency.partners import Partners, feed, peer_of, tag_of
 from scalatrace.trace.model.call import Call
@@ -216,13 +216,7 @@ def _words(given: tuple[int, int]) -> str:
 
 def same_bytes(op: str) -> Flow | None:
     """Where the members of a collective call give a number of bytes that has to be one; None: nowhere."""
-    return _SAME_BYTES.get(_base(op))
-
-
-def _base(name: str) -> str:
-    """The blocking operation that a variant has the parameters of."""
-    base = name.removesuffix("_c").removesuffix("_init")
-    return base[1:].capitalize() if base[0] == "I" and base[1:2].islower() else base
+    return _SAME_BYTES.get(blocking_name(op))
 
 
 def _optional(call: Call, name: str) -> Any:
@@ -239,7 +233,7 @@ class _Pairs:
 
     def add(self, call: Call, n: int) -> None:
         comm = call.comm
-        if _base(call.op) != "Alltoallv" or self._full or comm.remote is not None:
+        if blocking_name(call.op) != "Alltoallv" or self._full or comm.remote is not None:
             return
         if call.get("in_place"):
             return
