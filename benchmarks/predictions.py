@@ -48,8 +48,9 @@ def _line(
     pace = paced(mpi, of_steps, nprocs, 0 if real else SLEEP_US, folder)
     made = recorded(mpi, nprocs, arguments(of_steps(pace.steps), pace.sleep_us), folder / "a.st", ())
     trace = load(made.trace)
-    predicted_s = Simulator(trace).run(platform).time_ns / 1e9
-    drawn = interval_of(list(repeats(Simulator(trace, drawn=True), platform, Options(), REPEATS)))
+    simulator = Simulator(trace)
+    predicted_s = simulator.run(platform).time_ns / 1e9
+    drawn = interval_of(list(repeats(simulator, platform, Options(), REPEATS)))
     low, high = drawn.low_ns / 1e9, drawn.high_ns / 1e9
     return (
         workload.title,

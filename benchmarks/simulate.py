@@ -122,9 +122,9 @@ def _speed() -> Iterator[Row]:
     ):
         trace = getattr(Grid(side), name)(steps)
         start = time.process_time()
-        simulator = Simulator(trace, steady=steady)
+        simulator = Simulator(trace)
         lowered = time.process_time()
-        result = simulator.run(PLATFORM)
+        result = simulator.run(PLATFORM, steady=steady)
         end = time.process_time()
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         yield (

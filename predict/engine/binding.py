@@ -163,6 +163,7 @@ class Program(ctypes.Structure):
         ("load", _DOUBLE),
         ("seed", c_uint64),
         ("drawn", c_int32),
+        ("steady", c_int32),
         ("slowness", _FLOAT),
     )
 

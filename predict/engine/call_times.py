@@ -19,39 +19,47 @@ __all__ = ["CallTimes", "load_factors"]
 
 
 class CallTimes:
-    """Computation before each event node, by the call before it.
+    """Computation before each event node, by the call before it: means, and on demand bins to draw from."""
 
-    Args:
-        drawn: keep bins to draw from, besides the means.
-    """
-
-    def __init__(self, trace: Trace, drawn: bool) -> None:
-        self._trace, self._drawn = trace, drawn
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
         self._compute, self._inside = trace.stat_index.get(COMPUTE), trace.stat_index.get(COMM)
-        self._kept: list[object] = []
+        self._without_bins: list[tuple[ctypes.Array[binding.Times], list[Histogram]]] = []
+        self._bins: list[object] = []  # that structures point to
 
     def before(self, event: Event) -> ctypes.Array[binding.Times] | None:
         """Return the C structures of an event's computation times; None where nothing was recorded."""
         if self._compute is None:
             return None
-        factor = self._trace.stats[self._compute].resolution * PS
         known = [
-            self._times(stats.pred, histogram, factor)
+            (stats.pred, histogram)
             for stats in event.stats
             if self._compute < len(stats.histograms) and (histogram := stats.histograms[self._compute])
         ]
-        return (binding.Times * len(known))(*known) if known else None
-
-    def _times(self, pred: int, histogram: Histogram, factor: float) -> binding.Times:
-        made = binding.Times(pred=pred, mean_ps=max(0, round(histogram.mean * factor)))
-        if self._drawn:
-            bins = histogram.drawn_bins
-            share = np.cumsum([b.count for b in bins], dtype=float)
-            table = np.array([(b.min * factor, b.mean * factor, b.max * factor) for b in bins], dtype=float)
-            rows = np.ascontiguousarray(np.column_stack((share / share[-1], table)))
-            self._kept.append(rows)
-            made.nbins, made.bins = len(bins), pointer(rows, ctypes.c_double)
+        if not known:
+            return None
+        made = (binding.Times * len(known))(
+            *(binding.Times(pred=pred, mean_ps=max(0, round(h.mean * self._ps))) for pred, h in known)
+        )
+        self._without_bins.append((made, [histogram for _, histogram in known]))
         return made
+
+    @property
+    def _ps(self) -> float:
+        """Picoseconds of a unit of the computation times."""
+        return 0.0 if self._compute is None else self._trace.stats[self._compute].resolution * PS
+
+    def add_bins(self) -> None:
+        """Add the bins of all histograms to the structures made so far."""
+        for made, histograms in self._without_bins:
+            for times, histogram in zip(made, histograms, strict=True):
+                bins = histogram.drawn_bins
+                share = np.cumsum([b.count for b in bins], dtype=float)
+                table = np.array([(b.min, b.mean, b.max) for b in bins], dtype=float) * self._ps
+                rows = np.ascontiguousarray(np.column_stack((share / share[-1], table)))
+                self._bins.append(rows)
+                times.nbins, times.bins = len(bins), pointer(rows, ctypes.c_double)
+        self._without_bins.clear()
 
     def inside(self, event: Event) -> int:
         """Return the mean time of an event's calls in picoseconds, as recorded."""

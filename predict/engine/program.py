@@ -73,12 +73,15 @@ class LoweredProgram:
         self.notes: dict[str, str] = {}
         self._c_nodes = (binding.Node * max(len(nodes), 1))(*map(_c_node, nodes))
 
-    def struct(self, shares: Sequence[NDArray[np.float32] | None]) -> binding.Program:
+    def struct(self, shares: Sequence[NDArray[np.float32] | None], drawn: bool) -> binding.Program:
         """Return the C structure without loads. It is valid while this object and the shares live.
 
         Args:
             shares: of each node, [nranks] factors on the transfer of its messages; None: 1.
+            drawn: computation times are drawn from their histograms.
         """
+        if drawn:
+            self._times.add_bins()
         for node, share in zip(self._c_nodes, shares, strict=False):
             node.share = None if share is None else pointer(share, ctypes.c_float)
         return binding.Program(
@@ -90,6 +93,7 @@ class LoweredProgram:
             families=self.families.c_array,
             array_offsets=pointer(self.arrays.offsets, ctypes.c_int64),
             array_values=pointer(self.arrays.values, ctypes.c_int64),
+            drawn=drawn,
         )
 
 
@@ -124,27 +128,23 @@ class Arrays:
         return cls(offsets.astype(np.int64), values)
 
 
-def lower(trace: Trace, drawn: bool = False, steady: bool = True) -> LoweredProgram:
+def lower(trace: Trace) -> LoweredProgram:
     """Return the program of a trace.
-
-    Args:
-        drawn: keep the histograms of computation times, to draw from.
-        steady: multiply the iterations of loops in a steady state, where times are not drawn.
 
     Raises:
         UsageError: a parameter that times depend on was recorded as a histogram, or not at all.
         LimitError: too many values vary.
         FormatError: the trace contradicts itself.
     """
-    return _Lowering(trace, drawn, steady and not drawn).program()
+    return _Lowering(trace).program()
 
 
 class _Lowering:
-    def __init__(self, trace: Trace, drawn: bool, steady: bool) -> None:
-        self.trace, self.finds_steady = trace, steady
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
         self.families = Families(trace)
         self.sizes = MessageSizes(trace)
-        self.times = CallTimes(trace, drawn)
+        self.times = CallTimes(trace)
         self.counts = {id(event): counts for event, counts in executions(trace)}
         self.entries = {id(node): counts for node, counts in entries(trace)}
         self.nodes: list[Lowered] = []
@@ -204,7 +204,7 @@ class _Lowering:
     def steady(self, loop: Lowered, start: int) -> int:
         """Return the flag of loops whose iterations are equal on all ranks that run it."""
         repeat = loop.fields["repeat"]
-        if repeat.varies or not self.finds_steady:
+        if repeat.varies:
             return 0
         trips = repeat.distinct() - {0}
         if len(trips) != 1 or min(trips) < MIN_STEADY_ITERATIONS:

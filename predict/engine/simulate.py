@@ -117,15 +117,10 @@ class _Accounts:
 
 
 class Simulator:
-    """A trace that is lowered once and simulated several times.
+    """A trace that is lowered once and simulated several times."""
 
-    Args:
-        drawn: whether runs may draw computation times.
-        steady: as in `program.lower`.
-    """
-
-    def __init__(self, trace: Trace, drawn: bool = False, steady: bool = True) -> None:
-        self.program = lower(trace, drawn, steady)
+    def __init__(self, trace: Trace) -> None:
+        self.program = lower(trace)
         self._trace = trace
         self._load: Any = None
         self._has_load = False
@@ -136,12 +131,14 @@ class Simulator:
         options: Options | None = None,
         progress: Progress | None = None,
         path: bool = False,
+        steady: bool = True,
     ) -> Simulation:
         """Simulate once.
 
         Args:
             progress: called now and then with the number of simulated calls; True ends the run.
-            path: follow the longest path, which takes a second run. Loops must not be steady.
+            path: follow the longest path, which takes a second run, without steady loops.
+            steady: multiply the iterations of loops in a steady state, where times are not drawn.
 
         Raises:
             DeadlockError: ranks wait for ever.
@@ -153,20 +150,27 @@ class Simulator:
             self._has_load = True
             if self._trace.load_of(COMPUTE) is not None:
                 unscaled = replace(options, drawn=False, slowness=None)
-                means = self._run(platform, unscaled, None, progress, False)
+                means = self._run(platform, unscaled, None, progress, False, steady)
                 self._load = load_factors(self._trace, means.by_rank[:, 0])
-        return self._run(platform, options, self._load, progress, path)
+        return self._run(platform, options, self._load, progress, path, steady)
 
     def _run(
-        self, platform: Platform, options: Options, load: Any, progress: Progress | None, path: bool
+        self,
+        platform: Platform,
+        options: Options,
+        load: Any,
+        progress: Progress | None,
+        path: bool,
+        steady: bool,
     ) -> Simulation:
         nranks, nnodes = self._trace.nprocs, len(self.program.nodes)
         scale = platform.compute_scale * options.compute_scale
         factors = np.full(nranks, scale) if load is None else np.ascontiguousarray(load * scale)
         shares = interface_shares(self.program, platform)
-        struct = self.program.struct(shares)
+        struct = self.program.struct(shares, options.drawn)
+        struct.steady = steady and not (path or options.drawn)
         struct.load = pointer(factors, ctypes.c_double)
-        struct.drawn, struct.seed = options.drawn, options.seed & (1 << 64) - 1
+        struct.seed = options.seed & (1 << 64) - 1
         if options.slowness is not None:
             slowness = np.ascontiguousarray(options.slowness, dtype=np.float32)
             struct.slowness = pointer(slowness, ctypes.c_float)
@@ -221,5 +225,4 @@ def simulate(trace: Trace, platform: Platform, options: Options | None = None) -
         UsageError, LimitError, FormatError: as `program.lower`.
         DeadlockError: ranks wait for ever.
     """
-    options = options or Options()
-    return Simulator(trace, options.drawn).run(platform, options)
+    return Simulator(trace).run(platform, options)

@@ -20,8 +20,6 @@ from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
     from scalatrace import Trace
-    from scalatrace.predict.engine import Options, Simulation
-    from scalatrace.predict.engine.simulate import Simulator
     from scalatrace.predict.platform import Platform
 
 EXAMPLE = (
@@ -137,8 +135,10 @@ def _facts(
         slowness = partial(slowness_of, read_cluster(args.cluster), platform, trace.nprocs)
     own = None if slowness is None else slowness(args.seed)
     options = Options(args.compute_scale, args.times == "drawn", args.seed, own)
-    simulator = Simulator(trace, drawn=options.drawn)
-    result = _run(args, simulator, trace, platform, options)
+    simulator = Simulator(trace)
+    calls = trace.counted()
+    path = args.path or (calls is not None and calls <= MAX_PATH_CALLS)
+    result = simulator.run(platform, options, path=path)
     facts: dict[str, Any] = {
         "ranks": trace.nprocs,
         "platform": platform.name,
@@ -152,8 +152,7 @@ def _facts(
     }
     count = args.repeat or (DEFAULT_REPEATS if result.nevents <= MAX_REPEATED_CALLS else 0)
     if count > 1:
-        drawing = simulator if options.drawn else Simulator(trace, drawn=True)
-        interval = interval_of(list(repeats(drawing, platform, options, count, slowness)))
+        interval = interval_of(list(repeats(simulator, platform, options, count, slowness)))
         facts["drawn"] = {
             "median_ns": interval.median_ns,
             "low_ns": interval.low_ns,
@@ -171,18 +170,6 @@ def _facts(
             for chosen, each in sweep(simulator, platform, factors, options)
         ]
     return facts
-
-
-def _run(
-    args: argparse.Namespace, simulator: Simulator, trace: Trace, platform: Platform, options: Options
-) -> Simulation:
-    """Simulate, and follow the longest path to its calls unless that takes long."""
-    from scalatrace.predict.engine.simulate import Simulator
-
-    result = simulator.run(platform, options)
-    if not args.path and result.nevents > MAX_PATH_CALLS:
-        return result
-    return Simulator(trace, options.drawn, steady=False).run(platform, options, path=True)
 
 
 def _simgrid(args: argparse.Namespace, trace: Trace, platform: Platform) -> int:

@@ -149,6 +149,7 @@ struct st_sim_program {
     const double *load; /* [nranks] factor on computation, or NULL */
     uint64_t seed;      /* of drawn times */
     int32_t drawn;
+    int32_t steady;        /* look for steady loops; not with drawn times, nor when paths are followed */
     const float *slowness; /* [nranks] further factor on computation, or NULL */
 };
 
@@ -174,7 +175,7 @@ enum { ST_SIM_OK = 0, ST_SIM_E_MEMORY = -1, ST_SIM_E_DEADLOCK = -2, ST_SIM_E_TRA
 ST_SIM_API int st_sim_run(const struct st_sim_program *program, const struct st_sim_platform *platform,
                           struct st_sim_result *result, int (*progress)(int64_t executed));
 
-/* Run twice: by_node gets the parts of the longest path by node, [nnodes][ST_SIM_PARTS]. Loops must not be steady. */
+/* Run twice: by_node gets the parts of the longest path by node, [nnodes][ST_SIM_PARTS]. Not with `steady`. */
 ST_SIM_API int st_sim_run_path(const struct st_sim_program *program, const struct st_sim_platform *platform,
                                struct st_sim_result *result, int64_t *by_node, int (*progress)(int64_t executed));
 

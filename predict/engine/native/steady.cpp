@@ -88,7 +88,7 @@ Steady::Steady(Engine &engine)
         std::vector<int32_t> ranks;
         for (const int32_t r : around.empty() ? all : around.back().second)
             if (!never_runs(node.repeat, r)) ranks.push_back(r);
-        if (node.flags & ST_SIM_STEADY && !ranks.empty()) {
+        if (p.steady && node.flags & ST_SIM_STEADY && !ranks.empty()) {
             loop_of_[n] = static_cast<int32_t>(loops_.size());
             Loop &loop = loops_.emplace_back();
             loop.node = n;

@@ -247,7 +247,7 @@ def test_steady_loops_change_nothing(trace: Trace, platform: Platform) -> None:
         short = Simulator(trace).run(platform)
     except DeadlockError:
         return
-    whole = Simulator(trace, steady=False).run(platform, path=True)
+    whole = Simulator(trace).run(platform, path=True)
     for name in ("clocks", "by_node", "by_rank", "calls"):
         if name in ("by_node", "calls"):
             assert getattr(short, name).sum(0).tolist() == getattr(whole, name).sum(0).tolist()
@@ -280,7 +280,7 @@ def test_drawn_times_follow_the_histogram_and_the_seed() -> None:
     event = replace(event, stats=(*event.stats, replace(event.stats[0], pred=1)))
     trace = b.of(b.loop(5000, event))
     trace.preds.append((event.op, event.signature))
-    simulator = Simulator(trace, drawn=True)
+    simulator = Simulator(trace)
     gc.collect()  # what the simulator points to must live
     runs = [simulator.run(Platform(), Options(drawn=True, seed=seed)).time_ns for seed in (1, 1, 2)]
     assert runs[0] == runs[1] != runs[2]
