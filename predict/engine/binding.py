@@ -177,7 +177,6 @@ class Result(ctypes.Structure):
         ("by_rank", _INT64),
         ("calls", _INT64),
         ("blocked", _INT32),
-        ("events", c_int64),
         ("executed", c_int64),
         ("message", c_char * 256),
     )

@@ -63,7 +63,7 @@ class Simulation:
         by_node: [nnodes, 3] computation, transfer, waiting; sums over ranks.
         by_rank: [nranks, 3] the same of each rank.
         calls: [nnodes] of all ranks.
-        nevents: calls of all ranks; `nsimulated` of them one by one, the others by steady loops.
+        nsimulated: calls that were simulated one by one, not by steady loops.
         path_by_node: [nnodes, 3] the same of the calls on the longest path; None if it was not followed.
     """
 
@@ -72,9 +72,13 @@ class Simulation:
     by_node: Ints
     by_rank: Ints
     calls: Ints
-    nevents: int
     nsimulated: int
     path_by_node: Ints | None = None
+
+    @property
+    def nevents(self) -> int:
+        """Calls of all ranks."""
+        return int(self.calls.sum())
 
     @property
     def last_rank(self) -> int:
@@ -196,7 +200,6 @@ class Simulator:
             accounts.by_node,
             accounts.by_rank,
             accounts.calls,
-            int(result.events),
             int(result.executed),
             on_path,
         )

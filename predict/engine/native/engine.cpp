@@ -195,7 +195,6 @@ bool Engine::call(int32_t r) {
     rank.pred = node.own_pred;
     if (!executions_[at].empty()) ++executions_[at][r];
     ++result_.calls[at];
-    ++result_.events;
     if (++result_.executed % kProgressCalls == 0 && progress_ && progress_(result_.executed))
         throw TraceError("interrupted");
     return true;

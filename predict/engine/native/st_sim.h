@@ -164,8 +164,7 @@ struct st_sim_result {
     int64_t *by_rank;  /* [nranks][ST_SIM_PARTS] */
     int64_t *calls;    /* [nnodes] executions of all ranks */
     int32_t *blocked;  /* [nranks] node where a rank waits for ever, or -1 */
-    int64_t events;    /* of all ranks */
-    int64_t executed;  /* of these, simulated one by one */
+    int64_t executed;  /* calls that were simulated one by one */
     char message[256]; /* of an error */
 };
 

@@ -207,7 +207,6 @@ void Steady::snapshot(Loop &loop, bool &too_fast) {
         for (int part = 0; part < ST_SIM_PARTS; ++part)
             loop.by_rank.push_back(result.by_rank[static_cast<size_t>(r) * ST_SIM_PARTS + part]);
     }
-    loop.events = result.events;
 }
 
 /* Advance all clocks and accounts by the iterations that are left, and end the loop. */
@@ -222,7 +221,6 @@ void Steady::multiply(Loop &loop) {
             extend(result.by_node[n * ST_SIM_PARTS + part], loop.nodes[at++]);
         extend(result.calls[n], loop.nodes[at++]);
     }
-    extend(result.events, loop.events);
     at = 0;
     size_t rank_at = 0;
     for (const int32_t r : loop.ranks) {

@@ -48,8 +48,7 @@ class Steady {
         std::vector<int64_t> state, growth;  /* all times; what the last iteration added to them */
         std::vector<int64_t> speed;          /* [rank] v while an iteration is checked */
         std::vector<int64_t> nodes, by_rank; /* accounts before that iteration */
-        int64_t events = 0;
-        uint64_t shape = 0; /* of the state */
+        uint64_t shape = 0;                  /* of the state */
         bool has_state = false, has_growth = false, checked = false, violated = false, given_up = false;
     };
 

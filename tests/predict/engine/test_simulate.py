@@ -260,6 +260,17 @@ def test_steady_loops_change_nothing(trace: Trace, platform: Platform) -> None:
     assert int(whole.path_by_node[:, 0].sum()) <= whole.time_ps
 
 
+def test_calls_beside_a_steady_loop_count_once() -> None:
+    b = Builder(3)
+    ring = b.loop(100, b.event("Sendrecv", repeat=on({0: 1, 1: 1}), sendcount=1, sendtype=BYTE,
+                               dest=To(Encoding.XOR, Vec(1)), sendtag=0, recvcount=1, recvtype=BYTE,
+                               source=To(Encoding.XOR, Vec(1)), recvtag=0, comm=Comm()))  # fmt: skip
+    alone = b.event("Pcontrol", repeat=on({2: 90}), level=1)
+    trace = b.of(ring, alone)
+    result = simulate(trace, Platform(network=NETWORK))
+    assert result.nevents == trace.nevents() > result.nsimulated
+
+
 def test_a_long_loop_is_multiplied() -> None:
     b = Builder(4)
     ring = [
