@@ -66,7 +66,7 @@ def test_a_rank_that_comes_to_finalize_too_late(mpi: Mpi, stuck: Path, tmp_path:
     limits = {"SCALATRACE_RANK_LIMIT": str(LIMIT_S)}
     done = record(mpi, 3, argv, trace, env=limits, timeout=TIMEOUT_S)
     lines = _same(done, plain(mpi, 3, argv, tmp_path))
-    assert sum("for other ranks in MPI_Finalize" in line for line in lines) >= 2
+    assert any("for other ranks in MPI_Finalize" in line for line in lines)  # rank 0 may then release rank 2
     assert not trace.exists()
     merged = scalatrace(mpi, "merge", f"{trace}.parts", "-o", tmp_path / "merged.st").check()
     assert "3 of 3 ranks" in merged.stdout
