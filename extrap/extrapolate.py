@@ -8,6 +8,7 @@ from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 from scalatrace.errors import FormatError
+from scalatrace.extrap.alignment.canonical_folding import Foldings, foldings_of
 from scalatrace.extrap.choices.canonical import canonical
 from scalatrace.extrap.errors import ExtrapolationError, InputError, PollingError, UndeterminedError
 from scalatrace.extrap.fit.fit_trace import fit
@@ -256,17 +257,18 @@ def model_of(
             _check_target(runs, *target, accept_unconfirmed)
         except InputError as error:
             raise InputError(f"{error}{_without_smallest(ordered, 2) if on_a_line else ''}") from None
+    foldings = foldings_of(ordered)
     try:
-        model = fit_prepared(ordered, runs, workers, accept_unconfirmed)
+        model = fit_prepared(ordered, runs, workers, accept_unconfirmed, foldings)
     except PollingError as error:
         raise ExtrapolationError(f"{error}\ngrid: {evidence}") from None
     except ExtrapolationError as error:
-        sized = _with_problem_size(ordered, runs, workers)
+        sized = _with_problem_size(ordered, runs, workers, foldings)
         if sized is None:
             more = (on_a_line and _without_smallest(ordered, 2)) or hint(ordered, runs, workers, str(error))
             raise ExtrapolationError(f"{error}\ngrid: {evidence}{more}") from None
     else:
-        sized = _with_problem_size(ordered, runs, workers) if divides_numbers(model) else None
+        sized = _with_problem_size(ordered, runs, workers, foldings) if divides_numbers(model) else None
         if sized is None:
             return ordered, model, evidence
     model, size = sized
@@ -275,17 +277,17 @@ def model_of(
 
 
 def _with_problem_size(
-    traces: Sequence[Trace], runs: Sequence[Run], workers: int
+    traces: Sequence[Trace], runs: Sequence[Run], workers: int, foldings: Foldings
 ) -> tuple[Model, int] | None:
     """The symbolic trace with the size of the problem as a parameter, and that size.
 
     None unless all values follow rules with just one size, or if a parameter is given.
     """
     found: list[tuple[Model, int]] = []
-    for size in () if runs[0].inputs else problem_sizes(traces, runs):
+    for size in () if runs[0].inputs else problem_sizes(traces, runs, foldings):
         try:
             sized = [replace(run, inputs={NAME: size}, found=True) for run in runs]
-            model = fit_prepared(traces, sized, workers)
+            model = fit_prepared(traces, sized, workers, foldings=foldings)
         except ExtrapolationError:
             continue
         found.append((replace(model, meta={**model.meta, FOUND_SIZE: f"{NAME}={size}"}), size))
@@ -304,10 +306,14 @@ def _check_target(
 
 
 def fit_prepared(
-    traces: Sequence[Trace], runs: Sequence[Run], workers: int = 1, accept_unconfirmed: bool = False
+    traces: Sequence[Trace],
+    runs: Sequence[Run],
+    workers: int = 1,
+    accept_unconfirmed: bool = False,
+    foldings: Foldings | None = None,
 ) -> Model:
     """The symbolic trace behind the result of `prepared`. Raises ExtrapolationError."""
-    model = fit(traces, runs, workers, accept_unconfirmed)
+    model = fit(traces, runs, workers, accept_unconfirmed, foldings)
     return replace(model, meta={**model.meta, **notes(traces, accept_unconfirmed)})
 
 

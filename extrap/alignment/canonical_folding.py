@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from scalatrace.extrap.alignment.rank_tree import Key, RankNode
+from scalatrace.extrap.alignment.rank_tree import Key, RankNode, rank_tree
+from scalatrace.extrap.alignment.sequences import Line, Symbols, Token, fold_all
 from scalatrace.extrap.alignment.sources import Mark, Order, Shared, Sources
 from scalatrace.extrap.alignment.stages import MAX_BODIES, Group, Stages, staged_calls
 from scalatrace.trace.values.compress import vec_of
@@ -22,102 +21,135 @@ from scalatrace.trace.values.compress import vec_of
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
-
 MAX_CALLS = 1 << 20
 """Calls of all ranks with different trees; more are left as they were recorded."""
 
 MAX_MARKS = 16
 """Different marks of one call site; with more of them, its calls stay calls of one kind."""
 
-MAX_PERIOD = 1 << 13
-"""Calls and loops in the body of a loop that is sought."""
+__all__ = ["MAX_CALLS", "Foldings", "Trees", "foldings_of"]
 
-__all__ = ["MAX_CALLS", "folded_anew", "folded_by_marks", "folded_by_stages"]
+Trees = Mapping[int, tuple[RankNode, ...]]
+"""The tree of each rank of each trace, by the number of its point."""
 
 
-def folded_anew(
-    trees: Mapping[int, Sequence[RankNode]], trace_of: Callable[[int], tuple[Trace, int]]
-) -> dict[int, tuple[RankNode, ...]] | None:
-    """The trees (point -> tree) in their canonical form; None when there are too many calls.
+class Foldings:
+    """The trees of all ranks, folded anew in several ways. What several of these need is made once.
 
-    Args:
+    Attributes:
         trees: as recorded.
-        trace_of: the trace and the rank of a point.
     """
-    shared: dict[Any, list[int]] = {}
-    for point, tree in trees.items():
-        shared.setdefault(_structure(tree), []).append(point)
-    firsts = [points[0] for points in shared.values()]
-    if sum(_calls(trees[point]) for point in firsts) > MAX_CALLS:
-        return None
-    symbols = _Symbols()
-    orders = {point: _order(trees[point]) for point in firsts}
-    keys = {point: _keys(list(_leaves(trees[point])), orders[point]) for point in firsts}
-    lines = {point: _line(keys[point], symbols) for point in firsts}
-    _fold_all(lines, symbols)
-    result, known = {}, Shared()
-    for points in shared.values():
-        templates = [_template([token], symbols) for token in lines[points[0]]]
-        for point in points:
-            sources = Sources(*trace_of(point), list(_leaves(trees[point])), orders[points[0]], known)
-            result[point] = tuple(_rank_node(template, sources, 1, keys[points[0]]) for template in templates)
-    return {point: result[point] for point in trees}
+
+    def __init__(self, trees: Trees, trace_of: Callable[[int], tuple[Trace, int]]) -> None:
+        """Keep the trees.
+
+        Args:
+            trace_of: the trace and the rank of a point.
+        """
+        self.trees, self._trace_of = trees, trace_of
+
+    @cached_property
+    def anew(self) -> Trees | None:
+        """The trees in their canonical form; None when there are too many calls."""
+        shared: dict[Any, list[int]] = {}
+        for point, tree in self.trees.items():
+            shared.setdefault(_structure(tree), []).append(point)
+        firsts = {point: self.trees[point] for point, *_ in shared.values()}
+        if sum(map(_calls, firsts.values())) > MAX_CALLS:
+            return None
+        symbols = Symbols()
+        orders = {point: _order(tree) for point, tree in firsts.items()}
+        keys = {point: _keys(list(_leaves(tree)), orders[point]) for point, tree in firsts.items()}
+        lines = {point: _line(keys[point], symbols) for point in firsts}
+        fold_all(lines, symbols)
+        result, known = {}, Shared()
+        for first, *others in shared.values():
+            templates = _templates(lines[first], symbols)
+            for point in (first, *others):
+                leaves = list(_leaves(self.trees[point]))
+                sources = Sources(*self._trace_of(point), leaves, orders[first], known)
+                result[point] = _tree(templates, sources, keys[first])
+        return {point: result[point] for point in self.trees}
+
+    @cached_property
+    def by_marks(self) -> Trees | None:
+        """As `anew`, with unlike calls of one call site as calls of their own; None also without them.
+
+        A library that is called from one line of Python makes many different calls there: receives from any
+        rank, and then receives from each neighbour with another tag. Together they follow no formula.
+        """
+        ranks, keys = self._ranks, self._marked_keys
+        if ranks is None or keys is None:
+            return None
+        symbols = Symbols()
+        lines = {point: _line(keys[point], symbols) for point in self.trees}
+        fold_all(lines, symbols)
+        return ranks.trees(lines, keys, symbols)
+
+    def by_stages(self, with_marks: bool) -> Trees | None:
+        """As `anew`, with the stages of trees and butterflies as loops; None also when there are none.
+
+        Args:
+            with_marks: make unlike calls of one call site calls of their own, as `by_marks` does.
+        """
+        ranks, stages = self._ranks, self._stages
+        if ranks is None or stages is None:
+            return None
+        keys = self._marked_keys if with_marks else ranks.keys
+        if keys is None:
+            return None
+        symbols = Symbols()
+        lines = {point: _line(keys[point], symbols) for point in self.trees}
+        found = {point: stages.trees(point) for point in self.trees}
+        groups = ((p, group) for p in self.trees for tree in found[p] for group in tree)
+        bodies = sorted({(group.comm, _body(lines[p], group, stages)) for p, group in groups})
+        if len(bodies) > MAX_BODIES:
+            return None
+        blocks: dict[int, dict[tuple[int, ...], int]] = {}
+        for comm, body in bodies:
+            blocks.setdefault(comm, {})[body] = symbols.of_loop(body, comm)
+        loops = {comm: symbols.of_stages(tuple(own.values())) for comm, own in blocks.items()}
+        for point in self.trees:
+            lines[point] = _staged(lines[point], found[point], stages, blocks, loops)
+        fold_all(lines, symbols)
+        return ranks.trees(lines, keys, symbols)
+
+    @cached_property
+    def _ranks(self) -> _Ranks | None:
+        """The calls of all ranks; None when there are too many."""
+        if sum(map(_calls, self.trees.values())) > MAX_CALLS:
+            return None
+        shared, known = Shared(), dict[tuple[tuple[int, int], ...], Order]()
+        leaves = {point: list(_leaves(tree)) for point, tree in self.trees.items()}
+        orders = {}
+        for point, tree in self.trees.items():
+            order = _order(tree)
+            orders[point] = known.setdefault(tuple(order), order)
+        sources = {
+            point: Sources(*self._trace_of(point), leaves[point], orders[point], shared)
+            for point in self.trees
+        }
+        return _Ranks(leaves, orders, sources)
+
+    @cached_property
+    def _marked_keys(self) -> Mapping[int, list[Key]] | None:
+        return None if self._ranks is None else self._ranks.marked_keys()
+
+    @cached_property
+    def _stages(self) -> Stages | None:
+        ranks = self._ranks
+        calls = None if ranks is None else staged_calls(ranks.leaves, ranks.orders, ranks.sources)
+        return None if calls is None else Stages(calls)
 
 
-def folded_by_marks(
-    trees: Mapping[int, Sequence[RankNode]], trace_of: Callable[[int], tuple[Trace, int]]
-) -> dict[int, tuple[RankNode, ...]] | None:
-    """As `folded_anew`, with unlike calls of one call site as calls of their own; None also without them.
-
-    A library that is called from one line of Python makes many different calls there: receives from any rank,
-    and then receives from each neighbour with another tag. Together they follow no formula.
-    """
-    ranks = _Ranks.of(trees, trace_of)
-    keys = None if ranks is None else ranks.marked_keys()
-    if ranks is None or keys is None:
-        return None
-    symbols = _Symbols()
-    lines = {point: _line(keys[point], symbols) for point in trees}
-    _fold_all(lines, symbols)
-    return ranks.trees(lines, keys, symbols)
+def foldings_of(traces: Sequence[Trace]) -> Foldings:
+    """The trees of all ranks of some traces, whose points are numbered trace by trace."""
+    ranks = [(trace, rank) for trace in traces for rank in range(trace.nprocs)]
+    trees = {point: rank_tree(trace, rank) for point, (trace, rank) in enumerate(ranks)}
+    return Foldings(trees, ranks.__getitem__)
 
 
-def folded_by_stages(
-    trees: Mapping[int, Sequence[RankNode]],
-    trace_of: Callable[[int], tuple[Trace, int]],
-    with_marks: bool = False,
-) -> dict[int, tuple[RankNode, ...]] | None:
-    """As `folded_anew`, with the stages of trees and butterflies as loops; None also when there are none.
-
-    Args:
-        with_marks: make unlike calls of one call site calls of their own, as `folded_by_marks` does.
-    """
-    ranks = _Ranks.of(trees, trace_of)
-    calls = None if ranks is None else staged_calls(ranks.leaves, ranks.orders, ranks.sources)
-    if ranks is None or calls is None:
-        return None
-    keys = ranks.marked_keys() if with_marks else ranks.keys()
-    if keys is None:
-        return None
-    symbols, stages = _Symbols(), Stages(calls)
-    lines = {point: _line(keys[point], symbols) for point in trees}
-    found = {point: stages.trees(point) for point in trees}
-    groups = ((p, group) for p in trees for tree in found[p] for group in tree)
-    bodies = sorted({(group.comm, _body(lines[p], group, stages)) for p, group in groups})
-    if len(bodies) > MAX_BODIES:
-        return None
-    blocks: dict[int, dict[tuple[int, ...], int]] = {}
-    for comm, body in bodies:
-        blocks.setdefault(comm, {})[body] = symbols.of_loop(body, comm)
-    loops = {comm: symbols.of_stages(tuple(own.values())) for comm, own in blocks.items()}
-    for point in trees:
-        lines[point] = _staged(lines[point], found[point], stages, blocks, loops)
-    _fold_all(lines, symbols)
-    return ranks.trees(lines, keys, symbols)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Ranks:
     """The calls of all ranks, by point: leaves of their trees, order of the calls, and sources of events."""
 
@@ -125,19 +157,7 @@ class _Ranks:
     orders: Mapping[int, Order]
     sources: Mapping[int, Sources]
 
-    @classmethod
-    def of(
-        cls, trees: Mapping[int, Sequence[RankNode]], trace_of: Callable[[int], tuple[Trace, int]]
-    ) -> _Ranks | None:
-        """The calls of these trees; None when there are too many."""
-        if sum(map(_calls, trees.values())) > MAX_CALLS:
-            return None
-        leaves = {point: list(_leaves(tree)) for point, tree in trees.items()}
-        orders = {point: _order(tree) for point, tree in trees.items()}
-        known = Shared()
-        sources = {point: Sources(*trace_of(point), leaves[point], orders[point], known) for point in trees}
-        return cls(leaves, orders, sources)
-
+    @cached_property
     def keys(self) -> dict[int, list[Key]]:
         """The key of each call: that of its leaf."""
         return {point: _keys(self.leaves[point], order) for point, order in self.orders.items()}
@@ -172,19 +192,19 @@ class _Ranks:
                 marked(key, marks[point][leaf][k])
                 for key, (leaf, k) in zip(keys, self.orders[point], strict=True)
             ]
-            for point, keys in self.keys().items()
+            for point, keys in self.keys.items()
         }
 
-    def trees(
-        self, lines: Mapping[int, Line], keys: Mapping[int, Sequence[Key]], symbols: _Symbols
-    ) -> dict[int, tuple[RankNode, ...]]:
+    def trees(self, lines: Mapping[int, Line], keys: Mapping[int, Sequence[Key]], symbols: Symbols) -> Trees:
         """The trees of folded sequences of calls."""
-        return {
-            point: tuple(
-                _rank_node(_template([token], symbols), self.sources[point], 1, keys[point]) for token in line
-            )
-            for point, line in lines.items()
-        }
+        known: dict[
+            tuple[_Template, ...], tuple[_Template, ...]
+        ] = {}  # ranks share values at equal positions
+        result = {}
+        for point, line in lines.items():
+            templates = _templates(line, symbols)
+            result[point] = _tree(known.setdefault(templates, templates), self.sources[point], keys[point])
+        return result
 
 
 def _body(line: Line, group: Group, stages: Stages) -> tuple[int, ...]:
@@ -202,14 +222,14 @@ def _staged(
     result, at = [], 0
     for tree in trees:
         count, blocks = tree[0].stages, blocks_of[tree[0].comm]
-        trips = [[_Token(block) for block in blocks.values()] for _ in range(count)]
+        trips = [[Token(block) for block in blocks.values()] for _ in range(count)]
         for group in tree:
             stop = group.start + stages.width
             body = tuple(line[group.start : stop])
             number = list(blocks).index(_body(line, group, stages))
             iteration = count - 1 - group.stage if stages.down else group.stage
-            trips[iteration][number] = _Token(blocks[_body(line, group, stages)], trips=(body,))
-        result += [*line[at : tree[0].start], _Token(loops[tree[0].comm], trips=tuple(map(tuple, trips)))]
+            trips[iteration][number] = Token(blocks[_body(line, group, stages)], trips=(body,))
+        result += [*line[at : tree[0].start], Token(loops[tree[0].comm], trips=tuple(map(tuple, trips)))]
         at = tree[-1].start + stages.width
     return [*result, *line[at:]]
 
@@ -228,54 +248,6 @@ def _leaves(tree: Iterable[RankNode]) -> Iterator[RankNode]:
             yield node
         else:
             yield from _leaves(node.children)
-
-
-@dataclass(frozen=True, slots=True)
-class _Token:
-    """A call, or a loop, in the sequence of one rank.
-
-    Attributes:
-        symbol: equal for calls of one operation and call site, and for loops around equal symbols.
-        calls: of a call: its position in the sequence.
-        trips: of a loop: its iterations.
-    """
-
-    symbol: int
-    call: int = -1
-    trips: tuple[tuple[_Token, ...], ...] = ()
-
-
-Line = list[_Token]
-
-
-class _Symbols:
-    """Numbers for calls and bodies of loops.
-
-    Attributes:
-        bodies: of each loop.
-        stages: loops over stages.
-    """
-
-    def __init__(self) -> None:
-        self._numbers: dict[Any, int] = {}
-        self.bodies: dict[int, tuple[int, ...]] = {}
-        self.stages: set[int] = set()
-
-    def of_call(self, key: Key) -> int:
-        """The symbol of a call."""
-        return self._numbers.setdefault(key, len(self._numbers))
-
-    def of_loop(self, body: tuple[int, ...], comm: int | None = None) -> int:
-        """The symbol of a loop around these symbols; of a block of stages, in this communicator."""
-        number = self._numbers.setdefault(("loop", body, comm), len(self._numbers))
-        self.bodies[number] = body
-        return number
-
-    def of_stages(self, body: tuple[int, ...]) -> int:
-        """The symbol of a loop over stages, which stays a loop of its own."""
-        number = self.of_loop(body)
-        self.stages.add(number)
-        return number
 
 
 def _order(tree: Sequence[RankNode]) -> Order:
@@ -306,85 +278,14 @@ def _keys(leaves: Sequence[RankNode], order: Order) -> list[Key]:
     return [keys[leaf] for leaf, _ in order]
 
 
-def _line(keys: Sequence[Key], symbols: _Symbols) -> Line:
-    return [_Token(symbols.of_call(key), call) for call, key in enumerate(keys)]
+def _line(keys: Sequence[Key], symbols: Symbols) -> Line:
+    return [Token(symbols.of_call(key), call) for call, key in enumerate(keys)]
 
 
 def _nodes(tree: Iterable[RankNode]) -> Iterator[RankNode]:
     for node in tree:
         yield node
         yield from _nodes(node.children)
-
-
-def _fold_all(lines: dict[int, Line], symbols: _Symbols) -> None:
-    """Fold all sequences until none changes; what is a loop in one is a loop in all."""
-    changed = True
-    while changed:
-        known = len(symbols.bodies)
-        for point in lines:
-            lines[point] = _folded(lines[point], symbols)
-        wrapped = {point: _wrapped(line, symbols) for point, line in lines.items()}
-        changed = any(len(wrapped[point]) != len(line) for point, line in lines.items())
-        changed = changed or len(symbols.bodies) != known
-        lines.update(wrapped)
-
-
-def _folded(line: Line, symbols: _Symbols) -> Line:
-    """The sequence with its repetitions as loops, short bodies first."""
-    period = 1
-    while 2 * period <= len(line) and period <= MAX_PERIOD:
-        runs = list(_repetitions(np.array([token.symbol for token in line], dtype=np.int64), period))
-        if not runs:
-            period += 1
-            continue
-        result, at = [], 0
-        for start, stop in runs:
-            result += line[at:start]
-            trips = tuple(tuple(line[k : k + period]) for k in range(start, stop, period))
-            result.append(_loop(trips, symbols))
-            at = stop
-        line = [*result, *line[at:]]
-        period = 1
-    return line
-
-
-def _repetitions(numbers: Ints, period: int) -> Iterator[tuple[int, int]]:
-    """Start and end of the parts that repeat a body of `period` symbols, from left to right."""
-    equal = np.concatenate([[False], numbers[period:] == numbers[:-period], [False]])
-    edges = np.flatnonzero(equal[1:] != equal[:-1])
-    end = 0
-    for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-        first = max(start, end)
-        trips = 1 + (stop - first) // period
-        if trips > 1:
-            end = first + trips * period
-            yield first, end
-
-
-def _loop(trips: tuple[tuple[_Token, ...], ...], symbols: _Symbols) -> _Token:
-    """A loop of these iterations; iterations that are a loop each are one loop."""
-    body = tuple(token.symbol for token in trips[0])
-    if len(body) == 1 and body[0] in symbols.bodies and body[0] not in symbols.stages:
-        return _Token(body[0], trips=tuple(chain.from_iterable(trip[0].trips for trip in trips)))
-    return _Token(symbols.of_loop(body), trips=trips)
-
-
-def _wrapped(line: Line, symbols: _Symbols) -> Line:
-    """The sequence with loops of one trip around the bodies that are loops elsewhere, long ones first."""
-    for loop, body in sorted(symbols.bodies.items(), key=lambda item: (-len(item[1]), item[0])):
-        if len(body) > len(line):
-            continue
-        numbers = [token.symbol for token in line]
-        result, at = [], 0
-        while at < len(line):
-            if numbers[at] == body[0] and tuple(numbers[at : at + len(body)]) == body:
-                result.append(_Token(loop, trips=(tuple(line[at : at + len(body)]),)))
-                at += len(body)
-            else:
-                result.append(line[at])
-                at += 1
-        line = result
-    return line
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,7 +303,7 @@ class _Template:
     children: tuple[_Template, ...] = ()
 
 
-def _template(entries: Sequence[_Token], symbols: _Symbols) -> _Template:
+def _template(entries: Sequence[Token], symbols: Symbols) -> _Template:
     """The node of equal tokens, one for each entry of what is around."""
     body = symbols.bodies.get(entries[0].symbol)
     if body is None:
@@ -416,6 +317,14 @@ def _template(entries: Sequence[_Token], symbols: _Symbols) -> _Template:
     if len(children) == 1 and not children[0].children and entries[0].symbol not in symbols.stages:
         return _Template(repeats, children[0].calls)
     return _Template(repeats, (), children)
+
+
+def _templates(line: Line, symbols: Symbols) -> tuple[_Template, ...]:
+    return tuple(_template([token], symbols) for token in line)
+
+
+def _tree(templates: Sequence[_Template], sources: Sources, keys: Sequence[Key]) -> tuple[RankNode, ...]:
+    return tuple(_rank_node(template, sources, 1, keys) for template in templates)
 
 
 def _rank_node(template: _Template, sources: Sources, entry_count: int, keys: Sequence[Key]) -> RankNode:

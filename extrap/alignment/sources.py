@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -51,6 +51,7 @@ class Shared:
     def __init__(self) -> None:
         self._values: dict[tuple[int, int], tuple[Vec, tuple[int, ...]]] = {}
         self._gathered: dict[tuple[int, ...], tuple[Any, Vec]] = {}
+        self._calls: dict[tuple[int, int], tuple[Any, Order, list[int]]] = {}
 
     def first(self, vec: Vec, n: int) -> tuple[int, ...]:
         """The first n values of a vec."""
@@ -59,14 +60,22 @@ class Shared:
             self._values[key] = vec, vec.first(n)
         return self._values[key][1]
 
+    def calls(self, order: Order, positions: Sequence[int]) -> tuple[Order, list[int]]:
+        """The calls at some positions of an order, and the leaves that they are of."""
+        key = id(order), id(positions)
+        if key not in self._calls:
+            calls = [order[position] for position in positions]
+            self._calls[key] = (order, positions), calls, sorted({leaf for leaf, _ in calls})
+        return self._calls[key][1:]
+
     def gathered(
-        self, positions: Sequence[int], values: Mapping[int, Sequence[int]], calls: Sequence[tuple[int, int]]
+        self, positions: Sequence[int], used: Sequence[int], values: Sequence[Sequence[int]], calls: Order
     ) -> Vec:
-        """The values of the calls at some positions: of each the leaf and its number there."""
-        key = id(positions), *map(id, values.values())
+        """The values of the calls at some positions, from those of the leaves that they are of."""
+        key = id(positions), *map(id, values)
         if key not in self._gathered:
-            vec = vec_of(values[leaf][k] for leaf, k in calls)
-            self._gathered[key] = (positions, values), vec
+            by_leaf = dict(zip(used, values, strict=True))
+            self._gathered[key] = (positions, values), vec_of(by_leaf[leaf][k] for leaf, k in calls)
         return self._gathered[key][1]
 
 
@@ -82,8 +91,7 @@ class Sources:
 
     def event(self, positions: Sequence[int]) -> Event:
         """The event with the calls at these positions; its values are of this rank only."""
-        calls = [self._order[position] for position in positions]
-        used = sorted({leaf for leaf, _ in calls})
+        calls, used = self._shared.calls(self._order, positions)
         event, runs = self._event(used[0]), self._leaves[used[0]].runs
         if len(used) == 1 and len(calls) == runs and all(n == k for n, (_, k) in enumerate(calls)):
             return event
@@ -139,15 +147,14 @@ class Sources:
         return event
 
     def _param(self, at: int, used: Sequence[int], positions: Sequence[int], calls: Order) -> Param:
-        encodings = {self._stored(leaf, at)[0] for leaf in used}
-        if len(encodings) == 1:
-            encoding = encodings.pop()
-            values = {leaf: self._stored(leaf, at)[1] for leaf in used}
-            gathered = self._shared.gathered(positions, values, calls)
+        stored = [self._stored(leaf, at) for leaf in used]
+        encoding = stored[0][0]
+        if all(other is encoding for other, _ in stored):
+            gathered = self._shared.gathered(positions, used, [values for _, values in stored], calls)
         else:
             encoding = Encoding.ABSOLUTE
-            values = {leaf: self._peers(leaf, at) for leaf in used}
-            gathered = vec_of(values[leaf][k] for leaf, k in calls)
+            peers = {leaf: self._peers(leaf, at) for leaf in used}
+            gathered = vec_of(peers[leaf][k] for leaf, k in calls)
         return gathered if encoding is None else Peer(encoding, gathered)
 
     def _stored(self, leaf: int, at: int) -> tuple[Encoding | None, Sequence[int]]:

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from scalatrace.escapes import clean
 from scalatrace.extrap.alignment.align import Aligned, align, aligned_nodes
-from scalatrace.extrap.alignment.canonical_folding import folded_anew, folded_by_marks, folded_by_stages
-from scalatrace.extrap.alignment.rank_tree import RankNode, normalized, rank_tree
+from scalatrace.extrap.alignment.canonical_folding import Foldings, foldings_of
+from scalatrace.extrap.alignment.rank_tree import RankNode, normalized
 from scalatrace.extrap.alignment.single_trips import with_repeated_events
 from scalatrace.extrap.errors import ExtrapolationError, PollingError, UnconfirmedError
 from scalatrace.extrap.fit import fit_field as fields
@@ -65,20 +65,31 @@ __all__ = ["Fitted", "Fitter", "assembled", "fit", "where"]
 
 
 def fit(
-    traces: Sequence[Trace], runs: Sequence[Run], workers: int = 1, accept_unconfirmed: bool = False
+    traces: Sequence[Trace],
+    runs: Sequence[Run],
+    workers: int = 1,
+    accept_unconfirmed: bool = False,
+    foldings: Foldings | None = None,
 ) -> Model:
     """The symbolic trace behind traces of one program on several numbers of ranks.
 
     Args:
         traces, runs: what is known.
         workers: processes that share the events among them.
-        accept_unconfirmed: whether formulas count that the traces do not confirm.
+        accept_unconfirmed: whether formulas count that the traces do not confirm, where there are no others.
+        foldings: of the traces, if they exist already.
 
     Raises:
         ExtrapolationError: they do not align, or something follows no rule; says what and where.
     """
-    space = Space(runs, accept_unconfirmed=accept_unconfirmed)
-    return assembled(traces, runs, Fitter(traces, space, workers).rules())
+    space, foldings = Space(runs), foldings or foldings_of(traces)
+    try:
+        nodes = Fitter(traces, space, workers, foldings).rules()
+    except ExtrapolationError:
+        if not accept_unconfirmed:
+            raise
+        nodes = Fitter(traces, space, workers, foldings, accept_unconfirmed).rules()
+    return assembled(traces, runs, nodes)
 
 
 def assembled(traces: Sequence[Trace], runs: Sequence[Run], nodes: tuple[Rule, ...]) -> Model:
@@ -119,6 +130,8 @@ MAX_LISTED = 1 << 10
 NO_TRIP = Parts(None, (0,))
 """The repeat of a loop that runs 0 times: it is not in the trace."""
 
+Found = TypeVar("Found")
+
 Fitted = tuple[Field, tuple[ParamRule, ...]]
 """Of an event: how often it runs, and its parameters."""
 
@@ -135,14 +148,36 @@ class _Spaces:
 class Fitter:
     """Fits nodes: events by several workers at once, or one after the other."""
 
-    def __init__(self, traces: Sequence[Trace], space: Space, workers: int = 1) -> None:
-        self.traces, self.space, self._workers = traces, space, workers
+    def __init__(
+        self,
+        traces: Sequence[Trace],
+        space: Space,
+        workers: int = 1,
+        foldings: Foldings | None = None,
+        accept_unconfirmed: bool = False,
+    ) -> None:
+        self.traces, self.space, self._workers, self._accept = traces, space, workers, accept_unconfirmed
+        self._given_foldings = foldings
         self._of_partners = _Spaces(space)
         self._of_others = _Spaces(space.variant(partners=False))
         self._fitted: dict[int, Fitted] = {}
         self._by_symmetry: Space | None = None
         self._chains: dict[tuple[Chain | None, Vec, int], Chain] = {}
         self.run_of = [(int(k), int(p - space.starts[k])) for p, k in enumerate(space.all_runs())]
+
+    @cached_property
+    def _accepting(self) -> Fitter:
+        """The fitter whose formulas need not be confirmed."""
+        return Fitter(self.traces, self.space.variant(accept_unconfirmed=True))
+
+    def _surest(self, find: Callable[[Fitter], Found]) -> Found:
+        """What confirmed formulas give; else, where they are accepted, what others give."""
+        try:
+            return find(self)
+        except ExtrapolationError:
+            if not self._accept:
+                raise
+        return find(self._accepting)
 
     @cached_property
     def _of_lists(self) -> _Spaces:
@@ -152,23 +187,18 @@ class Fitter:
     def _of_torus(self) -> _Spaces:
         return _Spaces(self.space.variant(given=torus(self.space.names)))
 
-    def trees(self) -> dict[int, tuple[RankNode, ...]]:
+    @cached_property
+    def _foldings(self) -> Foldings:
         """Every rank's tree."""
-        return {p: rank_tree(self.traces[k], rank) for p, (k, rank) in enumerate(self.run_of)}
-
-    def _place(self, point: int) -> tuple[Trace, int]:
-        """The trace and the rank of a point."""
-        k, rank = self.run_of[point]
-        return self.traces[k], rank
+        return self._given_foldings or foldings_of(self.traces)
 
     def alignments(self) -> Iterator[tuple[Aligned, ...]]:
         """The trees as recorded and folded anew, aligned; the more similar ones first.
 
         If these follow no rules, events that are repeated are loops of one call.
         """
-        trees = self.trees()
-        anew = folded_anew(trees, self._place)
-        found = [align(trees), *([] if anew is None else [align(anew)])]
+        anew = self._foldings.anew
+        found = [align(trees) for trees in (self._foldings.trees, anew) if trees is not None]
         yield from sorted(found, key=aligned_nodes)
         looped = None if anew is None else with_repeated_events(anew)
         if looped is not None:
@@ -192,7 +222,7 @@ class Fitter:
 
     def marked(self) -> tuple[Aligned, ...] | None:
         """The aligned trees with unlike calls of one call site as calls of their own; None without them."""
-        trees = folded_by_marks(self.trees(), self._place)
+        trees = self._foldings.by_marks
         return None if trees is None else align(trees)
 
     def _by_marks(self) -> tuple[Rule, ...] | None:
@@ -207,10 +237,11 @@ class Fitter:
         """The rules of the trees with loops over stages; None when there are none, or no rules."""
         fitter: Fitter | None = None
         for with_marks in (False, True):
-            staged = folded_by_stages(self.trees(), self._place, with_marks)
+            staged = self._foldings.by_stages(with_marks)
             if staged is None:
                 continue
-            fitter = fitter or Fitter(self.traces, self.space.variant(stages=True), self._workers)
+            space = self.space.variant(stages=True)
+            fitter = fitter or Fitter(self.traces, space, self._workers, self._foldings, self._accept)
             try:
                 return fitter._rules(align(staged))
             except ExtrapolationError:
@@ -303,6 +334,9 @@ class Fitter:
         return around if runs_once(repeat) else self._within(node, around)
 
     def _repeat(self, node: Aligned, around: Chains) -> Field:
+        return self._surest(lambda fitter: fitter._repeat_found(node, around))
+
+    def _repeat_found(self, node: Aligned, around: Chains) -> Field:
         samples = self._repeats(node, around)
         field = self._fit(samples, around, self._of_partners, repeats=True)
         if field is None and None in samples.values():
@@ -316,9 +350,11 @@ class Fitter:
 
     def parameters(self, node: Aligned, inside: Chains) -> tuple[ParamRule, ...]:
         """The rules of an event's parameters."""
-        return tuple(
-            self._param(node, at, name, kind, inside) for at, (name, kind) in enumerate(self._params(node))
-        )
+
+        def found(at: int, name: str, kind: Kind) -> ParamRule:
+            return self._surest(lambda fitter: fitter._param(node, at, name, kind, inside))
+
+        return tuple(found(at, name, kind) for at, (name, kind) in enumerate(self._params(node)))
 
     def _within(self, node: Aligned, around: Chains) -> Chains:
         """The loops of what is in this one."""

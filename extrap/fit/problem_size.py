@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scalatrace.extrap.alignment.canonical_folding import Foldings
 from scalatrace.extrap.fit.fit_field import fit
 from scalatrace.extrap.fit.fit_trace import Fitter
 from scalatrace.extrap.fit.fit_types import PLAIN
@@ -62,17 +63,20 @@ class _Quantity:
     whole: tuple[Ints, Ints]
 
 
-def problem_sizes(traces: Sequence[Trace], runs: Sequence[Run]) -> list[int]:
+def problem_sizes(
+    traces: Sequence[Trace], runs: Sequence[Run], foldings: Foldings | None = None
+) -> list[int]:
     """The sizes of a problem whose blocks explain counts and repeats, the likelier ones first.
 
     Args:
         traces, runs: as `prepared` returns them; no run has a parameter.
+        foldings: of the traces, if they exist already.
 
     Returns:
         None of them if no size explains the values, or too many do about as well.
     """
     space = Space(runs, partners=False)
-    quantities = _quantities(Fitter(traces, space), space)
+    quantities = _quantities(Fitter(traces, space, foldings=foldings), space)
     if not quantities:
         return []
     names = Names(space.names.sizes, space.names.coords, (NAME,), square=space.names.square, partners=False)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -104,11 +105,11 @@ class System:
         """The lightest confirmed formula of as few features as will do; else the lightest of any."""
         wanted = centred(values[None, self.sample])[0]
         if not wanted.any() or not len(self.features):
-            return _lightest(self._fitting([(i,) for i in range(len(self.features))], values, []))
+            return _lightest(self._fitting([(i,) for i in range(len(self.features))], values, set()))
         directions = self._directions
         projection = directions.projected(wanted)
         best: Solution | None = None
-        holding: list[frozenset[int]] = []
+        holding: set[frozenset[int]] = set()
         for search in (_singles, Directions.pairs, Directions.triples):
             subsets = search(directions, projection)
             found = _lightest(self._fitting(subsets, values, holding))
@@ -136,7 +137,7 @@ class System:
         return replace(best, rivals=tuple(dict.fromkeys((*best.rivals, *rivals))))
 
     def _fitting(
-        self, subsets: Iterable[tuple[int, ...]], values: Ints, holding: list[frozenset[int]]
+        self, subsets: Iterable[tuple[int, ...]], values: Ints, holding: set[frozenset[int]]
     ) -> list[_Candidate]:
         """The formulas of these candidates that hold for all points, the lightest ones.
 
@@ -149,7 +150,7 @@ class System:
         for subset in sorted(subsets, key=self._weight):
             if self._weight(subset) >= limit:
                 break
-            if any(features.issubset(subset) for features in holding):
+            if holding and _has_part_in(subset, holding):
                 continue
             evidence = self._evidence(subset)
             enough = enough_points(len(subset), *evidence)
@@ -157,7 +158,7 @@ class System:
                 continue  # whatever its coefficients
             fit = fitted(self.table[list(subset)], values)
             if fit is not None:
-                holding.append(frozenset(subset))
+                holding.add(frozenset(subset))
             if not enough:
                 continue
             found = exact([self.features[i] for i in subset], fit, *evidence)
@@ -282,6 +283,12 @@ class System:
     @cached_property
     def _names(self) -> list[frozenset[str]]:
         return [_names_in(feature.formula) for feature in self.features]
+
+
+def _has_part_in(subset: tuple[int, ...], sets: set[frozenset[int]]) -> bool:
+    """Whether some of these features, or all of them, are one of the sets."""
+    parts = (part for n in range(1, len(subset) + 1) for part in combinations(subset, n))
+    return any(frozenset(part) in sets for part in parts)
 
 
 @lru_cache(maxsize=1 << 16)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scalatrace import Trace, extrap
-from scalatrace.extrap.alignment.canonical_folding import folded_anew
+from scalatrace.extrap.alignment.canonical_folding import Foldings
 from scalatrace.extrap.alignment.rank_tree import RankNode, rank_tree
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.extrapolate import check_largest
@@ -101,7 +101,7 @@ def test_folding_anew_keeps_every_call(program: Any, data: st.DataObject) -> Non
     ]
     trace = record([calls])
     recorded = rank_tree(trace, 0)
-    folded = folded_anew({0: recorded}, lambda _: (trace, 0))
+    folded = Foldings({0: recorded}, lambda _: (trace, 0)).anew
     assert folded is not None
     assert expanded(trace, 0, folded[0]) == expanded(trace, 0, recorded)
 
@@ -117,7 +117,7 @@ def test_equal_sequences_fold_equally(program: Any, trips: int) -> None:
         calls = [call("Bcast", site, count=change(k), root=0, comm="world") for k, site in enumerate(sites)]
         traces[point] = record([calls])
         trees[point] = rank_tree(traces[point], 0)
-    folded = folded_anew(trees, lambda point: (traces[point], 0))
+    folded = Foldings(trees, lambda point: (traces[point], 0)).anew
     assert folded is not None
     shapes = {tuple((node.kind, node.repeat) for node in tree) for tree in folded.values()}
     assert len(shapes) == 1

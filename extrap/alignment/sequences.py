@@ -1,0 +1,159 @@
+"""Find loops in sequences of symbols: a repeated part is a loop, wherever it stands, in any sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from scalatrace.extrap.alignment.rank_tree import Key
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+MAX_PERIOD = 1 << 13
+"""Calls and loops in the body of a loop that is sought."""
+
+__all__ = ["Line", "Symbols", "Token", "fold_all"]
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A call, or a loop, in the sequence of one rank.
+
+    Attributes:
+        symbol: equal for calls of one operation and call site, and for loops around equal symbols.
+        calls: of a call: its position in the sequence.
+        trips: of a loop: its iterations.
+    """
+
+    symbol: int
+    call: int = -1
+    trips: tuple[tuple[Token, ...], ...] = ()
+
+
+Line = list[Token]
+
+
+class Symbols:
+    """Numbers for calls and bodies of loops.
+
+    Attributes:
+        bodies: of each loop.
+        stages: loops over stages.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[Any, int] = {}
+        self.bodies: dict[int, tuple[int, ...]] = {}
+        self.stages: set[int] = set()
+
+    def of_call(self, key: Key) -> int:
+        """The symbol of a call."""
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def of_loop(self, body: tuple[int, ...], comm: int | None = None) -> int:
+        """The symbol of a loop around these symbols; of a block of stages, in this communicator."""
+        number = self._numbers.setdefault(("loop", body, comm), len(self._numbers))
+        self.bodies[number] = body
+        return number
+
+    def of_stages(self, body: tuple[int, ...]) -> int:
+        """The symbol of a loop over stages, which stays a loop of its own."""
+        number = self.of_loop(body)
+        self.stages.add(number)
+        return number
+
+
+def fold_all(lines: dict[int, Line], symbols: Symbols) -> None:
+    """Fold all sequences until none changes; what is a loop in one is a loop in all."""
+    changed = True
+    while changed:
+        known = len(symbols.bodies)
+        for point in lines:
+            lines[point] = _folded(lines[point], symbols)
+        wrapped = {point: _wrapped(line, symbols) for point, line in lines.items()}
+        changed = any(len(wrapped[point]) != len(line) for point, line in lines.items())
+        changed = changed or len(symbols.bodies) != known
+        lines.update(wrapped)
+
+
+def _folded(line: Line, symbols: Symbols) -> Line:
+    """The sequence with its repetitions as loops, short bodies first."""
+    period, numbers = 1, _numbers(line)
+    while 2 * period <= len(line) and period <= MAX_PERIOD:
+        runs = list(_repetitions(numbers, period))
+        if not runs:
+            period += 1
+            continue
+        result, at = [], 0
+        for start, stop in runs:
+            result += line[at:start]
+            trips = tuple(tuple(line[k : k + period]) for k in range(start, stop, period))
+            result.append(_loop(trips, symbols))
+            at = stop
+        line = [*result, *line[at:]]
+        period, numbers = 1, _numbers(line)
+    return line
+
+
+def _numbers(line: Line) -> Ints:
+    return np.array([token.symbol for token in line], dtype=np.int64)
+
+
+def _repetitions(numbers: Ints, period: int) -> Iterator[tuple[int, int]]:
+    """Start and end of the parts that repeat a body of `period` symbols, from left to right."""
+    equal = numbers[period:] == numbers[:-period]
+    if not equal.any():
+        return
+    equal = np.concatenate([[False], equal, [False]])
+    edges = np.flatnonzero(equal[1:] != equal[:-1])
+    end = 0
+    for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        first = max(start, end)
+        trips = 1 + (stop - first) // period
+        if trips > 1:
+            end = first + trips * period
+            yield first, end
+
+
+def _loop(trips: tuple[tuple[Token, ...], ...], symbols: Symbols) -> Token:
+    """A loop of these iterations; iterations that are a loop each are one loop."""
+    body = tuple(token.symbol for token in trips[0])
+    if len(body) == 1 and body[0] in symbols.bodies and body[0] not in symbols.stages:
+        return Token(body[0], trips=tuple(chain.from_iterable(trip[0].trips for trip in trips)))
+    return Token(symbols.of_loop(body), trips=trips)
+
+
+def _wrapped(line: Line, symbols: Symbols) -> Line:
+    """The sequence with loops of one trip around the bodies that are loops elsewhere, long ones first."""
+    numbers = [token.symbol for token in line]
+    for loop, body in sorted(symbols.bodies.items(), key=lambda item: (-len(item[1]), item[0])):
+        starts = _occurrences(numbers, body)
+        if not starts:
+            continue
+        result, at = [], 0
+        for start in starts:
+            stop = start + len(body)
+            result += [*line[at:start], Token(loop, trips=(tuple(line[start:stop]),))]
+            at = stop
+        line = [*result, *line[at:]]
+        numbers = [token.symbol for token in line]
+    return line
+
+
+def _occurrences(numbers: list[int], body: tuple[int, ...]) -> list[int]:
+    """Where a body begins, from left to right; the parts do not overlap."""
+    result, at = [], 0
+    for _ in range(numbers.count(body[0])):
+        try:
+            at = numbers.index(body[0], at)
+        except ValueError:
+            break  # the others were within a body
+        found = tuple(numbers[at : at + len(body)]) == body
+        if found:
+            result.append(at)
+        at += len(body) if found else 1
+    return result
