@@ -51,7 +51,10 @@ class UndeterminedError(ExtrapolationError):
     ) -> None:
         self.formula, self.rival, self.rank, self.grid, self.what = formula, rival, rank, grid, what
         if isinstance(formula, Binary) and isinstance(formula.left, Const):
-            trace += ", or give the size of the problem that is divided (--inputs n=...)"
+            trace += (
+                ", give the size of the problem that is divided (--inputs n=...), "
+                f"or accept {format_text(formula)} (--accept-unconfirmed)"
+            )
         super().__init__(
             f"{what}{': ' if what else ''}the traces cannot tell {format_text(formula)} from "
             f"{format_text(rival)}, which differ on rank {rank} of {grid.nprocs} ({grid}): add {trace}"

@@ -106,9 +106,9 @@ class Space:
     ) -> Space:
         """The space of these runs, or of the same ones, with some of the arguments changed."""
         names = self.names
-        own = {name: getattr(names, name) for name in ("partners", "lists", "stages")} | kinds
-        runs = self.runs if runs is None else runs
-        return Space(runs, **own, accept_unconfirmed=self.accept_unconfirmed, given=given)
+        own = {name: getattr(names, name) for name in ("partners", "lists", "stages")}
+        own["accept_unconfirmed"] = self.accept_unconfirmed
+        return Space(self.runs if runs is None else runs, **own | kinds, given=given)
 
     @property
     def divisors(self) -> tuple[tuple[str, str], ...]:

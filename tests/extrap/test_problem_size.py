@@ -129,3 +129,17 @@ def test_line_that_is_blocks_of_some_size_is_no_rule(nprocs: int) -> None:
     given = [trace_of(body, dims) for dims in grids]
     with pytest.raises(ExtrapolationError, match="the traces cannot tell"):
         extrap.extrapolate(given, nprocs, (nprocs,), dims_of=grids)
+
+
+def test_numbers_are_divided_whole_if_that_is_accepted() -> None:
+    """Of 1400 elements on 2, 4 and 8 ranks, 700, 350 and 175: 175*(8//X) is 0 on 16 ranks, 1400//X is not."""
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        return [call("Allgather", 1, sendcount=1400 // rank.dims[0], comm="world")] * 3
+
+    lines = [(2,), (4,), (8,)]
+    given = [trace_of(body, dims) for dims in lines]
+    with pytest.raises(ExtrapolationError, match=r"cannot tell 1400//X from .*accept 1400//X \(--accept-unc"):
+        extrap.extrapolate(given, 16, (16,), dims_of=lines)
+    made = extrap.extrapolate(given, 16, (16,), dims_of=lines, accept_unconfirmed=True)
+    assert diff(made.trace, trace_of(body, (16,)), ["times"]) == []

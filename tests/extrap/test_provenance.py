@@ -106,6 +106,24 @@ def test_unconfirmed_formulas_can_be_accepted(tmp_path: Path, capsys: pytest.Cap
     assert "extrapolated by unconfirmed formulas" in capsys.readouterr().out
 
 
+def test_unconfirmed_formulas_are_not_taken_where_others_are_confirmed() -> None:
+    """A count that nothing confirms, beside neighbours on a torus."""
+    planes = [(2, 2), (2, 4), (4, 4)]
+    neighbours = halo(wrap=True)
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        count = {4: 37, 8: 512, 16: 1000}.get(rank.dims[0] * rank.dims[1], 0)
+        return [*neighbours(rank), call("Bcast", 99, count=count, root=0, comm="world")]
+
+    traces = [trace_of(body, dims) for dims in planes]
+    with pytest.raises(ExtrapolationError, match="count of Bcast"):
+        extrapolate(traces, 32, (4, 8), dims_of=planes)
+    made = extrapolate(traces, 32, (4, 8), dims_of=planes, accept_unconfirmed=True)
+    peers = [e for e in made.trace.walk(5) if e.op != "Bcast"]
+    run = [e for e in trace_of(body, (4, 8)).walk(5) if e.op != "Bcast"]
+    assert [(e.op, e.params) for e in peers] == [(e.op, e.params) for e in run]
+
+
 def test_error_names_the_size_that_decides() -> None:
     """Half the number of ranks is its logarithm on 2, 4 and 5 ranks, but not on 6."""
     sizes = [(2,), (4,), (5,)]

@@ -37,7 +37,7 @@ from scalatrace.formula import (
 )
 from scalatrace.formula.substitute import Substitution
 from scalatrace.trace.symbolic.counters import is_counter
-from scalatrace.trace.symbolic.field import Field
+from scalatrace.trace.symbolic.field import Field, Part
 from scalatrace.trace.symbolic.grid import Grid
 
 __all__ = ["apart", "differing", "divides_numbers", "rivals", "shares_of_numbers", "with_rivals"]
@@ -96,6 +96,27 @@ def shares_of_numbers(part: Value | Cond) -> Iterator[tuple[Expr, Expr]]:
     else:
         for child in children(part):
             yield from shares_of_numbers(child)
+
+
+def _in_one_division(e: Expr) -> Expr:
+    """An expression with 1400//Y for 350*(4//Y), which is equal on the grids of the traces."""
+    if not isinstance(e, Binary):
+        return e
+    left, right = _in_one_division(e.left), _in_one_division(e.right)
+    match e.op, left, right:
+        case "*", Const(factor), Binary("//", Const(number), divisor) if factor > 0:
+            return Binary("//", Const(factor * number), divisor)
+    return replace(e, left=left, right=right)
+
+
+def _whole_shares(part: Part) -> Part:
+    """The part with whole numbers divided among ranks; the multiples of shares that it had are rivals."""
+    if part.formulas is None:
+        return part
+    whole = {one: _in_one_division(one) for one in part.formulas if isinstance(one, Expr)}
+    changed = tuple((new, old) for old, new in whole.items() if new != old)
+    formulas = tuple(whole[one] if isinstance(one, Expr) else one for one in part.formulas)
+    return replace(part, formulas=formulas, rivals=(*part.rivals, *changed)) if changed else part
 
 
 def _multiples(formula: Expr, n: str, s: str) -> Iterator[Expr]:
@@ -222,7 +243,7 @@ def with_rivals(space: Space, field: Field, samples: Samples) -> Field:
         return field
     left = np.array(sorted(point for point, value in samples.items() if value is not None), dtype=np.int64)
     parts = []
-    for part in field.parts:
+    for part in field.parts if space.inputs else map(_whole_shares, field.parts):
         columns = {name: column[left] for name, column in space.columns.items()}
         mask = np.broadcast_to(np.asarray(evaluate(part.condition, columns), dtype=bool), left.shape)
         here = {name: column[mask] for name, column in columns.items()}
