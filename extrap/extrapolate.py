@@ -35,7 +35,7 @@ from scalatrace.extrap.solve.features import RESERVED, Structure
 from scalatrace.extrap.timing.curves.registry import timing_model
 from scalatrace.extrap.timing.rules import Timing, no_times, over_ranks
 from scalatrace.extrap.timing.total import TotalTime, poor_fits, total_times
-from scalatrace.extrap.workers import each
+from scalatrace.extrap.workers import beside, each
 from scalatrace.trace.query.absolute import absolute
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.symbolic.grid import Grid
@@ -122,10 +122,16 @@ def extrapolate(
             the result do not fit together.
     """
     _, model, evidence = model_of(traces, dims_of, workers, accept_unconfirmed, (nprocs, dims))
-    checked = check_largest(traces, dims_of, workers, model) if check else ""
-    result = of_model(model, nprocs, dims, params, timing_model, run_noise, workers, accept_unconfirmed)
-    matching = checked_matching(traces, result, params, workers) if check else ""
-    return replace(result, evidence=evidence, check=checked, matching=matching)
+
+    def make() -> Extrapolation:
+        made = of_model(model, nprocs, dims, params, timing_model, run_noise, workers, accept_unconfirmed)
+        matching = checked_matching(traces, made, params, workers) if check else ""
+        return replace(made, evidence=evidence, matching=matching)
+
+    if not check:
+        return make()
+    checked, result = beside(lambda inner: check_largest(traces, dims_of, inner, model), make, workers)
+    return replace(result, check=checked)
 
 
 def checked_matching(

@@ -7,13 +7,14 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from enum import Enum
 from multiprocessing import get_context
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
 from scalatrace.errors import ScalatraceError, UsageError
 
-__all__ = ["MpiRanks", "WorkerError", "available", "each"]
+__all__ = ["MpiRanks", "WorkerError", "available", "beside", "each"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -25,6 +26,9 @@ MAX_WORKERS = 8
 class WorkerError(ScalatraceError):
     """One of several ranks could not do its part of the work."""
 
+
+SHARES = 4
+"""Each worker gets its items in so many parts, so that all end at about the same time."""
 
 LEAVE_S, POLL_S = 10.0, 0.05
 """How long a rank that failed waits for the others to fail too, and how often it looks."""
@@ -111,15 +115,57 @@ def each(work: Callable[[T], R], items: Sequence[T], workers: int) -> list[R]:
     workers = min(workers, len(items))
     if workers < 2:
         return [work(item) for item in items]
-    share = -(-len(items) // workers)
+    share = -(-len(items) // (SHARES * workers))
     with ProcessPoolExecutor(workers, get_context("fork"), _inherit, (work, items)) as pool:
         try:
-            return list(pool.map(_done, range(len(items)), chunksize=share))
-        except (BrokenProcessPool, ScalatraceError):  # killed for its memory; or to have the same error
+            found = list(pool.map(_done, range(len(items)), chunksize=share))
+        except BrokenProcessPool:  # killed for its memory
             return [work(item) for item in items]
+    failed = next((at for at, one in enumerate(found) if one is _Missing.FAILED), None)
+    if failed is None:
+        return found
+    work(items[failed])  # to have the same error
+    return [work(item) for item in items]
+
+
+def beside(first: Callable[[int], T], second: Callable[[], R], workers: int) -> tuple[T, R]:
+    """The results of two pieces of work; with several processes, of which `first` gets one, at the same time.
+
+    Args:
+        first: gets the number of workers that it has.
+
+    Raises:
+        what `first` raises, or else what `second` does.
+    """
+    if workers < 2 or isinstance(workers, MpiRanks):
+        return first(workers), second()
+    error, results = None, list[R]()
+    with ProcessPoolExecutor(1, get_context("fork"), _inherit, (first, [1])) as pool:
+        future = pool.submit(_done, 0)
+        try:
+            results.append(second())
+        except ScalatraceError as raised:
+            error = raised
+        try:
+            found = future.result()
+        except BrokenProcessPool:
+            found = _Missing.FAILED
+    if found is _Missing.FAILED:
+        found = first(workers)  # to have the same error
+    if error is not None:
+        raise error
+    return found, *results
+
+
+class _Missing(Enum):
+    """What a worker has instead of a result."""
+
+    FAILED = 1
+    LEFT_OUT = 2
 
 
 _inherited: tuple[Callable[[Any], Any], Sequence[Any]]
+_has_failed = False
 
 
 def _inherit(work: Callable[[Any], Any], items: Sequence[Any]) -> None:
@@ -128,5 +174,13 @@ def _inherit(work: Callable[[Any], Any], items: Sequence[Any]) -> None:
 
 
 def _done(at: int) -> Any:
+    """The result of an item; after an error this worker leaves out all others, which come later."""
+    global _has_failed
     work, items = _inherited
-    return work(items[at])
+    if _has_failed:
+        return _Missing.LEFT_OUT
+    try:
+        return work(items[at])
+    except ScalatraceError:
+        _has_failed = True
+        return _Missing.FAILED

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -229,32 +229,48 @@ def extrapolate(
     """Fit, check, instantiate and write a trace; return the facts to report."""
     if options.lossy is not None:
         return _extrapolate_lossy(traces, dims_of, target, options.lossy)
-    model, facts = _fit(traces, dims_of, options, (target.nprocs, target.dims))
-    return {**facts, **instantiate(model, target, options, traces)}
+    from scalatrace.extrap.extrapolate import extrapolate
+
+    result = extrapolate(
+        traces,
+        target.nprocs,
+        target.dims,
+        target.params,
+        dims_of,
+        target.timing_model,
+        target.run_noise,
+        options.workers,
+        options.check,
+        options.accept_unconfirmed,
+    )
+    facts = {"evidence": result.evidence, "check": result.check, "formulas": _count_formulas(result.model)}
+    return {**facts, **_facts(result, target)}
 
 
-def instantiate(
-    model: Model, target: Target, options: FitOptions, traces: Sequence[Trace] = ()
-) -> dict[str, Any]:
+def instantiate(model: Model, target: Target, options: FitOptions) -> dict[str, Any]:
     """Evaluate formulas for the target, check and write the trace; return the facts to report.
 
     Args:
         options: whether the calls of the result are compared with each other, and which formulas count.
-        traces: those that the formulas were made of, if they are at hand.
     """
     from scalatrace.extrap.extrapolate import checked_matching, of_model
 
     timing = target.timing_model, target.run_noise
     accept = options.accept_unconfirmed
     result = of_model(model, target.nprocs, target.dims, target.params, *timing, options.workers, accept)
-    matching = checked_matching(traces, result, target.params, options.workers) if options.check else ""
+    matching = checked_matching((), result, target.params, options.workers) if options.check else ""
+    return _facts(replace(result, matching=matching), target)
+
+
+def _facts(result: Extrapolation, target: Target) -> dict[str, Any]:
+    """Write the trace; return what is known of it."""
     return {
-        "matching": matching,
+        "matching": result.matching,
         "times": [asdict(time) for time in result.times],
         "warnings": list(result.warnings),
         **_saved(result, target),
-        "untried": _untried(model, target.params),
-        **_timing_facts(model, target),
+        "untried": _untried(result.model, target.params),
+        **_timing_facts(result.model, target),
     }
 
 
@@ -280,14 +296,13 @@ def _fit(
     traces: Sequence[Trace],
     dims_of: Sequence[Dims] | None,
     options: FitOptions,
-    target: tuple[int, Dims | None] | None = None,
 ) -> tuple[Model, dict[str, Any]]:
     """Return the formulas, and facts: how the grid was found, and how many formulas or which losses."""
     from scalatrace.extrap.extrapolate import check_largest, model_of
 
     lossy = options.lossy
     if lossy is None:
-        _, model, evidence = model_of(traces, dims_of, options.workers, options.accept_unconfirmed, target)
+        _, model, evidence = model_of(traces, dims_of, options.workers, options.accept_unconfirmed)
         checked = check_largest(traces, dims_of, options.workers, model) if options.check else ""
         return model, {"evidence": evidence, "check": checked, "formulas": _count_formulas(model)}
     from scalatrace.extrap import lossy_model_of

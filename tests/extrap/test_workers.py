@@ -10,7 +10,7 @@ import pytest
 
 from scalatrace import extrap, save
 from scalatrace.extrap.errors import ExtrapolationError
-from scalatrace.extrap.workers import each
+from scalatrace.extrap.workers import beside, each
 from support.grids import trace_of, wavefront
 from support.mpis import Mpi
 from support.running import mpirun
@@ -47,6 +47,46 @@ def test_without_a_killed_worker() -> None:
         return -n
 
     assert each(work, range(6), 2) == [-n for n in range(6)]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_two_pieces_at_the_same_time(workers: int) -> None:
+    assert beside(lambda inner: (inner, "check"), lambda: "trace", workers) == ((1, "check"), "trace")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize(("first", "second"), [(True, False), (True, True), (False, True)])
+def test_the_error_of_the_first_piece_counts(workers: int, first: bool, second: bool) -> None:
+    def work(fails: bool, name: str) -> str:
+        if fails:
+            raise ExtrapolationError(name)
+        return name
+
+    with pytest.raises(ExtrapolationError, match="check" if first else "trace"):
+        beside(lambda _: work(first, "check"), lambda: work(second, "trace"), workers)
+
+
+def test_the_first_piece_runs_again_if_its_process_is_killed() -> None:
+    here = os.getpid()
+
+    def check(_: int) -> str:
+        if os.getpid() != here:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return "check"
+
+    assert beside(check, lambda: "trace", 2) == ("check", "trace")
+
+
+def test_a_worker_leaves_out_what_comes_after_an_error(tmp_path: Path) -> None:
+    def work(n: int) -> int:
+        (tmp_path / str(n)).touch()
+        if n % 10 == 3:
+            raise ExtrapolationError(f"no rule for {n}")
+        return n
+
+    with pytest.raises(ExtrapolationError, match="no rule for 3"):
+        each(work, range(80), 2)
+    assert len(list(tmp_path.iterdir())) < 40
 
 
 def test_the_trace_is_the_same_byte_by_byte(tmp_path: Path) -> None:
