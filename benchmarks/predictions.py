@@ -1,9 +1,11 @@
 """Predicted times against the runs that were recorded.
 
 python -m benchmarks.predictions platform.toml [--real] [--ranks 2 4] [--only cg ...] [--keep]
+python -m benchmarks.predictions platform.toml --extrapolated [--only lu ...] [--keep]
 
 Each workload of samples/ is recorded, and its trace simulated on the platform. `scalatrace calibrate`
-measures the platform of this machine. Computations sleep, unless `--real`.
+measures the platform of this machine. Computations sleep, unless `--real`. With `--extrapolated`, traces on
+few ranks are extrapolated, and what is simulated is their result, beside the trace of the real run.
 """
 
 from __future__ import annotations
@@ -11,24 +13,36 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.cases import cases
-from benchmarks.replay.runs import arguments, paced, recorded
+from benchmarks.extrapolate.cases import CASES, Case
+from benchmarks.replay.runs import Recording, arguments, paced, recorded
 from benchmarks.table import keep, printed, show
 from scalatrace import load
 from scalatrace.errors import ScalatraceError
+from scalatrace.extrap import extrapolate
 from scalatrace.predict.engine.repeats import interval_of, repeats
 from scalatrace.predict.engine.simulate import Options, Simulator
 from scalatrace.predict.platform import Platform, read_platform
 from support.mpis import Mpi, installed
+from support.programs import SAMPLES
 from support.workloads import WORKLOADS, Workload
 
 COLUMNS = ("program", "ranks", "computation", "run, s", "predicted, s", "error", "95 % of runs, s", "inside")
 LIMITS = {"asleep": 0.05, "real": 0.10}
 SLEEP_US = 2000
 REPEATS = 20
+
+EXTRAPOLATED_COLUMNS = (
+    "program", "ranks", "run, s", "extrapolated, s", "error", "recorded, s", "error of recorded", "note",
+)  # fmt: skip
+FEW, MANY = (4, 9, 16), (25, 36)
+FEW_SLEEP_US = 20_000
+"""Long enough that many ranks on few cores mostly sleep."""
+EXTRAPOLATED = ("bt", "sp", "lu", "lu, weak", "sweep3d", "sweep3d, weak")
 
 
 def _lines(
@@ -64,18 +78,59 @@ def _line(
     )
 
 
+def _extrapolated_lines(mpi: Mpi, platform: Platform, chosen: Sequence[Case]) -> Iterator[tuple[str, ...]]:
+    for case in chosen:
+        with tempfile.TemporaryDirectory() as name:
+            made = [_asleep(mpi, case, nprocs, Path(name)) for nprocs in FEW]
+            for nprocs in MANY:
+                try:
+                    yield _extrapolated_line(mpi, platform, case, nprocs, made, Path(name))
+                except (AssertionError, TimeoutError, ScalatraceError) as error:
+                    yield case.title, str(nprocs), *"-----", str(error).splitlines()[0][:80]
+
+
+def _asleep(mpi: Mpi, case: Case, nprocs: int, folder: Path) -> Recording:
+    """The recording of a case whose computations sleep."""
+    words = [word.format(n=case.size(nprocs)) for word in case.arguments]
+    argv = [str(SAMPLES / case.source), *words, "--sleep-us", str(FEW_SLEEP_US)]
+    return recorded(mpi, nprocs, argv, folder / f"{nprocs}.st", case.noted(nprocs))
+
+
+def _extrapolated_line(
+    mpi: Mpi, platform: Platform, case: Case, nprocs: int, inputs: Sequence[Recording], folder: Path
+) -> tuple[str, ...]:
+    real = _asleep(mpi, case, nprocs, folder)
+    params = {"n": case.size(nprocs)} if case.n else None
+    made = extrapolate([load(one.trace) for one in inputs], nprocs, params=params)
+    times = [Simulator(trace).run(platform).time_ns / 1e9 for trace in (made.trace, load(real.trace))]
+    errors = [f"{time / real.run_s - 1:+.1%}" for time in times]
+    return (
+        case.title,
+        str(nprocs),
+        f"{real.run_s:.3f}",
+        f"{times[0]:.3f}",
+        errors[0],
+        f"{times[1]:.3f}",
+        errors[1],
+        "",
+    )
+
+
 def main() -> int:
     """Print the table; 1 where the mean absolute error is beyond the limit."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("platform", help="platform file of this machine")
     parser.add_argument("--real", action="store_true", help="real computations")
+    parser.add_argument("--extrapolated", action="store_true", help="from traces on 4, 9 and 16 ranks")
     parser.add_argument("--ranks", nargs="+", type=int, default=[2, 4, 8, 16], metavar="P")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="of the workloads, by how they begin")
     parser.add_argument("--keep", action="store_true", help="write benchmarks/results/predictions_*.md")
     args = parser.parse_args()
     chosen = [w for w in WORKLOADS if not args.only or any(w.title.startswith(name) for name in args.only)]
     platform, kind = read_platform(args.platform), "real" if args.real else "asleep"
+    if args.extrapolated:
+        return _main_extrapolated(platform, args.only, args.keep)
     rows = list(printed(_lines(installed()["openmpi"], platform, chosen, args.ranks, args.real)))
     errors = [abs(float(row[5].rstrip("%"))) / 100 for row in rows if row[5] != "-"]
     inside = sum(row[7] == "yes" for row in rows)
@@ -90,6 +145,21 @@ def main() -> int:
     if args.keep:
         keep(f"predictions_{kind}", title, COLUMNS, rows, below=[below])
     return int(mean > LIMITS[kind])
+
+
+def _main_extrapolated(platform: Platform, only: Sequence[str] | None, kept: bool) -> int:
+    named = [case for case in CASES if case.title in EXTRAPOLATED]
+    chosen = [case for case in named if not only or any(case.title.startswith(name) for name in only)]
+    title = "Predicted times of extrapolated traces, computation asleep"
+    rows = list(printed(_extrapolated_lines(installed()["openmpi"], platform, chosen)))
+    show(title, EXTRAPOLATED_COLUMNS, rows)
+    errors = [[abs(float(row[at].rstrip("%"))) for row in rows if row[at] != "-"] for at in (4, 6)]
+    means = [f"{statistics.fmean(column):.1f}%" for column in errors if column]
+    below = f"Mean absolute error of extrapolated and of recorded traces: {' and '.join(means)}."
+    print(below)
+    if kept:
+        keep("predictions_extrapolated", title, EXTRAPOLATED_COLUMNS, rows, below=[below])
+    return 0
 
 
 if __name__ == "__main__":
