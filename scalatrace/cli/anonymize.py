@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from scalatrace.cli.output import add_json, print_json, words
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output, read_file, read_text, write_file
+from scalatrace.spelling import did_you_mean
 from scalatrace.trace.anonymize.options import KEPT, Options
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _options(args: argparse.Namespace) -> Options:
     if unknown := [word for word in args.keep if word not in KEPT]:
-        raise UsageError(f"--keep {unknown[0]}: give {', '.join(KEPT)}")
+        raise UsageError(f"--keep {unknown[0]}: give {', '.join(KEPT)}{did_you_mean(unknown[0], KEPT)}")
     return Options(frozenset(args.keep), args.drop_parameters, args.times == "drop")
 
 

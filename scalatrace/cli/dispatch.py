@@ -12,17 +12,21 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
-from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 
 from scalatrace.cli.budget import TimeExceeded, add_budgets, enforced, over_memory, over_time
+from scalatrace.cli.parsing import Parser
 from scalatrace.cli.registry import COMMANDS, Command, find
 from scalatrace.errors import ScalatraceError
 from scalatrace.escapes import LINES, clean
 from scalatrace.files import is_stdout
+from scalatrace.spelling import did_you_mean
 
 FAILURE, USAGE = 1, 2
+
+OPTIONS = ("--help", "--version")
+"""Of `scalatrace` without a command."""
 
 COLLECTED_OBJECTS = 100_000
 """New objects between two searches for cycles: traces are trees, and this took a third of loading."""
@@ -65,15 +69,14 @@ def overview() -> str:
     )
 
 
-def parser_of(command: Command) -> tuple[ModuleType, argparse.ArgumentParser]:
+def parser_of(command: Command) -> tuple[ModuleType, Parser]:
     """Import the command's module and return it with the parser of its arguments."""
     module = importlib.import_module(f"scalatrace.cli.{command.module}")
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"scalatrace {command.name}",
         description=module.__doc__,
         epilog=f"example:\n  {module.EXAMPLE}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     module.arguments(parser)
     if command.max_seconds is not None:
@@ -118,9 +121,8 @@ def _os_message(error: OSError) -> str:
 
 
 def _unknown(word: str) -> str:
-    close = get_close_matches(word, [c.name for c in COMMANDS], n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else "; see scalatrace --help"
-    return f"no command {word!r}{hint}"
+    kind, names = ("option", OPTIONS) if word.startswith("-") else ("command", [c.name for c in COMMANDS])
+    return f"no {kind} {word!r}{did_you_mean(word, names) or '; see scalatrace --help'}"
 
 
 def _complain(message: str, status: int) -> int:

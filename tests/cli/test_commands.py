@@ -80,13 +80,11 @@ def test_no_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_unknown_command_suggests(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "did you mean 'stats'" in complaint(capsys, "stat", status=2)
+    assert "did you mean stats?" in complaint(capsys, "stat", status=2)
 
 
-def test_unknown_option_is_wrong_usage(trace_file: Path) -> None:
-    with pytest.raises(SystemExit) as leaving:
-        main(["info", str(trace_file), "--colour"])
-    assert leaving.value.code == 2
+def test_unknown_option_is_wrong_usage(capsys: pytest.CaptureFixture[str], trace_file: Path) -> None:
+    assert "no option --colour" in complaint(capsys, "info", trace_file, "--colour", status=2)
 
 
 @pytest.mark.parametrize("command", ["info", "show", "stats", "matrix"])
