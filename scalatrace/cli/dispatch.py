@@ -10,14 +10,14 @@ import gc
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from pathlib import Path
 from types import ModuleType
 
 from scalatrace.cli.budget import TimeExceeded, add_budgets, enforced, over_memory, over_time
 from scalatrace.cli.parsing import Parser
-from scalatrace.cli.registry import COMMANDS, Command, find
+from scalatrace.cli.registry import COMMANDS, VERSION, Command, find
 from scalatrace.errors import ScalatraceError
 from scalatrace.escapes import LINES, clean
 from scalatrace.files import is_stdout
@@ -41,10 +41,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(overview())
         return 0 if words else USAGE
     if words[0] in ("-V", "--version"):
-        print(f"scalatrace {_version()}")
-        return 0
-    command = find(words[0])
-    if command is None:
+        command = VERSION
+    elif (found := find(words[0])) is not None:
+        command = found
+    else:
         return _complain(_unknown(words[0]), USAGE)
     return _guarded(command, words[1:])
 
@@ -61,7 +61,8 @@ def overview() -> str:
             "",
             *lines,
             "",
-            "scalatrace <command> --help explains a command. Exit status: 0 ok, 1 failure, 2 wrong usage.",
+            "scalatrace <command> --help explains a command; scalatrace --version prints versions.",
+            "Exit status: 0 ok, 1 failure, 2 wrong usage.",
             "",
             "example:",
             "  mpiexec -n 16 scalatrace record -o app.st -- python app.py && scalatrace show app.st",
@@ -69,10 +70,10 @@ def overview() -> str:
     )
 
 
-def parser_of(command: Command) -> tuple[ModuleType, Parser]:
-    """Import the command's module and return it with the parser of its arguments."""
+def parser_of(command: Command, new: Callable[..., Parser] = Parser) -> tuple[ModuleType, Parser]:
+    """Import the command's module and return it with the parser of its arguments, which `new` makes."""
     module = importlib.import_module(f"scalatrace.cli.{command.module}")
-    parser = Parser(
+    parser = new(
         prog=f"scalatrace {command.name}",
         description=module.__doc__,
         epilog=f"example:\n  {module.EXAMPLE}",
@@ -128,9 +129,3 @@ def _unknown(word: str) -> str:
 def _complain(message: str, status: int) -> int:
     print(f"scalatrace: {clean(message, keep=LINES)}", file=sys.stderr)
     return status
-
-
-def _version() -> str:
-    from scalatrace import __version__
-
-    return __version__

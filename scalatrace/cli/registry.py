@@ -75,8 +75,12 @@ COMMANDS = (
     Command("export", "write a trace for simulators, viewers, tables and Extra-P", "export", COMPUTING),
     Command("import", "make a trace of an OTF2 archive or of flat logs", "import_trace", COMPUTING),
     Command("calibrate", "measure this machine and write its platform file (under mpiexec)", "calibrate"),
+    Command("completion", "print the completion of a shell: bash, zsh, tcsh", "completion"),
     Command("doctor", "check what recording needs on this machine", "doctor"),
 )
+
+
+VERSION = Command("--version", "versions of scalatrace, its files, Python and MPI", "version")
 
 
 def find(name: str) -> Command | None:

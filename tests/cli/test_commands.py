@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import platform
 import resource
 import subprocess
 import sys
@@ -72,7 +73,14 @@ def _cpu_seconds(code: str) -> float:
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert output(capsys, "--version").split() == ["scalatrace", scalatrace.__version__]
+    lines = output(capsys, "--version").splitlines()
+    assert lines[0] == f"scalatrace {scalatrace.__version__}"
+    facts = json.loads(output(capsys, "--version", "--json"))
+    assert facts["scalatrace"] == scalatrace.__version__
+    assert lines[1] == f"trace format {facts['trace_format']}, text form {facts['text_form']}"
+    assert lines[2].startswith(f"Python {platform.python_version()}, ")
+    assert lines[3].startswith("MPI")
+    assert "did you mean --json?" in complaint(capsys, "--version", "--jsn", status=2)
 
 
 def test_no_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
