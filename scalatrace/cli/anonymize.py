@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.output import add_json, print_json, words
+from scalatrace.cli.progress import track
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output, read_file, read_text, write_file
 from scalatrace.spelling import did_you_mean
@@ -74,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
         check_output(args.mapping, "--mapping")
         if os.path.isfile(args.mapping):
             names = Names.from_json(read_text(args.mapping), args.mapping)
-    results = [_anonymous(path, names, options) for path in args.traces]
+    results = [_anonymous(path, names, options) for path in track(args.traces, "renaming")]
     if args.mapping:
         write_file(args.mapping, names.to_json().encode(), PRIVATE_MODE)
     if args.into:

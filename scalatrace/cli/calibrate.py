@@ -8,13 +8,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scalatrace.cli.output import add_json, natural, print_json, words
+from scalatrace.cli.progress import stage, step
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output
 from scalatrace.launched import launched_rank
@@ -123,8 +122,9 @@ def _measured(args: argparse.Namespace) -> tuple[Archive | None, int]:
     from scalatrace.predict.calibrate.start import run_guarded
 
     settings = _settings(args)
-    with _progress() as report:
-        archive, error = run_guarded(settings, ["scalatrace", *sys.argv[1:]], report)
+    stage("measuring")
+    report = step if launched_rank() in (None, 0) else None
+    archive, error = run_guarded(settings, ["scalatrace", *sys.argv[1:]], report)
     if error:
         if launched_rank() in (None, 0):
             print(f"scalatrace: {error}", file=sys.stderr, flush=True)
@@ -132,20 +132,6 @@ def _measured(args: argparse.Namespace) -> tuple[Archive | None, int]:
     if archive is not None and args.archive:
         write_archive(args.archive, archive)
     return archive, 0
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None] | None]:
-    """Show a bar on standard error, from rank 0."""
-    if launched_rank() not in (None, 0):
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("measuring", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _fitted(archives: list[Archive], args: argparse.Namespace) -> int:

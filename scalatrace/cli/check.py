@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.extrapolation import parse_params
 from scalatrace.cli.output import add_json, natural, print_json, seconds
+from scalatrace.cli.progress import stage, track
 
 if TYPE_CHECKING:
     from scalatrace.extrap.grid.model import Model
@@ -102,9 +103,6 @@ def _recorded(path: str) -> dict[str, Any]:
 
 
 def _symbolic(args: argparse.Namespace) -> dict[str, Any]:
-    from rich.console import Console
-    from rich.progress import track
-
     from scalatrace.extrap.extrapolate import target_inputs
     from scalatrace.extrap.grid.plugins import load_plugins
     from scalatrace.extrap.matching import check_sizes
@@ -116,27 +114,18 @@ def _symbolic(args: argparse.Namespace) -> dict[str, Any]:
     model = load(args.trace)
     inputs = target_inputs(model, parse_params(args.param))
     grids = grids_like([Grid(dims, model.column_major) for dims, _ in model.seen], args.ranks)
-    shown = track(
-        check_sizes(model, inputs, grids),
-        "checking",
-        total=len(grids),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not grids,
-    )
+    shown = track(check_sizes(model, inputs, grids), "sizes", len(grids))
     facts: dict[str, Any] = {"file": args.trace, "sizes": [size.plain() for size in shown]}
     return facts | _proof(model, args.prove)
 
 
 def _proof(model: Model, limit: float) -> dict[str, Any]:
-    from rich.console import Console
-
     from scalatrace.extrap.proofs.prove import available, prove_model
 
     if not limit:
         return {}
     if not available():
         return {"hint": "pip install 'scalatrace[prove]' to prove it for all sizes"}
-    with Console(stderr=True).status("proving"):
-        found = prove_model(model, limit)
+    stage("proving")
+    found = prove_model(model, limit)
     return {"proof": {**found.plain(), "line": found.line()}}

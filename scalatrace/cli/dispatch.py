@@ -17,6 +17,7 @@ from types import ModuleType
 
 from scalatrace.cli.budget import TimeExceeded, add_budgets, enforced, over_memory, over_time
 from scalatrace.cli.parsing import Parser
+from scalatrace.cli.progress import progress_of
 from scalatrace.cli.registry import COMMANDS, VERSION, Command, find
 from scalatrace.errors import ScalatraceError
 from scalatrace.escapes import LINES, clean
@@ -89,7 +90,8 @@ def _guarded(command: Command, words: list[str]) -> int:
     try:
         module, parser = parser_of(command)
         args = parser.parse_args(words)
-        with enforced(args), _stdout_of_its_own(getattr(args, "output", None)):
+        shown = progress_of(command.name) if command.shows_progress else nullcontext()
+        with enforced(args), _stdout_of_its_own(getattr(args, "output", None)), shown:
             status = int(module.run(args))
             sys.stdout.flush()
         return status

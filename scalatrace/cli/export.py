@@ -12,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from scalatrace.cli.output import add_json, print_json
+from scalatrace.cli.progress import stage, track
 from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     from scalatrace.report.style import console, nbytes
 
     form, selection = FORMATS[args.to], _selection(args)
-    traces = [scalatrace.load(path) for path in args.traces]
+    traces = [scalatrace.load(path) for path in track(args.traces, "reading")]
     if form.kind != "experiment":
         traces = [_with_senders(trace) for trace in traces]
     estimate = 0 if form.kind == "experiment" else estimated_bytes(form, traces[0], selection)
@@ -104,6 +105,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if estimate > MAX_BYTES and not args.large:
         raise UsageError(f"about {nbytes(estimate)}: choose fewer ranks with --ranks, or give --large")
+    stage("writing")
     account = export(form, traces, args.output, selection)
     facts |= {"bytes": size_of(args.output), "account": account}
     if args.json:

@@ -25,6 +25,7 @@ from scalatrace.cli.extrapolation import (
     shared,
 )
 from scalatrace.cli.output import add_json, print_json
+from scalatrace.cli.progress import stage, track
 from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def _run(args: argparse.Namespace, workers: int) -> int:
     lossy = lossy_options(args)
     target = _target(args)
     dims_of = None if args.dims_of is None else [parse_dims("--dims-of", t) for t in args.dims_of.split(",")]
-    traces = [scalatrace.load(path) for path in args.traces]
+    traces = [scalatrace.load(path) for path in track(args.traces, "reading")]
     note_inputs(traces, args.inputs)
     load_plugins(args.plugin)
     if args.check:
@@ -138,6 +139,7 @@ def _suggest(args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] 
     from scalatrace.report.style import console
 
     dims = None if args.dims is None else parse_dims("--dims", args.dims)
+    stage("finding sizes to record")
     reason, grids = suggested(traces, dims_of, args.ranks, dims, parse_params(args.param))
     facts = {"reason": reason, "sizes": [{"ranks": grid.nprocs, "grid": str(grid)} for grid in grids]}
     if args.json:
@@ -152,7 +154,7 @@ def _check(args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] | 
     from scalatrace.report.extrapolation import CheckReporter
     from scalatrace.report.style import console
 
-    checks = list(leave_one_out(traces, dims_of))
+    checks = list(track(leave_one_out(traces, dims_of), "predicting each trace from the others", len(traces)))
     rows = [check.plain() for check in checks]
     if args.json:
         print_json(rows)

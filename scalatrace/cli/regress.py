@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.output import add_json, natural, print_json
+from scalatrace.cli.progress import stage, track
 from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ def run(args: argparse.Namespace) -> int:
         check_plot(args.plot)
     runs, efficiencies = _runs(args)
     runs = runs.selected(args.since, args.outlier)
+    stage("testing")
     verdict = judge(runs, args.new, args.confidence, args.window or None, args.factors, args.min_change / 100)
     data = {
         "runs": list(runs.names),
@@ -135,7 +137,7 @@ def _runs_of_traces(
     from scalatrace.report.costs.performance import plain_efficiency
 
     rows, efficiencies, nprocs = [], [], 0
-    for path in paths:
+    for path in track(paths, "reading runs"):
         trace = scalatrace.load(path)
         nprocs = nprocs or trace.nprocs
         if trace.nprocs != nprocs:

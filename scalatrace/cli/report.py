@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scalatrace.cli.output import add_json, add_names, add_trace, print_json
+from scalatrace.cli.progress import track
 from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -90,7 +91,8 @@ def _gathered(args: argparse.Namespace) -> tuple[list[TraceAggregates], Comparis
         traces = list(load_named_alike((args.trace, args.other), args.names))
     options = _options(args, traces[0].nprocs)
     aggregates = [
-        gather(trace, path, os.path.getsize(path), options) for trace, path in zip(traces, paths, strict=True)
+        gather(trace, path, os.path.getsize(path), options)
+        for trace, path in track(list(zip(traces, paths, strict=True)), "gathering")
     ]
     if len(traces) == 1:
         return aggregates, None

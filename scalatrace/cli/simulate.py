@@ -16,6 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.output import add_json, add_trace, factor, natural, print_json
+from scalatrace.cli.progress import stage, track
 from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -135,9 +136,11 @@ def _facts(
         slowness = partial(slowness_of, read_cluster(args.cluster), platform, trace.nprocs)
     own = None if slowness is None else slowness(args.seed)
     options = Options(args.compute_scale, args.times == "drawn", args.seed, own)
+    stage("lowering the calls to messages")
     simulator = Simulator(trace)
     calls = trace.counted()
     path = args.path or (calls is not None and calls <= MAX_PATH_CALLS)
+    stage(f"simulating {trace.nprocs:,} ranks")
     result = simulator.run(platform, options, path=path)
     facts: dict[str, Any] = {
         "ranks": trace.nprocs,
@@ -152,7 +155,8 @@ def _facts(
     }
     count = args.repeat or (DEFAULT_REPEATS if result.nevents <= MAX_REPEATED_CALLS else 0)
     if count > 1:
-        interval = interval_of(list(repeats(simulator, platform, options, count, slowness)))
+        runs = repeats(simulator, platform, options, count, slowness)
+        interval = interval_of(list(track(runs, "runs with drawn times", count)))
         facts["drawn"] = {
             "median_ns": interval.median_ns,
             "low_ns": interval.low_ns,
@@ -160,15 +164,14 @@ def _facts(
             "runs": interval.count,
         }
     if not args.no_tolerance and not options.drawn:
+        stage("tolerance of latency")
         facts["tolerance"] = [
             {"parameter": each.parameter, "slower": each.share, "factor": each.factor}
             for each in tolerances(simulator, platform, TOLERATED, options)
         ]
     if factors:
-        facts["sweep"] = [
-            {**chosen, "time_ns": each.time_ns}
-            for chosen, each in sweep(simulator, platform, factors, options)
-        ]
+        settings = track(sweep(simulator, platform, factors, options), "sweep")
+        facts["sweep"] = [{**chosen, "time_ns": each.time_ns} for chosen, each in settings]
     return facts
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.launching import add_launcher, launch_words, scalatrace_words, split_words
 from scalatrace.cli.output import add_json, add_trace, factor, print_json
+from scalatrace.cli.progress import track
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output, write_file
 
@@ -73,13 +74,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _replayed(command: list[str], settings: list[Setting], repeat: int) -> list[Result]:
     """Replay all settings in turn, again and again: what else runs on the machine hits all alike."""
-    from rich.console import Console
-    from rich.progress import track
-
     from scalatrace.replay.sweep import Result, replayed
 
     turns = [setting for _ in range(repeat) for setting in settings]
     seconds: dict[Setting, list[float]] = {setting: [] for setting in settings}
-    for setting in track(turns, "replaying", console=Console(stderr=True), transient=True):
+    for setting in track(turns, "replaying"):
         seconds[setting].append(replayed(command, setting))
     return [Result(setting, tuple(times)) for setting, times in seconds.items()]
