@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.extrapolation import parse_params
-from scalatrace.cli.output import add_json, natural, print_json, seconds
+from scalatrace.cli.output import natural, print_json, seconds
 from scalatrace.cli.progress import stage, track
+from scalatrace.cli.tables import Table, add_formats, print_csv
 
 if TYPE_CHECKING:
     from scalatrace.extrap.grid.model import Model
@@ -29,6 +30,20 @@ EXAMPLE = (
     "  scalatrace check app.stx --ranks 256\n"
     "  scalatrace check app.stx --param n=4096 --json\n"
     "  scalatrace check ./solver"
+)
+
+SIZES = Table(
+    "size",
+    {
+        "ranks": "number of ranks",
+        "grid": "of the ranks; empty for a trace",
+        "conflict": "first calls that do not fit together",
+        "undetermined": "reason why there is no trace of this size",
+    },
+)
+FUNCTIONS = Table(
+    "MPI function of a program that is not recorded",
+    {"name": "function", "files": "program and libraries that call it", "reason": ""},
 )
 
 DEFAULT_RANKS = 64
@@ -58,7 +73,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_SECONDS,
         help=f"of a symbolic trace: time for proofs, 0 for none (default {DEFAULT_SECONDS:g})",
     )
-    add_json(parser)
+    add_formats(parser, SIZES, FUNCTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -72,6 +87,8 @@ def run(args: argparse.Namespace) -> int:
     facts = _symbolic(args) if Path(args.trace).suffix == ".stx" else _recorded(args.trace)
     if args.json:
         print_json(facts)
+    elif args.csv:
+        print_csv(SIZES, facts["sizes"])
     else:
         MatchingReporter(facts).render(console())
     wrong = any(one["grid"] for one in facts.get("proof", {}).get("open", ()))
@@ -86,6 +103,8 @@ def _program(args: argparse.Namespace) -> int:
     facts = check_program(args.trace)
     if args.json:
         print_json(facts)
+    elif args.csv:
+        print_csv(FUNCTIONS, facts["problems"])
     else:
         ProgramReporter(facts).render(console())
     return int(bool(facts["obstacle"] or facts["problems"]))

@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
+from io import TextIOWrapper
 from pathlib import Path
 from types import ModuleType
 
@@ -37,6 +38,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run `scalatrace` with `argv` (default: the process's) and return the exit status."""
     if argv is None:  # a process of its own
         gc.set_threshold(COLLECTED_OBJECTS, 20, 50)
+        for stream in (sys.stdout, sys.stderr):  # a terminal without the letter µ gets a question mark
+            if isinstance(stream, TextIOWrapper):
+                stream.reconfigure(errors="replace")
     words = list(sys.argv[1:] if argv is None else argv)
     if not words or words[0] in ("-h", "--help", "help"):
         print(overview())

@@ -7,7 +7,7 @@ must follow an exact formula over the sizes of the grid, a rank's coordinates, a
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.extrapolation import (
     Dims,
@@ -24,8 +24,18 @@ from scalatrace.cli.extrapolation import (
     parse_params,
     shared,
 )
-from scalatrace.cli.output import add_json, print_json
+from scalatrace.cli.extrapolation_tables import (
+    CHECKS,
+    LOSSES,
+    RESULT,
+    SUGGESTIONS,
+    TIMING,
+    loss_rows,
+    print_result,
+)
+from scalatrace.cli.output import print_json
 from scalatrace.cli.progress import stage, track
+from scalatrace.cli.tables import add_formats, print_csv
 from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -83,7 +93,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_lossy(parser)
     add_workers(parser)
     add_target(parser)
-    add_json(parser)
+    add_formats(parser, RESULT, TIMING, CHECKS, LOSSES, SUGGESTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -115,6 +125,10 @@ def _run(args: argparse.Namespace, workers: int) -> int:
         facts = extrapolate(traces, dims_of, target, options)
     if args.json:
         print_json(facts)
+    elif args.csv and "losses" in facts:
+        print_csv(LOSSES, loss_rows(facts))
+    elif args.csv:
+        print_result(facts)
     else:
         ExtrapolationReporter(facts).render(console())
     return 0
@@ -141,9 +155,14 @@ def _suggest(args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] 
     dims = None if args.dims is None else parse_dims("--dims", args.dims)
     stage("finding sizes to record")
     reason, grids = suggested(traces, dims_of, args.ranks, dims, parse_params(args.param))
-    facts = {"reason": reason, "sizes": [{"ranks": grid.nprocs, "grid": str(grid)} for grid in grids]}
+    facts: dict[str, Any] = {
+        "reason": reason,
+        "sizes": [{"ranks": grid.nprocs, "grid": str(grid)} for grid in grids],
+    }
     if args.json:
         print_json(facts)
+    elif args.csv:
+        print_csv(SUGGESTIONS, facts["sizes"])
     else:
         SuggestionReporter(facts).render(console())
     return 0
@@ -158,6 +177,8 @@ def _check(args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] | 
     rows = [check.plain() for check in checks]
     if args.json:
         print_json(rows)
+    elif args.csv:
+        print_csv(CHECKS, rows)
     else:
         CheckReporter(rows).render(console())
     return 0 if all(check.exact for check in checks) else 1

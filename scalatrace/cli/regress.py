@@ -12,8 +12,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.output import add_json, natural, print_json
+from scalatrace.cli.output import natural, print_json
 from scalatrace.cli.progress import stage, track
+from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -24,6 +25,22 @@ EXAMPLE = (
     "scalatrace regress history/*.st new.st\n"
     "  scalatrace regress history/*.st new-1.st new-2.st new-3.st --new 3 --plot regress.svg\n"
     "  scalatrace regress --table parameters.csv --confidence 0.9999"
+)
+
+TABLE = Table(
+    "test",
+    {
+        "factor": "call site and kind of time, total, or several",
+        "nnew": "new runs",
+        "nreference": "runs of the history",
+        "reference": "mean of the history; ns for traces",
+        "new": "mean of the new runs",
+        "change": "new / reference - 1",
+        "low": "fluctuation interval",
+        "high": "fluctuation interval",
+        "likelihood": "of such a mean, if nothing changed",
+        "result": "slower, faster or as before",
+    },
 )
 
 
@@ -81,7 +98,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="also predict the computation of the slowest of N ranks from each run (see variability)",
     )  # fmt: skip
     parser.add_argument("--plot", type=Path, metavar="FILE", help=".svg, .png or .pdf; needs matplotlib")
-    add_json(parser)
+    add_formats(parser, TABLE)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -97,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
     runs = runs.selected(args.since, args.outlier)
     stage("testing")
     verdict = judge(runs, args.new, args.confidence, args.window or None, args.factors, args.min_change / 100)
-    data = {
+    data: dict[str, Any] = {
         "runs": list(runs.names),
         "verdict": verdict.plain(),
         "evolution": [each.plain() for each in evolution(runs, args.confidence)],
@@ -109,6 +126,8 @@ def run(args: argparse.Namespace) -> int:
         reporter.draw(args.plot)
     if args.json:
         print_json(data)
+    elif args.csv:
+        print_csv(TABLE, data["verdict"]["tests"])
     else:
         reporter.render(console())
     return 1 if verdict.regressions else 0

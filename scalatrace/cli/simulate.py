@@ -15,8 +15,9 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.output import add_json, add_trace, factor, natural, print_json
+from scalatrace.cli.output import add_trace, factor, natural, print_json
 from scalatrace.cli.progress import stage, track
+from scalatrace.cli.tables import CALL_SITE, Table, add_formats, print_csv
 from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,6 +31,24 @@ EXAMPLE = (
     "  scalatrace simulate app.st --platform cluster --repeat 40 --seed 7 --json"
 )
 
+TABLE = Table(
+    "call site, operation or rank",
+    {
+        **CALL_SITE,
+        "rank": "with --by rank",
+        "calls": "of all ranks",
+        "transfer_ns": "time of messages in the calls, all ranks",
+        "waiting_ns": "time in the calls without any transfer, all ranks",
+        "compute_ns": "computation before the calls, all ranks",
+        "path_ns": "part of the longest path",
+        "end_ns": "end of the rank",
+    },
+)
+OTHER_COLUMNS = {
+    "site": {"rank", "end_ns"},
+    "operation": {"call site", "rank", "end_ns"},
+    "rank": {"operation", "call site", "calls", "path_ns"},
+}
 DEFAULT_REPEATS = 20
 MAX_PATH_CALLS = 20_000_000
 """Calls up to which the longest path is followed to call sites without `--path`."""
@@ -83,7 +102,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--engine", choices=("builtin", "simgrid"), default="builtin",
         help="simgrid: only the time, by `smpirun -replay`, where SimGrid is installed",
     )  # fmt: skip
-    add_json(parser)
+    add_formats(parser, TABLE)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -94,10 +113,16 @@ def run(args: argparse.Namespace) -> int:
     factors = parse_sweep(args.sweep)
     platform, trace = read_platform(args.platform), load(args.trace)
     if args.engine == "simgrid":
+        if args.csv:
+            raise UsageError("--csv prints rows of calls, which --engine simgrid does not give: use --json")
         return _simgrid(args, trace, platform)
     facts = _facts(args, trace, platform, factors)
     if args.json:
         print_json(facts)
+        return 0
+    if args.csv:
+        rows = [{**row, "call site": row.get("site")} for row in facts["rows"]]
+        print_csv(TABLE, rows, without=OTHER_COLUMNS[args.by])
         return 0
     from scalatrace.report.predictions.simulation import SimulationReporter
     from scalatrace.report.style import console

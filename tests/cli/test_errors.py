@@ -35,7 +35,8 @@ MISTAKES = [
     ("instantiate none.stx -P 4 -o x.st", 1, "none.stx", "check the path"),
     # ranks, parameters and options
     ("show a.st --rank 9", 2, "rank 9", "give one of its ranks: 0 to 3"),
-    ("show a.st --json", 2, "--json", "add it"),
+    ("show a.st --text --json", 2, "--text", "leave out --json"),
+    ("stats a.st --json --csv", 2, "--csv", "not allowed with argument --json"),
     ("diff a.st a.st --ignore colour", 2, "--ignore colour", "give callsites, times, comms"),
     ("extrapolate a.st a.st -P 8", 2, "file for the result", "give -o FILE"),
     ("extrapolate a.st a.st -o x.st", 2, "size of the result", "give -P N or --dims XxY"),

@@ -158,7 +158,7 @@ def _matrix_of(what: str) -> Callable[[Trace], None]:
     def matrix(trace: Trace) -> None:
         reporter = MatrixReporter(pairs(trace, what), trace.nprocs, what)
         json.dumps(reporter.plain())
-        reporter.csv()
+        list(reporter.rows())
         _rendered(reporter)
 
     return matrix
