@@ -12,11 +12,10 @@ other latencies or bandwidths.
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.output import add_trace, factor, natural, print_json
-from scalatrace.cli.progress import stage, track
+from scalatrace.cli.simulation import DEFAULT_REPEATS, Setting, Simulated
 from scalatrace.cli.tables import CALL_SITE, Table, add_formats, print_csv
 from scalatrace.errors import UsageError
 
@@ -49,12 +48,6 @@ OTHER_COLUMNS = {
     "operation": {"call site", "rank", "end_ns"},
     "rank": {"operation", "call site", "calls", "path_ns"},
 }
-DEFAULT_REPEATS = 20
-MAX_PATH_CALLS = 20_000_000
-"""Calls up to which the longest path is followed to call sites without `--path`."""
-MAX_REPEATED_CALLS = 2_000_000
-"""Calls up to which runs are repeated without `--repeat`."""
-TOLERATED = (0.01, 0.02, 0.05)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -148,55 +141,16 @@ def parse_sweep(words: list[str]) -> dict[str, list[float]]:
 def _facts(
     args: argparse.Namespace, trace: Trace, platform: Platform, factors: dict[str, list[float]]
 ) -> dict[str, Any]:
-    from scalatrace.predict.engine import Options
-    from scalatrace.predict.engine.breakdown import by_rank, path_parts, rows
-    from scalatrace.predict.engine.repeats import interval_of, repeats, slowness_of
-    from scalatrace.predict.engine.sensitivity import sweep, tolerances
-    from scalatrace.predict.engine.simulate import Simulator
-
-    slowness = None
-    if args.cluster:
-        from scalatrace.predict.kernels import read_cluster
-
-        slowness = partial(slowness_of, read_cluster(args.cluster), platform, trace.nprocs)
-    own = None if slowness is None else slowness(args.seed)
-    options = Options(args.compute_scale, args.times == "drawn", args.seed, own)
-    stage("lowering the calls to messages")
-    simulator = Simulator(trace)
-    calls = trace.counted()
-    path = args.path or (calls is not None and calls <= MAX_PATH_CALLS)
-    stage(f"simulating {trace.nprocs:,} ranks")
-    result = simulator.run(platform, options, path=path)
-    facts: dict[str, Any] = {
-        "ranks": trace.nprocs,
-        "platform": platform.name,
-        "time_ns": result.time_ns,
-        "calls": result.nevents,
-        "simulated_calls": result.nsimulated,
-        "last_rank": result.last_rank,
-        "path": path_parts(result),
-        "rows": by_rank(result) if args.by == "rank" else rows(result, trace, args.by),
-        "notes": simulator.program.notes,
-    }
-    count = args.repeat or (DEFAULT_REPEATS if result.nevents <= MAX_REPEATED_CALLS else 0)
-    if count > 1:
-        runs = repeats(simulator, platform, options, count, slowness)
-        interval = interval_of(list(track(runs, "runs with drawn times", count)))
-        facts["drawn"] = {
-            "median_ns": interval.median_ns,
-            "low_ns": interval.low_ns,
-            "high_ns": interval.high_ns,
-            "runs": interval.count,
-        }
-    if not args.no_tolerance and not options.drawn:
-        stage("tolerance of latency")
-        facts["tolerance"] = [
-            {"parameter": each.parameter, "slower": each.share, "factor": each.factor}
-            for each in tolerances(simulator, platform, TOLERATED, options)
-        ]
+    drawn = args.times == "drawn"
+    setting = Setting(args.compute_scale, drawn, args.seed, args.repeat, args.cluster, args.path)
+    simulated = Simulated(trace, platform, setting)
+    facts = {**simulated.facts(), "rows": simulated.rows(args.by)}
+    if (interval := simulated.drawn()) is not None:
+        facts["drawn"] = interval
+    if not args.no_tolerance and not drawn:
+        facts["tolerance"] = simulated.tolerance()
     if factors:
-        settings = track(sweep(simulator, platform, factors, options), "sweep")
-        facts["sweep"] = [{**chosen, "time_ns": each.time_ns} for chosen, each in settings]
+        facts["sweep"] = simulated.sweep(factors)
     return facts
 
 

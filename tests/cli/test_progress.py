@@ -25,12 +25,14 @@ OWN_TERMINAL = {"record", "replay", "ncptl"}
 """Commands whose programs write to the terminal themselves."""
 
 
-def works(seconds: float, body: Callable[[], None] = lambda: None) -> SimpleNamespace:
-    """A command that takes some time, then prints."""
+def works(seconds: float, body: Callable[[], None] = lambda: None, shown: bool = True) -> SimpleNamespace:
+    """A command that takes some time, waits for its progress if that is shown, then prints."""
 
     def run(_: argparse.Namespace) -> int:
         body()
         time.sleep(seconds)
+        while shown and (activity := progress._current) is not None and activity.bar is None:
+            time.sleep(0.01)  # the first import of rich may take a while
         print("the result")
         return 0
 
@@ -46,7 +48,7 @@ def test_every_command_shows_progress(
     command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress, "DELAY_S", 0.01)
-    use(monkeypatch, works(0.4))
+    use(monkeypatch, works(0.1))
     with terminal(monkeypatch, "stderr") as shown:
         assert main([command.name]) == 0
         assert (f"{command.name}" in shown.text) == (command.name not in OWN_TERMINAL)
@@ -57,7 +59,7 @@ def test_every_command_shows_progress(
 def test_quick_commands_and_pipes_show_none(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    use(monkeypatch, works(0.05))
+    use(monkeypatch, works(0.05, shown=False))
     with terminal(monkeypatch, "stderr") as shown:
         assert main(["stats"]) == 0
         assert shown.text == ""

@@ -71,6 +71,7 @@ class Plots:
         _choose("what", what, MEASURES)
         axes = _axes(ax)
         from matplotlib.colors import LogNorm
+        from matplotlib.ticker import MaxNLocator
 
         budget = Budget()
         messages = messages_of(self._trace, budget)
@@ -84,6 +85,8 @@ class Plots:
             extent=(-0.5, side, side, -0.5), interpolation="nearest",
         )  # fmt: skip
         axes.figure.colorbar(drawn, ax=axes, label=what)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("to rank")
         axes.set_ylabel("from rank")
         per_block = "" if blocks.size == 1 else f", blocks of {number(blocks.size)} ranks"
@@ -123,6 +126,8 @@ class Plots:
         axes.invert_yaxis()
         axes.set_ylabel("rank")
         axes.set_xlabel(f"time in {unit}" if lines.timed else "calls, all of equal length")
+        if not any(line.bars for line in lines.lines):
+            axes.set_title("no calls in this window")
         _legend(axes)
         return axes
 
@@ -151,7 +156,7 @@ class Plots:
             what = "computation before" if of == "compute" else "time in"
             named = f"{found.operation} {short_site(found.site)}".strip() or "all calls"
             axes.set_title(f"{what} {named}")
-        axes.set_xscale("log")
+        axes.set_xscale("log", base=2 if of == "sizes" else 10)
         return axes
 
     def _some_ranks(self) -> list[int]:
