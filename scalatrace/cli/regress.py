@@ -16,6 +16,7 @@ from scalatrace.cli.output import natural, print_json
 from scalatrace.cli.progress import stage, track
 from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
+from scalatrace.files import check_output, write_file
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 EXAMPLE = (
     "scalatrace regress history/*.st new.st\n"
     "  scalatrace regress history/*.st new-1.st new-2.st new-3.st --new 3 --plot regress.svg\n"
+    "  scalatrace regress history/*.st new.st --report history.html\n"
     "  scalatrace regress --table parameters.csv --confidence 0.9999"
 )
 
@@ -97,6 +99,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "-P", "--ranks", type=natural, metavar="N",
         help="also predict the computation of the slowest of N ranks from each run (see variability)",
     )  # fmt: skip
+    parser.add_argument("--report", metavar="FILE", help="write an HTML page with the history of all factors")
     parser.add_argument("--plot", type=Path, metavar="FILE", help=".svg, .png or .pdf; needs matplotlib")
     add_formats(parser, TABLE)
 
@@ -110,6 +113,8 @@ def run(args: argparse.Namespace) -> int:
 
     if args.plot:
         check_plot(args.plot)
+    if args.report:
+        check_output(args.report, "--report")
     runs, efficiencies = _runs(args)
     runs = runs.selected(args.since, args.outlier)
     stage("testing")
@@ -124,6 +129,10 @@ def run(args: argparse.Namespace) -> int:
     reporter = RegressReporter(data, in_ns=args.table is None)
     if args.plot:
         reporter.draw(args.plot)
+    if args.report:
+        from scalatrace.report.page.predictions.history import history_page
+
+        write_file(args.report, history_page(data, in_ns=args.table is None).encode("utf-8", "replace"))
     if args.json:
         print_json(data)
     elif args.csv:
