@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 
 from scalatrace.cli.output import add_names, natural, print_json, words
+from scalatrace.cli.progress import stage
 from scalatrace.cli.tables import CALL_SITE, Table, add_formats, flat, print_csv
 
 EXAMPLE = (
@@ -71,6 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
         left, right = canonical(absolute(left)), canonical(absolute(right))
         ignored = ignored - {TIMING} | {"times"}
+    stage("comparing the calls of each rank")
     differences = diff(left, right, ignored)
     reporter = DiffReporter(differences, args.left, args.right)
     if args.json:

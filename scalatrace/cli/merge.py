@@ -16,6 +16,7 @@ import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.cli.budget import over_memory
 from scalatrace.cli.output import add_json, need_file, print_json
+from scalatrace.cli.progress import stage
 from scalatrace.errors import FormatError, ScalatraceError, UsageError
 from scalatrace.escapes import clean
 from scalatrace.files import read_file, unreadable, write_file
@@ -63,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
     if launched_rank() is not None:
         return _run_on_ranks(args)
     output, parts = _plan(args)
+    stage(f"merging {len(parts):,} parts")
     with merge_parts(parts) as whole:
         return _write(whole, args, output)
 

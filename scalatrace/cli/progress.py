@@ -24,49 +24,53 @@ T = TypeVar("T")
 
 DELAY_S = 1.0
 """Seconds that a command takes before its progress is shown."""
+REDRAW_S = 0.1
+"""Seconds between two drawings of the line."""
 
 
 class _Activity:
-    """The stage of the running command, and the line that shows it."""
+    """The stage of the running command, and the line that shows it.
+
+    A thread imports rich and draws, always with `lock`: a process that is forked meanwhile would find the
+    locks of modules and streams taken for ever.
+    """
 
     def __init__(self, name: str) -> None:
         self.name, self.text, self.done = name, "", 0
         self.total: int | None = None
         self.bar: Progress | None = None
-        self.ended = False
-        self.lock = threading.RLock()
-        self.timer = threading.Timer(DELAY_S, self.show)
-        self.timer.daemon = True
+        self.lock = threading.Lock()
+        self.ending = threading.Event()
+        self.thread = threading.Thread(target=self._draw, name="progress", daemon=True)
 
-    def description(self) -> str:
-        return f"{self.name}: {self.text}" if self.text else self.name
-
-    def show(self) -> None:
-        """Draw the line; rich updates it from a thread of its own."""
-        bar = _new_bar()
-        with self.lock:
-            if self.ended:
-                return
-            self.bar = bar
-            bar.add_task(self.description(), total=self.total, completed=self.done)
-            bar.start()
-
-    def update(self) -> None:
-        with self.lock:
-            if self.bar is not None:
-                task = self.bar.task_ids[0]
-                self.bar.update(task, description=self.description(), completed=self.done)
-                self.bar.tasks[0].total = self.total  # update() ignores None
+    def set(self, text: str, done: int, total: int | None) -> None:
+        """Set what is shown next."""
+        self.text, self.done, self.total = text, done, total
 
     def end(self) -> None:
         """Remove the line for good."""
-        if self.ended:
+        self.ending.set()
+        if self.thread.is_alive():
+            self.thread.join()
+
+    def _description(self) -> str:
+        return f"{self.name}: {self.text}" if self.text else self.name
+
+    def _draw(self) -> None:
+        if self.ending.wait(DELAY_S):
             return
         with self.lock:
-            self.ended = True
-            self.timer.cancel()
-            if self.bar is not None:
-                self.bar.stop()
+            bar = self.bar = _new_bar()
+            task = bar.add_task(self._description(), total=self.total, completed=self.done)
+            bar.start()
+        while not self.ending.is_set():
+            with self.lock:
+                bar.update(task, description=self._description(), completed=self.done)
+                bar.tasks[0].total = self.total  # update() ignores None
+                bar.refresh()
+            self.ending.wait(REDRAW_S)
+        with self.lock:
+            bar.stop()
 
 
 _current: _Activity | None = None
@@ -84,7 +88,7 @@ def progress_of(name: str) -> Iterator[None]:
         return
     activity, stdout = _Activity(name), sys.stdout
     _current, sys.stdout = activity, _HidesProgress(stdout, activity)
-    activity.timer.start()
+    activity.thread.start()
     try:
         yield
     finally:
@@ -95,16 +99,13 @@ def progress_of(name: str) -> Iterator[None]:
 def stage(text: str, total: int | None = None) -> None:
     """Name what the command does now; `total`: the steps that `step` counts."""
     if (activity := _current) is not None:
-        activity.text, activity.done, activity.total = text, 0, total
-        activity.update()
+        activity.set(text, 0, total)
 
 
 def step(done: int, total: int | None = None) -> None:
     """Set the steps of the stage that are done."""
     if (activity := _current) is not None:
-        activity.done = done
-        activity.total = activity.total if total is None else total
-        activity.update()
+        activity.set(activity.text, done, activity.total if total is None else total)
 
 
 def track(items: Iterable[T], text: str, total: int | None = None) -> Iterator[T]:
@@ -147,18 +148,37 @@ def _new_bar() -> Progress:
         TimeElapsedColumn(),
     )
     # What else is written to standard error appears above the line. Standard output may be a file.
-    return Progress(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False)
+    return Progress(
+        *columns, console=Console(stderr=True), transient=True, redirect_stdout=False, auto_refresh=False
+    )
+
+
+_held: _Activity | None = None
+"""The activity whose lock is held while the process is forked."""
+
+
+def _before_fork() -> None:
+    global _held
+    if (activity := _current) is not None:
+        activity.lock.acquire()
+        _held = activity
+
+
+def _after_fork() -> None:
+    global _held
+    if (activity := _held) is not None:
+        _held = None
+        activity.lock.release()
 
 
 def _forget() -> None:
     """Detach a forked process from the line, which its parent's thread draws."""
-    global _current
-    if _current is not None:
-        _current.ended = True
-        _current = None
+    global _current, _held
+    if _held is not None:
+        _current = _held = None
         sys.stderr = sys.__stderr__
         if isinstance(sys.stdout, _HidesProgress):
             sys.stdout = sys.stdout._stream
 
 
-os.register_at_fork(after_in_child=_forget)
+os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_forget)

@@ -55,7 +55,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--text", action="store_true", help="the exact text form, for `scalatrace pack`")
     form.add_argument("--notation", action="store_true", help="loops as subscripts: E1(4,2) E2(1,1 0) ...")
-    form.add_argument("--rank", type=int, metavar="R", help="the calls of world rank R, one a line")
+    form.add_argument(
+        "--rank",
+        type=int,
+        metavar="R",
+        help="the calls of world rank R, one a line; --json: an object a line",
+    )
     parser.add_argument("--full", action="store_true", help="tree: do not cut long values")
     parser.add_argument("--stacks", action="store_true", help="tree: all frames of a call site")
     parser.add_argument("--depth", type=natural, metavar="N", help="tree: N levels of nodes")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.output import natural, print_json
+from scalatrace.cli.progress import track
 from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
 
@@ -120,7 +121,7 @@ def of_trace(trace: Trace, options: Projection) -> dict[str, Any] | None:
         return None
     nranks, spread = len(trace.ranks), spread_of_ranks(trace)
     rows, predictions = [], []
-    for number, each in enumerate(listed):
+    for number, each in enumerate(track(listed, "intervals")):
         drawn = max(30, min(each.count, DRAWN_INTERVALS))
         maxima = maxima_of(each, nranks, spread, drawn, options.seed + number)
         site = each.stack[0] if each.stack else ""
