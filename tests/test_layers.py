@@ -15,7 +15,7 @@ TOOLS = ("replay", "extrap", "codegen", "predict", "grammars")
 
 #: Folders and modules by layer, the lowest first: each imports only what stands before it. The longest
 #: name that fits counts.
-LOWEST = ("errors", "escapes", "garbage", "operations", "launched")
+LOWEST = ("errors", "escapes", "garbage", "operations", "launched", "spelling")
 BASE = ("grammars", "formula", "entry_points", "files", "predefined", "scaling", "cache", "compilers")
 BASE += ("expected_maximum",)
 TRACE = ("trace.values", "trace.symbolic", "trace.model", "trace.io", "trace.query")

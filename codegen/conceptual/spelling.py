@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from difflib import get_close_matches
 from functools import lru_cache
 
 from scalatrace.codegen.conceptual.errors import Place
+from scalatrace.spelling import did_you_mean
 
 __all__ = ["meant", "typed"]
 
@@ -32,6 +32,4 @@ def typed(name: str, text: str, place: Place) -> str:
 
 def meant(name: str, known: Iterable[str]) -> str:
     """Return "; did you mean ...?" if one of the known names is like a name, else ""."""
-    spelled = {each.lower(): each for each in known}
-    close = get_close_matches(name.lower(), spelled, 1, LIKENESS)
-    return f"; did you mean {spelled[close[0]]}?" if close else ""
+    return did_you_mean(name, known, likeness=LIKENESS)

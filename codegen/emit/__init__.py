@@ -10,6 +10,7 @@ from scalatrace.codegen.emit.interface import Emitter
 from scalatrace.codegen.emit.python.emitter import PythonEmitter
 from scalatrace.entry_points import registered
 from scalatrace.errors import UsageError
+from scalatrace.spelling import did_you_mean
 
 __all__ = ["GROUP", "emitter", "names"]
 
@@ -37,4 +38,4 @@ def emitter(name: str) -> Emitter:
         if entry.name == name:
             result: Emitter = entry.load()()
             return result
-    raise UsageError(f"no language {name!r}; there are {', '.join(names())}")
+    raise UsageError(f"no language {name!r}; there are {', '.join(names())}{did_you_mean(name, names())}")

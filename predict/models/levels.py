@@ -30,6 +30,7 @@ from scalatrace.predict.models.symbols import (
     S,
 )
 from scalatrace.predict.platform import Platform
+from scalatrace.spelling import did_you_mean
 
 __all__ = ["MESSAGE", "OPERATIONS", "Levels", "Times", "algorithms_of", "levels", "times"]
 
@@ -81,7 +82,8 @@ def algorithms_of(operation: str) -> tuple[str, ...]:
     if operation == MESSAGE:
         return (MESSAGE,)
     if operation not in COSTS:
-        raise UsageError(f"{operation}: no models of this operation; there are {', '.join(OPERATIONS)}")
+        known = ", ".join(OPERATIONS) + did_you_mean(operation, OPERATIONS)
+        raise UsageError(f"{operation}: no models of this operation; there are {known}")
     return tuple(COSTS[operation])
 
 

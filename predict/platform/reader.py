@@ -5,7 +5,6 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
-from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
@@ -14,6 +13,7 @@ from scalatrace.errors import FormatError, UsageError
 from scalatrace.files import read_text
 from scalatrace.predict.platform.algorithms import Rule
 from scalatrace.predict.platform.model import MatchingCost, Network, Platform, Segment, StridedCost, Topology
+from scalatrace.spelling import did_you_mean
 
 __all__ = ["FORMAT", "example_names", "read_platform"]
 
@@ -61,9 +61,9 @@ def _text(path: str | Path) -> str:
             if example.name == f"{path}.toml":
                 return str(example.read_text(encoding="utf-8"))
         if not str(path).endswith(".toml"):
-            raise UsageError(
-                f"{path}: no such file, and no installed platform; installed: {', '.join(example_names())}"
-            )
+            names = example_names()
+            known = ", ".join(names) + did_you_mean(str(path), names)
+            raise UsageError(f"{path}: no such file, and no installed platform; installed: {known}")
     return read_text(path)
 
 
@@ -117,8 +117,7 @@ def _of(kind: type[T], raw: object, where: str, parts: Mapping[str, Any] = {}) -
     prefix = f"{where}." if where else ""
     for key, value in table.items():
         if key not in known:
-            close = get_close_matches(key, known, 1, 0.5)
-            hint = f"; did you mean {close[0]}?" if close else f"; known: {', '.join(known)}"
+            hint = did_you_mean(key, known, likeness=0.5) or f"; known: {', '.join(known)}"
             raise UsageError(f"{prefix}{key}: unknown key{hint}")
         _check(value, types[key], prefix + key)
     values = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from scalatrace.errors import UsageError
 from scalatrace.predict.platform.model import Network, Platform, Segment
+from scalatrace.spelling import did_you_mean
 
 __all__ = ["FACTORS", "scaled"]
 
@@ -21,7 +22,8 @@ def scaled(platform: Platform, **factors: float) -> Platform:
     """
     for name, factor in factors.items():
         if name not in FACTORS:
-            raise UsageError(f"{name}: no parameter to scale; known: {', '.join(FACTORS)}")
+            known = ", ".join(FACTORS) + did_you_mean(name, FACTORS)
+            raise UsageError(f"{name}: no parameter to scale; known: {known}")
         if not 0 <= factor < float("inf") or (name == "bandwidth" and factor == 0):
             raise UsageError(f"{name}={factor:g}: factors must be positive numbers")
     one = {name: factors.get(name, 1.0) for name in FACTORS}

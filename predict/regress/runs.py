@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.files import read_text
+from scalatrace.spelling import did_you_mean
 
 __all__ = ["OTHER", "Runs", "read_table"]
 
@@ -66,7 +67,8 @@ class Runs:
         """Drop the runs before one, and outliers. Raises UsageError for a name that no run has."""
         for name in (*without, *([since] if since is not None else [])):
             if name not in self.names:
-                raise UsageError(f"{name}: no such run; the runs are {', '.join(self.names)}")
+                known = ", ".join(self.names) + did_you_mean(name, self.names)
+                raise UsageError(f"{name}: no such run; the runs are {known}")
         start = 0 if since is None else self.names.index(since)
         kept = [i for i, name in enumerate(self.names) if i >= start and name not in without]
         return Runs(tuple(self.names[i] for i in kept), self.factors, self.values[kept])

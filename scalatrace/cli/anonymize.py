@@ -12,8 +12,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.output import add_json, print_json, words
+from scalatrace.cli.progress import track
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output, read_file, read_text, write_file
+from scalatrace.spelling import did_you_mean
 from scalatrace.trace.anonymize.options import KEPT, Options
 
 if TYPE_CHECKING:
@@ -73,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
         check_output(args.mapping, "--mapping")
         if os.path.isfile(args.mapping):
             names = Names.from_json(read_text(args.mapping), args.mapping)
-    results = [_anonymous(path, names, options) for path in args.traces]
+    results = [_anonymous(path, names, options) for path in track(args.traces, "renaming")]
     if args.mapping:
         write_file(args.mapping, names.to_json().encode(), PRIVATE_MODE)
     if args.into:
@@ -86,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _options(args: argparse.Namespace) -> Options:
     if unknown := [word for word in args.keep if word not in KEPT]:
-        raise UsageError(f"--keep {unknown[0]}: give {', '.join(KEPT)}")
+        raise UsageError(f"--keep {unknown[0]}: give {', '.join(KEPT)}{did_you_mean(unknown[0], KEPT)}")
     return Options(frozenset(args.keep), args.drop_parameters, args.times == "drop")
 
 

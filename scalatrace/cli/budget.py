@@ -20,6 +20,7 @@ from pathlib import Path
 from types import FrameType
 
 from scalatrace.cli.output import seconds
+from scalatrace.cli.progress import hide
 
 try:
     import resource
@@ -179,6 +180,7 @@ def _waits_for_reader() -> bool:
 def _end(max_seconds: float) -> None:
     for child in multiprocessing.active_children():
         child.kill()
+    hide()
     with suppress(OSError):
         os.write(sys.stderr.fileno(), f"scalatrace: {over_time(f'{max_seconds:g}')}\n".encode())
     os._exit(1)

@@ -8,13 +8,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.output import add_json, natural, print_json, words
+from scalatrace.cli.output import natural, print_json, words
+from scalatrace.cli.progress import stage, step
+from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output
 from scalatrace.launched import launched_rank
@@ -30,6 +31,21 @@ EXAMPLE = (
 )
 
 
+TABLE = Table(
+    "segment of message sizes",
+    {
+        "level": "memory: within a node, network: between nodes",
+        "from_bytes": "smallest message",
+        "latency_ns": "",
+        "per_byte_ns": "time per byte in the network",
+        "gap_ns": "between messages",
+        "send_overhead_ns": "",
+        "recv_overhead_ns": "",
+        "send_overhead_per_byte_ns": "",
+        "recv_overhead_per_byte_ns": "",
+        "relative_noise": "standard deviation over mean",
+    },
+)
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """Variables that bound the threads of linear algebra; unless one is set, a rank uses one core."""
 
@@ -78,7 +94,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kernel-names", type=words, default=["dgemm", "copy"], metavar="NAMES", help="default: dgemm,copy"
     )
-    add_json(parser)
+    add_formats(parser, TABLE)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -123,8 +139,9 @@ def _measured(args: argparse.Namespace) -> tuple[Archive | None, int]:
     from scalatrace.predict.calibrate.start import run_guarded
 
     settings = _settings(args)
-    with _progress() as report:
-        archive, error = run_guarded(settings, ["scalatrace", *sys.argv[1:]], report)
+    stage("measuring")
+    report = step if launched_rank() in (None, 0) else None
+    archive, error = run_guarded(settings, ["scalatrace", *sys.argv[1:]], report)
     if error:
         if launched_rank() in (None, 0):
             print(f"scalatrace: {error}", file=sys.stderr, flush=True)
@@ -134,18 +151,10 @@ def _measured(args: argparse.Namespace) -> tuple[Archive | None, int]:
     return archive, 0
 
 
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None] | None]:
-    """Show a bar on standard error, from rank 0."""
-    if launched_rank() not in (None, 0):
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("measuring", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+def _segments(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for level, fit in facts["fits"].items():
+        for segment in fit["network"]["segments"]:
+            yield {"level": level, **segment}
 
 
 def _fitted(archives: list[Archive], args: argparse.Namespace) -> int:
@@ -167,6 +176,8 @@ def _fitted(archives: list[Archive], args: argparse.Namespace) -> int:
     facts = asdict(calibration)
     if args.json:
         print_json(facts)
+    elif args.csv:
+        print_csv(TABLE, _segments(facts))
     else:
         CalibrationReporter(facts).render(console())
     return 0

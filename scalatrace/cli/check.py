@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.extrapolation import parse_params
-from scalatrace.cli.output import add_json, natural, print_json, seconds
+from scalatrace.cli.output import natural, print_json, seconds
+from scalatrace.cli.progress import stage, track
+from scalatrace.cli.tables import Table, add_formats, print_csv
 
 if TYPE_CHECKING:
     from scalatrace.extrap.grid.model import Model
@@ -28,6 +30,20 @@ EXAMPLE = (
     "  scalatrace check app.stx --ranks 256\n"
     "  scalatrace check app.stx --param n=4096 --json\n"
     "  scalatrace check ./solver"
+)
+
+SIZES = Table(
+    "size",
+    {
+        "ranks": "number of ranks",
+        "grid": "of the ranks; empty for a trace",
+        "conflict": "first calls that do not fit together",
+        "undetermined": "reason why there is no trace of this size",
+    },
+)
+FUNCTIONS = Table(
+    "MPI function of a program that is not recorded",
+    {"name": "function", "files": "program and libraries that call it", "reason": ""},
 )
 
 DEFAULT_RANKS = 64
@@ -57,7 +73,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_SECONDS,
         help=f"of a symbolic trace: time for proofs, 0 for none (default {DEFAULT_SECONDS:g})",
     )
-    add_json(parser)
+    add_formats(parser, SIZES, FUNCTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -71,6 +87,8 @@ def run(args: argparse.Namespace) -> int:
     facts = _symbolic(args) if Path(args.trace).suffix == ".stx" else _recorded(args.trace)
     if args.json:
         print_json(facts)
+    elif args.csv:
+        print_csv(SIZES, facts["sizes"])
     else:
         MatchingReporter(facts).render(console())
     wrong = any(one["grid"] for one in facts.get("proof", {}).get("open", ()))
@@ -85,6 +103,8 @@ def _program(args: argparse.Namespace) -> int:
     facts = check_program(args.trace)
     if args.json:
         print_json(facts)
+    elif args.csv:
+        print_csv(FUNCTIONS, facts["problems"])
     else:
         ProgramReporter(facts).render(console())
     return int(bool(facts["obstacle"] or facts["problems"]))
@@ -102,9 +122,6 @@ def _recorded(path: str) -> dict[str, Any]:
 
 
 def _symbolic(args: argparse.Namespace) -> dict[str, Any]:
-    from rich.console import Console
-    from rich.progress import track
-
     from scalatrace.extrap.extrapolate import target_inputs
     from scalatrace.extrap.grid.plugins import load_plugins
     from scalatrace.extrap.matching import check_sizes
@@ -116,27 +133,18 @@ def _symbolic(args: argparse.Namespace) -> dict[str, Any]:
     model = load(args.trace)
     inputs = target_inputs(model, parse_params(args.param))
     grids = grids_like([Grid(dims, model.column_major) for dims, _ in model.seen], args.ranks)
-    shown = track(
-        check_sizes(model, inputs, grids),
-        "checking",
-        total=len(grids),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not grids,
-    )
+    shown = track(check_sizes(model, inputs, grids), "sizes", len(grids))
     facts: dict[str, Any] = {"file": args.trace, "sizes": [size.plain() for size in shown]}
     return facts | _proof(model, args.prove)
 
 
 def _proof(model: Model, limit: float) -> dict[str, Any]:
-    from rich.console import Console
-
     from scalatrace.extrap.proofs.prove import available, prove_model
 
     if not limit:
         return {}
     if not available():
         return {"hint": "pip install 'scalatrace[prove]' to prove it for all sizes"}
-    with Console(stderr=True).status("proving"):
-        found = prove_model(model, limit)
+    stage("proving")
+    found = prove_model(model, limit)
     return {"proof": {**found.plain(), "line": found.line()}}

@@ -5,11 +5,27 @@ from __future__ import annotations
 
 import argparse
 
-from scalatrace.cli.output import add_json, add_names, natural, print_json, words
+from scalatrace.cli.output import add_names, natural, print_json, words
+from scalatrace.cli.progress import stage
+from scalatrace.cli.tables import CALL_SITE, Table, add_formats, flat, print_csv
 
 EXAMPLE = (
     "scalatrace diff a.st b.st --ignore callsites,times\n"
     "  scalatrace diff recorded.st extrapolated.st --ignore timing"
+)
+
+TABLE = Table(
+    "operation or call site that differs",
+    {
+        **CALL_SITE,
+        "left_calls": "of all ranks, left trace",
+        "right_calls": "right trace",
+        "left_bytes_sent": "handed to MPI, left trace",
+        "right_bytes_sent": "right trace",
+        "left_mpi_ns": "in the calls, left trace",
+        "right_mpi_ns": "right trace",
+        "time_ratio": "right_mpi_ns / left_mpi_ns",
+    },
 )
 
 TIMING = "timing"
@@ -36,7 +52,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--limit", type=natural, default=20, metavar="N", help="the N rows that differ most (default: 20)"
     )
     add_names(parser)
-    add_json(parser)
+    add_formats(parser, TABLE)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -56,10 +72,14 @@ def run(args: argparse.Namespace) -> int:
 
         left, right = canonical(absolute(left)), canonical(absolute(right))
         ignored = ignored - {TIMING} | {"times"}
+    stage("comparing the calls of each rank")
     differences = diff(left, right, ignored)
     reporter = DiffReporter(differences, args.left, args.right)
     if args.json:
         print_json({**reporter.plain(), "comparison": comparison.plain()})
+    elif args.csv:
+        without = {"call site"} if args.by == "op" else set()
+        print_csv(TABLE, (flat(row, "left", "right") for row in comparison.plain()), without)
     else:
         if differences:
             comparison.render(console())

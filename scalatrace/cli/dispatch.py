@@ -10,19 +10,25 @@ import gc
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
-from difflib import get_close_matches
+from io import TextIOWrapper
 from pathlib import Path
 from types import ModuleType
 
 from scalatrace.cli.budget import TimeExceeded, add_budgets, enforced, over_memory, over_time
-from scalatrace.cli.registry import COMMANDS, Command, find
+from scalatrace.cli.parsing import Parser
+from scalatrace.cli.progress import progress_of
+from scalatrace.cli.registry import COMMANDS, VERSION, Command, find
 from scalatrace.errors import ScalatraceError
 from scalatrace.escapes import LINES, clean
 from scalatrace.files import is_stdout
+from scalatrace.spelling import did_you_mean
 
 FAILURE, USAGE = 1, 2
+
+OPTIONS = ("--help", "--version")
+"""Of `scalatrace` without a command."""
 
 COLLECTED_OBJECTS = 100_000
 """New objects between two searches for cycles: traces are trees, and this took a third of loading."""
@@ -32,15 +38,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run `scalatrace` with `argv` (default: the process's) and return the exit status."""
     if argv is None:  # a process of its own
         gc.set_threshold(COLLECTED_OBJECTS, 20, 50)
+        for stream in (sys.stdout, sys.stderr):  # a terminal without the letter µ gets a question mark
+            if isinstance(stream, TextIOWrapper):
+                stream.reconfigure(errors="replace")
     words = list(sys.argv[1:] if argv is None else argv)
     if not words or words[0] in ("-h", "--help", "help"):
         print(overview())
         return 0 if words else USAGE
     if words[0] in ("-V", "--version"):
-        print(f"scalatrace {_version()}")
-        return 0
-    command = find(words[0])
-    if command is None:
+        command = VERSION
+    elif (found := find(words[0])) is not None:
+        command = found
+    else:
         return _complain(_unknown(words[0]), USAGE)
     return _guarded(command, words[1:])
 
@@ -57,7 +66,8 @@ def overview() -> str:
             "",
             *lines,
             "",
-            "scalatrace <command> --help explains a command. Exit status: 0 ok, 1 failure, 2 wrong usage.",
+            "scalatrace <command> --help explains a command; scalatrace --version prints versions.",
+            "Exit status: 0 ok, 1 failure, 2 wrong usage.",
             "",
             "example:",
             "  mpiexec -n 16 scalatrace record -o app.st -- python app.py && scalatrace show app.st",
@@ -65,15 +75,14 @@ def overview() -> str:
     )
 
 
-def parser_of(command: Command) -> tuple[ModuleType, argparse.ArgumentParser]:
-    """Import the command's module and return it with the parser of its arguments."""
+def parser_of(command: Command, new: Callable[..., Parser] = Parser) -> tuple[ModuleType, Parser]:
+    """Import the command's module and return it with the parser of its arguments, which `new` makes."""
     module = importlib.import_module(f"scalatrace.cli.{command.module}")
-    parser = argparse.ArgumentParser(
+    parser = new(
         prog=f"scalatrace {command.name}",
         description=module.__doc__,
         epilog=f"example:\n  {module.EXAMPLE}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     module.arguments(parser)
     if command.max_seconds is not None:
@@ -85,7 +94,8 @@ def _guarded(command: Command, words: list[str]) -> int:
     try:
         module, parser = parser_of(command)
         args = parser.parse_args(words)
-        with enforced(args), _stdout_of_its_own(getattr(args, "output", None)):
+        shown = progress_of(command.name) if command.shows_progress else nullcontext()
+        with enforced(args), _stdout_of_its_own(getattr(args, "output", None)), shown:
             status = int(module.run(args))
             sys.stdout.flush()
         return status
@@ -118,17 +128,10 @@ def _os_message(error: OSError) -> str:
 
 
 def _unknown(word: str) -> str:
-    close = get_close_matches(word, [c.name for c in COMMANDS], n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else "; see scalatrace --help"
-    return f"no command {word!r}{hint}"
+    kind, names = ("option", OPTIONS) if word.startswith("-") else ("command", [c.name for c in COMMANDS])
+    return f"no {kind} {word!r}{did_you_mean(word, names) or '; see scalatrace --help'}"
 
 
 def _complain(message: str, status: int) -> int:
     print(f"scalatrace: {clean(message, keep=LINES)}", file=sys.stderr)
     return status
-
-
-def _version() -> str:
-    from scalatrace import __version__
-
-    return __version__

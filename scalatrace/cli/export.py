@@ -11,7 +11,9 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from scalatrace.cli.output import add_json, print_json
+from scalatrace.cli.output import print_json
+from scalatrace.cli.progress import stage, track
+from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +27,16 @@ EXAMPLE = (
     "  scalatrace export app.4.st app.8.st app.16.st app.32.st app.64.st --to extrap -o app.json"
 )
 
+TABLE = Table(
+    "operation and treatment (simulators)",
+    {
+        "operation": "with MPI_",
+        "outcome": "kept, lowered or lost",
+        "treatment": "what stands for the calls",
+        "calls": "of all ranks",
+        "bytes": "sent",
+    },
+)
 NAMES = (
     "goal", "simgrid", "chakra", "csv", "parquet", "otf2", "perfetto", "chrome", "paraver", "extrap",
 )  # fmt: skip
@@ -55,7 +67,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--large", action="store_true", help="write more than 1 GB")
     parser.add_argument("--dry-run", action="store_true", help="only estimate the size")
-    add_json(parser)
+    add_formats(parser, TABLE)
 
 
 def ranks(text: str) -> tuple[int, ...]:
@@ -90,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
     from scalatrace.report.style import console, nbytes
 
     form, selection = FORMATS[args.to], _selection(args)
-    traces = [scalatrace.load(path) for path in args.traces]
+    traces = [scalatrace.load(path) for path in track(args.traces, "reading")]
     if form.kind != "experiment":
         traces = [_with_senders(trace) for trace in traces]
     estimate = 0 if form.kind == "experiment" else estimated_bytes(form, traces[0], selection)
@@ -98,16 +110,19 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run and args.json:
         print_json(facts)
         return 0
-    if estimate and not args.json:
+    if estimate and not (args.json or args.csv):
         sys.stderr.write(f"scalatrace: about {nbytes(estimate)} to {args.output}\n")
     if args.dry_run:
         return 0
     if estimate > MAX_BYTES and not args.large:
         raise UsageError(f"about {nbytes(estimate)}: choose fewer ranks with --ranks, or give --large")
+    stage("writing")
     account = export(form, traces, args.output, selection)
     facts |= {"bytes": size_of(args.output), "account": account}
     if args.json:
         print_json(facts)
+    elif args.csv:
+        print_csv(TABLE, account)
     else:
         ExportReporter(facts, _notes(args, selection, traces[0])).render(console())
     return 0

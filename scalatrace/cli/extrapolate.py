@@ -7,7 +7,7 @@ must follow an exact formula over the sizes of the grid, a rank's coordinates, a
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.extrapolation import (
     Dims,
@@ -24,7 +24,18 @@ from scalatrace.cli.extrapolation import (
     parse_params,
     shared,
 )
-from scalatrace.cli.output import add_json, print_json
+from scalatrace.cli.extrapolation_tables import (
+    CHECKS,
+    LOSSES,
+    RESULT,
+    SUGGESTIONS,
+    TIMING,
+    loss_rows,
+    print_result,
+)
+from scalatrace.cli.output import print_json
+from scalatrace.cli.progress import stage, track
+from scalatrace.cli.tables import add_formats, print_csv
 from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -82,7 +93,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_lossy(parser)
     add_workers(parser)
     add_target(parser)
-    add_json(parser)
+    add_formats(parser, RESULT, TIMING, CHECKS, LOSSES, SUGGESTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -100,7 +111,7 @@ def _run(args: argparse.Namespace, workers: int) -> int:
     lossy = lossy_options(args)
     target = _target(args)
     dims_of = None if args.dims_of is None else [parse_dims("--dims-of", t) for t in args.dims_of.split(",")]
-    traces = [scalatrace.load(path) for path in args.traces]
+    traces = [scalatrace.load(path) for path in track(args.traces, "reading")]
     note_inputs(traces, args.inputs)
     load_plugins(args.plugin)
     if args.check:
@@ -114,6 +125,10 @@ def _run(args: argparse.Namespace, workers: int) -> int:
         facts = extrapolate(traces, dims_of, target, options)
     if args.json:
         print_json(facts)
+    elif args.csv and "losses" in facts:
+        print_csv(LOSSES, loss_rows(facts))
+    elif args.csv:
+        print_result(facts)
     else:
         ExtrapolationReporter(facts).render(console())
     return 0
@@ -138,10 +153,16 @@ def _suggest(args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] 
     from scalatrace.report.style import console
 
     dims = None if args.dims is None else parse_dims("--dims", args.dims)
+    stage("finding sizes to record")
     reason, grids = suggested(traces, dims_of, args.ranks, dims, parse_params(args.param))
-    facts = {"reason": reason, "sizes": [{"ranks": grid.nprocs, "grid": str(grid)} for grid in grids]}
+    facts: dict[str, Any] = {
+        "reason": reason,
+        "sizes": [{"ranks": grid.nprocs, "grid": str(grid)} for grid in grids],
+    }
     if args.json:
         print_json(facts)
+    elif args.csv:
+        print_csv(SUGGESTIONS, facts["sizes"])
     else:
         SuggestionReporter(facts).render(console())
     return 0
@@ -152,10 +173,12 @@ def _check(args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] | 
     from scalatrace.report.extrapolation import CheckReporter
     from scalatrace.report.style import console
 
-    checks = list(leave_one_out(traces, dims_of))
+    checks = list(track(leave_one_out(traces, dims_of), "predicting each trace from the others", len(traces)))
     rows = [check.plain() for check in checks]
     if args.json:
         print_json(rows)
+    elif args.csv:
+        print_csv(CHECKS, rows)
     else:
         CheckReporter(rows).render(console())
     return 0 if all(check.exact for check in checks) else 1

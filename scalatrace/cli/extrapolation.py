@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.budget import TimeExceeded
 from scalatrace.cli.output import natural
+from scalatrace.cli.progress import stage
 from scalatrace.errors import ScalatraceError, UsageError
 
 if TYPE_CHECKING:
@@ -231,6 +232,7 @@ def extrapolate(
         return _extrapolate_lossy(traces, dims_of, target, options.lossy)
     from scalatrace.extrap.extrapolate import extrapolate
 
+    stage("finding formulas, and making and checking the trace")
     result = extrapolate(
         traces,
         target.nprocs,
@@ -257,7 +259,9 @@ def instantiate(model: Model, target: Target, options: FitOptions) -> dict[str, 
 
     timing = target.timing_model, target.run_noise
     accept = options.accept_unconfirmed
+    stage(f"evaluating for {target.nprocs:,} ranks")
     result = of_model(model, target.nprocs, target.dims, target.params, *timing, options.workers, accept)
+    stage("checking that the calls match")
     matching = checked_matching((), result, target.params, options.workers) if options.check else ""
     return _facts(replace(result, matching=matching), target)
 
@@ -286,6 +290,7 @@ def extrapolate_symbolic(
 
     model, facts = _fit(traces, dims_of, options)
     if options.lossy is None and options.check and not check_consistent(traces):
+        stage("checking that the calls match")
         facts["matching"] = check_model(model)
     losses = facts.pop("losses", None)
     facts |= {"bytes": save(model, output), "output": output}
@@ -302,11 +307,14 @@ def _fit(
 
     lossy = options.lossy
     if lossy is None:
+        stage("finding formulas")
         _, model, evidence = model_of(traces, dims_of, options.workers, options.accept_unconfirmed)
+        stage("predicting the largest trace from the others")
         checked = check_largest(traces, dims_of, options.workers, model) if options.check else ""
         return model, {"evidence": evidence, "check": checked, "formulas": _count_formulas(model)}
     from scalatrace.extrap import lossy_model_of
 
+    stage("finding formulas, without calls that have none")
     model, evidence, losses = lossy_model_of(traces, dims_of, _snippets(lossy), lossy.max_dropped)
     return model, {"evidence": evidence, "losses": [loss.plain() for loss in losses]}
 
@@ -318,6 +326,7 @@ def _extrapolate_lossy(
     from scalatrace.extrap import extrapolate_lossy
 
     timing = target.timing_model, target.run_noise
+    stage("extrapolating without calls that have no formula")
     result = extrapolate_lossy(
         traces,
         target.nprocs,
@@ -348,6 +357,7 @@ def _saved(result: Extrapolation | LossyExtrapolation, target: Target) -> dict[s
     """Write a trace and return its sizes."""
     import scalatrace
 
+    stage("writing")
     nbytes = scalatrace.save(result.trace, target.output)
     return {
         "grid": str(result.grid),

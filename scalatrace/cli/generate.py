@@ -16,6 +16,7 @@ from scalatrace.cli.output import (
     print_json,
     rules_of,
 )
+from scalatrace.cli.progress import stage
 from scalatrace.errors import UsageError
 from scalatrace.escapes import LINES, clean
 from scalatrace.files import write_file
@@ -142,7 +143,10 @@ def _generated(args: argparse.Namespace, options: Options) -> tuple[Benchmark, s
             f"{args.trace} is a trace: --timing-model and --plugin need formulas (.stx); leave them out"
         )
     trace = load_named(args.trace, 0 if args.obfuscate and not args.at else args.names)
-    return generate(trace, args.to, options), _danger(trace)
+    stage("generating")
+    benchmark = generate(trace, args.to, options)
+    stage("looking for deadlocks")
+    return benchmark, _danger(trace)
 
 
 def _danger(trace: Trace) -> str | None:

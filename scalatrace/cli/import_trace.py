@@ -9,6 +9,7 @@ import argparse
 import os
 
 from scalatrace.cli.output import add_json, need_file, print_json
+from scalatrace.cli.progress import stage
 from scalatrace.files import check_output
 
 EXAMPLE = "scalatrace import scorep/traces.otf2 -o app.st\n  scalatrace import logs/ -o app.st"
@@ -30,6 +31,7 @@ def run(args: argparse.Namespace) -> int:
     need_file(args.source)
     check_output(args.output, "-o")
     left_out: dict[str, int] = {}
+    stage("converting")
     if os.path.isdir(args.source):
         from scalatrace.convert.flat_logs import convert_logs
 

@@ -6,8 +6,21 @@ import argparse
 import glob
 import os
 
-from scalatrace.cli.output import add_json, add_names, add_trace, print_json
+from scalatrace.cli.output import add_names, add_trace, print_json
+from scalatrace.cli.tables import CALL_SITE, Table, add_formats, print_csv
 
+TABLE = Table(
+    "call site that costs most",
+    {
+        **CALL_SITE,
+        "calls": "of all ranks",
+        "mpi_ns": "in the calls",
+        "mpi_ns_mean": "of a call",
+        "mpi_ns_max": "of the longest call, within 3 %",
+        "beyond_shortest_ns": "beyond the shortest call at the same place: at most so much was waiting",
+        "compute_ns": "in the computation before the calls",
+    },
+)
 EXAMPLE = "scalatrace info stencil.st"
 
 
@@ -15,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_trace(parser)
     add_names(parser)
-    add_json(parser)
+    add_formats(parser, TABLE)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -28,6 +41,8 @@ def run(args: argparse.Namespace) -> int:
     reporter = InfoReporter(load_named(args.trace, args.names), os.path.getsize(args.trace), children)
     if args.json:
         print_json(reporter.facts())
+    elif args.csv:
+        print_csv(TABLE, reporter.performance.plain()["costliest"])
     else:
         reporter.render(console())
     return 0

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 
 from scalatrace.cli.extrapolation import FitOptions, Target, add_target, instantiate
-from scalatrace.cli.output import add_json, print_json
+from scalatrace.cli.extrapolation_tables import RESULT, TIMING, print_result
+from scalatrace.cli.output import print_json
+from scalatrace.cli.tables import add_formats
 
 EXAMPLE = (
     "scalatrace instantiate app.stx -P 1024 -o big.st\n"
@@ -26,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="use formulas that the traces do not confirm too; header, `info` and `show` state it",
     )
     add_target(parser)
-    add_json(parser)
+    add_formats(parser, RESULT, TIMING)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -43,6 +45,8 @@ def run(args: argparse.Namespace) -> int:
     facts = instantiate(load(args.formulas), target, options)
     if args.json:
         print_json(facts)
+    elif args.csv:
+        print_result(facts)
     else:
         ExtrapolationReporter(facts).render(console())
     return 0

@@ -7,9 +7,15 @@ from __future__ import annotations
 import argparse
 import sys
 
-from scalatrace.cli.output import add_json, add_trace, print_json
+from scalatrace.cli.output import add_trace, print_json
+from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import LimitError
 
+PAIR = {"sender": "world rank", "receiver": "world rank"}
+TABLE = Table(
+    "pair of ranks that exchange messages",
+    {**PAIR, "bytes": "with --what bytes", "messages": "with --what messages"},
+)
 EXAMPLE = "scalatrace matrix stencil.st\n  scalatrace matrix stencil.st --what messages --csv > messages.csv"
 
 
@@ -17,9 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_trace(parser)
     parser.add_argument("--what", choices=("bytes", "messages"), default="bytes", help="default: bytes")
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--csv", action="store_true", help="sender,receiver,amount of each communicating pair")
-    add_json(form)  # type: ignore[arg-type]
+    add_formats(parser, TABLE)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -46,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     reporter = MatrixReporter(pairs(trace, args.what), trace.nprocs, args.what, notes)
     if args.csv:
         sys.stderr.writelines(f"scalatrace: note: {note}\n" for note in notes)
-        sys.stdout.write(reporter.csv())
+        print_csv(TABLE, reporter.rows(), without={"bytes", "messages"} - {args.what})
     elif args.json:
         print_json(reporter.plain())
     else:

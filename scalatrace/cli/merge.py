@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.cli.budget import over_memory
-from scalatrace.cli.output import need_file
+from scalatrace.cli.output import add_json, need_file, print_json
+from scalatrace.cli.progress import stage
 from scalatrace.errors import FormatError, ScalatraceError, UsageError
 from scalatrace.escapes import clean
 from scalatrace.files import read_file, unreadable, write_file
@@ -53,6 +54,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FILE", help="trace to write (default: parts without .parts)"
     )
     parser.add_argument("--no-compress", action="store_true", help="do not deflate the file")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,6 +64,7 @@ def run(args: argparse.Namespace) -> int:
     if launched_rank() is not None:
         return _run_on_ranks(args)
     output, parts = _plan(args)
+    stage(f"merging {len(parts):,} parts")
     with merge_parts(parts) as whole:
         return _write(whole, args, output)
 
@@ -107,8 +110,13 @@ def _write(whole: Core, args: argparse.Namespace, output: str) -> int:
                 f"the parts are damaged, no trace was written: {error.reason}", args.parts
             ) from None
         write_file(output, path.read_bytes())
-    print(f"{output}: {len(trace.ranks)} of {trace.nprocs} ranks, {trace.nevents():,} events")
     missing = [rank for rank in range(trace.nprocs) if rank not in trace.ranks]
+    if args.json:
+        print_json(
+            {"output": output, "nprocs": trace.nprocs, "events": trace.nevents(), "missing_ranks": missing}
+        )
+        return 0
+    print(f"{output}: {len(trace.ranks)} of {trace.nprocs} ranks, {trace.nevents():,} events")
     if missing:
         print(f"scalatrace: no part of rank {', '.join(map(str, missing))}", file=sys.stderr)
     return 0

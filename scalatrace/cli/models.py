@@ -10,11 +10,12 @@ as a formula in the number of ranks, if no rank waits for a late one.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.output import add_json, natural, print_json
+from scalatrace.cli.output import natural, print_json
+from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +26,33 @@ EXAMPLE = (
     "scalatrace models --platform cluster allreduce --bytes 8 1048576 --ranks 64 1024\n"
     "  scalatrace models --platform bluegene-p message --latex\n"
     "  scalatrace models --platform cluster --trace app.stx --ranks 64 4096"
+)
+
+TIMES = Table(
+    "operation, size and number of ranks",
+    {
+        "operation": "message, or a collective operation",
+        "algorithm": "",
+        "chosen": "whether the platform uses this algorithm",
+        "nbytes": "size",
+        "nranks": "ranks",
+        "exact_ns": "time by the exact formula",
+        "upper_ns": "upper bound",
+        "fastest": "algorithm with the lowest upper bound",
+        "fastest_ns": "its upper bound",
+    },
+)
+TERMS = Table(
+    "call of a program (--trace) and number of ranks",
+    {
+        "grid": "of the ranks",
+        "nranks": "ranks",
+        "op": "operation",
+        "site": "innermost frame",
+        "calls": "formula of the number of calls",
+        "each": "formula of the time of a call, ns",
+        "time_ns": "all calls of the busiest rank",
+    },
 )
 
 BYTES, RANKS = (8, 1024, 1 << 20), (64,)
@@ -52,7 +80,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--param", action="append", default=[], metavar="N=V", help="parameter of the program"
     )
     parser.add_argument("--latex", action="store_true", help="print the formulas as LaTeX")
-    add_json(parser)
+    add_formats(parser, TIMES, TERMS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -68,11 +96,28 @@ def run(args: argparse.Namespace) -> int:
     reporter = ProgramReporter(data) if args.trace else ModelsReporter(data)
     if args.json:
         print_json(data)
+    elif args.csv and args.trace:
+        print_csv(TERMS, _terms(data))
+    elif args.csv:
+        print_csv(TIMES, _times(data))
     elif args.latex:
         print(reporter.latex())
     else:
         reporter.render(console())
     return 0
+
+
+def _times(data: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for operation in data["operations"]:
+        for value in operation["times"]:
+            yield {"operation": operation["operation"], **value}
+
+
+def _terms(data: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for grid in data["grids"]:
+        for term in grid["terms"]:
+            texts = {name: term[name]["text"] for name in ("calls", "each")}
+            yield {"grid": grid["grid"], "nranks": grid["nranks"], **term, **texts}
 
 
 def _nbytes(text: str) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from scalatrace.cli.progress import stage
+
 if TYPE_CHECKING:
     from scalatrace import Trace
 
@@ -15,6 +17,7 @@ def load_named(path: str, limit_s: float) -> Trace:
     """Return the trace with source lines of native call sites, as far as they are found in time."""
     import scalatrace
 
+    stage("reading")
     return _named(scalatrace.load(path), path, limit_s)
 
 
@@ -38,6 +41,7 @@ def _named(trace: Trace, path: str, limit_s: float) -> Trace:
     from scalatrace.symbols.find import Finder
     from scalatrace.symbols.resolve import resolve
 
+    stage("looking up source lines")
     resolved, report = resolve(trace, Finder.of(trace), limit_s=limit_s)
     if late := [one.module for one in report if one.is_late]:
         print(

@@ -29,7 +29,7 @@ MAX_CHECKED_STEPS = 1_000_000
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="check|run|compile")
-    check = actions.add_parser("check", help="report errors and warnings of programs", allow_abbrev=False)
+    check = actions.add_parser("check", help="report errors and warnings of programs")
     check.add_argument("files", nargs="+", metavar="FILE")
     check.add_argument(
         "-n",
@@ -40,7 +40,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_json(check)
     add_budgets(check, READING)
-    run = actions.add_parser("run", help="run a program on the tasks of mpiexec", allow_abbrev=False)
+    run = actions.add_parser("run", help="run a program on the tasks of mpiexec")
     run.add_argument(
         "--seed", type=int, metavar="N", help=f"of random numbers (else ${SEED_VARIABLE}, else 1)"
     )
@@ -52,7 +52,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     run.add_argument("file", metavar="FILE")
     run.add_argument("options", nargs=argparse.REMAINDER, help="the program's own options")
-    compile_ = actions.add_parser("compile", help="compile a program to one C file", allow_abbrev=False)
+    compile_ = actions.add_parser("compile", help="compile a program to one C file")
     compile_.add_argument("file", metavar="FILE")
     compile_.add_argument("-o", "--output", metavar="FILE.c", help="default: stdout")
     add_budgets(compile_, READING)

@@ -18,7 +18,7 @@ def add_trace(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("trace", help="trace file (.st)")
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
+def add_json(parser: argparse._ActionsContainer) -> None:
     """Declare `--json`."""
     parser.add_argument("--json", action="store_true", help="print the complete result as JSON")
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from scalatrace.cli.output import add_json, print_json
+
 EXAMPLE = "scalatrace show a.st --text > a.txt && $EDITOR a.txt && scalatrace pack a.txt -o b.st"
 
 
@@ -12,6 +14,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", help="text form of a trace")
     parser.add_argument("-o", "--output", required=True, metavar="FILE", help="trace file to write")
     parser.add_argument("--no-compress", action="store_true", help="do not deflate the file")
+    add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -19,5 +22,10 @@ def run(args: argparse.Namespace) -> int:
     import scalatrace
     from scalatrace.trace.io.textparse import load_text
 
-    scalatrace.save(load_text(args.text), args.output, not args.no_compress)
+    trace = load_text(args.text)
+    nbytes = scalatrace.save(trace, args.output, not args.no_compress)
+    if args.json:
+        print_json(
+            {"output": args.output, "bytes": nbytes, "nprocs": trace.nprocs, "events": trace.counted()}
+        )
     return 0

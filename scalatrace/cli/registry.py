@@ -19,12 +19,14 @@ class Command:
         summary: the line in the overview.
         module: the module that does it.
         max_seconds: default of `--max-time`; None: no budgets, since it runs MPI programs.
+        shows_progress: whether a line shows progress; False: the terminal belongs to the program it runs.
     """
 
     name: str
     summary: str
     module: str
     max_seconds: int | None = None
+    shows_progress: bool = True
 
 
 READING, COMPUTING = 600, 3600
@@ -32,7 +34,7 @@ READING, COMPUTING = 600, 3600
 
 
 COMMANDS = (
-    Command("record", "record an MPI program into a trace (under any launcher)", "record"),
+    Command("record", "record an MPI program into a trace (under any launcher)", "record", None, False),
     Command("info", "content of a trace: ranks, events, nodes, bytes, communicators", "info", READING),
     Command("show", "the trace as a tree, as exact text, or one rank's walk", "show", READING),
     Command("pack", "make a trace from its text form", "pack", READING),
@@ -44,7 +46,7 @@ COMMANDS = (
     Command("anonymize", "replace the names in traces, so that they can be given away", "anonymize", READING),
     Command("merge", "make a trace from the parts of an aborted run", "merge", COMPUTING),
     Command("verify", "compare a trace with the flat logs of the same run", "verify", COMPUTING),
-    Command("replay", "issue the recorded calls again (under mpiexec)", "replay"),
+    Command("replay", "issue the recorded calls again (under mpiexec)", "replay", None, False),
     Command("fixpoint", "replay, record that, and compare: is the replay what was recorded?", "fixpoint"),
     Command("sweep", "replay with a grid of what-if factors, and draw the times", "sweep"),
     Command(
@@ -69,14 +71,18 @@ COMMANDS = (
     Command(
         "regress", "is a new run slower than the runs before it? exit status for CI", "regress", COMPUTING
     ),
-    Command("ncptl", "check, run or compile a program in coNCePTuaL", "ncptl"),
+    Command("ncptl", "check, run or compile a program in coNCePTuaL", "ncptl", None, False),
     Command("generate", "make a benchmark of a trace: C, Python, coNCePTuaL", "generate", COMPUTING),
     Command("simulate", "predict the run time on a machine described by a platform", "simulate", COMPUTING),
     Command("export", "write a trace for simulators, viewers, tables and Extra-P", "export", COMPUTING),
     Command("import", "make a trace of an OTF2 archive or of flat logs", "import_trace", COMPUTING),
     Command("calibrate", "measure this machine and write its platform file (under mpiexec)", "calibrate"),
+    Command("completion", "print the completion of a shell: bash, zsh, tcsh", "completion"),
     Command("doctor", "check what recording needs on this machine", "doctor"),
 )
+
+
+VERSION = Command("--version", "versions of scalatrace, its files, Python and MPI", "version")
 
 
 def find(name: str) -> Command | None:

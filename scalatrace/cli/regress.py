@@ -12,8 +12,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.output import add_json, natural, print_json
+from scalatrace.cli.output import natural, print_json
+from scalatrace.cli.progress import stage, track
+from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
+from scalatrace.files import check_output, write_file
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -22,7 +25,24 @@ if TYPE_CHECKING:
 EXAMPLE = (
     "scalatrace regress history/*.st new.st\n"
     "  scalatrace regress history/*.st new-1.st new-2.st new-3.st --new 3 --plot regress.svg\n"
+    "  scalatrace regress history/*.st new.st --report history.html\n"
     "  scalatrace regress --table parameters.csv --confidence 0.9999"
+)
+
+TABLE = Table(
+    "test",
+    {
+        "factor": "call site and kind of time, total, or several",
+        "nnew": "new runs",
+        "nreference": "runs of the history",
+        "reference": "mean of the history; ns for traces",
+        "new": "mean of the new runs",
+        "change": "new / reference - 1",
+        "low": "fluctuation interval",
+        "high": "fluctuation interval",
+        "likelihood": "of such a mean, if nothing changed",
+        "result": "slower, faster or as before",
+    },
 )
 
 
@@ -79,8 +99,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "-P", "--ranks", type=natural, metavar="N",
         help="also predict the computation of the slowest of N ranks from each run (see variability)",
     )  # fmt: skip
+    parser.add_argument("--report", metavar="FILE", help="write an HTML page with the history of all factors")
     parser.add_argument("--plot", type=Path, metavar="FILE", help=".svg, .png or .pdf; needs matplotlib")
-    add_json(parser)
+    add_formats(parser, TABLE)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -92,10 +113,13 @@ def run(args: argparse.Namespace) -> int:
 
     if args.plot:
         check_plot(args.plot)
+    if args.report:
+        check_output(args.report, "--report")
     runs, efficiencies = _runs(args)
     runs = runs.selected(args.since, args.outlier)
+    stage("testing")
     verdict = judge(runs, args.new, args.confidence, args.window or None, args.factors, args.min_change / 100)
-    data = {
+    data: dict[str, Any] = {
         "runs": list(runs.names),
         "verdict": verdict.plain(),
         "evolution": [each.plain() for each in evolution(runs, args.confidence)],
@@ -105,8 +129,14 @@ def run(args: argparse.Namespace) -> int:
     reporter = RegressReporter(data, in_ns=args.table is None)
     if args.plot:
         reporter.draw(args.plot)
+    if args.report:
+        from scalatrace.report.page.predictions.history import history_page
+
+        write_file(args.report, history_page(data, in_ns=args.table is None).encode("utf-8", "replace"))
     if args.json:
         print_json(data)
+    elif args.csv:
+        print_csv(TABLE, data["verdict"]["tests"])
     else:
         reporter.render(console())
     return 1 if verdict.regressions else 0
@@ -135,7 +165,7 @@ def _runs_of_traces(
     from scalatrace.report.costs.performance import plain_efficiency
 
     rows, efficiencies, nprocs = [], [], 0
-    for path in paths:
+    for path in track(paths, "reading runs"):
         trace = scalatrace.load(path)
         nprocs = nprocs or trace.nprocs
         if trace.nprocs != nprocs:

@@ -8,12 +8,14 @@ import os
 import sys
 import time
 import traceback
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli import replay_engine
-from scalatrace.cli.output import add_at, add_factors, add_json, add_trace, print_json, rules_of, seconds
+from scalatrace.cli.output import add_at, add_factors, add_trace, print_json, rules_of, seconds
+from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.launched import launched_rank
 
@@ -32,6 +34,15 @@ EXAMPLE = (
     "  mpiexec -n 16 scalatrace replay app.st --record again.st"
 )
 THREADS = "several threads of a rank called MPI; one replays their calls in the order in which they ended"
+TABLE = Table(
+    "operation",
+    {
+        "operation": "without MPI_",
+        "calls": "of all ranks",
+        "bytes_sent": "handed to MPI",
+        "mpi_s": "in the calls, all ranks",
+    },
+)
 PROGRESS_S = 10
 INTERRUPTED = 130
 RECORDED = "SCALATRACE_REPLAY_RECORDED"
@@ -76,7 +87,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also where calls wait for what `record --only ...` left out, or several threads made calls",
     )
-    add_json(parser)
+    add_formats(parser, TABLE)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -218,9 +229,17 @@ def _report(trace: Trace, packed: list[bytes] | None, args: argparse.Namespace, 
     facts: dict[str, Any] = {**asdict(summary), **recorded(trace), "engine": engine}
     if args.json:
         print_json(facts)
+    elif args.csv:
+        print_csv(TABLE, _rows(facts))
     else:
         ReplayReporter(facts).render(console())
     return 1 if summary.unequal else 0
+
+
+def _rows(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for op, calls in facts["calls"].items():
+        times = {"mpi_s": facts["mpi_s"].get(op), "bytes_sent": facts["sent"].get(op, 0)}
+        yield {"operation": op, "calls": calls, **times}
 
 
 class _Progress:

@@ -2,35 +2,50 @@
 
 It shows efficiencies and what to look at next, the loop tree with source lines, a flame graph, patterns of
 communication, a time line of some ranks, the communication matrix, groups of ranks, and histograms.
-Of extrapolated traces it shows the formulas; with --model also the fitted times."""
+Of extrapolated traces it shows the formulas; with --model also the fitted times. With --platform it simulates
+the traces on that machine, and shows predicted times, the longest path and its sensitivity."""
 
 from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.output import add_json, add_names, add_trace, print_json
+from scalatrace.cli.progress import track
 from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
+    from scalatrace import Trace
     from scalatrace.extrap.timing.report import FittedMean
+    from scalatrace.predict.platform import Platform
     from scalatrace.report.page.comparison import Comparison
     from scalatrace.report.page.extrapolated import Fit
     from scalatrace.report.page.gather import Options, TraceAggregates
+    from scalatrace.report.page.predictions.simulated import Prediction
 
 EXAMPLE = (
     "scalatrace report stencil.st\n"
     "  scalatrace report before.st after.st -o both.html --open\n"
     "  scalatrace report stencil.st --ranks 0-7,12 --window 0.5-0.6\n"
-    "  scalatrace report big.st --model stencil.stx"
+    "  scalatrace report big.st --model stencil.stx\n"
+    "  scalatrace report stencil.st --platform cluster"
 )
 
 MAX_FITS, CURVE_POINTS = 12, 24
 """Fitted times that are drawn, those with most time; points of each curve."""
 
 MAX_MODEL_LINES = 2000
+
+SENSITIVITY = {
+    "latency": (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0),
+    "bandwidth": (0.25, 0.5, 1.0, 2.0, 4.0),
+    "compute": (0.5, 0.75, 1.0, 1.5, 2.0),
+}
+"""Factors on the platform for which small traces are simulated again."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +59,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--window", metavar="A-B", help="time line: these seconds since the first call; A- and -B are open"
     )
     parser.add_argument("--model", metavar="FILE", help="the symbolic trace (.stx) that TRACE was made of")
+    parser.add_argument(
+        "--platform", metavar="FILE", help="simulate on this platform file (.toml), or an installed platform"
+    )
     parser.add_argument("--no-source", action="store_true", help="do not put source lines into the page")
     add_names(parser)
     add_json(parser)
@@ -89,12 +107,36 @@ def _gathered(args: argparse.Namespace) -> tuple[list[TraceAggregates], Comparis
     else:
         traces = list(load_named_alike((args.trace, args.other), args.names))
     options = _options(args, traces[0].nprocs)
+    predictions = _predictions(traces, args.platform)
     aggregates = [
-        gather(trace, path, os.path.getsize(path), options) for trace, path in zip(traces, paths, strict=True)
+        gather(trace, path, os.path.getsize(path), replace(options, prediction=prediction))
+        for trace, path, prediction in track(list(zip(traces, paths, predictions, strict=True)), "gathering")
     ]
     if len(traces) == 1:
         return aggregates, None
     return aggregates, comparison_of(traces[0], traces[1], (aggregates[0].summary, aggregates[1].summary))
+
+
+def _predictions(traces: Sequence[Trace], name: str | None) -> list[Prediction | None]:
+    """Simulate all traces on a platform. Raises ScalatraceError where that cannot be done."""
+    if name is None:
+        return [None] * len(traces)
+    from scalatrace.predict.platform import read_platform
+
+    platform = read_platform(name)
+    return [_prediction(trace, platform) for trace in traces]
+
+
+def _prediction(trace: Trace, platform: Platform) -> Prediction:
+    from scalatrace.cli.simulation import Simulated
+    from scalatrace.report.page.predictions.simulated import Prediction
+
+    simulated = Simulated(trace, platform)
+    facts, curves = simulated.facts(), dict[str, list[dict[str, Any]]]()
+    if simulated.is_small:
+        facts |= {"drawn": simulated.drawn(), "tolerance": simulated.tolerance()}
+        curves = {name: simulated.sweep({name: factors}) for name, factors in SENSITIVITY.items()}
+    return Prediction.of(facts, {by: simulated.rows(by) for by in ("operation", "site")}, curves)
 
 
 def _need_trace(path: str) -> None:

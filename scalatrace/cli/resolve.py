@@ -10,9 +10,21 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from scalatrace.cli.output import add_json, add_trace, print_json, seconds
+from scalatrace.cli.output import add_trace, print_json, seconds
+from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.files import check_output
 
+TABLE = Table(
+    "program or library",
+    {
+        "module": "its name in call sites",
+        "path": "its file; empty: not found",
+        "frames": "call sites of the trace in it",
+        "lines": "call sites with a source line",
+        "names": "call sites with the name of a function only",
+        "note": "reason why names are missing",
+    },
+)
 EXAMPLE = (
     "scalatrace resolve app.st -o lines.st\n"
     "  scalatrace resolve app.st -o lines.st --binary build/app --search build/lib"
@@ -34,7 +46,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--time-limit", type=seconds, metavar="S", help="look up for at most S seconds (default: no limit)"
     )
-    add_json(parser)
+    add_formats(parser, TABLE)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -53,6 +65,8 @@ def run(args: argparse.Namespace) -> int:
     facts = [{**asdict(one), "path": str(one.path) if one.path else None} for one in found]
     if args.json:
         print_json({"output": args.output, "modules": facts})
+    elif args.csv:
+        print_csv(TABLE, facts)
     else:
         ModulesReporter(facts).render(console())
     return 0 if not found or any(one.lines or one.names for one in found) else 1

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.output import add_names, add_trace, natural
+from scalatrace.cli.output import add_names, add_trace, natural, print_json
+from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
 from scalatrace.report.trees.legend import LEGEND
 
 if TYPE_CHECKING:
     from scalatrace import Trace
+    from scalatrace.report.notation import NotationReporter
 
 __doc__ = f"{__doc__}\n\n{LEGEND}"
 
@@ -22,6 +24,30 @@ EXAMPLE = (
     "  scalatrace show stencil.st --rank 3 --limit 20"
 )
 
+SITE = {"call site": "innermost frame"}
+NODES = Table(
+    "node of the tree",
+    {
+        "node": "number, from 1; empty: nodes that are not shown",
+        "parent": "the loop around it; 0: none",
+        "depth": "from 1",
+        "operation": "empty for a loop",
+        "repeat": "trip count, by ranks where it differs",
+        "ranks": "that take part",
+        "parameters": "name=value",
+        **SITE,
+        "left_out": "nodes that are not shown",
+    },
+)
+CALLS = Table(
+    "call, with --rank",
+    {"event": "number, from 1", "operation": "without MPI_", "parameters": "name=value", **SITE},
+)
+NOTATION = Table(
+    "event, with --notation",
+    {"event": "its name", "operation": "without MPI_", "parameters": "name=value", **SITE},
+)
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
@@ -29,7 +55,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--text", action="store_true", help="the exact text form, for `scalatrace pack`")
     form.add_argument("--notation", action="store_true", help="loops as subscripts: E1(4,2) E2(1,1 0) ...")
-    form.add_argument("--rank", type=int, metavar="R", help="the calls of world rank R, one a line")
+    form.add_argument(
+        "--rank",
+        type=int,
+        metavar="R",
+        help="the calls of world rank R, one a line; --json: an object a line",
+    )
     parser.add_argument("--full", action="store_true", help="tree: do not cut long values")
     parser.add_argument("--stacks", action="store_true", help="tree: all frames of a call site")
     parser.add_argument("--depth", type=natural, metavar="N", help="tree: N levels of nodes")
@@ -45,13 +76,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--legend", action="store_true", help="tree: explain the notation, as on a terminal")
     parser.add_argument("--limit", type=natural, metavar="N", help="with --rank: the first N calls")
     add_names(parser)
-    parser.add_argument("--json", action="store_true", help="with --rank: a line of JSON for each call")
+    add_formats(parser, NODES, CALLS, NOTATION)
 
 
 def run(args: argparse.Namespace) -> int:
     """Load the trace and show it in the form asked for."""
-    if args.json and args.rank is None:
-        raise UsageError("--json needs --rank: add it, or use `scalatrace info --json` for the whole trace")
+    if args.text and (args.json or args.csv):
+        raise UsageError("--text is a form of its own: leave out --json and --csv")
     of_tree = {"--depth": args.depth, "--top": args.top, "--at": args.at, "--legend": args.legend or None}
     if args.text or args.notation or args.rank is not None:
         for option in (option for option, value in of_tree.items() if value is not None):
@@ -61,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     if is_symbolic(args.trace):
         for option in (option for option, value in of_tree.items() if value is not None):
             raise UsageError(f"{option} belongs to the tree of a trace; {args.trace} holds formulas")
-        return _show_formulas(args.trace)
+        return _show_formulas(args)
     from scalatrace.cli.named import load_named
 
     trace = load_named(args.trace, 0 if args.text else args.names)
@@ -76,12 +107,18 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _show_formulas(path: str) -> int:
+def _show_formulas(args: argparse.Namespace) -> int:
     from scalatrace.extrap.formatting import lines
     from scalatrace.extrap.stx import load
     from scalatrace.report.style import console
 
-    for line in lines(load(path)):
+    if args.csv:
+        raise UsageError(f"{args.trace} holds formulas, which are no table: leave out --csv")
+    model = load(args.trace)
+    if args.json:
+        print_json({"lines": list(lines(model))})
+        return 0
+    for line in lines(model):
         console().print(line, highlight=False, markup=False, soft_wrap=True)
     return 0
 
@@ -94,6 +131,8 @@ def _show_rank(trace: Trace, args: argparse.Namespace) -> None:
     if args.json:
         for line in reporter.json_lines():
             print(line)
+    elif args.csv:
+        print_csv(CALLS, reporter.rows())
     else:
         reporter.render(console())
 
@@ -102,10 +141,32 @@ def _show_nodes(trace: Trace, args: argparse.Namespace) -> None:
     from scalatrace.report.notation import NotationReporter
     from scalatrace.report.style import console
     from scalatrace.report.trees.reporter import TreeReporter
+    from scalatrace.report.trees.rows import node_rows
     from scalatrace.report.trees.selection import Selection
 
+    selection = Selection(args.depth, args.top, args.at)
     if args.notation:
-        NotationReporter(trace).render(console())
+        _show_notation(NotationReporter(trace), args)
+    elif args.json:
+        print_json({"nodes": node_rows(trace, selection)})
+    elif args.csv:
+        print_csv(NODES, map(_node, node_rows(trace, selection)))
     else:
-        selection = Selection(args.depth, args.top, args.at)
         TreeReporter(trace, args.full, args.stacks, selection, args.legend).render(console())
+
+
+def _show_notation(reporter: NotationReporter, args: argparse.Namespace) -> None:
+    from scalatrace.report.style import console
+
+    if args.json:
+        print_json(reporter.plain())
+    elif args.csv:
+        print_csv(NOTATION, reporter.plain()["events"])
+    else:
+        reporter.render(console())
+
+
+def _node(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a node with its parameters as one text."""
+    parameters = [f"{name}={value}" for name, value in row.get("parameters", {}).items()]
+    return {**row, "parameters": parameters, "call site": (row.get("stack") or [""])[0]}

@@ -12,10 +12,11 @@ other latencies or bandwidths.
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.output import add_json, add_trace, factor, natural, print_json
+from scalatrace.cli.output import add_trace, factor, natural, print_json
+from scalatrace.cli.simulation import DEFAULT_REPEATS, Setting, Simulated
+from scalatrace.cli.tables import CALL_SITE, Table, add_formats, print_csv
 from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,12 +30,24 @@ EXAMPLE = (
     "  scalatrace simulate app.st --platform cluster --repeat 40 --seed 7 --json"
 )
 
-DEFAULT_REPEATS = 20
-MAX_PATH_CALLS = 20_000_000
-"""Calls up to which the longest path is followed to call sites without `--path`."""
-MAX_REPEATED_CALLS = 2_000_000
-"""Calls up to which runs are repeated without `--repeat`."""
-TOLERATED = (0.01, 0.02, 0.05)
+TABLE = Table(
+    "call site, operation or rank",
+    {
+        **CALL_SITE,
+        "rank": "with --by rank",
+        "calls": "of all ranks",
+        "transfer_ns": "time of messages in the calls, all ranks",
+        "waiting_ns": "time in the calls without any transfer, all ranks",
+        "compute_ns": "computation before the calls, all ranks",
+        "path_ns": "part of the longest path",
+        "end_ns": "end of the rank",
+    },
+)
+OTHER_COLUMNS = {
+    "site": {"rank", "end_ns"},
+    "operation": {"call site", "rank", "end_ns"},
+    "rank": {"operation", "call site", "calls", "path_ns"},
+}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -82,7 +95,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--engine", choices=("builtin", "simgrid"), default="builtin",
         help="simgrid: only the time, by `smpirun -replay`, where SimGrid is installed",
     )  # fmt: skip
-    add_json(parser)
+    add_formats(parser, TABLE)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -93,10 +106,16 @@ def run(args: argparse.Namespace) -> int:
     factors = parse_sweep(args.sweep)
     platform, trace = read_platform(args.platform), load(args.trace)
     if args.engine == "simgrid":
+        if args.csv:
+            raise UsageError("--csv prints rows of calls, which --engine simgrid does not give: use --json")
         return _simgrid(args, trace, platform)
     facts = _facts(args, trace, platform, factors)
     if args.json:
         print_json(facts)
+        return 0
+    if args.csv:
+        rows = [{**row, "call site": row.get("site")} for row in facts["rows"]]
+        print_csv(TABLE, rows, without=OTHER_COLUMNS[args.by])
         return 0
     from scalatrace.report.predictions.simulation import SimulationReporter
     from scalatrace.report.style import console
@@ -122,53 +141,16 @@ def parse_sweep(words: list[str]) -> dict[str, list[float]]:
 def _facts(
     args: argparse.Namespace, trace: Trace, platform: Platform, factors: dict[str, list[float]]
 ) -> dict[str, Any]:
-    from scalatrace.predict.engine import Options
-    from scalatrace.predict.engine.breakdown import by_rank, path_parts, rows
-    from scalatrace.predict.engine.repeats import interval_of, repeats, slowness_of
-    from scalatrace.predict.engine.sensitivity import sweep, tolerances
-    from scalatrace.predict.engine.simulate import Simulator
-
-    slowness = None
-    if args.cluster:
-        from scalatrace.predict.kernels import read_cluster
-
-        slowness = partial(slowness_of, read_cluster(args.cluster), platform, trace.nprocs)
-    own = None if slowness is None else slowness(args.seed)
-    options = Options(args.compute_scale, args.times == "drawn", args.seed, own)
-    simulator = Simulator(trace)
-    calls = trace.counted()
-    path = args.path or (calls is not None and calls <= MAX_PATH_CALLS)
-    result = simulator.run(platform, options, path=path)
-    facts: dict[str, Any] = {
-        "ranks": trace.nprocs,
-        "platform": platform.name,
-        "time_ns": result.time_ns,
-        "calls": result.nevents,
-        "simulated_calls": result.nsimulated,
-        "last_rank": result.last_rank,
-        "path": path_parts(result),
-        "rows": by_rank(result) if args.by == "rank" else rows(result, trace, args.by),
-        "notes": simulator.program.notes,
-    }
-    count = args.repeat or (DEFAULT_REPEATS if result.nevents <= MAX_REPEATED_CALLS else 0)
-    if count > 1:
-        interval = interval_of(list(repeats(simulator, platform, options, count, slowness)))
-        facts["drawn"] = {
-            "median_ns": interval.median_ns,
-            "low_ns": interval.low_ns,
-            "high_ns": interval.high_ns,
-            "runs": interval.count,
-        }
-    if not args.no_tolerance and not options.drawn:
-        facts["tolerance"] = [
-            {"parameter": each.parameter, "slower": each.share, "factor": each.factor}
-            for each in tolerances(simulator, platform, TOLERATED, options)
-        ]
+    drawn = args.times == "drawn"
+    setting = Setting(args.compute_scale, drawn, args.seed, args.repeat, args.cluster, args.path)
+    simulated = Simulated(trace, platform, setting)
+    facts = {**simulated.facts(), "rows": simulated.rows(args.by)}
+    if (interval := simulated.drawn()) is not None:
+        facts["drawn"] = interval
+    if not args.no_tolerance and not drawn:
+        facts["tolerance"] = simulated.tolerance()
     if factors:
-        facts["sweep"] = [
-            {**chosen, "time_ns": each.time_ns}
-            for chosen, each in sweep(simulator, platform, factors, options)
-        ]
+        facts["sweep"] = simulated.sweep(factors)
     return facts
 
 

@@ -11,10 +11,26 @@ from __future__ import annotations
 
 import argparse
 
-from scalatrace.cli.output import add_json, add_names, add_trace, natural, print_json
+from scalatrace.cli.output import add_names, add_trace, natural, print_json
+from scalatrace.cli.tables import CALL_SITE, Table, add_formats, print_csv
 from scalatrace.errors import UsageError
 
 KEYS = ("op", "site", "rank")
+TABLE = Table(
+    "operation, call site or rank",
+    {
+        **CALL_SITE,
+        "rank": "with --by rank",
+        "calls": "of all ranks",
+        "bytes_sent": "handed to MPI",
+        "bytes_received": "room made for them",
+        "mpi_ns": "in the calls",
+        "mpi_ns_mean": "of a call",
+        "mpi_ns_max": "of the longest call, within 3 %",
+        "beyond_shortest_ns": "beyond the shortest call at the same place: at most so much was waiting",
+        "compute_ns": "in the computation before the calls",
+    },
+)
 EXAMPLE = (
     "scalatrace stats stencil.st --by site --limit 20\n  scalatrace stats stencil.st --by site --stacks 3"
 )
@@ -32,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--limit", type=natural, metavar="N", help="the N rows that cost most")
     add_names(parser)
-    add_json(parser)
+    add_formats(parser, TABLE)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -46,6 +62,9 @@ def run(args: argparse.Namespace) -> int:
     reporter = StatsReporter(load_named(args.trace, args.names), args.by, args.limit, args.stacks or 1)
     if args.json:
         print_json(reporter.plain())
+    elif args.csv:
+        keys = {"operation", "call site", "rank"} - set(reporter.names)
+        print_csv(TABLE, reporter.plain()["rows"][: args.limit], without=keys)
     else:
         reporter.render(console())
     return 0

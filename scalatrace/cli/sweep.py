@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.launching import add_launcher, launch_words, scalatrace_words, split_words
-from scalatrace.cli.output import add_json, add_trace, factor, print_json
+from scalatrace.cli.output import add_trace, factor, print_json
+from scalatrace.cli.progress import track
+from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output, write_file
 
@@ -18,6 +20,18 @@ EXAMPLE = (
     "scalatrace sweep lu.st --compute-scale 0 0.1 0.5 1 --bytes-scale 1 8 -o sweep.csv --plot sweep.svg\n"
     "  scalatrace sweep ft.st --collectives native p2p --repeat 5 --launcher 'srun -n 64'\n"
     "  scalatrace sweep app.st --replay='--compute sleep --at solver.py compute=0.1'"
+)
+
+TABLE = Table(
+    "setting",
+    {
+        "compute_scale": "factor on computation",
+        "bytes_scale": "factor on messages",
+        "collectives": "native or p2p",
+        "median_s": "replay time",
+        "least_s": "shortest replay",
+        "most_s": "longest replay",
+    },
 )
 
 
@@ -35,7 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="CSV", help="a line per setting")
     parser.add_argument("--plot", type=Path, metavar="FILE", help=".svg, .png or .pdf; needs matplotlib")
     add_launcher(parser)
-    add_json(parser)
+    add_formats(parser, TABLE)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -66,6 +80,8 @@ def run(args: argparse.Namespace) -> int:
         reporter.draw(args.plot)
     if args.json:
         print_json(rows)
+    elif args.csv:
+        print_csv(TABLE, rows)
     else:
         reporter.render(console())
     return 0
@@ -73,13 +89,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _replayed(command: list[str], settings: list[Setting], repeat: int) -> list[Result]:
     """Replay all settings in turn, again and again: what else runs on the machine hits all alike."""
-    from rich.console import Console
-    from rich.progress import track
-
     from scalatrace.replay.sweep import Result, replayed
 
     turns = [setting for _ in range(repeat) for setting in settings]
     seconds: dict[Setting, list[float]] = {setting: [] for setting in settings}
-    for setting in track(turns, "replaying", console=Console(stderr=True), transient=True):
+    for setting in track(turns, "replaying"):
         seconds[setting].append(replayed(command, setting))
     return [Result(setting, tuple(times)) for setting, times in seconds.items()]

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.output import add_json, natural, print_json
+from scalatrace.cli.output import natural, print_json
+from scalatrace.cli.progress import track
+from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,6 +32,16 @@ EXAMPLE = (
     "  scalatrace variability --times ftq.csv --ranks-per-node 4 -P 64 --fit mom"
 )
 
+TABLE = Table(
+    "method and number of ranks",
+    {
+        "method": "pooled, resampled, inter-node or intra-node",
+        "nranks": "ranks",
+        "median_ns": "computation of the slowest rank",
+        "low_ns": "95 % interval",
+        "high_ns": "95 % interval",
+    },
+)
 METHODS = ("pooled", "resampled", "inter-node", "intra-node")
 DRAWN_INTERVALS = 400
 """Intervals whose maxima are drawn from a trace."""
@@ -52,7 +64,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--fit", choices=("pwm", "mom"), default="pwm", help="fit of the distribution (default: pwm)"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the draws (default: 0)")
-    add_json(parser)
+    add_formats(parser, TABLE)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -66,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
     data = _of_trace_file(args, options) if args.trace else _of_table(args, options)
     if args.json:
         print_json(data)
+    elif args.csv:
+        print_csv(TABLE, data["predictions"])
     else:
         VariabilityReporter(data).render(console())
     return 0
@@ -107,7 +121,7 @@ def of_trace(trace: Trace, options: Projection) -> dict[str, Any] | None:
         return None
     nranks, spread = len(trace.ranks), spread_of_ranks(trace)
     rows, predictions = [], []
-    for number, each in enumerate(listed):
+    for number, each in enumerate(track(listed, "intervals")):
         drawn = max(30, min(each.count, DRAWN_INTERVALS))
         maxima = maxima_of(each, nranks, spread, drawn, options.seed + number)
         site = each.stack[0] if each.stack else ""

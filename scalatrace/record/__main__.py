@@ -20,7 +20,9 @@ T = TypeVar("T")
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of recording."""
-    parser.add_argument("-o", "--output", default="out.st", help="the trace (default: %(default)s)")
+    parser.add_argument(
+        "-o", "--output", default="out.st", metavar="FILE", help="the trace (default: %(default)s)"
+    )
     parser.add_argument("--stacks", choices=STACKS, default="auto", help="call stacks (default: auto)")
     parser.add_argument(
         "--stack-depth", type=int, default=32, metavar="N", help="innermost frames (default: 32)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -10,6 +9,7 @@ from functools import cache
 
 from scalatrace.errors import UsageError
 from scalatrace.operations import Category, operation
+from scalatrace.spelling import did_you_mean
 
 __all__ = ["GROUPS", "choose"]
 
@@ -113,8 +113,5 @@ def _matching(word: str) -> dict[str, _Choice]:
 
 
 def _near(word: str) -> str:
-    spelled = {name.lower(): name for name in (*_choices(), *GROUPS)}
-    near = difflib.get_close_matches(word.lower().removeprefix("mpi_"), spelled, n=3)
-    if not near:
-        return "; give a name such as Isend, a pattern or a group such as p2p"
-    return f"; did you mean {' or '.join(spelled[name] for name in near)}?"
+    near = did_you_mean(word.lower().removeprefix("mpi_"), (*_choices(), *GROUPS), count=3)
+    return near or "; give a name such as Isend, a pattern or a group such as p2p"

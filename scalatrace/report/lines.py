@@ -37,13 +37,17 @@ class LinesReporter:
         """Print a numbered line for each call."""
         for n, call in self._calls:
             text = Text(f"{n:>7}  ", style=DIM).append_text(op_text(call.op))
-            means = set(summarised_names(call.place.trace, call.node))
-            for name, value in call.params.items():
-                mark = "~" if name in means else ""
-                text.append(f"  {clean(name)}=", style=DIM).append(mark + _shown(value), style="default")
+            for name, value in _parameters(call):
+                text.append(f"  {clean(name)}=", style=DIM).append(value, style="default")
             if call.site:
                 text.append("  " + short_site(call.site), style=SITE)
             console.print(text, soft_wrap=True)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield number, operation, parameters and call site of each call."""
+        for n, call in self._calls:
+            params = [f"{clean(name)}={value}" for name, value in _parameters(call)]
+            yield {"event": n, "operation": call.op, "parameters": params, "call site": call.site}
 
     def json_lines(self) -> Iterator[str]:
         """Yield each call as one line of JSON."""
@@ -51,6 +55,13 @@ class LinesReporter:
             means = set(summarised_names(call.place.trace, call.node))
             given = {name: None if name in means else _plain(value) for name, value in call.params.items()}
             yield json.dumps({"event": n, "op": call.op, **given, "stack": list(call.stack)})
+
+
+def _parameters(call: Call) -> Iterator[tuple[str, str]]:
+    """Yield name and text of each parameter."""
+    means = set(summarised_names(call.place.trace, call.node))
+    for name, value in call.params.items():
+        yield name, ("~" if name in means else "") + _shown(value)
 
 
 def _shown(value: Any) -> str:

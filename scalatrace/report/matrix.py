@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from scalatrace.escapes import clean
-from scalatrace.report.style import DIM, nbytes, number, table
+from scalatrace.report.style import DIM, columns, nbytes, number, table
 
 COLUMN = 7
 """Width of a number; where the columns do not fit, a heat map is drawn."""
@@ -44,13 +42,10 @@ class MatrixReporter:
         self.pairs = {pair: n for pair, n in sorted(pairs.items()) if n}
         self.nprocs, self.what, self.notes = nprocs, what, list(notes)
 
-    def csv(self) -> str:
-        """Return sender, receiver, amount for each pair that has any."""
-        out = io.StringIO()
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["sender", "receiver", self.what])
-        writer.writerows((*pair, n) for pair, n in self.pairs.items())
-        return out.getvalue()
+    def rows(self) -> Iterator[dict[str, int]]:
+        """Yield sender, receiver and amount of each pair that has any."""
+        for (sender, receiver), n in self.pairs.items():
+            yield {"sender": sender, "receiver": receiver, self.what: n}
 
     def plain(self) -> dict[str, Any]:
         """Return the matrix as plain data: "matrix" with all entries, "pairs" if it is large."""
@@ -69,7 +64,7 @@ class MatrixReporter:
 
     def render(self, console: Console) -> None:
         """Print numbers for few ranks, a heat map for many, and the totals."""
-        if COLUMN * (self.nprocs + 2) <= console.width:
+        if COLUMN * (self.nprocs + 2) <= columns(console):
             self._numbers(console)
         else:
             self._heat(console)
@@ -97,7 +92,7 @@ class MatrixReporter:
 
     def _heat(self, console: Console) -> None:
         """Print pixels, two rows of them a line; ranks share a pixel when there are more than columns."""
-        pixels = self._pixels(max(8, console.width - 8))
+        pixels = self._pixels(max(8, columns(console) - 8))
         step = -(-self.nprocs // len(pixels))
         most = max((n for row in pixels for n in row), default=0)
         if console.color_system is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence as AnySequence
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -76,16 +77,25 @@ class NotationReporter:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
 
-    def render(self, console: Console) -> None:
-        """Print it."""
-        console.print(Text(notation(self.trace)), soft_wrap=True)
-        legend = table("", "operation", "parameters", "call site")
+    def plain(self) -> dict[str, Any]:
+        """Return the mnemonic, and name, operation, parameters and call site of each event."""
+        events = []
         first = {(leaf.op, leaf.signature): leaf for leaf in reversed(list(self.trace.leaves()))}
         for (op, signature), number in _names(self.trace).items():
-            stack = self.trace.stack(signature)
-            shown = ", ".join(f"{name}={v}" for name, v in values.params(self.trace, first[op, signature]))
-            site = Text(short_site(stack[0]) if stack else "", style=SITE)
-            legend.add_row(f"E{number}", op_text(self.trace.ops[op].name), Text(shown, style=DIM), site)
+            params = [f"{name}={value}" for name, value in values.params(self.trace, first[op, signature])]
+            named = {"event": f"E{number}", "operation": self.trace.ops[op].name, "parameters": params}
+            events.append({**named, "call site": next(iter(self.trace.stack(signature)), "")})
+        return {"notation": notation(self.trace), "events": events}
+
+    def render(self, console: Console) -> None:
+        """Print it."""
+        facts = self.plain()
+        console.print(Text(facts["notation"]), soft_wrap=True)
+        legend = table("", "operation", "parameters", "call site")
+        for event in facts["events"]:
+            shown = Text(", ".join(event["parameters"]), style=DIM)
+            site = Text(short_site(event["call site"]), style=SITE)
+            legend.add_row(event["event"], op_text(event["operation"]), shown, site)
         console.print(legend)
 
 

@@ -21,7 +21,10 @@ from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.values.ranklist import RankList
 
 FILE_COLUMNS = 200
-"""Characters in a line of a report written to a file or a pipe."""
+"""Characters in a line of a drawing written to a file or a pipe."""
+
+UNBROKEN = 1 << 16
+"""Characters in a line of text or of a table in a file or a pipe: scripts read line by line."""
 
 CATEGORY_STYLES = {
     Category.SEND: "green",
@@ -47,24 +50,26 @@ _SITE_SHOWN = 48
 
 
 def console(stream: Any = None) -> Console:
-    """Return a console for the terminal, or for a wide plain file.
+    """Return a console for the terminal, or for a plain file, in which no line is broken.
 
     Launchers such as mpiexec may give each rank a terminal of its own, which nobody looks at: its output ends
     in a file or among that of other ranks. With NO_COLOR there are no styles either.
     """
     out = sys.stdout if stream is None else stream
     terminal = out.isatty() and launched_rank() is None
-    width = None if terminal else max(FILE_COLUMNS, _columns_wanted())
+    width = None if terminal else UNBROKEN
     forced = False if out.isatty() and not terminal else None
     colours: Literal["auto"] | None = None if forced is False or os.environ.get("NO_COLOR") else "auto"
     options: dict[str, Any] = {"highlight": False, "emoji": False, "markup": False}
     return Console(file=out, width=width, color_system=colours, force_terminal=forced, **options)
 
 
-def _columns_wanted() -> int:
-    """Return the user's COLUMNS; 0 without."""
+def columns(out: Console) -> int:
+    """Return the width of drawings: that of the terminal; for files the user's COLUMNS if they are more."""
+    if out.width < UNBROKEN:
+        return out.width
     wanted = os.environ.get("COLUMNS", "")
-    return int(wanted) if wanted.isdecimal() else 0
+    return max(FILE_COLUMNS, int(wanted) if wanted.isdecimal() else 0)
 
 
 def table(*columns: str, right: Iterable[str] = (), title: str | None = None) -> Table:

@@ -15,7 +15,7 @@ from scalatrace.report.costs.comparison import ComparisonReporter
 from scalatrace.report.costs.efficiency import efficiency
 from scalatrace.report.costs.performance import PerformanceReporter
 from scalatrace.report.stats import StatsReporter
-from scalatrace.report.style import FILE_COLUMNS, console
+from scalatrace.report.style import UNBROKEN, console
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.model.tables import Op, Stat
 from scalatrace.trace.model.trace import LOAD_STEPS, START, Trace
@@ -207,7 +207,7 @@ def test_styles(monkeypatch: pytest.MonkeyPatch, variables: dict[str, Any], styl
     reporter = StatsReporter(barriers(COMPUTE, INSIDE))
     reporter.render(console(out))
     assert ("\x1b[" in out.getvalue()) == styled
-    assert (console(out).width == FILE_COLUMNS) == wide
+    assert (console(out).width == UNBROKEN) == wide
     assert ("a wider terminal shows more columns" in out.getvalue()) != wide
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from scalatrace.cli import main
+from scalatrace.cli.dispatch import parser_of
+from scalatrace.cli.registry import COMMANDS
 from scalatrace.replay.sweep import Result, Setting, grid, to_csv
 from scalatrace.trace.io.writer import save
 from support.builder import stencil
@@ -53,11 +56,7 @@ def test_what_is_wrong_is_said(
     words: list[str], said: str, hand_made: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command, *options = words
-    try:
-        status = main([command, str(hand_made), *options])
-    except SystemExit as error:
-        status = error.code  # type: ignore[assignment]
-    assert status != 0
+    assert main([command, str(hand_made), *options]) != 0
     error = capsys.readouterr().err
     assert said in error
     assert "Traceback" not in error
@@ -81,6 +80,22 @@ def test_sweep_writes_table_and_plot(openmpi: Mpi, recorded: Path, tmp_path: Pat
     assert all(row["median_s"] > 0 for row in rows)
     assert len(table.read_text().splitlines()) == 3
     assert "<svg" in plot.read_text()
+
+
+@pytest.mark.mpi
+@pytest.mark.parametrize("command", ["sweep", "replay"])
+def test_tables_as_csv(command: str, openmpi: Mpi, recorded: Path, tmp_path: Path) -> None:
+    if command == "sweep":
+        done = scalatrace(openmpi, "sweep", recorded, "--compute-scale", "0", "--csv").check()
+    else:
+        words = [*openmpi.scalatrace(), "replay", recorded, "--compute", "none", "--csv"]
+        done = mpirun(openmpi, 2, words, cwd=tmp_path).check()
+    _, parser = parser_of(next(one for one in COMMANDS if one.name == command))
+    listed = parser.format_help().partition("columns of --csv")[2]
+    head, *rows = csv.reader(done.stdout.splitlines())
+    assert rows
+    assert {len(row) for row in rows} == {len(head)}
+    assert all(re.search(rf"^  {name}( |$)", listed, re.MULTILINE) for name in head)
 
 
 @pytest.mark.mpi

@@ -27,6 +27,7 @@ from scalatrace.report.page.gather import gather
 from scalatrace.report.page.page import page
 from scalatrace.report.stats import StatsReporter
 from scalatrace.report.trees.reporter import TreeReporter
+from scalatrace.report.trees.rows import node_rows
 from scalatrace.trace.consistency.agreement import first_conflict
 from scalatrace.trace.io.container import pack_container
 from scalatrace.trace.io.reader import loads
@@ -127,6 +128,7 @@ def _info(trace: Trace) -> None:
 
 
 def _tree(trace: Trace) -> None:
+    json.dumps(node_rows(trace))
     _rendered(TreeReporter(trace, stacks=True))
 
 
@@ -135,7 +137,9 @@ def _full_tree(trace: Trace) -> None:
 
 
 def _notation(trace: Trace) -> None:
-    _rendered(NotationReporter(trace))
+    reporter = NotationReporter(trace)
+    json.dumps(reporter.plain())
+    _rendered(reporter)
 
 
 def _lines(trace: Trace) -> None:
@@ -143,6 +147,7 @@ def _lines(trace: Trace) -> None:
         _rendered(LinesReporter(trace.walk(rank), CALLS))
         for line in LinesReporter(trace.walk(rank), CALLS).json_lines():
             json.loads(line)
+        json.dumps(list(LinesReporter(trace.walk(rank), CALLS).rows()))
 
 
 def _stats_of(by: str) -> Callable[[Trace], None]:
@@ -158,7 +163,7 @@ def _matrix_of(what: str) -> Callable[[Trace], None]:
     def matrix(trace: Trace) -> None:
         reporter = MatrixReporter(pairs(trace, what), trace.nprocs, what)
         json.dumps(reporter.plain())
-        reporter.csv()
+        list(reporter.rows())
         _rendered(reporter)
 
     return matrix

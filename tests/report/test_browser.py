@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,8 @@ from scalatrace.report.page.comparison import comparison_of
 from scalatrace.report.page.extrapolated import Fit
 from scalatrace.report.page.gather import Options, TraceAggregates, gather
 from scalatrace.report.page.page import page
+from scalatrace.report.page.predictions.history import history_page
+from scalatrace.report.page.predictions.simulated import Prediction
 from scalatrace.trace.model.trace import Trace
 from support.browser import Opened, missing, opened, started
 from support.reported import HOSTILE, hostile, million_stencil, recorded, ring
@@ -241,6 +244,97 @@ def test_extrapolated_traces(view_of: View, tmp_path: Path) -> None:
         view.page.locator("#extrapolation circle").first.focus()
         assert view.text("#tooltip") == "2 ranks: 18 ns"
         clean(view)
+
+
+def predicted(parameter: str = "latency") -> Prediction:
+    facts = {
+        "platform": HOSTILE, "calls": 124, "time_ns": 40000.0, "last_rank": 3, "notes": {HOSTILE: HOSTILE},
+        "path": {"compute_ns": 20000.0, "latency_ns": 10000.0, "bytes_ns": 6000.0, "overhead_ns": 4000.0,
+                 "messages": 12},
+        "drawn": {"median_ns": 41000.0, "low_ns": 38000.0, "high_ns": 45000.0, "runs": 20},
+        "tolerance": [{"parameter": one, "slower": 0.01, "factor": None} for one in ("latency", "per_byte")],
+    }  # fmt: skip
+    row = {"operation": "Send", "site": HOSTILE, "calls": 40, "path_ns": 20000.0}
+    row |= dict.fromkeys(("transfer_ns", "waiting_ns", "compute_ns"), 1000.0)
+    curve = [{parameter: factor, "time_ns": 30000.0 + 10000.0 * factor} for factor in (0.5, 1.0, 2.0)]
+    return Prediction.of(facts, {"operation": [row], "site": [row]}, {parameter: curve})
+
+
+def test_simulated_traces(view_of: View, tmp_path: Path) -> None:
+    with view_of(made(tmp_path, ring(4), options=Options(prediction=predicted()))) as view:
+        clean(view)
+        assert "40 µs" in view.text("#prediction .figures")
+        assert "38 µs to 45 µs" in view.text("#prediction .figures")
+        parts = view.page.locator("#prediction .path-view rect")
+        assert parts.count() == 4
+        parts.first.focus()
+        assert view.text("#tooltip") == "computation 50.0 %\n20 µs"
+        points = view.page.locator("#prediction .sensitivity-view circle")
+        assert points.count() == 3
+        points.last.focus()
+        assert view.text("#tooltip") == "latency × 2\n50 µs, 1.250 of the predicted time"
+        assert "any factor" in view.text("#prediction [aria-label=Tolerance]")
+        assert view.page.locator("img").count() == 0
+        clean(view)
+
+
+def history_data(runs: int = 12, slow: bool = True) -> dict[str, Any]:
+    values = [100000.0 + number % 3 for number in range(runs)]
+    values[-1] = 150000.0 if slow else values[-1]
+    bounds: list[float | None] = [None] * 4
+    likely = [*bounds, *[0.5] * (runs - 5), 1e-6 if slow else 0.5]
+    each = {
+        "factor": HOSTILE, "window": 1, "values": values, "low": [*bounds, *[90000.0] * (runs - 4)],
+        "high": [*bounds, *[110000.0] * (runs - 4)], "likelihood": likely,
+    }  # fmt: skip
+    test = {
+        "factor": HOSTILE, "factors": [HOSTILE], "nnew": 1, "nreference": runs - 1, "reference": 100000.0,
+        "new": 150000.0, "change": 0.5, "low": 90000.0, "high": 110000.0, "likelihood": 1e-6,
+        "result": "slower" if slow else "as before",
+    }  # fmt: skip
+    names = [f"{number:02}.st" for number in range(runs)]
+    efficiency = [{"run": name, "run_time_ns": 1e6, "parallel_efficiency": 0.5, "load_balance": 0.8,
+                   "communication_efficiency": 0.625} for name in names]  # fmt: skip
+    return {"runs": names, "verdict": {"tests": [test], "confidence": 0.99}, "evolution": [each],
+            "window_evolution": [{**each, "window": 5}], "efficiency": efficiency}  # fmt: skip
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_history_of_runs(view_of: View, tmp_path: Path, dark: bool) -> None:
+    path = tmp_path / "history.html"
+    path.write_text(history_page(history_data()))
+    with view_of(path, dark=dark) as view:
+        clean(view)
+        assert "Regression" in view.text("#verdict")
+        assert view.page.locator("#evolution circle").count() == 12
+        assert view.page.locator("#evolution .band").count() == 1
+        view.page.locator("#evolution circle").last.focus()
+        assert view.text("#tooltip") == "11.st\n150 µs, slower"
+        assert view.page.locator("#efficiency circle").count() == 4 * 12
+        view.page.locator("#efficiency circle").first.focus()
+        assert view.text("#tooltip") == "00.st\nparallel efficiency 50.0 %"
+        assert view.page.locator("#overview rect").count() == 2 * 12
+        view.page.locator("#overview rect[tabindex]").first.focus()
+        assert view.text("#tooltip").endswith("slower")
+        assert view.page.locator("img").count() == 0
+        view.page.get_by_role("button", name="Dark or light").click()
+        clean(view)
+
+
+def test_history_without_a_regression(view_of: View, tmp_path: Path) -> None:
+    path = tmp_path / "history.html"
+    path.write_text(history_page({**history_data(slow=False), "efficiency": []}))
+    with view_of(path, width=800) as view:
+        assert "No regression" in view.text("#verdict")
+        assert view.page.locator("#efficiency").count() == 0
+        assert view.page.evaluate("document.documentElement.scrollWidth") <= 800
+        clean(view)
+
+
+def test_summary_names_program_and_ranks(view_of: View, tmp_path: Path) -> None:
+    with view_of(made(tmp_path, recorded()["p2p"])) as view:
+        assert view.text("#summary .origin").startswith("chapters.py")
+        assert "computation" in view.text("#summary .share-view .legend")
 
 
 def test_labels_and_themes(view_of: View, tmp_path: Path) -> None:

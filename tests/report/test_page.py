@@ -14,6 +14,7 @@ from scalatrace.report.page.comparison import comparison_of
 from scalatrace.report.page.extrapolated import Fit
 from scalatrace.report.page.gather import Options, gather
 from scalatrace.report.page.page import SCRIPTS, STYLES, page
+from scalatrace.report.page.predictions import history
 from support.reported import HOSTILE, hostile, million_stencil, recorded, ring
 
 MAX_BYTES = 3_000_000
@@ -85,7 +86,9 @@ def test_all_assets_are_in_the_page() -> None:
 
     folder = files("scalatrace.report.page") / "assets"
     kept = {path.name for path in folder.iterdir()}
-    assert {f"{name}.js" for name in SCRIPTS} == {name for name in kept if name.endswith(".js")}
+    assert {f"{name}.js" for name in {*SCRIPTS, *history.SCRIPTS}} == {
+        name for name in kept if name.endswith(".js")
+    }
     assert {f"{name}.css" for name in STYLES} == {name for name in kept if name.endswith(".css")}
 
 

@@ -10,6 +10,7 @@ from scalatrace.extrap.timing.curves.errors import TimingError
 from scalatrace.extrap.timing.curves.models import MODELS, Thresholds, fit_dissertation
 from scalatrace.extrap.timing.curves.normalform import fit_jointly
 from scalatrace.extrap.timing.curves.points import Points
+from scalatrace.spelling import did_you_mean
 
 __all__ = ["DEFAULT", "TIMING_MODELS", "TimingModel", "timing_model"]
 
@@ -39,7 +40,7 @@ def timing_model(name: str | None = None) -> TimingModel:
     try:
         return TIMING_MODELS[name or DEFAULT]
     except KeyError:
-        known = ", ".join(TIMING_MODELS)
+        known = ", ".join(TIMING_MODELS) + did_you_mean(str(name), TIMING_MODELS)
         raise TimingError(f"there is no timing model {name!r}; choose one of {known}") from None
 
 

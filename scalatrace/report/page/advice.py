@@ -56,9 +56,10 @@ def advice_of(summary: Summary, tree: Tree, sizes: Sizes) -> tuple[Advice, ...]:
     found: list[Advice] = []
     if whole:
         leaves = list(_leaves(tree.root))
-        found += _waiting(leaves, whole, "late-senders", RECEIVING)
-        found += _waiting(leaves, whole, "imbalance", TOGETHER)
-        found += _waiting(leaves, whole, "slow-sends", SENDING)
+        who = tuple(_who(summary))
+        found += _waiting(leaves, whole, "late-senders", RECEIVING, who)
+        found += _waiting(leaves, whole, "imbalance", TOGETHER, who)
+        found += _waiting(leaves, whole, "slow-sends", SENDING, who)
         found += _polling(leaves, whole)
         found += _load(summary)
     found += _small(sizes, tree, whole)
@@ -105,10 +106,22 @@ def _of(leaves: list[TreeNode], categories: tuple[Category, ...]) -> list[TreeNo
     return [leaf for leaf, row in rows if row.category in categories and not row.nonblocking]
 
 
+def _who(summary: Summary) -> Iterator[tuple[str, str]]:
+    """Yield the rank that waits most and the one that computes most, if the times of each are known."""
+    found = summary.efficiency
+    if found is not None and summary.nprocs > 1:
+        yield "waits most", f"rank {number(found['longest_in_mpi_rank'])}, which is longest in MPI"
+        yield "may be late", f"rank {number(found['busiest_rank'])}, which computes most"
+
+
 def _waiting(
-    leaves: list[TreeNode], whole: float, kind: str, categories: tuple[Category, ...]
+    leaves: list[TreeNode],
+    whole: float,
+    kind: str,
+    categories: tuple[Category, ...],
+    who: tuple[tuple[str, str], ...],
 ) -> Iterator[Advice]:
-    """Time beyond the shortest call of each node."""
+    """Time beyond the shortest call of each node; `who`: which ranks stand out."""
     here = _of(leaves, categories)
     beyond = sum(leaf.beyond_ns for leaf in here)
     if beyond < MIN_SHARE * whole:
@@ -120,6 +133,7 @@ def _waiting(
         ("waiting, at most", f"{duration(beyond)}, {percent(beyond, whole)} of all time"),
         ("time in these calls", f"{duration(inside)} in {number(sum(leaf.calls for leaf in here))} calls"),
         ("largest part", f"{duration(most.beyond_ns)} in {most.op}, {percent(most.beyond_ns, beyond)}"),
+        *who,
     )
     yield Advice(kind, title, text, beyond / whole, numbers, most.number)
 

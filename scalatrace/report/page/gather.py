@@ -14,6 +14,7 @@ from scalatrace.report.page.extrapolated import Fit, Provenance, provenance_of
 from scalatrace.report.page.grid import RankGrid, find_grid, rank_grid
 from scalatrace.report.page.histograms import Deltas, Sizes, deltas_of, sizes_of
 from scalatrace.report.page.messages import Messages, messages_of
+from scalatrace.report.page.predictions.simulated import Prediction
 from scalatrace.report.page.rank_sets import Budget
 from scalatrace.report.page.sources import Sources
 from scalatrace.report.page.summary import Summary, summary_of
@@ -33,6 +34,7 @@ class Options:
         window: of the time line.
         source: read source lines.
         model, fits: of the symbolic trace, if it is given.
+        prediction: of a simulation, if there was one.
     """
 
     ranks: tuple[int, ...] = ()
@@ -40,6 +42,7 @@ class Options:
     source: bool = True
     model: tuple[str, ...] = ()
     fits: tuple[Fit, ...] = ()
+    prediction: Prediction | None = None
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,7 @@ class TraceAggregates:
     deltas: tuple[Deltas, ...]
     timeline: TimeLine
     provenance: Provenance | None
+    prediction: Prediction | None
     notes: tuple[str, ...]
 
 
@@ -92,6 +96,7 @@ def gather(trace: Trace, name: str, file_bytes: int = 0, options: Options | None
         deltas_of(trace),
         time_line(trace, ranks, options.window),
         provenance_of(trace, numbers, options.model, options.fits),
+        options.prediction,
         tuple(notes),
     )
 

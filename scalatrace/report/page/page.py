@@ -7,7 +7,7 @@ scripts only ever set them as text. A content security policy allows the page's 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from hashlib import sha256
 from importlib.resources import files
@@ -23,11 +23,11 @@ from scalatrace.report.page.comparison import Comparison
 from scalatrace.report.page.gather import TraceAggregates
 from scalatrace.report.style import duration, nbytes, number, short_site
 
-__all__ = ["page"]
+__all__ = ["page", "rendered"]
 
 SCRIPTS = (
-    "dom", "format", "tooltip", "tree", "flame", "glyphs", "timeline", "matrix", "grid", "charts", "fits",
-    "main",
+    "dom", "format", "tooltip", "theme", "tree", "flame", "glyphs", "timeline", "matrix", "grid", "charts",
+    "fits", "lines", "prediction", "main",
 )  # fmt: skip
 STYLES = ("base", "sections")
 ASSETS = "scalatrace.report.page"
@@ -46,6 +46,25 @@ MIN_ROUNDED = 1e4
 
 def page(traces: Sequence[TraceAggregates], comparison: Comparison | None = None) -> str:
     """Return the page of one or two traces."""
+    data = {"traces": [_embedded(asdict(one)) for one in traces]}
+    values = {
+        "traces": [asdict(one) for one in traces],
+        "comparison": None if comparison is None else asdict(comparison),
+    }
+    return rendered("page.html", SCRIPTS, data, values)
+
+
+def rendered(
+    template: str, scripts: Sequence[str], data: Mapping[str, Any], values: Mapping[str, Any]
+) -> str:
+    """Return a page with everything in it.
+
+    Args:
+        template: file of `assets/`.
+        scripts: names of its scripts, in order.
+        data: embedded for the scripts, as JSON.
+        values: for the template.
+    """
     environment = Environment(
         loader=PackageLoader(ASSETS, FOLDER),
         autoescape=True,
@@ -54,16 +73,14 @@ def page(traces: Sequence[TraceAggregates], comparison: Comparison | None = None
         lstrip_blocks=True,
     )
     environment.filters |= FILTERS
-    script, style = _inlined(SCRIPTS, "js"), _inlined(STYLES, "css")
-    data = _cleaned({"traces": [_embedded(asdict(one)) for one in traces]})
-    return environment.get_template("page.html").render(
-        traces=_cleaned([asdict(one) for one in traces]),
-        comparison=None if comparison is None else _cleaned(asdict(comparison)),
+    script, style = _inlined(scripts, "js"), _inlined(STYLES, "css")
+    return environment.get_template(template).render(
+        **_cleaned(values),
         script=Markup(script),  # our own files
         style=Markup(style),
         policy=f"default-src 'none'; img-src data:; script-src {_hash(script)}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'",
-        data=htmlsafe_json_dumps(data, dumps=dumps, separators=(",", ":"), allow_nan=False),
+        data=htmlsafe_json_dumps(_cleaned(data), dumps=dumps, separators=(",", ":"), allow_nan=False),
     )
 
 
@@ -73,6 +90,8 @@ def _embedded(one: dict[str, Any]) -> dict[str, Any]:
     facts["ranks"] = one["summary"]["ranks"]
     facts["operations"] = one["summary"]["operations"]
     facts["fits"] = one["provenance"]["fits"] if one["provenance"] else []
+    if one["prediction"]:
+        facts["prediction"] = {name: one["prediction"][name] for name in ("time_ns", "path", "curves")}
     return facts
 
 
@@ -108,5 +127,8 @@ FILTERS: dict[str, Callable[..., str]] = {
     "number": _or_dash(number),
     "percent": _or_dash(lambda share: f"{100 * share:.1f} %"),
     "ratio": _or_dash(lambda ratio: f"{ratio:.2f}"),
+    "factor": _or_dash(lambda factor: f"{factor:,.0f}" if factor >= 100 else f"{factor:.4g}"),
+    "change": _or_dash(lambda share: f"{share:+.2%}"),
+    "figure": _or_dash(lambda value: f"{value:.5g}"),
     "site": lambda frame: short_site(frame) if frame else "",
 }

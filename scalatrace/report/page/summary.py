@@ -41,6 +41,7 @@ class Summary:
     """Facts of a trace.
 
     Attributes:
+        origin: program, MPI and date of the run, as far as they are known.
         header: name and text of the entries of the header, and sizes.
         events: calls of all ranks; None: not counted.
         run_time_ns: of the longest rank, else the mean of the ranks; None: no times.
@@ -50,6 +51,7 @@ class Summary:
         notes: what the numbers are not.
     """
 
+    origin: tuple[str, ...]
     header: tuple[tuple[str, str], ...]
     nprocs: int
     events: int | None
@@ -78,6 +80,7 @@ def summary_of(trace: Trace, file_bytes: int = 0) -> Summary:
     else:
         notes.append("the trace has no times")
     return Summary(
+        _origin(trace),
         _header(trace, file_bytes),
         trace.nprocs,
         trace.counted(),
@@ -99,6 +102,14 @@ def _rows(trace: Trace, by: str, names: tuple[str, ...]) -> tuple[list[dict[str,
     except (LimitError, UsageError) as error:
         rows, notes = timed_by_node(trace, by), [f"calls and bytes are not counted: {error}"]
     return [row.plain(names) for row in rows], notes
+
+
+def _origin(trace: Trace) -> tuple[str, ...]:
+    """Return program, MPI and date for a line at the top."""
+    mpi = trace.meta.get("mpi", "").partition(",")[0]
+    date = trace.meta.get("date", "")[:16].replace("T", " ")
+    texts = (trace.meta.get("program", ""), mpi, date)
+    return tuple(text if len(text) <= MAX_VALUE else f"{text[: MAX_VALUE - 1]}…" for text in texts if text)
 
 
 def _header(trace: Trace, file_bytes: int) -> tuple[tuple[str, str], ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scalatrace.errors import UsageError
 from scalatrace.trace.model.call import Call
@@ -132,6 +132,13 @@ class Trace(TraceTables):
         from scalatrace.report.notebook.frames import matrix_frame
 
         return matrix_frame(self, what)
+
+    @property
+    def plot(self) -> Any:
+        """Plots: `matrix()`, `timeline()`, `histogram()`; see `scalatrace.report.notebook.plots`."""
+        from scalatrace.report.notebook.plots import Plots
+
+        return Plots(self)
 
     def _repr_html_(self) -> str | None:
         from scalatrace.report.notebook.description import describe

@@ -8,6 +8,7 @@ from itertools import zip_longest
 from typing import Any
 
 from scalatrace.errors import LimitError, UsageError
+from scalatrace.spelling import did_you_mean
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.nodes import untimed
 from scalatrace.trace.model.tables import Kind
@@ -71,7 +72,8 @@ def _check_words(left: Trace, right: Trace, ignore: Collection[str]) -> None:
     parameters = {name for trace in (left, right) for op in trace.ops for name, _ in op.params}
     for word in ignore:
         if word not in ASPECTS and word not in parameters:
-            raise UsageError(f"--ignore {word}: give {', '.join(ASPECTS)} or the name of a parameter")
+            hint = did_you_mean(word, (*ASPECTS, *sorted(parameters)))
+            raise UsageError(f"--ignore {word}: give {', '.join(ASPECTS)} or the name of a parameter{hint}")
 
 
 def _equal_as_stored(left: Trace, right: Trace, untimely: bool) -> bool:

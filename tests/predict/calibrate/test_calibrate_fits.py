@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from functools import cache
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scalatrace.cli import main
 from scalatrace.errors import FormatError
 from scalatrace.predict.calibrate import Archive, Measurement, fit_archive, read_archive
 from scalatrace.predict.calibrate.archive import write_archive
@@ -193,6 +195,21 @@ def test_archives_are_read_back(tmp_path: Path) -> None:
     archive = made()
     write_archive(tmp_path / "a.jsonl", archive)
     assert read_archive(tmp_path / "a.jsonl") == archive
+
+
+def test_segments_as_csv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_archive(tmp_path / "a.jsonl", made(("memory", "network")))
+    words = ["--from", str(tmp_path / "a.jsonl"), "-o", str(tmp_path / "p.toml")]
+    assert main(["calibrate", *words, "--csv"]) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    platform = read_platform(tmp_path / "p.toml")
+    for level, network in (("memory", platform.memory), ("network", platform.network)):
+        assert network is not None
+        own = [row for row in rows if row["level"] == level]
+        assert [int(row["from_bytes"]) for row in own] == [s.from_bytes for s in network.segments]
+        assert [float(row["latency_ns"]) for row in own] == pytest.approx(
+            [s.latency_ns for s in network.segments], rel=0.01
+        )
 
 
 HEADER = '{"format": "scalatrace calibration", "version": 1}\n'

@@ -77,13 +77,15 @@ function shareView(place, trace) {
     const text = `${name} ${percent(ns, whole)}`;
     return [box, text.length * 6.3 < wide ? s("text", { x: left + 5, y: 17 }, text) : name.length * 6.3 < wide ? s("text", { x: left + 4, y: 17 }, name) : ""];
   });
-  place.append(h("h3", {}, "Where the time goes"), s("svg", { class: "chart", viewBox: "0 0 900 28", width: 900, role: "group", "aria-label": "Time in computation and operations" }, shapes));
+  const listed = parts.filter(([, ns]) => ns >= whole / 200).map(([name, ns, fillName]) =>
+    h("li", {}, h("span", { class: "swatch", style: { background: `var(--${fillName})` } }), `${name} ${percent(ns, whole)}`));
+  place.append(h("h3", {}, "Where the time goes"), h("ul", { class: "legend" }, listed), s("svg", { class: "chart", viewBox: "0 0 900 28", width: 900, role: "group", "aria-label": "Time in computation and operations" }, shapes));
 }
 
 function rankView(place, trace) {
   const bins = trace.ranks;
   if (!bins.length) { place.append(h("p", { class: "dim" }, "Times of each rank are not known.")); return; }
-  const width = 900, height = 220, left = 66, top = 12, bottom = 28;
+  const width = 900, height = 220, left = 84, top = 12, bottom = 28;
   const most = Math.max(...bins.map((one) => Math.max(one.compute_ns[2], one.comm_ns[2])), 1);
   const last = bins[bins.length - 1].last, first = bins[0].first;
   const wide = (width - left - 8) / bins.length, y = (ns) => top + (1 - ns / most) * (height - top - bottom);
@@ -94,7 +96,11 @@ function rankView(place, trace) {
     const range = (values, shift) => (one.first === one.last ? "" : s("line", { x1: left + i * wide + (shift * 0.45 + 0.21) * wide, x2: left + i * wide + (shift * 0.45 + 0.21) * wide, y1: y(values[0]), y2: y(values[2]), style: { stroke: "var(--text)" } }));
     shapes.push(tip(s("g", { tabindex: 0, role: "img", "aria-label": about.replace("\n", ", ") }, bar(one.compute_ns, "compute", 0), bar(one.comm_ns, "recv", 1), range(one.compute_ns, 0), range(one.comm_ns, 1)), about));
   });
-  shapes.push(s("text", { class: "dim", x: left, y: height - 10 }, `rank ${number(first)}`), s("text", { class: "dim", x: width - 8, y: height - 10, "text-anchor": "end" }, number(last)));
+  if (bins.length <= 16) {
+    bins.forEach((one, i) => shapes.push(s("text", { class: "dim", x: left + (i + 0.44) * wide, y: height - 10, "text-anchor": "middle" }, `${i ? "" : "rank "}${span(one.first, one.last)}`)));
+  } else {
+    shapes.push(s("text", { class: "dim", x: left, y: height - 10 }, `rank ${number(first)}`), s("text", { class: "dim", x: width - 8, y: height - 10, "text-anchor": "end" }, number(last)));
+  }
   place.append(h("h3", {}, "Times by rank"), h("ul", { class: "legend" }, [["compute", "computation"], ["recv", "in MPI"]].map(([name, text]) => h("li", {}, h("span", { class: "swatch", style: { background: `var(--${name})` } }), text)), bins[0].first === bins[0].last ? "" : h("li", {}, "bars: means of consecutive ranks, lines: least to most")),
     s("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, width, role: "group", "aria-label": "Times by rank" }, shapes));
 }

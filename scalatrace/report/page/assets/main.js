@@ -25,17 +25,11 @@ function start() {
     draw("size-view", sizeView);
     draw("delta-view", deltaView);
     draw("fit-view", fitView);
+    draw("path-view", pathView);
+    draw("sensitivity-view", sensitivityView);
     within(index, "goto").forEach((button) => button.addEventListener("click", () => goto(Number(button.dataset.node))));
   });
-  const theme = document.getElementById("theme");
-  theme.addEventListener("click", () => {
-    const root = document.documentElement, dark = matchMedia("(prefers-color-scheme: dark)").matches;
-    const now = root.dataset.theme || (dark ? "dark" : "light");
-    root.dataset.theme = now === "dark" ? "light" : "dark";
-    redraws.forEach((redraw) => redraw());
-  });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraws.forEach((redraw) => redraw()));
-  document.documentElement.dataset.ready = String(Math.round(performance.now())); // ms since the page was opened
+  ready();
 }
 
 start();

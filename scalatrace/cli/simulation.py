@@ -1,0 +1,135 @@
+"""Simulation of a trace on a platform, as plain data: for `simulate` and for the page of `report`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from scalatrace.cli.progress import stage, track
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+    from scalatrace.predict.platform import Platform
+
+__all__ = ["DEFAULT_REPEATS", "MAX_REPEATED_CALLS", "Setting", "Simulated"]
+
+DEFAULT_REPEATS = 20
+MAX_PATH_CALLS = 20_000_000
+"""Calls up to which the longest path is followed to call sites without `path`."""
+MAX_REPEATED_CALLS = 2_000_000
+"""Calls up to which runs are repeated without `repeat`."""
+TOLERATED = (0.01, 0.02, 0.05)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How to simulate.
+
+    Attributes:
+        compute_scale: factor on computation times.
+        drawn: computation times are drawn from their histograms, else means.
+        seed: of the draws.
+        repeat: runs with drawn times; None: DEFAULT_REPEATS of small traces.
+        cluster: file of a model of unequal nodes.
+        path: follow the longest path to call sites in large runs, too.
+    """
+
+    compute_scale: float = 1.0
+    drawn: bool = False
+    seed: int = 0
+    repeat: int | None = None
+    cluster: str | None = None
+    path: bool = False
+
+
+class Simulated:
+    """A trace that was simulated once, and further runs of it.
+
+    Raises:
+        ScalatraceError: a file cannot be read, or the calls of the trace cannot be simulated.
+    """
+
+    def __init__(self, trace: Trace, platform: Platform, setting: Setting | None = None) -> None:
+        from scalatrace.predict.engine import Options
+        from scalatrace.predict.engine.repeats import slowness_of
+        from scalatrace.predict.engine.simulate import Simulator
+
+        setting = setting or Setting()
+        self._trace, self._platform, self._repeat = trace, platform, setting.repeat
+        self._slowness = None
+        if setting.cluster:
+            from scalatrace.predict.kernels import read_cluster
+
+            self._slowness = partial(slowness_of, read_cluster(setting.cluster), platform, trace.nprocs)
+        own = None if self._slowness is None else self._slowness(setting.seed)
+        self._options = Options(setting.compute_scale, setting.drawn, setting.seed, own)
+        stage("lowering the calls to messages")
+        self._simulator = Simulator(trace)
+        calls = trace.counted()
+        path = setting.path or (calls is not None and calls <= MAX_PATH_CALLS)
+        stage(f"simulating {trace.nprocs:,} ranks")
+        self._result = self._simulator.run(platform, self._options, path=path)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it takes little time to simulate it again."""
+        return bool(self._result.nevents <= MAX_REPEATED_CALLS)
+
+    def facts(self) -> dict[str, Any]:
+        """Return the predicted time, calls, the parts of the longest path, and notes."""
+        from scalatrace.predict.engine.breakdown import path_parts
+
+        result = self._result
+        return {
+            "ranks": self._trace.nprocs,
+            "platform": self._platform.name,
+            "time_ns": result.time_ns,
+            "calls": result.nevents,
+            "simulated_calls": result.nsimulated,
+            "last_rank": result.last_rank,
+            "path": path_parts(result),
+            "notes": self._simulator.program.notes,
+        }
+
+    def rows(self, by: str) -> list[dict[str, Any]]:
+        """Return calls and times by "site", "operation" or "rank"."""
+        from scalatrace.predict.engine.breakdown import by_rank, rows
+
+        return by_rank(self._result) if by == "rank" else rows(self._result, self._trace, by)
+
+    def drawn(self) -> dict[str, Any] | None:
+        """Return median and 95 % interval of runs with drawn computation times; None: too large."""
+        from scalatrace.predict.engine.repeats import interval_of, repeats
+
+        count = self._repeat or (DEFAULT_REPEATS if self.is_small else 0)
+        if count < 2:
+            return None
+        runs = repeats(self._simulator, self._platform, self._options, count, self._slowness)
+        interval = interval_of(list(track(runs, "runs with drawn times", count)))
+        return {
+            "median_ns": interval.median_ns,
+            "low_ns": interval.low_ns,
+            "high_ns": interval.high_ns,
+            "runs": interval.count,
+        }
+
+    def tolerance(self) -> list[dict[str, Any]]:
+        """Return the factors on latency and on time per byte at which the run is slower by TOLERATED."""
+        from scalatrace.predict.engine.sensitivity import tolerances
+
+        if self._options.drawn:
+            return []
+        stage("tolerance of latency")
+        return [
+            {"parameter": each.parameter, "slower": each.share, "factor": each.factor}
+            for each in tolerances(self._simulator, self._platform, TOLERATED, self._options)
+        ]
+
+    def sweep(self, factors: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
+        """Return the time for each combination of factors on parameters of the platform."""
+        from scalatrace.predict.engine.sensitivity import sweep
+
+        settings = track(sweep(self._simulator, self._platform, factors, self._options), "sweep")
+        return [{**chosen, "time_ns": each.time_ns} for chosen, each in settings]

@@ -1,0 +1,137 @@
+"""Simulations and histories of runs on pages: embedded data, tables, hostile names, mistakes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scalatrace.cli import main
+from scalatrace.report.page.gather import Options, gather
+from scalatrace.report.page.page import page
+from scalatrace.report.page.predictions.history import history_page
+from scalatrace.report.page.predictions.simulated import Prediction
+from scalatrace.trace.io.writer import save
+from support.reported import hostile, ring
+from support.runs import run_of
+
+
+def embedded(text: str) -> Any:
+    match = re.search(r'<script id="data" type="application/json">(.*?)</script>', text, re.DOTALL)
+    assert match is not None
+    return json.loads(match[1])
+
+
+@pytest.fixture
+def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    save(ring(4), tmp_path / "a.st")
+    return tmp_path / "a.st"
+
+
+def test_a_simulated_trace(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The page has the numbers of `simulate`."""
+    assert main(["simulate", "a.st", "--platform", "cluster", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert main(["report", "a.st", "--platform", "cluster", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)["traces"][0]["prediction"]
+    assert shown["time_ns"] == facts["time_ns"]
+    assert sum(shown["path"]) == pytest.approx(facts["time_ns"])
+    assert shown["interval"] == facts["drawn"]
+    assert shown["tolerance"] == facts["tolerance"]
+    assert shown["sites"] == facts["rows"]
+    curves = {curve["parameter"]: dict(curve["points"]) for curve in shown["curves"]}
+    assert {curve[1.0] for curve in curves.values()} == {facts["time_ns"]}
+    assert curves["latency"][16.0] > facts["time_ns"] > curves["latency"][0.25]
+    assert curves["bandwidth"][4.0] < facts["time_ns"]
+    assert curves["compute"][2.0] > facts["time_ns"]
+    assert main(["report", "a.st", "--platform", "cluster"]) == 0
+    text = Path("report.html").read_text()
+    assert embedded(text)["traces"][0]["prediction"]["time_ns"] == round(facts["time_ns"])
+    for part in ("computation", "latency", "bytes", "overheads"):
+        assert f'<th scope="row">{part}</th>' in text
+    assert "if the latency is multiplied by" in text
+
+
+def test_two_simulated_traces(trace: Path) -> None:
+    save(ring(6), "b.st")
+    assert main(["report", "a.st", "b.st", "--platform", "cluster"]) == 0
+    first, second = embedded(Path("report.html").read_text())["traces"]
+    assert first["prediction"]["time_ns"] != second["prediction"]["time_ns"]
+
+
+def test_no_platform_no_section(trace: Path) -> None:
+    assert main(["report", "a.st"]) == 0
+    text = Path("report.html").read_text()
+    assert 'id="prediction"' not in text
+    assert "--platform FILE" in text
+
+
+def test_unknown_platforms(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "a.st", "--platform", "clustr"]) == 2
+    assert "did you mean cluster?" in capsys.readouterr().err
+    assert not Path("report.html").exists()
+
+
+def test_predictions_of_large_traces_have_no_curves() -> None:
+    facts = {
+        "platform": "</script><b>", "calls": 1, "time_ns": 0.0, "last_rank": 0, "notes": {"Op": "<i>"},
+        "path": {"compute_ns": 0.0, "latency_ns": 0.0, "bytes_ns": 0.0, "overhead_ns": 0.0, "messages": 0},
+    }  # fmt: skip
+    prediction = Prediction.of(facts, {"operation": [], "site": []}, {})
+    text = page([gather(hostile(), "x", options=Options(prediction=prediction))])
+    assert "sensitivity-view" not in text.partition("<script id")[0]
+    assert "<b>" not in text
+    assert "<i>" not in text
+
+
+def history(folder: Path, slow: float = 1.0) -> list[str]:
+    paths = [folder / f"{number:02}.st" for number in range(12)]
+    for number, path in enumerate(paths):
+        save(run_of(number, {"Barrier": slow} if number == 11 else None), path)
+    return [str(path) for path in paths]
+
+
+@pytest.mark.parametrize("slow", [1.0, 1.5])
+def test_a_history(slow: float, trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = history(tmp_path, slow)
+    status = int(slow > 1)
+    assert main(["regress", *paths, "--report", "history.html", "--json"]) == status
+    facts = json.loads(capsys.readouterr().out)
+    text = Path("history.html").read_text()
+    data = embedded(text)
+    assert data["runs"] == facts["runs"] == paths
+    for drawn, each in zip(data["evolution"], facts["evolution"], strict=True):
+        assert drawn["factor"] == each["factor"]
+        assert drawn["values"] == [round(value) for value in each["values"]]
+        assert drawn["likelihood"] == each["likelihood"]
+    assert data["efficiency"] == facts["efficiency"]
+    assert ("No regression" in text) == (not status)
+    assert ("Regression: " in text) == bool(status)
+    assert text.count('<th scope="row">') >= len(facts["verdict"]["tests"])
+
+
+def test_a_history_of_a_table(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = ["run,<b>one,two", *(f"r{n},{1 + 0.01 * (n % 3)},{2 + 0.01 * (n % 4)}" for n in range(12))]
+    Path("runs.csv").write_text("\n".join(rows) + "\n")
+    assert main(["regress", "--table", "runs.csv", "--report", "history.html"]) == 0
+    text = Path("history.html").read_text()
+    assert "<b>" not in text
+    assert 'id="efficiency"' not in text
+    assert embedded(text)["in_ns"] is False
+    assert main(["regress", "--table", "runs.csv", "--report", "none/history.html"]) != 0
+    assert "--report none/history.html: there is no folder" in capsys.readouterr().err
+
+
+def test_many_factors() -> None:
+    each = {"factor": "x", "window": 1, "values": [1.0], "low": [None], "high": [None], "likelihood": [None]}
+    data = {
+        "runs": ["a"], "verdict": {"tests": [], "confidence": 0.99}, "evolution": [each] * 40,
+        "window_evolution": [each] * 40, "efficiency": [],
+    }  # fmt: skip
+    text = history_page(data)
+    assert "16 more factors" in text
+    assert len(embedded(text)["evolution"]) == 24
