@@ -20,7 +20,7 @@ PAGES = [
     ROOT / name
     for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "benchmarks/README.md", "SECURITY.md")
 ]
-PAGES += sorted((ROOT / "docs").glob("*.md"))
+PAGES += sorted((ROOT / "docs").rglob("*.md"))
 
 MAX_WORDS = 32
 """In a sentence."""
