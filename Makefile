@@ -19,7 +19,7 @@ PYSOURCES := scalatrace replay extrap codegen predict grammars samples benchmark
 # Tests and benchmarks start thousands of processes: each would compile the modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help venv venv-mpich demo pictures test test-all sanitize coverage fuzz bench lint format clean
+.PHONY: help venv venv-mpich demo pictures docs dist test test-all sanitize coverage fuzz bench lint format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,12 @@ demo: $(VENV)/.ready ## Record a stencil on 16 ranks, show, verify, replay, re-r
 
 pictures: $(VENV)/.ready ## Record a sample and draw the pictures of README.md into docs/images
 	PATH="$(BIN):$$PATH" $(BIN)/python docs/pictures/make.py docs/images
+
+docs: $(VENV)/.ready ## Build the documentation into build/docs; warnings are errors
+	$(BIN)/python -c 'import sphinx, furo, myst_parser' 2>/dev/null || \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]' -C wheel.cmake=false
+	$(BIN)/python -m sphinx -b html -W --keep-going -q -d build/doctrees docs build/docs
+	@echo "build/docs/index.html"
 
 test: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run the quick tests, under Open MPI and MPICH
 	$(PYTEST) -m 'not slow'
