@@ -41,8 +41,9 @@ venv-mpich: $(VENV_MPICH)/.ready ## Make .venv-mpich: the package with MPICH
 demo: $(VENV)/.ready ## Record a stencil on 16 ranks, show, verify, replay, re-record, compare
 	PATH="$(BIN):$$PATH" samples/demo.sh $(NPROCS) $(DEMO)
 
-pictures: $(VENV)/.ready ## Record a sample and draw the pictures of README.md into docs/images
+pictures: $(VENV)/.ready ## Draw the pictures of README.md and of the concept pages into docs/images
 	PATH="$(BIN):$$PATH" $(BIN)/python docs/pictures/make.py docs/images
+	$(BIN)/python docs/pictures/concepts.py docs/images
 
 docs: $(VENV)/.ready ## Build the documentation into build/docs; warnings are errors
 	$(BIN)/python -c 'import sphinx, furo, myst_parser' 2>/dev/null || \
