@@ -106,6 +106,8 @@ def _commands(text: str) -> list[Command]:
     if not lines or not _COMMAND.match(lines[0]):
         return []
     if not lines[0].startswith("$ "):
+        if any(line.startswith("$ ") for line in lines):
+            raise ValueError(f"only some commands of a block have a prompt: {lines[0]}")
         return [Command(line) for line in lines if line.strip() and not line.startswith("#")]
     result: list[Command] = []
     for line in lines:
