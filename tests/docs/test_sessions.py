@@ -30,6 +30,11 @@ def name(path: Path) -> str:
     return str(path.relative_to(ROOT).with_suffix(""))
 
 
+def setup_of(path: Path) -> Path:
+    """Return the script that makes the files for a page, such as guide-replay.sh."""
+    return SETUPS / f"{name(path).removeprefix('docs/').replace('/', '-')}.sh"
+
+
 WITH_SESSIONS = [path for path in PAGES if any(b.commands and b.reason is None for b in blocks(path))]
 
 
@@ -40,7 +45,7 @@ def test_sessions(openmpi: Mpi, path: Path, tmp_path: Path) -> None:
     (tmp_path / "samples").symlink_to(ROOT / "samples")
     environment = page_environment(openmpi.environment())
     environment["PATH"] = f"{HERE / 'bin'}{os.pathsep}{environment['PATH']}"
-    setup = SETUPS / f"{name(path).replace('/', '-')}.sh"
+    setup = setup_of(path)
     if setup.exists():
         subprocess.run(["bash", "-e", setup], cwd=tmp_path, env=environment, check=True, timeout=LIMIT_S)
     failures = run_page(path.read_text(), tmp_path, environment, seconds=LIMIT_S)
@@ -48,7 +53,7 @@ def test_sessions(openmpi: Mpi, path: Path, tmp_path: Path) -> None:
 
 
 def test_setups_belong_to_pages() -> None:
-    assert {s.stem for s in SETUPS.glob("*.sh")} <= {name(path).replace("/", "-") for path in PAGES}
+    assert set(SETUPS.glob("*.sh")) <= {setup_of(path) for path in WITH_SESSIONS}
 
 
 def test_blocks_are_found() -> None:

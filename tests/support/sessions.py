@@ -32,7 +32,7 @@ PROGRAMS = (
 ANY = "..."
 """Left-out output: lines if it is a line of its own, else the rest of a word or line."""
 
-_COMMAND = re.compile(rf"\$ |({'|'.join(map(re.escape, PROGRAMS))})\b|for \w+ in .*; do ")
+_COMMAND = re.compile(rf"\$ |({'|'.join(map(re.escape, PROGRAMS))})(?=\s)|for \w+ in .*; do ")
 _BLOCK = re.compile(
     r"(?:^<!-- (?P<mark>[^\n]*?) -->\n\n?)?"
     r"(?:^```(?P<language>[^\n]*)\n(?P<fenced>.*?)^```$"
