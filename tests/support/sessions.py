@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 PROGRAMS = (
-    *("scalatrace", "mpiexec", "srun", "sbatch", "python", "python3", "pip", "mpicc", "mpifort", "make"),
+    *("scalatrace", "mpiexec", "srun", "sbatch", "python", "python3", "pip", "mpicc", "mpifort"),
     *("bash", "mkdir", "cp", "cat", "export", "source", "./bench"),
 )
 """First words of commands in blocks without prompts."""
@@ -45,6 +45,7 @@ _VARYING = (
     (r"[-+]?\d[\d,.]* ?%", "PERCENT"),
     (r"\b\d[\d.]*(e[+-]?\d+)? x(?=,|$)", "N x"),
     (r"\bwrote (\S+): [\d,]+ bytes", r"wrote \1: N bytes"),
+    (r"\b(\d+ nodes|formulas|\S+\.st), [\d,]+ bytes", r"\1, N bytes"),
     (r"^(\s*file +)[\d,]+ bytes, [\d.]+ events per byte", r"\1N bytes"),
     (r"[─━-]{3,}", "---"),
 )
@@ -147,7 +148,9 @@ def difference(expected: list[str], actual: list[str]) -> str | None:
 
 
 def _stripped(lines: list[str]) -> list[str]:
-    return [line for line in (line.strip() for line in lines) if line]
+    """Return the lines without white space around them, empty lines, and reports of progress."""
+    stripped = (line.strip() for line in lines)
+    return [line for line in stripped if line and not re.match(r"scalatrace: rank \d+ has replayed", line)]
 
 
 def _masked(line: str) -> str:
