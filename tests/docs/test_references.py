@@ -129,6 +129,12 @@ def test_make_targets_exist(path: Path) -> None:
     assert [name for name in named if name not in targets] == []
 
 
+@page
+def test_python_is_valid(path: Path) -> None:
+    for block in re.findall(r"^```python\n(.*?)^```", path.read_text(), flags=re.DOTALL | re.MULTILINE):
+        compile(block, str(path), "exec")
+
+
 def anchors(path: Path) -> set[str]:
     """Return the anchors of the headings of a page, as GitHub makes them."""
     headings = re.findall(r"^#+ (.*)", path.read_text(), flags=re.MULTILINE)
