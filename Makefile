@@ -19,7 +19,7 @@ PYSOURCES := scalatrace replay extrap codegen predict grammars samples benchmark
 # Tests and benchmarks start thousands of processes: each would compile the modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help venv venv-mpich demo pictures docs dist test test-all sanitize coverage fuzz bench lint format clean
+.PHONY: help venv venv-mpich demo pictures test test-all sanitize coverage fuzz bench lint format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,7 @@ pictures: $(VENV)/.ready ## Draw the pictures of README.md and of the concept pa
 	PATH="$(BIN):$$PATH" $(BIN)/python docs/pictures/make.py docs/images
 	$(BIN)/python docs/pictures/concepts.py docs/images
 
+.PHONY: docs dist
 docs: $(VENV)/.ready ## Build the documentation into build/docs; warnings are errors
 	$(BIN)/python -c 'import sphinx, furo, myst_parser' 2>/dev/null || \
 	    $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]' -C wheel.cmake=false
