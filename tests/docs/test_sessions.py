@@ -17,6 +17,9 @@ HERE = Path(__file__).resolve().parent
 SETUPS = HERE / "setups"
 """A script for each page that needs files before its first command."""
 
+SHARED = SETUPS / "shared.sh"
+"""Makes the files that several pages need."""
+
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LIMIT_S = 300
 """Of a command; ranks share few cores."""
@@ -38,22 +41,33 @@ def setup_of(path: Path) -> Path:
 WITH_SESSIONS = [path for path in PAGES if any(b.commands and b.reason is None for b in blocks(path))]
 
 
+@pytest.fixture(scope="module")
+def environment(openmpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return the environment of sessions; its variable TRACES names a folder with traces of a stencil."""
+    folder = tmp_path_factory.mktemp("traces")
+    result = page_environment(openmpi.environment())
+    result |= {"PATH": f"{HERE / 'bin'}{os.pathsep}{result['PATH']}", "TRACES": str(folder)}
+    prepare(SHARED, folder, result)
+    return result
+
+
+def prepare(script: Path, folder: Path, environment: dict[str, str]) -> None:
+    """Run a script that makes files in a folder, beside the samples."""
+    (folder / "samples").symlink_to(ROOT / "samples")
+    subprocess.run(["bash", "-e", script], cwd=folder, env=environment, check=True, timeout=3 * LIMIT_S)
+
+
 @pytest.mark.slow
 @pytest.mark.mpi
 @pytest.mark.parametrize("path", WITH_SESSIONS, ids=name)
-def test_sessions(openmpi: Mpi, path: Path, tmp_path: Path) -> None:
-    (tmp_path / "samples").symlink_to(ROOT / "samples")
-    environment = page_environment(openmpi.environment())
-    environment["PATH"] = f"{HERE / 'bin'}{os.pathsep}{environment['PATH']}"
-    setup = setup_of(path)
-    if setup.exists():
-        subprocess.run(["bash", "-e", setup], cwd=tmp_path, env=environment, check=True, timeout=LIMIT_S)
+def test_sessions(environment: dict[str, str], path: Path, tmp_path: Path) -> None:
+    prepare(setup_of(path) if setup_of(path).exists() else Path("/dev/null"), tmp_path, environment)
     failures = run_page(path.read_text(), tmp_path, environment, seconds=LIMIT_S)
     assert not failures, "\n".join(failures)
 
 
 def test_setups_belong_to_pages() -> None:
-    assert set(SETUPS.glob("*.sh")) <= {setup_of(path) for path in WITH_SESSIONS}
+    assert set(SETUPS.glob("*.sh")) == {SHARED} | {s for s in map(setup_of, WITH_SESSIONS) if s.exists()}
 
 
 def test_blocks_are_found() -> None:
