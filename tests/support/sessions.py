@@ -34,7 +34,7 @@ ANY = "..."
 
 _COMMAND = re.compile(rf"\$ |({'|'.join(map(re.escape, PROGRAMS))})(?=\s)|for \w+ in .*; do ")
 _BLOCK = re.compile(
-    r"(?:^<!-- (?P<mark>[^\n]*?) -->\n\n?)?"
+    r"(?:^ *<!-- (?P<mark>[^\n]*?) -->\n\n?)?"
     r"(?:^```(?P<language>[^\n]*)\n(?P<fenced>.*?)^```$"
     r"|(?<=\n\n)(?P<indented>(?:^ {4}[^\n]*\n|^\n(?= {4}))+))",
     flags=re.DOTALL | re.MULTILINE,
