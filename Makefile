@@ -14,7 +14,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 # Sources of the editable install, which is repeated after a change to one of them. A folder changes with its list of files.
 NATIVE := pyproject.toml CMakeLists.txt $(wildcard scalatrace/core/src/* scalatrace/core/src/*/* scalatrace/core/include/*)
 CSOURCES := $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp' 2>/dev/null)
-PYSOURCES := scalatrace replay extrap codegen predict grammars samples benchmarks docs tests
+PYSOURCES := scalatrace replay extrap codegen predict grammars samples benchmarks docs packaging tests
 
 # Tests and benchmarks start thousands of processes: each would compile the modules again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -41,8 +41,21 @@ venv-mpich: $(VENV_MPICH)/.ready ## Make .venv-mpich: the package with MPICH
 demo: $(VENV)/.ready ## Record a stencil on 16 ranks, show, verify, replay, re-record, compare
 	PATH="$(BIN):$$PATH" samples/demo.sh $(NPROCS) $(DEMO)
 
-pictures: $(VENV)/.ready ## Record a sample and draw the pictures of README.md into docs/images
+pictures: $(VENV)/.ready ## Draw the pictures of README.md and of the concept pages into docs/images
 	PATH="$(BIN):$$PATH" $(BIN)/python docs/pictures/make.py docs/images
+	$(BIN)/python docs/pictures/concepts.py docs/images
+
+.PHONY: docs dist
+docs: $(VENV)/.ready ## Build the documentation into build/docs; warnings are errors
+	$(BIN)/python -c 'import sphinx, furo, myst_parser' 2>/dev/null || \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]' -C wheel.cmake=false
+	$(BIN)/python -m sphinx -b html -W --keep-going -q -d build/doctrees docs build/docs
+	@echo "build/docs/index.html"
+
+dist: $(VENV)/.ready ## Build sdist and wheel into dist, and run the tutorial with only that wheel
+	$(BIN)/python -c 'import build, auditwheel' 2>/dev/null || \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dist]' -C wheel.cmake=false
+	PATH="$(BIN):$$PATH" $(BIN)/python packaging/make_dist.py dist
 
 test: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run the quick tests, under Open MPI and MPICH
 	$(PYTEST) -m 'not slow'

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ScalatraceError", "Stat", "Trace", "__version__", "kernel", "load", "save", "tracing"]
 
-__version__ = "0.1.0"
+__version__: str
+"""Version of the installed package, as pyproject.toml has it; "unknown" if none is installed."""
 
 
 def load(path: str | PathLike[str]) -> Trace:
@@ -53,9 +54,16 @@ def kernel(*args: Any, **options: Any) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """`Trace` is imported when it is asked for: commands that need none start faster."""
+    """Import `Trace`, and look up `__version__`, when they are needed: commands start faster without."""
     if name == "Trace":
         from scalatrace.trace.model.trace import Trace
 
         return Trace
+    if name == "__version__":
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return version("scalatrace")
+        except PackageNotFoundError:
+            return "unknown"
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Measured calls of kernels, from the trace of a program that marks them (docs/calibrate.md)."""
+"""Measured calls of kernels, from the trace of a program that marks them (docs/guide/calibrate.md)."""
 
 from __future__ import annotations
 

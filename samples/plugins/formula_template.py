@@ -3,7 +3,7 @@
     scalatrace extrapolate a.st b.st c.st d.st --plugin samples/plugins/formula_template.py -P 64 -o big.st
 
 Use one if `scalatrace extrapolate` reports "no formula found" for a value that follows a rule of yours.
-docs/formulas.md lists the names and functions that formulas have already.
+docs/reference/formulas.md lists the names and functions that formulas have already.
 """
 
 from __future__ import annotations

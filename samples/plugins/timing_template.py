@@ -4,7 +4,7 @@
     scalatrace.extrap.extrapolate(traces, 1024, timing_model="square-root")
 
 Models are registered from Python; `scalatrace extrapolate --timing-model` knows the built-in ones only.
-docs/timing.md explains the built-in models.
+docs/guide/timing.md explains the built-in models.
 """
 
 from __future__ import annotations

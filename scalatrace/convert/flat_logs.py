@@ -1,4 +1,4 @@
-"""A trace of flat logs (docs/format.md)."""
+"""A trace of flat logs (docs/reference/format.md)."""
 
 from __future__ import annotations
 

@@ -93,8 +93,8 @@ def named(*names: str) -> Trace:
     )  # fmt: skip
     trace.meta = {
         "program": f"{program} --input {path}", "mpi": f"Open MPI v5.0.6, package: {entry}",
-        "date": "2024-01-01", "run": "0123456789abcdef", "options": "stacks=auto stack-depth=32",
-        "levels": f"{stat} cpu_ns",
+        "date": "2024-01-01", "run": "0123456789abcdef",
+        "options": "stacks=both stack-depth=32 fold-recursion=yes", "levels": f"{stat} cpu_ns",
         "selection": f"only-sites={file} communicators={kind}", "stats": f"{stat}.py:Mine", key: entry,
         "param.n": "64", "param.file": path, "hosts": "3", "ranks-per-host": "4", "cores-per-host": "288",
     }  # fmt: skip

@@ -25,7 +25,7 @@ def test_one_sample_has_one_value() -> None:
 
 
 def test_stored_form() -> None:
-    """As docs/format.md has it."""
+    """As docs/reference/format.md has it."""
     h = Histogram(10, 3, 60, 11, 15, (Bin(9, 3, 9, 5), Bin(1, 60, 60, 60)))
     assert h.encode() == bytes([10, 11, 0, 0, 0, 15, 0]) + bytes([9, 0, 3, 0, 9, 0, 5, 0]) + bytes(
         [1, 0, 60, 0]

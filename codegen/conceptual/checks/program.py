@@ -2,7 +2,7 @@
 
 Errors of meaning are those that the language's first compiler finds in its front end. Errors of execution
 are what it lets pass although no run could make sense of it: wrong numbers of arguments, asynchronous
-multicasts. `docs/ncptl.md` lists where a program that it breaks on has a plain meaning here.
+multicasts. `docs/guide/ncptl.md` lists where a program that it breaks on has a plain meaning here.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ Scale = float | Sequence[float]
 """P alone, or one number per parameter."""
 
 ROUNDING = 2.0**-11
-"""Relative error that every value has at least: means of times are rounded in the file (docs/format.md)."""
+"""Least relative error of every value: the file rounds means of times (docs/reference/format.md)."""
 
 
 def as_row(scale: Scale) -> tuple[float, ...]:

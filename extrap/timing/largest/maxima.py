@@ -31,7 +31,7 @@ __all__ = [
 BLOCKS = 200
 """Maxima that stand for a histogram's tail."""
 STEP = 0.25
-"""A load in the file is log2 of the rank's part of the mean, in steps of this (docs/format.md)."""
+"""A load in the file is log2 of the rank's part of the mean, in steps of this (docs/reference/format.md)."""
 
 
 def emma_of_samples(samples: npt.ArrayLike, m: float) -> float:

@@ -95,7 +95,7 @@ ST_API int st_define_stat(st_core *core, const char *name, double resolution);
 ST_API uint64_t st_array(st_core *core, const int64_t *values, size_t n);
 ST_API uint64_t st_string(st_core *core, const char *text, size_t n);
 
-/* Name of a datatype. `description`: predefined name or constructor expression (docs/format.md); size and extent in
+/* Name of a datatype. `description`: predefined name or constructor expression (docs/reference/format.md); size and extent in
  * bytes. */
 ST_API uint64_t st_define_type(st_core *core, const char *description, int64_t size, int64_t extent);
 
@@ -131,7 +131,7 @@ ST_API int st_set_count(st_core *core, const char *op_name, uint64_t ncalls);
 /* Append an event: intra-node compression, amortised O(1). Writes the flat log first when one is open. */
 ST_API int st_core_append(st_core *core, const struct st_event *event);
 
-/* Write every event to `path` as text, straight from st_core_append and past the compressor (docs/format.md). */
+/* Write every event to `path` as text, straight from st_core_append and past the compressor (docs/reference/format.md). */
 ST_API int st_flatlog_open(st_core *core, const char *path);
 ST_API int st_flatlog_close(st_core *core);
 /* In a forked child: drop the lines that are not written yet, which the parent writes. */

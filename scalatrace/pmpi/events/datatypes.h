@@ -1,4 +1,4 @@
-/* datatypes.h - datatypes, named by a description of their structure (docs/format.md), which is equal on all ranks.
+/* datatypes.h - datatypes, named by a description of their structure (docs/reference/format.md), which is equal on all ranks.
  *
  *     MPI_Type_vector(3, 1, 4, MPI_INT)   ->   "vector(3,1,4,MPI_INT)"
  *

@@ -28,11 +28,11 @@ _HEADER = """
     histograms nodes
     program mpi version options parameters signature_tolerance threads choices unconfirmed
     oversubscribed found size extrapolated levels selection hosts per host cores yes param call user
-    native internal external32 stacks python auto none stack depth keep drop histogram Waitany and
-    Testany the order requests formulas that traces not confirm were accepted runs with more than
-    from column major only except sites min max bytes window communicators Open MPI MPICH MVAPICH2
-    MVAPICH Intel Library CRAY ParaStationMPI Microsoft Fujitsu Spectrum selected array summed cycle
-    indexed looped choose item
+    native internal external32 stacks python auto none both stack depth fold recursion keep drop
+    histogram Waitany and Testany the order requests formulas that traces not confirm were accepted
+    runs with more than from column major only except sites min max bytes window communicators Open MPI
+    MPICH MVAPICH2 MVAPICH Intel Library CRAY ParaStationMPI Microsoft Fujitsu Spectrum selected array
+    summed cycle indexed looped choose item
 """
 _OWN = frozenset(_HEADER.split()) | COMMUNICATORS | CONSTRUCTORS | STATISTICS
 """Words of the format, of headers and of the recorder."""

@@ -24,7 +24,7 @@ CONSTRUCTORS = frozenset({
     "contiguous", "vector", "hvector", "indexed", "hindexed", "indexed_block", "hindexed_block", "struct",
     "subarray", "darray", "resized", "dup", "opaque", "C", "Fortran",
 })  # fmt: skip
-"""Words of datatype descriptions besides predefined datatypes (docs/format.md)."""
+"""Words of datatype descriptions besides predefined datatypes (docs/reference/format.md)."""
 
 CHOICES = frozenset({"source", "polls"})
 STATISTICS = CHOICES | TIMES | {"cpu_ns", "instructions", "memory_bytes"}
@@ -96,7 +96,7 @@ def counted_name(operation: str, names: Names) -> str:
 
 
 def is_datatype(description: str) -> bool:
-    """Return whether a description has only the words of docs/format.md and predefined datatypes."""
+    """Return whether a description has only words of docs/reference/format.md and predefined datatypes."""
     return _DESCRIPTION.fullmatch(description) is not None and all(
         name in CONSTRUCTORS or _PREDEFINED.fullmatch(name) for name in _NAME.findall(description)
     )

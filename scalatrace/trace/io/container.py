@@ -1,4 +1,4 @@
-"""Container of trace files (docs/format.md): magic, version, flags, sizes, checksum, payload."""
+"""Container of trace files (docs/reference/format.md): magic, version, flags, sizes, checksum, payload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flat logs (docs/format.md): the uncompressed calls of one rank, read as a stream."""
+"""Flat logs (docs/reference/format.md): the uncompressed calls of one rank, read as a stream."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ NO_PRED = -1
 
 @dataclass
 class Trace(TraceTables):
-    """A recorded run of an MPI program; see docs/format.md for each field.
+    """A recorded run of an MPI program; see docs/reference/format.md for each field.
 
     Attributes:
         nodes: the root nodes, entered once.

@@ -32,7 +32,7 @@ START = (-1, 0)
 
 @dataclass
 class TraceTables:
-    """Header and tables of a trace; see docs/format.md for each field.
+    """Header and tables of a trace; see docs/reference/format.md for each field.
 
     Attributes:
         nprocs: ranks of the run.

@@ -1,4 +1,4 @@
-"""Datatype descriptions (docs/format.md) as trees.
+"""Datatype descriptions (docs/reference/format.md) as trees.
 
 vector(3,2,8,MPI_DOUBLE)  ->  TypeTree("vector", (3, 2, 8), (TypeTree("MPI_DOUBLE"),))
 """
@@ -59,8 +59,8 @@ def parse(description: str) -> TypeTree:
     """Return the tree of a description.
 
     Raises:
-        ValueError: the description does not follow docs/format.md: its grammar, the arguments of its
-            constructors, equal lengths of lists, 64-bit integers, at most MAX_TYPE_DEPTH levels.
+        ValueError: the description does not follow docs/reference/format.md: its grammar, the arguments of
+            its constructors, equal lengths of lists, 64-bit integers, at most MAX_TYPE_DEPTH levels.
     """
     tokens = _Tokens(description)
     tree = _type(tokens, 0)

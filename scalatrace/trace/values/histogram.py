@@ -1,7 +1,8 @@
 """Histograms of samples (dissertation §2.3), with few bins that adapt while the program runs.
 
-All numbers are multiples of the statistic's resolution. The file holds them rounded (docs/format.md), so a
-histogram's size does not depend on the times. A histogram read from a file holds the rounded numbers.
+All numbers are multiples of the statistic's resolution. The file holds them rounded
+(docs/reference/format.md), so a histogram's size does not depend on the times. A histogram read from a file
+holds the rounded numbers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Histograms of times in columns: each quantity of all histograms of a trace together (docs/format.md).
+"""Histograms of times in columns: a quantity of all histograms together (docs/reference/format.md).
 
 The numbers of a histogram keep a few leading digits and are stored as differences, mostly of one byte.
 A column of similar bytes deflates well, which rows of different quantities do not.

@@ -1,4 +1,4 @@
-/* flatlog.hpp - every event as a line of text, written before the compressor sees it (docs/format.md).
+/* flatlog.hpp - every event as a line of text, written before the compressor sees it (docs/reference/format.md).
  *
  *     # scalatrace flat log 1 rank 0 of 4
  *     @O Send count:i dest:p ...              operations, signatures, communicators and datatypes are defined

@@ -23,7 +23,7 @@ void put_natural(std::string &out, uint64_t v) {
     put_bytes(out, v, 1);
 }
 
-/* Code of an integer rounded to `bits` + 1 binary digits: exponent and mantissa (docs/format.md). */
+/* Code of an integer rounded to `bits` + 1 binary digits: exponent and mantissa (docs/reference/format.md). */
 int64_t code(long long value, int bits) {
     const uint64_t number = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
     int exponent = std::max(0, static_cast<int>(std::bit_width(number)) - bits - 1);

@@ -1,4 +1,4 @@
-/* histograms.hpp - histograms as a trace file holds them (docs/format.md), one by one or in columns.
+/* histograms.hpp - histograms as a trace file holds them (docs/reference/format.md), one by one or in columns.
  *
  *   one by one:    count, mean, deviation, (count, min, max, mean) of each bin       within 0.2 %
  *   in columns:    all counts | all means | ... | all maxima of bins                  within 3 %

@@ -1,4 +1,4 @@
-/* payload.cpp - write the payload of a trace file, in the order and form of docs/format.md. */
+/* payload.cpp - write the payload of a trace file, in the order and form of docs/reference/format.md. */
 #include "core/payload.hpp"
 
 #include "core/arrays.hpp"

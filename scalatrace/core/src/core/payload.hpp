@@ -1,4 +1,4 @@
-/* payload.hpp - the payload of a trace file, as docs/format.md describes it.
+/* payload.hpp - the payload of a trace file, as docs/reference/format.md describes it.
  *
  * Unlike a packed core (pack.hpp) it is small, not quick to merge: names become indices, each peer has only its best
  * encoding, ranklists have their nested form, histograms a bounded precision, arrays the forms of arrays.hpp.

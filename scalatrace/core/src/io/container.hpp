@@ -1,4 +1,4 @@
-/* container.hpp - the file around a payload: magic, version, sizes, checksum (docs/format.md).
+/* container.hpp - the file around a payload: magic, version, sizes, checksum (docs/reference/format.md).
  *
  *     byte  0       8         10      12              20                 28    32
  *           | magic | version | flags | bytes in file | bytes unpacked   | crc | payload ...

@@ -1,0 +1,1 @@
+"""Extensions of Sphinx for this documentation."""
