@@ -39,6 +39,7 @@ class PyScalatrace(PythonPackage):
     depends_on("py-pympistandard@0.2:", type=("build", "run"))
     depends_on("py-pyelftools@0.30:", type=("build", "run"))
     depends_on("py-tomlkit@0.13:", type=("build", "run"))
+    depends_on("py-shtab@1.6:", type=("build", "run"))
 
     depends_on("py-matplotlib@3.8:", type=("build", "run"), when="+plot")
     depends_on("py-pandas@2:", type=("build", "run"), when="+pandas")
