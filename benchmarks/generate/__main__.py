@@ -81,11 +81,12 @@ def _size(mpi: Mpi, args: argparse.Namespace) -> Iterator[list[str]]:
 
 def _timing(mpi: Mpi, args: argparse.Namespace) -> Iterator[list[str]]:
     ranks = args.ranks or [4, 9, 16]
-    return timing.lines(mpi, _chosen(args), ranks, SLEEP_US, args.repeat, args.most_s)
+    return timing.lines(mpi, _chosen(args), ranks, SLEEP_US, args.repeat, args.most_s, args.to)
 
 
 def _scalable(mpi: Mpi, args: argparse.Namespace) -> Iterator[list[str]]:
-    return scalable.lines(mpi, args.only, SLEEP_US, args.repeat, args.most_s)
+    chosen = [case for case in scalable.CASES if not args.only or case.title in args.only]
+    return scalable.lines(mpi, chosen, SLEEP_US, args.repeat, args.most_s, args.to)
 
 
 def _collectives(mpi: Mpi, args: argparse.Namespace) -> Iterator[list[str]]:
