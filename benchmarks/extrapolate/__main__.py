@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from benchmarks.extrapolate import replayed
 from benchmarks.extrapolate.cases import CASES, Case
@@ -37,6 +37,7 @@ from support.running import record
 COLUMNS = ("program", "inputs", "target", "events", "differing ranks", "nodes", "of the run", "note")
 COSTS = ("program", "ranks", "s", "CPU, s", "MB", "largest input", "result, bytes", "walk a rank, s", "note")
 SIDES = (10, 32, 100, 320, 1024)
+Chosen = TypeVar("Chosen", bound=Case)
 
 
 def main() -> int:
@@ -79,7 +80,7 @@ def main() -> int:
     return 0
 
 
-def _chosen(cases: Sequence[Case], args: argparse.Namespace) -> list[Case]:
+def _chosen(cases: Sequence[Chosen], args: argparse.Namespace) -> list[Chosen]:
     return [c for c in cases if not args.only or any(c.title.startswith(name) for name in args.only)]
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,30 +28,49 @@ COLUMNS = (
 LIMITS = {"replay": 0.08}
 """Mean absolute error of the replay times: the dissertation has 7.13 % for weak scaling (§3.4.2)."""
 
-_GRIDS, _PLANES, _SQUARES = (4, 6, 8, 9), (6, 9, 12, 16), (4, 9, 16, 25)
-_PLUGIN = "plugins/cg_transpose.py"
-_N, _STEPS = ("--size", "{n}"), ("--steps", "10")
 
-#: Programs of Figure 3.9 that compute nothing: their times are not compared.
+@dataclass(frozen=True)
+class TimedCase(Case):
+    """A program whose time is compared, too.
+
+    Attributes:
+        computation: "strong": all ranks together compute a constant time; "weak": each rank does;
+            "-": nothing computes, and times are not compared.
+    """
+
+    computation: str = "-"
+
+
+_GRIDS, _PLANES, _SQUARES = (4, 6, 8, 9), (6, 9, 12, 16), (4, 9, 16, 25)
+_N, _STEPS = ("--size", "{n}"), ("--steps", "10")
+_CG = TimedCase("cg", "npb/cg.py", ("--size", "8"), (4, 8, 16), 32, plugin="plugins/cg_transpose.py")
+_EP = TimedCase("ep", "npb/ep.py", ("--size", "32"), (3, 4, 6, 8), 12)
+_IS = TimedCase("is", "npb/is.py", _N, _GRIDS, 12, n=64, options=("--histograms", "1"))
+_BT = TimedCase("bt", "npb/bt.py", _N, _SQUARES, 36)
+_FT = TimedCase("ft", "npb/ft.py", _N, _GRIDS, 12)
+_LU = TimedCase("lu", "npb/lu.py", _N, _PLANES, 20)
+_SWEEP = TimedCase("sweep3d", "sweep3d.py", _N, _PLANES, 20)
+
+#: Programs of Figure 3.9 that compute nothing.
 MICRO = (
-    Case("ring", "ring.py", (), (3, 4, 5, 6), 12),
-    Case("stencil 2-D", "stencil2d.py", _STEPS, _PLANES, 20),
-    Case("stencil 3-D", "stencil3d.py", _STEPS, (8, 12, 18, 27), 36),
+    TimedCase("ring", "ring.py", (), (3, 4, 5, 6), 12),
+    TimedCase("stencil 2-D", "stencil2d.py", _STEPS, _PLANES, 20),
+    TimedCase("stencil 3-D", "stencil3d.py", _STEPS, (8, 12, 18, 27), 36),
 )
-#: Programs of Figures 3.10 (all ranks together compute a constant time) and 3.11 (each rank does).
+#: Programs of Figures 3.10 and 3.11. --size of IS is per rank, so its messages scale weakly in both.
 TIMED = (
-    Case("bt", "npb/bt.py", _N, _SQUARES, 36, n=16),
-    Case("cg", "npb/cg.py", ("--size", "8"), (4, 8, 16), 32, plugin=_PLUGIN),
-    Case("ep", "npb/ep.py", ("--size", "32"), (3, 4, 6, 8), 12),
-    Case("ft", "npb/ft.py", _N, _GRIDS, 12, n=48),
-    Case("is", "npb/is.py", _N, _GRIDS, 12, n=64, options=("--histograms", "1")),
-    Case("lu", "npb/lu.py", _N, _PLANES, 20, n=8),
-    Case("bt", "npb/bt.py", _N, _SQUARES, 36, n=3, weak=True),
-    Case("ep", "npb/ep.py", ("--size", "32"), (3, 4, 6, 8), 12, weak=True),
-    Case("ft", "npb/ft.py", _N, _GRIDS, 12, n=12, weak=True),
-    Case("is", "npb/is.py", _N, _GRIDS, 12, n=64, weak=True, options=("--histograms", "1")),
-    Case("lu", "npb/lu.py", _N, _PLANES, 20, n=3, weak=True),
-    Case("sweep3d", "sweep3d.py", _N, _PLANES, 20, n=1, weak=True),
+    replace(_BT, n=16, computation="strong"),
+    replace(_CG, computation="strong"),
+    replace(_EP, computation="strong"),
+    replace(_FT, n=48, computation="strong"),
+    replace(_IS, computation="strong"),
+    replace(_LU, n=8, computation="strong"),
+    replace(_BT, n=3, weak=True, computation="weak"),
+    replace(_EP, computation="weak"),
+    replace(_FT, n=12, weak=True, computation="weak"),
+    replace(_IS, computation="weak"),
+    replace(_LU, n=3, weak=True, computation="weak"),
+    replace(_SWEEP, n=1, weak=True, computation="weak"),
 )
 
 
@@ -61,14 +81,16 @@ class Timing:
     Attributes:
         sleep_us: shortest sleep in place of a computation at the predicted size.
         target_s: run time of the programs there.
+        longest_s: limit of it, see `paced`.
     """
 
     sleep_us: int = 20_000
     target_s: float = 2.0
+    longest_s: float = math.inf
 
 
-def lines(mpi: Mpi, chosen: Sequence[Case], timing: Timing) -> Iterator[list[str]]:
-    """Return a row per case; those in MICRO have no times.
+def lines(mpi: Mpi, chosen: Sequence[TimedCase], timing: Timing) -> Iterator[list[str]]:
+    """Return a row per case.
 
     *differing ranks*: whose calls in the extrapolated trace are not those of the recorded one. *calls* and
     *bytes*: totals of the replay relative to those of the recorded trace. *replayed*: ranks whose calls in
@@ -83,13 +105,12 @@ def lines(mpi: Mpi, chosen: Sequence[Case], timing: Timing) -> Iterator[list[str
                 yield [*_head(case), *["-"] * 8, f"not run: {reason}"]
 
 
-def _head(case: Case) -> list[str]:
-    scaling = "-" if case in MICRO else "weak" if case.weak else "strong"
-    return [case.title, scaling, ", ".join(map(str, case.inputs)), str(case.target)]
+def _head(case: TimedCase) -> list[str]:
+    return [case.title, case.computation, ", ".join(map(str, case.inputs)), str(case.target)]
 
 
-def _line(mpi: Mpi, case: Case, timing: Timing, folder: Path) -> list[str]:
-    pace = None if case in MICRO else _paced(mpi, case, timing, folder)
+def _line(mpi: Mpi, case: TimedCase, timing: Timing, folder: Path) -> list[str]:
+    pace = None if case.computation == "-" else _paced(mpi, case, timing, folder)
     runs = {nprocs: _recorded(mpi, case, pace, nprocs, folder) for nprocs in (*case.inputs, case.target)}
     made = folder / "extrapolated.st"
     words = [runs[nprocs].trace for nprocs in case.inputs]
@@ -114,19 +135,19 @@ def _line(mpi: Mpi, case: Case, timing: Timing, folder: Path) -> list[str]:
     ]
 
 
-def _of_steps(case: Case, nprocs: int, steps: int) -> Sample:
+def _of_steps(case: TimedCase, nprocs: int, steps: int) -> Sample:
     argv = [word.format(n=case.size(nprocs)) for word in case.arguments]
     return Sample(case.source, (*argv, "--steps", str(steps)))
 
 
-def _paced(mpi: Mpi, case: Case, timing: Timing, folder: Path) -> Pace:
+def _paced(mpi: Mpi, case: TimedCase, timing: Timing, folder: Path) -> Pace:
     def of_steps(steps: int) -> Sample:
         return _of_steps(case, case.target, steps)
 
-    return paced(mpi, of_steps, case.target, timing.sleep_us, folder, timing.target_s)
+    return paced(mpi, of_steps, case.target, timing.sleep_us, folder, timing.target_s, timing.longest_s)
 
 
-def _recorded(mpi: Mpi, case: Case, pace: Pace | None, nprocs: int, folder: Path) -> Recording:
+def _recorded(mpi: Mpi, case: TimedCase, pace: Pace | None, nprocs: int, folder: Path) -> Recording:
     """Record a run; computations of strong scaling are the longer the fewer ranks there are."""
     trace = folder / f"{nprocs}.st"
     options = [*case.options, *case.noted(nprocs)]
@@ -134,7 +155,7 @@ def _recorded(mpi: Mpi, case: Case, pace: Pace | None, nprocs: int, folder: Path
         command = [str(mpi.python), SAMPLES / case.source, *case.arguments]
         record(mpi, nprocs, command, trace, options=options, timeout=300).check()
         return Recording(trace, 0.0)
-    sleep_us = pace.sleep_us if case.weak else pace.sleep_us * case.target // nprocs
+    sleep_us = pace.sleep_us if case.computation == "weak" else pace.sleep_us * case.target // nprocs
     argv, env = equal_arguments(_of_steps(case, nprocs, pace.steps), sleep_us)
     return recorded(mpi, nprocs, argv, trace, options, env)
 
@@ -156,7 +177,7 @@ def _relative(replayed: Mapping[str, int], real: Mapping[str, int]) -> str:
     return f"{off / max(1, sum(real.values())):.2%} off" if off else "equal"
 
 
-def _again(mpi: Mpi, case: Case, trace: Path, extrapolated: Trace, folder: Path) -> str:
+def _again(mpi: Mpi, case: TimedCase, trace: Path, extrapolated: Trace, folder: Path) -> str:
     """The number of ranks on which a recorded replay differs; "drawn" if a replay draws its values."""
     if "--histograms" in case.options:
         return "drawn"

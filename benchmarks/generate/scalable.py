@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -88,15 +89,17 @@ def lines(
     times: int,
     most_s: float,
     languages: Collection[str] = LANGUAGES,
+    longest_s: float = math.inf,
 ) -> Iterator[list[str]]:
     """A row per program and number of ranks.
 
     Args:
         sleep_us: the least that a computation sleeps at the most ranks.
+        longest_s: limit of the run time there, see `paced`.
     """
     for case in cases:
         with tempfile.TemporaryDirectory() as folder:
-            yield from _lines(mpi, case, sleep_us, times, most_s, languages, Path(folder))
+            yield from _lines(mpi, case, sleep_us, times, (most_s, longest_s), languages, Path(folder))
 
 
 def _lines(
@@ -104,13 +107,13 @@ def _lines(
     case: Case,
     sleep_us: int,
     times: int,
-    most_s: float,
+    limits_s: tuple[float, float],
     languages: Collection[str],
     folder: Path,
 ) -> Iterator[list[str]]:
     most = max(*case.inputs, *case.targets)
     try:
-        pace = paced(mpi, case.of_steps, most, sleep_us, folder, most_s)
+        pace = paced(mpi, case.of_steps, most, sleep_us, folder, *limits_s)
         model = _symbolic(mpi, case, pace, folder)
     except (AssertionError, TimeoutError, NotMadeError) as error:
         yield from (_not_run(case, nprocs, error) for nprocs in case.targets)

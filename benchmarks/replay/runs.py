@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,12 +65,15 @@ def paced(
     sleep_us: int,
     folder: Path,
     target_s: float = TARGET_S,
+    longest_s: float = math.inf,
 ) -> Pace:
     """How to run a workload so that it computes nine tenths of its time, tried with a few steps.
 
     Args:
         of_steps: the workload's sample with so many time steps.
         sleep_us: the least that a computation sleeps; 0: it really computes.
+        longest_s: limit of the run time with the fewest steps. Where nine tenths of the time exceed it,
+            computations sleep less, but `sleep_us` at least.
     """
     asleep = sleep_us
     sample = of_steps(TRIAL_STEPS)
@@ -77,7 +81,7 @@ def paced(
     if sleep_us:
         bare = app_s(mpi, nprocs, arguments(sample, 0), folder)
         slept = max(trial - bare, trial / 10)
-        factor = max(1.0, ASLEEP / (1 - ASLEEP) * bare / slept)
+        factor = max(1.0, min(ASLEEP / (1 - ASLEEP) * bare, longest_s - bare) / slept)
         asleep = round(sleep_us * factor, -4)
         trial = slept * factor + bare
     steps = _scaled(TRIAL_STEPS, trial, target_s)

@@ -1,0 +1,142 @@
+"""Figure 5.7: bytes of traces with the steps of the compression switched on in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmarks.reproduction.figure import Comparison, Figure, Row, Rows, Study, number
+from benchmarks.reproduction.plots import bars
+from benchmarks.reproduction.settings import Settings
+from benchmarks.workloads.options import OPTIONS, option_line
+from support.mpis import Mpi
+from support.workloads import WORKLOADS
+
+__all__ = ["SIZES"]
+
+NAMES = ("neither", "merge", "lcs", "signatures", "histograms")
+"""The columns of OPTIONS in short."""
+COLUMNS = ("program", "ranks", "steps", *(f"{name}_bytes" for name in NAMES))
+TITLES = ("bt", "cg", "lu", "mg", "sp", "sweep3d", "ocean")
+LIMIT_S = 300
+SOURCE = "p. 90, §5.3.1"
+_RANKS = "not in the text"
+
+
+def _measure(mpi: Mpi, settings: Settings) -> Iterator[Sequence[str]]:
+    for workload in (w for w in WORKLOADS if w.title in TITLES and settings.chosen(w.title)):
+        more = settings.ocean_runs if workload.title == "ocean" else []
+        for nprocs, steps in (*settings.size_runs, *more):
+            if workload.accepts(nprocs):
+                yield option_line(mpi, workload, nprocs, steps, LIMIT_S)
+
+
+#: Program here and there, quantity, the dissertation's number; settings before and after the step.
+_REDUCTIONS = (
+    ("bt", "BT", "smaller by signatures", "22 % (mean)", "lcs", "signatures"),
+    ("lu", "LU", "smaller by the merge", "28 %", "neither", "merge"),
+    ("lu", "LU", "smaller by all steps", "43 %", "neither", "histograms"),
+    ("sweep3d", "Sweep3D", "smaller by the merge", "41 %", "neither", "merge"),
+    ("sweep3d", "Sweep3D", "smaller by all steps", "65 %", "neither", "histograms"),
+    ("mg", "MG", "smaller, lossless", "orders of magnitude", "neither", "lcs"),
+    ("sp", "SP", "smaller, lossless", "orders of magnitude", "neither", "lcs"),
+)
+
+
+def _compare(rows: Rows) -> list[Comparison]:
+    first = [row for row in rows if row["steps"] == rows[0]["steps"]]
+    reductions = [
+        Comparison(there, quantity, _RANKS, theirs, *_smaller(program, first, before, after))
+        for program, there, quantity, theirs, before, after in _REDUCTIONS
+    ]
+    return [
+        _constant("bt", first),
+        _constant("cg", first),
+        *reductions,
+        Comparison("SP", "all steps, of the size before", _RANKS, "0.5 %", *_share("sp", first)),
+        Comparison("POP", "times smaller by all steps", _RANKS, "48 to 351", *_times("ocean", first)),
+        Comparison("POP", "more time steps (5.7h)", "64", "constant", *_over_steps(rows)),
+    ]
+
+
+def _of(program: str, rows: Rows) -> list[Row]:
+    return [row for row in rows if row["program"] == program and number(row["neither_bytes"])]
+
+
+def _ranks(rows: Sequence[Row]) -> str:
+    return ", ".join(dict.fromkeys(row["ranks"] for row in rows)) or "-"
+
+
+def _ratio(row: Row, above: str, below: str) -> float:
+    return float(row[f"{above}_bytes"]) / float(row[f"{below}_bytes"])
+
+
+def _span(numbers: Sequence[float], form: str) -> str:
+    """The least and the largest number as text; one if both look the same."""
+    return " to ".join(dict.fromkeys(form.format(x) for x in (min(numbers), max(numbers))))
+
+
+def _smaller(program: str, rows: Rows, before: str, after: str) -> tuple[str, str]:
+    """Ranks, and by which part of the size before the trace became smaller."""
+    mine = [row for row in _of(program, rows) if number(row[f"{after}_bytes"])]
+    reductions = [100 - 100 * _ratio(row, after, before) for row in mine]
+    return _ranks(mine), f"{_span(reductions, '{:.0f}')} %" if mine else "-"
+
+
+def _share(program: str, rows: Rows) -> tuple[str, str]:
+    mine = _of(program, rows)
+    return _ranks(
+        mine
+    ), f"{_span([100 * _ratio(r, 'histograms', 'neither') for r in mine], '{:.0f}')} %" if mine else "-"
+
+
+def _times(program: str, rows: Rows) -> tuple[str, str]:
+    mine = _of(program, rows)
+    return _ranks(mine), _span(
+        [_ratio(row, "neither", "histograms") for row in mine], "{:.1f}"
+    ) if mine else "-"
+
+
+def _constant(program: str, rows: Rows) -> Comparison:
+    """Size of the traces at the most ranks, relative to the fewest."""
+    mine = sorted(_of(program, rows), key=lambda row: int(row["ranks"]))
+    grown = (
+        f"x {float(mine[-1]['histograms_bytes']) / float(mine[0]['histograms_bytes']):.2f}" if mine else "-"
+    )
+    return Comparison(program.upper(), "all steps, more ranks", _RANKS, "constant", _ranks(mine), grown)
+
+
+def _over_steps(rows: Rows) -> tuple[str, str]:
+    """Ranks, and the lossless trace of ocean at the most steps, relative to the fewest."""
+    mine = _of("ocean", rows)
+    most = max((int(row["ranks"]) for row in mine if row["steps"] != rows[0]["steps"]), default=0)
+    mine = sorted((row for row in mine if int(row["ranks"]) == most), key=lambda row: int(row["steps"]))
+    if len(mine) < 2:
+        return "-", "-"
+    grown = float(mine[-1]["lcs_bytes"]) / float(mine[0]["lcs_bytes"])
+    return str(most), f"x {grown:.2f} for {mine[0]['steps']} to {mine[-1]['steps']} steps"
+
+
+def _plot(rows: Rows, path: Path) -> None:
+    columns = dict(zip(COLUMNS[3:], OPTIONS, strict=True))
+    bars(path, rows, columns, "Trace sizes", "bytes", log=True, labels=("program", "ranks", "steps"))
+
+
+SIZES = Study(
+    "trace_sizes",
+    COLUMNS,
+    _measure,
+    (
+        Figure(
+            "5.7",
+            "Trace sizes",
+            SOURCE,
+            "The dissertation compares with the previous ScalaTrace, on Fortran programs. *neither* is this "
+            "recorder with both steps switched off; it has elastic values all the same, so the first bar is "
+            "much smaller here, above all for SP. Ocean stands for POP. A trace of 16 ranks has more kinds "
+            "of ranks than one of 4: corners, borders and inner ranks.",
+            _compare,
+            plot=_plot,
+        ),
+    ),
+)
