@@ -59,7 +59,7 @@ MICRO = (
 )
 #: Programs of Figures 3.10 and 3.11. --size of IS is per rank, so its messages scale weakly in both.
 TIMED = (
-    replace(_BT, n=16, computation="strong"),
+    replace(_BT, n=17, computation="strong"),
     replace(_CG, computation="strong"),
     replace(_EP, computation="strong"),
     replace(_FT, n=48, computation="strong"),

@@ -98,7 +98,7 @@ QUICK = replace(
     replay_ranks=[4, 9],
     timing_ranks=[4],
     scalable=[
-        replace(_scalable("bt"), inputs=(4, 9, 16), targets=(25,)),
+        replace(_scalable("bt"), options=("--size", "17"), inputs=(4, 9, 16, 25), targets=(36,), n=17),
         replace(_scalable("ft"), inputs=(4, 6, 9), targets=(12,)),
     ],
     computation_ranks=[9],
