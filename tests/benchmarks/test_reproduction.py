@@ -196,4 +196,5 @@ def test_each_study_with_tiny_sizes(openmpi: Mpi, chosen: Study, tmp_path: Path)
         mine = shown.rows(rows)
         assert (f"## Figure {shown.number}: {shown.title}" in text) == bool(mine)
         assert store.plot(shown.number).exists() == bool(shown.plot and mine)
-    assert any(line[-1] != "-" for shown in chosen.figures for line in compared(shown, shown.rows(rows)))
+    measured = [c for c in chosen.columns if c.endswith(("_s", "_bytes", "differing_ranks"))]
+    assert all(any(row[column] for column in measured) for row in rows)
