@@ -23,9 +23,9 @@ SOURCE = "p. 90, §5.3.1"
 _RANKS = "not in the text"
 _DIFFERS = (
     "The dissertation compares with the previous ScalaTrace, on Fortran programs. Here *neither* is this "
-    "recorder without both steps. It has elastic values nevertheless, so it is much smaller than the previous "
-    "ScalaTrace, above all for SP. Ocean stands for POP. Only with 9 or more ranks are there inner ranks "
-    "beside corners and borders, so traces of 4 ranks are smaller."
+    "recorder without both steps. It has elastic values nevertheless, so it is much smaller than the "
+    "previous ScalaTrace, above all for SP. Ocean stands for POP. Only with 9 or more ranks are there inner "
+    "ranks beside corners and borders, so traces of 4 ranks are smaller."
 )
 
 
