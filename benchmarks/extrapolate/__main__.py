@@ -23,6 +23,7 @@ from typing import NamedTuple, TypeVar
 
 from benchmarks.extrapolate import replayed
 from benchmarks.extrapolate.cases import CASES, Case
+from benchmarks.replay.runs import Pacing
 from benchmarks.result_table import table_of
 from benchmarks.table import grouped, keep, printed, show
 from scalatrace import load
@@ -36,6 +37,7 @@ from support.running import record
 
 COLUMNS = ("program", "inputs", "target", "events", "differing ranks", "nodes", "of the run", "note")
 COSTS = ("program", "ranks", "s", "CPU, s", "MB", "largest input", "result, bytes", "walk a rank, s", "note")
+SLEEP_US = 20_000
 SIDES = (10, 32, 100, 320, 1024)
 Chosen = TypeVar("Chosen", bound=Case)
 
@@ -88,7 +90,7 @@ def _replayed(mpi: Mpi, args: argparse.Namespace) -> int:
     title = "Replays of extrapolated traces against the program"
     table = table_of("extrapolate_replayed", title, replayed, 4, args.keep)
     cases = _chosen((*replayed.MICRO, *replayed.TIMED), args)
-    return table.measure(replayed.lines(mpi, cases, replayed.Timing()))
+    return table.measure(replayed.lines(mpi, cases, Pacing(SLEEP_US)))
 
 
 def recorded(mpi: Mpi, case: Case, nprocs: int, folder: Path) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,14 +11,14 @@ from typing import Any
 
 from benchmarks.errors import errors_within
 from benchmarks.extrapolate.cases import Case
-from benchmarks.replay.runs import Pace, Recording, equal_arguments, paced, recorded, replayed
+from benchmarks.replay.runs import Pace, Pacing, Recording, equal_arguments, recorded, replayed
 from scalatrace import Trace, load
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.compare import expected
 from scalatrace.trace.query.diff import diff
 from support.mpis import Mpi
 from support.programs import SAMPLES, Sample
-from support.running import record, scalatrace
+from support.running import Argument, record, scalatrace
 
 COLUMNS = (
     "program", "scaling", "inputs", "ranks", "events", "differing ranks", "calls", "bytes", "replayed",
@@ -43,7 +42,7 @@ class TimedCase(Case):
 
 _GRIDS, _PLANES, _SQUARES = (4, 6, 8, 9), (6, 9, 12, 16), (4, 9, 16, 25)
 _N, _STEPS = ("--size", "{n}"), ("--steps", "10")
-_CG = TimedCase("cg", "npb/cg.py", ("--size", "8"), (4, 8, 16), 32, plugin="plugins/cg_transpose.py")
+_CG = TimedCase("cg", "npb/cg.py", ("--size", "8"), (2, 4, 8), 16, plugin="plugins/cg_transpose.py")
 _EP = TimedCase("ep", "npb/ep.py", ("--size", "32"), (3, 4, 6, 8), 12)
 _IS = TimedCase("is", "npb/is.py", _N, _GRIDS, 12, n=64, options=("--histograms", "1"))
 _BT = TimedCase("bt", "npb/bt.py", _N, _SQUARES, 36)
@@ -74,22 +73,7 @@ TIMED = (
 )
 
 
-@dataclass(frozen=True)
-class Timing:
-    """Duration of the runs.
-
-    Attributes:
-        sleep_us: shortest sleep in place of a computation at the predicted size.
-        target_s: run time of the programs there.
-        longest_s: limit of it, see `paced`.
-    """
-
-    sleep_us: int = 20_000
-    target_s: float = 2.0
-    longest_s: float = math.inf
-
-
-def lines(mpi: Mpi, chosen: Sequence[TimedCase], timing: Timing) -> Iterator[list[str]]:
+def lines(mpi: Mpi, chosen: Sequence[TimedCase], pacing: Pacing) -> Iterator[list[str]]:
     """Return a row per case.
 
     *differing ranks*: whose calls in the extrapolated trace are not those of the recorded one. *calls* and
@@ -99,7 +83,7 @@ def lines(mpi: Mpi, chosen: Sequence[TimedCase], timing: Timing) -> Iterator[lis
     for case in chosen:
         with tempfile.TemporaryDirectory() as folder:
             try:
-                yield _line(mpi, case, timing, Path(folder))
+                yield _line(mpi, case, pacing, Path(folder))
             except (AssertionError, TimeoutError) as error:
                 reason = " ".join(str(error).split())[:120]
                 yield [*_head(case), *["-"] * 8, f"not run: {reason}"]
@@ -109,13 +93,13 @@ def _head(case: TimedCase) -> list[str]:
     return [case.title, case.computation, ", ".join(map(str, case.inputs)), str(case.target)]
 
 
-def _line(mpi: Mpi, case: TimedCase, timing: Timing, folder: Path) -> list[str]:
-    pace = None if case.computation == "-" else _paced(mpi, case, timing, folder)
+def _line(mpi: Mpi, case: TimedCase, pacing: Pacing, folder: Path) -> list[str]:
+    pace = None if case.computation == "-" else _paced(mpi, case, pacing, folder)
     runs = {nprocs: _recorded(mpi, case, pace, nprocs, folder) for nprocs in (*case.inputs, case.target)}
     made = folder / "extrapolated.st"
     words = [runs[nprocs].trace for nprocs in case.inputs]
-    plugin = ["--plugin", SAMPLES / case.plugin] if case.plugin else []
-    size = ["-P", str(case.target), *case.noted(case.target), *plugin]
+    plugin: list[Argument] = ["--plugin", SAMPLES / case.plugin] if case.plugin else []
+    size: list[Argument] = ["-P", str(case.target), *case.noted(case.target), *plugin]
     scalatrace(mpi, "extrapolate", *words, *size, "-o", made, timeout=600).check()
     real, extrapolated = load(runs[case.target].trace), load(made)
     wait = "sleep" if pace else "none"
@@ -140,11 +124,11 @@ def _of_steps(case: TimedCase, nprocs: int, steps: int) -> Sample:
     return Sample(case.source, (*argv, "--steps", str(steps)))
 
 
-def _paced(mpi: Mpi, case: TimedCase, timing: Timing, folder: Path) -> Pace:
+def _paced(mpi: Mpi, case: TimedCase, pacing: Pacing, folder: Path) -> Pace:
     def of_steps(steps: int) -> Sample:
         return _of_steps(case, case.target, steps)
 
-    return paced(mpi, of_steps, case.target, timing.sleep_us, folder, timing.target_s, timing.longest_s)
+    return pacing.paced(mpi, of_steps, (*case.inputs, case.target), folder)
 
 
 def _recorded(mpi: Mpi, case: TimedCase, pace: Pace | None, nprocs: int, folder: Path) -> Recording:
@@ -152,7 +136,7 @@ def _recorded(mpi: Mpi, case: TimedCase, pace: Pace | None, nprocs: int, folder:
     trace = folder / f"{nprocs}.st"
     options = [*case.options, *case.noted(nprocs)]
     if pace is None:
-        command = [str(mpi.python), SAMPLES / case.source, *case.arguments]
+        command: list[Argument] = [str(mpi.python), SAMPLES / case.source, *case.arguments]
         record(mpi, nprocs, command, trace, options=options, timeout=300).check()
         return Recording(trace, 0.0)
     sleep_us = pace.sleep_us if case.computation == "weak" else pace.sleep_us * case.target // nprocs
@@ -182,7 +166,7 @@ def _again(mpi: Mpi, case: TimedCase, trace: Path, extrapolated: Trace, folder: 
     if "--histograms" in case.options:
         return "drawn"
     again = folder / "again.st"
-    command = [*mpi.scalatrace(), "replay", trace, "--compute", "none"]
+    command: list[Argument] = [*mpi.scalatrace(), "replay", trace, "--compute", "none"]
     record(mpi, case.target, command, again, timeout=300).check()
     return str(len(diff(extrapolated, load(again), ["callsites", "times"])))
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from benchmarks.generate import collectives, computation, correct, scalable, size, timing
 from benchmarks.generate.programs import LANGUAGES, programs
+from benchmarks.replay.runs import Pacing
 from benchmarks.result_table import table_of
 from scalatrace.errors import UsageError
 from scalatrace.report.curves import check_plot
@@ -90,7 +91,7 @@ def _timing(mpi: Mpi, args: argparse.Namespace) -> Iterator[list[str]]:
 
 def _scalable(mpi: Mpi, args: argparse.Namespace) -> Iterator[list[str]]:
     chosen = [case for case in scalable.CASES if not args.only or case.title in args.only]
-    return scalable.lines(mpi, chosen, SLEEP_US, args.repeat, args.most_s, args.to)
+    return scalable.lines(mpi, chosen, Pacing(SLEEP_US, args.most_s), args.repeat, args.to)
 
 
 def _computation(mpi: Mpi, args: argparse.Namespace) -> Iterator[list[str]]:

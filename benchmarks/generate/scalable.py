@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ from pathlib import Path
 from benchmarks.errors import errors_within
 from benchmarks.generate.programs import LANGUAGES, SUFFIXES, NotMadeError, checked
 from benchmarks.generate.runs import cells_of, seconds
-from benchmarks.replay.runs import Pace, app_s, equal_arguments, paced, recorded
+from benchmarks.replay.runs import Pace, Pacing, app_s, equal_arguments, recorded
 from scalatrace.trace.symbolic.grid import balanced
 from support.mpis import Mpi
 from support.programs import Sample
@@ -83,37 +82,19 @@ CASES = (
 
 
 def lines(
-    mpi: Mpi,
-    cases: Sequence[Case],
-    sleep_us: int,
-    times: int,
-    most_s: float,
-    languages: Collection[str] = LANGUAGES,
-    longest_s: float = math.inf,
+    mpi: Mpi, cases: Sequence[Case], pacing: Pacing, times: int, languages: Collection[str] = LANGUAGES
 ) -> Iterator[list[str]]:
-    """A row per program and number of ranks.
-
-    Args:
-        sleep_us: the least that a computation sleeps at the most ranks.
-        longest_s: limit of the run time there, see `paced`.
-    """
+    """A row per program and number of ranks."""
     for case in cases:
         with tempfile.TemporaryDirectory() as folder:
-            yield from _lines(mpi, case, sleep_us, times, (most_s, longest_s), languages, Path(folder))
+            yield from _lines(mpi, case, pacing, times, languages, Path(folder))
 
 
 def _lines(
-    mpi: Mpi,
-    case: Case,
-    sleep_us: int,
-    times: int,
-    limits_s: tuple[float, float],
-    languages: Collection[str],
-    folder: Path,
+    mpi: Mpi, case: Case, pacing: Pacing, times: int, languages: Collection[str], folder: Path
 ) -> Iterator[list[str]]:
-    most = max(*case.inputs, *case.targets)
     try:
-        pace = paced(mpi, case.of_steps, most, sleep_us, folder, *limits_s)
+        pace = pacing.paced(mpi, case.of_steps, (*case.inputs, *case.targets), folder)
         model = _symbolic(mpi, case, pace, folder)
     except (AssertionError, TimeoutError, NotMadeError) as error:
         yield from (_not_run(case, nprocs, error) for nprocs in case.targets)

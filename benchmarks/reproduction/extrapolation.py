@@ -34,8 +34,7 @@ _APART = (
 
 def _measure(mpi: Mpi, settings: Settings) -> Iterator[Sequence[str]]:
     cases = [case for case in (*settings.micro, *settings.timed) if settings.chosen(case.title)]
-    timing = replayed.Timing(settings.sleep_us, settings.run_s, settings.longest_s)
-    return replayed.lines(mpi, cases, timing)
+    return replayed.lines(mpi, cases, settings.pacing)
 
 
 def _calls(rows: Rows) -> list[Comparison]:

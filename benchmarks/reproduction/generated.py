@@ -35,9 +35,9 @@ def _bars(title: str, rows: Rows, path: Path) -> None:
 
 
 def _timing(mpi: Mpi, settings: Settings) -> Iterator[Sequence[str]]:
-    chosen, ranks = _workloads(settings, *_TITLES), settings.timing_ranks
-    sleep_us, times = settings.sleep_us, settings.repeat
-    return timing.lines(mpi, chosen, ranks, sleep_us, times, settings.run_s, settings.languages)
+    chosen, ranks, pacing = _workloads(settings, *_TITLES), settings.timing_ranks, settings.pacing
+    times, languages = settings.repeat, settings.languages
+    return timing.lines(mpi, chosen, ranks, pacing.sleep_us, times, pacing.target_s, languages)
 
 
 def _timing_compare(rows: Rows) -> list[Comparison]:
@@ -56,8 +56,7 @@ def _timing_compare(rows: Rows) -> list[Comparison]:
 
 def _scalable(mpi: Mpi, settings: Settings) -> Iterator[Sequence[str]]:
     cases = [case for case in settings.scalable if settings.chosen(case.title)]
-    sleep_us, times = settings.sleep_us, settings.repeat
-    return scalable.lines(mpi, cases, sleep_us, times, settings.run_s, settings.languages, settings.longest_s)
+    return scalable.lines(mpi, cases, settings.pacing, settings.repeat, settings.languages)
 
 
 def _scalable_compare(rows: Rows) -> list[Comparison]:
@@ -71,11 +70,10 @@ def _scalable_compare(rows: Rows) -> list[Comparison]:
 
 
 def _computation(mpi: Mpi, settings: Settings) -> Iterator[Sequence[str]]:
-    chosen, ranks = _workloads(settings, "bt"), settings.computation_ranks
-    sleep_us, times = settings.sleep_us, settings.benchmark_repeat
-    return computation.lines(
-        mpi, chosen, ranks, settings.scales, "conceptual", sleep_us, times, settings.run_s
-    )
+    chosen, ranks, scales = _workloads(settings, "bt"), settings.computation_ranks, settings.scales
+    sleep_us, most_s = settings.pacing.sleep_us, settings.pacing.target_s
+    times = settings.benchmark_repeat
+    return computation.lines(mpi, chosen, ranks, scales, "conceptual", sleep_us, times, most_s)
 
 
 def _computation_compare(rows: Rows) -> list[Comparison]:

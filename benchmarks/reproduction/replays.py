@@ -24,8 +24,8 @@ COLUMNS = (
 
 def _measure(mpi: Mpi, settings: Settings) -> Iterator[Sequence[str]]:
     chosen = [w for w in WORKLOADS if w.title in TITLES and settings.chosen(w.title)]
-    ranks, sleep_us, repeat = settings.replay_ranks, settings.sleep_us, settings.repeat
-    return accuracy.lines(mpi, chosen, ranks, sleep_us, repeat, settings.run_s)
+    pacing, ranks = settings.pacing, settings.replay_ranks
+    return accuracy.lines(mpi, chosen, ranks, pacing.sleep_us, settings.repeat, pacing.target_s)
 
 
 def mean_error(rows: Sequence[Row], column: str, form: str = "{:.1f} %") -> tuple[str, str]:

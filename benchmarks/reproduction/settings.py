@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from benchmarks.extrapolate import replayed
 from benchmarks.generate import computation, scalable
 from benchmarks.generate.programs import LANGUAGES
+from benchmarks.replay.runs import Pacing
 
 __all__ = ["FULL", "QUICK", "Settings"]
 
@@ -18,14 +19,13 @@ class Settings:
 
     Attributes:
         name: on the page.
-        run_s: run time of the programs, if their number of steps allows it.
-        longest_s: limit of it at predicted sizes. Computations sleep less than usual to keep to it.
-        sleep_us: shortest sleep in place of a computation.
+        pacing: run time of the programs, and sleep in place of computations.
         repeat: runs of each kind; medians count.
         benchmark_repeat: the same where only benchmarks are compared with each other.
         languages: of the generated benchmarks.
-        size_runs: (ranks, steps) of the runs whose traces are compared (Figure 5.7).
-        ocean_runs: the same for ocean only, over time steps.
+        size_ranks: of the runs whose traces are compared (Figure 5.7). A program runs on the first number
+            of each group that it accepts.
+        size_steps: of all programs, and of ocean on the most ranks.
         replay_ranks, timing_ranks: of Figures 5.8 and 4.8.
         micro, timed: programs of Figure 3.9, and of Figures 3.9 to 3.11.
         scalable: programs of Figure 4.9.
@@ -35,14 +35,12 @@ class Settings:
     """
 
     name: str
-    run_s: float
-    longest_s: float
-    sleep_us: int
+    pacing: Pacing
     repeat: int
     benchmark_repeat: int
     languages: Sequence[str]
-    size_runs: Sequence[tuple[int, int]]
-    ocean_runs: Sequence[tuple[int, int]]
+    size_ranks: Sequence[Sequence[int]]
+    size_steps: tuple[int, Sequence[int]]
     replay_ranks: Sequence[int]
     timing_ranks: Sequence[int]
     micro: Sequence[replayed.TimedCase]
@@ -65,14 +63,12 @@ def _scalable(title: str) -> scalable.Case:
 
 FULL = Settings(
     name="full",
-    run_s=2.0,
-    longest_s=10.0,
-    sleep_us=20_000,
+    pacing=Pacing(sleep_us=20_000, target_s=2.0, longest_s=10.0),
     repeat=3,
     benchmark_repeat=5,
     languages=LANGUAGES,
-    size_runs=[(4, 10), (16, 10), (64, 10)],
-    ocean_runs=[(16, 100), (16, 1000)],
+    size_ranks=[[4], [16], [64]],
+    size_steps=(10, [100]),
     replay_ranks=[4, 8, 9, 16],
     timing_ranks=[4, 8, 9, 16],
     micro=replayed.MICRO,
@@ -88,15 +84,15 @@ FULL = Settings(
 QUICK = replace(
     FULL,
     name="quick",
-    run_s=0.7,
-    longest_s=3.0,
+    pacing=Pacing(sleep_us=20_000, target_s=0.7, longest_s=2.0, few_ranks=True),
     repeat=1,
     benchmark_repeat=3,
     languages=["conceptual"],
-    size_runs=[(4, 10), (16, 10)],
-    ocean_runs=[(16, 100)],
-    replay_ranks=[4, 9],
+    size_ranks=[[4], [9, 8]],
+    replay_ranks=[4],
     timing_ranks=[4],
+    micro=[case for case in replayed.MICRO if case.title != "stencil 2-D"],
+    timed=[case for case in replayed.TIMED if (case.title, case.computation) != ("bt", "weak")],
     scalable=[
         replace(_scalable("bt"), options=("--size", "17"), inputs=(4, 9, 16, 25), targets=(36,), n=17),
         replace(_scalable("ft"), inputs=(4, 6, 9), targets=(12,)),

@@ -31,10 +31,13 @@ _DIFFERS = (
 
 def _measure(mpi: Mpi, settings: Settings) -> Iterator[Sequence[str]]:
     for workload in (w for w in WORKLOADS if w.title in TITLES and settings.chosen(w.title)):
-        more = settings.ocean_runs if workload.title == "ocean" else []
-        for nprocs, steps in (*settings.size_runs, *more):
-            if workload.accepts(nprocs):
-                yield option_line(mpi, workload, nprocs, steps, LIMIT_S)
+        steps, more = settings.size_steps
+        ranks = [next(filter(workload.accepts, group), 0) for group in settings.size_ranks]
+        runs = [(nprocs, steps) for nprocs in ranks if nprocs]
+        if workload.title == "ocean":
+            runs += [(runs[-1][0], steps) for steps in more]
+        for run in runs:
+            yield option_line(mpi, workload, *run, LIMIT_S)
 
 
 #: Program here and there, quantity, the dissertation's number; settings before and after the step.

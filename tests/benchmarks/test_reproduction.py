@@ -12,6 +12,7 @@ import pytest
 from benchmarks.errors import errors_within
 from benchmarks.extrapolate.replayed import MICRO, TIMED
 from benchmarks.generate.scalable import CASES
+from benchmarks.replay.runs import Pacing
 from benchmarks.reproduction.__main__ import main
 from benchmarks.reproduction.figure import Comparison, Figure, Rows, Study
 from benchmarks.reproduction.generated import COLLECTIVES, TIMING
@@ -27,12 +28,10 @@ NO_MPI = Mpi("none", "none", Path("true"), Path("false"), None)
 TINY = replace(
     QUICK,
     name="tiny",
-    run_s=0.05,
-    longest_s=0.1,
-    sleep_us=10_000,
+    pacing=Pacing(sleep_us=10_000, target_s=0.05, longest_s=0.1, few_ranks=True),
     benchmark_repeat=1,
-    size_runs=[(4, 2)],
-    ocean_runs=[],
+    size_ranks=[[4]],
+    size_steps=(2, [3]),
     replay_ranks=[4],
     timing_ranks=[2],
     micro=[replace(MICRO[0], inputs=(2, 3, 4), target=5)],
