@@ -61,7 +61,8 @@ class Results:
         self.store.save(study, rows, Run(today, settings.name, clock.elapsed_s, clock.others(), machine))
         self.render([study])
         for figure in study.figures:
-            show(f"Figure {figure.number}: {figure.title}", COMPARED, compared(figure, figure.rows(rows)))
+            if mine := figure.rows(rows):
+                show(f"Figure {figure.number}: {figure.title}", COMPARED, compared(figure, mine))
 
     def render(self, chosen: Sequence[Study]) -> None:
         """Draw the plots of studies, and write the page, from stored rows."""

@@ -69,7 +69,8 @@ def _compare(rows: Rows) -> list[Comparison]:
 
 
 def _of(program: str, rows: Rows) -> list[Row]:
-    return [row for row in rows if row["program"] == program and number(row["neither_bytes"])]
+    """The rows of a program whose runs all succeeded."""
+    return [row for row in rows if row["program"] == program and all(number(row[c]) for c in COLUMNS[3:])]
 
 
 def _ranks(rows: Sequence[Row]) -> str:
@@ -87,7 +88,7 @@ def _span(numbers: Sequence[float], form: str) -> str:
 
 def _smaller(program: str, rows: Rows, before: str, after: str) -> tuple[str, str]:
     """Ranks, and by which part of the size before the trace became smaller."""
-    mine = [row for row in _of(program, rows) if number(row[f"{after}_bytes"])]
+    mine = _of(program, rows)
     reductions = [100 - 100 * _ratio(row, after, before) for row in mine]
     return _ranks(mine), f"{_span(reductions, '{:.0f}')} %" if mine else "-"
 

@@ -121,6 +121,7 @@ def test_comparison_of_sizes() -> None:
         sizes("lu", "4", "10", "1,000", "750", "700", "650", "600"),
         sizes("lu", "16", "10", "2,000", "1,000", "900", "850", "800"),
         sizes("mg", "4", "10", "failed", "failed", "failed", "failed", "failed"),
+        sizes("sp", "4", "10", "900", "900", "900", "failed", "time limit"),
         sizes("ocean", "16", "10", "8,000", "4,000", "2,000", "1,000", "1,000"),
         sizes("ocean", "16", "100", "80,000", "40,000", "3,000", "1,000", "1,000"),
     ]
@@ -129,6 +130,7 @@ def test_comparison_of_sizes() -> None:
     assert found["LU", "smaller by the merge"] == ("28 %", "4, 16", "25 to 50 %")
     assert found["LU", "smaller by all steps"] == ("43 %", "4, 16", "40 to 60 %")
     assert found["MG", "smaller, lossless"] == ("orders of magnitude", "-", "-")
+    assert found["SP", "all steps, of the size before"] == ("0.5 %", "-", "-")
     assert found["POP", "times smaller by all steps"] == ("48 to 351", "16", "8.0")
     assert found["POP", "more time steps (5.7h)"] == ("constant", "16", "x 1.50 for 10 to 100 steps")
 
