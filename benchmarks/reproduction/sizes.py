@@ -77,42 +77,43 @@ def _ranks(rows: Sequence[Row]) -> str:
     return ", ".join(dict.fromkeys(row["ranks"] for row in rows)) or "-"
 
 
-def _ratio(row: Row, above: str, below: str) -> float:
-    return float(row[f"{above}_bytes"]) / float(row[f"{below}_bytes"])
+def _ratios(program: str, rows: Rows, above: str, below: str) -> tuple[str, list[float]]:
+    """Ranks of the program's runs, and the least and largest ratio of two columns; none without runs."""
+    mine = _of(program, rows)
+    ratios = sorted(float(row[f"{above}_bytes"]) / float(row[f"{below}_bytes"]) for row in mine)
+    return _ranks(mine), [ratios[0], ratios[-1]] if ratios else []
 
 
 def _span(numbers: Sequence[float], form: str) -> str:
-    """The least and the largest number as text; one if both look the same."""
-    return " to ".join(dict.fromkeys(form.format(x) for x in (min(numbers), max(numbers))))
+    """The numbers as text; one if they look the same, "-" for none."""
+    return " to ".join(dict.fromkeys(map(form.format, numbers))) or "-"
+
+
+def _percent(numbers: Sequence[float]) -> str:
+    return f"{_span(numbers, '{:.0f}')} %" if numbers else "-"
 
 
 def _smaller(program: str, rows: Rows, before: str, after: str) -> tuple[str, str]:
-    """Ranks, and by which part of the size before the trace became smaller."""
-    mine = _of(program, rows)
-    reductions = [100 - 100 * _ratio(row, after, before) for row in mine]
-    return _ranks(mine), f"{_span(reductions, '{:.0f}')} %" if mine else "-"
+    """Ranks, and the part of its former size by which the trace became smaller."""
+    ranks, ratios = _ratios(program, rows, after, before)
+    return ranks, _percent([100 - 100 * ratio for ratio in reversed(ratios)])
 
 
 def _share(program: str, rows: Rows) -> tuple[str, str]:
-    mine = _of(program, rows)
-    return _ranks(
-        mine
-    ), f"{_span([100 * _ratio(r, 'histograms', 'neither') for r in mine], '{:.0f}')} %" if mine else "-"
+    ranks, ratios = _ratios(program, rows, "histograms", "neither")
+    return ranks, _percent([100 * ratio for ratio in ratios])
 
 
 def _times(program: str, rows: Rows) -> tuple[str, str]:
-    mine = _of(program, rows)
-    return _ranks(mine), _span(
-        [_ratio(row, "neither", "histograms") for row in mine], "{:.1f}"
-    ) if mine else "-"
+    ranks, ratios = _ratios(program, rows, "neither", "histograms")
+    return ranks, _span(ratios, "{:.1f}")
 
 
 def _constant(program: str, rows: Rows) -> Comparison:
     """Size of the traces at the most ranks, relative to the fewest."""
     mine = sorted(_of(program, rows), key=lambda row: int(row["ranks"]))
-    grown = (
-        f"x {float(mine[-1]['histograms_bytes']) / float(mine[0]['histograms_bytes']):.2f}" if mine else "-"
-    )
+    nbytes = [float(row["histograms_bytes"]) for row in mine]
+    grown = f"x {nbytes[-1] / nbytes[0]:.2f}" if nbytes else "-"
     return Comparison(program.upper(), "all steps, more ranks", _RANKS, "constant", _ranks(mine), grown)
 
 
