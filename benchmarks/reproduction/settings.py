@@ -89,6 +89,7 @@ QUICK = replace(
     benchmark_repeat=3,
     languages=["conceptual"],
     size_ranks=[[4], [9, 8]],
+    size_steps=(10, [30]),
     replay_ranks=[4],
     timing_ranks=[4],
     micro=[case for case in replayed.MICRO if case.title != "stencil 2-D"],

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from benchmarks.reproduction.extrapolation import EXTRAPOLATION
+from benchmarks.reproduction.extrapolation import STRONG, WEAK
 from benchmarks.reproduction.generated import COLLECTIVES, COMPUTATION, SCALABLE, TIMING
 from benchmarks.reproduction.replays import REPLAYS
 from benchmarks.reproduction.sizes import SIZES
 
-STUDIES = (SIZES, EXTRAPOLATION, REPLAYS, TIMING, SCALABLE, COMPUTATION, COLLECTIVES)
+STUDIES = (SIZES, STRONG, WEAK, REPLAYS, TIMING, SCALABLE, COMPUTATION, COLLECTIVES)
