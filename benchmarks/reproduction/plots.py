@@ -51,7 +51,7 @@ def bars(
         axes.set_yscale("log")
     axes.set_ylabel(unit)
     axes.set_title(title)
-    axes.legend(fontsize="small")
+    axes.legend(fontsize="small", loc="upper left")
     drawn = BytesIO()
     figure.savefig(drawn, format=path.suffix[1:], metadata={"Date": None})
     pyplot.close(figure)

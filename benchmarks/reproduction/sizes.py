@@ -90,7 +90,7 @@ def _span(numbers: Sequence[float], form: str) -> str:
 
 
 def _percent(numbers: Sequence[float]) -> str:
-    return f"{_span(numbers, '{:.0f}')} %" if numbers else "-"
+    return f"{_span([round(x) for x in numbers], '{}')} %" if numbers else "-"
 
 
 def _smaller(program: str, rows: Rows, before: str, after: str) -> tuple[str, str]:
