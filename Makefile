@@ -16,10 +16,13 @@ NATIVE := pyproject.toml CMakeLists.txt $(wildcard scalatrace/core/src/* scalatr
 CSOURCES := $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp' 2>/dev/null)
 PYSOURCES := scalatrace replay extrap codegen predict grammars samples benchmarks docs packaging tests
 
+LONG_STUDIES := size overhead debian workloads 'workloads --options' 'replay accuracy' extrapolate \
+	'generate timing' 'generate scalable' reproduction
+
 # Tests and benchmarks start thousands of processes: each would compile the modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help venv venv-mpich demo pictures test test-all sanitize coverage fuzz bench lint format clean
+.PHONY: help venv venv-mpich demo pictures test test-all sanitize coverage fuzz bench bench-all lint format clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,10 +76,13 @@ coverage: $(VENV)/.ready ## Measure the lines that quick tests without MPI run; 
 fuzz: $(VENV)/.ready ## Read mutated files for SECONDS=60 with random SEED=1; findings go to fuzz-findings
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) --seed $(SEED)
 
-bench: $(VENV)/.ready ## Run the benchmarks: trace size, overhead, Debian's programs
-	$(BIN)/python -m benchmarks.size
-	$(BIN)/python -m benchmarks.overhead
-	$(BIN)/python -m benchmarks.debian
+bench: $(VENV)/.ready ## Measure the dissertation's figures into benchmarks/RESULTS.md, in 20 minutes
+	$(BIN)/python -m benchmarks.reproduction --quick
+
+bench-all: $(VENV)/.ready ## Run long benchmarks too: sizes, overhead, Debian's programs, figures with more ranks
+	@status=0; for study in $(LONG_STUDIES); do \
+		$(BIN)/python -m benchmarks.$$study || status=1; \
+	done; exit $$status
 
 lint: $(VENV)/.ready ## Check style and types
 	$(BIN)/ruff check $(PYSOURCES)

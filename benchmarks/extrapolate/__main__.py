@@ -2,6 +2,7 @@
 
 python -m benchmarks.extrapolate [--only lu bt ...] [--keep]          exactness, at sizes that run here
 python -m benchmarks.extrapolate --million [--only lu bt ...] [--keep]   cost of 100 to 1,048,576 ranks
+python -m benchmarks.extrapolate --replayed [--only lu bt ...] [--keep]  replays against the program's run
 
 With `--traces FOLDER`, recorded traces are stored there and reused.
 """
@@ -18,9 +19,12 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
+from benchmarks.extrapolate import replayed
 from benchmarks.extrapolate.cases import CASES, Case
+from benchmarks.replay.runs import Pacing
+from benchmarks.result_table import table_of
 from benchmarks.table import grouped, keep, printed, show
 from scalatrace import load
 from scalatrace.extrap import extrapolate
@@ -33,7 +37,9 @@ from support.running import record
 
 COLUMNS = ("program", "inputs", "target", "events", "differing ranks", "nodes", "of the run", "note")
 COSTS = ("program", "ranks", "s", "CPU, s", "MB", "largest input", "result, bytes", "walk a rank, s", "note")
+SLEEP_US = 20_000
 SIDES = (10, 32, 100, 320, 1024)
+Chosen = TypeVar("Chosen", bound=Case)
 
 
 def main() -> int:
@@ -42,7 +48,9 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", nargs="+", metavar="NAME", help="of the cases, by how they begin")
-    parser.add_argument("--million", action="store_true", help="sizes up to 1,048,576 ranks")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--million", action="store_true", help="sizes up to 1,048,576 ranks")
+    which.add_argument("--replayed", action="store_true", help="calls and times of replays")
     parser.add_argument(
         "--sides",
         nargs="+",
@@ -54,8 +62,10 @@ def main() -> int:
     parser.add_argument("--traces", type=Path, metavar="FOLDER", help="of recorded traces")
     parser.add_argument("--keep", action="store_true", help="write benchmarks/results/extrapolate*.md")
     args = parser.parse_args()
-    chosen = [c for c in CASES if not args.only or any(c.title.startswith(name) for name in args.only)]
     mpi = installed()["openmpi"]
+    if args.replayed:
+        return _replayed(mpi, args)
+    chosen = _chosen(CASES, args)
     with tempfile.TemporaryDirectory() as folder:
         make = partial(costs, sides=args.sides) if args.million else exactness
         title, columns, name = (
@@ -70,6 +80,17 @@ def main() -> int:
     if args.keep:
         keep(name, title, columns, rows)
     return 0
+
+
+def _chosen(cases: Sequence[Chosen], args: argparse.Namespace) -> list[Chosen]:
+    return [c for c in cases if not args.only or any(c.title.startswith(name) for name in args.only)]
+
+
+def _replayed(mpi: Mpi, args: argparse.Namespace) -> int:
+    title = "Replays of extrapolated traces against the program"
+    table = table_of("extrapolate_replayed", title, replayed, 4, args.keep)
+    cases = _chosen((*replayed.MICRO, *replayed.TIMED), args)
+    return table.measure(replayed.lines(mpi, cases, Pacing(SLEEP_US)))
 
 
 def recorded(mpi: Mpi, case: Case, nprocs: int, folder: Path) -> Path:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import statistics
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from benchmarks.generate.programs import LIMIT_S, NotMadeError, started
+from benchmarks.generate.programs import LANGUAGES, LIMIT_S, NotMadeError, started
 from support.mpis import Mpi
 from support.running import Argument, mpirun
 
-__all__ = ["against", "seconds"]
+__all__ = ["cells_of", "seconds"]
 
 
 def seconds(
@@ -31,10 +31,21 @@ def seconds(
     return statistics.median(_once(mpi, nprocs, command, folder) for _ in range(times))
 
 
-def against(app_s: float, measure: Callable[[], float]) -> list[str]:
-    """Two cells: the seconds measured, and how far from the application's; why there are none, and a dash."""
+def cells_of(languages: Collection[str], app_s: float, measure: Callable[[str], float]) -> list[str]:
+    """Two cells per language: seconds of its benchmark, and the error against the application's.
+
+    Dashes for the languages that are not in `languages`; the reason and a dash where `measure` fails.
+    """
+    return [
+        cell
+        for language in LANGUAGES
+        for cell in (_against(app_s, measure, language) if language in languages else ["-", "-"])
+    ]
+
+
+def _against(app_s: float, measure: Callable[[str], float], language: str) -> list[str]:
     try:
-        spent = measure()
+        spent = measure(language)
     except NotMadeError as error:
         return [str(error)[:60], "-"]
     return [f"{spent:.3f}", f"{(spent - app_s) / app_s:+.1%}"]

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from benchmarks.errors import errors_within
 from benchmarks.generate.programs import LANGUAGES, SUFFIXES, NotMadeError, checked
-from benchmarks.generate.runs import against, seconds
-from benchmarks.replay.runs import Pace, app_s, equal_arguments, paced, recorded
+from benchmarks.generate.runs import cells_of, seconds
+from benchmarks.replay.runs import Pace, Pacing, app_s, equal_arguments, recorded
 from scalatrace.trace.symbolic.grid import balanced
 from support.mpis import Mpi
 from support.programs import Sample
@@ -83,31 +82,24 @@ CASES = (
 
 
 def lines(
-    mpi: Mpi, only: Sequence[str] | None, sleep_us: int, times: int, most_s: float
+    mpi: Mpi, cases: Sequence[Case], pacing: Pacing, times: int, languages: Collection[str] = LANGUAGES
 ) -> Iterator[list[str]]:
-    """A row per program and number of ranks.
-
-    Args:
-        only: titles of the programs; None: all.
-        sleep_us: the least that a computation sleeps at the most ranks.
-    """
-    for case in CASES:
-        if not only or case.title in only:
-            with tempfile.TemporaryDirectory() as folder:
-                yield from _lines(mpi, case, sleep_us, times, most_s, Path(folder))
+    """A row per program and number of ranks."""
+    for case in cases:
+        with tempfile.TemporaryDirectory() as folder:
+            yield from _lines(mpi, case, pacing, times, languages, Path(folder))
 
 
 def _lines(
-    mpi: Mpi, case: Case, sleep_us: int, times: int, most_s: float, folder: Path
+    mpi: Mpi, case: Case, pacing: Pacing, times: int, languages: Collection[str], folder: Path
 ) -> Iterator[list[str]]:
-    most = max(*case.inputs, *case.targets)
     try:
-        pace = paced(mpi, case.of_steps, most, sleep_us, folder, most_s)
+        pace = pacing.paced(mpi, case.of_steps, (*case.inputs, *case.targets), folder)
         model = _symbolic(mpi, case, pace, folder)
     except (AssertionError, TimeoutError, NotMadeError) as error:
         yield from (_not_run(case, nprocs, error) for nprocs in case.targets)
         return
-    texts = {language: _text(mpi, model, language) for language in LANGUAGES}
+    texts = {language: _text(mpi, model, language) for language in languages}
     for nprocs in case.targets:
         try:
             yield _line(mpi, case, nprocs, pace, times, texts, folder)
@@ -128,7 +120,7 @@ def _line(
         words = case.grid(nprocs) if language == "conceptual" else []
         return seconds(mpi, nprocs, text, language, folder, times, words)
 
-    cells = [cell for language in LANGUAGES for cell in against(app, partial(spent, language))]
+    cells = cells_of(texts, app, spent)
     return [*case.head(nprocs), f"{slept / 1000:.0f}", str(pace.steps), f"{app:.3f}", *cells]
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.cases import cases
 from benchmarks.errors import errors_within
 from benchmarks.generate.programs import LANGUAGES, benchmark
-from benchmarks.generate.runs import against, seconds
+from benchmarks.generate.runs import cells_of, seconds
 from benchmarks.replay.runs import app_s, arguments, paced, recorded
 from scalatrace import load
 from support.mpis import Mpi
@@ -24,15 +23,28 @@ LIMITS = {"c": 0.05, "python": 0.08, "conceptual": 0.06}
 
 
 def lines(
-    mpi: Mpi, chosen: Sequence[Workload], ranks: Sequence[int], sleep_us: int, times: int, most_s: float
+    mpi: Mpi,
+    chosen: Sequence[Workload],
+    ranks: Sequence[int],
+    sleep_us: int,
+    times: int,
+    most_s: float,
+    languages: Collection[str] = LANGUAGES,
 ) -> Iterator[list[str]]:
     """A row per workload and number of ranks; computations are asleep for `sleep_us` or more."""
     for workload, nprocs, folder in cases(chosen, ranks):
-        yield _line(mpi, workload, nprocs, sleep_us, times, most_s, folder)
+        yield _line(mpi, workload, nprocs, sleep_us, times, most_s, languages, folder)
 
 
 def _line(
-    mpi: Mpi, workload: Workload, nprocs: int, sleep_us: int, times: int, most_s: float, folder: Path
+    mpi: Mpi,
+    workload: Workload,
+    nprocs: int,
+    sleep_us: int,
+    times: int,
+    most_s: float,
+    languages: Collection[str],
+    folder: Path,
 ) -> list[str]:
     head = [workload.title, str(nprocs)]
     try:
@@ -46,7 +58,7 @@ def _line(
     def spent(language: str) -> float:
         return seconds(mpi, nprocs, benchmark(trace, language).text, language, folder, times)
 
-    cells = [cell for language in LANGUAGES for cell in against(app, partial(spent, language))]
+    cells = cells_of(languages, app, spent)
     return [*head, f"{pace.sleep_us / 1000:.0f}", str(pace.steps), f"{app:.3f}", *cells]
 
 

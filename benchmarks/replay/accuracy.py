@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.cases import cases
 from benchmarks.errors import errors_within
-from benchmarks.replay.runs import app_s, arguments, paced, recorded, replay_s
+from benchmarks.replay.runs import TARGET_S, app_s, arguments, paced, recorded, replay_s
 from support.mpis import Mpi
 from support.workloads import Workload
 
@@ -24,20 +24,32 @@ LIMITS = {"lossless": 0.05, "histograms": 0.06}
 
 
 def lines(
-    mpi: Mpi, chosen: Sequence[Workload], ranks: Sequence[int], sleep_us: int, times: int
+    mpi: Mpi,
+    chosen: Sequence[Workload],
+    ranks: Sequence[int],
+    sleep_us: int,
+    times: int,
+    target_s: float = TARGET_S,
 ) -> Iterator[list[str]]:
-    """A line per workload and number of ranks; computations asleep for `sleep_us` or more, or real for 0."""
+    """Return a line per workload and number of ranks.
+
+    Args:
+        sleep_us: shortest sleep in place of a computation; 0: programs really compute.
+        target_s: run time of the programs.
+    """
     for workload, nprocs, folder in cases(chosen, ranks):
         try:
-            yield _line(mpi, workload, nprocs, sleep_us, times, folder)
+            yield _line(mpi, workload, nprocs, sleep_us, times, target_s, folder)
         except (AssertionError, TimeoutError) as error:
             reason = f"not run: {str(error).splitlines()[0]}"
             yield [workload.title, str(nprocs), "-", "-", reason, *["-"] * 5]
 
 
-def _line(mpi: Mpi, workload: Workload, nprocs: int, sleep_us: int, times: int, folder: Path) -> list[str]:
+def _line(
+    mpi: Mpi, workload: Workload, nprocs: int, sleep_us: int, times: int, target_s: float, folder: Path
+) -> list[str]:
     of_steps = workload.of_steps if sleep_us else workload.of_much_computation
-    pace = paced(mpi, of_steps, nprocs, sleep_us, folder)
+    pace = paced(mpi, of_steps, nprocs, sleep_us, folder, target_s)
     argv = arguments(of_steps(pace.steps), pace.sleep_us)
     compute = ["--compute", "sleep" if sleep_us else "spin"]
     # All in turns, recordings too: a machine's speed drifts, and a trace holds that of one run.

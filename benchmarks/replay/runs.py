@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,6 +51,27 @@ def app_s(
 
 
 @dataclass(frozen=True)
+class Pacing:
+    """Limits for the pace of a program at its largest number of ranks; `paced` explains them.
+
+    Attributes:
+        few_ranks: trial runs have the fewest ranks on which the program runs anyway.
+    """
+
+    sleep_us: int
+    target_s: float = TARGET_S
+    longest_s: float = math.inf
+    few_ranks: bool = False
+
+    def paced(self, mpi: Mpi, of_steps: Callable[[int], Sample], ranks: Sequence[int], folder: Path) -> Pace:
+        """Return the pace for the largest of the numbers of ranks."""
+        trial_ranks = min(ranks) if self.few_ranks else 0
+        return paced(
+            mpi, of_steps, max(ranks), self.sleep_us, folder, self.target_s, self.longest_s, trial_ranks
+        )
+
+
+@dataclass(frozen=True)
 class Pace:
     """Steps of a run that lasts long enough, and microseconds asleep in each of its computations."""
 
@@ -64,20 +86,28 @@ def paced(
     sleep_us: int,
     folder: Path,
     target_s: float = TARGET_S,
+    longest_s: float = math.inf,
+    trial_ranks: int = 0,
 ) -> Pace:
     """How to run a workload so that it computes nine tenths of its time, tried with a few steps.
 
     Args:
         of_steps: the workload's sample with so many time steps.
         sleep_us: the least that a computation sleeps; 0: it really computes.
+        longest_s: limit of the run time with the fewest steps. Where nine tenths of the time exceed it,
+            computations sleep less, but `sleep_us` at least.
+        trial_ranks: ranks of the trial runs, if they are fewer than `nprocs`. The time without sleep then
+            counts as proportional to the ranks, which share the cores.
     """
     asleep = sleep_us
+    trial_ranks = trial_ranks if sleep_us and trial_ranks else nprocs
     sample = of_steps(TRIAL_STEPS)
-    trial = app_s(mpi, nprocs, arguments(sample, asleep), folder)
+    trial = app_s(mpi, trial_ranks, arguments(sample, asleep), folder)
     if sleep_us:
-        bare = app_s(mpi, nprocs, arguments(sample, 0), folder)
+        bare = app_s(mpi, trial_ranks, arguments(sample, 0), folder)
         slept = max(trial - bare, trial / 10)
-        factor = max(1.0, ASLEEP / (1 - ASLEEP) * bare / slept)
+        bare *= nprocs / trial_ranks
+        factor = max(1.0, min(ASLEEP / (1 - ASLEEP) * bare, longest_s - bare) / slept)
         asleep = round(sleep_us * factor, -4)
         trial = slept * factor + bare
     steps = _scaled(TRIAL_STEPS, trial, target_s)

@@ -1,0 +1,105 @@
+"""Sizes of the measurements: quick ones that fit into 20 minutes on two idle cores, and full ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from benchmarks.extrapolate import replayed
+from benchmarks.generate import computation, scalable
+from benchmarks.generate.programs import LANGUAGES
+from benchmarks.replay.runs import Pacing
+
+__all__ = ["FULL", "QUICK", "Settings"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Sizes of all measurements.
+
+    Attributes:
+        name: on the page.
+        pacing: run time of the programs, and sleep in place of computations.
+        repeat: runs of each kind; medians count.
+        benchmark_repeat: the same where only benchmarks are compared with each other.
+        languages: of the generated benchmarks.
+        size_ranks: of the runs whose traces are compared (Figure 5.7). A program runs on the first number
+            of each group that it accepts.
+        size_steps: of all programs, and of ocean on the most ranks.
+        replay_ranks, timing_ranks: of Figures 5.8 and 4.8.
+        micro, timed: programs of Figure 3.9, and of Figures 3.9 to 3.11.
+        scalable: programs of Figure 4.9.
+        computation_ranks, scales: of Figure 4.10, with factors on the computation.
+        collective_ranks, collective_steps: of Figure 4.13.
+        only: titles of programs; empty: all.
+    """
+
+    name: str
+    pacing: Pacing
+    repeat: int
+    benchmark_repeat: int
+    languages: Sequence[str]
+    size_ranks: Sequence[Sequence[int]]
+    size_steps: tuple[int, Sequence[int]]
+    replay_ranks: Sequence[int]
+    timing_ranks: Sequence[int]
+    micro: Sequence[replayed.TimedCase]
+    timed: Sequence[replayed.TimedCase]
+    scalable: Sequence[scalable.Case]
+    computation_ranks: Sequence[int]
+    scales: Sequence[float]
+    collective_ranks: Sequence[int]
+    collective_steps: int
+    only: Sequence[str] = ()
+
+    def chosen(self, title: str) -> bool:
+        """Return whether a program is measured."""
+        return not self.only or title in self.only
+
+
+def _scalable(title: str) -> scalable.Case:
+    return next(case for case in scalable.CASES if case.title == title)
+
+
+FULL = Settings(
+    name="full",
+    pacing=Pacing(sleep_us=20_000, target_s=2.0, longest_s=10.0),
+    repeat=3,
+    benchmark_repeat=5,
+    languages=LANGUAGES,
+    size_ranks=[[4], [16], [64]],
+    size_steps=(10, [100]),
+    replay_ranks=[4, 8, 9, 16],
+    timing_ranks=[4, 8, 9, 16],
+    micro=replayed.MICRO,
+    timed=replayed.TIMED,
+    scalable=[_scalable("bt"), _scalable("ft")],
+    computation_ranks=[16],
+    scales=computation.SCALES,
+    collective_ranks=[4, 8, 16, 32],
+    collective_steps=20,
+)
+"""Hours."""
+
+QUICK = replace(
+    FULL,
+    name="quick",
+    pacing=Pacing(sleep_us=20_000, target_s=0.7, longest_s=2.0, few_ranks=True),
+    repeat=1,
+    benchmark_repeat=3,
+    languages=["conceptual"],
+    size_ranks=[[4], [9, 8]],
+    size_steps=(10, [30]),
+    replay_ranks=[4],
+    timing_ranks=[4],
+    micro=[case for case in replayed.MICRO if case.title != "stencil 2-D"],
+    timed=[case for case in replayed.TIMED if (case.title, case.computation) != ("bt", "weak")],
+    scalable=[
+        replace(_scalable("bt"), options=("--size", "17"), inputs=(4, 9, 16, 25), targets=(36,), n=17),
+        replace(_scalable("ft"), inputs=(4, 6, 9), targets=(12,)),
+    ],
+    computation_ranks=[9],
+    scales=[1.0, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1, 0.0],
+    collective_ranks=[4, 8, 16],
+    collective_steps=6,
+)

@@ -1,0 +1,81 @@
+"""Files of measured studies: a CSV file each, and one JSON file of when and how they were measured."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.reproduction.figure import Row, Rows, Study
+from scalatrace.files import write_file
+
+__all__ = ["Run", "Store"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """When and how a study was measured.
+
+    Attributes:
+        settings: "quick" or "full".
+        seconds: duration.
+        others: CPU time of other processes, as a fraction of all cores' time.
+        machine: facts, by name.
+    """
+
+    date: str
+    settings: str
+    seconds: float
+    others: float
+    machine: Mapping[str, str]
+
+
+class Store:
+    """The folder of all studies. A study replaces its earlier one as soon as it is complete.
+
+    run.json: name of the study -> fields of `Run`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def save(self, study: Study, rows: Sequence[Row], run: Run) -> None:
+        """Write the rows of a study, then its entry in run.json."""
+        out = io.StringIO()
+        table = csv.DictWriter(out, study.columns, lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_file(self.csv(study), out.getvalue().encode())
+        runs = self._runs() | {study.name: asdict(run)}
+        write_file(self._facts, (json.dumps(runs, indent=1) + "\n").encode())
+
+    def load(self, study: Study) -> tuple[Rows, Run] | None:
+        """Return rows and facts of a study; None if it was not measured, or with other columns."""
+        facts = self._runs().get(study.name)
+        if facts is None or not self.csv(study).exists():
+            return None
+        with self.csv(study).open(newline="") as file:
+            table = csv.DictReader(file)
+            if table.fieldnames != list(study.columns):
+                return None
+            return list(table), Run(**facts)
+
+    def csv(self, study: Study) -> Path:
+        """Return the path of a study's rows."""
+        return self.folder / f"{study.name}.csv"
+
+    def plot(self, number: str) -> Path:
+        """Return the path of a figure's plot."""
+        return self.folder / f"figure_{number.replace('.', '_')}.svg"
+
+    @property
+    def _facts(self) -> Path:
+        return self.folder / "run.json"
+
+    def _runs(self) -> dict[str, dict[str, Any]]:
+        return json.loads(self._facts.read_text()) if self._facts.exists() else {}
