@@ -2,7 +2,7 @@
 
 The simulator advances a clock for each rank on the compressed trace, by the LogGOPS model: overheads, latency
 and bytes of messages, eager and rendezvous protocols, collectives by their algorithms. Computation takes its
-recorded time, times the platform's compute_scale.
+recorded time, times the platform's compute_scale, or with `--kernels` the time of models.
 
 Printed are the predicted time, what each call site costs, and the longest path: which part of the run time is
 computation, latency, bytes or overhead, and how much more latency the run tolerates. `--sweep` simulates with
@@ -20,12 +20,14 @@ from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
     from scalatrace import Trace
+    from scalatrace.predict.engine import KernelTimes
     from scalatrace.predict.platform import Platform
 
 EXAMPLE = (
     "scalatrace simulate app.st --platform platform.toml\n"
     "  scalatrace simulate app.1024.st --platform cluster --by operation\n"
     "  scalatrace simulate app.st --platform cluster --sweep latency=0.5,1,2 bandwidth=1,2\n"
+    "  scalatrace simulate app.st --platform cluster --kernels kernels.toml --times drawn\n"
     "  scalatrace simulate app.st --platform cluster --repeat 40 --seed 7 --json"
 )
 
@@ -58,6 +60,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cluster", metavar="FILE",
         help="unequal nodes: computation takes longer on some, as sampled from this model with --seed",
+    )  # fmt: skip
+    parser.add_argument(
+        "--kernels", metavar="FILE",
+        help="models of kernels (.toml): marked kernels take these times instead of the recorded ones",
     )  # fmt: skip
     parser.add_argument(
         "--by",
@@ -93,6 +99,8 @@ def run(args: argparse.Namespace) -> int:
     factors = parse_sweep(args.sweep)
     platform, trace = read_platform(args.platform), load(args.trace)
     if args.engine == "simgrid":
+        if args.kernels:
+            raise UsageError("--engine simgrid takes recorded times; leave out --kernels")
         return _simgrid(args, trace, platform)
     facts = _facts(args, trace, platform, factors)
     if args.json:
@@ -124,18 +132,18 @@ def _facts(
 ) -> dict[str, Any]:
     from scalatrace.predict.engine import Options
     from scalatrace.predict.engine.breakdown import by_rank, path_parts, rows
-    from scalatrace.predict.engine.repeats import interval_of, repeats, slowness_of
+    from scalatrace.predict.engine.repeats import interval_of, repeats, sampled_nodes
     from scalatrace.predict.engine.sensitivity import sweep, tolerances
     from scalatrace.predict.engine.simulate import Simulator
 
-    slowness = None
+    nodes = None
     if args.cluster:
         from scalatrace.predict.kernels import read_cluster
 
-        slowness = partial(slowness_of, read_cluster(args.cluster), platform, trace.nprocs)
-    own = None if slowness is None else slowness(args.seed)
-    options = Options(args.compute_scale, args.times == "drawn", args.seed, own)
-    simulator = Simulator(trace)
+        nodes = partial(sampled_nodes, read_cluster(args.cluster), platform, trace.nprocs)
+    own = (None, None) if nodes is None else nodes(args.seed)
+    options = Options(args.compute_scale, args.times == "drawn", args.seed, *own)
+    simulator = Simulator(trace, _kernel_times(args, trace, platform))
     calls = trace.counted()
     path = args.path or (calls is not None and calls <= MAX_PATH_CALLS)
     result = simulator.run(platform, options, path=path)
@@ -152,7 +160,7 @@ def _facts(
     }
     count = args.repeat or (DEFAULT_REPEATS if result.nevents <= MAX_REPEATED_CALLS else 0)
     if count > 1:
-        interval = interval_of(list(repeats(simulator, platform, options, count, slowness)))
+        interval = interval_of(list(repeats(simulator, platform, options, count, nodes)))
         facts["drawn"] = {
             "median_ns": interval.median_ns,
             "low_ns": interval.low_ns,
@@ -170,6 +178,17 @@ def _facts(
             for chosen, each in sweep(simulator, platform, factors, options)
         ]
     return facts
+
+
+def _kernel_times(args: argparse.Namespace, trace: Trace, platform: Platform) -> KernelTimes | None:
+    if not args.kernels:
+        return None
+    from scalatrace.predict.engine import KernelTimes
+    from scalatrace.predict.kernels import read_kernels
+
+    models = read_kernels(args.kernels)
+    # The hosts of the models are not those of a sampled cluster.
+    return KernelTimes(models) if args.cluster else KernelTimes.on(platform, models, trace.nprocs)
 
 
 def _simgrid(args: argparse.Namespace, trace: Trace, platform: Platform) -> int:
