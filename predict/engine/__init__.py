@@ -3,6 +3,7 @@
 In: a trace and a platform. Out: clocks, times by call site and rank, sensitivity of the longest path.
 """
 
+from scalatrace.predict.engine.marked_kernels import KernelTimes
 from scalatrace.predict.engine.simulate import Options, Simulation, simulate
 
-__all__ = ["Options", "Simulation", "simulate"]
+__all__ = ["KernelTimes", "Options", "Simulation", "simulate"]

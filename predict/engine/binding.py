@@ -165,6 +165,8 @@ class Program(ctypes.Structure):
         ("drawn", c_int32),
         ("steady", c_int32),
         ("slowness", _FLOAT),
+        ("noise", _FLOAT),
+        ("kernel_scale", c_double),
     )
 
 

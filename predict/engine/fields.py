@@ -117,6 +117,21 @@ class Classes:
         results = [self._of_class(i, names, function) for i in range(len(self.rows))]
         return quantity(self.class_of, results)
 
+    def divided(self, name: str, numbers: Ints) -> Classes:
+        """Divide each class by a number of its ranks, which becomes a parameter.
+
+        Args:
+            numbers: [nranks], from 0 on.
+        """
+        taking_part = self.class_of >= 0
+        keys = self.class_of[taking_part] * (int(numbers.max(initial=0)) + 1) + numbers[taking_part]
+        distinct, joint = np.unique(keys, return_inverse=True)
+        class_of = np.full(len(self.class_of), -1, dtype=np.int32)
+        class_of[taking_part] = joint
+        parts = [divmod(key, int(numbers.max(initial=0)) + 1) for key in distinct.tolist()]
+        rows = [{**self.rows[old], name: Vec(number)} for old, number in parts]
+        return Classes(class_of, rows, [self.counts[old] for old, _ in parts])
+
     def _of_class(self, number: int, names: Sequence[str], function: Callable[..., Any]) -> Ints:
         vecs = [self.rows[number][name] for name in names]
         if all(vec.constant is not None for vec in vecs):

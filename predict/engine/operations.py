@@ -41,6 +41,7 @@ class Op(IntEnum):
     PUT = 15
     GET = 16
     FLUSH = 17
+    KERNEL = 18
 
 
 class Flags(IntEnum):

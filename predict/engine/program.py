@@ -13,6 +13,7 @@ from scalatrace.predict.engine import binding
 from scalatrace.predict.engine.call_times import CallTimes
 from scalatrace.predict.engine.families import Families
 from scalatrace.predict.engine.fields import Quantity, classes_of, constant, pointer
+from scalatrace.predict.engine.marked_kernels import ANNOTATION, KernelTimes, MarkedKernels
 from scalatrace.predict.engine.message_sizes import MessageSizes
 from scalatrace.predict.engine.operations import Flags, Op, Treatment, treatment
 from scalatrace.predict.engine.parameters import Parameters
@@ -128,20 +129,25 @@ class Arrays:
         return cls(offsets.astype(np.int64), values)
 
 
-def lower(trace: Trace) -> LoweredProgram:
+def lower(trace: Trace, kernels: KernelTimes | None = None) -> LoweredProgram:
     """Return the program of a trace.
 
+    Args:
+        kernels: durations of marked kernels, in place of recorded times.
+
     Raises:
-        UsageError: a parameter that times depend on was recorded as a histogram, or not at all.
+        UsageError: a parameter that times depend on was recorded as a histogram, or not at all; or no kernel
+            of the trace has a model.
         LimitError: too many values vary.
         FormatError: the trace contradicts itself.
     """
-    return _Lowering(trace).program()
+    return _Lowering(trace, kernels).program()
 
 
 class _Lowering:
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: Trace, kernels: KernelTimes | None) -> None:
         self.trace = trace
+        self.kernels = None if kernels is None else MarkedKernels(trace, kernels)
         self.families = Families(trace)
         self.sizes = MessageSizes(trace)
         self.times = CallTimes(trace)
@@ -157,7 +163,7 @@ class _Lowering:
         program = LoweredProgram(
             self.trace, self.nodes, self.families, Arrays.of(self.trace, self.used), self.times
         )
-        program.notes = self.notes
+        program.notes = self.notes | (self.kernels.notes() if self.kernels else {})
         return program
 
     def add(self, node: Node) -> None:
@@ -240,7 +246,10 @@ class _Lowering:
         if how.note:
             self.notes[name] = how.note
         parameters = Parameters(self.trace, self.families, event, self.counts[id(event)])
-        if how.op is Op.LOCAL:
+        if self.kernels is not None and name == ANNOTATION:
+            lowered.op = Op.KERNEL
+            lowered.fields |= self.kernels.fields(parameters)
+        elif how.op is Op.LOCAL:
             lowered.duration_ps = self.times.inside(event) if how.recorded else 0
         elif how.op in (Op.SEND, Op.RECV, Op.SENDRECV, Op.PROBE, Op.PUT, Op.GET):
             _message_fields(lowered, parameters, self.sizes, how)

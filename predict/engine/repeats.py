@@ -14,7 +14,7 @@ from scalatrace.predict.platform import Platform
 
 Floats = NDArray[np.float32]
 
-__all__ = ["Interval", "interval_of", "repeats", "slowness_of"]
+__all__ = ["Interval", "interval_of", "repeats", "sampled_nodes"]
 
 
 @dataclass(frozen=True)
@@ -36,25 +36,30 @@ def repeats(
     platform: Platform,
     options: Options,
     count: int,
-    slowness: Callable[[int], Floats] | None = None,
+    nodes: Callable[[int], tuple[Floats, Floats]] | None = None,
 ) -> Iterator[float]:
     """Yield the times (ns) of runs whose computation times are drawn with successive seeds.
 
     Args:
-        slowness: factors on the computation of each rank, by seed: each run has nodes of its own.
+        nodes: slowness and noise of each rank, by seed: each run has nodes of its own.
     """
     for seed in range(options.seed, options.seed + count):
-        own = options.slowness if slowness is None else slowness(seed)
-        drawn = replace(options, drawn=True, seed=seed, slowness=own)
+        drawn = replace(options, drawn=True, seed=seed)
+        if nodes is not None:
+            slowness, noise = nodes(seed)
+            drawn = replace(drawn, slowness=slowness, noise=noise)
         yield simulator.run(platform, drawn).time_ns
 
 
-def slowness_of(cluster: Cluster, platform: Platform, nranks: int, seed: int) -> Floats:
-    """Return [nranks] factors on computation, of ranks on nodes that are sampled from a cluster."""
+def sampled_nodes(cluster: Cluster, platform: Platform, nranks: int, seed: int) -> tuple[Floats, Floats]:
+    """Sample the nodes of ranks from a cluster.
+
+    Returns:
+        [nranks] factors on computation, and relative deviations of kernel times.
+    """
     nodes = np.array([platform.node_of(rank) for rank in range(nranks)])
-    factors = cluster.sample(int(nodes.max()) + 1, seed).factor
-    slowness: Floats = factors[nodes].astype(np.float32)
-    return slowness
+    sampled = cluster.sample(int(nodes.max()) + 1, seed)
+    return sampled.factor[nodes].astype(np.float32), sampled.noise[nodes].astype(np.float32)
 
 
 def interval_of(times_ns: list[float]) -> Interval:

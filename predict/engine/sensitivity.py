@@ -9,7 +9,7 @@ al. 2024) solves linear programs for the same result.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from scalatrace.predict.engine.simulate import Options, Simulation, Simulator
@@ -106,4 +106,8 @@ def sweep(
     """
     for values in product(*factors.values()):
         chosen = dict(zip(factors, values, strict=True))
-        yield chosen, simulator.run(scaled(platform, **chosen), options)
+        # Kernels with a model take no factor of the platform.
+        own = options or Options()
+        own = replace(own, compute_scale=own.compute_scale * chosen.get("compute", 1.0))
+        changed = replace(scaled(platform, **chosen), compute_scale=platform.compute_scale)
+        yield chosen, simulator.run(changed, own)

@@ -15,6 +15,7 @@ from scalatrace.predict.engine import binding
 from scalatrace.predict.engine.binding import PARTS, PATH
 from scalatrace.predict.engine.call_times import load_factors
 from scalatrace.predict.engine.fields import pointer
+from scalatrace.predict.engine.marked_kernels import KernelTimes
 from scalatrace.predict.engine.platform_arrays import PlatformArrays
 from scalatrace.predict.engine.program import LoweredProgram, lower
 from scalatrace.predict.engine.shares import interface_shares
@@ -41,16 +42,18 @@ class Options:
     """How computation times are taken from the trace.
 
     Attributes:
-        compute_scale: factor on all of them, besides the platform's.
+        compute_scale: factor on all of them, besides the platform's; on kernels with a model only this one.
         drawn: draw each from its histogram, instead of the mean.
         seed: of the draws.
         slowness: [nranks] further factor of each rank.
+        noise: [nranks] standard deviation of drawn kernel times over their mean, in place of their models'.
     """
 
     compute_scale: float = 1.0
     drawn: bool = False
     seed: int = 0
     slowness: NDArray[np.float32] | None = None
+    noise: NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True)
@@ -123,8 +126,9 @@ class _Accounts:
 class Simulator:
     """A trace that is lowered once and simulated several times."""
 
-    def __init__(self, trace: Trace) -> None:
-        self.program = lower(trace)
+    def __init__(self, trace: Trace, kernels: KernelTimes | None = None) -> None:
+        """Raise as `program.lower`."""
+        self.program = lower(trace, kernels)
         self._trace = trace
         self._load: Any = None
         self._has_load = False
@@ -154,7 +158,8 @@ class Simulator:
             self._has_load = True
             if self._trace.load_of(COMPUTE) is not None:
                 unscaled = replace(options, drawn=False, slowness=None)
-                means = self._run(platform, unscaled, None, progress, False, steady)
+                # Loads are those of recorded times, kernels included.
+                means = self._run(platform, unscaled, None, progress, False, steady, kernels=False)
                 self._load = load_factors(self._trace, means.by_rank[:, 0])
         return self._run(platform, options, self._load, progress, path, steady)
 
@@ -166,6 +171,7 @@ class Simulator:
         progress: Progress | None,
         path: bool,
         steady: bool,
+        kernels: bool = True,
     ) -> Simulation:
         nranks, nnodes = self._trace.nprocs, len(self.program.nodes)
         scale = platform.compute_scale * options.compute_scale
@@ -175,9 +181,13 @@ class Simulator:
         struct.steady = steady and not (path or options.drawn)
         struct.load = pointer(factors, ctypes.c_double)
         struct.seed = options.seed & (1 << 64) - 1
+        struct.kernel_scale = options.compute_scale if kernels else -1.0
         if options.slowness is not None:
             slowness = np.ascontiguousarray(options.slowness, dtype=np.float32)
             struct.slowness = pointer(slowness, ctypes.c_float)
+        if options.noise is not None:
+            noise = np.ascontiguousarray(options.noise, dtype=np.float32)
+            struct.noise = pointer(noise, ctypes.c_float)
         accounts = _Accounts(nranks, nnodes)
         platform_arrays = PlatformArrays(platform)
         callback = binding.PROGRESS(lambda n: int(progress(n)) if progress else 0)
@@ -221,11 +231,16 @@ class Simulator:
         )
 
 
-def simulate(trace: Trace, platform: Platform, options: Options | None = None) -> Simulation:
+def simulate(
+    trace: Trace,
+    platform: Platform,
+    options: Options | None = None,
+    kernels: KernelTimes | None = None,
+) -> Simulation:
     """Simulate a trace once; `Simulator` does so several times.
 
     Raises:
         UsageError, LimitError, FormatError: as `program.lower`.
         DeadlockError: ranks wait for ever.
     """
-    return Simulator(trace).run(platform, options)
+    return Simulator(trace, kernels).run(platform, options)

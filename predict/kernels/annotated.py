@@ -9,7 +9,7 @@ from scalatrace.predict.kernels.fitting import Call
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.histogram import Histogram
 
-__all__ = ["BEGINS", "ENDS", "annotated_calls"]
+__all__ = ["BEGINS", "ENDS", "annotated_calls", "parsed"]
 
 BEGINS, ENDS = 1001, 1002
 """Levels of Pcontrol events."""
@@ -18,6 +18,12 @@ MAX_CALLS = 200
 
 Place = tuple[str, int, int]
 """Text of a kernel, node of the event that ends it, and its predecessor."""
+
+
+def parsed(text: str) -> tuple[str, list[str]]:
+    """Return the name and the parameters of a kernel that is marked as `dgemm(m,n,k)`."""
+    name, _, parameters = text.partition("(")
+    return name, [each.strip() for each in parameters.rstrip(")").split(",") if each.strip()]
 
 
 def annotated_calls(trace: Trace) -> dict[str, list[Call]]:
@@ -35,8 +41,7 @@ def annotated_calls(trace: Trace) -> dict[str, list[Call]]:
             times[place] = histogram
     result: dict[str, list[Call]] = {}
     for place, params_of_calls in sizes.items():
-        name = place[0].partition("(")[0]
-        result.setdefault(name, []).extend(_paired(params_of_calls, times[place]))
+        result.setdefault(parsed(place[0])[0], []).extend(_paired(params_of_calls, times[place]))
     return result
 
 
@@ -49,8 +54,7 @@ def _of_rank(trace: Trace, rank: int) -> Iterator[tuple[Place, dict[str, int], H
         begun = None
         if level == BEGINS:
             text = str(call.get("kernel"))
-            names = [name for name in text.partition("(")[2].rstrip(")").split(",") if name]
-            begun = text, {name.strip(): int(call.get(f"size{i}") or 0) for i, name in enumerate(names)}
+            begun = text, {name: int(call.get(f"size{i}") or 0) for i, name in enumerate(parsed(text)[1])}
 
 
 def _paired(params: Sequence[dict[str, int]], histogram: Histogram) -> Iterator[Call]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from math import pi, prod, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -44,8 +45,8 @@ class Polynomial:
 
     coefficients: Mapping[str, float]
 
-    def at(self, params: Mapping[str, float]) -> float:
-        """Return the value. Raises UsageError when a parameter is missing."""
+    def at(self, params: Mapping[str, Any]) -> Any:
+        """Return the value, an array if parameters are. Raises UsageError when a parameter is missing."""
         try:
             return sum(
                 a * (1 if term == CONSTANT else prod(params[name] for name in term.split("*")))
@@ -84,13 +85,13 @@ class KernelModel:
 
     def duration_ns(self, params: Mapping[str, float], random: np.random.Generator | None = None) -> float:
         """Return the mean duration, or a drawn one. Raises UsageError when a parameter is missing."""
-        mean = max(0.0, self.mean_ns.at(params))
+        mean = max(0.0, float(self.mean_ns.at(params)))
         if random is None or self.noise == "N-0":
             return mean
         drawn = random.standard_normal()
         if self.noise == "N-2":
             drawn = (abs(drawn) - _HALF_MEAN) / _HALF_DEVIATION
-        return max(0.0, mean + drawn * max(0.0, self.deviation_ns.at(params)))
+        return max(0.0, mean + drawn * max(0.0, float(self.deviation_ns.at(params))))
 
 
 class KernelModels:

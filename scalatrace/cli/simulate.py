@@ -2,7 +2,7 @@
 
 The simulator advances a clock for each rank on the compressed trace, by the LogGOPS model: overheads, latency
 and bytes of messages, eager and rendezvous protocols, collectives by their algorithms. Computation takes its
-recorded time, times the platform's compute_scale.
+recorded time, times the platform's compute_scale, or with `--kernels` the time of models.
 
 Printed are the predicted time, what each call site costs, and the longest path: which part of the run time is
 computation, latency, bytes or overhead, and how much more latency the run tolerates. `--sweep` simulates with
@@ -27,6 +27,7 @@ EXAMPLE = (
     "scalatrace simulate app.st --platform platform.toml\n"
     "  scalatrace simulate app.1024.st --platform cluster --by operation\n"
     "  scalatrace simulate app.st --platform cluster --sweep latency=0.5,1,2 bandwidth=1,2\n"
+    "  scalatrace simulate app.st --platform cluster --kernels kernels.toml --times drawn\n"
     "  scalatrace simulate app.st --platform cluster --repeat 40 --seed 7 --json"
 )
 
@@ -73,6 +74,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="unequal nodes: computation takes longer on some, as sampled from this model with --seed",
     )  # fmt: skip
     parser.add_argument(
+        "--kernels", metavar="FILE",
+        help="models of kernels (.toml): marked kernels take these times instead of the recorded ones",
+    )  # fmt: skip
+    parser.add_argument(
         "--by",
         choices=("site", "operation", "rank"),
         default="site",
@@ -108,6 +113,8 @@ def run(args: argparse.Namespace) -> int:
     if args.engine == "simgrid":
         if args.csv:
             raise UsageError("--csv prints rows of calls, which --engine simgrid does not give: use --json")
+        if args.kernels:
+            raise UsageError("--engine simgrid takes recorded times; leave out --kernels")
         return _simgrid(args, trace, platform)
     facts = _facts(args, trace, platform, factors)
     if args.json:
@@ -142,7 +149,9 @@ def _facts(
     args: argparse.Namespace, trace: Trace, platform: Platform, factors: dict[str, list[float]]
 ) -> dict[str, Any]:
     drawn = args.times == "drawn"
-    setting = Setting(args.compute_scale, drawn, args.seed, args.repeat, args.cluster, args.path)
+    setting = Setting(
+        args.compute_scale, drawn, args.seed, args.repeat, args.cluster, args.path, args.kernels
+    )
     simulated = Simulated(trace, platform, setting)
     facts = {**simulated.facts(), "rows": simulated.rows(args.by)}
     if (interval := simulated.drawn()) is not None:

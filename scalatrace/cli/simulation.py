@@ -11,6 +11,7 @@ from scalatrace.cli.progress import stage, track
 
 if TYPE_CHECKING:
     from scalatrace import Trace
+    from scalatrace.predict.engine import KernelTimes
     from scalatrace.predict.platform import Platform
 
 __all__ = ["DEFAULT_REPEATS", "MAX_REPEATED_CALLS", "Setting", "Simulated"]
@@ -34,6 +35,7 @@ class Setting:
         repeat: runs with drawn times; None: DEFAULT_REPEATS of small traces.
         cluster: file of a model of unequal nodes.
         path: follow the longest path to call sites in large runs, too.
+        kernels: file of models: marked kernels take their times instead of the recorded ones.
     """
 
     compute_scale: float = 1.0
@@ -42,6 +44,7 @@ class Setting:
     repeat: int | None = None
     cluster: str | None = None
     path: bool = False
+    kernels: str | None = None
 
 
 class Simulated:
@@ -53,20 +56,20 @@ class Simulated:
 
     def __init__(self, trace: Trace, platform: Platform, setting: Setting | None = None) -> None:
         from scalatrace.predict.engine import Options
-        from scalatrace.predict.engine.repeats import slowness_of
+        from scalatrace.predict.engine.repeats import sampled_nodes
         from scalatrace.predict.engine.simulate import Simulator
 
         setting = setting or Setting()
         self._trace, self._platform, self._repeat = trace, platform, setting.repeat
-        self._slowness = None
+        self._nodes = None
         if setting.cluster:
             from scalatrace.predict.kernels import read_cluster
 
-            self._slowness = partial(slowness_of, read_cluster(setting.cluster), platform, trace.nprocs)
-        own = None if self._slowness is None else self._slowness(setting.seed)
-        self._options = Options(setting.compute_scale, setting.drawn, setting.seed, own)
+            self._nodes = partial(sampled_nodes, read_cluster(setting.cluster), platform, trace.nprocs)
+        own = (None, None) if self._nodes is None else self._nodes(setting.seed)
+        self._options = Options(setting.compute_scale, setting.drawn, setting.seed, *own)
         stage("lowering the calls to messages")
-        self._simulator = Simulator(trace)
+        self._simulator = Simulator(trace, _kernel_times(setting, trace, platform))
         calls = trace.counted()
         path = setting.path or (calls is not None and calls <= MAX_PATH_CALLS)
         stage(f"simulating {trace.nprocs:,} ranks")
@@ -106,7 +109,7 @@ class Simulated:
         count = self._repeat or (DEFAULT_REPEATS if self.is_small else 0)
         if count < 2:
             return None
-        runs = repeats(self._simulator, self._platform, self._options, count, self._slowness)
+        runs = repeats(self._simulator, self._platform, self._options, count, self._nodes)
         interval = interval_of(list(track(runs, "runs with drawn times", count)))
         return {
             "median_ns": interval.median_ns,
@@ -133,3 +136,14 @@ class Simulated:
 
         settings = track(sweep(self._simulator, self._platform, factors, self._options), "sweep")
         return [{**chosen, "time_ns": each.time_ns} for chosen, each in settings]
+
+
+def _kernel_times(setting: Setting, trace: Trace, platform: Platform) -> KernelTimes | None:
+    if setting.kernels is None:
+        return None
+    from scalatrace.predict.engine import KernelTimes
+    from scalatrace.predict.kernels import read_kernels
+
+    models = read_kernels(setting.kernels)
+    # The hosts of the models are not those of a sampled cluster.
+    return KernelTimes(models) if setting.cluster else KernelTimes.on(platform, models, trace.nprocs)

@@ -2,6 +2,7 @@
 #include "engine.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace sim {
 
@@ -27,6 +28,13 @@ double drawn(const st_sim_times &times, double u, double v) {
     if (spread <= 0) return mean;
     const double below = (high - mean) / spread;
     return v < below ? low + (mean - low) * v / below : mean + (high - mean) * (v - below) / (1 - below);
+}
+
+/* A draw of mean 0 and deviation 1: normal, or half-normal (Cornebize, section 5.1), by Box and Muller. */
+double drawn_noise(double u, double v, bool half) {
+    constexpr double kPi = 3.14159265358979323846;
+    const double normal = std::sqrt(-2 * std::log1p(-u)) * std::cos(2 * kPi * v);
+    return half ? (std::abs(normal) - std::sqrt(2 / kPi)) / std::sqrt(1 - 2 / kPi) : normal;
 }
 
 /* Receives complete in the order of arrival, after all other requests. */
@@ -155,6 +163,12 @@ int64_t Engine::field(const st_sim_field &f, int32_t r) const {
 
 int64_t Engine::compute_ps(const st_sim_node &node, int32_t r) {
     Rank &rank = ranks_[r];
+    if (rank.kernel_mean >= 0) {
+        const bool ends = node.op == ST_SIM_KERNEL && field(node.nbytes, r) == ST_SIM_KERNEL_END;
+        const int64_t ps = ends ? kernel_ps(r) : 0;
+        rank.kernel_mean = -1;
+        if (ends) return ps;
+    }
     for (int32_t i = 0; i < node.ntimes; ++i) {
         const st_sim_times &times = node.times[i];
         if (times.pred != rank.pred) continue;
@@ -168,6 +182,22 @@ int64_t Engine::compute_ps(const st_sim_node &node, int32_t r) {
         return std::max<int64_t>(rounded(ps), 0);
     }
     return 0;
+}
+
+/* The time of the kernel that the last call began. */
+int64_t Engine::kernel_ps(int32_t r) {
+    Rank &rank = ranks_[r];
+    const auto mean = static_cast<double>(rank.kernel_mean);
+    double ps = mean;
+    if (program_.drawn) {
+        const uint64_t draw = mixed(program_.seed ^ mixed(static_cast<uint64_t>(r))) + 2 * rank.draws++;
+        const double deviation =
+            program_.noise ? mean * static_cast<double>(program_.noise[r]) : static_cast<double>(rank.kernel_deviation);
+        ps += deviation * drawn_noise(unit(draw), unit(draw + 1), program_.noise || rank.kernel_half);
+    }
+    ps *= program_.kernel_scale;
+    if (program_.slowness) ps *= static_cast<double>(program_.slowness[r]);
+    return std::max<int64_t>(rounded(ps), 0);
 }
 
 /* Run the current call, or go on with it. False: the rank has to wait. */
@@ -263,6 +293,13 @@ void Engine::begin(int32_t r, const st_sim_node &node) {
         break;
     case ST_SIM_FLUSH:
         rank.clock = later(rank.clock, rank.one_sided);
+        break;
+    case ST_SIM_KERNEL:
+        if (program_.kernel_scale >= 0) {
+            rank.kernel_mean = field(node.nbytes, r);
+            rank.kernel_deviation = field(node.tag, r);
+            rank.kernel_half = field(node.peer, r) != 0;
+        }
         break;
     default:
         break; /* a probe only waits */

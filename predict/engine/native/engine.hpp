@@ -58,6 +58,7 @@ class Engine {
     int64_t repeat(int32_t node, int32_t r);
     int64_t field(const st_sim_field &f, int32_t r) const;
     int64_t compute_ps(const st_sim_node &node, int32_t r);
+    int64_t kernel_ps(int32_t r);
 
     /* Requests. */
     int32_t make_request(int32_t r, Request::Kind kind, const st_sim_node &node);

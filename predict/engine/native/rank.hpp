@@ -72,8 +72,10 @@ struct Rank {
     Clock one_sided;           /* its last one-sided transfer ends */
     int32_t pred = 0;
     uint64_t draws = 0;
-    int64_t calls = 0;               /* completed */
-    int64_t began = 0, computed = 0; /* the current call, and the computation before it */
+    int64_t kernel_mean = -1, kernel_deviation = 0; /* ps, of the kernel that the last call began; -1: none */
+    bool kernel_half = false;                       /* its noise is half-normal */
+    int64_t calls = 0;                              /* completed */
+    int64_t began = 0, computed = 0;                /* the current call, and the computation before it */
     std::vector<Frame> stack;
     std::vector<Request> requests;
     std::vector<Origins> origins; /* of the requests, where paths are followed */

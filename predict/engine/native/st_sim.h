@@ -40,8 +40,14 @@ enum st_sim_op {
     ST_SIM_MRECV,      /* of a message that Mprobe, a receive here, has received */
     ST_SIM_PUT,        /* peer, nbytes */
     ST_SIM_GET,        /* peer, nbytes */
-    ST_SIM_FLUSH       /* waits for all earlier one-sided transfers of the rank */
+    ST_SIM_FLUSH,      /* waits for all earlier one-sided transfers of the rank */
+    ST_SIM_KERNEL      /* nbytes: mean (ps) of the kernel that begins, or enum st_sim_mark; tag: its deviation (ps);
+                        * peer: 1 if its noise is half-normal */
 };
+
+/* Marks that begin no kernel with a model. The computation before the end of a kernel takes the time of its model, if
+ * the rank's call before it has begun one. */
+enum st_sim_mark { ST_SIM_KERNEL_END = -2, ST_SIM_KERNEL_UNKNOWN = -1 };
 
 enum st_sim_collective {
     ST_SIM_BARRIER = 0,
@@ -151,6 +157,8 @@ struct st_sim_program {
     int32_t drawn;
     int32_t steady;        /* look for steady loops; not with drawn times, nor when paths are followed */
     const float *slowness; /* [nranks] further factor on computation, or NULL */
+    const float *noise;    /* [nranks] deviation of kernels over their mean, half-normal, or NULL: as their models */
+    double kernel_scale;   /* factor on kernels, in place of the load; negative: they take recorded times */
 };
 
 /* Parts of a time: computation, transfer (overheads, latency, bytes), waiting for others. */

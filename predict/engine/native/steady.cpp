@@ -58,6 +58,7 @@ void mix(uint64_t &shape, int64_t value) {
 /* All of a rank's state that is no time. */
 void add_shape(const Rank &rank, uint64_t &shape) {
     mix(shape, rank.pred);
+    mix(shape, rank.kernel_mean);
     mix(shape, static_cast<int64_t>(rank.posted.size()));
     for (const Message &m : rank.arrived) {
         mix(shape, m.from.peer);
