@@ -5,8 +5,9 @@
     mpiexec -n 4 scalatrace record -o 1x4.st -- python samples/hpl.py --block 32 --kernels --rows 1
     python samples/hpl_study.py 2x2.st 1x4.st --platform platform.toml --kernels kernels.toml --figure hpl.pdf
 
-Each trace is simulated as it is, and once per change (Cornebize, chapter 7). Recorded and extrapolated traces
-may be mixed: `scalatrace extrapolate` gives traces of more ranks. Kernels without a model take their recorded
+Each trace is simulated as it is, and once per change (Cornebize, chapter 7). For more ranks, record them on
+few cores: marked kernels take the times of their models, however busy the cores were. `scalatrace
+extrapolate` finds no formula for the sizes of the marks of HPL. Kernels without a model take their recorded
 times; models of all of them come from `--fit TRACE ...`, traces of marked runs, instead of --kernels.
 Expect: a table of predicted times, relative to those of the unchanged trace, and status 0.
 
