@@ -2,11 +2,13 @@
 
     mpiexec -n 16 scalatrace record -o hpl.st -- python samples/hpl.py --steps 10
 
-Size: any number of ranks; --size panels of 4 columns per row and column of the process grid (4), so that on
-P x Q ranks the matrix has 4 * size * lcm(P, Q) rows, --steps right-hand sides, each with a factorisation of
-its own (5); --ring passes the panels on along the rows by Send and Recv instead of Bcast; --pivots says
-where the largest element of a column is: anywhere (random), on the diagonal (no row is ever swapped), or in
-the next process row (next: all rows but the last are swapped), so that who swaps with whom follows a rule.
+Size: any number of ranks; --size panels per row and column of the process grid (4), each of --block columns
+(4), so that on P x Q ranks the matrix has block * size * lcm(P, Q) rows, --steps right-hand sides, each with
+a factorisation of its own (5); --rows sets P; --kernels marks matrix products and other kernels with their
+sizes, for predictions by models of them (docs/simulate.md); --ring passes the panels on along the rows by
+Send and Recv instead of Bcast; --pivots says where the largest element of a column is: anywhere (random), on
+the diagonal (no row is ever swapped), or in the next process row (next: all rows but the last are swapped),
+so that who swaps with whom follows a rule.
 Expect: "correct" and status 0. Per column of a panel an Allreduce with MAXLOC for the pivot, a Sendrecv for
 the swap and a Bcast of the pivot's row, all in the column of the grid; per panel a broadcast along the rows,
 swaps in the columns, a Bcast of U along the columns. Messages shrink from panel to panel; at the end a
@@ -17,15 +19,25 @@ also the pivots: all steps are alike.
 import argparse
 import math
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 from mpi4py import MPI
 
 import workload
 
-BLOCK = 4
-PIVOTS = {"random": 0, "diagonal": 0, "next": BLOCK}
+PIVOTS = ("random", "diagonal", "next")
 PAIR = np.dtype([("value", "f8"), ("row", "i4")], align=True)  # MPI.DOUBLE_INT
+
+
+def marking(args: argparse.Namespace) -> Callable[..., AbstractContextManager[object]]:
+    """Return what marks a kernel: `scalatrace.kernel`, or without --kernels nothing."""
+    if not args.kernels:
+        return lambda name, **sizes: nullcontext()
+    import scalatrace
+
+    return scalatrace.kernel
 
 
 class Matrix:
@@ -34,27 +46,30 @@ class Matrix:
     def __init__(self, args: argparse.Namespace) -> None:
         self.args = args
         world = MPI.COMM_WORLD
-        self.dims = MPI.Compute_dims(world.size, 2)
+        self.block = args.block
+        self.kernel = marking(args)
+        self.dims = MPI.Compute_dims(world.size, [args.rows, 0])
         self.p, self.q = divmod(world.rank, self.dims[1])
         self.row, self.column = world.Split(self.p, self.q), world.Split(self.q, self.p)
         self.panels = args.size * math.lcm(*self.dims)
-        self.n = BLOCK * self.panels
-        self.rows = np.flatnonzero(np.arange(self.n) // BLOCK % self.dims[0] == self.p)
+        self.n = self.block * self.panels
+        self.rows = np.flatnonzero(np.arange(self.n) // self.block % self.dims[0] == self.p)
         # The right-hand side follows the last block: it belongs to the process column 0.
-        self.columns = np.flatnonzero(np.arange(self.n + 1) // BLOCK % self.dims[1] == self.q)
+        self.columns = np.flatnonzero(np.arange(self.n + 1) // self.block % self.dims[1] == self.q)
         full = np.random.default_rng(self.n).uniform(-0.5, 0.5, (self.n, self.n + 1))
         if args.pivots != "random":
             columns = np.arange(self.n)
-            full[(columns + PIVOTS[args.pivots]) % self.n, columns] += self.n
+            down = self.block if args.pivots == "next" else 0
+            full[(columns + down) % self.n, columns] += self.n
         self.start = full[np.ix_(self.rows, self.columns)]
         self.values = self.start.copy()
 
     def owner(self, row: int) -> int:
         """Process row of a row of the matrix."""
-        return row // BLOCK % self.dims[0]
+        return row // self.block % self.dims[0]
 
     def local_row(self, row: int) -> int:
-        return row // BLOCK // self.dims[0] * BLOCK + row % BLOCK
+        return row // self.block // self.dims[0] * self.block + row % self.block
 
     def below(self, row: int) -> slice:
         """This rank's rows from that row of the matrix on."""
@@ -92,19 +107,20 @@ class Matrix:
     def factor_panel(self, first: int) -> np.ndarray:
         """Factor the panel that starts at a column, in the process column that has it; its pivots."""
         start = self.right(first).start
-        panel, pivots = slice(start, start + BLOCK), np.zeros(BLOCK)
-        for step in range(first, first + BLOCK):
+        panel, pivots = slice(start, start + self.block), np.zeros(self.block)
+        for step in range(first, first + self.block):
             local = start + step - first
             pivot = self.find_pivot(step, local)
             pivots[step - first] = pivot
             self.swap(step, pivot, panel)
-            top = np.empty(first + BLOCK - step)
+            top = np.empty(first + self.block - step)
             if self.owner(step) == self.p:
                 top[:] = self.values[self.local_row(step), local : panel.stop]
             self.column.Bcast(top, self.owner(step))
             under = self.below(step + 1)
-            self.values[under, local] /= top[0]
-            self.values[under, local + 1 : panel.stop] -= np.outer(self.values[under, local], top[1:])
+            with self.kernel("dger", m=len(self.rows[under]), n=len(top) - 1):
+                self.values[under, local] /= top[0]
+                self.values[under, local + 1 : panel.stop] -= np.outer(self.values[under, local], top[1:])
         workload.compute(self.args)
         return pivots
 
@@ -121,32 +137,34 @@ class Matrix:
 
     def panel(self, first: int) -> tuple[np.ndarray, np.ndarray]:
         """Pivots and this rank's rows of the factored panel, from the panel's diagonal block on."""
-        root, under = first // BLOCK % self.dims[1], self.below(first)
-        packed = np.empty((1 + len(self.rows[under]), BLOCK))
+        root, under = first // self.block % self.dims[1], self.below(first)
+        packed = np.empty((1 + len(self.rows[under]), self.block))
         if self.q == root:
             packed[0] = self.factor_panel(first)
             start = self.right(first).start
-            packed[1:] = self.values[under, start : start + BLOCK]
+            packed[1:] = self.values[under, start : start + self.block]
         self.spread(packed, root)
         return packed[0].astype(int), packed[1:]
 
     def update(self, first: int, pivots: np.ndarray, factors: np.ndarray) -> None:
         """Bring the columns right of a panel up to date with it."""
-        part = self.right(first + BLOCK)
+        part = self.right(first + self.block)
         width = len(self.columns[part])
         if width == 0:
             return
         for step, pivot in enumerate(pivots, first):
             self.swap(step, int(pivot), part)
-        upper, root = np.empty((BLOCK, width)), self.owner(first)
+        upper, root = np.empty((self.block, width)), self.owner(first)
         if self.p == root:
-            diagonal = np.tril(factors[:BLOCK], -1) + np.eye(BLOCK)
+            diagonal = np.tril(factors[: self.block], -1) + np.eye(self.block)
             start = self.below(first).start
-            upper[...] = np.linalg.solve(diagonal, self.values[start : start + BLOCK, part])
-            self.values[start : start + BLOCK, part] = upper
-            factors = factors[BLOCK:]
+            with self.kernel("dtrsm", m=self.block, n=width):
+                upper[...] = np.linalg.solve(diagonal, self.values[start : start + self.block, part])
+            self.values[start : start + self.block, part] = upper
+            factors = factors[self.block :]
         self.column.Bcast(upper, root)
-        self.values[self.below(first + BLOCK), part] -= factors @ upper
+        with self.kernel("dgemm", m=len(factors), n=width, k=self.block):
+            self.values[self.below(first + self.block), part] -= factors @ upper
         workload.compute(self.args)
 
     def back_substitute(self) -> np.ndarray:
@@ -154,18 +172,19 @@ class Matrix:
         solution, known = np.zeros(self.n), np.zeros(len(self.rows))
         if self.q == 0:
             known += self.values[:, -1]
-        for first in reversed(range(0, self.n, BLOCK)):
-            block, total = slice(first, first + BLOCK), np.zeros(BLOCK)
-            p, q = self.owner(first), first // BLOCK % self.dims[1]
+        for first in reversed(range(0, self.n, self.block)):
+            block, total = slice(first, first + self.block), np.zeros(self.block)
+            p, q = self.owner(first), first // self.block % self.dims[1]
             above, start = self.below(first).start, self.right(first).start
             if self.p == p:
-                self.row.Reduce(known[above : above + BLOCK], total, MPI.SUM, q)
+                self.row.Reduce(known[above : above + self.block], total, MPI.SUM, q)
             if self.q == q:
                 if self.p == p:
-                    upper = np.triu(self.values[above : above + BLOCK, start : start + BLOCK])
+                    upper = np.triu(self.values[above : above + self.block, start : start + self.block])
                     solution[block] = np.linalg.solve(upper, total)
                 self.column.Bcast(solution[block], p)
-                known[:above] -= self.values[:above, start : start + BLOCK] @ solution[block]
+                with self.kernel("dgemv", m=above, n=self.block):
+                    known[:above] -= self.values[:above, start : start + self.block] @ solution[block]
         return solution
 
     def solve(self, step: int) -> bool:
@@ -174,7 +193,7 @@ class Matrix:
         right = np.sin(1 + step + self.rows)
         if self.q == 0:
             self.values[:, -1] = right
-        for first in range(0, self.n, BLOCK):
+        for first in range(0, self.n, self.block):
             pivots, factors = self.panel(first)
             self.update(first, pivots, factors)
         own = self.columns < self.n
@@ -193,7 +212,14 @@ def main() -> int:
     made = workload.parser("LU factorisation with partial pivoting", size=4, steps=5)
     made.add_argument("--ring", action="store_true", help="pass the panels on along a ring")
     made.add_argument("--pivots", choices=PIVOTS, default="random", help="where pivots are (random)")
+    made.add_argument("--block", type=int, default=4, help="columns of a panel (4)")
+    made.add_argument("--rows", type=int, default=0, help="of the process grid (0: as square as possible)")
+    made.add_argument("--kernels", action="store_true", help="mark kernels in the trace, with their sizes")
     args = workload.parse(made)
+    if args.block < 1 or args.rows < 0:
+        made.error("--block must be 1 or more, --rows 0 or more")
+    if args.rows and MPI.COMM_WORLD.size % args.rows:
+        return workload.refuse("hpl", f"--rows {args.rows} does not divide the number of ranks")
     matrix, good = Matrix(args), True
     for step in range(args.steps):
         good = matrix.solve(step) and good

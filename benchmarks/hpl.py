@@ -1,0 +1,107 @@
+"""HPL predicted by models of its kernels, against its runs.
+
+python -m benchmarks.hpl platform.toml [--ranks 2 4] [--block 32] [--size 6] [--keep]
+
+The kernels of samples/hpl.py are marked. Their models are fitted to traces of one rank, on smaller and larger
+matrices; they predict the runs on more ranks, beside predictions from recorded times (Cornebize, part I).
+`scalatrace calibrate` measures the platform of this machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from math import gcd
+from pathlib import Path
+from statistics import mean
+
+from benchmarks.replay.runs import Recording, recorded
+from benchmarks.table import keep, printed, show
+from scalatrace import load
+from scalatrace.predict.engine import KernelTimes
+from scalatrace.predict.engine.simulate import Simulator
+from scalatrace.predict.kernels import KernelModels, annotated_calls, fit_kernel
+from scalatrace.predict.platform import Platform, read_platform
+from support.mpis import Mpi, installed
+from support.programs import SAMPLES
+
+COLUMNS = ("ranks", "grid", "rows", "run, s", "by models, s", "error", "by recorded times, s", "error")
+LIMIT = 0.10
+STEPS = 3
+
+
+def _run(mpi: Mpi, nprocs: int, rows: int, args: argparse.Namespace, size: int, folder: Path) -> Recording:
+    words = ["--kernels", "--block", args.block, "--rows", rows, "--size", size, "--steps", STEPS]
+    argv = [str(SAMPLES / "hpl.py"), *map(str, words)]
+    return recorded(mpi, nprocs, argv, folder / f"{nprocs}.{rows}.{size}.st", ())
+
+
+def _models(mpi: Mpi, args: argparse.Namespace, folder: Path) -> KernelModels:
+    """Fit the models of all kernels to runs on one rank."""
+    calls = [
+        annotated_calls(load(_run(mpi, 1, 1, args, size, folder).trace))
+        for size in sorted({max(1, args.size // 2), args.size, 2 * args.size})
+    ]
+    every = {name: [call for each in calls for call in each[name]] for name in calls[0]}
+    return KernelModels(model for name, some in every.items() for model in fit_kernel(name, some))
+
+
+def _lines(mpi: Mpi, platform: Platform, args: argparse.Namespace) -> Iterator[tuple[str, ...]]:
+    with tempfile.TemporaryDirectory() as name:
+        models = _models(mpi, args, Path(name))
+        for nprocs in args.ranks:
+            for rows in [each for each in range(1, nprocs + 1) if nprocs % each == 0]:
+                yield _line(mpi, platform, args, models, nprocs, rows, Path(name))
+
+
+def _line(
+    mpi: Mpi,
+    platform: Platform,
+    args: argparse.Namespace,
+    models: KernelModels,
+    nprocs: int,
+    rows: int,
+    folder: Path,
+) -> tuple[str, ...]:
+    made = _run(mpi, nprocs, rows, args, args.size, folder)
+    trace = load(made.trace)
+    times = [
+        Simulator(trace, kernels).run(platform).time_ns / 1e9
+        for kernels in (KernelTimes.on(platform, models, nprocs), None)
+    ]
+    cells = [cell for time in times for cell in (f"{time:.3f}", f"{time / made.run_s - 1:+.1%}")]
+    columns = nprocs // rows
+    n = args.block * args.size * rows * columns // gcd(rows, columns)
+    return str(nprocs), f"{rows} x {columns}", str(n), f"{made.run_s:.3f}", *cells
+
+
+def main() -> int:
+    """Print the table; 1 where the mean absolute error of the models is beyond the limit."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("platform", help="platform file of this machine")
+    parser.add_argument("--ranks", nargs="+", type=int, default=[2, 4], metavar="P")
+    parser.add_argument("--block", type=int, default=32)
+    parser.add_argument("--size", type=int, default=6)
+    parser.add_argument("--keep", action="store_true", help="write benchmarks/results/hpl.md")
+    args = parser.parse_args()
+    platform = read_platform(args.platform)
+    mpi = installed()["openmpi"]
+    load_before = os.getloadavg()[0]
+    title = "HPL by models of its kernels"
+    rows = [tuple(row) for row in printed(_lines(mpi, platform, args))]
+    show(title, COLUMNS, rows)
+    error = mean(abs(float(row[5].rstrip("%"))) / 100 for row in rows)
+    verdict = f"{'yes' if error <= LIMIT else 'NO'}: mean absolute error by models {error:.1%}"
+    note = f"Load of the machine before and after: {load_before:.1f}, {os.getloadavg()[0]:.1f}."
+    print(verdict, note, sep="\n")
+    if args.keep:
+        keep("hpl", title, COLUMNS, rows, note, below=[f"- {verdict}"])
+    return int(error > LIMIT)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
