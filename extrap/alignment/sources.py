@@ -27,7 +27,8 @@ class Mark(NamedTuple):
     """Parameters of a call by which it may differ from other calls of its call site.
 
     Attributes:
-        kinds: wildcards in place of peers, datatypes, communicators and reductions.
+        kinds: wildcards in place of peers, datatypes, communicators, reductions, and levels of Pcontrol:
+            begin and end of a kernel share a line of Python.
         tags: of its messages.
     """
 
@@ -110,7 +111,7 @@ class Sources:
                 kinds.append([special_name(value) for value in stored])
             elif kind is Kind.TYPE:
                 kinds.append([self._trace.types[value].description for value in stored])
-            elif kind is Kind.COMM or name == "op":
+            elif kind is Kind.COMM or name in ("op", "level"):
                 kinds.append(stored)
             elif name in TAGS:
                 tags.append(stored)

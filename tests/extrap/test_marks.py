@@ -66,3 +66,22 @@ def test_constants_of_one_side_are_shares_of_the_problem_too() -> None:
 
     with pytest.raises(ExtrapolationError, match="cannot tell 8 from n//Y"):
         extrap.extrapolate([trace_of(body, dims, 24) for dims in grids], 16, (4, 4), {"n": 24}, dims_of=grids)
+
+
+def test_begins_and_ends_of_kernels_are_told_apart() -> None:
+    """A `with` line makes both events: sizes that fall with each iteration alternate with zeros there."""
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        (nprocs,) = rank.dims
+        calls = []
+        for size in (size for _ in range(3) for size in range(nprocs, 1, -1)):
+            calls.append(call("Pcontrol", SITE, level=1001, size0=840 // nprocs, size1=size))
+            calls.append(call("Pcontrol", SITE, level=1002, size0=0, size1=0))
+            calls.append(call("Bcast", SITE + 1, count=8, root=0, comm="world"))
+        return calls
+
+    lines = [(3,), (4,), (5,), (6,), (7,)]
+    made = extrap.extrapolate(
+        [trace_of(body, dims, 840) for dims in lines], 8, (8,), {"n": 840}, dims_of=lines
+    )
+    assert diff(made.trace, trace_of(body, (8,), 840), ["times"]) == []
