@@ -7,8 +7,10 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from enum import Enum
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from time import monotonic, sleep
 from typing import Any, TypeVar
 
@@ -140,21 +142,33 @@ def beside(first: Callable[[int], T], second: Callable[[], R], workers: int) -> 
     if workers < 2 or isinstance(workers, MpiRanks):
         return first(workers), second()
     error, results = None, list[R]()
-    with ProcessPoolExecutor(1, get_context("fork"), _inherit, (first, [1])) as pool:
-        future = pool.submit(_done, 0)
+    context = get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_send_result, args=(sender, first))  # no threads: `second` may fork
+    process.start()
+    sender.close()
+    try:
         try:
             results.append(second())
         except ScalatraceError as raised:
             error = raised
         try:
-            found = future.result()
-        except BrokenProcessPool:
-            found = _Missing.FAILED
-    if found is _Missing.FAILED:
-        found = first(workers)  # to have the same error
+            found: Any = receiver.recv()
+        except EOFError:  # killed, or it has an error
+            found = first(workers)  # to have the same error
+    finally:
+        process.kill()
+        process.join()
+        receiver.close()
     if error is not None:
         raise error
     return found, *results
+
+
+def _send_result(sender: Connection, work: Callable[[int], Any]) -> None:
+    """Send what `work` returns with one worker; nothing where it has an error."""
+    with sender, suppress(ScalatraceError):
+        sender.send(work(1))
 
 
 class _Missing(Enum):

@@ -5,10 +5,10 @@
 Size: any number of ranks; --size panels per row and column of the process grid (4), each of --block columns
 (4), so that on P x Q ranks the matrix has block * size * lcm(P, Q) rows, --steps right-hand sides, each with
 a factorisation of its own (5); --rows sets P; --kernels marks matrix products and other kernels with their
-sizes, for predictions by models of them (docs/simulate.md); --ring passes the panels on along the rows by
-Send and Recv instead of Bcast; --pivots says where the largest element of a column is: anywhere (random), on
-the diagonal (no row is ever swapped), or in the next process row (next: all rows but the last are swapped),
-so that who swaps with whom follows a rule.
+sizes, for predictions by models of them (docs/guide/simulate.md); --ring passes the panels on along the rows
+by Send and Recv instead of Bcast; --pivots says where the largest element of a column is: anywhere (random),
+on the diagonal (no row is ever swapped), or in the next process row (next: all rows but the last are
+swapped), so that who swaps with whom follows a rule.
 Expect: "correct" and status 0. Per column of a panel an Allreduce with MAXLOC for the pivot, a Sendrecv for
 the swap and a Bcast of the pivot's row, all in the column of the grid; per panel a broadcast along the rows,
 swaps in the columns, a Bcast of U along the columns. Messages shrink from panel to panel; at the end a

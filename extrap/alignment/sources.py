@@ -69,14 +69,12 @@ class Shared:
             self._calls[key] = (order, positions), calls, sorted({leaf for leaf, _ in calls})
         return self._calls[key][1:]
 
-    def gathered(
-        self, positions: Sequence[int], used: Sequence[int], values: Sequence[Sequence[int]], calls: Order
-    ) -> Vec:
-        """The values of the calls at some positions, from those of the leaves that they are of."""
-        key = id(positions), *map(id, values)
+    def gathered(self, calls: Order, used: Sequence[int], values: Sequence[Sequence[int]]) -> Vec:
+        """The values of some calls, as `calls` returns them, from those of the leaves that they are of."""
+        key = id(calls), *map(id, values)
         if key not in self._gathered:
             by_leaf = dict(zip(used, values, strict=True))
-            self._gathered[key] = (positions, values), vec_of(by_leaf[leaf][k] for leaf, k in calls)
+            self._gathered[key] = (calls, values), vec_of(by_leaf[leaf][k] for leaf, k in calls)
         return self._gathered[key][1]
 
 
@@ -151,7 +149,7 @@ class Sources:
         stored = [self._stored(leaf, at) for leaf in used]
         encoding = stored[0][0]
         if all(other is encoding for other, _ in stored):
-            gathered = self._shared.gathered(positions, used, [values for _, values in stored], calls)
+            gathered = self._shared.gathered(calls, used, [values for _, values in stored])
         else:
             encoding = Encoding.ABSOLUTE
             peers = {leaf: self._peers(leaf, at) for leaf in used}

@@ -1,7 +1,8 @@
 """Durations of kernels that a program marks, from models in place of recorded times.
 
-A kernel is marked by two Pcontrol events, with its name and sizes in the first one (docs/calibrate.md). The
-computation before the second event is the kernel's. Both become nodes KERNEL of the simulator.
+A kernel is marked by two Pcontrol events, with its name and sizes in the first one
+(docs/guide/calibrate.md). The computation before the second event is the kernel's. Both become nodes KERNEL
+of the simulator.
 """
 
 from __future__ import annotations
@@ -114,6 +115,11 @@ class MarkedKernels:
             UsageError: no kernel of the trace has a model.
         """
         modelled = {model.name for model in self._models.models}
+        if not self._known and self._unknown & modelled:
+            raise UsageError(
+                f"the models of kernels ({_listed(modelled)}) are of single hosts, and the nodes of ranks "
+                "are not known: give ranks_per_node in the platform, or add models without host"
+            )
         if not self._known:
             marked = f"marks {_listed(self._unknown)}" if self._unknown else "marks no kernels"
             raise UsageError(

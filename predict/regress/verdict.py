@@ -8,6 +8,7 @@ false alarm holds for all tests together: each of m tests has 1 / m of it (Bonfe
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -88,12 +89,15 @@ class Verdict:
         return [f for f in self.findings if f.anomaly and f.change < -self.min_change]
 
     def plain(self) -> dict[str, Any]:
-        """Return it as plain data."""
+        """Return it as plain data; a change from 0 is None."""
         return {
             "confidence": self.confidence,
             "level": self.level,
             "regression": bool(self.regressions),
-            "tests": [asdict(f) | {"change": f.change, "result": self._result(f)} for f in self.findings],
+            "tests": [
+                asdict(f) | {"change": f.change if isfinite(f.change) else None, "result": self._result(f)}
+                for f in self.findings
+            ],
         }
 
     def _result(self, finding: Finding) -> str:

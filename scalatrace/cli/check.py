@@ -14,6 +14,7 @@ the MPI that it is linked to.
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,6 +90,9 @@ def run(args: argparse.Namespace) -> int:
         print_json(facts)
     elif args.csv:
         print_csv(SIZES, facts["sizes"])
+        for one in facts.get("proof", {}).get("open", ()):
+            if one["grid"]:
+                print(f"scalatrace: {one['site']}: {one['reason']} on {one['grid']} ranks", file=sys.stderr)
     else:
         MatchingReporter(facts).render(console())
     wrong = any(one["grid"] for one in facts.get("proof", {}).get("open", ()))
@@ -105,6 +109,8 @@ def _program(args: argparse.Namespace) -> int:
         print_json(facts)
     elif args.csv:
         print_csv(FUNCTIONS, facts["problems"])
+        if facts["obstacle"]:
+            print(f"scalatrace: {facts['obstacle']}", file=sys.stderr)
     else:
         ProgramReporter(facts).render(console())
     return int(bool(facts["obstacle"] or facts["problems"]))

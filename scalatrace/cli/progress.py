@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterable, Iterator, Sized
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from scalatrace.launched import launched_rank
@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 DELAY_S = 1.0
 """Seconds that a command takes before its progress is shown."""
+END_S = 2.0
+"""Seconds in which the line has to be removed."""
 REDRAW_S = 0.1
 """Seconds between two drawings of the line."""
 
@@ -31,8 +33,8 @@ REDRAW_S = 0.1
 class _Activity:
     """The stage of the running command, and the line that shows it.
 
-    A thread imports rich and draws, always with `lock`: a process that is forked meanwhile would find the
-    locks of modules and streams taken for ever.
+    A thread imports rich and draws, always with `lock`: in a process that is forked meanwhile, nothing would
+    release the locks of modules and streams.
     """
 
     def __init__(self, name: str) -> None:
@@ -51,7 +53,7 @@ class _Activity:
         """Remove the line for good."""
         self.ending.set()
         if self.thread.is_alive():
-            self.thread.join()
+            self.thread.join(END_S)  # a stopped terminal must not keep the command
 
     def _description(self) -> str:
         return f"{self.name}: {self.text}" if self.text else self.name
@@ -63,14 +65,18 @@ class _Activity:
             bar = self.bar = _new_bar()
             task = bar.add_task(self._description(), total=self.total, completed=self.done)
             bar.start()
-        while not self.ending.is_set():
-            with self.lock:
-                bar.update(task, description=self._description(), completed=self.done)
-                bar.tasks[0].total = self.total  # update() ignores None
-                bar.refresh()
-            self.ending.wait(REDRAW_S)
-        with self.lock:
-            bar.stop()
+        try:
+            while not self.ending.is_set():
+                with self.lock:
+                    bar.update(task, description=self._description(), completed=self.done)
+                    bar.tasks[0].total = self.total  # update() ignores None
+                    bar.refresh()
+                self.ending.wait(REDRAW_S)
+        except OSError:
+            pass  # the terminal is gone; the command goes on
+        finally:
+            with self.lock, suppress(OSError):
+                bar.stop()
 
 
 _current: _Activity | None = None

@@ -110,6 +110,8 @@ def run(args: argparse.Namespace) -> int:
 
     factors = parse_sweep(args.sweep)
     platform, trace = read_platform(args.platform), load(args.trace)
+    if args.csv and factors:
+        raise UsageError("--csv prints rows of calls only: use --json with --sweep")
     if args.engine == "simgrid":
         if args.csv:
             raise UsageError("--csv prints rows of calls, which --engine simgrid does not give: use --json")

@@ -231,3 +231,15 @@ def test_error_without_the_smallest_trace_is_another() -> None:
     )
     with pytest.raises(ExtrapolationError, match=without):
         extrap.extrapolate([trace_of(body, dims) for dims in sizes], 64, (64,), dims_of=sizes)
+
+
+def test_ranks_with_another_order_of_equal_values() -> None:
+    """Equal calls with equal values in another order: each rank keeps its own order."""
+    order = ((1, 2, 1, 2), (1, 1, 2, 2))
+    calls = [[call("Bcast", 5, count=n, root=0, comm="world") for n in row] for row in order]
+    trace = record(calls)
+    trees = {rank: rank_tree(trace, rank) for rank in range(2)}
+    folded = Foldings(trees, lambda rank: (trace, rank))
+    for found in (folded.anew, folded.by_marks, folded.by_stages(False)):
+        for rank, tree in (found or {}).items():
+            assert expanded(trace, rank, tree) == expanded(trace, rank, trees[rank])

@@ -99,7 +99,7 @@ def shares_of_numbers(part: Value | Cond) -> Iterator[tuple[Expr, Expr]]:
 
 
 def _in_one_division(e: Expr) -> Expr:
-    """An expression with 1400//Y for 350*(4//Y), which is equal on the grids of the traces."""
+    """An expression with 1400//Y for 350*(4//Y), which is equal where Y divides 4."""
     if not isinstance(e, Binary):
         return e
     left, right = _in_one_division(e.left), _in_one_division(e.right)
@@ -109,14 +109,18 @@ def _in_one_division(e: Expr) -> Expr:
     return replace(e, left=left, right=right)
 
 
-def _whole_shares(part: Part) -> Part:
-    """The part with whole numbers divided among ranks; the multiples of shares that it had are rivals."""
-    if part.formulas is None:
-        return part
-    whole = {one: _in_one_division(one) for one in part.formulas if isinstance(one, Expr)}
-    changed = tuple((new, old) for old, new in whole.items() if new != old)
-    formulas = tuple(whole[one] if isinstance(one, Expr) else one for one in part.formulas)
-    return replace(part, formulas=formulas, rivals=(*part.rivals, *changed)) if changed else part
+def _whole_shares(part: Part, here: Mapping[str, Any]) -> Part:
+    """The part with numbers divided whole among ranks, where that is equal; what it had are rivals.
+
+    Args:
+        here: the columns of its points.
+    """
+    known = [one for one in part.formulas or () if isinstance(one, Expr)]
+    whole = {one: new for one in known if (new := _in_one_division(one)) != one}
+    whole = {old: new for old, new in whole.items() if not differing(new, old, here).any()}
+    formulas = tuple(whole.get(one, one) if isinstance(one, Expr) else one for one in part.formulas or ())
+    pairs = ((new, old) for old, new in whole.items())
+    return replace(part, formulas=formulas, rivals=(*part.rivals, *pairs)) if whole else part
 
 
 def _multiples(formula: Expr, n: str, s: str) -> Iterator[Expr]:
@@ -243,10 +247,12 @@ def with_rivals(space: Space, field: Field, samples: Samples) -> Field:
         return field
     left = np.array(sorted(point for point, value in samples.items() if value is not None), dtype=np.int64)
     parts = []
-    for part in field.parts if space.inputs else map(_whole_shares, field.parts):
+    for part in field.parts:
         columns = {name: column[left] for name, column in space.columns.items()}
         mask = np.broadcast_to(np.asarray(evaluate(part.condition, columns), dtype=bool), left.shape)
         here = {name: column[mask] for name, column in columns.items()}
+        if not space.inputs:
+            part = _whole_shares(part, here)
         others = dict.fromkeys(
             pair for formula in part.formulas or () for pair in rivals(formula, space.inputs, pairs)
         )

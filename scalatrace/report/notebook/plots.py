@@ -69,13 +69,13 @@ class Plots:
             LimitError: very many ranks or different calls.
         """
         _choose("what", what, MEASURES)
+        budget = Budget()
+        messages = messages_of(self._trace, budget)
+        blocks = blocks_of(self._trace, messages, budget.exact)
         axes = _axes(ax)
         from matplotlib.colors import LogNorm
         from matplotlib.ticker import MaxNLocator
 
-        budget = Budget()
-        messages = messages_of(self._trace, budget)
-        blocks = blocks_of(self._trace, messages, budget.exact)
         table = np.zeros((blocks.count, blocks.count))
         for row, column, *amounts in blocks.cells:
             table[row, column] = amounts[MEASURES[::-1].index(what)]
@@ -110,8 +110,9 @@ class Plots:
         Raises:
             UsageError: a rank is not in the trace, too many ranks, or matplotlib is missing.
         """
+        chosen = self._some_ranks() if ranks is None else [int(rank) for rank in ranks]
+        lines = time_line(self._trace, chosen, Window(*window))
         axes = _axes(ax)
-        lines = time_line(self._trace, ranks or self._some_ranks(), Window(*window))
         end_ns = max((line.bars[-1].start_ns + line.bars[-1].length_ns for line in lines.lines if line.bars),
                      default=0)  # fmt: skip
         unit, factor = next((pair for pair in UNITS if end_ns >= pair[1]), UNITS[-1])

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from hashlib import sha256
 from importlib.resources import files
 from json import dumps
+from math import isfinite
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -105,6 +106,8 @@ def _cleaned(value: Any) -> Any:
         return [_cleaned(one) for one in value]
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
         return LARGEST
+    if isinstance(value, float) and not isfinite(value):
+        return None
     return round(value) if isinstance(value, float) and abs(value) >= MIN_ROUNDED else value
 
 

@@ -60,10 +60,11 @@ class RegressReporter:
             interval = "-"
             if test["low"] is not None:
                 interval = f"{self.shown(test['low'])} .. {self.shown(test['high'])}"
+            change = "-" if test["change"] is None else f"{test['change']:+.2%}"
             name = test["factor"] if len(test["factors"]) == 1 else f"{len(test['factors'])} factors at once"
             rows.add_row(
                 str(test["nnew"]), Text(clean(name), style=SITE), str(test["nreference"]),
-                self.shown(test["reference"]), self.shown(test["new"]), f"{test['change']:+.2%}", interval,
+                self.shown(test["reference"]), self.shown(test["new"]), change, interval,
                 f"{test['likelihood']:.2g}", _coloured(test["result"]),
             )  # fmt: skip
         return rows
