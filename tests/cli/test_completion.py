@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from scalatrace.cli.registry import COMMANDS
 def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("completion") / "scalatrace.bash"
     done = subprocess.run(
-        ["python", "-m", "scalatrace", "completion", "bash"], capture_output=True, text=True, check=True
+        [sys.executable, "-m", "scalatrace", "completion", "bash"], capture_output=True, text=True, check=True
     )
     path.write_text(done.stdout)
     return path

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scalatrace.errors import UsageError
@@ -118,6 +118,7 @@ def test_scaled_counts(n: int, factor: float) -> None:
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=30), st.integers(0, 99))
+@example([0] * 10 + [111], 0)
 def test_drawn_values_lie_in_the_histogram_and_have_its_mean(samples: list[int], seed: int) -> None:
     samples.sort()
     parts = [samples[i : i + 5] for i in range(0, len(samples), 5)]

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from math import isclose
 from typing import NamedTuple
 
 from scalatrace.trace.values import naturals
@@ -134,6 +135,8 @@ def _drawn_bins(histogram: Histogram) -> tuple[Bin, ...]:
     if total <= 0 or histogram.mean <= 0:
         return bins
     factor = histogram.mean * count / total
+    if isclose(factor, 1, rel_tol=1e-9):
+        return bins  # exact ones: the factor is the rounding of this division
     return tuple(Bin(b.count, b.min * factor, b.max * factor, b.mean * factor) for b in bins)
 
 
