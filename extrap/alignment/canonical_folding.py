@@ -34,7 +34,7 @@ Trees = Mapping[int, tuple[RankNode, ...]]
 
 
 class Foldings:
-    """The trees of all ranks, folded anew in several ways. What several of these need is made once.
+    """The trees of all ranks, folded anew in several ways, which share their parts.
 
     Attributes:
         trees: as recorded.
@@ -197,9 +197,7 @@ class _Ranks:
 
     def trees(self, lines: Mapping[int, Line], keys: Mapping[int, Sequence[Key]], symbols: Symbols) -> Trees:
         """The trees of folded sequences of calls."""
-        known: dict[
-            tuple[_Template, ...], tuple[_Template, ...]
-        ] = {}  # ranks share values at equal positions
+        known: dict[Sequence[_Template], Sequence[_Template]] = {}  # equal ones share gathered values
         result = {}
         for point, line in lines.items():
             templates = _templates(line, symbols)

@@ -123,12 +123,12 @@ class Classes:
         Args:
             numbers: [nranks], from 0 on.
         """
-        taking_part = self.class_of >= 0
-        keys = self.class_of[taking_part] * (int(numbers.max(initial=0)) + 1) + numbers[taking_part]
+        taking_part, count = self.class_of >= 0, int(numbers.max(initial=0)) + 1
+        keys = self.class_of[taking_part] * count + numbers[taking_part]
         distinct, joint = np.unique(keys, return_inverse=True)
         class_of = np.full(len(self.class_of), -1, dtype=np.int32)
         class_of[taking_part] = joint
-        parts = [divmod(key, int(numbers.max(initial=0)) + 1) for key in distinct.tolist()]
+        parts = [divmod(key, count) for key in distinct.tolist()]
         rows = [{**self.rows[old], name: Vec(number)} for old, number in parts]
         return Classes(class_of, rows, [self.counts[old] for old, _ in parts])
 

@@ -86,17 +86,16 @@ def run(args: argparse.Namespace) -> int:
     if is_elf(args.trace):
         return _program(args)
     facts = _symbolic(args) if Path(args.trace).suffix == ".stx" else _recorded(args.trace)
+    refuted = [one for one in facts.get("proof", {}).get("open", ()) if one["grid"]]
     if args.json:
         print_json(facts)
     elif args.csv:
         print_csv(SIZES, facts["sizes"])
-        for one in facts.get("proof", {}).get("open", ()):
-            if one["grid"]:
-                print(f"scalatrace: {one['site']}: {one['reason']} on {one['grid']} ranks", file=sys.stderr)
+        for one in refuted:
+            print(f"scalatrace: {one['site']}: {one['reason']} on {one['grid']} ranks", file=sys.stderr)
     else:
         MatchingReporter(facts).render(console())
-    wrong = any(one["grid"] for one in facts.get("proof", {}).get("open", ()))
-    return int(wrong or any(size["conflict"] for size in facts["sizes"]))
+    return int(bool(refuted) or any(size["conflict"] for size in facts["sizes"]))
 
 
 def _program(args: argparse.Namespace) -> int:

@@ -158,8 +158,8 @@ def _facts(
     facts = {**simulated.facts(), "rows": simulated.rows(args.by)}
     if (interval := simulated.drawn()) is not None:
         facts["drawn"] = interval
-    if not args.no_tolerance and not drawn:
-        facts["tolerance"] = simulated.tolerance()
+    if not args.no_tolerance and (tolerance := simulated.tolerance()):
+        facts["tolerance"] = tolerance
     if factors:
         facts["sweep"] = simulated.sweep(factors)
     return facts
