@@ -33,15 +33,14 @@ from support.workloads import WORKLOADS, Workload
 
 COLUMNS = ("program", "ranks", "computation", "run, s", "predicted, s", "error", "95 % of runs, s", "inside")
 LIMITS = {"asleep": 0.05, "real": 0.10}
-SLEEP_US = 2000
+SLEEP_US = 20_000
+"""Of a computation, at least: long enough that many ranks on few cores mostly sleep."""
 REPEATS = 20
 
 EXTRAPOLATED_COLUMNS = (
     "program", "ranks", "run, s", "extrapolated, s", "error", "recorded, s", "error of recorded", "note",
 )  # fmt: skip
-FEW, MANY = (4, 9, 16), (25, 36)
-FEW_SLEEP_US = 20_000
-"""Long enough that many ranks on few cores mostly sleep."""
+INPUT_RANKS, TARGET_RANKS = (4, 9, 16), (25, 36)
 EXTRAPOLATED = ("bt", "sp", "lu", "lu, weak", "sweep3d", "sweep3d, weak")
 
 
@@ -81,8 +80,8 @@ def _line(
 def _extrapolated_lines(mpi: Mpi, platform: Platform, chosen: Sequence[Case]) -> Iterator[tuple[str, ...]]:
     for case in chosen:
         with tempfile.TemporaryDirectory() as name:
-            made = [_asleep(mpi, case, nprocs, Path(name)) for nprocs in FEW]
-            for nprocs in MANY:
+            made = [_asleep(mpi, case, nprocs, Path(name)) for nprocs in INPUT_RANKS]
+            for nprocs in TARGET_RANKS:
                 try:
                     yield _extrapolated_line(mpi, platform, case, nprocs, made, Path(name))
                 except (AssertionError, TimeoutError, ScalatraceError) as error:
@@ -92,7 +91,7 @@ def _extrapolated_lines(mpi: Mpi, platform: Platform, chosen: Sequence[Case]) ->
 def _asleep(mpi: Mpi, case: Case, nprocs: int, folder: Path) -> Recording:
     """The recording of a case whose computations sleep."""
     words = [word.format(n=case.size(nprocs)) for word in case.arguments]
-    argv = [str(SAMPLES / case.source), *words, "--sleep-us", str(FEW_SLEEP_US)]
+    argv = [str(SAMPLES / case.source), *words, "--sleep-us", str(SLEEP_US)]
     return recorded(mpi, nprocs, argv, folder / f"{nprocs}.st", case.noted(nprocs))
 
 

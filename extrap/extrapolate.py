@@ -18,7 +18,7 @@ from scalatrace.extrap.fit.undetermined.rivals import divides_numbers
 from scalatrace.extrap.grid import topology
 from scalatrace.extrap.grid.arguments import check_arguments
 from scalatrace.extrap.grid.communicators import has_factor_chain
-from scalatrace.extrap.grid.groups import border, group_size
+from scalatrace.extrap.grid.groups import borders, group_size
 from scalatrace.extrap.grid.model import Model, histograms
 from scalatrace.extrap.grid.observed import Observed
 from scalatrace.extrap.grid.space import Run
@@ -35,7 +35,7 @@ from scalatrace.extrap.solve.features import RESERVED, Structure
 from scalatrace.extrap.timing.curves.registry import timing_model
 from scalatrace.extrap.timing.rules import Timing, no_times, over_ranks
 from scalatrace.extrap.timing.total import TotalTime, poor_fits, total_times
-from scalatrace.extrap.workers import beside, each
+from scalatrace.extrap.workers import concurrently, each
 from scalatrace.trace.query.absolute import absolute
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.symbolic.grid import Grid
@@ -130,7 +130,7 @@ def extrapolate(
 
     if not check:
         return make()
-    checked, result = beside(lambda inner: check_largest(traces, dims_of, inner, model), make, workers)
+    checked, result = concurrently(lambda inner: check_largest(traces, dims_of, inner, model), make, workers)
     return replace(result, check=checked)
 
 
@@ -362,11 +362,11 @@ def prepared(
 
 
 def _structure(grids: Sequence[Grid], observed: Sequence[Observed]) -> Structure:
-    """Groups of the ranks of a line, a tree over all ranks, and two parts of them."""
+    """Groups of the ranks of a line, a tree over all ranks, and parts of them."""
     sites = [one.sites for one in observed]
     group = group_size(sites) if len(grids[0].dims) == 1 else 0
     arity = tree_arity([grid.nprocs for grid in grids], [one.by_site for one in observed])
-    return Structure(group, arity, border(sites))
+    return Structure(group, arity, borders(sites))
 
 
 def _without_smallest(traces: Sequence[Trace], ndims: int = 1) -> str:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from scalatrace.errors import ScalatraceError, UsageError
 
-__all__ = ["MpiRanks", "WorkerError", "available", "beside", "each"]
+__all__ = ["MpiRanks", "WorkerError", "available", "concurrently", "each"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -130,7 +130,7 @@ def each(work: Callable[[T], R], items: Sequence[T], workers: int) -> list[R]:
     return [work(item) for item in items]
 
 
-def beside(first: Callable[[int], T], second: Callable[[], R], workers: int) -> tuple[T, R]:
+def concurrently(first: Callable[[int], T], second: Callable[[], R], workers: int) -> tuple[T, R]:
     """The results of two pieces of work; with several processes, of which `first` gets one, at the same time.
 
     Args:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.extrap.alignment.rank_tree import Key, RankNode, rank_tree
 from scalatrace.extrap.alignment.sequences import Line, Symbols, Token, fold_all
 from scalatrace.extrap.alignment.sources import Mark, Order, Shared, Sources
-from scalatrace.extrap.alignment.stages import MAX_BODIES, Group, Stages, staged_calls
+from scalatrace.extrap.alignment.stages import MAX_BODIES, Group, StagedCalls, Stages, staged_calls
 from scalatrace.trace.values.compress import vec_of
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Foldings:
         self.trees, self._trace_of = trees, trace_of
 
     @cached_property
-    def anew(self) -> Trees | None:
+    def canonical(self) -> Trees | None:
         """The trees in their canonical form; None when there are too many calls."""
         shared: dict[Any, list[int]] = {}
         for point, tree in self.trees.items():
@@ -73,46 +74,38 @@ class Foldings:
 
     @cached_property
     def by_marks(self) -> Trees | None:
-        """As `anew`, with unlike calls of one call site as calls of their own; None also without them.
+        """As `canonical`, with unlike calls of one call site as calls of their own; None also without them.
 
         A library that is called from one line of Python makes many different calls there: receives from any
         rank, and then receives from each neighbour with another tag. Together they follow no formula.
         """
-        ranks, keys = self._ranks, self._marked_keys
-        if ranks is None or keys is None:
-            return None
-        symbols = Symbols()
-        lines = {point: _line(keys[point], symbols) for point in self.trees}
-        fold_all(lines, symbols)
-        return ranks.trees(lines, keys, symbols)
+        return None if self._marked_keys is None else self._folded(self._marked_keys)
 
-    def by_stages(self, with_marks: bool) -> Trees | None:
-        """As `anew`, with the stages of trees and butterflies as loops; None also when there are none.
+    def by_stages(self, with_marks: bool, by_site: bool) -> Trees | None:
+        """As `canonical`, with the stages of trees and butterflies as loops; None also when there are none.
 
         Args:
             with_marks: make unlike calls of one call site calls of their own, as `by_marks` does.
+            by_site: see Stages.
         """
-        ranks, stages = self._ranks, self._stages
-        if ranks is None or stages is None:
+        ranks, calls = self._ranks, self._staged_calls
+        if ranks is None or calls is None:
             return None
         keys = self._marked_keys if with_marks else ranks.keys
-        if keys is None:
-            return None
+        return None if keys is None else self._folded(keys, Stages(calls, keys, by_site))
+
+    def _folded(self, keys: Mapping[int, Sequence[Key]], stages: Stages | None = None) -> Trees | None:
+        """The trees of calls with these keys; None when there are too many different stages."""
+        assert self._ranks is not None
         symbols = Symbols()
         lines = {point: _line(keys[point], symbols) for point in self.trees}
-        found = {point: stages.trees(point) for point in self.trees}
-        groups = ((p, group) for p in self.trees for tree in found[p] for group in tree)
-        bodies = sorted({(group.comm, _body(lines[p], group, stages)) for p, group in groups})
-        if len(bodies) > MAX_BODIES:
-            return None
-        blocks: dict[int, dict[tuple[int, ...], int]] = {}
-        for comm, body in bodies:
-            blocks.setdefault(comm, {})[body] = symbols.of_loop(body, comm)
-        loops = {comm: symbols.of_stages(tuple(own.values())) for comm, own in blocks.items()}
-        for point in self.trees:
-            lines[point] = _staged(lines[point], found[point], stages, blocks, loops)
+        if stages is not None:
+            staged = _with_stages(lines, stages, symbols)
+            if staged is None:
+                return None
+            lines = staged
         fold_all(lines, symbols)
-        return ranks.trees(lines, keys, symbols)
+        return self._ranks.trees(lines, keys, symbols)
 
     @cached_property
     def _ranks(self) -> _Ranks | None:
@@ -136,10 +129,9 @@ class Foldings:
         return None if self._ranks is None else self._ranks.marked_keys()
 
     @cached_property
-    def _stages(self) -> Stages | None:
+    def _staged_calls(self) -> Mapping[int, StagedCalls] | None:
         ranks = self._ranks
-        calls = None if ranks is None else staged_calls(ranks.leaves, ranks.orders, ranks.sources)
-        return None if calls is None else Stages(calls)
+        return None if ranks is None else staged_calls(ranks.leaves, ranks.orders, ranks.sources)
 
 
 def foldings_of(traces: Sequence[Trace]) -> Foldings:
@@ -205,30 +197,56 @@ class _Ranks:
         return result
 
 
-def _body(line: Line, group: Group, stages: Stages) -> tuple[int, ...]:
-    return tuple(token.symbol for token in line[group.start : group.start + stages.width])
+def _with_stages(lines: Mapping[int, Line], stages: Stages, symbols: Symbols) -> dict[int, Line] | None:
+    """The sequences with trees as loops; None: their stages have too many different calls, or orders."""
+    found = {point: stages.trees(point) for point in lines}
+    before: dict[tuple[int, ...], dict[Body, set[Body]]] = {}
+    for point, trees in found.items():
+        for group in (group for tree in trees for group in tree):
+            own = before.setdefault(group.kind, {})
+            bodies = [_body(lines[point], block) for block in group.blocks]
+            for at, body in enumerate(bodies):
+                own.setdefault(body, set()).update(bodies[:at])
+    if sum(map(len, before.values())) > MAX_BODIES:
+        return None
+    loops = {}
+    for kind, follow in sorted(before.items()):
+        try:
+            order = list(TopologicalSorter(dict(sorted(follow.items()))).static_order())
+        except CycleError:
+            return None
+        loops[kind] = {body: symbols.of_loop(body, kind) for body in order}
+    return {point: _staged(line, found[point], loops, symbols) for point, line in lines.items()}
+
+
+Body = tuple[int, ...]
+
+
+def _body(line: Line, block: tuple[int, int]) -> Body:
+    return tuple(token.symbol for token in line[slice(*block)])
 
 
 def _staged(
     line: Line,
     trees: Sequence[Sequence[Group]],
-    stages: Stages,
-    blocks_of: Mapping[int, Mapping[tuple[int, ...], int]],
-    loops: Mapping[int, int],
+    loops: Mapping[tuple[int, ...], Mapping[Body, int]],
+    symbols: Symbols,
 ) -> Line:
     """The sequence with each tree as a loop over all stages, in which each block runs once or not at all."""
     result, at = [], 0
     for tree in trees:
-        count, blocks = tree[0].stages, blocks_of[tree[0].comm]
-        trips = [[Token(block) for block in blocks.values()] for _ in range(count)]
+        blocks = loops[tree[0].kind]
+        numbers = {body: number for number, body in enumerate(blocks)}
+        trips = [[Token(block) for block in blocks.values()] for _ in range(tree[0].stages)]
         for group in tree:
-            stop = group.start + stages.width
-            body = tuple(line[group.start : stop])
-            number = list(blocks).index(_body(line, group, stages))
-            iteration = count - 1 - group.stage if stages.down else group.stage
-            trips[iteration][number] = Token(blocks[_body(line, group, stages)], trips=(body,))
-        result += [*line[at : tree[0].start], Token(loops[tree[0].comm], trips=tuple(map(tuple, trips)))]
-        at = tree[-1].start + stages.width
+            for block in group.blocks:
+                body = _body(line, block)
+                trips[group.iteration][numbers[body]] = Token(
+                    blocks[body], trips=(tuple(line[slice(*block)]),)
+                )
+        loop = symbols.of_stages(tuple(blocks.values()))
+        result += [*line[at : tree[0].start], Token(loop, trips=tuple(map(tuple, trips)))]
+        at = tree[-1].stop
     return [*result, *line[at:]]
 
 

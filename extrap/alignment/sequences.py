@@ -54,9 +54,9 @@ class Symbols:
         """The symbol of a call."""
         return self._numbers.setdefault(key, len(self._numbers))
 
-    def of_loop(self, body: tuple[int, ...], comm: int | None = None) -> int:
-        """The symbol of a loop around these symbols; of a block of stages, in this communicator."""
-        number = self._numbers.setdefault(("loop", body, comm), len(self._numbers))
+    def of_loop(self, body: tuple[int, ...], stages: tuple[int, ...] | None = None) -> int:
+        """The symbol of a loop around these symbols; of a block of these stages."""
+        number = self._numbers.setdefault(("loop", body, stages), len(self._numbers))
         self.bodies[number] = body
         return number
 

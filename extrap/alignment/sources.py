@@ -17,7 +17,7 @@ from scalatrace.trace.values.vec import Vec, special_name
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Mark", "Order", "Shared", "Sources"]
+__all__ = ["Mark", "Order", "Shared", "Sources", "Stage"]
 
 Order = Sequence[tuple[int, int]]
 """For each call of a rank the number of its leaf, and how many calls of that leaf came before."""
@@ -38,6 +38,22 @@ class Mark(NamedTuple):
     def without_tags(self) -> Mark:
         """The mark of all calls that differ in tags only."""
         return Mark(self.kinds)
+
+
+class Stage(NamedTuple):
+    """A call's stage in a tree or butterfly.
+
+    Attributes:
+        bit: in which the own rank and its partner differ; -1: they differ in several, or there is none.
+        distance: the exponent of the distance between them, a power of two; -1: it is none.
+        stages: their number.
+        comm: the communicator.
+    """
+
+    bit: int = -1
+    distance: int = -1
+    stages: int = 0
+    comm: int = 0
 
 
 TAGS = ("tag", "sendtag", "recvtag")
@@ -117,27 +133,26 @@ class Sources:
             Mark(tuple(row[call] for row in kinds), tuple(row[call] for row in tags)) for call in range(runs)
         ]
 
-    def stages(self, leaf: int) -> list[tuple[int, int, int]]:
-        """For each call of a leaf the bit in which the own rank differs from its partner; bits; communicator.
-
-        The bit is -1 where the call has no partner, or one that differs in several bits.
-        """
+    def stages(self, leaf: int) -> list[Stage]:
+        """The stage of each call of a leaf in a tree or butterfly."""
         event = self._event(leaf)
         runs = self._leaves[leaf].runs
         places = [at for at, param in enumerate(event.params) if isinstance(param, Peer)]
         comm_at = self._trace.ops[event.op].position(Kind.COMM)
         if not places or comm_at is None:
-            return [(-1, 0, 0)] * runs
+            return [Stage()] * runs
         families = self._stored(leaf, comm_at)[1]
         comms = [self._trace.communicator(family, self._rank) for family in families]
         result = []
         rows = zip(families, comms, *(self._peers(leaf, at) for at in places), strict=True)
         for family, comm, *peers in rows:
-            bits = max(len(comm.peers) - 1, 0).bit_length()
-            differing = {comm.rank ^ peer for peer in peers}
-            distance = differing.pop() if len(differing) == 1 and min(peers) >= 0 else 0
-            power = distance > 0 and distance & (distance - 1) == 0
-            result.append((distance.bit_length() - 1 if power else -1, bits, family))
+            count = max(len(comm.peers) - 1, 0).bit_length()
+            if min(peers) < 0:
+                result.append(Stage(stages=count, comm=family))
+                continue
+            bit = _exponent({comm.rank ^ peer for peer in peers})
+            distance = _exponent({abs(comm.rank - peer) for peer in peers})
+            result.append(Stage(bit, distance, count, family))
         return result
 
     def _event(self, leaf: int) -> Event:
@@ -177,3 +192,9 @@ class Sources:
             assert encoding is not None
             result.append(encoding.decode(value, comm.rank, max(len(comm.peers), 1)))
         return result
+
+
+def _exponent(numbers: set[int]) -> int:
+    """The exponent of the only number, a power of two; -1: there are several, or it is none."""
+    number = numbers.pop() if len(numbers) == 1 else 0
+    return number.bit_length() - 1 if number.bit_count() == 1 else -1

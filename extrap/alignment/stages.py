@@ -5,10 +5,15 @@ not show that; its partners do: the stage is the bit in which the numbers of the
 
     rank 5 of 8:  Send to 4 | Recv from 7 | Send to 1        stages 0, 1, 2
     rank 4 of 8:  Recv from 5 | Recv from 6 | Send to 0
+
+In prefix sums and multigrid solvers it is the exponent of the distance between the two.
+
+    rank 2 of 8:  Send to 3, Recv from 1 | Send to 4, Recv from 0 | Send to 6
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -16,7 +21,7 @@ from itertools import pairwise
 from math import gcd
 
 from scalatrace.extrap.alignment.rank_tree import Key, RankNode
-from scalatrace.extrap.alignment.sources import Order, Sources
+from scalatrace.extrap.alignment.sources import Order, Sources, Stage
 
 MAX_BODIES = 24
 """Different sequences of calls in one stage of trees on one communicator, in all."""
@@ -35,12 +40,32 @@ class StagedCalls:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The calls of one stage, from `start` on, the number of stages, and the communicator."""
+    """The calls of one stage, from `start` to `stop`.
+
+    Attributes:
+        stages: their number.
+        kind: equal for trees that are the same loop: at least the communicator is.
+        down: whether the stages of its tree descend.
+        width: calls that are one block of the loop's body.
+    """
 
     start: int
+    stop: int
     stage: int
     stages: int
-    comm: int
+    kind: tuple[int, ...]
+    down: bool
+    width: int
+
+    @property
+    def iteration(self) -> int:
+        """Its number in the loop."""
+        return self.stages - 1 - self.stage if self.down else self.stage
+
+    @property
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """Start and end of its blocks."""
+        return ((at, at + self.width) for at in range(self.start, self.stop, self.width))
 
 
 def staged_calls(
@@ -49,63 +74,141 @@ def staged_calls(
     """The stages of all calls of all ranks (by point); None when there are no trees.
 
     A call site is part of a tree when all its partners, on all ranks of all traces, are at powers of two, and
-    not always at the same.
+    not always at the same: by exclusive-or, or else by distance.
     """
     found = {
         point: [sources[point].stages(number) for number in range(len(leaves[point]))] for point in leaves
     }
-    seen: dict[Key, set[int]] = {}
+    seen: dict[Key, tuple[set[int], set[int]]] = {}
     for point, rows in found.items():
         for leaf, row in zip(leaves[point], rows, strict=True):
             assert leaf.key is not None
-            seen.setdefault(leaf.key, set()).update(stage for stage, *_ in row)
-    trees = {key for key, stages in seen.items() if -1 not in stages and len(stages) > 1}
-    if not trees:
+            bits, distances = seen.setdefault(leaf.key, (set(), set()))
+            bits.update(one.bit for one in row)
+            distances.update(one.distance for one in row)
+    by_bit, by_distance = (
+        {key for key, kinds in seen.items() if -1 not in kinds[k] and len(kinds[k]) > 1} for k in (0, 1)
+    )
+    if not by_bit and not by_distance:
         return None
+
+    def staged(key: Key | None, one: Stage) -> tuple[int, int, int]:
+        if key not in by_bit and key not in by_distance:
+            return -1, 0, 0
+        return one.bit if key in by_bit else one.distance, one.stages, one.comm
+
     result = {}
     for point, rows in found.items():
-        calls = [
-            rows[leaf][k] if leaves[point][leaf].key in trees else (-1, 0, 0) for leaf, k in orders[point]
-        ]
-        result[point] = (
-            StagedCalls(*map(list, zip(*calls, strict=True))) if calls else StagedCalls([], [], [])
-        )
+        calls = [staged(leaves[point][leaf].key, rows[leaf][k]) for leaf, k in orders[point]]
+        result[point] = StagedCalls(*map(list, zip(*calls, strict=True))) if calls else StagedCalls()
     return result
 
 
 class Stages:
     """How the staged calls of all ranks are divided into trees."""
 
-    def __init__(self, calls: Mapping[int, StagedCalls]) -> None:
-        self._calls = calls
-        lengths = [stop - start for one in calls.values() for start, stop in _runs(one)]
-        self.width = reduce(gcd, lengths, 0)
-        falls, rises = (sum(self._breaks(one, down) for one in calls.values()) for down in (False, True))
-        self.down = rises < falls
+    def __init__(
+        self, calls: Mapping[int, StagedCalls], keys: Mapping[int, Sequence[Key]], by_site: bool
+    ) -> None:
+        """Find how many calls a stage has, and whether stages ascend.
+
+        Args:
+            calls, keys: of each rank, by point.
+            by_site: whether each call site has at most one call in a stage, and is called or not on
+                conditions of its own. Else all ranks make equally many calls in a stage.
+        """
+        self._calls, self._keys, self._by_site = calls, keys, by_site
+        runs = {point: list(_runs(one)) for point, one in calls.items()}
+        self._width = 1 if by_site else reduce(gcd, (b - a for own in runs.values() for a, b in own), 0)
+        self._cut = {point: list(self._groups(point, own)) for point, own in runs.items()}
+        self._down = self._directions()
+        self._tree_of = self._joined_sites()
 
     def trees(self, point: int) -> list[list[Group]]:
         """The trees that a rank takes part in, each with its stages, in order."""
         result: list[list[Group]] = []
         end = -1
-        for group in self._groups(self._calls[point]):
-            before = result[-1][-1].stage if result else None
-            follows = before is not None and (group.stage < before if self.down else group.stage > before)
-            if follows and group.start == end and group.comm == result[-1][-1].comm:
+        for start, stop in self._split(point):
+            group = self._group(point, start, stop)
+            last = result[-1][-1] if result else None
+            if (
+                last is not None
+                and start == end
+                and group.kind == last.kind
+                and last.iteration < group.iteration
+            ):
                 result[-1].append(group)
             else:
                 result.append([group])
-            end = group.start + self.width
+            end = stop
         return result
 
-    def _breaks(self, calls: StagedCalls, down: bool) -> int:
-        """How often a stage does not come after the one before."""
-        stages = [group.stage for group in self._groups(calls)]
-        return sum(b >= a if down else b <= a for a, b in pairwise(stages))
+    def _group(self, point: int, start: int, stop: int) -> Group:
+        calls = self._calls[point]
+        down = self._is_down(point, start)
+        kind: tuple[int, ...] = (calls.comm[start],)
+        if self._by_site:
+            kind = (*kind, int(down), self._tree_of[self._keys[point][start]])
+        return Group(start, stop, calls.stage[start], calls.stages[start], kind, down, self._width)
 
-    def _groups(self, calls: StagedCalls) -> Iterator[Group]:
-        for start, stop in _runs(calls):
-            for at in range(start, stop, self.width):
-                yield Group(at, calls.stage[at], calls.stages[at], calls.comm[at])
+    def _groups(self, point: int, runs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """Start and end of the calls of one stage; a call site that comes again begins another tree."""
+        keys = self._keys[point]
+        for start, stop in runs:
+            if not self._by_site:
+                yield from ((at, at + self._width) for at in range(start, stop, self._width))
+                continue
+            first = start
+            for at in range(start + 1, stop):
+                if keys[at] in keys[first:at]:
+                    yield first, at
+                    first = at
+            yield first, stop
+
+    def _split(self, point: int) -> Iterator[tuple[int, int]]:
+        """The groups, divided where an ascending tree is followed by a descending one in the same stage."""
+        for start, stop in self._cut[point]:
+            first = start
+            for at in range(start + 1, stop) if self._by_site else ():
+                if self._is_down(point, at) != self._is_down(point, first):
+                    yield first, at
+                    first = at
+            yield first, stop
+
+    def _is_down(self, point: int, at: int) -> bool:
+        return self._keys[point][at] in self._down if self._by_site else bool(self._down)
+
+    def _directions(self) -> set[Key]:
+        """The call sites whose stages descend: all or none, unless they have conditions of their own."""
+        rises: Counter[Key] = Counter()
+        for point, cut in self._cut.items():
+            stage, keys = self._calls[point].stage, self._keys[point]
+            for (one, stop), (other, end) in pairwise(cut):
+                by = stage[other] - stage[one]
+                for at in (*range(one, stop), *range(other, end)) if by else ():
+                    rises[keys[at]] += 1 if by > 0 else -1
+        if not self._by_site:
+            return set(rises) if sum(rises.values()) < 0 else set()
+        return {key for key, count in rises.items() if count < 0}
+
+    def _joined_sites(self) -> dict[Key, int]:
+        """For each call site a number, equal for those of one tree."""
+        numbers: dict[Key, int] = {}
+        for point in self._cut:
+            keys, before = self._keys[point], (-1, -1, -1)
+            for start, stop in self._split(point):
+                stage = self._calls[point].stage[start]
+                end, last, first = before
+                ascends = stage < last if self._is_down(point, start) else stage > last
+                follows = (
+                    start == end and ascends and self._is_down(point, start) == self._is_down(point, first)
+                )
+                some = keys[first if follows else start : stop]
+                joined = {numbers.setdefault(key, len(numbers)) for key in some}
+                if len(joined) > 1:
+                    numbers = {k: min(joined) if n in joined else n for k, n in numbers.items()}
+                before = stop, stage, start
+        return numbers
 
 
 def _runs(calls: StagedCalls) -> Iterator[tuple[int, int]]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -170,7 +171,7 @@ class Fitter:
         """The fitter whose formulas need not be confirmed."""
         return Fitter(self.traces, self.space.variant(accept_unconfirmed=True))
 
-    def _surest(self, find: Callable[[Fitter], Found]) -> Found:
+    def _confirmed_first(self, find: Callable[[Fitter], Found]) -> Found:
         """What confirmed formulas give; else, where they are accepted, what others give."""
         try:
             return find(self)
@@ -197,10 +198,10 @@ class Fitter:
 
         If these follow no rules, events that are repeated are loops of one call.
         """
-        anew = self._foldings.anew
-        found = [align(trees) for trees in (self._foldings.trees, anew) if trees is not None]
+        canonical = self._foldings.canonical
+        found = [align(trees) for trees in (self._foldings.trees, canonical) if trees is not None]
         yield from sorted(found, key=aligned_nodes)
-        looped = None if anew is None else with_repeated_events(anew)
+        looped = None if canonical is None else with_repeated_events(canonical)
         if looped is not None:
             yield align(looped)
 
@@ -236,8 +237,8 @@ class Fitter:
     def _by_stages(self) -> tuple[Rule, ...] | None:
         """The rules of the trees with loops over stages; None when there are none, or no rules."""
         fitter: Fitter | None = None
-        for with_marks in (False, True):
-            staged = self._foldings.by_stages(with_marks)
+        for by_site, with_marks in product((False, True), repeat=2):
+            staged = self._foldings.by_stages(with_marks, by_site)
             if staged is None:
                 continue
             space = self.space.variant(stages=True)
@@ -334,7 +335,7 @@ class Fitter:
         return around if runs_once(repeat) else self._within(node, around)
 
     def _repeat(self, node: Aligned, around: Chains) -> Field:
-        return self._surest(lambda fitter: fitter._repeat_found(node, around))
+        return self._confirmed_first(lambda fitter: fitter._repeat_found(node, around))
 
     def _repeat_found(self, node: Aligned, around: Chains) -> Field:
         samples = self._repeats(node, around)
@@ -343,16 +344,16 @@ class Fitter:
             zeros = {point: NO_TRIP if value is None else value for point, value in samples.items()}
             field = self._fit(zeros, around, self._of_partners)
             samples = samples if field is None else zeros
-        if field is None or not _is_determined(field):
+        if field is None or not _is_determined(field) or _may_count_neighbours(field):
             other = self._fit(samples, around, self._of_lists, repeats=True)
-            field = other if other is not None and (field is None or _is_determined(other)) else field
+            field = other if other is not None and _is_better(other, field) else field
         return self._found("repeat", node, samples, around, field)
 
     def parameters(self, node: Aligned, inside: Chains) -> tuple[ParamRule, ...]:
         """The rules of an event's parameters."""
 
         def found(at: int, name: str, kind: Kind) -> ParamRule:
-            return self._surest(lambda fitter: fitter._param(node, at, name, kind, inside))
+            return self._confirmed_first(lambda fitter: fitter._param(node, at, name, kind, inside))
 
         return tuple(found(at, name, kind) for at, (name, kind) in enumerate(self._params(node)))
 
@@ -626,6 +627,24 @@ def _with_known_sizes(part: Part) -> Part:
 
 def _is_determined(field: Field | _Mispredicted) -> bool:
     return not isinstance(field, _Mispredicted) and not any(part.rivals for part in field.parts)
+
+
+def _may_count_neighbours(field: Field | _Mispredicted) -> bool:
+    """Whether classes of ranks have numbers that one formula of all ranks, the length of a list, may give."""
+    formulas = (
+        []
+        if isinstance(field, _Mispredicted)
+        else [one for part in field.parts for one in part.formulas or ()]
+    )
+    return len(formulas) > 1 and any(formula not in (Const(0), Const(1)) for formula in formulas)
+
+
+def _is_better(other: Field | _Mispredicted, field: Field | _Mispredicted | None) -> bool:
+    """Whether a field is to be taken instead of one that has a rival, or more parts."""
+    if field is None or not _is_determined(field):
+        return field is None or _is_determined(other)
+    assert isinstance(field, Field)
+    return isinstance(other, Field) and _is_determined(other) and other.weight < field.weight
 
 
 def _with_rivals_that(field: Field, keep: Callable[[Expr, Expr], bool]) -> Field:

@@ -1,13 +1,14 @@
-"""Groups of consecutive ranks: those of a node, whose leaders make other calls, or two parts of all ranks."""
+"""Groups of consecutive ranks: those of a node, whose leaders make other calls, or parts of all ranks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from scalatrace.extrap.grid.observed import Sites
+from scalatrace.formula import evaluate, parse_number
 from scalatrace.trace.symbolic.grid import Grid
 
-__all__ = ["border", "group_size", "may_be_groups"]
+__all__ = ["borders", "group_size", "may_be_groups"]
 
 MIN_GROUP, MAX_GROUP = 3, 128
 """Ranks of a group. Pairs are even and odd ranks, as in binomial trees; multiples of 2 repeat too."""
@@ -17,6 +18,17 @@ MIN_GROUPS = 2
 
 MAX_AT_END = 8
 """Ranks at the beginning or at the end that do something else, such as servers."""
+
+MAX_BORDERS = 3
+"""Borders between parts of all ranks, such as the components of a coupled program."""
+
+_BORDERS = (
+    *(f"P//{k}" for k in (2, 3, 4)),
+    *(f"(P+{k - 1})//{k}" for k in (2, 3, 4)),
+    *(text for k in (3, 4) for text in (f"{k - 1}*P//{k}", f"P-P//{k}", f"{k - 1}*(P//{k})")),
+    *map(str, range(2, MAX_AT_END + 1)),
+    *(f"P-{k}" for k in range(2, MAX_AT_END + 1)),
+)
 
 
 def group_size(sites: Sequence[Sequence[Sites]]) -> int:
@@ -32,23 +44,32 @@ def group_size(sites: Sequence[Sequence[Sites]]) -> int:
     return period if period >= MIN_GROUP else 0
 
 
-def border(sites: Sequence[Sequence[Sites]]) -> str:
-    """The number of the first ranks that call what no others do, or the other way round; "": none do.
+def borders(sites: Sequence[Sequence[Sites]]) -> tuple[tuple[str, ...], ...]:
+    """The numbers of the first ranks that call what no others do, or the other way round.
 
     Args:
         sites: of the ranks of each trace.
 
     Returns:
-        A formula: a part of all ranks, or a few ranks at the beginning or at the end.
+        For each border, in ascending order, the formulas that have its values: a part of all ranks, or a few
+        ranks at the beginning or at the end. Of borders whose order differs, the simplest counts.
     """
-    rules = {
-        **{f"P//{k}": [len(ranks) // k for ranks in sites] for k in (2, 3, 4)},
-        "(P+1)//2": [(len(ranks) + 1) // 2 for ranks in sites],
-        **{str(k): [k] * len(sites) for k in range(2, MAX_AT_END + 1)},
-        **{f"P-{k}": [len(ranks) - k for ranks in sites] for k in range(2, MAX_AT_END + 1)},
-    }
-    fitting = [rule for rule, borders in rules.items() if all(map(_are_parts, sites, borders))]
-    return fitting[0] if len(fitting) == 1 else ""
+    nprocs = list(map(len, sites))
+    fitting: dict[tuple[int, ...], list[str]] = {}
+    for formula in _BORDERS:
+        expression = parse_number(formula)
+        found = tuple(int(evaluate(expression, {"P": size})) for size in nprocs)
+        if found in fitting:
+            fitting[found].append(formula)
+        elif all(map(_are_parts, sites, found)) and all(_is_apart(found, other) for other in fitting):
+            fitting[found] = [formula]
+    return tuple(tuple(fitting[one]) for one in sorted(fitting)) if len(fitting) <= MAX_BORDERS else ()
+
+
+def _is_apart(one: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether a border is beyond another one in all traces, or before it."""
+    pairs = list(zip(one, other, strict=True))
+    return all(a < b for a, b in pairs) or all(a > b for a, b in pairs)
 
 
 def _are_parts(ranks: Sequence[Sites], first: int) -> bool:

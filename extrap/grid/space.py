@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import product
+from itertools import combinations, pairwise, product
 from math import lcm
 from typing import Any
 
@@ -191,7 +191,7 @@ class Space:
 
     def partitions(self) -> Iterator[list[tuple[Cond, Ints]]]:
         """Ways to divide all points into classes (a condition and its points), the coarsest first."""
-        for number, conditions in enumerate(_partitions(self.names)):
+        for number, conditions in enumerate(_partitions(self.names, _single(self.names.structure.borders))):
             if number not in self._classes:
                 masks = [self._mask(cond) for cond in conditions]
                 self._divides(conditions, masks)
@@ -202,7 +202,8 @@ class Space:
 
     def conditions(self) -> Iterator[list[Cond]]:
         """The conditions of each way to divide the ranks, without the one that does not divide them."""
-        return (conditions for conditions in _partitions(self.names) if len(conditions) > 1)
+        every = _partitions(self.names, [one for some in self.names.structure.borders for one in some])
+        return (conditions for conditions in every if len(conditions) > 1)
 
     def _mask(self, condition: Cond) -> Mask:
         result = np.asarray(evaluate(condition, self.columns), dtype=bool)
@@ -263,20 +264,26 @@ EXTRA_PARTITIONS: list[list[str]] = []
 """What plug-ins add."""
 
 
-def _partitions(names: Names) -> Iterator[list[Cond]]:
-    """The conditions of each way to divide the ranks, the coarsest first."""
+def _single(borders: Sequence[Sequence[str]]) -> list[str]:
+    """One formula of each border."""
+    return [formula for formula, *_ in borders]
+
+
+def _partitions(names: Names, borders: Sequence[str]) -> Iterator[list[Cond]]:
+    """The conditions of each way to divide the ranks, the coarsest first; `borders`: of parts of them."""
     yield [TRUE]
     for texts in EXTRA_PARTITIONS:
         conditions = list(map(parse_condition, texts))
         if all(fits(condition, names) for condition in conditions):
             yield conditions
-    yield from (list(map(parse_condition, texts)) for texts in _notations(names))
+    yield from (list(map(parse_condition, texts)) for texts in _notations(names, borders))
 
 
-def _notations(names: Names) -> Iterator[list[str]]:
+def _notations(names: Names, borders: Sequence[str]) -> Iterator[list[str]]:
     pairs = list(zip(names.coords, names.sizes, strict=True))
     yield ["r==0", "r>0"]
     yield ["r==P-1", "r<P-1"]
+    yield from _in_parts(borders, len(names.structure.borders))
     yield from _by_structure(names.structure)
     for c, s in pairs:
         yield _borders(c, s)
@@ -284,6 +291,9 @@ def _notations(names: Names) -> Iterator[list[str]]:
     for c, _ in pairs:
         yield [f"{c}%2==0", f"{c}%2==1"]
     yield ["r%2==0", "r%2==1"]
+    for c, s in [*pairs, *([("r", "P")] if len(pairs) > 1 else [])]:
+        yield [f"2*{c}=={s}-1", f"2*{c}!={s}-1"]  # opposite each other, one in the middle
+        yield [f"2*{c}<{s}-1", f"2*{c}=={s}-1", f"2*{c}>{s}-1"]
     colours = [f"({'+'.join(names.coords)})%2=={k}" for k in (0, 1)]  # of a chessboard
     if len(pairs) > 1:
         yield colours
@@ -304,11 +314,34 @@ def _notations(names: Names) -> Iterator[list[str]]:
     yield [f"({paired})*(r%2==0)", f"({paired})*(r%2==1)", "r>=2*(P-(1<<log2(P)))"]
 
 
-def _by_structure(structure: Structure) -> Iterator[list[str]]:
-    """Two parts of all ranks, leaders of groups, and leaves of trees."""
-    if border := structure.border:
+def _in_parts(borders: Sequence[str], count: int) -> Iterator[list[str]]:
+    """Parts of all ranks, and the first and last ranks of each of them.
+
+    Args:
+        count: of the different borders; more are other formulas of the same ones.
+    """
+    for border in borders:
         yield [f"r<{border}", f"r>={border}"]
         yield ["r==0", f"(r>0)*(r<{border})", f"r=={border}", f"r>{border}"]
+    for chosen in combinations(borders, count) if count > 1 else ():
+        yield [f"(r>={first})*(r<{end})" for first, end in _between(chosen)]
+    for chosen in combinations(borders, count) if count else ():
+        yield [text for first, end in _between(chosen) for text in _ends_of_part(first, end)]
+
+
+def _between(borders: Sequence[str]) -> list[tuple[str, str]]:
+    """The first rank and the end of each part."""
+    return list(pairwise(("0", *borders, "P")))
+
+
+def _ends_of_part(first: str, end: str) -> list[str]:
+    """The first rank of a part, its inner ranks, and the last one if it is another one."""
+    inner = f"(r>{first})*(r<({end})-1)"
+    return [f"r=={first}", inner, f"(r>{first})*(r==({end})-1)"]
+
+
+def _by_structure(structure: Structure) -> Iterator[list[str]]:
+    """Leaders of groups, and leaves of trees."""
     if structure.group:
         yield from _in_groups(structure.group)
     if structure.arity:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, combinations_with_replacement, permutations, product
+from itertools import combinations, combinations_with_replacement, pairwise, permutations, product
 from math import prod
 
 from scalatrace.formula import FUNCTIONS, Cond, Expr, names_in, parse_number
@@ -38,12 +38,13 @@ class Structure:
     Attributes:
         group: ranks of a group, such as those of a node; 0: there are none.
         arity: children of a rank in a tree over all ranks; 0: there is none.
-        border: the number of the first ranks that call what the others do not, as a formula; "": none.
+        borders: numbers of the first ranks that call what the others do not: each as a formula, followed by
+            others that have its value in all traces.
     """
 
     group: int = 0
     arity: int = 0
-    border: str = ""
+    borders: tuple[tuple[str, ...], ...] = ()
 
 
 GRID_ONLY = Structure()
@@ -176,15 +177,22 @@ def _all(names: Names) -> Iterator[Term]:
 
 def _of_structure(names: Names) -> Iterator[Term]:
     """Two parts of all ranks, groups of ranks, and trees over all ranks."""
-    border, arity = names.structure.border, names.structure.arity
-    if "P" in border:
-        yield (f"({border})", 1.8)
-        yield (f"(P-({border}))", 1.9)
+    arity = names.structure.arity
+    for border in (one for borders in names.structure.borders for one in borders if "P" in one):
+        for part, weight in ((f"({border})", 1.8), (f"(P-({border}))", 1.9)):
+            yield (part, weight)
+            if names.index:
+                yield (f"{names.index}%{part}", 2.4)
+    for lower, upper in pairwise(names.structure.borders):
+        yield from ((f"({high}-({low}))", 2.0) for high in upper for low in lower)
     if names.structure.group:
         yield from _of_groups(names)
     if arity and names.coords:
         yield (f"(r-1)//{arity}", 1.8)
-        yield (f"min({arity},P-1-{arity}*r)", 1.8)
+        children = f"min({arity},P-1-{arity}*r)"
+        yield (children, 1.8)
+        if names.index:
+            yield (f"{names.index}%{children}", 2.2)
 
 
 def _of_groups(names: Names) -> Iterator[Term]:
@@ -233,11 +241,17 @@ def _trees(place: str, size: str) -> Iterator[Term]:
 
 
 def _neighbour_counts(sizes: Sequence[str], coords: Sequence[str]) -> Iterator[Term]:
-    """How many neighbours a rank has: along a dimension, across faces, and across edges and corners too."""
+    """How many neighbours a rank has: along a dimension, across faces, and across edges and corners too.
+
+    Along a dimension, those at a distance of two may be among them.
+    """
     along = [f"((0<{c})+({c}<{size}-1))" for c, size in zip(coords, sizes, strict=False)]
     yield from ((text, 2.2) for text in along)
+    deep = [f"(min({c},2)+min({size}-1-{c},2))" for c, size in zip(coords, sizes, strict=False)]
+    yield from ((text, 2.4) for text in deep)
     if len(along) > 1:
         yield ("(" + "+".join(along) + ")", 2.0)
+        yield ("(" + "+".join(deep) + ")", 2.2)
         yield ("(" + "*".join(f"({text}+1)" for text in along) + "-1)", 2.4)
 
 
@@ -369,6 +383,8 @@ def _of_index(names: Names) -> Iterator[Term]:
         yield (f"{i}%{size}", 2)
         yield (f"{i}//{size}", 2.2)
         yield (f"{size}*{i}", 2.4)
+        yield (f"{i}//({size}-1)", 2.6)
+        yield (f"{size}*({i}//({size}-1))", 2.8)
         yield (f"({size}>>{i})", 2.6)
         for period in (size, f"({size}-1)"):
             yield (f"({i}%{period}>0)", 2.2)
@@ -396,6 +412,7 @@ def _of_index(names: Names) -> Iterator[Term]:
     for coord, size in zip(names.coords, names.sizes, strict=False):
         yield (f"({i}%{size}<{coord})", 3)
         yield (f"({i}%{size}=={coord})", 3)
+        yield from _others(f"{i}%({size}-1)", coord, names)
         yield (f"({coord}+{i})%{size}", 3)
         yield (f"({coord}-{i})%{size}", 3)
 
@@ -447,11 +464,13 @@ def _of_counters(names: Names) -> Iterator[Term]:
         for size in (*names.sizes, "P"):
             yield (f"{i}%{size}", 1.9)
             yield (f"{i}//{size}", 2.2)
+            yield (f"{size}*{i}", 2.4)
             yield (f"({size}>>{i})", 1.3 if names.butterflies else 2.4)
             yield (f"({size}>>({i}+1))", 1.2 if names.butterflies else 2.4)
         yield (f"(1<<{i})", 1.2 if names.butterflies else 2.2)
         for coord, size in zip(names.coords, names.sizes, strict=False):
             yield from _turns(i, coord, size)
+            yield from _others(i, coord, names)
         for n in names.inputs if not names.partners else ():
             yield from _halves(n, i)
     for counter in (name for name in near if name != "i" and names.partners and names.coords):
@@ -479,8 +498,15 @@ def _lines(names: Names) -> list[tuple[str, str]]:
 
 
 def _tree_stages(i: str, place: str, size: str) -> Iterator[Term]:
-    """Whether a rank sends or receives in a stage of a binomial tree, or has a partner in a butterfly."""
-    there = f"({place}+(1<<{i})<{size})"
+    """Whether a rank sends or receives in a stage of a binomial tree, or has a partner in a butterfly.
+
+    In prefix sums the partner is at that distance, on all ranks, or only on those that remain.
+    """
+    there, back = f"({place}+(1<<{i})<{size})", f"({place}>=(1<<{i}))"
+    yield from ((text, 2.2) for text in (there, back))
+    yield from ((f"({place}%(1<<{i})==0)*{text}", 2.4) for text in (there, back))
+    yield (f"(({place}+1)%(2<<{i})==0)", 2.4)
+    yield (f"(({place}+1)%(2<<{i})==(1<<{i}))*{there}", 2.6)
     yield (f"(({place}>>{i})%2)", 2)
     yield (f"(({place}^(1<<{i}))<{size})", 2.2)
     yield (f"(({place}>>{i})%2==0)*{there}", 2.4)
@@ -496,6 +522,15 @@ def _doubling(i: str) -> str:
     more = "(P-(1<<log2(P)))"
     partner = f"(choose(r<2*{more},r//2,r-{more})^(1<<{i}))"
     return f"choose({partner}<{more},2*{partner}+1,{partner}+{more})"
+
+
+def _others(i: str, coord: str, names: Names) -> Iterator[Term]:
+    """The coordinate of the i-th of the other ranks along a dimension, in order, and its part of a rank."""
+    other = f"({i}+({i}>={coord}))"
+    yield (other, 2.6)
+    within = names.sizes[names.coords.index(coord) + 1 :]
+    if within:
+        yield ("*".join((other, *within)), 2.8)
 
 
 def _turns(i: str, coord: str, size: str) -> Iterator[Term]:

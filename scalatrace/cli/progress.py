@@ -129,7 +129,7 @@ def hide() -> None:
 
 
 class _HidesProgress:
-    """Standard output: the first text that is written to it ends the progress."""
+    """Standard output: the first text or bytes that are written to it end the progress."""
 
     def __init__(self, stream: TextIO, activity: _Activity) -> None:
         self._stream, self._activity = stream, activity
@@ -139,6 +139,8 @@ class _HidesProgress:
         return self._stream.write(text)
 
     def __getattr__(self, name: str) -> Any:
+        if name == "buffer":  # bytes pass this object
+            self._activity.end()
         return getattr(self._stream, name)
 
 

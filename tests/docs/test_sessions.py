@@ -130,11 +130,19 @@ srun true
         (["wrote a.st: 10 bytes, 8 events"], ["wrote a.st: 10 bytes, 9 events"], "not printed"),
         (["took 1.2 s, 3 %"], ["took 900 ms, 4.5 %"], None),
         (["took 1.2 s"], ["took 3 %"], "not printed"),
+        (["took 50%, x2%"], ["took 9 %, x2%"], None),
+        (["format v1%d"], ["format v2%d"], "not printed"),
     ],
 )
 def test_difference(expected: list[str], printed: list[str], problem: str | None) -> None:
     result = difference(expected, printed)
     assert result is None if problem is None else (result or "").startswith(problem)
+
+
+@pytest.mark.parametrize("block", ["<!-- stauts 1 -->\n\n    cp a b\n", "<!-- status 1 -->\n\n    int i;\n"])
+def test_wrong_marks_are_errors(block: str) -> None:
+    with pytest.raises(ValueError, match="unknown mark of a block"):
+        list(blocks_of(f"Text.\n\n{block}"))
 
 
 def test_a_wrong_page_fails(tmp_path: Path) -> None:

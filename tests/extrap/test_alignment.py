@@ -101,7 +101,7 @@ def test_folding_anew_keeps_every_call(program: Any, data: st.DataObject) -> Non
     ]
     trace = record([calls])
     recorded = rank_tree(trace, 0)
-    folded = Foldings({0: recorded}, lambda _: (trace, 0)).anew
+    folded = Foldings({0: recorded}, lambda _: (trace, 0)).canonical
     assert folded is not None
     assert expanded(trace, 0, folded[0]) == expanded(trace, 0, recorded)
 
@@ -117,7 +117,7 @@ def test_equal_sequences_fold_equally(program: Any, trips: int) -> None:
         calls = [call("Bcast", site, count=change(k), root=0, comm="world") for k, site in enumerate(sites)]
         traces[point] = record([calls])
         trees[point] = rank_tree(traces[point], 0)
-    folded = Foldings(trees, lambda point: (traces[point], 0)).anew
+    folded = Foldings(trees, lambda point: (traces[point], 0)).canonical
     assert folded is not None
     shapes = {tuple((node.kind, node.repeat) for node in tree) for tree in folded.values()}
     assert len(shapes) == 1
@@ -240,6 +240,11 @@ def test_ranks_with_another_order_of_equal_values() -> None:
     trace = record(calls)
     trees = {rank: rank_tree(trace, rank) for rank in range(2)}
     folded = Foldings(trees, lambda rank: (trace, rank))
-    for found in (folded.anew, folded.by_marks, folded.by_stages(False)):
+    for found in (
+        folded.canonical,
+        folded.by_marks,
+        folded.by_stages(False, False),
+        folded.by_stages(False, True),
+    ):
         for rank, tree in (found or {}).items():
             assert expanded(trace, rank, tree) == expanded(trace, rank, trees[rank])

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from math import prod
 from pathlib import Path
 
 import pytest
 
 from scalatrace import Trace, extrap
+from scalatrace.errors import ScalatraceError
 from scalatrace.extrap.checking import leave_one_out
+from scalatrace.extrap.errors import UndeterminedError
 from scalatrace.extrap.extrapolate import model_of, of_model
-from scalatrace.extrap.grid.groups import border, group_size
+from scalatrace.extrap.grid.groups import borders, group_size
 from scalatrace.extrap.grid.observed import Observed
 from scalatrace.extrap.stx import load, save
 from scalatrace.trace.query.diff import diff
@@ -194,9 +197,47 @@ def servers(nprocs: int) -> Trace:
     return record([*clients, *heard])
 
 
+def three_components(nprocs: int) -> Trace:
+    """A chain of a quarter of the ranks, one of another quarter, and one of the rest."""
+    ends = [0, nprocs // 4, nprocs // 2, nprocs]
+    ranks = []
+    for part, (first, end) in enumerate(pairwise(ends)):
+        for rank in range(first, end):
+            step = [call("Barrier", 10 * part, comm="part")]
+            if rank > first:
+                step.append(call("Recv", 1 + 10 * part, count=6, source=rank - 1, tag=0, comm="world"))
+            if rank < end - 1:
+                step.append(call("Send", 2 + 10 * part, count=6, dest=rank + 1, tag=0, comm="world"))
+            ranks.append(step * 4)
+    return record(ranks, {"part": [list(range(*part)) for part in pairwise(ends)]})
+
+
+def coupled_chains(nprocs: int) -> Trace:
+    """Two chains from one line of the program, of half of the ranks each, which exchange their results."""
+    half, ranks = nprocs // 2, []
+    for rank in range(nprocs):
+        first, end = (0, half) if rank < half else (half, nprocs)
+        step = []
+        if rank > first:
+            step.append(call("Recv", 1, count=6, source=rank - 1, tag=0, comm="world"))
+        if rank < end - 1:
+            step.append(call("Send", 2, count=6, dest=rank + 1, tag=0, comm="world"))
+        if rank < half:
+            step.append(call("Send", 3, count=6, dest=rank + half, tag=1, comm="world"))
+        elif rank < 2 * half:
+            step.append(call("Recv", 4, count=6, source=rank - half, tag=1, comm="world"))
+        ranks.append(step * 3)
+    return record(ranks)
+
+
 @pytest.mark.parametrize(
     ("made", "sizes", "targets"),
-    [(two_parts, (6, 8, 9, 12), (16, 21)), (servers, (6, 7, 8, 9, 12), (16, 21))],
+    [
+        (two_parts, (6, 8, 9, 12), (16, 21)),
+        (servers, (6, 7, 8, 9, 12), (16, 21)),
+        (coupled_chains, (6, 8, 9, 11, 12), (16, 21)),
+        (three_components, (8, 11, 12, 14, 16), (24, 29)),
+    ],
 )
 def test_parts_of_all_ranks(
     made: Callable[[int], Trace], sizes: Sequence[int], targets: Sequence[int]
@@ -207,10 +248,15 @@ def test_parts_of_all_ranks(
 
 
 def test_borders() -> None:
-    assert border([Observed(two_parts(size)).sites for size in (6, 9, 12)]) == "P//2"
-    assert border([Observed(servers(size)).sites for size in (6, 9, 12)]) == "P-2"
-    assert border([Observed(servers(4)).sites]) == ""  # or P//2, or 2
-    assert border([Observed(round_robin(size)).sites for size in (6, 9)]) == ""
+    def found(made: Callable[[int], Trace], *sizes: int) -> tuple[tuple[str, ...], ...]:
+        return borders([Observed(made(size)).sites for size in sizes])
+
+    assert found(two_parts, 6, 9, 12) == (("P//2",),)
+    assert found(two_parts, 6, 8, 12) == (("P//2", "(P+1)//2"),)
+    assert found(servers, 6, 9, 12) == (("P-2",),)
+    assert {"P//2", "2", "P-2"} <= {*found(servers, 4)[0]}
+    assert found(round_robin, 6, 9) == ()
+    assert found(three_components, 8, 11, 12) == (("P//4",), ("P//2",))
 
 
 def test_evidence_names_groups() -> None:
@@ -247,3 +293,30 @@ def rank_neighbours(rank: Rank) -> list[int]:
     """The next ranks in the column and in the row, around the ends."""
     found = (rank.neighbour(step, True) for step in ((1, 0), (0, 1)))
     return [peer for peer in found if peer is not None]
+
+
+def thirds(nprocs: int) -> Trace:
+    """The first third sends to the second, which has a barrier of its own, as the last one has."""
+    third, ranks = nprocs // 3, []
+    parts = [list(range(third)), list(range(third, 2 * third)), list(range(2 * third, nprocs))]
+    for rank in range(nprocs):
+        step = [call("Barrier", 9 if rank < third else 7 + (rank < 2 * third), comm="part")]
+        if rank < third:
+            step.append(call("Send", 1, count=6, dest=rank + third, tag=0, comm="world"))
+        elif rank < 2 * third:
+            step.append(call("Recv", 2, count=6, source=rank - third, tag=0, comm="world"))
+        ranks.append(step * 3)
+    return record(ranks, {"part": parts})
+
+
+def test_borders_that_differ_at_the_target_are_refused() -> None:
+    """A half, rounded down or up: on even sizes only, the traces do not show which."""
+    given = [coupled_chains(nprocs) for nprocs in (6, 8, 10, 12)]
+    assert diff(extrap.extrapolate(given, 20).trace, coupled_chains(20), ["times"]) == []
+    with pytest.raises(ScalatraceError):
+        extrap.extrapolate(given, 21)
+    lines = [(6,), (9,), (12,), (15,)]
+    given = [thirds(nprocs) for (nprocs,) in lines]
+    assert diff(extrap.extrapolate(given, 24, (24,), dims_of=lines).trace, thirds(24), ["times"]) == []
+    with pytest.raises(UndeterminedError, match="cannot tell"):
+        extrap.extrapolate(given, 20, (20,), dims_of=lines)

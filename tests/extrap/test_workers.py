@@ -10,7 +10,7 @@ import pytest
 
 from scalatrace import extrap, save
 from scalatrace.extrap.errors import ExtrapolationError
-from scalatrace.extrap.workers import beside, each
+from scalatrace.extrap.workers import concurrently, each
 from support.grids import trace_of, wavefront
 from support.mpis import Mpi
 from support.running import mpirun
@@ -51,7 +51,7 @@ def test_without_a_killed_worker() -> None:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_two_pieces_at_the_same_time(workers: int) -> None:
-    assert beside(lambda inner: (inner, "check"), lambda: "trace", workers) == ((1, "check"), "trace")
+    assert concurrently(lambda inner: (inner, "check"), lambda: "trace", workers) == ((1, "check"), "trace")
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -63,7 +63,7 @@ def test_the_error_of_the_first_piece_counts(workers: int, first: bool, second: 
         return name
 
     with pytest.raises(ExtrapolationError, match="check" if first else "trace"):
-        beside(lambda _: work(first, "check"), lambda: work(second, "trace"), workers)
+        concurrently(lambda _: work(first, "check"), lambda: work(second, "trace"), workers)
 
 
 def test_the_first_piece_runs_again_if_its_process_is_killed() -> None:
@@ -74,7 +74,7 @@ def test_the_first_piece_runs_again_if_its_process_is_killed() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return "check"
 
-    assert beside(check, lambda: "trace", 2) == ("check", "trace")
+    assert concurrently(check, lambda: "trace", 2) == ("check", "trace")
 
 
 def test_a_worker_leaves_out_what_comes_after_an_error(tmp_path: Path) -> None:

@@ -62,6 +62,12 @@ def test_messages_of_the_timeline() -> None:
     assert len(ring(4).plot.timeline(window=(0, 20e-6)).lines) > 0
 
 
+def test_too_many_messages_are_named() -> None:
+    axes = ring(64).plot.timeline(range(64))
+    assert len(axes.lines) == 0
+    assert axes.get_title().endswith("messages not drawn: choose a shorter window")
+
+
 def test_timeline_of_a_million_ranks() -> None:
     assert 8 <= len(million_stencil().plot.timeline().get_yticks()) <= 16
 

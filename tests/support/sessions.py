@@ -42,7 +42,7 @@ _BLOCK = re.compile(
 
 _VARYING = (
     (r"[-+]?\d[\d,.]*(e[+-]?\d+)? (ns|µs|us|ms|s|min|h)\b", "TIME"),
-    (r"[-+]?\d[\d,.]* ?%", "PERCENT"),
+    (r"[-+]?(?<![\w.])\d[\d,.]* ?%(?!\w)", "PERCENT"),
     (r"\b\d[\d.]*(e[+-]?\d+)? x(?=,|$)", "N x"),
     (r"\bwrote (\S+): [\d,]+ bytes", r"wrote \1: N bytes"),
     (r"\b(\d+ nodes|formulas|\S+\.st), [\d,]+ bytes", r"\1, N bytes"),
@@ -98,8 +98,10 @@ def _apply(mark: str, block: Block) -> None:
     elif mark.startswith("needs: "):
         program = mark.removeprefix("needs: ")
         block.reason = None if shutil.which(program) else f"no {program}"
-    elif status := re.fullmatch(r"status (\d+)", mark):
+    elif (status := re.fullmatch(r"status (\d+)", mark)) and block.commands:
         block.commands[-1].status = int(status[1])
+    elif mark:
+        raise ValueError(f"unknown mark of a block, or a status without a command: {mark}")
 
 
 def _commands(text: str) -> list[Command]:

@@ -33,7 +33,7 @@ __all__ = ["Plots"]
 MEASURES = ("bytes", "messages")
 HISTOGRAMS = ("compute", "mpi", "sizes")
 MAX_ARROWS = 300
-"""Messages of a time line that are drawn; more could not be told apart."""
+"""Messages of a time line, at most; of more, none is drawn, since they cover each other."""
 
 COLOURS = {
     Category.SEND: "tab:green",
@@ -100,7 +100,7 @@ class Plots:
         window: tuple[float, float] = (0.0, inf),
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw the calls of some ranks over time, reconstructed from mean times, and messages as lines.
+        """Draw the calls of some ranks over time, reconstructed from mean times, and up to 300 messages.
 
         Args:
             ranks: world ranks, at most 64; None: all of few, or some of many.
@@ -118,7 +118,8 @@ class Plots:
         unit, factor = next((pair for pair in UNITS if end_ns >= pair[1]), UNITS[-1])
         for row, line in enumerate(lines.lines):
             _draw_line(axes, row, line, lines, factor)
-        for sender, sent, receiver, received in lines.arrows if len(lines.arrows) <= MAX_ARROWS else ():
+        are_drawn = len(lines.arrows) <= MAX_ARROWS
+        for sender, sent, receiver, received in lines.arrows if are_drawn else ():
             start, end = lines.lines[sender].bars[sent], lines.lines[receiver].bars[received]
             done = lines.lines[receiver].bars[end.after] if end.after >= 0 else end
             times = (start.start_ns / factor, (done.start_ns + done.length_ns) / factor)
@@ -129,6 +130,8 @@ class Plots:
         axes.set_xlabel(f"time in {unit}" if lines.timed else "calls, all of equal length")
         if not any(line.bars for line in lines.lines):
             axes.set_title("no calls in this window")
+        elif not are_drawn:
+            axes.set_title(f"{number(len(lines.arrows))} messages not drawn: choose a shorter window")
         _legend(axes)
         return axes
 
