@@ -1,8 +1,11 @@
-"""Arrays of the blocks of a distribution, or of their offsets: the first ones are longer than the others.
+"""Arrays whose values follow one pattern, but whose vecs look different from rank to rank.
 
-Their vecs look different where no block is longer, or only one. Here all are written as two loops, of which
-the first may run 0 times and the last does not end: [17 17 16 16] as ((2 0 17)(0 0 16)), [25 25 25 25] as
-((0 0 26)(0 0 25)).
+Of the blocks of a distribution, or of their offsets, the first ones are longer than the others, unless none
+is, or only one. Here all are written as two loops, of which the first may run 0 times and the last does not
+end: [17 17 16 16] as ((2 0 17)(0 0 16)), [25 25 25 25] as ((0 0 26)(0 0 25)).
+
+Numbers at equal distances, such as those of requests, have no loop where they are few. Here all are one loop
+that does not end: [2 1 0] as ((0 -1 2)).
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from typing import Any, NamedTuple
 
 from scalatrace.trace.model.tables import IntArray
 
-__all__ = ["BlockForm", "block_form", "block_terms"]
+__all__ = ["ArrayForm", "BlockForm", "Progression", "array_form", "array_terms"]
 
 MAX_VALUES = 1 << 12
 """Longer arrays are not looked at."""
@@ -31,14 +34,30 @@ class BlockForm(NamedTuple):
     offsets: bool
 
 
-def block_form(arrays: Collection[IntArray]) -> BlockForm | None:
-    """The form that all arrays have but those of ranks that are no root, which are empty.
+class Progression(NamedTuple):
+    """The form of arrays of numbers at equal distances: their distance."""
 
-    None if there is no form, or if no array has two kinds of blocks.
+    step: int
+
+
+ArrayForm = BlockForm | Progression
+
+
+def array_form(arrays: Collection[IntArray]) -> ArrayForm | None:
+    """The form that all arrays have but empty ones, such as those of ranks that are no root.
+
+    None if there is no form; of blocks, if no array has two kinds of them.
     """
     given = [array for array in arrays if array.length]
-    if any(array.relative or not 1 < array.length <= MAX_VALUES for array in given):
+    if any(array.relative or array.length > MAX_VALUES for array in given):
         return None
+    steps = {b - a for array in given if not array.summed for a, b in pairwise(array.values)}
+    if len(steps) == 1 and 0 not in steps and not any(array.summed for array in given):
+        return Progression(steps.pop())
+    return None if any(array.length < 2 for array in given) else _block_form(given)
+
+
+def _block_form(given: Sequence[IntArray]) -> BlockForm | None:
     for offsets in (False, True):
         blocks = [_blocks(array, offsets) for array in given]
         steps = {row[0] - row[-1] for row in blocks} - {0}
@@ -48,9 +67,11 @@ def block_form(arrays: Collection[IntArray]) -> BlockForm | None:
     return None
 
 
-def block_terms(array: IntArray, form: BlockForm) -> tuple[Any, ...]:
+def array_terms(array: IntArray, form: ArrayForm) -> tuple[Any, ...]:
     """The terms of an array's vec in a form that it has."""
     row = array.values
+    if isinstance(form, Progression):
+        return ((0, form.step, row[0]),)
     blocks = _blocks(array, form.offsets)
     longer, low = _longer(blocks, form.step) or 0, blocks[-1]
     high = low + form.step
