@@ -17,6 +17,7 @@ from scalatrace.report.trees.depths import advised_depth
 from scalatrace.report.values import comm_name
 from scalatrace.trace.model.trace import MODULES, Trace
 from scalatrace.trace.query.counting import least_and_most
+from scalatrace.trace.query.crowding import crowding_note
 
 COMMS_SHOWN = 20
 RANKS_LISTED = 1 << 16
@@ -52,6 +53,7 @@ class InfoReporter:
             "events_per_rank": {"min": least, "max": most},
             "nodes": trace.nnodes,
             "call_sites": len({leaf.signature for leaf in trace.leaves()}),
+            "note": crowding_note(trace.meta) or None,
             "stack_depth_advice": asdict(self.advice) if self.advice else None,
             "file_bytes": self.file_bytes,
             "children": self.children,
@@ -71,6 +73,8 @@ class InfoReporter:
         facts = self.facts()
         self._header(console, facts)
         self._advice(console)
+        if note := crowding_note(self.trace.meta):
+            console.print(Text(note, style=DIM), soft_wrap=True)
         self.performance.render(console)
         self._communicators(console, facts["communicators"])
         self._counted(console, facts["counted"])
