@@ -200,10 +200,15 @@ class Space:
                 ]
             yield [(cond, points) for cond, points in self._classes[number] if len(points)]
 
-    def conditions(self) -> Iterator[list[Cond]]:
-        """The conditions of each way to divide the ranks, without the one that does not divide them."""
-        every = _partitions(self.names, [one for some in self.names.structure.borders for one in some])
-        return (conditions for conditions in every if len(conditions) > 1)
+    def conditions(self) -> Iterator[tuple[float, list[Cond]]]:
+        """The conditions of each way to divide the ranks, without the one that does not divide them.
+
+        With their weight: on a side of three, the rank in the middle is most likely any inner rank.
+        """
+        unlikely = [list(map(parse_condition, texts)) for texts in _opposite(self.names)]
+        for found in _partitions(self.names, [one for some in self.names.structure.borders for one in some]):
+            if len(found) > 1:
+                yield 1.0 + 0.5 * len(found) + UNLIKELY * (found in unlikely), found
 
     def _mask(self, condition: Cond) -> Mask:
         result = np.asarray(evaluate(condition, self.columns), dtype=bool)
@@ -257,6 +262,9 @@ def _digest(rows: Sequence[Ints]) -> bytes:
     return found.digest()
 
 
+UNLIKELY = 1.5
+"""What conditions on the middle of ranks weigh besides."""
+
 MAX_PLACES_IN_GROUP = 8
 """Ranks of a group whose places are classes of their own."""
 
@@ -291,9 +299,7 @@ def _notations(names: Names, borders: Sequence[str]) -> Iterator[list[str]]:
     for c, _ in pairs:
         yield [f"{c}%2==0", f"{c}%2==1"]
     yield ["r%2==0", "r%2==1"]
-    for c, s in [*pairs, *([("r", "P")] if len(pairs) > 1 else [])]:
-        yield [f"2*{c}=={s}-1", f"2*{c}!={s}-1"]  # opposite each other, one in the middle
-        yield [f"2*{c}<{s}-1", f"2*{c}=={s}-1", f"2*{c}>{s}-1"]
+    yield from _opposite(names)
     colours = [f"({'+'.join(names.coords)})%2=={k}" for k in (0, 1)]  # of a chessboard
     if len(pairs) > 1:
         yield colours
@@ -367,6 +373,14 @@ def _in_trees(k: int) -> Iterator[list[str]]:
     yield [inner, f"{k}*r+1>=P"]
     yield ["r==0", f"(r>0)*{inner}", f"(r>0)*({k}*r+1>=P)"]
     yield [full, f"{inner}*({k}*r+{k}>=P)", f"{k}*r+1>=P"]
+
+
+def _opposite(names: Names) -> Iterator[list[str]]:
+    """Ranks on both sides of the middle, whose partners are opposite, and the rank in the middle."""
+    lines = list(zip(names.coords, names.sizes, strict=True))
+    for c, s in [*lines, ("r", "P")] if len(lines) > 1 else lines:
+        yield [f"2*{c}=={s}-1", f"2*{c}!={s}-1"]
+        yield [f"2*{c}<{s}-1", f"2*{c}=={s}-1", f"2*{c}>{s}-1"]
 
 
 def _borders(coord: str, size: str) -> list[str]:
