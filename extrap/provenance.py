@@ -12,7 +12,12 @@ from scalatrace.extrap.timing.curves.registry import DEFAULT
 from scalatrace.extrap.timing.total import PoorFit
 from scalatrace.formula import Const
 from scalatrace.trace.model.trace import PARAMETER
-from scalatrace.trace.query.crowding import CORES_PER_HOST, OVERSUBSCRIBED, RANKS_PER_HOST, ranks_and_cores
+from scalatrace.trace.query.oversubscription import (
+    CORES_PER_HOST,
+    OVERSUBSCRIBED,
+    RANKS_PER_HOST,
+    is_oversubscribed,
+)
 from scalatrace.trace.symbolic.grid import Grid
 
 if TYPE_CHECKING:
@@ -38,10 +43,9 @@ __all__ = ["FOUND_SIZE", "PARAMETER", "header", "irregular_loop", "notes", "warn
 def notes(traces: Sequence[Trace], accept_unconfirmed: bool) -> dict[str, str]:
     """Entries of a model's header: accepted formulas, and runs with more ranks than cores."""
     result = {UNCONFIRMED: ACCEPTED} if accept_unconfirmed else {}
-    hosts = ((trace.nprocs, ranks_and_cores(trace.meta)) for trace in traces)
-    crowded = [str(nprocs) for nprocs, found in hosts if found is not None and found[0] > found[1]]
-    if crowded:
-        result[OVERSUBSCRIBED] = f"runs with more ranks than cores: {', '.join(crowded)}"
+    runs = [str(trace.nprocs) for trace in traces if is_oversubscribed(trace.meta)]
+    if runs:
+        result[OVERSUBSCRIBED] = f"runs with more ranks than cores: {', '.join(runs)}"
     return result
 
 

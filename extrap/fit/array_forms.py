@@ -22,6 +22,10 @@ MAX_VALUES = 1 << 12
 """Longer arrays are not looked at."""
 
 
+MIN_RUNS = 3
+"""Traces that must show the distance of numbers."""
+
+
 class BlockForm(NamedTuple):
     """How arrays of one parameter are written.
 
@@ -43,17 +47,24 @@ class Progression(NamedTuple):
 ArrayForm = BlockForm | Progression
 
 
-def array_form(arrays: Collection[IntArray]) -> ArrayForm | None:
+def array_form(runs: Sequence[Collection[IntArray]]) -> ArrayForm | None:
     """The form that all arrays have but empty ones, such as those of ranks that are no root.
 
-    None if there is no form; of blocks, if no array has two kinds of them.
+    Args:
+        runs: the arrays of each trace.
+
+    Returns:
+        None if there is no form; of blocks, if no array has two kinds of them; of a progression, if fewer
+        than MIN_RUNS traces show its step: an array of one number shows none.
     """
-    given = [array for array in arrays if array.length]
+    given = [array for arrays in runs for array in arrays if array.length]
     if any(array.relative or array.length > MAX_VALUES for array in given):
         return None
-    steps = {b - a for array in given if not array.summed for a, b in pairwise(array.values)}
-    if len(steps) == 1 and 0 not in steps and not any(array.summed for array in given):
-        return Progression(steps.pop())
+    if not any(array.summed for array in given):
+        of_runs = [{b - a for array in arrays for a, b in pairwise(array.values)} for arrays in runs]
+        steps = set[int]().union(*of_runs)
+        if len(steps) == 1 and 0 not in steps and sum(map(bool, of_runs)) >= MIN_RUNS:
+            return Progression(steps.pop())
     return None if any(array.length < 2 for array in given) else _block_form(given)
 
 

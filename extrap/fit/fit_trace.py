@@ -194,7 +194,7 @@ class Fitter:
         return self._given_foldings or foldings_of(self.traces)
 
     def alignments(self) -> Iterator[tuple[Aligned, ...]]:
-        """The trees as recorded and folded anew, aligned; the more similar ones first.
+        """The trees as recorded and in their canonical form, aligned; the more similar ones first.
 
         If these follow no rules, events that are repeated are loops of one call.
         """
@@ -525,12 +525,13 @@ class Fitter:
 
     def _array_form(self, node: Aligned, at: int) -> ArrayForm | None:
         """The pattern that the arrays of a parameter follow, if they do."""
-        found: set[IntArray] = set()
+        found: list[set[IntArray]] = [set() for _ in self.traces]
         for point, trace, _, event in self._events(node):
-            vec = vec_of_rank(event.params[at], self.run_of[point][1])
+            run, rank = self.run_of[point]
+            vec = vec_of_rank(event.params[at], rank)
             if vec.constant is None or vec.constant < 0:
                 return None
-            found.add(trace.arrays[vec.constant])
+            found[run].add(trace.arrays[vec.constant])
         return array_form(found)
 
     def _by_direction(self, node: Aligned, samples: Samples, inside: Chains) -> Field | None:
@@ -630,7 +631,7 @@ def _is_determined(field: Field | _Mispredicted) -> bool:
 
 
 def _may_count_neighbours(field: Field | _Mispredicted) -> bool:
-    """Whether classes of ranks have numbers that one formula of all ranks, the length of a list, may give."""
+    """Whether the field has several formulas, which one number of neighbours may replace."""
     formulas = (
         []
         if isinstance(field, _Mispredicted)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import combinations, pairwise, product
+from itertools import chain, pairwise, product
 from math import lcm
 from typing import Any
 
@@ -191,7 +191,7 @@ class Space:
 
     def partitions(self) -> Iterator[list[tuple[Cond, Ints]]]:
         """Ways to divide all points into classes (a condition and its points), the coarsest first."""
-        for number, conditions in enumerate(_partitions(self.names, _single(self.names.structure.borders))):
+        for number, conditions in enumerate(_partitions(self.names, _simplest(self.names.structure.borders))):
             if number not in self._classes:
                 masks = [self._mask(cond) for cond in conditions]
                 self._divides(conditions, masks)
@@ -203,10 +203,13 @@ class Space:
     def conditions(self) -> Iterator[tuple[float, list[Cond]]]:
         """The conditions of each way to divide the ranks, without the one that does not divide them.
 
-        With their weight: on a side of three, the rank in the middle is most likely any inner rank.
+        With their weight: on a side of three, the rank in the middle is most likely any inner rank, and on a
+        plane of four rows, the last quarter of all ranks is the last row.
         """
-        unlikely = [list(map(parse_condition, texts)) for texts in _opposite(self.names)]
-        for found in _partitions(self.names, [one for some in self.names.structure.borders for one in some]):
+        borders = self.names.structure.borders
+        texts = [*_opposite(self.names), *(_in_parts(borders) if len(self.names.sizes) > 1 else ())]
+        unlikely = [list(map(parse_condition, some)) for some in texts]
+        for found in _partitions(self.names, borders):
             if len(found) > 1:
                 yield 1.0 + 0.5 * len(found) + UNLIKELY * (found in unlikely), found
 
@@ -263,7 +266,7 @@ def _digest(rows: Sequence[Ints]) -> bytes:
 
 
 UNLIKELY = 1.5
-"""What conditions on the middle of ranks weigh besides."""
+"""What conditions weigh besides that have the same ranks as likelier ones on many grids."""
 
 MAX_PLACES_IN_GROUP = 8
 """Ranks of a group whose places are classes of their own."""
@@ -272,12 +275,12 @@ EXTRA_PARTITIONS: list[list[str]] = []
 """What plug-ins add."""
 
 
-def _single(borders: Sequence[Sequence[str]]) -> list[str]:
-    """One formula of each border."""
-    return [formula for formula, *_ in borders]
+def _simplest(borders: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """The first formula of each border."""
+    return [border[:1] for border in borders]
 
 
-def _partitions(names: Names, borders: Sequence[str]) -> Iterator[list[Cond]]:
+def _partitions(names: Names, borders: Sequence[Sequence[str]]) -> Iterator[list[Cond]]:
     """The conditions of each way to divide the ranks, the coarsest first; `borders`: of parts of them."""
     yield [TRUE]
     for texts in EXTRA_PARTITIONS:
@@ -287,11 +290,11 @@ def _partitions(names: Names, borders: Sequence[str]) -> Iterator[list[Cond]]:
     yield from (list(map(parse_condition, texts)) for texts in _notations(names, borders))
 
 
-def _notations(names: Names, borders: Sequence[str]) -> Iterator[list[str]]:
+def _notations(names: Names, borders: Sequence[Sequence[str]]) -> Iterator[list[str]]:
     pairs = list(zip(names.coords, names.sizes, strict=True))
     yield ["r==0", "r>0"]
     yield ["r==P-1", "r<P-1"]
-    yield from _in_parts(borders, len(names.structure.borders))
+    yield from _in_parts(borders)
     yield from _by_structure(names.structure)
     for c, s in pairs:
         yield _borders(c, s)
@@ -320,18 +323,14 @@ def _notations(names: Names, borders: Sequence[str]) -> Iterator[list[str]]:
     yield [f"({paired})*(r%2==0)", f"({paired})*(r%2==1)", "r>=2*(P-(1<<log2(P)))"]
 
 
-def _in_parts(borders: Sequence[str], count: int) -> Iterator[list[str]]:
-    """Parts of all ranks, and the first and last ranks of each of them.
-
-    Args:
-        count: of the different borders; more are other formulas of the same ones.
-    """
-    for border in borders:
+def _in_parts(borders: Sequence[Sequence[str]]) -> Iterator[list[str]]:
+    """Parts of all ranks, and the first and last ranks of each; `borders`: the formulas of each border."""
+    for border in chain.from_iterable(borders):
         yield [f"r<{border}", f"r>={border}"]
         yield ["r==0", f"(r>0)*(r<{border})", f"r=={border}", f"r>{border}"]
-    for chosen in combinations(borders, count) if count > 1 else ():
+    for chosen in product(*borders) if len(borders) > 1 else ():
         yield [f"(r>={first})*(r<{end})" for first, end in _between(chosen)]
-    for chosen in combinations(borders, count) if count else ():
+    for chosen in product(*borders) if borders else ():
         yield [text for first, end in _between(chosen) for text in _ends_of_part(first, end)]
 
 

@@ -79,32 +79,40 @@ def _like(grids: Sequence[Grid], nprocs: int) -> Grid:
             f"all traces are of {'squares' if ndims == 2 else 'cubes'} of ranks; {nprocs} is none. "
             f"Give -P as one, or --dims"
         )
-    for rule in (balanced, lambda n, d: balanced(n, d)[::-1]):
-        if all(grid.dims == rule(grid.nprocs, ndims) for grid in grids):
-            sides = rule(nprocs, ndims)
-            other = _with_fixed_sides(grids, nprocs)
-            if other is not None and other.dims != sides:
-                raise InputError(
-                    f"the traces' grids ({', '.join(map(str, grids))}) follow two rules, which give {other} "
-                    f"and {Grid(sides)} for {nprocs} ranks: give the one of the result with --dims"
-                )
-            return Grid(sides, column_major)
-    cube = balanced(nprocs, ndims)
-    if len(set(cube)) == 1 and all(
-        sorted(grid.dims) == sorted(balanced(grid.nprocs, ndims)) for grid in grids
-    ):
-        return Grid(cube, column_major)  # whichever order the sides of the others have
-    with_fixed_sides = _with_fixed_sides(grids, nprocs)
-    if with_fixed_sides is not None:
-        return with_fixed_sides
+    found = [
+        Grid(sides, column_major)
+        for sides in (_balanced_sides(grids, nprocs), _with_fixed_sides(grids, nprocs))
+        if sides is not None
+    ]
+    if len({grid.dims for grid in found}) > 1:
+        raise InputError(
+            f"the traces' grids ({', '.join(map(str, grids))}) follow two rules, which give "
+            f"{' and '.join(map(str, found))} for {nprocs} ranks: give the one of the result with --dims"
+        )
+    if found:
+        return found[0]
     raise InputError(
         f"the traces' grids ({', '.join(map(str, grids))}) follow no rule for {nprocs} ranks: "
         "give the one of the result with --dims"
     )
 
 
-def _with_fixed_sides(grids: Sequence[Grid], nprocs: int) -> Grid | None:
-    """The grid with the sides that all grids have in common, and others made as theirs; None: none is."""
+def _balanced_sides(grids: Sequence[Grid], nprocs: int) -> tuple[int, ...] | None:
+    """The sides that MPI_Dims_create gives, in the order of the grids; None: those are other ones."""
+    ndims = len(grids[0].dims)
+    for rule in (balanced, lambda n, d: balanced(n, d)[::-1]):
+        if all(grid.dims == rule(grid.nprocs, ndims) for grid in grids):
+            return rule(nprocs, ndims)
+    cube = balanced(nprocs, ndims)
+    if len(set(cube)) == 1 and all(
+        sorted(grid.dims) == sorted(balanced(grid.nprocs, ndims)) for grid in grids
+    ):
+        return cube  # whichever order the sides of the others have
+    return None
+
+
+def _with_fixed_sides(grids: Sequence[Grid], nprocs: int) -> tuple[int, ...] | None:
+    """The sides that all grids have in common, and others made as theirs; None: there are none."""
     seen = list(enumerate(zip(*(grid.dims for grid in grids), strict=True)))
     fixed = {k: sides[0] for k, sides in seen if len(set(sides)) == 1}
     number = prod(fixed.values())
@@ -115,5 +123,4 @@ def _with_fixed_sides(grids: Sequence[Grid], nprocs: int) -> Grid | None:
         rest = iter(_like(others, nprocs // number).dims)
     except InputError:
         return None
-    dims = tuple(fixed[k] if k in fixed else next(rest) for k, _ in seen)
-    return Grid(dims, grids[0].column_major)
+    return tuple(fixed[k] if k in fixed else next(rest) for k, _ in seen)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -31,9 +30,10 @@ from scalatrace.extrap.solve.exact import (
     fitted,
 )
 from scalatrace.extrap.solve.features import Feature
-from scalatrace.formula import Expr, Var, format_text, names_in
+from scalatrace.formula import Binary, Cond, Const, Expr, Value, Var, children, names_in
 from scalatrace.trace.symbolic.counters import is_counter
 from scalatrace.trace.symbolic.field import RANKWISE
+from scalatrace.trace.symbolic.grid import NAMES
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -47,7 +47,7 @@ REQUIRED_BITS = {1: 1.0, 2: 8.0, 3: 10.0}
 """By how many bits values are longer than a formula of so many features; one plus a constant needs none."""
 
 REQUIRED_OF_PARTS = 8.0
-"""As `REQUIRED_BITS`, besides, of a half or a quarter of ranks that is no partner: P//4 has the values of
+"""As `REQUIRED_BITS`, besides, of a quarter of ranks that is no partner: P//4 has the values of
 (Y//2)*ceil_log2(Y) on squares of 3 to 6 rows."""
 
 REQUIRED_OF_LINES = 6.0
@@ -71,7 +71,7 @@ MAX_RIVALS = 6
 MAX_MULTIPLES = 3
 """Of the multiples of single features that have the values of a formula with more unknowns."""
 
-_QUOTIENT = re.compile(r"\b[A-Z]\)?//[2-9]")
+GRID_SIZES = frozenset(["P", *NAMES])
 
 TESTED = 8
 """Points that are compared before all are."""
@@ -315,8 +315,22 @@ def _kind(name: str) -> str:
 
 
 def _divides_by_a_number(formula: Expr) -> bool:
-    """Whether a formula has a quotient of sizes only, such as P//4."""
-    return not _depends_on_rank_or_iteration(formula) and _QUOTIENT.search(format_text(formula)) is not None
+    """Whether a formula of sizes has a quotient of a size and a number, such as P//4, but for halves."""
+    return not _depends_on_rank_or_iteration(formula) and any(map(_is_part_of_ranks, _all_parts(formula)))
+
+
+def _is_part_of_ranks(part: Value | Cond) -> bool:
+    if not isinstance(part, Binary) or part.op != "//" or not isinstance(part.right, Const):
+        return False
+    names = set(names_in(part.left))
+    halved = isinstance(part.left, Var) and part.right.value == 2
+    return bool(names) and names <= GRID_SIZES and not halved
+
+
+def _all_parts(part: Value | Cond) -> Iterator[Value | Cond]:
+    yield part
+    for child in children(part):
+        yield from _all_parts(child)
 
 
 def _is_counter(formula: Expr) -> bool:

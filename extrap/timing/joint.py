@@ -132,10 +132,10 @@ def with_expected_count(
     histogram: Histogram, histograms: Sequence[Histogram], nprocs_in: Sequence[Scale], nprocs_out: Scale
 ) -> Histogram:
     """Return a histogram with the number of samples expected at a scale, from those of several runs."""
-    count = max(1, round(_count_curve(histograms, nprocs_in, ()).predict(nprocs_out)))
-    if count == histogram.count:
+    if all(one.count == histogram.count for one in histograms):
         return histogram
-    (parts,) = by_order([histogram]) or [[]]
+    count = max(1, round(_count_curve(histograms, nprocs_in, ()).predict(nprocs_out)))
+    parts = [Part(b.count / histogram.count, b.min, b.max, b.mean) for b in histogram.all_bins]
     return assemble(count, histogram.mean, histogram.std, (histogram.min, histogram.max), parts)
 
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from scalatrace.extrap.errors import InputError
+from scalatrace.extrap.errors import ExtrapolationError, InputError
 from scalatrace.extrap.extrapolate import extrapolate
 from scalatrace.extrap.grid.target import target_grid
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.symbolic.grid import Grid
 from support.calls import IssuedCall, call
-from support.grids import Body, Rank, trace_of
+from support.grids import Body, Rank, halo, trace_of
 
 LINES = [(3,), (4,), (5,), (6,), (7,), (9,)]
 SQUARES = [(3, 3), (4, 4), (5, 5), (6, 6)]
@@ -167,7 +167,7 @@ def test_grids_with_a_side_that_never_grows() -> None:
     grids = [Grid(dims) for dims in ((2, 5, 5), (2, 6, 6), (2, 7, 7))]
     assert target_grid(grids, 128).dims == (2, 8, 8)
     assert target_grid([Grid((3, n)) for n in (2, 5, 7)], 33).dims == (3, 11)
-    with pytest.raises(InputError, match="follow two rules, which give 2x6x6 and 3x4x6 for 72 ranks"):
+    with pytest.raises(InputError, match="follow two rules, which give 3x4x6 and 2x6x6 for 72 ranks"):
         target_grid([Grid((2, n, n)) for n in (2, 3, 4)], 72)
 
 
@@ -175,3 +175,29 @@ def test_one_sided_communication_shows_the_grid() -> None:
     made = extrapolate([trace_of(put_on_a_torus, dims) for dims in SQUARES[:3]], 36)
     assert made.grid.dims == (6, 6)
     assert diff(made.trace, trace_of(put_on_a_torus, (6, 6)), ["times"]) == []
+
+
+def test_messages_show_the_grid_beside_one_sided_calls() -> None:
+    """Every rank counts at the last one: the neighbours are those of the messages."""
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        last = rank.dims[0] * rank.dims[1] - 1
+        counted = call("Fetch_and_op", 90, target_rank=last, target_disp=0, win=0, comm="world")
+        return [*halo(False)(rank), counted]
+
+    planes = [(3, 3), (4, 4), (5, 4), (5, 5)]
+    made = extrapolate([trace_of(body, dims) for dims in planes], 36)
+    assert made.grid.dims == (6, 6)
+    assert diff(made.trace, trace_of(body, (6, 6)), ["times"]) == []
+
+
+def test_a_stage_that_only_some_sizes_have_is_refused() -> None:
+    """The last stage is left out on 8 and 16 ranks only: three sizes do not show a rule."""
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        (size,), r = rank.dims, rank.number
+        stages = {4: 2, 8: 2, 16: 3}.get(size, 5)
+        return [_send(1, r + (1 << k)) for k in range(stages) if r + (1 << k) < size]
+
+    with pytest.raises(ExtrapolationError):
+        extrapolate([trace_of(body, dims) for dims in POWERS[:3]], 64, (64,), dims_of=POWERS[:3])

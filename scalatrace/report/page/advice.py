@@ -114,7 +114,7 @@ def _who(summary: Summary) -> Iterator[tuple[str, str]]:
     """Yield the rank that waits most and the one that computes most, if the times of each are known."""
     found = summary.efficiency
     if found is not None and summary.nprocs > 1:
-        yield "waits most", f"{_longest_in_mpi(summary, found['longest_in_mpi_rank'])} longest in MPI"
+        yield "waits most", _longest_in_mpi(summary, found["longest_in_mpi_rank"])
         yield "may be late", f"rank {number(found['busiest_rank'])}, which computes most"
 
 
@@ -123,9 +123,9 @@ def _longest_in_mpi(summary: Summary, rank: int) -> str:
     most = max((one.comm_ns[2] for one in summary.ranks), default=0.0)
     near = [one.first for one in summary.ranks if one.comm_ns[2] >= NEAR * most]
     if len(near) < 2 or any(one.first != one.last for one in summary.ranks):
-        return f"rank {number(rank)}, which is"
+        return f"rank {number(rank)}, which is longest in MPI"
     names = ranks(RankList.from_runs((rank, rank + 1) for rank in near))
-    return f"ranks {names}, which are, within {1 - NEAR:.0%} of each other,"
+    return f"ranks {names}, which are longest in MPI (within {1 - NEAR:.0%})"
 
 
 def _waiting(
@@ -174,7 +174,7 @@ def _load(summary: Summary) -> Iterator[Advice]:
             ("load balance", f"{100 * balance:.1f} % (mean / largest computation)"),
             ("largest computation", f"{duration(busiest)}, on rank {found['busiest_rank']}"),
             ("run time", duration(run)),
-            ("shorter with equal computation by, at most", duration(lost * run)),
+            ("possible saving, at most", duration(lost * run)),
         )
         text = "Some ranks compute longer than others, which wait for them."
         yield Advice("load", "Load imbalance", text, lost, numbers)

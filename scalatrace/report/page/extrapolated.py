@@ -9,7 +9,6 @@ from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.elastic import Formulas
 from scalatrace.trace.model.nodes import Event, Node, Peer, Sequence
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.crowding import OVERSUBSCRIBED
 
 __all__ = ["Fit", "FormulaRow", "Provenance", "provenance_of"]
 
@@ -17,7 +16,7 @@ MAX_ROWS = 400
 MAX_TEXT = 600
 """Characters of a formula."""
 
-EXTRAPOLATED, NOTES = "extrapolated", ("unconfirmed", OVERSUBSCRIBED, "found-size")
+EXTRAPOLATED, NOTES = "extrapolated", ("unconfirmed", "found-size")
 """Entries of the header of an extrapolated trace."""
 
 

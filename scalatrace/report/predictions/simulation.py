@@ -47,7 +47,8 @@ class SimulationReporter:
                 f"95 % of runs    {duration(drawn['low_ns'])} to {duration(drawn['high_ns'])}   "
                 f"{drawn['runs']} runs with drawn computation times; the predicted time is their median"
             )
-            out.print(f"mean times      {duration(facts['time_ns'])}   with mean computation times, as below")
+            one, times = ("one run", "drawn") if facts["drawn_run"] else ("mean times", "mean")
+            out.print(f"{one:<14}  {duration(facts['time_ns'])}   with {times} computation times, as below")
 
     def _rows(self, out: Console) -> None:
         rows, has_path = self.facts["rows"], bool(self.facts["rows"]) and "path_ns" in self.facts["rows"][0]

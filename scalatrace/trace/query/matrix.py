@@ -64,13 +64,14 @@ def pairs(trace: Trace, what: str = "bytes") -> Pairs:
     return result
 
 
-def pairs_by_site(trace: Trace) -> dict[Site, set[tuple[int, int]]]:
-    """Return the pairs of which one addresses the other, by operation and stack. Raises as `pairs`.
+def pairs_by_site(trace: Trace, one_sided: bool = False) -> dict[Site, set[tuple[int, int]]]:
+    """Return the pairs that exchange messages, by operation and stack of the send. Raises as `pairs`.
 
-    These are the senders of messages, and the origins of one-sided communication.
+    Args:
+        one_sided: return origins and targets of one-sided communication instead.
     """
     result: dict[Site, set[tuple[int, int]]] = {}
-    for call, pair, _ in _amounts(trace, "messages", (*SENDING, Category.ONE_SIDED)):
+    for call, pair, _ in _amounts(trace, "messages", (Category.ONE_SIDED,) if one_sided else SENDING):
         result.setdefault((call.op, call.stack), set()).add(pair)
     return result
 
@@ -131,7 +132,8 @@ def matrix(trace: Trace, what: str = "bytes") -> NDArray[np.int64]:
 
 def _sends(op: str, categories: Sequence[Category]) -> bool:
     row = operation(op)
-    return row.category in categories or (row.category is Category.PERSISTENT and row.sends is not None)
+    persistent = categories is SENDING and row.category is Category.PERSISTENT
+    return row.category in categories or (persistent and row.sends is not None)
 
 
 def _messages(
@@ -143,7 +145,7 @@ def _messages(
             yield from counted_calls(trace, event, rank, times, matters)
     for _, call, times in started(trace, rank):
         row = operation(call.op)
-        if row.category is Category.PERSISTENT and row.sends:
+        if row.category is Category.PERSISTENT and row.sends and categories is SENDING:
             yield call, times
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scalatrace.trace.query.crowding import crowding_note
+from scalatrace.trace.query.oversubscription import oversubscription_note
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,6 @@ from scalatrace.trace.query.crowding import crowding_note
     ],
 )
 def test_note(meta: dict[str, str], text: str) -> None:
-    note = crowding_note(meta)
+    note = oversubscription_note(meta)
     assert note.startswith(text)
     assert bool(note) == bool(text)
