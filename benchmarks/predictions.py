@@ -21,7 +21,7 @@ from benchmarks.cases import cases
 from benchmarks.extrapolate.cases import CASES, Case
 from benchmarks.replay.runs import Recording, arguments, paced, recorded
 from benchmarks.table import keep, printed, show
-from scalatrace import load
+from scalatrace import Trace, load
 from scalatrace.errors import ScalatraceError
 from scalatrace.extrap import extrapolate
 from scalatrace.predict.engine.repeats import interval_of, repeats
@@ -62,9 +62,8 @@ def _line(
     made = recorded(mpi, nprocs, arguments(of_steps(pace.steps), pace.sleep_us), folder / "a.st", ())
     trace = load(made.trace)
     simulator = Simulator(trace)
-    predicted_s = simulator.run(platform).time_ns / 1e9
     drawn = interval_of(list(repeats(simulator, platform, Options(), REPEATS)))
-    low, high = drawn.low_ns / 1e9, drawn.high_ns / 1e9
+    predicted_s, low, high = drawn.median_ns / 1e9, drawn.low_ns / 1e9, drawn.high_ns / 1e9
     return (
         workload.title,
         str(nprocs),
@@ -101,7 +100,7 @@ def _extrapolated_line(
     real = _asleep(mpi, case, nprocs, folder)
     params = {"n": case.size(nprocs)} if case.n else None
     made = extrapolate([load(one.trace) for one in inputs], nprocs, params=params)
-    times = [Simulator(trace).run(platform).time_ns / 1e9 for trace in (made.trace, load(real.trace))]
+    times = [_predicted_s(trace, platform) for trace in (made.trace, load(real.trace))]
     errors = [f"{time / real.run_s - 1:+.1%}" for time in times]
     return (
         case.title,
@@ -113,6 +112,11 @@ def _extrapolated_line(
         errors[1],
         "",
     )
+
+
+def _predicted_s(trace: Trace, platform: Platform) -> float:
+    """The median of runs with drawn computation times."""
+    return interval_of(list(repeats(Simulator(trace), platform, Options(), REPEATS))).median_ns / 1e9
 
 
 def main() -> int:

@@ -12,18 +12,21 @@ from scalatrace.extrap.timing.curves.registry import DEFAULT
 from scalatrace.extrap.timing.total import PoorFit
 from scalatrace.formula import Const
 from scalatrace.trace.model.trace import PARAMETER
+from scalatrace.trace.query.oversubscription import (
+    CORES_PER_HOST,
+    OVERSUBSCRIBED,
+    RANKS_PER_HOST,
+    is_oversubscribed,
+)
 from scalatrace.trace.symbolic.grid import Grid
 
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-HOSTS = RANKS_PER_HOST, CORES_PER_HOST, _ = "ranks-per-host", "cores-per-host", "hosts"
-"""Entries of a header that describe the machine of a run."""
-
-OF_ONE_RUN = ("date", "run", *HOSTS)
+OF_ONE_RUN = ("date", "run", "hosts", RANKS_PER_HOST, CORES_PER_HOST)
 """Entries of a trace's header that say nothing of a result."""
 
-UNCONFIRMED, OVERSUBSCRIBED, EXTRAPOLATED = "unconfirmed", "oversubscribed", "extrapolated"
+UNCONFIRMED, EXTRAPOLATED = "unconfirmed", "extrapolated"
 """Entries of the headers of models and results."""
 
 FOUND_SIZE = "found-size"
@@ -40,15 +43,10 @@ __all__ = ["FOUND_SIZE", "PARAMETER", "header", "irregular_loop", "notes", "warn
 def notes(traces: Sequence[Trace], accept_unconfirmed: bool) -> dict[str, str]:
     """Entries of a model's header: accepted formulas, and runs with more ranks than cores."""
     result = {UNCONFIRMED: ACCEPTED} if accept_unconfirmed else {}
-    crowded = [str(trace.nprocs) for trace in traces if _is_oversubscribed(trace)]
-    if crowded:
-        result[OVERSUBSCRIBED] = f"runs with more ranks than cores: {', '.join(crowded)}"
+    runs = [str(trace.nprocs) for trace in traces if is_oversubscribed(trace.meta)]
+    if runs:
+        result[OVERSUBSCRIBED] = f"runs with more ranks than cores: {', '.join(runs)}"
     return result
-
-
-def _is_oversubscribed(trace: Trace) -> bool:
-    ranks, cores = (trace.meta.get(name, "") for name in (RANKS_PER_HOST, CORES_PER_HOST))
-    return ranks.isdecimal() and cores.isdecimal() and int(ranks) > int(cores)
 
 
 def header(

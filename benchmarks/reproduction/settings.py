@@ -86,20 +86,24 @@ QUICK = replace(
     name="quick",
     pacing=Pacing(sleep_us=20_000, target_s=0.7, longest_s=2.0, few_ranks=True),
     repeat=1,
-    benchmark_repeat=3,
+    benchmark_repeat=2,
     languages=["conceptual"],
     size_ranks=[[4], [9, 8]],
     size_steps=(10, [30]),
     replay_ranks=[4],
     timing_ranks=[4],
-    micro=[case for case in replayed.MICRO if case.title != "stencil 2-D"],
-    timed=[case for case in replayed.TIMED if (case.title, case.computation) != ("bt", "weak")],
+    micro=[case for case in replayed.MICRO if case.title == "ring"],
+    timed=[
+        case
+        for case in replayed.TIMED
+        if (case.title, case.computation) not in (("bt", "weak"), ("sweep3d", "weak"))
+    ],
     scalable=[
         replace(_scalable("bt"), options=("--size", "17"), inputs=(4, 9, 16, 25), targets=(36,), n=17),
         replace(_scalable("ft"), inputs=(4, 6, 9), targets=(12,)),
     ],
     computation_ranks=[9],
-    scales=[1.0, 0.8, 0.6, 0.4, 0.3, 0.2, 0.1, 0.0],
+    scales=[1.0, 0.6, 0.3, 0.1, 0.0],
     collective_ranks=[4, 8, 16],
     collective_steps=6,
 )

@@ -1,4 +1,4 @@
-"""Fold the calls of each rank anew, so that ranks with equal sequences of calls have equal trees.
+"""Fold the calls of each rank again, so that ranks with equal sequences of calls have equal trees.
 
 The recorder folds while the program runs, within a window and with a view to the values of parameters. So one
 program may have other loops at another size. Here only operations and call sites decide. A repeated
@@ -30,12 +30,15 @@ MAX_MARKS = 16
 
 __all__ = ["MAX_CALLS", "Foldings", "Trees", "foldings_of"]
 
+Body = tuple[int, ...]
+"""The symbols of some calls of a stage."""
+
 Trees = Mapping[int, tuple[RankNode, ...]]
 """The tree of each rank of each trace, by the number of its point."""
 
 
 class Foldings:
-    """The trees of all ranks, folded anew in several ways, which share their parts.
+    """The trees of all ranks, folded in several ways, which share their parts.
 
     Attributes:
         trees: as recorded.
@@ -92,7 +95,10 @@ class Foldings:
         if ranks is None or calls is None:
             return None
         keys = self._marked_keys if with_marks else ranks.keys
-        return None if keys is None else self._folded(keys, Stages(calls, keys, by_site))
+        if keys is None:
+            return None
+        stages = Stages(calls, keys, by_site)
+        return self._folded(keys, stages) if stages.has_unequal_stages or not by_site else None
 
     def _folded(self, keys: Mapping[int, Sequence[Key]], stages: Stages | None = None) -> Trees | None:
         """The trees of calls with these keys; None when there are too many different stages."""
@@ -217,9 +223,6 @@ def _with_stages(lines: Mapping[int, Line], stages: Stages, symbols: Symbols) ->
             return None
         loops[kind] = {body: symbols.of_loop(body, kind) for body in order}
     return {point: _staged(line, found[point], loops, symbols) for point, line in lines.items()}
-
-
-Body = tuple[int, ...]
 
 
 def _body(line: Line, block: tuple[int, int]) -> Body:

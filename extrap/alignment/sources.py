@@ -44,14 +44,12 @@ class Stage(NamedTuple):
     """A call's stage in a tree or butterfly.
 
     Attributes:
-        bit: in which the own rank and its partner differ; -1: they differ in several, or there is none.
-        distance: the exponent of the distance between them, a power of two; -1: it is none.
+        number: the exponent of the distance between the rank and its partner, a power of two; -1: it is none.
         stages: their number.
         comm: the communicator.
     """
 
-    bit: int = -1
-    distance: int = -1
+    number: int = -1
     stages: int = 0
     comm: int = 0
 
@@ -150,9 +148,8 @@ class Sources:
             if min(peers) < 0:
                 result.append(Stage(stages=count, comm=family))
                 continue
-            bit = _exponent({comm.rank ^ peer for peer in peers})
-            distance = _exponent({abs(comm.rank - peer) for peer in peers})
-            result.append(Stage(bit, distance, count, family))
+            number = _exponent({abs(comm.rank - peer) for peer in peers})
+            result.append(Stage(number if number < count else -1, count, family))
         return result
 
     def _event(self, leaf: int) -> Event:

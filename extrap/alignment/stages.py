@@ -1,12 +1,12 @@
 """Find trees and butterflies: loops over stages in which each rank has the partner at the next power of two.
 
 In a binomial tree a rank sends in some stages, receives in others, and rests in the rest. Its calls alone do
-not show that; its partners do: the stage is the bit in which the numbers of the two ranks differ.
+not show that; its partners do: the stage is the exponent of the distance between the two.
 
     rank 5 of 8:  Send to 4 | Recv from 7 | Send to 1        stages 0, 1, 2
     rank 4 of 8:  Recv from 5 | Recv from 6 | Send to 0
 
-In prefix sums and multigrid solvers it is the exponent of the distance between the two.
+In prefix sums and multigrid solvers a rank may have two partners in a stage.
 
     rank 2 of 8:  Send to 3, Recv from 1 | Send to 4, Recv from 0 | Send to 6
 """
@@ -24,7 +24,7 @@ from scalatrace.extrap.alignment.rank_tree import Key, RankNode
 from scalatrace.extrap.alignment.sources import Order, Sources, Stage
 
 MAX_BODIES = 24
-"""Different sequences of calls in one stage of trees on one communicator, in all."""
+"""Different sequences of calls in one stage, of all trees."""
 
 __all__ = ["MAX_BODIES", "Group", "StagedCalls", "Stages", "staged_calls"]
 
@@ -44,7 +44,7 @@ class Group:
 
     Attributes:
         stages: their number.
-        kind: equal for trees that are the same loop: at least the communicator is.
+        kind: equal for trees that are the same loop: communicator; with `by_site` also direction and tree.
         down: whether the stages of its tree descend.
         width: calls that are one block of the loop's body.
     """
@@ -74,32 +74,22 @@ def staged_calls(
     """The stages of all calls of all ranks (by point); None when there are no trees.
 
     A call site is part of a tree when all its partners, on all ranks of all traces, are at powers of two, and
-    not always at the same: by exclusive-or, or else by distance.
+    not always at the same.
     """
     found = {
         point: [sources[point].stages(number) for number in range(len(leaves[point]))] for point in leaves
     }
-    seen: dict[Key, tuple[set[int], set[int]]] = {}
+    seen: dict[Key, set[int]] = {}
     for point, rows in found.items():
         for leaf, row in zip(leaves[point], rows, strict=True):
             assert leaf.key is not None
-            bits, distances = seen.setdefault(leaf.key, (set(), set()))
-            bits.update(one.bit for one in row)
-            distances.update(one.distance for one in row)
-    by_bit, by_distance = (
-        {key for key, kinds in seen.items() if -1 not in kinds[k] and len(kinds[k]) > 1} for k in (0, 1)
-    )
-    if not by_bit and not by_distance:
+            seen.setdefault(leaf.key, set()).update(one.number for one in row)
+    trees = {key for key, numbers in seen.items() if -1 not in numbers and len(numbers) > 1}
+    if not trees:
         return None
-
-    def staged(key: Key | None, one: Stage) -> tuple[int, int, int]:
-        if key not in by_bit and key not in by_distance:
-            return -1, 0, 0
-        return one.bit if key in by_bit else one.distance, one.stages, one.comm
-
     result = {}
     for point, rows in found.items():
-        calls = [staged(leaves[point][leaf].key, rows[leaf][k]) for leaf, k in orders[point]]
+        calls = [rows[leaf][k] if leaves[point][leaf].key in trees else Stage() for leaf, k in orders[point]]
         result[point] = StagedCalls(*map(list, zip(*calls, strict=True))) if calls else StagedCalls()
     return result
 
@@ -122,7 +112,13 @@ class Stages:
         self._width = 1 if by_site else reduce(gcd, (b - a for own in runs.values() for a, b in own), 0)
         self._cut = {point: list(self._groups(point, own)) for point, own in runs.items()}
         self._down = self._directions()
-        self._tree_of = self._joined_sites()
+        self._tree_of = self._joined_sites() if by_site else {}
+
+    @property
+    def has_unequal_stages(self) -> bool:
+        """Whether a rank makes more calls in some stages than in others."""
+        lengths = {stop - start for own in self._cut.values() for start, stop in own}
+        return len(lengths) > 1
 
     def trees(self, point: int) -> list[list[Group]]:
         """The trees that a rank takes part in, each with its stages, in order."""

@@ -19,7 +19,7 @@ from scalatrace.extrap.alignment.rank_tree import RankNode, normalized
 from scalatrace.extrap.alignment.single_trips import with_repeated_events
 from scalatrace.extrap.errors import ExtrapolationError, PollingError, UnconfirmedError
 from scalatrace.extrap.fit import fit_field as fields
-from scalatrace.extrap.fit.block_arrays import BlockForm, block_form
+from scalatrace.extrap.fit.array_forms import ArrayForm, array_form
 from scalatrace.extrap.fit.fit_types import (
     BY_INDEX,
     BY_LOOPS,
@@ -194,7 +194,7 @@ class Fitter:
         return self._given_foldings or foldings_of(self.traces)
 
     def alignments(self) -> Iterator[tuple[Aligned, ...]]:
-        """The trees as recorded and folded anew, aligned; the more similar ones first.
+        """The trees as recorded and in their canonical form, aligned; the more similar ones first.
 
         If these follow no rules, events that are repeated are loops of one call.
         """
@@ -506,10 +506,10 @@ class Fitter:
         samples = self._samples(node, at, kind)
         by_direction = self._by_direction(node, samples, inside) if kind is Kind.INT else None
         field = by_direction or self._fit(samples, inside)
-        if field is None and kind is Kind.ARRAY and (form := self._block_form(node, at)) is not None:
-            blocks = self._samples(node, at, kind, blocks=form)
-            if (of_blocks := self._fit(blocks, inside)) is not None:
-                return self._found(name, node, blocks, inside, of_blocks)
+        if field is None and kind is Kind.ARRAY and (form := self._array_form(node, at)) is not None:
+            in_form = self._samples(node, at, kind, form=form)
+            if (found := self._fit(in_form, inside)) is not None:
+                return self._found(name, node, in_form, inside, found)
         if kind is Kind.TYPE and isinstance(field, Field) and self._are_predefined(node, at):
             field = replace(field, parts=tuple(map(_with_known_sizes, field.parts)))
         return self._found(name, node, samples, inside, field)
@@ -523,15 +523,16 @@ class Fitter:
                 return False
         return True
 
-    def _block_form(self, node: Aligned, at: int) -> BlockForm | None:
-        """How the arrays of a parameter are blocks of a distribution, if they are."""
-        found: set[IntArray] = set()
+    def _array_form(self, node: Aligned, at: int) -> ArrayForm | None:
+        """The pattern that the arrays of a parameter follow, if they do."""
+        found: list[set[IntArray]] = [set() for _ in self.traces]
         for point, trace, _, event in self._events(node):
-            vec = vec_of_rank(event.params[at], self.run_of[point][1])
+            run, rank = self.run_of[point]
+            vec = vec_of_rank(event.params[at], rank)
             if vec.constant is None or vec.constant < 0:
                 return None
-            found.add(trace.arrays[vec.constant])
-        return block_form(found)
+            found[run].add(trace.arrays[vec.constant])
+        return array_form(found)
 
     def _by_direction(self, node: Aligned, samples: Samples, inside: Chains) -> Field | None:
         """The field of a parameter of calls whose peers are lists of neighbours of many lengths."""
@@ -544,7 +545,7 @@ class Fitter:
         return None
 
     def _samples(
-        self, node: Aligned, at: int, kind: Kind, short: int = 0, blocks: BlockForm | None = None
+        self, node: Aligned, at: int, kind: Kind, short: int = 0, form: ArrayForm | None = None
     ) -> Samples:
         samples: dict[int, Parts | None] = {}
         known: dict[tuple[int, Vec, int, int], Parts] = {}
@@ -553,7 +554,7 @@ class Fitter:
             key = id(trace), vec, n, local.width
             if key not in known:
                 known[key] = (
-                    table_content(trace, kind, vec, n, short, blocks)
+                    table_content(trace, kind, vec, n, short, form)
                     if kind in TABLES
                     else vec_parts(normalized(vec, n), n, local.width)
                 )
@@ -630,7 +631,7 @@ def _is_determined(field: Field | _Mispredicted) -> bool:
 
 
 def _may_count_neighbours(field: Field | _Mispredicted) -> bool:
-    """Whether classes of ranks have numbers that one formula of all ranks, the length of a list, may give."""
+    """Whether the field has several formulas, which one number of neighbours may replace."""
     formulas = (
         []
         if isinstance(field, _Mispredicted)

@@ -67,6 +67,6 @@ def _offered(space: Space) -> Iterator[tuple[float, Cond]]:
             for some in product(*chosen):
                 yield 0.4 + 0.6 * count, all_of(*some)
     yield from ((1.2, parse_condition(text)) for text in ("r==0", "0<r", "r==P-1", "r<P-1"))
-    for conditions in space.conditions():
+    for weight, conditions in space.conditions():
         for condition in conditions:
-            yield 1.0 + 0.5 * len(conditions), condition
+            yield weight, condition

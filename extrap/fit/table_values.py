@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.extrap.alignment.rank_tree import MAX_NORMALIZED_VALUES
 from scalatrace.extrap.errors import ExtrapolationError
-from scalatrace.extrap.fit.block_arrays import BlockForm, block_terms
+from scalatrace.extrap.fit.array_forms import ArrayForm, array_terms
 from scalatrace.trace.model.rules import CYCLE
 from scalatrace.trace.model.tables import Datatype, IntArray, Kind
 from scalatrace.trace.symbolic.shapes import Parts, cycle, split, vec_from
@@ -41,7 +41,7 @@ def table_content(
     vec: Vec,
     times: int,
     short: int = MAX_SHORT_VALUES,
-    blocks: BlockForm | None = None,
+    form: ArrayForm | None = None,
 ) -> Parts:
     """The parts of what a table's indices stand for over `times` executions.
 
@@ -51,13 +51,13 @@ def table_content(
         vec: the indices.
         times: executions.
         short: arrays up to this length are taken value by value.
-        blocks: how to write arrays of blocks.
+        form: how to write arrays that follow a pattern.
 
     Raises:
         ExtrapolationError: more entries than can be looked at.
     """
     if vec.constant is not None:
-        return split((0, (_entry(trace, kind, vec.constant, short, blocks),)))
+        return split((0, (_entry(trace, kind, vec.constant, short, form),)))
     if times > MAX_EXECUTIONS:
         raise ExtrapolationError(f"an {kind.name} parameter changes in {times} executions of one node")
     used = list(islice(vec, times))
@@ -67,7 +67,7 @@ def table_content(
     pattern = (
         (CYCLE, *numbers[:period]) if period <= max(MAX_SHORT_VALUES, times // 2) else vec_of(numbers).terms
     )
-    return split((pattern, tuple(_entry(trace, kind, index, short, blocks) for index in order)))
+    return split((pattern, tuple(_entry(trace, kind, index, short, form) for index in order)))
 
 
 def _period(numbers: Sequence[int]) -> int:
@@ -81,13 +81,13 @@ def _period(numbers: Sequence[int]) -> int:
     return len(numbers) - borders[-1]
 
 
-def _entry(trace: Trace, kind: Kind, index: int, short: int, blocks: BlockForm | None) -> Any:
+def _entry(trace: Trace, kind: Kind, index: int, short: int, form: ArrayForm | None) -> Any:
     if index < SPECIAL_MAX:
         return index
     if kind is Kind.ARRAY:
         array = trace.arrays[index]
-        if blocks is not None and array.length:
-            return "array", array.length, block_terms(array, blocks)
+        if form is not None and array.length:
+            return "array", array.length, array_terms(array, form)
         if array.length <= short and not array.summed:
             return ("array", array.length, array.values)
         vec = array.vec

@@ -29,6 +29,7 @@ _BORDERS = (
     *map(str, range(2, MAX_AT_END + 1)),
     *(f"P-{k}" for k in range(2, MAX_AT_END + 1)),
 )
+"""Formulas of borders, the likeliest first."""
 
 
 def group_size(sites: Sequence[Sequence[Sites]]) -> int:
@@ -52,7 +53,7 @@ def borders(sites: Sequence[Sequence[Sites]]) -> tuple[tuple[str, ...], ...]:
 
     Returns:
         For each border, in ascending order, the formulas that have its values: a part of all ranks, or a few
-        ranks at the beginning or at the end. Of borders whose order differs, the simplest counts.
+        ranks at the beginning or at the end. Of borders whose order differs, the first of _BORDERS is taken.
     """
     nprocs = list(map(len, sites))
     fitting: dict[tuple[int, ...], list[str]] = {}

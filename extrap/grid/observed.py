@@ -36,11 +36,18 @@ class Observed:
 
     @cached_property
     def by_site(self) -> Mapping[Site, Pairs]:
-        """The pairs that exchange messages, by the call site of the send; none if they are unknown."""
-        try:
-            return {site: np.array(sorted(pairs)) for site, pairs in pairs_by_site(self._trace).items()}
-        except ScalatraceError:
-            return {}
+        """The pairs that exchange messages, by the call site of the send; none if they are unknown.
+
+        Without messages, origins and targets of one-sided communication.
+        """
+        for one_sided in (False, True):
+            try:
+                found = pairs_by_site(self._trace, one_sided)
+            except ScalatraceError:
+                return {}
+            if found:
+                return {site: np.array(sorted(pairs)) for site, pairs in found.items()}
+        return {}
 
     @cached_property
     def sent(self) -> Pairs:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import combinations, pairwise, product
+from itertools import chain, pairwise, product
 from math import lcm
 from typing import Any
 
@@ -191,7 +191,7 @@ class Space:
 
     def partitions(self) -> Iterator[list[tuple[Cond, Ints]]]:
         """Ways to divide all points into classes (a condition and its points), the coarsest first."""
-        for number, conditions in enumerate(_partitions(self.names, _single(self.names.structure.borders))):
+        for number, conditions in enumerate(_partitions(self.names, _simplest(self.names.structure.borders))):
             if number not in self._classes:
                 masks = [self._mask(cond) for cond in conditions]
                 self._divides(conditions, masks)
@@ -200,10 +200,18 @@ class Space:
                 ]
             yield [(cond, points) for cond, points in self._classes[number] if len(points)]
 
-    def conditions(self) -> Iterator[list[Cond]]:
-        """The conditions of each way to divide the ranks, without the one that does not divide them."""
-        every = _partitions(self.names, [one for some in self.names.structure.borders for one in some])
-        return (conditions for conditions in every if len(conditions) > 1)
+    def conditions(self) -> Iterator[tuple[float, list[Cond]]]:
+        """The conditions of each way to divide the ranks, without the one that does not divide them.
+
+        With their weight: on a side of three, the rank in the middle is most likely any inner rank, and on a
+        plane of four rows, the last quarter of all ranks is the last row.
+        """
+        borders = self.names.structure.borders
+        texts = [*_opposite(self.names), *(_in_parts(borders) if len(self.names.sizes) > 1 else ())]
+        unlikely = [list(map(parse_condition, some)) for some in texts]
+        for found in _partitions(self.names, borders):
+            if len(found) > 1:
+                yield 1.0 + 0.5 * len(found) + UNLIKELY * (found in unlikely), found
 
     def _mask(self, condition: Cond) -> Mask:
         result = np.asarray(evaluate(condition, self.columns), dtype=bool)
@@ -257,6 +265,9 @@ def _digest(rows: Sequence[Ints]) -> bytes:
     return found.digest()
 
 
+UNLIKELY = 1.5
+"""What conditions weigh besides that have the same ranks as likelier ones on many grids."""
+
 MAX_PLACES_IN_GROUP = 8
 """Ranks of a group whose places are classes of their own."""
 
@@ -264,12 +275,12 @@ EXTRA_PARTITIONS: list[list[str]] = []
 """What plug-ins add."""
 
 
-def _single(borders: Sequence[Sequence[str]]) -> list[str]:
-    """One formula of each border."""
-    return [formula for formula, *_ in borders]
+def _simplest(borders: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """The first formula of each border."""
+    return [border[:1] for border in borders]
 
 
-def _partitions(names: Names, borders: Sequence[str]) -> Iterator[list[Cond]]:
+def _partitions(names: Names, borders: Sequence[Sequence[str]]) -> Iterator[list[Cond]]:
     """The conditions of each way to divide the ranks, the coarsest first; `borders`: of parts of them."""
     yield [TRUE]
     for texts in EXTRA_PARTITIONS:
@@ -279,11 +290,11 @@ def _partitions(names: Names, borders: Sequence[str]) -> Iterator[list[Cond]]:
     yield from (list(map(parse_condition, texts)) for texts in _notations(names, borders))
 
 
-def _notations(names: Names, borders: Sequence[str]) -> Iterator[list[str]]:
+def _notations(names: Names, borders: Sequence[Sequence[str]]) -> Iterator[list[str]]:
     pairs = list(zip(names.coords, names.sizes, strict=True))
     yield ["r==0", "r>0"]
     yield ["r==P-1", "r<P-1"]
-    yield from _in_parts(borders, len(names.structure.borders))
+    yield from _in_parts(borders)
     yield from _by_structure(names.structure)
     for c, s in pairs:
         yield _borders(c, s)
@@ -291,9 +302,7 @@ def _notations(names: Names, borders: Sequence[str]) -> Iterator[list[str]]:
     for c, _ in pairs:
         yield [f"{c}%2==0", f"{c}%2==1"]
     yield ["r%2==0", "r%2==1"]
-    for c, s in [*pairs, *([("r", "P")] if len(pairs) > 1 else [])]:
-        yield [f"2*{c}=={s}-1", f"2*{c}!={s}-1"]  # opposite each other, one in the middle
-        yield [f"2*{c}<{s}-1", f"2*{c}=={s}-1", f"2*{c}>{s}-1"]
+    yield from _opposite(names)
     colours = [f"({'+'.join(names.coords)})%2=={k}" for k in (0, 1)]  # of a chessboard
     if len(pairs) > 1:
         yield colours
@@ -314,18 +323,14 @@ def _notations(names: Names, borders: Sequence[str]) -> Iterator[list[str]]:
     yield [f"({paired})*(r%2==0)", f"({paired})*(r%2==1)", "r>=2*(P-(1<<log2(P)))"]
 
 
-def _in_parts(borders: Sequence[str], count: int) -> Iterator[list[str]]:
-    """Parts of all ranks, and the first and last ranks of each of them.
-
-    Args:
-        count: of the different borders; more are other formulas of the same ones.
-    """
-    for border in borders:
+def _in_parts(borders: Sequence[Sequence[str]]) -> Iterator[list[str]]:
+    """Parts of all ranks, and the first and last ranks of each; `borders`: the formulas of each border."""
+    for border in chain.from_iterable(borders):
         yield [f"r<{border}", f"r>={border}"]
         yield ["r==0", f"(r>0)*(r<{border})", f"r=={border}", f"r>{border}"]
-    for chosen in combinations(borders, count) if count > 1 else ():
+    for chosen in product(*borders) if len(borders) > 1 else ():
         yield [f"(r>={first})*(r<{end})" for first, end in _between(chosen)]
-    for chosen in combinations(borders, count) if count else ():
+    for chosen in product(*borders) if borders else ():
         yield [text for first, end in _between(chosen) for text in _ends_of_part(first, end)]
 
 
@@ -367,6 +372,14 @@ def _in_trees(k: int) -> Iterator[list[str]]:
     yield [inner, f"{k}*r+1>=P"]
     yield ["r==0", f"(r>0)*{inner}", f"(r>0)*({k}*r+1>=P)"]
     yield [full, f"{inner}*({k}*r+{k}>=P)", f"{k}*r+1>=P"]
+
+
+def _opposite(names: Names) -> Iterator[list[str]]:
+    """Ranks on both sides of the middle, whose partners are opposite, and the rank in the middle."""
+    lines = list(zip(names.coords, names.sizes, strict=True))
+    for c, s in [*lines, ("r", "P")] if len(lines) > 1 else lines:
+        yield [f"2*{c}=={s}-1", f"2*{c}!={s}-1"]
+        yield [f"2*{c}<{s}-1", f"2*{c}=={s}-1", f"2*{c}>{s}-1"]
 
 
 def _borders(coord: str, size: str) -> list[str]:

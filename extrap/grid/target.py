@@ -10,7 +10,7 @@ from scalatrace.trace.symbolic.grid import Grid, balanced
 from scalatrace.trace.values.ranklist import MAX_RANK
 
 MIN_EQUAL_SIDES = 3
-"""Number of grids that must be equal in all sides but one, before only that one grows."""
+"""Number of grids that must have a side in common, before only the others grow."""
 
 __all__ = ["check_dimensions", "check_sides", "target_grid"]
 
@@ -79,30 +79,48 @@ def _like(grids: Sequence[Grid], nprocs: int) -> Grid:
             f"all traces are of {'squares' if ndims == 2 else 'cubes'} of ranks; {nprocs} is none. "
             f"Give -P as one, or --dims"
         )
-    for rule in (balanced, lambda n, d: balanced(n, d)[::-1]):
-        if all(grid.dims == rule(grid.nprocs, ndims) for grid in grids):
-            return Grid(rule(nprocs, ndims), column_major)
-    cube = balanced(nprocs, ndims)
-    if len(set(cube)) == 1 and all(
-        sorted(grid.dims) == sorted(balanced(grid.nprocs, ndims)) for grid in grids
-    ):
-        return Grid(cube, column_major)  # whichever order the sides of the others have
-    sides = _only_one_differs(grids, nprocs)
-    if sides is not None:
-        return Grid(sides, column_major)
+    found = [
+        Grid(sides, column_major)
+        for sides in (_balanced_sides(grids, nprocs), _with_fixed_sides(grids, nprocs))
+        if sides is not None
+    ]
+    if len({grid.dims for grid in found}) > 1:
+        raise InputError(
+            f"the traces' grids ({', '.join(map(str, grids))}) follow two rules, which give "
+            f"{' and '.join(map(str, found))} for {nprocs} ranks: give the one of the result with --dims"
+        )
+    if found:
+        return found[0]
     raise InputError(
         f"the traces' grids ({', '.join(map(str, grids))}) follow no rule for {nprocs} ranks: "
         "give the one of the result with --dims"
     )
 
 
-def _only_one_differs(grids: Sequence[Grid], nprocs: int) -> tuple[int, ...] | None:
-    """The sides of the grids, with another one for the only side that differs; None: no grid has them."""
-    seen = list(zip(*(grid.dims for grid in grids), strict=True))
-    differing = [k for k, sides in enumerate(seen) if len(set(sides)) > 1]
-    if len(differing) != 1 or len(grids) < MIN_EQUAL_SIDES:
+def _balanced_sides(grids: Sequence[Grid], nprocs: int) -> tuple[int, ...] | None:
+    """The sides that MPI_Dims_create gives, in the order of the grids; None: those are other ones."""
+    ndims = len(grids[0].dims)
+    for rule in (balanced, lambda n, d: balanced(n, d)[::-1]):
+        if all(grid.dims == rule(grid.nprocs, ndims) for grid in grids):
+            return rule(nprocs, ndims)
+    cube = balanced(nprocs, ndims)
+    if len(set(cube)) == 1 and all(
+        sorted(grid.dims) == sorted(balanced(grid.nprocs, ndims)) for grid in grids
+    ):
+        return cube  # whichever order the sides of the others have
+    return None
+
+
+def _with_fixed_sides(grids: Sequence[Grid], nprocs: int) -> tuple[int, ...] | None:
+    """The sides that all grids have in common, and others made as theirs; None: there are none."""
+    seen = list(enumerate(zip(*(grid.dims for grid in grids), strict=True)))
+    fixed = {k: sides[0] for k, sides in seen if len(set(sides)) == 1}
+    number = prod(fixed.values())
+    if not 0 < len(fixed) < len(seen) or len(grids) < MIN_EQUAL_SIDES or nprocs % number:
         return None
-    others = prod(sides[0] for k, sides in enumerate(seen) if k != differing[0])
-    if nprocs % others:
+    others = [Grid(tuple(side for k, side in enumerate(grid.dims) if k not in fixed)) for grid in grids]
+    try:
+        rest = iter(_like(others, nprocs // number).dims)
+    except InputError:
         return None
-    return tuple(nprocs // others if k == differing[0] else sides[0] for k, sides in enumerate(seen))
+    return tuple(fixed[k] if k in fixed else next(rest) for k, _ in seen)

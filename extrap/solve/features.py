@@ -176,7 +176,7 @@ def _all(names: Names) -> Iterator[Term]:
 
 
 def _of_structure(names: Names) -> Iterator[Term]:
-    """Two parts of all ranks, groups of ranks, and trees over all ranks."""
+    """Parts of all ranks, groups of ranks, and trees over all ranks."""
     arity = names.structure.arity
     for border in (one for borders in names.structure.borders for one in borders if "P" in one):
         for part, weight in ((f"({border})", 1.8), (f"(P-({border}))", 1.9)):
@@ -525,7 +525,7 @@ def _doubling(i: str) -> str:
 
 
 def _others(i: str, coord: str, names: Names) -> Iterator[Term]:
-    """The coordinate of the i-th of the other ranks along a dimension, in order, and its part of a rank."""
+    """The coordinate of the i-th of the other ranks along a dimension, and what it adds to the rank."""
     other = f"({i}+({i}>={coord}))"
     yield (other, 2.6)
     within = names.sizes[names.coords.index(coord) + 1 :]

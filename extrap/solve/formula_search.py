@@ -30,9 +30,10 @@ from scalatrace.extrap.solve.exact import (
     fitted,
 )
 from scalatrace.extrap.solve.features import Feature
-from scalatrace.formula import Expr, Var, names_in
+from scalatrace.formula import Binary, Cond, Const, Expr, Value, Var, children, names_in
 from scalatrace.trace.symbolic.counters import is_counter
 from scalatrace.trace.symbolic.field import RANKWISE
+from scalatrace.trace.symbolic.grid import NAMES
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -44,6 +45,10 @@ RIVAL_MARGIN = 0.5
 
 REQUIRED_BITS = {1: 1.0, 2: 8.0, 3: 10.0}
 """By how many bits values are longer than a formula of so many features; one plus a constant needs none."""
+
+REQUIRED_OF_PARTS = 8.0
+"""As `REQUIRED_BITS`, besides, of a quarter of ranks that is no partner: P//4 has the values of
+(Y//2)*ceil_log2(Y) on squares of 3 to 6 rows."""
 
 REQUIRED_OF_LINES = 6.0
 """As `REQUIRED_BITS`, of a multiple of a feature plus a constant: three points are on a line by chance."""
@@ -66,6 +71,8 @@ MAX_RIVALS = 6
 MAX_MULTIPLES = 3
 """Of the multiples of single features that have the values of a formula with more unknowns."""
 
+GRID_SIZES = frozenset(["P", *NAMES])
+
 TESTED = 8
 """Points that are compared before all are."""
 
@@ -85,14 +92,16 @@ class System:
         runs: Ints,
         equal: Mapping[int, Sequence[Feature]],
         accept_unconfirmed: bool = False,
+        partners: bool = True,
     ) -> None:
         """Prepare the search.
 
         Args:
             equal: for a feature, by number, others with the same values at all points.
             accept_unconfirmed: whether as many points as unknowns are enough.
+            partners: whether values are partners or trip counts.
         """
-        self._accept = accept_unconfirmed
+        self._accept, self._partners = accept_unconfirmed, partners
         self.features, self.table, self.columns, self.runs, self._equal = chosen, table, columns, runs, equal
         self._weights: dict[frozenset[str], np.ndarray[Any, np.dtype[np.float64]]] = {}
         self._arguments: dict[tuple[int, ...], int] = {}
@@ -168,7 +177,10 @@ class System:
             if not by_some and not self._accept:
                 continue
             surplus = self._surplus_bits(subset, found, values)
-            credible = surplus >= _required_bits(found, len(subset)) or _is_counter(found.formula)
+            required = _required_bits(found, len(subset))
+            if not self._partners and _divides_by_a_number(found.formula):
+                required += REQUIRED_OF_PARTS
+            credible = surplus >= required or _is_counter(found.formula)
             if self._on_two_sizes and _has_factor(found, len(subset)):
                 credible = False
             one = _Candidate(replace(found, confirmed=by_all and credible), by_all, surplus)
@@ -300,6 +312,25 @@ def _kind(name: str) -> str:
     if is_counter(name):
         return "counter"
     return "coordinate" if name in RANKWISE else "size"
+
+
+def _divides_by_a_number(formula: Expr) -> bool:
+    """Whether a formula of sizes has a quotient of a size and a number, such as P//4, but for halves."""
+    return not _depends_on_rank_or_iteration(formula) and any(map(_is_part_of_ranks, _all_parts(formula)))
+
+
+def _is_part_of_ranks(part: Value | Cond) -> bool:
+    if not isinstance(part, Binary) or part.op != "//" or not isinstance(part.right, Const):
+        return False
+    names = set(names_in(part.left))
+    halved = isinstance(part.left, Var) and part.right.value == 2
+    return bool(names) and names <= GRID_SIZES and not halved
+
+
+def _all_parts(part: Value | Cond) -> Iterator[Value | Cond]:
+    yield part
+    for child in children(part):
+        yield from _all_parts(child)
 
 
 def _is_counter(formula: Expr) -> bool:

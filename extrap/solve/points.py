@@ -46,6 +46,7 @@ class Basis:
             given: if any, these instead of all; values are one of them, or constant.
         """
         self.columns, self.runs, self.accept_unconfirmed = columns, runs, accept_unconfirmed
+        self.partners = names.partners
         self.is_given = bool(given)
         offered = tuple(given) or features(names)
         values = evaluate_all([feature.formula for feature in offered], columns)
@@ -122,4 +123,5 @@ class Points:
         else:
             columns = {name: column[self._chosen] for name, column in columns.items()}
         chosen = [self._basis.features[i] for i in kept]
-        return System(chosen, table[kept], columns, self._runs, equal, self._basis.accept_unconfirmed)
+        accept, partners = self._basis.accept_unconfirmed, self._basis.partners
+        return System(chosen, table[kept], columns, self._runs, equal, accept, partners)

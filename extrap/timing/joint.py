@@ -24,7 +24,7 @@ from scalatrace.extrap.timing.curves.registry import timing_model
 from scalatrace.extrap.timing.largest.bins import Part, by_order, by_quantile
 from scalatrace.trace.values.histogram import Histogram
 
-__all__ = ["HistogramModel", "extrapolate_histogram", "fit_histograms", "mean_points"]
+__all__ = ["HistogramModel", "extrapolate_histogram", "fit_histograms", "mean_points", "with_expected_count"]
 
 INTEGER = 0.29
 """Standard deviation of what rounding to an integer does: the file's means are integers."""
@@ -124,8 +124,23 @@ def fit_histograms(
     curves = chosen.fit([mean, *whole, *fields])
     bins = tuple(zip(curves[4::3], curves[5::3], curves[6::3], strict=True))
     shares = _shares(way, histograms, scales, names)
-    count = fit_normal_form(points([h.count for h in histograms]))
+    count = _count_curve(histograms, scales, names)
     return HistogramModel(curves[0], curves[1], curves[2], curves[3], bins, shares, count)
+
+
+def with_expected_count(
+    histogram: Histogram, histograms: Sequence[Histogram], nprocs_in: Sequence[Scale], nprocs_out: Scale
+) -> Histogram:
+    """Return a histogram with the number of samples expected at a scale, from those of several runs."""
+    if all(one.count == histogram.count for one in histograms):
+        return histogram
+    count = max(1, round(_count_curve(histograms, nprocs_in, ()).predict(nprocs_out)))
+    parts = [Part(b.count / histogram.count, b.min, b.max, b.mean) for b in histogram.all_bins]
+    return assemble(count, histogram.mean, histogram.std, (histogram.min, histogram.max), parts)
+
+
+def _count_curve(histograms: Sequence[Histogram], scales: Sequence[Scale], names: Sequence[str]) -> Curve:
+    return fit_normal_form(Points.of(scales, [h.count for h in histograms], names=names))
 
 
 def mean_points(

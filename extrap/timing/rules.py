@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.extrap.timing.joint import extrapolate_histogram
+from scalatrace.extrap.timing.joint import extrapolate_histogram, with_expected_count
 from scalatrace.extrap.timing.largest.extremes import stretched
 from scalatrace.extrap.workers import each
 
@@ -31,7 +31,7 @@ FEWEST = 2
 """Runs that show a trend."""
 
 SMALL = 0.01
-"""Histograms that together have so small a part of a statistic are taken over from the largest trace."""
+"""Histograms that together have so small a part of a statistic keep the times of the largest trace."""
 
 
 def over_ranks(
@@ -64,8 +64,10 @@ def over_ranks(
         if not found:
             return None
         last = found[max(found)]
-        if len(found) < FEWEST or abs(last.total) < least.get(at, 0.0):
+        if len(found) < FEWEST:
             return last
+        if abs(last.total) < least.get(at, 0.0):
+            return stretched(with_expected_count(last, list(found.values()), list(found), nprocs), last)
         predicted = extrapolate_histogram(
             list(found.values()), list(found), nprocs, model, run_noise=run_noise
         )

@@ -81,7 +81,7 @@ class Simulated:
         return bool(self._result.nevents <= MAX_REPEATED_CALLS)
 
     def facts(self) -> dict[str, Any]:
-        """Return the predicted time, calls, the parts of the longest path, and notes."""
+        """Return the time of the run, calls, the parts of its longest path, and notes."""
         from scalatrace.predict.engine.breakdown import path_parts
 
         result = self._result
@@ -89,6 +89,7 @@ class Simulated:
             "ranks": self._trace.nprocs,
             "platform": self._platform.name,
             "time_ns": result.time_ns,
+            "drawn_run": self._options.drawn,
             "calls": result.nevents,
             "simulated_calls": result.nsimulated,
             "last_rank": result.last_rank,

@@ -17,6 +17,7 @@ from scalatrace.report.trees.depths import advised_depth
 from scalatrace.report.values import comm_name
 from scalatrace.trace.model.trace import MODULES, Trace
 from scalatrace.trace.query.counting import least_and_most
+from scalatrace.trace.query.oversubscription import OVERSUBSCRIBED, oversubscription_note
 
 COMMS_SHOWN = 20
 RANKS_LISTED = 1 << 16
@@ -52,6 +53,7 @@ class InfoReporter:
             "events_per_rank": {"min": least, "max": most},
             "nodes": trace.nnodes,
             "call_sites": len({leaf.signature for leaf in trace.leaves()}),
+            "oversubscription": self._oversubscription() or None,
             "stack_depth_advice": asdict(self.advice) if self.advice else None,
             "file_bytes": self.file_bytes,
             "children": self.children,
@@ -71,6 +73,8 @@ class InfoReporter:
         facts = self.facts()
         self._header(console, facts)
         self._advice(console)
+        if facts["oversubscription"]:
+            console.print(Text(facts["oversubscription"], style=DIM), soft_wrap=True)
         self.performance.render(console)
         self._communicators(console, facts["communicators"])
         self._counted(console, facts["counted"])
@@ -102,6 +106,12 @@ class InfoReporter:
         width = max(len(key) for key, _ in rows)
         for key, value in rows:
             console.print(Text.assemble((f"{clean(key):<{width}}  ", DIM), clean(value)), soft_wrap=True)
+
+    def _oversubscription(self) -> str:
+        """Return what shared cores mean for the times; of an extrapolated trace, its header has that."""
+        has_times = self.performance.whole.comm_ns is not None
+        known = OVERSUBSCRIBED in self.trace.meta
+        return oversubscription_note(self.trace.meta) if has_times and not known else ""
 
     def _missing(self) -> str:
         trace = self.trace

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from scalatrace.cli import main
+from scalatrace.report.style import duration
 from scalatrace.trace.io.writer import save
 from scalatrace.trace.values.histogram import Histogram
 from support.builder import Builder, Comm, stencil
@@ -62,6 +63,21 @@ def test_nodes_of_a_cluster_differ(tmp_path: Path, capsys: pytest.CaptureFixture
         for seed in ("1", "1", "2")
     ]
     assert times[0] == times[1] != times[2]
+
+
+def test_predicted_time_is_the_median(trace: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = facts(capsys, trace, "--repeat", "5", "--seed", "3")
+    drawn = found["drawn"]
+    assert isinstance(drawn, dict)
+    for words, name in (([], "mean times"), (["--times", "drawn"], "one run")):
+        assert main(["simulate", trace, "--platform", "cluster", "--repeat", "5", "--seed", "3", *words]) == 0
+        first, _, third = capsys.readouterr().out.splitlines()[:3]
+        assert third.startswith(name)
+        if not words:
+            assert first.startswith(f"predicted time  {duration(drawn['median_ns'])} ")
+            assert f"  {duration(found['time_ns'])} " in third
+    assert main(["simulate", trace, "--platform", "cluster", "--repeat", "1"]) == 0
+    assert "mean times" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("by", ["site", "operation", "rank"])

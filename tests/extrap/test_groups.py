@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from scalatrace import Trace, extrap
-from scalatrace.errors import ScalatraceError
 from scalatrace.extrap.checking import leave_one_out
-from scalatrace.extrap.errors import UndeterminedError
+from scalatrace.extrap.errors import InputError, UndeterminedError
 from scalatrace.extrap.extrapolate import model_of, of_model
 from scalatrace.extrap.grid.groups import borders, group_size
 from scalatrace.extrap.grid.observed import Observed
@@ -313,8 +312,12 @@ def test_borders_that_differ_at_the_target_are_refused() -> None:
     """A half, rounded down or up: on even sizes only, the traces do not show which."""
     given = [coupled_chains(nprocs) for nprocs in (6, 8, 10, 12)]
     assert diff(extrap.extrapolate(given, 20).trace, coupled_chains(20), ["times"]) == []
-    with pytest.raises(ScalatraceError):
-        extrap.extrapolate(given, 21)
+    with pytest.raises(InputError, match="even in all traces and odd"):
+        extrap.extrapolate(given, 21, (21,), dims_of=[(6,), (8,), (10,), (12,)])
+    quarters = [(8,), (12,), (16,), (20,)]
+    given = [three_components(nprocs) for (nprocs,) in quarters]
+    with pytest.raises(UndeterminedError, match=r"cannot tell .*P//4.* from .*P\+3"):
+        extrap.extrapolate(given, 22, (22,), dims_of=quarters)
     lines = [(6,), (9,), (12,), (15,)]
     given = [thirds(nprocs) for (nprocs,) in lines]
     assert diff(extrap.extrapolate(given, 24, (24,), dims_of=lines).trace, thirds(24), ["times"]) == []

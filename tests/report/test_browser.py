@@ -272,7 +272,7 @@ def test_simulated_traces(view_of: View, tmp_path: Path) -> None:
         points = view.page.locator("#prediction .sensitivity-view circle")
         assert points.count() == 3
         points.last.focus()
-        assert view.text("#tooltip") == "latency × 2\n50 µs, 1.250 of the predicted time"
+        assert view.text("#tooltip") == "latency × 2\n50 µs, 1.250 of the time with mean computation"
         assert "any factor" in view.text("#prediction [aria-label=Tolerance]")
         assert view.page.locator("img").count() == 0
         clean(view)

@@ -16,7 +16,7 @@ from scalatrace.report.page.gather import TraceAggregates, gather
 from scalatrace.report.page.grid import find_grid
 from scalatrace.report.page.histograms import Sizes, deltas_of
 from scalatrace.report.page.sources import Sources
-from scalatrace.report.page.summary import summary_of
+from scalatrace.report.page.summary import RankBin, summary_of
 from scalatrace.report.page.tree import TreeNode, node_numbers, tree_of
 from scalatrace.trace.model.elastic import Formulas
 from scalatrace.trace.model.nodes import Event, Peer
@@ -138,6 +138,29 @@ def test_advice() -> None:
     )
 
 
+def test_all_ranks_that_are_longest_in_mpi_are_named() -> None:
+    aggregates = gather(ring(8, nbytes=8), "small")
+    efficiency = {"longest_in_mpi_rank": 2, "busiest_rank": 3, "load_balance": 0.95, "run_time_ns": 9.0}
+    for times, named in (
+        ((5.0, 5.0, 9.0, 5.0), "rank 2, which is longest in MPI"),
+        ((8.9, 5.0, 9.0, 8.95), "ranks 0, 2-3, which are longest in MPI (within 2%)"),
+    ):
+        bins = tuple(RankBin(rank, rank, (1.0, 1.0, 1.0), (t, t, t)) for rank, t in enumerate(times))
+        summary = replace(aggregates.summary, efficiency=efficiency, ranks=bins)
+        advice = advice_of(summary, aggregates.tree, Sizes((), True))
+        assert ("waits most", named) in advice[0].numbers
+
+
+def test_oversubscription_is_noted_where_there_are_times() -> None:
+    trace = ring(8, nbytes=8)
+    trace.meta |= {"ranks-per-host": "8", "cores-per-host": "2"}
+    assert summary_of(trace).notes[0].startswith("8 ranks shared 2 cores of a host")
+    b = Builder(2)
+    without = b.of(b.event("Comm_rank", comm=Comm()))
+    without.meta |= {"ranks-per-host": "8", "cores-per-host": "2"}
+    assert not any("shared" in note for note in summary_of(without).notes)
+
+
 def test_large_messages_are_not_called_small() -> None:
     aggregates = gather(ring(8, nbytes=1 << 20), "large")
     assert "small-messages" not in {one.kind for one in aggregates.advice}
@@ -191,11 +214,11 @@ def test_provenance_of_formulas() -> None:
     trace = ring(4)
     assert provenance_of(trace, {}) is None
     trace.meta["extrapolated"] = "from 16, 20 ranks to 2x2"
-    trace.meta["oversubscribed"] = "runs with more ranks than cores: 16"
+    trace.meta["unconfirmed"] = "formulas were accepted"
     found = provenance_of(trace, {}, ("a line",))
     assert found is not None
     assert (found.origin, found.formulas, found.model) == ("from 16, 20 ranks to 2x2", (), ("a line",))
-    assert found.notes == ("runs with more ranks than cores: 16",)
+    assert found.notes == ("formulas were accepted",)
 
 
 def test_formulas_of_a_trace() -> None:

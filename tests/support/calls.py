@@ -13,7 +13,7 @@ from scalatrace.core.binding import COMM_WORLD, Core, family
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 
-PEERS = ("dest", "source")
+PEERS = ("dest", "source", "target_rank")
 ARRAYS = ("requests", "sendcounts", "recvcounts", "displs", "dims")
 TYPES = ("datatype", "sendtype", "recvtype")
 

@@ -12,7 +12,8 @@ from scalatrace.operations import Category, operation
 from scalatrace.report.page.histograms import Sizes
 from scalatrace.report.page.summary import Summary
 from scalatrace.report.page.tree import Tree, TreeNode
-from scalatrace.report.style import duration, nbytes, number, percent
+from scalatrace.report.style import duration, nbytes, number, percent, ranks
+from scalatrace.trace.values.ranklist import RankList
 
 __all__ = ["Advice", "advice_of"]
 
@@ -22,6 +23,9 @@ MIN_SHARE = 0.02
 SMALL_BYTES = 1024
 SMALL_PART = 2
 """One in so many messages below SMALL_BYTES is enough to name them."""
+
+NEAR = 0.98
+"""Part of the longest time from which on times count as equal."""
 
 GOOD_BALANCE = 0.9
 MIN_POLLS_PER_MESSAGE = 10
@@ -110,8 +114,18 @@ def _who(summary: Summary) -> Iterator[tuple[str, str]]:
     """Yield the rank that waits most and the one that computes most, if the times of each are known."""
     found = summary.efficiency
     if found is not None and summary.nprocs > 1:
-        yield "waits most", f"rank {number(found['longest_in_mpi_rank'])}, which is longest in MPI"
+        yield "waits most", _longest_in_mpi(summary, found["longest_in_mpi_rank"])
         yield "may be late", f"rank {number(found['busiest_rank'])}, which computes most"
+
+
+def _longest_in_mpi(summary: Summary, rank: int) -> str:
+    """Name the ranks that are as long in MPI as the longest one, as far as ranks are known one by one."""
+    most = max((one.comm_ns[2] for one in summary.ranks), default=0.0)
+    near = [one.first for one in summary.ranks if one.comm_ns[2] >= NEAR * most]
+    if len(near) < 2 or any(one.first != one.last for one in summary.ranks):
+        return f"rank {number(rank)}, which is longest in MPI"
+    names = ranks(RankList.from_runs((rank, rank + 1) for rank in near))
+    return f"ranks {names}, which are longest in MPI (within {1 - NEAR:.0%})"
 
 
 def _waiting(
@@ -160,6 +174,7 @@ def _load(summary: Summary) -> Iterator[Advice]:
             ("load balance", f"{100 * balance:.1f} % (mean / largest computation)"),
             ("largest computation", f"{duration(busiest)}, on rank {found['busiest_rank']}"),
             ("run time", duration(run)),
+            ("possible saving, at most", duration(lost * run)),
         )
         text = "Some ranks compute longer than others, which wait for them."
         yield Advice("load", "Load imbalance", text, lost, numbers)

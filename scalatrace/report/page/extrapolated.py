@@ -16,7 +16,7 @@ MAX_ROWS = 400
 MAX_TEXT = 600
 """Characters of a formula."""
 
-EXTRAPOLATED, NOTES = "extrapolated", ("unconfirmed", "oversubscribed", "found-size")
+EXTRAPOLATED, NOTES = "extrapolated", ("unconfirmed", "found-size")
 """Entries of the header of an extrapolated trace."""
 
 

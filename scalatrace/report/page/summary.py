@@ -15,6 +15,7 @@ from scalatrace.report.costs.rows import Row, by_node, timed_by_node, whole_time
 from scalatrace.report.style import number, ranks
 from scalatrace.trace.model.trace import MODULES, Trace
 from scalatrace.trace.query.counting import least_and_most
+from scalatrace.trace.query.oversubscription import oversubscription_note
 
 __all__ = ["RankBin", "Summary", "summary_of"]
 
@@ -79,6 +80,8 @@ def summary_of(trace: Trace, file_bytes: int = 0) -> Summary:
         notes.append("times of each rank are not known: run time is the mean, and there are no efficiencies")
     else:
         notes.append("the trace has no times")
+    if run_time is not None and (note := oversubscription_note(trace.meta)):
+        notes.insert(0, note)
     return Summary(
         _origin(trace),
         _header(trace, file_bytes),

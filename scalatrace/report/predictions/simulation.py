@@ -37,16 +37,18 @@ class SimulationReporter:
             out.print(Text(f"{clean(name)}: {note}", style=DIM))
 
     def _time(self, out: Console) -> None:
-        facts = self.facts
+        facts, drawn = self.facts, self.facts.get("drawn")
         out.print(
-            f"predicted time  {duration(facts['time_ns'])}   {number(facts['ranks'])} ranks on "
-            f"{clean(facts['platform'])}, {number(facts['calls'])} calls"
+            f"predicted time  {duration(drawn['median_ns'] if drawn else facts['time_ns'])}   "
+            f"{number(facts['ranks'])} ranks on {clean(facts['platform'])}, {number(facts['calls'])} calls"
         )
-        if drawn := facts.get("drawn"):
+        if drawn:
             out.print(
-                f"95 % of runs    {duration(drawn['low_ns'])} to {duration(drawn['high_ns'])}   median "
-                f"{duration(drawn['median_ns'])} of {drawn['runs']} runs with drawn computation times"
+                f"95 % of runs    {duration(drawn['low_ns'])} to {duration(drawn['high_ns'])}   "
+                f"{drawn['runs']} runs with drawn computation times; the predicted time is their median"
             )
+            one, times = ("one run", "drawn") if facts["drawn_run"] else ("mean times", "mean")
+            out.print(f"{one:<14}  {duration(facts['time_ns'])}   with {times} computation times, as below")
 
     def _rows(self, out: Console) -> None:
         rows, has_path = self.facts["rows"], bool(self.facts["rows"]) and "path_ns" in self.facts["rows"][0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from scalatrace.errors import FormatError, LimitError, UsageError
@@ -64,19 +64,27 @@ def pairs(trace: Trace, what: str = "bytes") -> Pairs:
     return result
 
 
-def pairs_by_site(trace: Trace) -> dict[Site, set[tuple[int, int]]]:
-    """Return the pairs that exchange messages, by operation and stack of the send. Raises as `pairs`."""
+def pairs_by_site(trace: Trace, one_sided: bool = False) -> dict[Site, set[tuple[int, int]]]:
+    """Return the pairs that exchange messages, by operation and stack of the send. Raises as `pairs`.
+
+    Args:
+        one_sided: return origins and targets of one-sided communication instead.
+    """
     result: dict[Site, set[tuple[int, int]]] = {}
-    for call, pair, _ in _amounts(trace, "messages"):
+    for call, pair, _ in _amounts(trace, "messages", (Category.ONE_SIDED,) if one_sided else SENDING):
         result.setdefault((call.op, call.stack), set()).add(pair)
     return result
 
 
-def _amounts(trace: Trace, what: str) -> Iterator[tuple[Call, tuple[int, int], int]]:
+def _amounts(
+    trace: Trace, what: str, categories: Sequence[Category] = SENDING
+) -> Iterator[tuple[Call, tuple[int, int], int]]:
     """Yield the sending calls with their pair of ranks and the amount of all equal calls."""
     if what not in MEASURES:
         raise UsageError(f"unknown measure {what!r}; give {' or '.join(MEASURES)}")
-    if names := summarised(trace, lambda op, name: _sends(op) and name in operation(op).peers[:1]):
+    if names := summarised(
+        trace, lambda op, name: _sends(op, categories) and name in operation(op).peers[:1]
+    ):
         raise UsageError(f"no matrix: the trace has histograms instead of destinations ({', '.join(names)})")
     check_visits(trace)
     sized = byte_parameters if what == "bytes" else lambda op, name: name == "comm"
@@ -85,7 +93,7 @@ def _amounts(trace: Trace, what: str) -> Iterator[tuple[Call, tuple[int, int], i
         return sized(op, name) or name in operation(op).peers[:1]
 
     for rank in trace.ranks:
-        for call, n in _messages(trace, rank, matters):
+        for call, n in _messages(trace, rank, matters, categories):
             dest = operation(call.op).peers[0]
             peer = call.raw(dest) if dest in call else -1
             if peer < 0:
@@ -122,19 +130,22 @@ def matrix(trace: Trace, what: str = "bytes") -> NDArray[np.int64]:
     return table
 
 
-def _sends(op: str) -> bool:
+def _sends(op: str, categories: Sequence[Category]) -> bool:
     row = operation(op)
-    return row.category in SENDING or (row.category is Category.PERSISTENT and row.sends is not None)
+    persistent = categories is SENDING and row.category is Category.PERSISTENT
+    return row.category in categories or (persistent and row.sends is not None)
 
 
-def _messages(trace: Trace, rank: int, matters: Callable[[str, str], bool]) -> Iterator[tuple[Call, int]]:
+def _messages(
+    trace: Trace, rank: int, matters: Callable[[str, str], bool], categories: Sequence[Category]
+) -> Iterator[tuple[Call, int]]:
     """Yield the sending calls of a rank with their numbers of messages."""
     for event, times in executions_of(trace, rank):
-        if operation(trace.ops[event.op].name).category in SENDING:
+        if operation(trace.ops[event.op].name).category in categories:
             yield from counted_calls(trace, event, rank, times, matters)
     for _, call, times in started(trace, rank):
         row = operation(call.op)
-        if row.category is Category.PERSISTENT and row.sends:
+        if row.category is Category.PERSISTENT and row.sends and categories is SENDING:
             yield call, times
 
 

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from scalatrace.extrap.timing.curves.errors import TimingError
 from scalatrace.extrap.timing.curves.registry import TIMING_MODELS
-from scalatrace.extrap.timing.joint import extrapolate_histogram, fit_histograms
+from scalatrace.extrap.timing.joint import extrapolate_histogram, fit_histograms, with_expected_count
 from scalatrace.extrap.timing.largest.bins import by_order, by_quantile
+from scalatrace.extrap.timing.rules import over_ranks
 from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.quantiles import quantiles
 from support.traces import histograms
@@ -139,3 +140,14 @@ def test_refuses() -> None:
         extrapolate_histogram([one], [4, 8], 16)
     with pytest.raises(TimingError, match=r"choose one of normal-form, dissertation, constant"):
         extrapolate_histogram([one], [4], 16, "cubic")
+
+
+def test_small_histograms_have_the_samples_of_the_larger_run() -> None:
+    """Times too small for a model are those of the largest trace, but of as many calls as the result has."""
+    found = {n: Histogram(100 * (n - 1), 1.0, 3.0, 2.0, 0.5) for n in (4, 5, 6, 8)}
+    one = with_expected_count(found[8], list(found.values()), list(found), 64)
+    assert (one.count, one.mean, one.min, one.max) == (6300, 2.0, 1.0, 3.0)
+    small = tuple((h,) for h in found.values())
+    large = tuple((Histogram(h.count, 1e6, 3e6, 2e6, 5e5),) for h in found.values())
+    predicted = over_ranks([small, large], list(found), 64)(small)[0]
+    assert (predicted.count, predicted.mean) == (6300, 2.0)

@@ -4,7 +4,7 @@ const FIRST_ROWS = 60;
 function titleOf(node) {
   if (node.number === 0) return "program";
   if (node.number < 0) return `… ${number(node.left_out)} nodes left out`;
-  const what = node.op || `loop of ${node.children.length}`;
+  const what = node.op || `loop of ${node.children.length} nodes`;
   return node.repeat ? `${shortRepeat(node)} × ${what}` : what;
 }
 
@@ -53,7 +53,7 @@ class TreeView {
     const name = h("span", { style: { paddingLeft: `${(level - 1) * 1.1}em` }, title: node.repeat ? `${node.repeat} × ${node.op || "loop"}` : titleOf(node) }, twist,
       node.pattern ? glyph(node.pattern, 18) : "", " ",
       node.repeat && node.number > 0 ? `${shortRepeat(node)} × ` : "",
-      h("span", { class: "op" }, node.op || (node.number > 0 ? `loop of ${node.children.length}` : titleOf(node))));
+      h("span", { class: "op" }, node.op || (node.number > 0 ? `loop of ${node.children.length} nodes` : titleOf(node))));
     const row = h("div", {
       class: "row", role: "treeitem", tabindex: -1, "aria-level": level, "data-node": node.number,
       "aria-expanded": node.children.length ? "false" : null,

@@ -11,7 +11,7 @@ import pytest
 from scalatrace import extrap
 from scalatrace.errors import ScalatraceError
 from scalatrace.extrap.extrapolate import model_of, of_model
-from scalatrace.extrap.fit.block_arrays import BlockForm, block_form, block_terms
+from scalatrace.extrap.fit.array_forms import BlockForm, Progression, array_form, array_terms
 from scalatrace.extrap.stx import load, save
 from scalatrace.trace.model.tables import IntArray
 from scalatrace.trace.query.diff import diff
@@ -87,9 +87,11 @@ def _array(*values: int) -> IntArray:
 
 
 def test_forms() -> None:
-    assert block_form([_array(4, 4, 4), _array(5, 4, 4)]) == BlockForm(1, False)
-    assert block_form([_array(8, 6), _array(4, 4, 4)]) == BlockForm(2, False)
-    assert block_form([_array(0, 5, 9, 13), _array(0, 3, 6)]) == BlockForm(1, True)
+    assert array_form([[_array(1, 0), _array(), _array(2, 1, 0), _array(0)]] * 3) == Progression(-1)
+    assert array_terms(_array(2, 1, 0), Progression(-1)) == ((0, -1, 2),)
+    assert array_form([[_array(4, 4, 4), _array(5, 4, 4)]] * 3) == BlockForm(1, False)
+    assert array_form([[_array(8, 6), _array(4, 4, 4)]] * 3) == BlockForm(2, False)
+    assert array_form([[_array(0, 5, 9, 13), _array(0, 3, 6)]] * 3) == BlockForm(1, True)
     for none in (
         [_array(4, 4)],
         [_array(4, 5, 7, 8)],
@@ -97,10 +99,10 @@ def test_forms() -> None:
         [_array(5, 4, 5)],
         [_array(5)],
     ):
-        assert block_form(none) is None
-    assert block_terms(_array(5, 4, 4), BlockForm(1, False)) == ((1, 0, 5), (0, 0, 4))
-    assert block_terms(_array(4, 4), BlockForm(1, False)) == ((0, 0, 5), (0, 0, 4))
-    assert block_terms(_array(0, 5, 9, 13), BlockForm(1, True)) == ((1, 5, 0), (0, 4, 5))
+        assert array_form([none] * 3) is None
+    assert array_terms(_array(5, 4, 4), BlockForm(1, False)) == ((1, 0, 5), (0, 0, 4))
+    assert array_terms(_array(4, 4), BlockForm(1, False)) == ((0, 0, 5), (0, 0, 4))
+    assert array_terms(_array(0, 5, 9, 13), BlockForm(1, True)) == ((1, 5, 0), (0, 4, 5))
     assert Vec(((1, 5, 0), (0, 4, 5))).first(4) == (0, 5, 9, 13)
 
 
@@ -119,3 +121,18 @@ def test_blocks_are_no_cycle_of_roundings() -> None:
     given = [trace_of(rounded_down, dims, 100) for dims in [(4,), (5,), (6,), (12,)]]
     made = extrap.extrapolate(given, 16, params={"n": 100})
     assert diff(made.trace, trace_of(rounded_down, (16,), 100), ["times"]) == []
+
+
+def test_distances_of_few_traces_are_no_progression() -> None:
+    """Only ranks of the third row have two numbers, on one size: their distance may be that of this size."""
+    one, two = [_array(0)], [_array(0), _array(0, 9)]
+    assert array_form([one, one, one, two]) is None
+    assert array_form([one, two, two, two]) == Progression(9)
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        starts = tuple(k * prod(rank.dims) for k in range(rank.place[0]))
+        return [call("Gatherv", 1, displs=starts, comm="world")] if starts else []
+
+    grids = [(2, 2), (2, 3), (2, 5), (3, 3)]
+    with pytest.raises(ScalatraceError):
+        extrap.extrapolate([trace_of(body, dims) for dims in grids], 16, (4, 4), dims_of=grids)

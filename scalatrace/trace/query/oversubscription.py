@@ -1,0 +1,33 @@
+"""Whether the ranks of a run had cores of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["CORES_PER_HOST", "OVERSUBSCRIBED", "RANKS_PER_HOST", "is_oversubscribed", "oversubscription_note"]
+
+RANKS_PER_HOST, CORES_PER_HOST = "ranks-per-host", "cores-per-host"
+"""Entries of a trace's header."""
+
+OVERSUBSCRIBED = "oversubscribed"
+"""Entry of the header of an extrapolated trace: its inputs with more ranks than cores."""
+
+
+def is_oversubscribed(meta: Mapping[str, str]) -> bool:
+    """Return whether a host had more ranks than cores, by the header of a trace; False: it is not known."""
+    ranks, cores = (meta.get(name, "") for name in (RANKS_PER_HOST, CORES_PER_HOST))
+    return ranks.isdecimal() and cores.isdecimal() and int(ranks) > int(cores)
+
+
+def oversubscription_note(meta: Mapping[str, str]) -> str:
+    """Return what it means for times that ranks shared cores; empty where they did not."""
+    if OVERSUBSCRIBED in meta:
+        return f"{meta[OVERSUBSCRIBED]}; times in MPI contain waiting for cores"
+    if not is_oversubscribed(meta):
+        return ""
+    ranks, cores = meta[RANKS_PER_HOST], meta[CORES_PER_HOST]
+    shared = f"{ranks} ranks shared {cores} core{'' if cores == '1' else 's'} of a host"
+    return (
+        f"{shared}: times in MPI contain waiting for a core, and efficiencies are lower than with a core for "
+        "each rank"
+    )
