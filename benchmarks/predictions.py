@@ -21,10 +21,10 @@ from benchmarks.cases import cases
 from benchmarks.extrapolate.cases import CASES, Case
 from benchmarks.replay.runs import Recording, arguments, paced, recorded
 from benchmarks.table import keep, printed, show
-from scalatrace import Trace, load
+from scalatrace import load
 from scalatrace.errors import ScalatraceError
 from scalatrace.extrap import extrapolate
-from scalatrace.predict.engine.repeats import interval_of, repeats
+from scalatrace.predict.engine.repeats import Interval, interval_of, repeats
 from scalatrace.predict.engine.simulate import Options, Simulator
 from scalatrace.predict.platform import Platform, read_platform
 from support.mpis import Mpi, installed
@@ -61,8 +61,7 @@ def _line(
     pace = paced(mpi, of_steps, nprocs, 0 if real else SLEEP_US, folder)
     made = recorded(mpi, nprocs, arguments(of_steps(pace.steps), pace.sleep_us), folder / "a.st", ())
     trace = load(made.trace)
-    simulator = Simulator(trace)
-    drawn = interval_of(list(repeats(simulator, platform, Options(), REPEATS)))
+    drawn = drawn_runs(Simulator(trace), platform)
     predicted_s, low, high = drawn.median_ns / 1e9, drawn.low_ns / 1e9, drawn.high_ns / 1e9
     return (
         workload.title,
@@ -100,7 +99,8 @@ def _extrapolated_line(
     real = _asleep(mpi, case, nprocs, folder)
     params = {"n": case.size(nprocs)} if case.n else None
     made = extrapolate([load(one.trace) for one in inputs], nprocs, params=params)
-    times = [_predicted_s(trace, platform) for trace in (made.trace, load(real.trace))]
+    traces = (made.trace, load(real.trace))
+    times = [drawn_runs(Simulator(trace), platform).median_ns / 1e9 for trace in traces]
     errors = [f"{time / real.run_s - 1:+.1%}" for time in times]
     return (
         case.title,
@@ -114,9 +114,9 @@ def _extrapolated_line(
     )
 
 
-def _predicted_s(trace: Trace, platform: Platform) -> float:
-    """The median of runs with drawn computation times."""
-    return interval_of(list(repeats(Simulator(trace), platform, Options(), REPEATS))).median_ns / 1e9
+def drawn_runs(simulator: Simulator, platform: Platform) -> Interval:
+    """Median and 95 % interval of runs with drawn computation times."""
+    return interval_of(list(repeats(simulator, platform, Options(), REPEATS)))
 
 
 def main() -> int:
