@@ -12,7 +12,7 @@ from scalatrace.extrap.timing.curves.registry import DEFAULT
 from scalatrace.extrap.timing.total import PoorFit
 from scalatrace.formula import Const
 from scalatrace.trace.model.trace import PARAMETER
-from scalatrace.trace.query.oversubscription import (
+from scalatrace.trace.oversubscription import (
     CORES_PER_HOST,
     OVERSUBSCRIBED,
     RANKS_PER_HOST,

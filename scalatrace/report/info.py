@@ -16,8 +16,8 @@ from scalatrace.report.style import DIM, TITLE, nbytes, number, percent, ranks, 
 from scalatrace.report.trees.depths import advised_depth
 from scalatrace.report.values import comm_name
 from scalatrace.trace.model.trace import MODULES, Trace
+from scalatrace.trace.oversubscription import OVERSUBSCRIBED, oversubscription_note
 from scalatrace.trace.query.counting import least_and_most
-from scalatrace.trace.query.oversubscription import OVERSUBSCRIBED, oversubscription_note
 
 COMMS_SHOWN = 20
 RANKS_LISTED = 1 << 16

@@ -9,7 +9,7 @@ import pytest
 
 from scalatrace.cli import main
 from scalatrace.trace.io.writer import save
-from scalatrace.trace.query.oversubscription import oversubscription_note
+from scalatrace.trace.oversubscription import oversubscription_note
 from support.reported import ring
 
 

@@ -14,8 +14,8 @@ from scalatrace.report.costs.performance import plain_efficiency
 from scalatrace.report.costs.rows import Row, by_node, timed_by_node, whole_time
 from scalatrace.report.style import number, ranks
 from scalatrace.trace.model.trace import MODULES, Trace
+from scalatrace.trace.oversubscription import oversubscription_note
 from scalatrace.trace.query.counting import least_and_most
-from scalatrace.trace.query.oversubscription import oversubscription_note
 
 __all__ = ["RankBin", "Summary", "summary_of"]
 
