@@ -13,7 +13,7 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -21,7 +21,7 @@ from pathlib import Path
 
 from benchmarks.extrapolate.__main__ import recorded
 from benchmarks.extrapolate.cases import CASES
-from benchmarks.table import keep, printed, show
+from benchmarks.table import keep, kept, printed, show
 from scalatrace import load
 from scalatrace.cli.extrapolation import note_inputs
 from scalatrace.errors import ScalatraceError
@@ -95,8 +95,8 @@ def main() -> int:
         rows = list(printed(_rows(chosen, args.subsets, args.verbose)))
     show(title, COLUMNS, rows)
     if args.keep:
-        source = "samples" if args.folder is None else args.folder.resolve().name
-        keep(f"extrapolate_study_{source}", title, COLUMNS, rows)
+        name = f"extrapolate_study_{'samples' if args.folder is None else args.folder.resolve().name}"
+        keep(name, title, COLUMNS, _replaced(kept(name, COLUMNS), rows))
     return int(any(row[5] != "0" for row in rows))
 
 
@@ -123,6 +123,11 @@ def samples(folder: Path, only: Sequence[str] | None = None, targets: bool = Fal
         sizes = sorted({*case.inputs, case.target} if targets else case.inputs)
         traces = {nprocs: recorded(mpi, case, nprocs, folder) for nprocs in sizes}
         yield Program(case.title, traces, plugin=case.plugin)
+
+
+def _replaced(older: Iterable[Sequence[str]], newer: Iterable[Sequence[str]]) -> list[Sequence[str]]:
+    """The rows, of which newer ones replace older ones of the same program and number of traces."""
+    return [row for _, row in sorted({(row[0], row[1]): row for row in (*older, *newer)}.items())]
 
 
 def _rows(programs: Sequence[Program], subsets: Sequence[int], verbose: bool) -> Iterator[list[str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations, combinations_with_replacement, pairwise, permutations, product
+from itertools import combinations, combinations_with_replacement, islice, pairwise, permutations, product
 from math import prod
 
 from scalatrace.formula import FUNCTIONS, Cond, Expr, names_in, parse_number
@@ -87,6 +87,9 @@ class Names:
 
 Term = tuple[str, float]
 """A feature in the notation of trace files, and its weight."""
+
+MAX_PARTS = 4
+"""Formulas of the parts of all ranks by which the place in a part is tried."""
 
 EXTRA: list[Term] = []
 """What plug-ins add: expressions and their weights."""
@@ -183,6 +186,8 @@ def _of_structure(names: Names) -> Iterator[Term]:
             yield (part, weight)
             if names.index:
                 yield (f"{names.index}%{part}", 2.4)
+    for _, size in _parts(names) if names.coords and names.partners else ():
+        yield (f"ceil_log2({size})", 1.2 if names.stages else 2.4)
     for lower, upper in pairwise(names.structure.borders):
         yield from ((f"({high}-({low}))", 2.0) for high in upper for low in lower)
     if names.structure.group:
@@ -492,9 +497,26 @@ def _of_counters(names: Names) -> Iterator[Term]:
 
 
 def _lines(names: Names) -> list[tuple[str, str]]:
-    """The place of a rank among all ranks, and in its row or column of a plane, with their lengths."""
+    """The place of a rank among all, in its row or column of a plane, and in its part, with their lengths."""
     rows = zip(names.coords, names.sizes, strict=False) if len(names.sizes) == 2 else ()
-    return [("r", "P"), *rows]
+    return [("r", "P"), *rows, *_parts(names)]
+
+
+def _parts(names: Names) -> list[tuple[str, str]]:
+    """The place of a rank in its part of all ranks, and the size of the part, by formulas of the borders."""
+    borders = names.structure.borders
+    return [_in_part(chosen) for chosen in islice(product(*borders), MAX_PARTS)] if borders else []
+
+
+def _in_part(borders: Sequence[str]) -> tuple[str, str]:
+    """The place of a rank in its part of all ranks, and the size of the part."""
+    ends = list(pairwise(("0", *borders, "P")))
+    first, end = ends.pop()
+    place, size = f"r-({first})", f"{end}-({first})"
+    for first, end in reversed(ends):
+        place = f"choose(r<{end},r-({first}),{place})"
+        size = f"choose(r<{end},{end}-({first}),{size})"
+    return place, size
 
 
 def _tree_stages(i: str, place: str, size: str) -> Iterator[Term]:

@@ -211,6 +211,27 @@ def three_components(nprocs: int) -> Trace:
     return record(ranks, {"part": [list(range(*part)) for part in pairwise(ends)]})
 
 
+def trees_in_halves(nprocs: int) -> Trace:
+    """A binomial tree in each half, from one line of the program, and messages between the halves."""
+    half, ranks = nprocs // 2, []
+    for rank in range(nprocs):
+        own, size = (rank, half) if rank < half else (rank - half, nprocs - half)
+        made = []
+        for step in range(6):
+            for k in range((size - 1).bit_length()):
+                if own >> k & 1:
+                    made.append(call("Send", 5, count=2, dest=own - (1 << k), tag=step, comm="half"))
+                    break
+                if own + (1 << k) < size:
+                    made.append(call("Recv", 5, count=2, source=own + (1 << k), tag=step, comm="half"))
+            if rank < half:
+                made.append(call("Send", 3, count=6, dest=rank + half, tag=1, comm="world"))
+            elif rank < 2 * half:
+                made.append(call("Recv", 4, count=6, source=rank - half, tag=1, comm="world"))
+        ranks.append(made)
+    return record(ranks, {"half": [list(range(half)), list(range(half, nprocs))]})
+
+
 def coupled_chains(nprocs: int) -> Trace:
     """Two chains from one line of the program, of half of the ranks each, which exchange their results."""
     half, ranks = nprocs // 2, []
@@ -236,6 +257,7 @@ def coupled_chains(nprocs: int) -> Trace:
         (servers, (6, 7, 8, 9, 12), (16, 21)),
         (coupled_chains, (6, 8, 9, 11, 12), (16, 21)),
         (three_components, (8, 11, 12, 14, 16), (24, 29)),
+        (trees_in_halves, (6, 8, 9, 11, 12), (21,)),
     ],
 )
 def test_parts_of_all_ranks(
