@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from math import prod
+from math import inf, prod
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -453,19 +453,21 @@ class Fitter:
         stored = Counter(one.encoding for one in decoded.values())
         order = sorted(Encoding, key=lambda e: (-stored[e], PREFERRED.index(e)))
         samples: dict[Encoding, Samples] = {}
+        # In trees, formulas over the stages are sought even where formulas over ranks have all values.
+        enough = fields.PER_RANK if self.space.names.stages else inf
         for effort in (PLAIN, BY_INDEX, BY_LOOPS):
             tried = effort > BY_INDEX and not self.space.names.butterflies
             if found and (tried or min(found, key=_cost)[0] < fields.PER_RANK):
                 break
             for encoding in order:
-                if any(encoding is known for _, known, _ in found):
+                if any(encoding is known and cost < enough for cost, known, _ in found):
                     continue
                 if encoding not in samples:
                     samples[encoding] = encoded(decoded, encoding)
                 one = self._fit(samples[encoding], inside, self._of_partners, efforts=(effort,))
                 if one is not None:
                     found.append((one.cost, encoding, one))
-                if one is not None and one.cost < PER_PART:
+                if one is not None and one.cost < PER_PART and _is_determined(one):
                     break
         if not found or not _is_determined(min(found, key=_cost)[2]):
             relative = encoded(decoded, Encoding.RELATIVE)

@@ -12,6 +12,7 @@ from itertools import combinations, combinations_with_replacement, islice, pairw
 from math import prod
 
 from scalatrace.formula import FUNCTIONS, Cond, Expr, names_in, parse_number
+from scalatrace.trace.symbolic.counters import NAMED, counter_names
 from scalatrace.trace.symbolic.grid import NAMES
 
 __all__ = ["GRID_ONLY", "RESERVED", "Feature", "Names", "Structure", "features", "fits", "torus"]
@@ -19,7 +20,7 @@ __all__ = ["GRID_ONLY", "RESERVED", "Feature", "Names", "Structure", "features",
 GRID_NAMES = frozenset([*NAMES, *map(str.lower, NAMES)])
 """Sizes of a grid, and a rank's coordinates in it."""
 
-RESERVED = GRID_NAMES.union(["P", "r", "i", "i1", "i2", "i3", "l1", "l2", "l3", "choose", "item", *FUNCTIONS])
+RESERVED = GRID_NAMES.union(["P", "r", "i", *counter_names(NAMED), "choose", "item", *FUNCTIONS])
 """Names that formulas use themselves."""
 
 
@@ -87,6 +88,9 @@ class Names:
 
 Term = tuple[str, float]
 """A feature in the notation of trace files, and its weight."""
+
+FAR = ("3", "4")
+"""Loops whose counters are features; those of loops further in are parts of features, too."""
 
 MAX_PARTS = 4
 """Formulas of the parts of all ranks by which the place in a part is tried."""
@@ -460,8 +464,8 @@ def _stage_faces(n: str, size: str, a: str, b: str, stage: str) -> Iterator[Term
 
 def _of_counters(names: Names) -> Iterator[Term]:
     """What changes from iteration to iteration: whose turn it is, cyclic blocks, the first and the last."""
-    yield from ((name, 1.7 if name[0] == "i" else 1.9) for name in names.counters if name[1:] == "3")
-    near = [name for name in names.counters if name[1:] != "3"]
+    near = [name for name in names.counters if name[1:] not in FAR]
+    yield from ((name, 1.7 if name[0] == "i" else 1.9) for name in names.counters if name not in near)
     iterations = [name for name in near if name[0] == "i"]
     for i in iterations:
         yield (i, 1.5)

@@ -123,3 +123,28 @@ def test_powers_of_two_do_not_show_other_sizes(body: Callable[[Rank], list[Issue
     _check(body, powers, 32)
     with pytest.raises(ExtrapolationError, match=r"cannot tell|names dest|would have the peer"):
         extrapolate([trace_of(body, dims) for dims in powers], 24, (24,), dims_of=powers)
+
+
+def test_trees_in_rows() -> None:
+    """Each row has a tree of its own, over its 3 to 5 ranks."""
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        y, side = rank.place[1], rank.dims[1]
+        made = []
+        for step in range(8):
+            made.append(call("Barrier", 51, comm="world"))
+            for k in range((side - 1).bit_length()):
+                if y >> k & 1:
+                    made += [
+                        call("Send", 50, count=n, dest=y - (1 << k), tag=step, comm="row") for n in (1, 5)
+                    ]
+                    break
+                if y + (1 << k) < side:
+                    made += [
+                        call("Recv", 50, count=n, source=y + (1 << k), tag=step, comm="row") for n in (1, 5)
+                    ]
+        return made
+
+    planes = [(4, 3), (4, 4), (5, 4), (5, 5), (6, 5)]
+    made = extrapolate([trace_of(body, dims, groups=True) for dims in planes], 36, (6, 6), dims_of=planes)
+    assert diff(made.trace, trace_of(body, (6, 6), groups=True), ["times"]) == []

@@ -23,7 +23,7 @@ Ints = np.ndarray[Any, np.dtype[np.int64]]
 MAX_RUNS = 1 << 16
 """Executions on one rank that are looked at one by one."""
 
-NAMED = 3
+NAMED = 4
 """Loops whose counters formulas may use, from the innermost outwards."""
 
 __all__ = ["NAMED", "Chain", "chain_of", "counter_names", "is_counter"]
