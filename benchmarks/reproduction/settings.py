@@ -22,7 +22,7 @@ class Settings:
         pacing: run time of the programs, and sleep in place of computations.
         repeat: runs of each kind; medians count.
         benchmark_repeat: the same where only benchmarks are compared with each other.
-        languages: of the generated benchmarks.
+        languages, scalable_languages: of the generated benchmarks, and of those for any number of ranks.
         size_ranks: of the runs whose traces are compared (Figure 5.7). A program runs on the first number
             of each group that it accepts.
         size_steps: of all programs, and of ocean on the most ranks.
@@ -39,6 +39,7 @@ class Settings:
     repeat: int
     benchmark_repeat: int
     languages: Sequence[str]
+    scalable_languages: Sequence[str]
     size_ranks: Sequence[Sequence[int]]
     size_steps: tuple[int, Sequence[int]]
     replay_ranks: Sequence[int]
@@ -67,6 +68,7 @@ FULL = Settings(
     repeat=3,
     benchmark_repeat=5,
     languages=LANGUAGES,
+    scalable_languages=LANGUAGES,
     size_ranks=[[4], [16], [64]],
     size_steps=(10, [100]),
     replay_ranks=[4, 8, 9, 16],
@@ -88,6 +90,7 @@ QUICK = replace(
     repeat=1,
     benchmark_repeat=2,
     languages=["conceptual"],
+    scalable_languages=["c"],
     size_ranks=[[4], [9, 8]],
     size_steps=(10, [30]),
     replay_ranks=[4],
