@@ -12,18 +12,13 @@ from scalatrace.extrap.timing.curves.registry import DEFAULT
 from scalatrace.extrap.timing.total import PoorFit
 from scalatrace.formula import Const
 from scalatrace.trace.model.trace import PARAMETER
-from scalatrace.trace.oversubscription import (
-    CORES_PER_HOST,
-    OVERSUBSCRIBED,
-    RANKS_PER_HOST,
-    is_oversubscribed,
-)
+from scalatrace.trace.oversubscription import HOSTS, OVERSUBSCRIBED, is_oversubscribed
 from scalatrace.trace.symbolic.grid import Grid
 
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-OF_ONE_RUN = ("date", "run", "hosts", RANKS_PER_HOST, CORES_PER_HOST)
+OF_ONE_RUN = ("date", "run", *HOSTS)
 """Entries of a trace's header that say nothing of a result."""
 
 UNCONFIRMED, EXTRAPOLATED = "unconfirmed", "extrapolated"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["CORES_PER_HOST", "OVERSUBSCRIBED", "RANKS_PER_HOST", "is_oversubscribed", "oversubscription_note"]
+__all__ = ["HOSTS", "OVERSUBSCRIBED", "is_oversubscribed", "oversubscription_note"]
 
-RANKS_PER_HOST, CORES_PER_HOST = "ranks-per-host", "cores-per-host"
-"""Entries of a trace's header."""
+HOSTS = RANKS_PER_HOST, CORES_PER_HOST, _ = "ranks-per-host", "cores-per-host", "hosts"
+"""Entries of a trace's header that describe the machine of the run."""
 
 OVERSUBSCRIBED = "oversubscribed"
 """Entry of the header of an extrapolated trace: its inputs with more ranks than cores."""

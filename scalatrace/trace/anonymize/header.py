@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from scalatrace.trace.anonymize.names import Names
 from scalatrace.trace.anonymize.options import Options
 from scalatrace.trace.model.trace import PARAMETER
+from scalatrace.trace.oversubscription import HOSTS
 
-__all__ = ["MACHINE", "anonymous_header"]
-
-MACHINE = ("hosts", "ranks-per-host", "cores-per-host")
-"""Entries that describe the machine."""
+__all__ = ["anonymous_header"]
 
 _WORD = r"[A-Za-z_]\w*"
 _LIMIT = rf"{_WORD}(\.{_WORD})?=(keep|drop|histogram:\d+)"
@@ -68,7 +66,7 @@ def _entries(
             yield key, _known(key, text.partition(", times by ")[0])
         elif key in _ENTRIES:
             yield key, _known(key, text)
-        elif key in MACHINE:
+        elif key in HOSTS:
             if "machine" in options.keep and text.isdecimal():
                 yield key, text
         elif key.startswith(PARAMETER) and not options.drop_parameters and _is_parameter(key, text):
