@@ -21,9 +21,9 @@ from scalatrace.errors import FormatError, UsageError
 from scalatrace.extrap import stx
 from scalatrace.extrap.choices.canonical import CHOICES
 from scalatrace.extrap.extrapolate import extrapolate, model_of, of_model
-from scalatrace.extrap.provenance import ACCEPTED, FOUND_SIZE, PARAMETER, UNCONFIRMED
+from scalatrace.extrap.provenance import ACCEPTED, FOUND_SIZE, HOSTS, OVERSUBSCRIBED, PARAMETER, UNCONFIRMED
 from scalatrace.pmpi.standard import procedures
-from scalatrace.trace.anonymize import check
+from scalatrace.trace.anonymize import check, header
 from scalatrace.trace.anonymize.names import Names
 from scalatrace.trace.anonymize.options import Options
 from scalatrace.trace.anonymize.recorded import anonymous_trace
@@ -37,7 +37,6 @@ from scalatrace.trace.model.elastic import Columns
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.rules import Model, StatRule
 from scalatrace.trace.model.tables import Datatype, Kind, Op, Stat
-from scalatrace.trace.oversubscription import OVERSUBSCRIBED
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
@@ -243,6 +242,7 @@ def test_entries_of_extrapolation_stay() -> None:
     trace = Trace(1, meta={**meta, "extrapolated": "from 4, 8 ranks to 4x4, column-major, times by secret"})
     extrapolated = "from 4, 8 ranks to 4x4, column-major"
     assert anonymous_trace(trace, Names()).meta == {**meta, "extrapolated": extrapolated}
+    assert set(HOSTS) == set(header.MACHINE)
 
 
 def test_what_is_kept() -> None:

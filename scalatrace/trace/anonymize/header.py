@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from scalatrace.trace.anonymize.names import Names
 from scalatrace.trace.anonymize.options import Options
 from scalatrace.trace.model.trace import PARAMETER
-from scalatrace.trace.oversubscription import HOSTS
 
-__all__ = ["anonymous_header"]
+__all__ = ["MACHINE", "anonymous_header"]
+
+MACHINE = ("hosts", "ranks-per-host", "cores-per-host")
+"""Entries that describe the machine."""
 
 _WORD = r"[A-Za-z_]\w*"
 _LIMIT = rf"{_WORD}(\.{_WORD})?=(keep|drop|histogram:\d+)"
@@ -66,7 +68,7 @@ def _entries(
             yield key, _known(key, text.partition(", times by ")[0])
         elif key in _ENTRIES:
             yield key, _known(key, text)
-        elif key in HOSTS:
+        elif key in MACHINE:
             if "machine" in options.keep and text.isdecimal():
                 yield key, text
         elif key.startswith(PARAMETER) and not options.drop_parameters and _is_parameter(key, text):
