@@ -633,13 +633,10 @@ def _is_determined(field: Field | _Mispredicted) -> bool:
 
 
 def _may_count_neighbours(field: Field | _Mispredicted) -> bool:
-    """Whether the field has several formulas, which one number of neighbours may replace."""
-    formulas = (
-        []
-        if isinstance(field, _Mispredicted)
-        else [one for part in field.parts for one in part.formulas or ()]
-    )
-    return len(formulas) > 1 and any(formula not in (Const(0), Const(1)) for formula in formulas)
+    """Whether the field has several formulas, not only constants, which a number of neighbours may replace."""
+    if isinstance(field, _Mispredicted) or len(field.parts) < 2:
+        return False
+    return any(not isinstance(one, Const) for part in field.parts for one in part.formulas or ())
 
 
 def _is_better(other: Field | _Mispredicted, field: Field | _Mispredicted | None) -> bool:
