@@ -633,7 +633,7 @@ def _is_determined(field: Field | _Mispredicted) -> bool:
 
 
 def _may_count_neighbours(field: Field | _Mispredicted) -> bool:
-    """Whether the field has several formulas, not only constants, which a number of neighbours may replace."""
+    """Whether the field has formulas of classes, not only constants, which one of neighbours may replace."""
     if isinstance(field, _Mispredicted) or len(field.parts) < 2:
         return False
     return any(not isinstance(one, Const) for part in field.parts for one in part.formulas or ())
