@@ -83,7 +83,8 @@ def _extrapolated_lines(mpi: Mpi, platform: Platform, chosen: Sequence[Case]) ->
                 try:
                     yield _extrapolated_line(mpi, platform, case, nprocs, made, Path(name))
                 except (AssertionError, TimeoutError, ScalatraceError) as error:
-                    yield case.title, str(nprocs), *"-----", str(error).splitlines()[0][:80]
+                    reason = str(error).splitlines()[0].replace(f"{SAMPLES}/", "")
+                    yield case.title, str(nprocs), *"-----", reason[:80]
 
 
 def _asleep(mpi: Mpi, case: Case, nprocs: int, folder: Path) -> Recording:

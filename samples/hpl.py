@@ -6,7 +6,7 @@ Size: any number of ranks; --size panels per row and column of the process grid 
 (4), so that on P x Q ranks the matrix has block * size * lcm(P, Q) rows, --steps right-hand sides, each with
 a factorisation of its own (5); --rows sets P; --kernels marks matrix products and other kernels with their
 sizes, for predictions by models of them (docs/guide/simulate.md); --ring passes the panels on along the rows
-by Send and Recv instead of Bcast; --pivots says where the largest element of a column is: anywhere (random),
+by Send and Recv instead of Bcast; --pivots sets where the largest element of a column is: anywhere (random),
 on the diagonal (no row is ever swapped), or in the next process row (next: all rows but the last are
 swapped), so that who swaps with whom follows a rule.
 Expect: "correct" and status 0. Per column of a panel an Allreduce with MAXLOC for the pivot, a Sendrecv for

@@ -112,7 +112,9 @@ class Stages:
         self._width = 1 if by_site else reduce(gcd, (b - a for own in runs.values() for a, b in own), 0)
         self._cut = {point: list(self._groups(point, own)) for point, own in runs.items()}
         self._down = self._directions()
-        self._tree_of = self._joined_sites() if by_site else {}
+        self._tree_of: dict[Key, int] = {}  # not known while the trees that join call sites are sought
+        if by_site:
+            self._tree_of = self._joined_sites()
 
     @property
     def has_unequal_stages(self) -> bool:
@@ -144,7 +146,7 @@ class Stages:
         down = self._is_down(point, start)
         kind: tuple[int, ...] = (calls.comm[start],)
         if self._by_site:
-            kind = (*kind, int(down), self._tree_of[self._keys[point][start]])
+            kind = (*kind, int(down), self._tree_of.get(self._keys[point][start], 0))
         return Group(start, stop, calls.stage[start], calls.stages[start], kind, down, self._width)
 
     def _groups(self, point: int, runs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -190,20 +192,13 @@ class Stages:
     def _joined_sites(self) -> dict[Key, int]:
         """For each call site a number, equal for those of one tree."""
         numbers: dict[Key, int] = {}
-        for point in self._cut:
-            keys, before = self._keys[point], (-1, -1, -1)
-            for start, stop in self._split(point):
-                stage = self._calls[point].stage[start]
-                end, last, first = before
-                ascends = stage < last if self._is_down(point, start) else stage > last
-                follows = (
-                    start == end and ascends and self._is_down(point, start) == self._is_down(point, first)
-                )
-                some = keys[first if follows else start : stop]
-                joined = {numbers.setdefault(key, len(numbers)) for key in some}
+        for point, keys in self._keys.items():
+            for tree in self.trees(point):
+                joined = {
+                    numbers.setdefault(key, len(numbers)) for key in keys[tree[0].start : tree[-1].stop]
+                }
                 if len(joined) > 1:
                     numbers = {k: min(joined) if n in joined else n for k, n in numbers.items()}
-                before = stop, stage, start
         return numbers
 
 

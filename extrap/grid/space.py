@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import chain, pairwise, product
+from itertools import chain, product
 from math import lcm
 from typing import Any
 
 import numpy as np
 
 from scalatrace.extrap.errors import InputError
-from scalatrace.extrap.solve.features import GRID_ONLY, Feature, Names, Structure, fits
+from scalatrace.extrap.solve.features import GRID_ONLY, Feature, Names, Structure, fits, parts_between
 from scalatrace.extrap.solve.points import Basis, Points, Solution
 from scalatrace.extrap.solve.sieve import Sieve, sample_points
 from scalatrace.formula import TRUE, Cond, Expr, evaluate, format_text, parse_condition, parse_number
@@ -329,14 +329,9 @@ def _in_parts(borders: Sequence[Sequence[str]]) -> Iterator[list[str]]:
         yield [f"r<{border}", f"r>={border}"]
         yield ["r==0", f"(r>0)*(r<{border})", f"r=={border}", f"r>{border}"]
     for chosen in product(*borders) if len(borders) > 1 else ():
-        yield [f"(r>={first})*(r<{end})" for first, end in _between(chosen)]
+        yield [f"(r>={first})*(r<{end})" for first, end in parts_between(chosen)]
     for chosen in product(*borders) if borders else ():
-        yield [text for first, end in _between(chosen) for text in _ends_of_part(first, end)]
-
-
-def _between(borders: Sequence[str]) -> list[tuple[str, str]]:
-    """The first rank and the end of each part."""
-    return list(pairwise(("0", *borders, "P")))
+        yield [text for first, end in parts_between(chosen) for text in _ends_of_part(first, end)]
 
 
 def _ends_of_part(first: str, end: str) -> list[str]:

@@ -15,7 +15,17 @@ from scalatrace.formula import FUNCTIONS, Cond, Expr, names_in, parse_number
 from scalatrace.trace.symbolic.counters import NAMED, counter_names
 from scalatrace.trace.symbolic.grid import NAMES
 
-__all__ = ["GRID_ONLY", "RESERVED", "Feature", "Names", "Structure", "features", "fits", "torus"]
+__all__ = [
+    "GRID_ONLY",
+    "RESERVED",
+    "Feature",
+    "Names",
+    "Structure",
+    "features",
+    "fits",
+    "parts_between",
+    "torus",
+]
 
 GRID_NAMES = frozenset([*NAMES, *map(str.lower, NAMES)])
 """Sizes of a grid, and a rank's coordinates in it."""
@@ -512,9 +522,14 @@ def _parts(names: Names) -> list[tuple[str, str]]:
     return [_in_part(chosen) for chosen in islice(product(*borders), MAX_PARTS)] if borders else []
 
 
+def parts_between(borders: Sequence[str]) -> list[tuple[str, str]]:
+    """The first rank and the end of each part of all ranks."""
+    return list(pairwise(("0", *borders, "P")))
+
+
 def _in_part(borders: Sequence[str]) -> tuple[str, str]:
     """The place of a rank in its part of all ranks, and the size of the part."""
-    ends = list(pairwise(("0", *borders, "P")))
+    ends = parts_between(borders)
     first, end = ends.pop()
     place, size = f"r-({first})", f"{end}-({first})"
     for first, end in reversed(ends):

@@ -21,7 +21,7 @@ from scalatrace.extrap.timing.curves.models import constant
 from scalatrace.extrap.timing.curves.normalform import fit_normal_form
 from scalatrace.extrap.timing.curves.points import Points, Scale, as_row
 from scalatrace.extrap.timing.curves.registry import timing_model
-from scalatrace.extrap.timing.largest.bins import Part, by_order, by_quantile
+from scalatrace.extrap.timing.largest.bins import Part, by_order, by_quantile, parts_of
 from scalatrace.trace.values.histogram import Histogram
 
 __all__ = ["HistogramModel", "extrapolate_histogram", "fit_histograms", "mean_points", "with_expected_count"]
@@ -135,8 +135,8 @@ def with_expected_count(
     if all(one.count == histogram.count for one in histograms):
         return histogram
     count = max(1, round(_count_curve(histograms, nprocs_in, ()).predict(nprocs_out)))
-    parts = [Part(b.count / histogram.count, b.min, b.max, b.mean) for b in histogram.all_bins]
-    return assemble(count, histogram.mean, histogram.std, (histogram.min, histogram.max), parts)
+    ends, parts = (histogram.min, histogram.max), parts_of(histogram.all_bins)
+    return assemble(count, histogram.mean, histogram.std, ends, parts)
 
 
 def _count_curve(histograms: Sequence[Histogram], scales: Sequence[Scale], names: Sequence[str]) -> Curve:

@@ -16,7 +16,7 @@ import numpy as np
 from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.quantiles import ordered_bins, quantiles
 
-__all__ = ["MAX_SAMPLE", "Part", "by_order", "by_quantile"]
+__all__ = ["MAX_SAMPLE", "Part", "by_order", "by_quantile", "parts_of"]
 
 MAX_SAMPLE = float(1 << 62)
 """The file's numbers are below 2^64; predictions far beyond the traces may be larger."""
@@ -40,19 +40,19 @@ def by_order(histograms: Sequence[Histogram]) -> list[list[Part]] | None:
     ordered = [ordered_bins(h) for h in histograms]
     if len({len(bins) for bins in ordered}) != 1:
         return None
-    return [_parts(bins) for bins in ordered]
+    return [parts_of(bins) for bins in ordered]
 
 
 def by_quantile(histograms: Sequence[Histogram]) -> list[list[Part]]:
     """Return each histogram cut at the same shares: those of the bins of the one with most samples."""
     reference = max(histograms, key=lambda h: (len(h.all_bins), h.count))
-    shares = [part.share for part in _parts(ordered_bins(reference))]
+    shares = [part.share for part in parts_of(ordered_bins(reference))]
     ends = np.round(np.cumsum([0.0, *shares]) * GRID).astype(int)
     cells = [(a, b) for a, b in pairwise(ends) if b > a]
     return [_cut(h, cells) for h in histograms]
 
 
-def _parts(bins: Sequence[Bin]) -> list[Part]:
+def parts_of(bins: Sequence[Bin]) -> list[Part]:
     total = sum(b.count for b in bins)
     return [Part(b.count / total, b.min, b.max, b.mean) for b in bins]
 

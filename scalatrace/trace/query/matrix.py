@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
 from scalatrace.errors import FormatError, LimitError, UsageError
-from scalatrace.operations import Category, operation
+from scalatrace.operations import SENDING, Category, operation
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import check_visits, executions_of
@@ -28,8 +28,6 @@ def _sent(call: Call) -> int:
 
 
 MEASURES: dict[str, Callable[[Call], int]] = {"bytes": _sent, "messages": lambda call: 1}
-
-SENDING = (Category.SEND, Category.SENDRECV)
 
 MAX_DENSE_RANKS = 8192
 """Ranks of a matrix with all its entries, which takes 512 MB then."""
@@ -71,13 +69,13 @@ def pairs_by_site(trace: Trace, one_sided: bool = False) -> dict[Site, set[tuple
         one_sided: return origins and targets of one-sided communication instead.
     """
     result: dict[Site, set[tuple[int, int]]] = {}
-    for call, pair, _ in _amounts(trace, "messages", (Category.ONE_SIDED,) if one_sided else SENDING):
+    for call, pair, _ in _amounts(trace, "messages", {Category.ONE_SIDED} if one_sided else SENDING):
         result.setdefault((call.op, call.stack), set()).add(pair)
     return result
 
 
 def _amounts(
-    trace: Trace, what: str, categories: Sequence[Category] = SENDING
+    trace: Trace, what: str, categories: Collection[Category] = SENDING
 ) -> Iterator[tuple[Call, tuple[int, int], int]]:
     """Yield the sending calls with their pair of ranks and the amount of all equal calls."""
     if what not in MEASURES:
@@ -130,22 +128,22 @@ def matrix(trace: Trace, what: str = "bytes") -> NDArray[np.int64]:
     return table
 
 
-def _sends(op: str, categories: Sequence[Category]) -> bool:
+def _sends(op: str, categories: Collection[Category]) -> bool:
     row = operation(op)
-    persistent = categories is SENDING and row.category is Category.PERSISTENT
-    return row.category in categories or (persistent and row.sends is not None)
+    return row.category in categories and (row.category is not Category.PERSISTENT or row.sends is not None)
 
 
 def _messages(
-    trace: Trace, rank: int, matters: Callable[[str, str], bool], categories: Sequence[Category]
+    trace: Trace, rank: int, matters: Callable[[str, str], bool], categories: Collection[Category]
 ) -> Iterator[tuple[Call, int]]:
     """Yield the sending calls of a rank with their numbers of messages."""
     for event, times in executions_of(trace, rank):
-        if operation(trace.ops[event.op].name).category in categories:
+        category = operation(trace.ops[event.op].name).category
+        if category in categories and category is not Category.PERSISTENT:
             yield from counted_calls(trace, event, rank, times, matters)
-    for _, call, times in started(trace, rank):
+    for _, call, times in started(trace, rank) if Category.PERSISTENT in categories else ():
         row = operation(call.op)
-        if row.category is Category.PERSISTENT and row.sends and categories is SENDING:
+        if row.category is Category.PERSISTENT and row.sends:
             yield call, times
 
 
