@@ -11,7 +11,6 @@ import numpy as np
 
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.errors import UndeterminedError, UndeterminedPeerError
-from scalatrace.extrap.fit.undetermined.rivals import differing
 from scalatrace.extrap.grid.model import ParamRule
 from scalatrace.extrap.instantiate.ranks import Mask, Ranks
 from scalatrace.formula import Choose, Const, Expr, names_in
@@ -118,7 +117,7 @@ def _first_difference(
         other = replace(part, formulas=tuple(rival if one == formula else one for one in part.formulas or ()))
         chosen = (rank for rank in corners if mine[rank])
         return next((rank for rank in chosen if _differ(ranks, part, other, rank, around)), None)
-    wrong = mine & np.broadcast_to(differing(formula, rival, ranks.env), mine.shape)
+    wrong = mine & ranks.differing(formula, rival)
     return int(wrong.argmax()) if wrong.any() else None
 
 

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from scalatrace.extrap.fit.table_values import TABLES
+from scalatrace.extrap.fit.undetermined.rivals import differing
 from scalatrace.extrap.grid.plugins import OWNERS
-from scalatrace.formula import Cond, Value, functions_in
+from scalatrace.formula import Cond, Expr, Value, functions_in
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.field import EVERYWHERE, Field, Part
 from scalatrace.trace.symbolic.grid import Grid
@@ -51,6 +52,7 @@ class Ranks:
         self.env: dict[str, Any] = {**grid.columns, **inputs}
         self._axes: dict[str, Any] = {**grid.axes, **inputs}
         self._masks: dict[Cond, Mask] = {}
+        self._differing: dict[tuple[Expr, Expr], bytes] = {}
         self._ranks: dict[bytes, RankList] = {}
 
     def most(self, kind: Kind | None) -> int:
@@ -63,6 +65,18 @@ class Ranks:
             found = np.asarray(self.over_ranks(condition), dtype=bool)
             self._masks[condition] = np.broadcast_to(found, (self.grid.nprocs,))
         return self._masks[condition]
+
+    def differing(self, formula: Expr, rival: Expr) -> Mask:
+        """The ranks on which two formulas differ."""
+        pair = formula, rival
+        if pair not in self._differing:
+            of_plugins = (functions_in(formula) | functions_in(rival)) & OWNERS.keys()
+            found = differing(formula, rival, self.env if of_plugins else self._axes)
+            if found.ndim > 1:
+                found = np.broadcast_to(found, self.grid.shape).reshape(-1)
+            self._differing[pair] = self.key(np.broadcast_to(found, (self.grid.nprocs,)))
+        packed = np.frombuffer(self._differing[pair], dtype=np.uint8)
+        return np.unpackbits(packed, count=self.grid.nprocs).view(bool)
 
     def over_ranks(self, formula: Value | Cond) -> Any:
         """A formula's value: one number, or an array with one per rank."""

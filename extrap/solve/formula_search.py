@@ -36,6 +36,7 @@ from scalatrace.trace.symbolic.field import RANKWISE
 from scalatrace.trace.symbolic.grid import NAMES
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 __all__ = ["System"]
 
@@ -72,6 +73,9 @@ MAX_MULTIPLES = 3
 """Of the multiples of single features that have the values of a formula with more unknowns."""
 
 GRID_SIZES = frozenset(["P", *NAMES])
+
+UNEXPLAINED = 1e-10
+"""Share of the values' squares that rounding leaves of them at most."""
 
 TESTED = 8
 """Points that are compared before all are."""
@@ -156,18 +160,19 @@ class System:
         """
         result: list[_Candidate] = []
         limit = math.inf
-        for subset in sorted(subsets, key=self._weight):
+        ordered = sorted(subsets, key=self._weight)
+        for subset, needs_constant in zip(ordered, self._need_constant(ordered, values), strict=True):
             if self._weight(subset) >= limit:
                 break
             if holding and _has_part_in(subset, holding):
                 continue
             evidence = self._evidence(subset)
             enough = enough_points(len(subset), *evidence)
-            if not enough and len(subset) > 1:
+            if len(subset) > 1 and not enough_points(len(subset) + needs_constant, *evidence):
                 continue  # whatever its coefficients
             fit = fitted(self.table[list(subset)], values)
             if fit is not None:
-                holding.add(frozenset(subset))
+                holding.add(frozenset(i for i, c in zip(subset, fit[0][1:], strict=True) if c))
             if not enough:
                 continue
             found = exact([self.features[i] for i in subset], fit, *evidence)
@@ -191,6 +196,32 @@ class System:
                 margin = RIVAL_MARGIN if surplus >= STRONG_BITS else WEAK_MARGIN
                 limit = min(limit, found.weight + margin)
         return result
+
+    def _need_constant(self, subsets: Sequence[tuple[int, ...]], values: Ints) -> list[bool]:
+        """Whether values are no combination of each subset's features without a constant, surely."""
+        if not subsets:
+            return []
+        chosen = np.array(subsets)
+        rest = np.repeat(values[None, self.sample].astype(np.float64), len(chosen), axis=0)
+        limit = UNEXPLAINED * np.square(rest[0]).sum()
+        directions: list[Floats] = []
+        for features in chosen.T:
+            direction = self._unit[features]
+            for before in directions:
+                direction = direction - _dots(before, direction) * before
+            length = np.sqrt(_dots(direction, direction))
+            direction /= np.where(length > 0, length, 1)
+            rest -= _dots(direction, rest) * direction
+            directions.append(direction)
+        needed: list[bool] = (np.square(rest).sum(axis=1) > limit).tolist()
+        return needed
+
+    @cached_property
+    def _unit(self) -> Floats:
+        """The features at the sampled points, of length 1."""
+        rows = self.table[:, self.sample].astype(np.float64)
+        unit: Floats = rows / np.sqrt(_dots(rows, rows))
+        return unit
 
     @cached_property
     def _on_two_sizes(self) -> bool:
@@ -295,6 +326,12 @@ class System:
     @cached_property
     def _names(self) -> list[frozenset[str]]:
         return [_names_in(feature.formula) for feature in self.features]
+
+
+def _dots(a: Floats, b: Floats) -> Floats:
+    """The scalar products of the rows of two tables, as a column."""
+    products: Floats = np.einsum("ij,ij->i", a, b)[:, None]
+    return products
 
 
 def _has_part_in(subset: tuple[int, ...], sets: set[frozenset[int]]) -> bool:
