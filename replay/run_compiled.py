@@ -16,7 +16,7 @@ from scalatrace.replay.engine.player import Report
 from scalatrace.replay.probabilistic.largest import buffered, largest_sent
 from scalatrace.replay.result import RankResult
 from scalatrace.replay.run import Watch
-from scalatrace.replay.start import first_initialiser
+from scalatrace.replay.start import begins_with_start
 from scalatrace.replay.transport.buffers import attached_nbytes
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def load_library(path: Path, trace: Trace, transport: MPITransport, options: Opt
     def stop(message: str) -> None:
         transport.abort(f"scalatrace: rank {transport.rank}, {message}")
 
-    first = 1 if first_initialiser(trace)[0] else 0
+    first = 1 if begins_with_start(trace) else 0
     largest = largest_sent(trace, transport.rank, WhatIf(options.rules), buffered)
     sleeps = options.compute is Compute.SLEEP
     return Library(path, options.seed, sleeps, attached_nbytes(largest), first, stop)

@@ -1,4 +1,4 @@
-"""Start MPI as the recorded program did: with MPI_Init, or MPI_Init_thread and its level."""
+"""Start MPI with the thread level that the recorded program had: with more, each call takes longer."""
 
 from __future__ import annotations
 
@@ -11,33 +11,27 @@ if TYPE_CHECKING:
     from scalatrace.replay.transport.mpi import MPITransport
 
 INITIALISERS = ("Init", "Init_thread")
+LEVELS = ("single", "funneled", "serialized", "multiple")
+
+__all__ = ["begins_with_start", "start_mpi"]
 
 
-def first_initialiser(trace: Trace) -> tuple[str, int | None]:
-    """Return what the first rank in the trace called to start MPI, and the thread level it asked for.
-
-    Without one in the trace (it may have been left out) that is mpi4py's own choice: ("", None).
-    """
-    for event in trace.walk(trace.ranks.first) if len(trace.ranks) else ():
-        if event.op in INITIALISERS:
-            return event.op, event.get("required")
-        break
-    return "", None
+def begins_with_start(trace: Trace) -> bool:
+    """Whether the first event is the start of MPI, which `record` leaves out."""
+    first = next(iter(trace.walk(trace.ranks.first)), None) if len(trace.ranks) else None
+    return first is not None and first.op in INITIALISERS
 
 
 def start_mpi(trace: Trace | None, seed: int) -> MPITransport:
-    """Start MPI and return its transport. mpi4py must not have been imported before."""
-    op, level = first_initialiser(trace) if trace else ("", None)
-    settings: Any = mpi4py.rc
-    settings.initialize = not op
-    settings.finalize = True
-    from mpi4py import MPI
+    """Start MPI and return its transport. mpi4py must not have been imported before.
 
-    if op and not MPI.Is_initialized():
-        if op == "Init":
-            MPI.Init()
-        else:
-            MPI.Init_thread(MPI.THREAD_MULTIPLE if level is None else level)
+    Without a level in the trace it is mpi4py's own.
+    """
+    level = trace.meta.get("thread-level") if trace else None
+    settings: Any = mpi4py.rc
+    settings.finalize = True
+    if level in LEVELS:
+        settings.thread_level = level
     from scalatrace.replay.transport.mpi import MPITransport
 
     return MPITransport(seed)

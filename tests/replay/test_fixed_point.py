@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from scalatrace import load
 from support.mpis import Mpi
 from support.programs import PYTHON_SAMPLES, Sample, Workshop
 from support.running import mpirun, record, scalatrace
@@ -101,6 +102,19 @@ def test_the_report_of_a_replay(openmpi: Mpi, engine: str, tmp_path: Path) -> No
     assert facts["calls"]["Start"] == 22
     assert facts["wall_s"] >= facts["computed_s"] > 0
     assert facts["recorded_s"] > 0
+
+
+@pytest.mark.parametrize("level", ["single", "funneled", "multiple"])
+def test_a_replay_has_the_thread_level_of_the_program(mpi: Mpi, level: str, tmp_path: Path) -> None:
+    """With more, MPI locks and each call takes longer."""
+    trace, program = tmp_path / "a.st", tmp_path / "level.py"
+    program.write_text(
+        f"import mpi4py\nmpi4py.rc.thread_level = '{level}'\n"
+        "from mpi4py import MPI\nMPI.COMM_WORLD.Barrier()\n"
+    )
+    record(mpi, 2, [str(mpi.python), program], trace).check()
+    assert load(trace).meta["thread-level"] == level
+    assert load(replay_and_record(mpi, 2, trace)).meta["thread-level"] == level
 
 
 def test_another_number_of_ranks_is_said_once(openmpi: Mpi, tmp_path: Path) -> None:

@@ -76,8 +76,9 @@ def test_one_rank_waits_when_rank_0_has_ended(openmpi_first: Mpi, tmp_path: Path
 
 
 @pytest.mark.mpi
+@pytest.mark.parametrize("level", ["single", "multiple"])
 @pytest.mark.parametrize("engine", ["python", "compiled"])
-def test_a_deadlock_ends(mpi: Mpi, engine: str, tmp_path: Path) -> None:
+def test_a_deadlock_ends(mpi: Mpi, engine: str, level: str, tmp_path: Path) -> None:
     """Both ranks compute for longer than the limit, and then wait for a message that nobody sends."""
     b = Builder(2)
     late = Histogram(2, LATE_NS, LATE_NS, LATE_NS, 0)
@@ -85,6 +86,7 @@ def test_a_deadlock_ends(mpi: Mpi, engine: str, tmp_path: Path) -> None:
         b.event("Barrier", comm=Comm(), compute=late),
         b.event("Recv", count=1, datatype=DOUBLE, source=0, tag=7, comm=Comm()),
     )
+    trace.meta["thread-level"] = level
     save(trace, tmp_path / "a.st")
     command = [*mpi.scalatrace(), "replay", tmp_path / "a.st", "--engine", engine, "--stall-limit", "2"]
     done = mpirun(mpi, 2, command, cwd=tmp_path, timeout=60)

@@ -97,6 +97,7 @@ def named(*names: str) -> Trace:
         "options": "stacks=both stack-depth=32 fold-recursion=yes", "levels": f"{stat} cpu_ns",
         "selection": f"only-sites={file} communicators={kind}", "stats": f"{stat}.py:Mine", key: entry,
         "param.n": "64", "param.file": path, "hosts": "3", "ranks-per-host": "4", "cores-per-host": "288",
+        "thread-level": "single",
     }  # fmt: skip
     trace.stats += [Stat(stat, 1.0), Stat(f"{stat}.call", 1.0)]
     trace.nodes = [

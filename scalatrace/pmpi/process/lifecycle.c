@@ -137,6 +137,21 @@ static void set_hosts(void) {
     }
 }
 
+/* The thread level that MPI has: with more than the program's, calls of a replay take longer. */
+static void set_thread_level(void) {
+    const struct {
+        int level;
+        const char *name;
+    } rows[] = {{MPI_THREAD_SINGLE, "single"},
+                {MPI_THREAD_FUNNELED, "funneled"},
+                {MPI_THREAD_SERIALIZED, "serialized"},
+                {MPI_THREAD_MULTIPLE, "multiple"}};
+    int level = -1;
+    if (PMPI_Query_thread(&level)) return;
+    for (int i = 0; i < 4; i++)
+        if (rows[i].level == level) st_set_meta(st_shared.core, "thread-level", rows[i].name);
+}
+
 static void open_flat_log(void) {
     if (!st_options.flat_log) return;
     char path[4096];
@@ -203,6 +218,7 @@ static void start_tracing(void) {
         st_plugins_start();
         set_meta();
         set_hosts();
+        set_thread_level();
         open_flat_log();
         st_stack_start();
         st_fortran_start();

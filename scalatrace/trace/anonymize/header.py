@@ -23,6 +23,7 @@ _ENTRIES = {
     "parameters": rf"{_LIMIT}( {_LIMIT})*",
     "signature_tolerance": r"\d+",
     "threads": r"\d+",
+    "thread-level": "single|funneled|serialized|multiple",
     "choices": "Waitany and Testany in the order of the requests",
     "unconfirmed": "formulas that the traces do not confirm were accepted",
     "oversubscribed": f"runs with more ranks than cores: {_NUMBERS}",
