@@ -15,6 +15,7 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.cases import cases
@@ -26,12 +27,16 @@ from scalatrace.errors import ScalatraceError
 from scalatrace.extrap import extrapolate
 from scalatrace.predict.engine.repeats import Interval, interval_of, repeats
 from scalatrace.predict.engine.simulate import Options, Simulator
-from scalatrace.predict.platform import Platform, read_platform
+from scalatrace.predict.platform import Check, Platform, read_platform
+from scalatrace.predict.platform.accuracy import accuracy_of
 from support.mpis import Mpi, installed
 from support.programs import SAMPLES
 from support.workloads import WORKLOADS, Workload
 
-COLUMNS = ("program", "ranks", "computation", "run, s", "predicted, s", "error", "95 % of runs, s", "inside")
+COLUMNS = (
+    "program", "ranks", "computation", "run, s", "predicted, s", "error", "95 % of drawn runs, s", "inside",
+    "95 % with checks, s", "inside it",
+)  # fmt: skip
 LIMITS = {"asleep": 0.05, "real": 0.10}
 SLEEP_US = 20_000
 """Of a computation, at least: long enough that many ranks on few cores mostly sleep."""
@@ -44,35 +49,69 @@ INPUT_RANKS, TARGET_RANKS = (4, 9, 16), (25, 36)
 EXTRAPOLATED = ("bt", "sp", "lu", "lu, weak", "sweep3d", "sweep3d, weak")
 
 
-def _lines(
+@dataclass(frozen=True)
+class Run:
+    """A run of a program, and the times of its simulations with drawn computation times, seconds.
+
+    Attributes:
+        note: why there are none.
+    """
+
+    program: str
+    ranks: int
+    run_s: float = 0.0
+    times_s: tuple[float, ...] = ()
+    note: str = ""
+
+    @property
+    def check(self) -> Check:
+        """The run as a check of the platform."""
+        return Check(self.ranks, self.run_s, statistics.median(self.times_s), self.program)
+
+
+def _runs(
     mpi: Mpi, platform: Platform, chosen: Sequence[Workload], ranks: Sequence[int], real: bool
-) -> Iterator[tuple[str, ...]]:
+) -> Iterator[Run]:
     for workload, nprocs, folder in cases(chosen, ranks):
         try:
-            yield _line(mpi, platform, workload, nprocs, real, folder)
+            one = _run(mpi, platform, workload, nprocs, real, folder)
         except (AssertionError, TimeoutError, ScalatraceError) as error:
-            yield workload.title, str(nprocs), "-", "-", "-", "-", "-", str(error).splitlines()[0][:60]
+            one = Run(workload.title, nprocs, note=str(error).splitlines()[0][:60])
+        print(one.program, one.ranks, one.note or f"{one.check.ratio:.3f} of the prediction", flush=True)
+        yield one
 
 
-def _line(
-    mpi: Mpi, platform: Platform, workload: Workload, nprocs: int, real: bool, folder: Path
-) -> tuple[str, ...]:
+def _run(mpi: Mpi, platform: Platform, workload: Workload, nprocs: int, real: bool, folder: Path) -> Run:
     of_steps = workload.of_much_computation if real else workload.of_steps
     pace = paced(mpi, of_steps, nprocs, 0 if real else SLEEP_US, folder)
     made = recorded(mpi, nprocs, arguments(of_steps(pace.steps), pace.sleep_us), folder / "a.st", ())
-    trace = load(made.trace)
-    drawn = drawn_runs(Simulator(trace), platform)
-    predicted_s, low, high = drawn.median_ns / 1e9, drawn.low_ns / 1e9, drawn.high_ns / 1e9
-    return (
-        workload.title,
-        str(nprocs),
-        "real" if real else "asleep",
-        f"{made.run_s:.3f}",
-        f"{predicted_s:.3f}",
-        f"{predicted_s / made.run_s - 1:+.1%}",
-        f"{low:.3f} to {high:.3f}",
-        "yes" if low <= made.run_s <= high else "no",
+    times_ns = repeats(Simulator(load(made.trace)), platform, Options(), REPEATS)
+    return Run(workload.title, nprocs, made.run_s, tuple(time / 1e9 for time in times_ns))
+
+
+def _row(platform: Platform, one: Run, others: Sequence[Run], kind: str) -> tuple[str, ...]:
+    """A line of the table; the interval is by the checks of the other programs."""
+    if one.note:
+        return one.program, str(one.ranks), *"-------", one.note
+    checked = replace(platform, checks=tuple(other.check for other in others))
+    of_runs, checked_runs = (
+        interval_of(one.times_s, accuracy) for accuracy in (None, accuracy_of(checked, one.ranks))
     )
+    return (
+        one.program,
+        str(one.ranks),
+        kind,
+        f"{one.run_s:.3f}",
+        f"{of_runs.median_ns:.3f}",
+        f"{of_runs.median_ns / one.run_s - 1:+.1%}",
+        *_inside(of_runs, one.run_s),
+        *_inside(checked_runs, one.run_s),
+    )
+
+
+def _inside(interval: Interval, run_s: float) -> tuple[str, str]:
+    low, high = interval.low_ns, interval.high_ns  # of times in seconds
+    return f"{low:.3f} to {high:.3f}", "yes" if low <= run_s <= high else "no"
 
 
 def _extrapolated_lines(mpi: Mpi, platform: Platform, chosen: Sequence[Case]) -> Iterator[tuple[str, ...]]:
@@ -135,13 +174,16 @@ def main() -> int:
     platform, kind = read_platform(args.platform), "real" if args.real else "asleep"
     if args.extrapolated:
         return _main_extrapolated(platform, args.only, args.keep)
-    rows = list(printed(_lines(installed()["openmpi"], platform, chosen, args.ranks, args.real)))
+    runs = list(_runs(installed()["openmpi"], platform, chosen, args.ranks, args.real))
+    measured = [run for run in runs if not run.note]
+    rows = [_row(platform, run, [m for m in measured if m.program != run.program], kind) for run in runs]
     errors = [abs(float(row[5].rstrip("%"))) / 100 for row in rows if row[5] != "-"]
-    inside = sum(row[7] == "yes" for row in rows)
+    inside, checked = (sum(row[at] == "yes" for row in rows) for at in (7, 9))
     mean = statistics.fmean(errors) if errors else 1.0
     below = (
         f"Mean absolute error {mean:.1%}, median {statistics.median(errors or [1.0]):.1%} (limit "
-        f"{LIMITS[kind]:.0%}); {inside} of {len(errors)} runs inside the interval."
+        f"{LIMITS[kind]:.0%}). Of {len(errors)} runs, {inside} are inside the interval of drawn runs, and "
+        f"{checked} inside that with checks: the runs of the other programs."
     )
     title = f"Predicted times of the workloads, computation {kind}"
     show(title, COLUMNS, rows)

@@ -209,13 +209,18 @@ def statements(body: tuple[Stmt, ...], parts: bool = True) -> Iterator[Stmt]:
     Args:
         parts: also those of functions, at each of their calls.
     """
-    for stmt in body:
-        yield stmt
-        if isinstance(stmt, Loop) or (parts and isinstance(stmt, Part)):
-            yield from statements(stmt.body, parts)
-        elif isinstance(stmt, Branch):
-            yield from statements(stmt.then, parts)
-            yield from statements(stmt.otherwise, parts)
+    ahead = [iter(body)]  # in place of recursion: generators in generators cost their depth for each statement
+    while ahead:
+        for stmt in ahead[-1]:
+            yield stmt
+            if isinstance(stmt, Branch):
+                ahead += [iter(stmt.otherwise), iter(stmt.then)]
+                break
+            if isinstance(stmt, Loop) or (parts and isinstance(stmt, Part)):
+                ahead.append(iter(stmt.body))
+                break
+        else:
+            ahead.pop()
 
 
 def calls(body: tuple[Stmt, ...]) -> Iterator[Call]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scalatrace.predict.engine.simulate import Options, Simulator
 from scalatrace.predict.kernels import Cluster
 from scalatrace.predict.platform import Platform
+from scalatrace.predict.platform.accuracy import Accuracy
 
 Floats = NDArray[np.float32]
 
@@ -22,13 +23,16 @@ class Interval:
     """Times of runs, ns.
 
     Attributes:
-        low_ns, high_ns: the 2.5 % and 97.5 % quantiles. Times have long tails, so none is assumed normal.
+        low_ns, high_ns: without checks the 2.5 % and 97.5 % quantiles of the runs, whose times have long
+            tails. With checks, the times between which a run on the machine is with 95 % confidence.
+        accuracy: of the checks; None: the interval has the variation of computation only.
     """
 
     median_ns: float
     low_ns: float
     high_ns: float
     count: int
+    accuracy: Accuracy | None = None
 
 
 def repeats(
@@ -62,7 +66,18 @@ def sampled_nodes(cluster: Cluster, platform: Platform, nranks: int, seed: int) 
     return sampled.factor[nodes].astype(np.float32), sampled.noise[nodes].astype(np.float32)
 
 
-def interval_of(times_ns: list[float]) -> Interval:
-    """Return the interval of some times, interpolated between neighbours."""
+def interval_of(times_ns: Sequence[float], accuracy: Accuracy | None = None) -> Interval:
+    """Return the interval of some times, interpolated between neighbours, or of a run on the machine.
+
+    The median is in it, also where all checks took longer than predicted.
+
+    Args:
+        times_ns: of runs; with `accuracy`, of one run or more.
+        accuracy: of predictions on the platform.
+    """
     low, median, high = (float(value) for value in np.quantile(times_ns, (0.025, 0.5, 0.975)))
-    return Interval(median, low, high, len(times_ns))
+    if accuracy is not None:
+        own = float(np.std(np.log(times_ns), ddof=1)) if len(times_ns) > 1 else 0.0
+        least, most = accuracy.factors(own)
+        low, high = median * min(least, 1.0), median * max(most, 1.0)
+    return Interval(median, low, high, len(times_ns), accuracy)

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, fields
 from scalatrace.errors import UsageError
 from scalatrace.predict.platform.algorithms import ALGORITHMS, DEFAULT_RULES, Rule
 
-__all__ = ["MatchingCost", "Network", "Platform", "Rule", "Segment", "StridedCost", "Topology"]
+__all__ = ["Check", "MatchingCost", "Network", "Platform", "Rule", "Segment", "StridedCost", "Topology"]
 
 
 INTERFACES = ("rank", "node", "unlimited")
@@ -131,6 +131,31 @@ class Topology:
 
 
 @dataclass(frozen=True)
+class Check:
+    """A run on the machine, and its predicted time.
+
+    Attributes:
+        ranks: of the run.
+        measured_s, predicted_s: its time and the prediction, seconds.
+        program: what ran.
+    """
+
+    ranks: int
+    measured_s: float
+    predicted_s: float
+    program: str = ""
+
+    def __post_init__(self) -> None:
+        if self.ranks < 1 or not self.measured_s > 0 or not self.predicted_s > 0:
+            raise UsageError("ranks, measured_s and predicted_s must be above 0")
+
+    @property
+    def ratio(self) -> float:
+        """How long the run took, relative to its prediction."""
+        return self.measured_s / self.predicted_s
+
+
+@dataclass(frozen=True)
 class Platform:
     """A machine.
 
@@ -144,6 +169,7 @@ class Platform:
             other (LogGP); "node": the ranks of a node share one; "unlimited": no message waits for others.
         reduce_per_byte_ns: of the operator of a reduction.
         collectives: by operation in lower case ("allreduce"), the first rule that holds counts.
+        checks: runs that were predicted and measured here; intervals of predictions follow from them.
     """
 
     name: str = "unnamed"
@@ -159,6 +185,7 @@ class Platform:
     strided: StridedCost = StridedCost()
     topology: Topology = Topology()
     collectives: Mapping[str, tuple[Rule, ...]] = field(default_factory=dict)
+    checks: tuple[Check, ...] = ()
 
     def __post_init__(self) -> None:
         if self.interface not in INTERFACES:

@@ -12,7 +12,15 @@ from typing import Any, TypeVar, get_type_hints
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.files import read_text
 from scalatrace.predict.platform.algorithms import Rule
-from scalatrace.predict.platform.model import MatchingCost, Network, Platform, Segment, StridedCost, Topology
+from scalatrace.predict.platform.model import (
+    Check,
+    MatchingCost,
+    Network,
+    Platform,
+    Segment,
+    StridedCost,
+    Topology,
+)
 from scalatrace.spelling import did_you_mean
 
 __all__ = ["FORMAT", "example_names", "read_platform"]
@@ -83,6 +91,9 @@ def _platform(raw: dict[str, Any]) -> Platform:
             )
             for name, rules in table.items()
         }
+    if "checks" in raw:
+        listed = enumerate(_list(raw.pop("checks"), "checks"))
+        parts["checks"] = tuple(_of(Check, check, f"checks[{i}]") for i, check in listed)
     return _of(Platform, raw, "", parts)
 
 

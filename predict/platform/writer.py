@@ -9,11 +9,11 @@ from typing import Any
 
 import tomlkit
 
-from scalatrace.files import write_file
-from scalatrace.predict.platform.model import Network, Platform
+from scalatrace.files import read_text, write_file
+from scalatrace.predict.platform.model import Check, Network, Platform
 from scalatrace.predict.platform.reader import FORMAT
 
-__all__ = ["platform_text", "write_platform"]
+__all__ = ["add_check", "platform_text", "write_platform"]
 
 _COMMENTS = {
     "network": "Messages between nodes. Times in ns, sizes in bytes; a segment starts at `from_bytes`.",
@@ -27,7 +27,7 @@ def platform_text(platform: Platform) -> str:
     document = tomlkit.document()
     document.add("format", tomlkit.item(FORMAT))
     for name, value in _values(platform).items():
-        if name not in ("network", "memory", "matching", "strided", "topology", "collectives"):
+        if name not in ("network", "memory", "matching", "strided", "topology", "collectives", "checks"):
             document.add(name, tomlkit.item(value))
     for name in ("network", "memory"):
         network = getattr(platform, name)
@@ -42,12 +42,22 @@ def platform_text(platform: Platform) -> str:
         for name, rules in platform.collectives.items():
             table.add(name, _array([_values(rule) for rule in rules]))
         document.add("collectives", table)
+    if platform.checks:
+        document.add("checks", _array([_values(check) for check in platform.checks]))
     return tomlkit.dumps(document)
 
 
 def write_platform(path: str | Path, platform: Platform) -> None:
     """Write a platform file. Raises ScalatraceError."""
     write_file(path, platform_text(platform).encode())
+
+
+def add_check(path: str | Path, check: Check) -> None:
+    """Append a check to a platform file; its other text stays. Raises ScalatraceError."""
+    document = tomlkit.parse(read_text(path))
+    checks = document.setdefault("checks", tomlkit.aot())
+    checks.append(tomlkit.item(_values(check)))
+    write_file(path, tomlkit.dumps(document).encode())
 
 
 def _values(item: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.output import add_trace, factor, natural, print_json
+from scalatrace.cli.output import add_trace, factor, natural, print_json, seconds
 from scalatrace.cli.simulation import DEFAULT_REPEATS, Setting, Simulated
 from scalatrace.cli.tables import CALL_SITE, Table, add_formats, print_csv
 from scalatrace.errors import UsageError
@@ -28,6 +28,7 @@ EXAMPLE = (
     "  scalatrace simulate app.1024.st --platform cluster --by operation\n"
     "  scalatrace simulate app.st --platform cluster --sweep latency=0.5,1,2 bandwidth=1,2\n"
     "  scalatrace simulate app.st --platform cluster --kernels kernels.toml --times drawn\n"
+    "  scalatrace simulate app.st --platform platform.toml --measured 2.31\n"
     "  scalatrace simulate app.st --platform cluster --repeat 40 --seed 7 --json"
 )
 
@@ -91,6 +92,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="simulate with factors on latency, bandwidth, overhead or compute",
     )  # fmt: skip
     parser.add_argument(
+        "--measured", type=seconds, metavar="S",
+        help="run time of the program on this machine: added to the checks of the platform file",
+    )  # fmt: skip
+    parser.add_argument(
         "--no-tolerance", action="store_true", help="do not compute how much latency the run tolerates"
     )
     parser.add_argument(
@@ -109,6 +114,7 @@ def run(args: argparse.Namespace) -> int:
     from scalatrace.predict.platform import read_platform
 
     factors = parse_sweep(args.sweep)
+    _check_measured(args)
     platform, trace = read_platform(args.platform), load(args.trace)
     if args.csv and factors:
         raise UsageError("--csv prints rows of calls only: use --json with --sweep")
@@ -119,6 +125,8 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError("--engine simgrid takes recorded times; leave out --kernels")
         return _simgrid(args, trace, platform)
     facts = _facts(args, trace, platform, factors)
+    if args.measured is not None:
+        facts["check"] = _add_check(args, trace, facts)
     if args.json:
         print_json(facts)
         return 0
@@ -131,6 +139,31 @@ def run(args: argparse.Namespace) -> int:
 
     SimulationReporter(facts, args.by, args.top).render(console())
     return 0
+
+
+def _check_measured(args: argparse.Namespace) -> None:
+    """Raise UsageError unless a check can be added to the platform file."""
+    from pathlib import Path
+
+    if args.measured is None:
+        return
+    if not args.measured > 0:
+        raise UsageError("--measured: the run time must be above 0 s")
+    if args.engine == "simgrid":
+        raise UsageError("--measured checks the built-in engine; leave out --engine simgrid")
+    if not Path(args.platform).is_file():
+        raise UsageError(f"--measured adds to a platform file; {args.platform} is installed: copy it first")
+
+
+def _add_check(args: argparse.Namespace, trace: Trace, facts: dict[str, Any]) -> dict[str, Any]:
+    """Add the run that was measured to the platform file, and return it."""
+    from scalatrace.predict.platform import Check, add_check
+
+    predicted_ns = facts["drawn"]["median_ns"] if "drawn" in facts else facts["time_ns"]
+    program = trace.meta.get("program", "")
+    check = Check(trace.nprocs, args.measured, float(f"{predicted_ns / 1e9:.9g}"), program)
+    add_check(args.platform, check)
+    return {"measured_s": check.measured_s, "predicted_s": check.predicted_s, "ratio": check.ratio}
 
 
 def parse_sweep(words: list[str]) -> dict[str, list[float]]:

@@ -104,20 +104,31 @@ class Simulated:
         return by_rank(self._result) if by == "rank" else rows(self._result, self._trace, by)
 
     def drawn(self) -> dict[str, Any] | None:
-        """Return median and 95 % interval of runs with drawn computation times; None: too large."""
+        """Return the median of runs with drawn computation times, and the 95 % interval.
+
+        A large trace is simulated once, and has an interval if the platform has checks; else None.
+        """
         from scalatrace.predict.engine.repeats import interval_of, repeats
+        from scalatrace.predict.platform.accuracy import accuracy_of
 
         count = self._repeat or (DEFAULT_REPEATS if self.is_small else 0)
-        if count < 2:
+        accuracy = accuracy_of(self._platform, self._trace.nprocs)
+        if count < 2 and accuracy is None:
             return None
-        runs = repeats(self._simulator, self._platform, self._options, count, self._nodes)
-        interval = interval_of(list(track(runs, "runs with drawn times", count)))
-        return {
+        times: list[float] = [self._result.time_ns]
+        if count >= 2:
+            runs = repeats(self._simulator, self._platform, self._options, count, self._nodes)
+            times = list(track(runs, "runs with drawn times", count))
+        interval = interval_of(times, accuracy)
+        result: dict[str, Any] = {
             "median_ns": interval.median_ns,
             "low_ns": interval.low_ns,
             "high_ns": interval.high_ns,
             "runs": interval.count,
         }
+        if accuracy:
+            result["checks"] = {"count": accuracy.count, "low": accuracy.low, "high": accuracy.high}
+        return result
 
     def tolerance(self) -> list[dict[str, Any]]:
         """Return the factors on latency and on time per byte at which the run is slower by TOLERATED."""

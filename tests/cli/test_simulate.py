@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from scalatrace.cli import main
+from scalatrace.predict.platform import read_platform, write_platform
 from scalatrace.report.style import duration
 from scalatrace.trace.io.writer import save
 from scalatrace.trace.values.histogram import Histogram
@@ -63,6 +64,51 @@ def test_nodes_of_a_cluster_differ(tmp_path: Path, capsys: pytest.CaptureFixture
         for seed in ("1", "1", "2")
     ]
     assert times[0] == times[1] != times[2]
+
+
+def test_measured_runs_make_the_interval(
+    trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.toml"
+    write_platform(path, read_platform("cluster"))
+    words = ["simulate", trace, "--platform", str(path), "--repeat", "5"]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "95 % interval" not in out
+    assert "no checks" in out
+    predicted_s = 0.0
+    for factor in (1.1, 1.2, 1.3):
+        assert main([*words, "--json"]) == 0
+        predicted_s = json.loads(capsys.readouterr().out)["drawn"]["median_ns"] / 1e9
+        assert main([*words, "--measured", str(factor * predicted_s)]) == 0
+        assert f"{factor:.3f} of the predicted time" in capsys.readouterr().out
+    assert [check.ranks for check in read_platform(path).checks] == [4] * 3
+    assert main([*words, "--json"]) == 0
+    drawn = json.loads(capsys.readouterr().out)["drawn"]
+    assert drawn["checks"] == {"count": 3, "low": pytest.approx(1.1), "high": pytest.approx(1.3)}
+    assert drawn["low_ns"] <= drawn["median_ns"] < 1.3e9 * predicted_s < drawn["high_ns"]
+    assert main(words) == 0
+    assert "3 runs here took 1.10 to 1.30 of their predicted times" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--platform", "cluster", "--measured", "1"], "is installed: copy it first"),
+        (["--platform", "FILE", "--measured", "0"], "above 0"),
+        (["--platform", "FILE", "--measured", "-1"], "no number of seconds"),
+        (["--platform", "FILE", "--measured", "1", "--engine", "simgrid"], "leave out --engine"),
+    ],
+)
+def test_wrong_measured_times(
+    words: list[str], reason: str, trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.toml"
+    write_platform(path, read_platform("cluster"))
+    before = path.read_text()
+    assert main(["simulate", trace, *(str(path) if word == "FILE" else word for word in words)]) == 2
+    assert reason in capsys.readouterr().err
+    assert path.read_text() == before
 
 
 def test_predicted_time_is_the_median(trace: str, capsys: pytest.CaptureFixture[str]) -> None:

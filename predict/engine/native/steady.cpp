@@ -137,59 +137,65 @@ void Steady::forget(Loop &loop) {
     loop.has_state = loop.has_growth = false;
     if (loop.checked) checking_.erase(std::remove(checking_.begin(), checking_.end(), &loop), checking_.end());
     loop.checked = false;
-    for (auto *kept : {&loop.state, &loop.growth, &loop.speed, &loop.nodes, &loop.by_rank})
+    for (auto *kept : {&loop.state, &loop.speed, &loop.nodes, &loop.by_rank})
         std::vector<int64_t>().swap(*kept);
 }
 
-/* All ranks have ended an iteration. */
+/* Visit all times of the loop's ranks: f(rank, number, what the last iteration added, whether it is a point in time,
+ * index). */
+template <class F> void Steady::grown(const Loop &loop, F &&f) {
+    size_t at = 0;
+    for (const int32_t r : loop.ranks)
+        visit(engine_.ranks_[r], [&](int64_t &number, bool time) {
+            f(r, number, at < loop.state.size() ? number - loop.state[at] : 0, time, at);
+            ++at;
+        });
+}
+
+/* All ranks have ended an iteration. Of many ranks the times take much memory, so they are kept once: two iterations
+ * are compared by a digest of what they added. */
 void Steady::compare(Loop &loop) {
-    std::vector<int64_t> state;
-    uint64_t shape = 1;
-    bool too_fast = false;
-    collect(loop, state, shape);
+    uint64_t shape = 1, growth = 1;
+    size_t count = 0;
+    for (const int32_t r : loop.ranks) add_shape(engine_.ranks_[r], shape);
+    grown(loop, [&](int32_t, int64_t, int64_t added, bool, size_t) {
+        mix(growth, added);
+        ++count;
+    });
     const bool comparable =
-        loop.has_state && loop.shape == shape && loop.state.size() == state.size() && loop.left + 1 == loop.left_before;
+        loop.has_state && loop.shape == shape && loop.state.size() == count && loop.left + 1 == loop.left_before;
     if (comparable) {
-        std::vector<int64_t> growth(state.size());
-        std::transform(state.begin(), state.end(), loop.state.begin(), growth.begin(), std::minus<>());
         const bool same = loop.has_growth && growth == loop.growth;
         if (same && loop.checked && !loop.violated) {
             multiply(loop);
             forget(loop);
             return;
         }
-        loop.growth = std::move(growth);
+        loop.growth = growth;
         loop.has_growth = true;
         if (loop.checked) checking_.erase(std::remove(checking_.begin(), checking_.end(), &loop), checking_.end());
         loop.checked = same && loop.left > 1;
         if (loop.checked) {
-            snapshot(loop, too_fast);
-            loop.violated = too_fast;
+            loop.violated = !snapshot(loop);
             checking_.push_back(&loop);
         }
     } else {
         forget(loop);
     }
-    loop.state = std::move(state);
+    loop.state.resize(count);
+    grown(loop, [&loop](int32_t, int64_t number, int64_t, bool, size_t at) { loop.state[at] = number; });
     loop.shape = shape;
     loop.has_state = true;
     loop.left_before = loop.left;
 }
 
-void Steady::collect(const Loop &loop, std::vector<int64_t> &state, uint64_t &shape) {
-    state.reserve(std::max(loop.state.size(), loop.ranks.size() * 21));
-    for (const int32_t r : loop.ranks) {
-        Rank &rank = engine_.ranks_[r];
-        add_shape(rank, shape);
-        visit(rank, [&](int64_t &number, bool) { state.push_back(number); });
-    }
-}
-
-/* Keep the accounts before the iteration that is checked, and the speed of each rank. */
-void Steady::snapshot(Loop &loop, bool &too_fast) {
+/* Keep the accounts before the iteration that is checked, and the speed of each rank: that of its clock, its first
+ * time. Return whether no time of a rank is faster. */
+bool Steady::snapshot(Loop &loop) {
     const st_sim_program &p = engine_.program_;
     const st_sim_result &result = engine_.result_;
     const st_sim_node &node = p.nodes[loop.node];
+    bool right = true;
     loop.speed.assign(static_cast<size_t>(p.nranks), kNone);
     loop.nodes.clear();
     loop.by_rank.clear();
@@ -197,17 +203,15 @@ void Steady::snapshot(Loop &loop, bool &too_fast) {
         for (int part = 0; part < ST_SIM_PARTS; ++part) loop.nodes.push_back(result.by_node[n * ST_SIM_PARTS + part]);
         loop.nodes.push_back(result.calls[n]);
     }
-    size_t at = 0;
-    for (const int32_t r : loop.ranks) {
-        const int64_t speed = loop.growth[at];
-        loop.speed[r] = speed;
-        visit(engine_.ranks_[r], [&](int64_t &, bool time) {
-            too_fast = too_fast || (time && loop.growth[at] > speed);
-            ++at;
-        });
+    grown(loop, [&](int32_t r, int64_t, int64_t added, bool time, size_t) {
+        if (loop.speed[r] == kNone) loop.speed[r] = added;
+        right = right && !(time && added > loop.speed[r]);
+    });
+    loop.by_rank.reserve(loop.ranks.size() * ST_SIM_PARTS);
+    for (const int32_t r : loop.ranks)
         for (int part = 0; part < ST_SIM_PARTS; ++part)
             loop.by_rank.push_back(result.by_rank[static_cast<size_t>(r) * ST_SIM_PARTS + part]);
-    }
+    return right;
 }
 
 /* Advance all clocks and accounts by the iterations that are left, and end the loop. */
@@ -222,14 +226,12 @@ void Steady::multiply(Loop &loop) {
             extend(result.by_node[n * ST_SIM_PARTS + part], loop.nodes[at++]);
         extend(result.calls[n], loop.nodes[at++]);
     }
+    grown(loop, [times](int32_t, int64_t &number, int64_t added, bool, size_t) { number += times * added; });
     at = 0;
-    size_t rank_at = 0;
     for (const int32_t r : loop.ranks) {
-        Rank &rank = engine_.ranks_[r];
-        visit(rank, [&](int64_t &number, bool) { number += times * loop.growth[at++]; });
         for (int part = 0; part < ST_SIM_PARTS; ++part)
-            extend(result.by_rank[static_cast<size_t>(r) * ST_SIM_PARTS + part], loop.by_rank[rank_at++]);
-        Frame &frame = rank.stack.back();
+            extend(result.by_rank[static_cast<size_t>(r) * ST_SIM_PARTS + part], loop.by_rank[at++]);
+        Frame &frame = engine_.ranks_[r].stack.back();
         frame.at = frame.end;
         frame.left = 1;
     }

@@ -45,7 +45,8 @@ class Steady {
         std::vector<int32_t> ranks;          /* that run it */
         std::vector<int32_t> parked;         /* that have ended the current iteration */
         int64_t left = 0, left_before = 0;   /* iterations after this one; after the one before */
-        std::vector<int64_t> state, growth;  /* all times; what the last iteration added to them */
+        std::vector<int64_t> state;          /* all times after the last iteration */
+        uint64_t growth = 0;                 /* digest of what that iteration added to them */
         std::vector<int64_t> speed;          /* [rank] v while an iteration is checked */
         std::vector<int64_t> nodes, by_rank; /* accounts before that iteration */
         uint64_t shape = 0;                  /* of the state */
@@ -54,8 +55,8 @@ class Steady {
 
     void compare(Loop &loop);
     void forget(Loop &loop);
-    void collect(const Loop &loop, std::vector<int64_t> &state, uint64_t &shape);
-    void snapshot(Loop &loop, bool &too_fast);
+    template <class F> void grown(const Loop &loop, F &&f);
+    bool snapshot(Loop &loop);
     void multiply(Loop &loop);
     void check(int32_t from, int32_t to, bool both);
 

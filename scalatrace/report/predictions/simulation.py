@@ -43,12 +43,22 @@ class SimulationReporter:
             f"{number(facts['ranks'])} ranks on {clean(facts['platform'])}, {number(facts['calls'])} calls"
         )
         if drawn:
-            out.print(
-                f"95 % of runs    {duration(drawn['low_ns'])} to {duration(drawn['high_ns'])}   "
-                f"{drawn['runs']} runs with drawn computation times; the predicted time is their median"
-            )
+            interval = f"{duration(drawn['low_ns'])} to {duration(drawn['high_ns'])}"
+            runs = f"{drawn['runs']} runs with drawn computation times; the predicted time is their median"
+            if checks := drawn.get("checks"):
+                near = f"{number(checks['count'])} runs here took {checks['low']:.2f} to {checks['high']:.2f}"
+                out.print(f"95 % interval   {interval}   {near} of their predicted times")
+            else:
+                out.print(f"of drawn runs   {interval}   95 % of {runs}")
+        if check := facts.get("check"):
+            measured, ratio = duration(check["measured_s"] * 1e9), f"{check['ratio']:.3f}"
+            out.print(f"measured        {measured}   {ratio} of the predicted time; added to the checks")
+        if drawn and drawn["runs"] > 1:
             one, times = ("one run", "drawn") if facts["drawn_run"] else ("mean times", "mean")
             out.print(f"{one:<14}  {duration(facts['time_ns'])}   with {times} computation times, as below")
+        if drawn and "checks" not in drawn:
+            note = "The platform has no checks, so it is not known how far real runs are from predictions."
+            out.print(Text(f"{note} --measured adds one.", style=DIM))
 
     def _rows(self, out: Console) -> None:
         rows, has_path = self.facts["rows"], bool(self.facts["rows"]) and "path_ns" in self.facts["rows"][0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from pathlib import Path
 
@@ -11,11 +12,13 @@ from hypothesis import strategies as st
 
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.predict.platform import (
+    Check,
     Network,
     Platform,
     Rule,
     Segment,
     Topology,
+    add_check,
     example_names,
     platform_text,
     read_platform,
@@ -42,6 +45,7 @@ PLATFORMS = st.builds(
     interface=st.sampled_from(("rank", "node", "unlimited")),
     topology=st.just(Topology("torus", (4, 2), per_byte_ns=0.5)),
     collectives=st.just({"allreduce": (Rule("ring", 100, 8), Rule("rabenseifner"))}),
+    checks=st.sampled_from(((), (Check(2, 1.5, 1.25, "a b"), Check(64, 0.1, 0.2)))),
 )
 
 
@@ -52,6 +56,34 @@ def test_written_platforms_are_read_back(
     path = tmp_path_factory.mktemp("platform") / "a.toml"
     write_platform(path, platform)
     assert read_platform(path) == platform
+
+
+def test_a_check_is_added_to_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text("format = 1\nname = 'mine' # by hand\n[network]\n[[network.segments]]\nlatency_ns = 5\n")
+    for check in (Check(2, 1.5, 1.25, "first"), Check(4, 2.5, 2.25, "second")):
+        add_check(path, check)
+    assert "name = 'mine' # by hand" in path.read_text()
+    platform = read_platform(path)
+    assert platform.network.segments[0].latency_ns == 5
+    assert [(check.ranks, check.program) for check in platform.checks] == [(2, "first"), (4, "second")]
+    assert platform.checks[0].ratio == 1.2
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[[checks]]\nranks = 0\nmeasured_s = 1.0\npredicted_s = 1.0\n", "checks[0]: ranks"),
+        ("[[checks]]\nranks = 2\nmeasured_s = -1.0\npredicted_s = 1.0\n", "above 0"),
+        ("[[checks]]\nranks = 2\nmeasured = 1.0\n", "checks[0].measured: unknown key"),
+        ("checks = 3\n", "write [[checks]]"),
+    ],
+)
+def test_wrong_checks(text: str, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text("format = 1\n" + text)
+    with pytest.raises(UsageError, match=re.escape(reason)):
+        read_platform(path)
 
 
 @pytest.mark.parametrize("name", example_names())
