@@ -209,7 +209,7 @@ def statements(body: tuple[Stmt, ...], parts: bool = True) -> Iterator[Stmt]:
     Args:
         parts: also those of functions, at each of their calls.
     """
-    ahead = [iter(body)]  # in place of recursion: generators in generators cost their depth for each statement
+    ahead = [iter(body)]  # in place of recursion: a statement would pass through a generator per level
     while ahead:
         for stmt in ahead[-1]:
             yield stmt

@@ -137,8 +137,7 @@ void Steady::forget(Loop &loop) {
     loop.has_state = loop.has_growth = false;
     if (loop.checked) checking_.erase(std::remove(checking_.begin(), checking_.end(), &loop), checking_.end());
     loop.checked = false;
-    for (auto *kept : {&loop.state, &loop.speed, &loop.nodes, &loop.by_rank})
-        std::vector<int64_t>().swap(*kept);
+    for (auto *kept : {&loop.state, &loop.speed, &loop.nodes, &loop.by_rank}) std::vector<int64_t>().swap(*kept);
 }
 
 /* Visit all times of the loop's ranks: f(rank, number, what the last iteration added, whether it is a point in time,
