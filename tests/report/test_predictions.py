@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from scalatrace import load
 from scalatrace.cli import main
+from scalatrace.predict.platform import Check, read_platform, write_platform
 from scalatrace.report.page.gather import Options, gather
 from scalatrace.report.page.page import page
 from scalatrace.report.page.predictions.history import history_page
@@ -54,6 +57,18 @@ def test_a_simulated_trace(trace: Path, capsys: pytest.CaptureFixture[str]) -> N
     for part in ("computation", "latency", "bytes", "overheads"):
         assert f'<th scope="row">{part}</th>' in text
     assert "if the latency is multiplied by" in text
+
+
+def test_the_interval_follows_from_checks(trace: Path, tmp_path: Path) -> None:
+    ranks = load(trace).nprocs
+    checks = tuple(Check(ranks, measured_s, 1.0) for measured_s in (1.1, 1.2, 1.3))
+    write_platform(tmp_path / "mine.toml", replace(read_platform("cluster"), checks=checks))
+    assert main(["report", "a.st", "--platform", str(tmp_path / "mine.toml")]) == 0
+    text = Path("report.html").read_text()
+    assert "<dt>95 % interval</dt>" in text
+    assert "3 runs on this platform, which took 1.10 to 1.30 of their predicted times" in text
+    assert main(["report", "a.st", "--platform", "cluster"]) == 0
+    assert "95 % interval" not in Path("report.html").read_text()
 
 
 def test_two_simulated_traces(trace: Path) -> None:

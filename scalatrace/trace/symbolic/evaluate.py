@@ -31,6 +31,10 @@ MAX_LISTED = 1 << 12
 """Values that the general compressor takes; it needs time for each, progressions do not."""
 
 
+FEW_RUNS = 48
+"""Executions up to which numbers are evaluated one by one: a column costs as much, whatever its length."""
+
+
 def part_of(parts: Sequence[Part], place: Mapping[str, Any]) -> Part | None:
     """The part that counts at a place; None when none does."""
     return next((part for part in parts if evaluate(part.condition, place)), None)
@@ -105,7 +109,12 @@ def _along(formula: Value, place: Mapping[str, Any], loops: tuple[Vec, ...]) -> 
         raise FormulaError(f"a value changes over more than {MAX_RUNS} executions: too many")
     if not chain.runs:
         return np.zeros(1, dtype=np.int64)
-    return np.broadcast_to(evaluate(formula, {**place, **chain.columns(0)}), (chain.runs,))
+    columns = chain.columns(0)
+    if chain.runs > FEW_RUNS:
+        return np.broadcast_to(evaluate(formula, {**place, **columns}), (chain.runs,))
+    rows = zip(*(np.broadcast_to(column, (chain.runs,)).tolist() for column in columns.values()), strict=True)
+    values = [int(evaluate(formula, {**place, **dict(zip(columns, row, strict=True))})) for row in rows]
+    return np.array(values, dtype=np.int64)
 
 
 def counted(length: Value, value: Value, place: Mapping[str, Any], folded: bool = True) -> Vec:
