@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import mpi4py
 
+from scalatrace.predefined import THREAD_LEVEL, THREAD_LEVELS
+
 if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.replay.transport.mpi import MPITransport
 
 INITIALISERS = ("Init", "Init_thread")
-LEVELS = ("single", "funneled", "serialized", "multiple")
 
 __all__ = ["begins_with_start", "start_mpi"]
 
@@ -27,10 +28,10 @@ def start_mpi(trace: Trace | None, seed: int) -> MPITransport:
 
     Without a level in the trace it is mpi4py's own.
     """
-    level = trace.meta.get("thread-level") if trace else None
+    level = trace.meta.get(THREAD_LEVEL) if trace else None
     settings: Any = mpi4py.rc
     settings.finalize = True
-    if level in LEVELS:
+    if level in THREAD_LEVELS:
         settings.thread_level = level
     from scalatrace.replay.transport.mpi import MPITransport
 

@@ -1,4 +1,4 @@
-"""The predefined datatypes and reductions of MPI: their names, and what mpi4py calls them.
+"""The predefined datatypes, reductions and thread levels of MPI: their names, and what mpi4py calls them.
 
 Replays and generated Python programs find them by this table; generated C programs check by it what their
 `mpi.h` lacks.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 __all__ = [
     "DATATYPES", "FORTRAN_PAIRS", "IN_EVERY_HEADER", "NO_DATATYPE", "OPEN_MPI_HANDLES", "OPERATIONS",
+    "THREAD_LEVEL", "THREAD_LEVELS",
 ]  # fmt: skip
 
 NO_DATATYPE = "MPI_DATATYPE_NULL"
@@ -49,3 +50,9 @@ OPEN_MPI_HANDLES = range(128)
 _REDUCTIONS = "SUM MAX MIN PROD LAND BAND LOR BOR LXOR BXOR MINLOC MAXLOC NO_OP REPLACE OP_NULL"
 OPERATIONS = {f"MPI_{name}": name for name in _REDUCTIONS.split()}
 """MPI's name of a reduction -> the attribute of mpi4py.MPI; others in a trace are the program's own."""
+
+THREAD_LEVELS = ("single", "funneled", "serialized", "multiple")
+"""In ascending order, as MPI's constants are. With more, calls may take longer."""
+
+THREAD_LEVEL = "thread-level"
+"""The header entry of traces with the level that MPI had."""

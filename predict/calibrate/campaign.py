@@ -11,6 +11,7 @@ from functools import partial
 from mpi4py import MPI
 
 from scalatrace.errors import ScalatraceError, UsageError
+from scalatrace.predefined import THREAD_LEVELS
 from scalatrace.predict.calibrate.archive import Archive, Measurement
 from scalatrace.predict.calibrate.library import Measures
 from scalatrace.predict.calibrate.metadata import host_facts, run_facts
@@ -102,6 +103,7 @@ def run_campaign(
     """
     comm = site.comm
     facts = run_facts(command, MPI.Get_library_version(), comm.size)
+    facts["thread_level"] = THREAD_LEVELS[MPI.Query_thread() - MPI.THREAD_SINGLE]
     calls = draw_calls(settings)
     found, eager = _thresholds(site, settings.max_bytes)
     warm_up(settings.kernel_names if settings.kernels else ())

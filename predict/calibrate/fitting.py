@@ -59,6 +59,7 @@ def fit_archive(archive: Archive, name: str = "calibrated") -> Calibration:
         name=name,
         description=_description(archive),
         source=f"scalatrace calibrate, {archive.metadata.get('started', 'unknown time')}",
+        thread_level=str(archive.metadata.get("thread_level", "")),
         ranks_per_node=_ranks_per_node(archive) if several else 0,
         network=fits["network" if several else "memory"].network,
         memory=fits["memory"].network if several and "memory" in fits else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scalatrace.errors import ScalatraceError
 
@@ -16,12 +16,19 @@ __all__ = ["run_guarded"]
 
 
 def run_guarded(
-    settings: Settings, command: Sequence[str], progress: Progress | None
+    settings: Settings, command: Sequence[str], progress: Progress | None, thread_level: str = "multiple"
 ) -> tuple[Archive | None, ScalatraceError | None]:
     """Run a campaign. Returns its archive on rank 0, or the error that all ranks have.
 
     An error during the measurements, which one rank alone may have, ends all ranks.
+
+    Args:
+        thread_level: to start MPI with; mpi4py must not have been imported before.
     """
+    import mpi4py
+
+    rc: Any = mpi4py.rc
+    rc.thread_level = thread_level
     from scalatrace.predict.calibrate.campaign import prepare, run_campaign
 
     try:

@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 
 from scalatrace.errors import UsageError
+from scalatrace.predefined import THREAD_LEVELS
 from scalatrace.predict.platform.algorithms import ALGORITHMS, DEFAULT_RULES, Rule
 
 __all__ = ["Check", "MatchingCost", "Network", "Platform", "Rule", "Segment", "StridedCost", "Topology"]
@@ -161,6 +162,7 @@ class Platform:
 
     Attributes:
         name, description, source: texts; where the numbers are from.
+        thread_level: of MPI in the measurements ("single", "multiple", ...); "": not known.
         ranks_per_node: ranks are placed node by node; 0: all on one node.
         compute_scale: duration of a computation here over that in the trace.
         network: messages between nodes.
@@ -175,6 +177,7 @@ class Platform:
     name: str = "unnamed"
     description: str = ""
     source: str = ""
+    thread_level: str = ""
     ranks_per_node: int = 1
     compute_scale: float = 1.0
     network: Network = Network()
@@ -190,6 +193,8 @@ class Platform:
     def __post_init__(self) -> None:
         if self.interface not in INTERFACES:
             raise UsageError(f"interface is {self.interface!r}; known: {', '.join(INTERFACES)}")
+        if self.thread_level not in ("", *THREAD_LEVELS):
+            raise UsageError(f"thread_level is {self.thread_level!r}; known: {', '.join(THREAD_LEVELS)}")
         if self.ranks_per_node < 0 or self.compute_scale < 0:
             raise UsageError("ranks_per_node and compute_scale must be 0 or more")
         for operation, rules in self.collectives.items():

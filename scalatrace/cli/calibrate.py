@@ -19,6 +19,7 @@ from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output
 from scalatrace.launched import launched_rank
+from scalatrace.predefined import THREAD_LEVELS
 
 if TYPE_CHECKING:
     from scalatrace.predict.calibrate import Archive
@@ -85,6 +86,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--collectives", type=int, default=12, metavar="N", help="sizes of collectives (default: 12; 0: none)"
     )
     parser.add_argument(
+        "--thread-level",
+        choices=THREAD_LEVELS,
+        default="multiple",
+        help="of MPI, as your programs start it: C programs mostly `single`, mpi4py `multiple` (default)",
+    )
+    parser.add_argument(
         "--kernel-calls",
         type=int,
         default=60,
@@ -141,7 +148,7 @@ def _measured(args: argparse.Namespace) -> tuple[Archive | None, int]:
     settings = _settings(args)
     stage("measuring")
     report = step if launched_rank() in (None, 0) else None
-    archive, error = run_guarded(settings, ["scalatrace", *sys.argv[1:]], report)
+    archive, error = run_guarded(settings, ["scalatrace", *sys.argv[1:]], report, args.thread_level)
     if error:
         if launched_rank() in (None, 0):
             print(f"scalatrace: {error}", file=sys.stderr, flush=True)

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.progress import stage, track
+from scalatrace.predefined import THREAD_LEVEL
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -94,8 +95,16 @@ class Simulated:
             "simulated_calls": result.nsimulated,
             "last_rank": result.last_rank,
             "path": path_parts(result),
-            "notes": self._simulator.program.notes,
+            "notes": self._simulator.program.notes | self._thread_note(),
         }
+
+    def _thread_note(self) -> dict[str, str]:
+        """A note if MPI has another thread level in the program than in the measurements of the platform."""
+        own, measured = self._trace.meta.get(THREAD_LEVEL, ""), self._platform.thread_level
+        if not own or not measured or own == measured:
+            return {}
+        levels = f"the platform was measured with thread level {measured}, the program has {own}"
+        return {"MPI": f"{levels}: short messages may take another time (calibrate --thread-level {own})"}
 
     def rows(self, by: str) -> list[dict[str, Any]]:
         """Return calls and times by "site", "operation" or "rank"."""

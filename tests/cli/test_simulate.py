@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,20 @@ def test_measured_runs_make_the_interval(
     assert drawn["low_ns"] <= drawn["median_ns"] < 1.3e9 * predicted_s < drawn["high_ns"]
     assert main(words) == 0
     assert "3 runs here took 1.10 to 1.30 of their predicted times" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("own", "measured"), [("single", "multiple"), ("single", "single"), ("", "single")])
+def test_another_thread_level_is_noted(
+    own: str, measured: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    platform, made = tmp_path / "mine.toml", stencil()
+    write_platform(platform, replace(read_platform("cluster"), thread_level=measured))
+    made.meta |= {"thread-level": own} if own else {}
+    save(made, tmp_path / "a.st")
+    assert main(["simulate", str(tmp_path / "a.st"), "--platform", str(platform)]) == 0
+    assert ("thread level multiple, the program has single" in capsys.readouterr().out) == (
+        own == "single" and measured == "multiple"
+    )
 
 
 @pytest.mark.parametrize(

@@ -25,8 +25,10 @@ def calibrate(mpi: Mpi, nprocs: int, *arguments: str | Path) -> Finished:
 @pytest.mark.parametrize("nprocs", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_measured_fitted_and_fitted_again(mpi: Mpi, nprocs: int, tmp_path: Path) -> None:
     archive, first, second = (tmp_path / name for name in ("a.jsonl", "first.toml", "second.toml"))
-    calibrate(mpi, nprocs, "-o", first, "--archive", archive, *QUICK, "--collectives", "2").check()
+    options = [*QUICK, "--collectives", "2", "--thread-level", "single"]
+    calibrate(mpi, nprocs, "-o", first, "--archive", archive, *options).check()
     platform = read_platform(first)
+    assert platform.thread_level == "single"
     assert platform.network.segments[0].send_overhead_ns > 0
     assert platform.network.rendezvous_above_bytes is None or platform.network.rendezvous_above_bytes < 65536
     measured = read_archive(archive)

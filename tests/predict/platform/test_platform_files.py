@@ -77,6 +77,7 @@ def test_a_check_is_added_to_the_text(tmp_path: Path) -> None:
         ("[[checks]]\nranks = 2\nmeasured_s = -1.0\npredicted_s = 1.0\n", "above 0"),
         ("[[checks]]\nranks = 2\nmeasured = 1.0\n", "checks[0].measured: unknown key"),
         ("checks = 3\n", "write [[checks]]"),
+        ("thread_level = 'two'\n", "thread_level is 'two'; known: single"),
     ],
 )
 def test_wrong_checks(text: str, reason: str, tmp_path: Path) -> None:
