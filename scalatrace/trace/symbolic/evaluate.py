@@ -31,7 +31,7 @@ MAX_LISTED = 1 << 12
 """Values that the general compressor takes; it needs time for each, progressions do not."""
 
 
-FEW_RUNS = 48
+FEW_RUNS = 16
 """Executions up to which numbers are evaluated one by one: a column costs as much, whatever its length."""
 
 
