@@ -94,9 +94,7 @@ def _row(platform: Platform, one: Run, others: Sequence[Run], kind: str) -> tupl
     if one.note:
         return one.program, str(one.ranks), *"-------", one.note
     checked = replace(platform, checks=tuple(other.check for other in others))
-    of_runs, checked_runs = (
-        interval_of(one.times_s, accuracy) for accuracy in (None, accuracy_of(checked, one.ranks))
-    )
+    accuracy, of_runs = accuracy_of(checked, one.ranks), interval_of(one.times_s)
     return (
         one.program,
         str(one.ranks),
@@ -105,7 +103,7 @@ def _row(platform: Platform, one: Run, others: Sequence[Run], kind: str) -> tupl
         f"{of_runs.median_ns:.3f}",
         f"{of_runs.median_ns / one.run_s - 1:+.1%}",
         *_inside(of_runs, one.run_s),
-        *_inside(checked_runs, one.run_s),
+        *(_inside(interval_of(one.times_s, accuracy), one.run_s) if accuracy else ("-", "-")),
     )
 
 
@@ -178,12 +176,13 @@ def main() -> int:
     measured = [run for run in runs if not run.note]
     rows = [_row(platform, run, [m for m in measured if m.program != run.program], kind) for run in runs]
     errors = [abs(float(row[5].rstrip("%"))) / 100 for row in rows if row[5] != "-"]
+    with_checks = sum(row[9] in ("yes", "no") for row in rows)
     inside, checked = (sum(row[at] == "yes" for row in rows) for at in (7, 9))
     mean = statistics.fmean(errors) if errors else 1.0
     below = (
         f"Mean absolute error {mean:.1%}, median {statistics.median(errors or [1.0]):.1%} (limit "
         f"{LIMITS[kind]:.0%}). Of {len(errors)} runs, {inside} are inside the interval of drawn runs, and "
-        f"{checked} inside that with checks: the runs of the other programs."
+        f"{checked} of {with_checks} inside that with checks: the runs of the other programs."
     )
     title = f"Predicted times of the workloads, computation {kind}"
     show(title, COLUMNS, rows)

@@ -21,6 +21,9 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 TOLERANCE = 1e-9
 """Share of the values' variance that a formula may seem to miss before it is checked exactly."""
 
+MAX_ROUNDING_SHARE = 1e-10
+"""Share of the values' squares that rounding leaves of them at most."""
+
 LABEL_TOLERANCE = 1e-7
 """Directions differ by more; rounding keeps equal singles far nearer to each other."""
 
@@ -40,6 +43,8 @@ __all__ = [
     "Directions",
     "Projection",
     "centred",
+    "out_of_reach",
+    "scaled",
     "triples_of",
     "volumes",
 ]
@@ -49,6 +54,38 @@ def centred(table: Ints) -> Floats:
     """Rows without their mean, of length 1; 0 where all of a row is equal."""
     rows = table.astype(np.float64)
     rows -= rows.mean(axis=1, keepdims=True)
+    return scaled(rows)
+
+
+def out_of_reach(unit: Floats, subsets: Ints, values: Ints) -> list[bool]:
+    """For each subset of rows: true only if values are no sum of multiples of its rows.
+
+    Args:
+        unit: rows of length 1.
+        subsets: [nsubsets, size] numbers of rows.
+    """
+    rest = np.repeat(values[None].astype(np.float64), len(subsets), axis=0)
+    limit = MAX_ROUNDING_SHARE * np.square(rest[0]).sum()
+    directions: list[Floats] = []
+    for rows in subsets.T:
+        direction = unit[rows]
+        for before in directions:
+            direction = direction - _dots(before, direction) * before
+        direction = scaled(direction)
+        rest -= _dots(direction, rest) * direction
+        directions.append(direction)
+    result: list[bool] = (np.square(rest).sum(axis=1) > limit).tolist()
+    return result
+
+
+def _dots(a: Floats, b: Floats) -> Floats:
+    """The scalar products of the rows of two tables, as a column."""
+    products: Floats = np.einsum("ij,ij->i", a, b)[:, None]
+    return products
+
+
+def scaled(rows: Floats) -> Floats:
+    """Rows of length 1; of a row of zeros, zeros."""
     length = np.sqrt((rows**2).sum(axis=1, keepdims=True))
     unit: Floats = rows / np.where(length > 0, length, 1)
     return unit

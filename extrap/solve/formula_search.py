@@ -17,6 +17,8 @@ from scalatrace.extrap.solve.directions import (
     Directions,
     Projection,
     centred,
+    out_of_reach,
+    scaled,
     triples_of,
 )
 from scalatrace.extrap.solve.exact import (
@@ -73,9 +75,6 @@ MAX_MULTIPLES = 3
 """Of the multiples of single features that have the values of a formula with more unknowns."""
 
 GRID_SIZES = frozenset(["P", *NAMES])
-
-UNEXPLAINED = 1e-10
-"""Share of the values' squares that rounding leaves of them at most."""
 
 TESTED = 8
 """Points that are compared before all are."""
@@ -198,30 +197,15 @@ class System:
         return result
 
     def _need_constant(self, subsets: Sequence[tuple[int, ...]], values: Ints) -> list[bool]:
-        """Whether values are no combination of each subset's features without a constant, surely."""
-        if not subsets:
-            return []
-        chosen = np.array(subsets)
-        rest = np.repeat(values[None, self.sample].astype(np.float64), len(chosen), axis=0)
-        limit = UNEXPLAINED * np.square(rest[0]).sum()
-        directions: list[Floats] = []
-        for features in chosen.T:
-            direction = self._unit[features]
-            for before in directions:
-                direction = direction - _dots(before, direction) * before
-            length = np.sqrt(_dots(direction, direction))
-            direction /= np.where(length > 0, length, 1)
-            rest -= _dots(direction, rest) * direction
-            directions.append(direction)
-        needed: list[bool] = (np.square(rest).sum(axis=1) > limit).tolist()
-        return needed
+        """For each subset: true only if its features cannot give the values without a constant."""
+        if not subsets or len(subsets[0]) < 2:
+            return [False] * len(subsets)
+        return out_of_reach(self._unit, np.array(subsets), values[self.sample])
 
     @cached_property
     def _unit(self) -> Floats:
         """The features at the sampled points, of length 1."""
-        rows = self.table[:, self.sample].astype(np.float64)
-        unit: Floats = rows / np.sqrt(_dots(rows, rows))
-        return unit
+        return scaled(self.table[:, self.sample].astype(np.float64))
 
     @cached_property
     def _on_two_sizes(self) -> bool:
@@ -326,12 +310,6 @@ class System:
     @cached_property
     def _names(self) -> list[frozenset[str]]:
         return [_names_in(feature.formula) for feature in self.features]
-
-
-def _dots(a: Floats, b: Floats) -> Floats:
-    """The scalar products of the rows of two tables, as a column."""
-    products: Floats = np.einsum("ij,ij->i", a, b)[:, None]
-    return products
 
 
 def _has_part_in(subset: tuple[int, ...], sets: set[frozenset[int]]) -> bool:

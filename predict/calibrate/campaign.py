@@ -102,8 +102,9 @@ def run_campaign(
         ScalatraceError: an MPI call fails.
     """
     comm = site.comm
-    facts = run_facts(command, MPI.Get_library_version(), comm.size)
-    facts["thread_level"] = THREAD_LEVELS[MPI.Query_thread() - MPI.THREAD_SINGLE]
+    levels = {getattr(MPI, f"THREAD_{name.upper()}"): name for name in THREAD_LEVELS}
+    level = levels.get(MPI.Query_thread(), "")
+    facts = run_facts(command, MPI.Get_library_version(), level, comm.size)
     calls = draw_calls(settings)
     found, eager = _thresholds(site, settings.max_bytes)
     warm_up(settings.kernel_names if settings.kernels else ())

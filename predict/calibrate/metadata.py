@@ -21,11 +21,12 @@ SETTINGS = re.compile(
 PACKAGES = ("scalatrace", "numpy", "mpi4py")
 
 
-def run_facts(command: Sequence[str], mpi_version: str, nranks: int) -> dict[str, Any]:
+def run_facts(command: Sequence[str], mpi_version: str, thread_level: str, nranks: int) -> dict[str, Any]:
     """Return the facts that are equal on all ranks. Variables with passwords or keys are not among them."""
     return {
         "command": list(command),
         "ranks": nranks,
+        "thread_level": thread_level,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": {
             "python": platform.python_version(),

@@ -76,8 +76,9 @@ def interval_of(times_ns: Sequence[float], accuracy: Accuracy | None = None) -> 
         accuracy: of predictions on the platform.
     """
     low, median, high = (float(value) for value in np.quantile(times_ns, (0.025, 0.5, 0.975)))
-    if accuracy is not None:
+    if accuracy is not None and min(times_ns) > 0:
         own = float(np.std(np.log(times_ns), ddof=1)) if len(times_ns) > 1 else 0.0
         least, most = accuracy.factors(own)
         low, high = median * min(least, 1.0), median * max(most, 1.0)
-    return Interval(median, low, high, len(times_ns), accuracy)
+        return Interval(median, low, high, len(times_ns), accuracy)
+    return Interval(median, low, high, len(times_ns))

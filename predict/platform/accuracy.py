@@ -1,7 +1,8 @@
 """How far runs on a platform are from their predictions, as its checks show.
 
 The logarithm of measured over predicted time is taken as normal. The interval of the next run is the
-prediction interval of a normal sample, with Student's t (Montgomery, Runger 2018, section 8-6).
+prediction interval of a normal sample, with Student's t (Montgomery, Runger 2018, section 8-6). Drawn runs of
+the program widen it. The checks contain how much their own programs vary, so the interval is rather too wide.
 """
 
 from __future__ import annotations
@@ -44,8 +45,9 @@ class Accuracy:
         """
         from scipy.stats import t
 
-        deviation = math.hypot(own_deviation, self.log_deviation * math.sqrt(1 + 1 / self.count))
-        reach = float(t.ppf((1 + CONFIDENCE) / 2, self.count - 1)) * deviation
+        share = (1 + CONFIDENCE) / 2
+        by_checks = float(t.ppf(share, self.count - 1)) * self.log_deviation * math.sqrt(1 + 1 / self.count)
+        reach = math.hypot(by_checks, statistics.NormalDist().inv_cdf(share) * own_deviation)
         return math.exp(self.log_mean - reach), math.exp(self.log_mean + reach)
 
 

@@ -14,6 +14,7 @@ protocol: the transfer starts only when the receive has been posted.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -24,6 +25,9 @@ from scalatrace.predict.platform.algorithms import ALGORITHMS, DEFAULT_RULES, Ru
 
 __all__ = ["Check", "MatchingCost", "Network", "Platform", "Rule", "Segment", "StridedCost", "Topology"]
 
+
+MAX_RATIO = 1e6
+"""Of measured and predicted time: more is a mistake in a file."""
 
 INTERFACES = ("rank", "node", "unlimited")
 TOPOLOGIES = ("full", "torus", "fat-tree")
@@ -147,8 +151,11 @@ class Check:
     program: str = ""
 
     def __post_init__(self) -> None:
-        if self.ranks < 1 or not self.measured_s > 0 or not self.predicted_s > 0:
-            raise UsageError("ranks, measured_s and predicted_s must be above 0")
+        times = (self.measured_s, self.predicted_s)
+        if self.ranks < 1 or not all(0 < time < math.inf for time in times):
+            raise UsageError("ranks, measured_s and predicted_s must be above 0, and no infinity")
+        if not 1 / MAX_RATIO <= self.ratio <= MAX_RATIO:
+            raise UsageError(f"the run took {self.ratio:g} of its predicted time: not the same program")
 
     @property
     def ratio(self) -> float:

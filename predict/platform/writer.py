@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import tomlkit
+import tomlkit.items
 
 from scalatrace.files import read_text, write_file
 from scalatrace.predict.platform.model import Check, Network, Platform
@@ -55,8 +56,11 @@ def write_platform(path: str | Path, platform: Platform) -> None:
 def add_check(path: str | Path, check: Check) -> None:
     """Append a check to a platform file; its other text stays. Raises ScalatraceError."""
     document = tomlkit.parse(read_text(path))
-    checks = document.setdefault("checks", tomlkit.aot())
-    checks.append(tomlkit.item(_values(check)))
+    before = document.get("checks", [])
+    if isinstance(before, tomlkit.items.AoT) or "checks" not in document:
+        document.setdefault("checks", tomlkit.aot()).append(tomlkit.item(_values(check)))
+    else:  # written within brackets
+        document["checks"] = _array([*before.unwrap(), _values(check)])
     write_file(path, tomlkit.dumps(document).encode())
 
 

@@ -133,8 +133,9 @@ def _prediction(trace: Trace, platform: Platform) -> Prediction:
 
     simulated = Simulated(trace, platform)
     facts, curves = simulated.facts(), dict[str, list[dict[str, Any]]]()
+    facts["drawn"] = simulated.drawn()
     if simulated.is_small:
-        facts |= {"drawn": simulated.drawn(), "tolerance": simulated.tolerance()}
+        facts["tolerance"] = simulated.tolerance()
         curves = {name: simulated.sweep({name: factors}) for name, factors in SENSITIVITY.items()}
     return Prediction.of(facts, {by: simulated.rows(by) for by in ("operation", "site")}, curves)
 

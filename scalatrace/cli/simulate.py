@@ -114,8 +114,9 @@ def run(args: argparse.Namespace) -> int:
     from scalatrace.predict.platform import read_platform
 
     factors = parse_sweep(args.sweep)
+    platform = read_platform(args.platform)
     _check_measured(args)
-    platform, trace = read_platform(args.platform), load(args.trace)
+    trace = load(args.trace)
     if args.csv and factors:
         raise UsageError("--csv prints rows of calls only: use --json with --sweep")
     if args.engine == "simgrid":
@@ -145,14 +146,18 @@ def _check_measured(args: argparse.Namespace) -> None:
     """Raise UsageError unless a check can be added to the platform file."""
     from pathlib import Path
 
+    from scalatrace.files import check_output
+
     if args.measured is None:
         return
     if not args.measured > 0:
         raise UsageError("--measured: the run time must be above 0 s")
-    if args.engine == "simgrid":
-        raise UsageError("--measured checks the built-in engine; leave out --engine simgrid")
+    if args.engine == "simgrid" or args.cluster or args.kernels or args.compute_scale != 1:
+        others = "--engine simgrid, --cluster, --kernels and --compute-scale"
+        raise UsageError(f"--measured checks the prediction without options; leave out {others}")
     if not Path(args.platform).is_file():
-        raise UsageError(f"--measured adds to a platform file; {args.platform} is installed: copy it first")
+        raise UsageError(f"--measured adds to a platform file; {args.platform} is installed with the package")
+    check_output(args.platform, "--measured")
 
 
 def _add_check(args: argparse.Namespace, trace: Trace, facts: dict[str, Any]) -> dict[str, Any]:
@@ -163,6 +168,7 @@ def _add_check(args: argparse.Namespace, trace: Trace, facts: dict[str, Any]) ->
     program = trace.meta.get("program", "")
     check = Check(trace.nprocs, args.measured, float(f"{predicted_ns / 1e9:.9g}"), program)
     add_check(args.platform, check)
+    facts["platform_checks"] += 1
     return {"measured_s": check.measured_s, "predicted_s": check.predicted_s, "ratio": check.ratio}
 
 

@@ -89,6 +89,7 @@ class Simulated:
         return {
             "ranks": self._trace.nprocs,
             "platform": self._platform.name,
+            "platform_checks": len(self._platform.checks),
             "time_ns": result.time_ns,
             "drawn_run": self._options.drawn,
             "calls": result.nevents,
@@ -104,7 +105,7 @@ class Simulated:
         if not own or not measured or own == measured:
             return {}
         levels = f"the platform was measured with thread level {measured}, the program has {own}"
-        return {"MPI": f"{levels}: short messages may take another time (calibrate --thread-level {own})"}
+        return {"MPI": f"{levels}: short messages may take a different time (calibrate --thread-level {own})"}
 
     def rows(self, by: str) -> list[dict[str, Any]]:
         """Return calls and times by "site", "operation" or "rank"."""

@@ -76,13 +76,15 @@ def test_measured_runs_make_the_interval(
     assert main(words) == 0
     out = capsys.readouterr().out
     assert "95 % interval" not in out
-    assert "no checks" in out
+    assert "has 0 checks" in out
     predicted_s = 0.0
-    for factor in (1.1, 1.2, 1.3):
+    for done, factor in enumerate((1.1, 1.2, 1.3), 1):
         assert main([*words, "--json"]) == 0
         predicted_s = json.loads(capsys.readouterr().out)["drawn"]["median_ns"] / 1e9
         assert main([*words, "--measured", str(factor * predicted_s)]) == 0
-        assert f"{factor:.3f} of the predicted time" in capsys.readouterr().out
+        out = capsys.readouterr().out
+        assert f"{factor:.3f} of the predicted time" in out
+        assert f"has {done} checks" in out
     assert [check.ranks for check in read_platform(path).checks] == [4] * 3
     assert main([*words, "--json"]) == 0
     drawn = json.loads(capsys.readouterr().out)["drawn"]
@@ -109,10 +111,11 @@ def test_another_thread_level_is_noted(
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--platform", "cluster", "--measured", "1"], "is installed: copy it first"),
+        (["--platform", "cluster", "--measured", "1"], "is installed with the package"),
         (["--platform", "FILE", "--measured", "0"], "above 0"),
         (["--platform", "FILE", "--measured", "-1"], "no number of seconds"),
         (["--platform", "FILE", "--measured", "1", "--engine", "simgrid"], "leave out --engine"),
+        (["--platform", "FILE", "--measured", "1", "--compute-scale", "2"], "leave out --engine"),
     ],
 )
 def test_wrong_measured_times(

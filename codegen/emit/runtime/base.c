@@ -75,12 +75,12 @@ static double due;                        /* when the computation ends */
 static double computed, between, delayed; /* seconds: computation, before it began to wait, after it was due */
 
 /* Spins until so many microseconds after the call before; others may use the core meanwhile, unless it ends so soon
-   that it might be over before the core is free again. With --sleep it sleeps but for the last moments. Where a look at
-   the clock would take longer, the one that the call before has ended with is the computation. */
+   that it might be over before the core is free again. With --sleep it sleeps but for the last moments. A computation
+   that is shorter than a look at the clock is not waited for: the look at the end of the call before takes as long. */
 static void compute(double us) {
     double wanted = 1e-6 * us * share, end = last + wanted - step / 2, t, left;
-    int looks = wanted > 1.5 * step;
-    t = looks ? now() : last + step;
+    int reads_clock = wanted > 1.5 * step;
+    t = reads_clock ? now() : last + step;
     left = end - t;
     due = end;
     computed += wanted;
@@ -89,7 +89,7 @@ static void compute(double us) {
         nanosleep(&(struct timespec){(time_t)left, (long)(1e9 * (left - (double)(time_t)left))}, NULL);
         t = now();
     }
-    for (int yields = end - t > 5e-5; t < end && looks; t = now())
+    for (int yields = end - t > 5e-5; t < end && reads_clock; t = now())
         if (yields && end - t > 2e-5) sched_yield();
     delayed += t - end;
     started = t;

@@ -142,7 +142,7 @@ void Steady::forget(Loop &loop) {
 
 /* Visit all times of the loop's ranks: f(rank, number, what the last iteration added, whether it is a point in time,
  * index). */
-template <class F> void Steady::grown(const Loop &loop, F &&f) {
+template <class F> void Steady::visit_growth(const Loop &loop, F &&f) {
     size_t at = 0;
     for (const int32_t r : loop.ranks)
         visit(engine_.ranks_[r], [&](int64_t &number, bool time) {
@@ -152,12 +152,12 @@ template <class F> void Steady::grown(const Loop &loop, F &&f) {
 }
 
 /* All ranks have ended an iteration. Of many ranks the times take much memory, so they are kept once: two iterations
- * are compared by a digest of what they added. */
+ * are compared by a digest of what they added; digests of different iterations are equal with a chance of 2^-64. */
 void Steady::compare(Loop &loop) {
     uint64_t shape = 1, growth = 1;
     size_t count = 0;
     for (const int32_t r : loop.ranks) add_shape(engine_.ranks_[r], shape);
-    grown(loop, [&](int32_t, int64_t, int64_t added, bool, size_t) {
+    visit_growth(loop, [&](int32_t, int64_t, int64_t added, bool, size_t) {
         mix(growth, added);
         ++count;
     });
@@ -182,19 +182,19 @@ void Steady::compare(Loop &loop) {
         forget(loop);
     }
     loop.state.resize(count);
-    grown(loop, [&loop](int32_t, int64_t number, int64_t, bool, size_t at) { loop.state[at] = number; });
+    visit_growth(loop, [&loop](int32_t, int64_t number, int64_t, bool, size_t at) { loop.state[at] = number; });
     loop.shape = shape;
     loop.has_state = true;
     loop.left_before = loop.left;
 }
 
 /* Keep the accounts before the iteration that is checked, and the speed of each rank: that of its clock, its first
- * time. Return whether no time of a rank is faster. */
+ * time. Return whether all times of each rank are at most as fast. */
 bool Steady::snapshot(Loop &loop) {
     const st_sim_program &p = engine_.program_;
     const st_sim_result &result = engine_.result_;
     const st_sim_node &node = p.nodes[loop.node];
-    bool right = true;
+    bool valid = true;
     loop.speed.assign(static_cast<size_t>(p.nranks), kNone);
     loop.nodes.clear();
     loop.by_rank.clear();
@@ -202,15 +202,15 @@ bool Steady::snapshot(Loop &loop) {
         for (int part = 0; part < ST_SIM_PARTS; ++part) loop.nodes.push_back(result.by_node[n * ST_SIM_PARTS + part]);
         loop.nodes.push_back(result.calls[n]);
     }
-    grown(loop, [&](int32_t r, int64_t, int64_t added, bool time, size_t) {
+    visit_growth(loop, [&](int32_t r, int64_t, int64_t added, bool time, size_t) {
         if (loop.speed[r] == kNone) loop.speed[r] = added;
-        right = right && !(time && added > loop.speed[r]);
+        valid = valid && !(time && added > loop.speed[r]);
     });
     loop.by_rank.reserve(loop.ranks.size() * ST_SIM_PARTS);
     for (const int32_t r : loop.ranks)
         for (int part = 0; part < ST_SIM_PARTS; ++part)
             loop.by_rank.push_back(result.by_rank[static_cast<size_t>(r) * ST_SIM_PARTS + part]);
-    return right;
+    return valid;
 }
 
 /* Advance all clocks and accounts by the iterations that are left, and end the loop. */
@@ -225,7 +225,7 @@ void Steady::multiply(Loop &loop) {
             extend(result.by_node[n * ST_SIM_PARTS + part], loop.nodes[at++]);
         extend(result.calls[n], loop.nodes[at++]);
     }
-    grown(loop, [times](int32_t, int64_t &number, int64_t added, bool, size_t) { number += times * added; });
+    visit_growth(loop, [times](int32_t, int64_t &number, int64_t added, bool, size_t) { number += times * added; });
     at = 0;
     for (const int32_t r : loop.ranks) {
         for (int part = 0; part < ST_SIM_PARTS; ++part)

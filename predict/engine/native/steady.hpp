@@ -55,7 +55,7 @@ class Steady {
 
     void compare(Loop &loop);
     void forget(Loop &loop);
-    template <class F> void grown(const Loop &loop, F &&f);
+    template <class F> void visit_growth(const Loop &loop, F &&f);
     bool snapshot(Loop &loop);
     void multiply(Loop &loop);
     void check(int32_t from, int32_t to, bool both);

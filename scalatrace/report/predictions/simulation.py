@@ -56,8 +56,9 @@ class SimulationReporter:
         if drawn and drawn["runs"] > 1:
             one, times = ("one run", "drawn") if facts["drawn_run"] else ("mean times", "mean")
             out.print(f"{one:<14}  {duration(facts['time_ns'])}   with {times} computation times, as below")
-        if drawn and "checks" not in drawn:
-            note = "The platform has no checks, so it is not known how far real runs are from predictions."
+        if not (drawn and "checks" in drawn):
+            checks = number(facts["platform_checks"])
+            note = f"The platform has {checks} checks; from 3 on, there is an interval of real runs."
             out.print(Text(f"{note} --measured adds one.", style=DIM))
 
     def _rows(self, out: Console) -> None:

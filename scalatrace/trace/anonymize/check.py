@@ -10,6 +10,7 @@ import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.errors import ScalatraceError
 from scalatrace.formula import FUNCTIONS
+from scalatrace.predefined import THREAD_LEVELS
 from scalatrace.trace.anonymize.names import KINDS
 from scalatrace.trace.anonymize.options import Options
 from scalatrace.trace.anonymize.tables import COMMUNICATORS, CONSTRUCTORS, STATISTICS
@@ -32,9 +33,9 @@ _HEADER = """
     histogram Waitany and Testany the order requests formulas that traces not confirm were accepted
     runs with more than from column major only except sites min max bytes window communicators Open MPI
     MPICH MVAPICH2 MVAPICH Intel Library CRAY ParaStationMPI Microsoft Fujitsu Spectrum selected array
-    summed cycle indexed looped choose item thread level single funneled serialized multiple
+    summed cycle indexed looped choose item thread level
 """
-_OWN = frozenset(_HEADER.split()) | COMMUNICATORS | CONSTRUCTORS | STATISTICS
+_OWN = frozenset(_HEADER.split()) | frozenset(THREAD_LEVELS) | COMMUNICATORS | CONSTRUCTORS | STATISTICS
 """Words of the format, of headers and of the recorder."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from scalatrace.predefined import THREAD_LEVEL, THREAD_LEVELS
 from scalatrace.trace.anonymize.names import Names
 from scalatrace.trace.anonymize.options import Options
 from scalatrace.trace.model.trace import PARAMETER
@@ -23,7 +24,7 @@ _ENTRIES = {
     "parameters": rf"{_LIMIT}( {_LIMIT})*",
     "signature_tolerance": r"\d+",
     "threads": r"\d+",
-    "thread-level": "single|funneled|serialized|multiple",
+    THREAD_LEVEL: "|".join(THREAD_LEVELS),
     "choices": "Waitany and Testany in the order of the requests",
     "unconfirmed": "formulas that the traces do not confirm were accepted",
     "oversubscribed": f"runs with more ranks than cores: {_NUMBERS}",

@@ -31,8 +31,8 @@ MAX_LISTED = 1 << 12
 """Values that the general compressor takes; it needs time for each, progressions do not."""
 
 
-FEW_RUNS = 16
-"""Executions up to which numbers are evaluated one by one: a column costs as much, whatever its length."""
+MAX_SCALAR_RUNS = 16
+"""Executions up to which a formula is evaluated one by one; for so few, a column of numpy costs more."""
 
 
 def part_of(parts: Sequence[Part], place: Mapping[str, Any]) -> Part | None:
@@ -110,7 +110,7 @@ def _along(formula: Value, place: Mapping[str, Any], loops: tuple[Vec, ...]) -> 
     if not chain.runs:
         return np.zeros(1, dtype=np.int64)
     columns = chain.columns(0)
-    if chain.runs > FEW_RUNS:
+    if chain.runs > MAX_SCALAR_RUNS:
         return np.broadcast_to(evaluate(formula, {**place, **columns}), (chain.runs,))
     rows = zip(*(np.broadcast_to(column, (chain.runs,)).tolist() for column in columns.values()), strict=True)
     values = [int(evaluate(formula, {**place, **dict(zip(columns, row, strict=True))})) for row in rows]

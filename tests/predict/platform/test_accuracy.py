@@ -53,6 +53,20 @@ def test_one_run_has_an_interval_by_checks() -> None:
     assert found.high_ns > 110.0
 
 
+def test_drawn_runs_widen_the_interval_as_much_as_they_vary() -> None:
+    """Not by Student's t of the few checks."""
+    accuracy = accuracy_of(Platform(checks=checks(4, 1.0, 1.0, 1.0)), 4)
+    times = np.exp(np.random.default_rng(5).normal(0.0, 0.05, 200))
+    found = interval_of(times.tolist(), accuracy)
+    assert found.low_ns == pytest.approx(np.quantile(times, 0.025), rel=0.03)
+    assert found.high_ns == pytest.approx(np.quantile(times, 0.975), rel=0.03)
+
+
+def test_runs_without_time_have_no_interval_by_checks() -> None:
+    found = interval_of([0.0, 0.0], accuracy_of(Platform(checks=checks(4, 1.0, 1.1, 1.2)), 4))
+    assert (found.low_ns, found.high_ns, found.accuracy) == (0.0, 0.0, None)
+
+
 @pytest.mark.parametrize("count", [3, 5, 12])
 def test_intervals_cover_as_many_runs_as_they_should(count: int) -> None:
     """95 % of runs whose ratios are drawn as those of the checks, whatever the number of checks."""

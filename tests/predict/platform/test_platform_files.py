@@ -58,6 +58,20 @@ def test_written_platforms_are_read_back(
     assert read_platform(path) == platform
 
 
+@pytest.mark.parametrize(
+    ("before", "count"),
+    [("checks = []\n", 0), ("checks = [{ranks = 2, measured_s = 1.5, predicted_s = 1.25}]\n", 1)],
+)
+def test_a_check_is_added_to_checks_in_brackets(before: str, count: int, tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text("format = 1\n" + before + "[network]\nrendezvous_above_bytes = 5\n")
+    add_check(path, Check(8, 2.5, 2.25, "b"))
+    platform = read_platform(path)
+    assert platform.network.rendezvous_above_bytes == 5
+    assert len(platform.checks) == count + 1
+    assert platform.checks[-1] == Check(8, 2.5, 2.25, "b")
+
+
 def test_a_check_is_added_to_the_text(tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
     path.write_text("format = 1\nname = 'mine' # by hand\n[network]\n[[network.segments]]\nlatency_ns = 5\n")
@@ -76,6 +90,8 @@ def test_a_check_is_added_to_the_text(tmp_path: Path) -> None:
         ("[[checks]]\nranks = 0\nmeasured_s = 1.0\npredicted_s = 1.0\n", "checks[0]: ranks"),
         ("[[checks]]\nranks = 2\nmeasured_s = -1.0\npredicted_s = 1.0\n", "above 0"),
         ("[[checks]]\nranks = 2\nmeasured = 1.0\n", "checks[0].measured: unknown key"),
+        ("[[checks]]\nranks = 2\nmeasured_s = inf\npredicted_s = 1.0\n", "no infinity"),
+        ("[[checks]]\nranks = 2\nmeasured_s = 1e300\npredicted_s = 1.0\n", "not the same program"),
         ("checks = 3\n", "write [[checks]]"),
         ("thread_level = 'two'\n", "thread_level is 'two'; known: single"),
     ],
