@@ -82,7 +82,7 @@ def check_matching(model: Model, trace: Trace, grid: Grid, inputs: Mapping[str, 
     checked = check_several(model, inputs, max(MAX_VISITS // MAX_SIZES // _visits(trace), 1))
     return (
         _line(checked)
-        or f"{grid.nprocs:,} ranks are too many to match all calls, and no smaller size is alike"
+        or f"{grid.nprocs:,} ranks are too many to match all calls, and no smaller size has such a grid"
     )
 
 
