@@ -70,22 +70,24 @@ class Ranks:
         """The ranks on which two formulas differ."""
         pair = formula, rival
         if pair not in self._differing:
-            of_plugins = (functions_in(formula) | functions_in(rival)) & OWNERS.keys()
-            found = differing(formula, rival, self.env if of_plugins else self._axes)
-            if found.ndim > 1:
-                found = np.broadcast_to(found, self.grid.shape).reshape(-1)
+            found = self._in_a_row(differing(*pair, self._columns(*pair)))
             self._differing[pair] = self.key(np.broadcast_to(found, (self.grid.nprocs,)))
         packed = np.frombuffer(self._differing[pair], dtype=np.uint8)
         return np.unpackbits(packed, count=self.grid.nprocs).view(bool)
 
     def over_ranks(self, formula: Value | Cond) -> Any:
         """A formula's value: one number, or an array with one per rank."""
-        if functions_in(formula) & OWNERS.keys():
-            return evaluate(formula, self.env)  # a plug-in's function may want them in a row
-        value = evaluate(formula, self._axes)
-        if np.ndim(value) == 0:
-            return int(value)
-        return np.broadcast_to(value, self.grid.shape).reshape(-1)
+        value = evaluate(formula, self._columns(formula))
+        return int(value) if np.ndim(value) == 0 else self._in_a_row(value)
+
+    def _columns(self, *formulas: Value | Cond) -> dict[str, Any]:
+        """The axes, shorter than columns over ranks, which a function of a plug-in may want."""
+        is_of_plugin = any(functions_in(formula) & OWNERS.keys() for formula in formulas)
+        return self.env if is_of_plugin else self._axes
+
+    def _in_a_row(self, values: Any) -> Any:
+        """Values over the axes as values over ranks; others as they are."""
+        return values if np.ndim(values) < 2 else np.broadcast_to(values, self.grid.shape).reshape(-1)
 
     def divided(self, field: Field, ranks: Mask) -> list[tuple[Part, Mask]]:
         """Each part with its ranks, those without any left out."""

@@ -12,12 +12,14 @@ other latencies or bandwidths.
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.output import add_trace, factor, natural, print_json, seconds
 from scalatrace.cli.simulation import DEFAULT_REPEATS, Setting, Simulated
 from scalatrace.cli.tables import CALL_SITE, Table, add_formats, print_csv
 from scalatrace.errors import UsageError
+from scalatrace.files import check_output
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -144,10 +146,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_measured(args: argparse.Namespace) -> None:
     """Raise UsageError unless a check can be added to the platform file."""
-    from pathlib import Path
-
-    from scalatrace.files import check_output
-
     if args.measured is None:
         return
     if not args.measured > 0:
@@ -163,10 +161,10 @@ def _check_measured(args: argparse.Namespace) -> None:
 def _add_check(args: argparse.Namespace, trace: Trace, facts: dict[str, Any]) -> dict[str, Any]:
     """Add the run that was measured to the platform file, and return it."""
     from scalatrace.predict.platform import Check, add_check
+    from scalatrace.report.predictions.simulation import predicted_ns
 
-    predicted_ns = facts["drawn"]["median_ns"] if "drawn" in facts else facts["time_ns"]
     program = trace.meta.get("program", "")
-    check = Check(trace.nprocs, args.measured, float(f"{predicted_ns / 1e9:.9g}"), program)
+    check = Check(trace.nprocs, args.measured, float(f"{predicted_ns(facts) / 1e9:.9g}"), program)
     add_check(args.platform, check)
     facts["platform_checks"] += 1
     return {"measured_s": check.measured_s, "predicted_s": check.predicted_s, "ratio": check.ratio}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
@@ -10,9 +11,15 @@ from rich.text import Text
 from scalatrace.escapes import clean
 from scalatrace.report.style import DIM, TITLE, duration, number, op_text, percent, short_site, table
 
-__all__ = ["SimulationReporter"]
+__all__ = ["SimulationReporter", "predicted_ns"]
 
 _PARAMETERS = {"latency": "latency", "per_byte": "time per byte"}
+
+
+def predicted_ns(facts: Mapping[str, Any]) -> float:
+    """Return the predicted time: the median of drawn runs, if there are any."""
+    drawn = facts.get("drawn")
+    return float(drawn["median_ns"] if drawn else facts["time_ns"])
 
 
 class SimulationReporter:
@@ -39,7 +46,7 @@ class SimulationReporter:
     def _time(self, out: Console) -> None:
         facts, drawn = self.facts, self.facts.get("drawn")
         out.print(
-            f"predicted time  {duration(drawn['median_ns'] if drawn else facts['time_ns'])}   "
+            f"predicted time  {duration(predicted_ns(facts))}   "
             f"{number(facts['ranks'])} ranks on {clean(facts['platform'])}, {number(facts['calls'])} calls"
         )
         if drawn:
