@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import mpi4py
 
-from scalatrace.predefined import THREAD_LEVEL, THREAD_LEVELS
+from scalatrace.predefined import known_thread_level
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -28,10 +28,9 @@ def start_mpi(trace: Trace | None, seed: int) -> MPITransport:
 
     Without a level in the trace it is mpi4py's own.
     """
-    level = trace.meta.get(THREAD_LEVEL) if trace else None
     settings: Any = mpi4py.rc
     settings.finalize = True
-    if level in THREAD_LEVELS:
+    if trace and (level := known_thread_level(trace.meta)):
         settings.thread_level = level
     from scalatrace.replay.transport.mpi import MPITransport
 

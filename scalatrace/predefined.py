@@ -6,9 +6,11 @@ Replays and generated Python programs find them by this table; generated C progr
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 __all__ = [
     "DATATYPES", "FORTRAN_PAIRS", "IN_EVERY_HEADER", "NO_DATATYPE", "OPEN_MPI_HANDLES", "OPERATIONS",
-    "THREAD_LEVEL", "THREAD_LEVELS",
+    "THREAD_LEVEL", "THREAD_LEVELS", "known_thread_level",
 ]  # fmt: skip
 
 NO_DATATYPE = "MPI_DATATYPE_NULL"
@@ -56,3 +58,9 @@ THREAD_LEVELS = ("single", "funneled", "serialized", "multiple")
 
 THREAD_LEVEL = "thread-level"
 """The header entry of traces with the level that MPI had."""
+
+
+def known_thread_level(meta: Mapping[str, str]) -> str:
+    """The thread level in a header; "" if there is none, or one that no MPI has."""
+    level = meta.get(THREAD_LEVEL, "")
+    return level if level in THREAD_LEVELS else ""

@@ -86,7 +86,7 @@ FULL = Settings(
 QUICK = replace(
     FULL,
     name="quick",
-    pacing=Pacing(sleep_us=20_000, target_s=0.7, longest_s=2.0, few_ranks=True),
+    pacing=Pacing(sleep_us=20_000, target_s=0.5, longest_s=1.5, few_ranks=True),
     repeat=1,
     benchmark_repeat=2,
     languages=["conceptual"],

@@ -23,6 +23,7 @@ from scalatrace.codegen.timing.predecessor_schedule import PredecessorSchedules
 from scalatrace.codegen.timing.predecessors import Predecessors, choose_context
 from scalatrace.codegen.timing.rank_means import RankMeans
 from scalatrace.formula import Cond, Const, Expr, Value, Var, add, mul, number
+from scalatrace.predefined import known_thread_level
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.model.nodes import Event, Node, Peer
 from scalatrace.trace.model.tables import Kind
@@ -58,6 +59,7 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program
         nprocs=trace.nprocs,
         body=tidy(tuple(body)),
         title=Foreign(trace.meta.get("program", "")),
+        thread_level=known_thread_level(trace.meta),
         comms=tuple(trace.comms),
         types=tuple(trace.types),
         strings=tuple(map(Foreign, trace.strings)),

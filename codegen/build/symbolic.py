@@ -43,6 +43,7 @@ from scalatrace.formula import (
     sub,
 )
 from scalatrace.formula.domain import Domain
+from scalatrace.predefined import known_thread_level
 from scalatrace.trace.model.rules import Field, Model, Rule, StatRule
 from scalatrace.trace.model.tables import Family, IntArray, Kind
 from scalatrace.trace.values.ranklist import RankList
@@ -91,6 +92,7 @@ def build_scalable(
         nprocs=0,
         body=tidy(tuple(body)),
         title=Foreign(model.meta.get("program", "")),
+        thread_level=known_thread_level(model.meta),
         comms=tuple(Family(f.kind, f.parent, Vec(1), Vec(0)) for f in model.families),
         types=tuple(values.tables.types),
         strings=tuple(map(Foreign, values.tables.strings)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from typing import TypeVar
 
 from scalatrace.codegen.emit.arguments import LISTS, Names, possible, used
@@ -38,7 +39,7 @@ from scalatrace.codegen.program.values import of_vec, prefix_of_vec
 from scalatrace.errors import FormatError, FormulaError
 from scalatrace.files import path_below
 from scalatrace.formula import FUNCTIONS, Const, Expr, Special, Value, Var
-from scalatrace.predefined import NO_DATATYPE
+from scalatrace.predefined import NO_DATATYPE, THREAD_LEVELS
 from scalatrace.trace.anonymize.words import words
 from scalatrace.trace.model.tables import IntArray, Kind
 from scalatrace.trace.model.typetree import TypeTree, parse
@@ -89,7 +90,8 @@ class ImperativeEmitter(ABC):
 
     def vocabulary(self) -> set[str]:
         """The words of the library, and of a program that does nothing."""
-        frame = self.emit(Program(1, (), imbalance=Vec((0,))), EmitOptions())
+        empty = Program(1, (), imbalance=Vec((0,)))
+        frame = "".join(self.emit(replace(empty, thread_level=name), EmitOptions()) for name in THREAD_LEVELS)
         return (
             words(frame)
             | {word for p in self.library.pieces.values() for word in words(p.text)}

@@ -183,6 +183,7 @@ class Program:
         types, strings, arrays: as in the trace.
         imbalance: per rank round(SHARE_STEPS log2(computation over the means of its calls)); None: all 1.
         subsets: communicators that are there from the start; others are made by calls.
+        thread_level: of MPI in the recorded program, of `scalatrace.predefined.THREAD_LEVELS`; "": not known.
         body: the statements.
         shape: the grid that is given when it runs, of a scalable benchmark.
     """
@@ -197,6 +198,7 @@ class Program:
     imbalance: Vec | None = None
     shape: Shape | None = None
     subsets: tuple[Subset, ...] = ()
+    thread_level: str = ""
 
     def with_body(self, body: tuple[Stmt, ...]) -> Program:
         """The same with other statements."""

@@ -8,6 +8,7 @@ they were in the trace.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -50,6 +51,9 @@ MAX_INDEX_LENGTH = 24
 
 MAX_RANK_ALTERNATIVES = 4
 """Alternatives that conditions on the rank select; more become a table."""
+
+CACHED_VALUES = 1 << 12
+"""Calls beside each other often have equal parameters; equal ones are then also one object."""
 
 Terms = tuple[Any, ...]
 
@@ -167,9 +171,13 @@ def of_vec(vec: Vec, index: Expr, limit: int | None = None) -> Value:
         return constant(vec.constant)
     if not vec.terms:
         raise FormatError("corrupt trace: a call has a parameter without values")
-    limit = _limit(index, limit)
-    terms: Terms = separate_specials(vec, limit).terms  # type: ignore[assignment]
-    return _at(_unrotated(terms), index, limit)
+    return _of_terms(vec.terms, index, _limit(index, limit))
+
+
+@lru_cache(CACHED_VALUES)
+def _of_terms(terms: Terms, index: Expr, limit: int | None) -> Value:
+    separated: Terms = separate_specials(Vec(terms), limit).terms  # type: ignore[assignment]
+    return _at(_unrotated(separated), index, limit)
 
 
 def _limit(index: Expr, limit: int | None) -> int | None:

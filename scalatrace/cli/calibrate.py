@@ -88,7 +88,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--thread-level",
         choices=THREAD_LEVELS,
-        default="multiple",
         help="of MPI, as your programs start it: C programs mostly `single`, mpi4py `multiple` (default)",
     )
     parser.add_argument(
@@ -120,6 +119,8 @@ def run(args: argparse.Namespace) -> int:
 
         if args.archive:
             raise UsageError("--from measures nothing, so there is no --archive to write")
+        if args.thread_level:
+            raise UsageError("--from measures nothing: --thread-level is that of the archives")
         return _fitted([read_archive(source) for source in args.sources], args)
     archive, status = _measured(args)
     return status if archive is None else _fitted([archive], args)
@@ -148,7 +149,9 @@ def _measured(args: argparse.Namespace) -> tuple[Archive | None, int]:
     settings = _settings(args)
     stage("measuring")
     report = step if launched_rank() in (None, 0) else None
-    archive, error = run_guarded(settings, ["scalatrace", *sys.argv[1:]], report, args.thread_level)
+    archive, error = run_guarded(
+        settings, ["scalatrace", *sys.argv[1:]], report, args.thread_level or "multiple"
+    )
     if error:
         if launched_rank() in (None, 0):
             print(f"scalatrace: {error}", file=sys.stderr, flush=True)

@@ -71,6 +71,27 @@ def test_python_is_the_same() -> None:
     assert "        Isend(100, DOUBLE, (rank + 1) % 4, 7, WORLD)" in body(text, "def benchmark")
 
 
+@pytest.mark.parametrize(
+    ("level", "c", "python"),
+    [
+        ("single", "MPI_Init(&argc, &argv);", 'mpi4py.rc.thread_level = "single"'),
+        (
+            "multiple",
+            "MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE,",
+            'mpi4py.rc.thread_level = "multiple"',
+        ),
+        ("none of MPI's", "MPI_Init(&argc, &argv);", None),
+    ],
+)
+def test_mpi_starts_with_the_thread_level_of_the_program(level: str, c: str, python: str | None) -> None:
+    trace = stencil()
+    trace.meta["thread-level"] = level
+    assert c in generate(trace, "c").text
+    text = generate(trace, "python").text
+    assert ("rc.thread_level" in text) == (python is not None)
+    assert python is None or text.index(python) < text.index("from mpi4py import MPI")
+
+
 def test_conceptual_speaks_of_tasks() -> None:
     lines = body(generate(stencil(), "conceptual").text, "FOR")
     assert lines[:6] == [

@@ -114,6 +114,19 @@ def test_drawn_times_follow_the_seed(openmpi: Mpi, tmp_path: Path) -> None:
 
 
 @pytest.mark.mpi
+@pytest.mark.parametrize("compute_ns", [3, 4000])
+def test_computations_are_counted_whether_waited_for_or_not(
+    openmpi: Mpi, compute_ns: int, tmp_path: Path
+) -> None:
+    """Those shorter than a look at the clock are not waited for."""
+    steady = Histogram(1000, compute_ns, compute_ns, compute_ns, 0)
+    trace = barriers(tmp_path / "a.st", 1000, steady)
+    done = facts(replayed(openmpi, trace, "--engine", "compiled"))
+    assert done["computed_s"] == pytest.approx(1000 * compute_ns * 1e-9, rel=0.01)
+    assert done["wall_s"] >= done["computed_s"]
+
+
+@pytest.mark.mpi
 def test_an_error_of_mpi_names_the_call_and_ends_all(mpi: Mpi, tmp_path: Path) -> None:
     """A message of ten elements for a receive of one."""
     b = Builder(2)

@@ -177,8 +177,15 @@ class _Writing(CData):
             main = pieces["hosted_main"].text.replace("$left", "alive" if "requests" in used else "0")
         else:
             fitting = "arrange(argc, argv, ranks)" if self.program.shape else "fitting(ranks)"
-            main = pieces["main"].text.replace("$fitting", fitting)
+            main = pieces["main"].text.replace("$fitting", fitting).replace("$init;", self.init())
         return f"{prepare}\n\n{main}"
+
+    def init(self) -> str:
+        """Return the start of MPI, with the thread level of the program: with more, calls take longer."""
+        level = self.program.thread_level
+        if level in ("", "single"):
+            return "MPI_Init(&argc, &argv);"
+        return f"MPI_Init_thread(&argc, &argv, MPI_THREAD_{level.upper()}, &(int){{0}});"
 
     def place_table(self) -> str:
         """Return the calls of the text for a host, by the numbers that AT is given."""

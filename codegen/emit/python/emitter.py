@@ -126,7 +126,7 @@ class _Writing(Writing):
             "import sys",
             "import time",
             "",
-            "from mpi4py import MPI",
+            *self.start(),
             "",
             grid_python.declarations(shape) if shape else f"RANKS = {self.program.nprocs or 'P'}",
             "rank = MPI.COMM_WORLD.Get_rank()",
@@ -134,6 +134,12 @@ class _Writing(Writing):
         if comms := [self.families[i] for i in range(len(self.program.comms))]:
             lines.append(f"{', '.join(comms)}{',' if len(comms) == 1 else ''} = range({len(comms)})")
         return "\n".join([*lines, *(f"{self.types[i]} = {i}" for i in self.used_types)])
+
+    def start(self) -> list[str]:
+        """The import that starts MPI, with the thread level of the program: with more, calls take longer."""
+        level = self.program.thread_level
+        lines = ["import mpi4py", "", f'mpi4py.rc.thread_level = "{level}"'] if level else []
+        return [*lines, "from mpi4py import MPI"]
 
     def tables_text(self) -> str:
         """What varies without a rule."""

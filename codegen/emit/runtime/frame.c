@@ -84,7 +84,7 @@ int main(int argc, char **argv) {
         if (!strcmp(argv[i], "--profile")) profile = 1;
         if (!strcmp(argv[i], "--sleep")) sleeps = 1;
     }
-    MPI_Init(&argc, &argv);
+    $init;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (!$fitting) {

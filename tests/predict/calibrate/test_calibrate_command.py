@@ -69,6 +69,10 @@ def test_all_ranks_end_at_an_unknown_kernel(mpi: Mpi, tmp_path: Path) -> None:
     [
         (["--from", "missing.jsonl", "-o", "p.toml"], "missing.jsonl: cannot read"),
         (["--from", "x", "--archive", "y", "-o", "p.toml"], "--from measures nothing"),
+        (
+            ["--from", "x", "--thread-level", "single", "-o", "p.toml"],
+            "--thread-level is that of the archives",
+        ),
         (["-o", "/no/such/folder/p.toml"], "there is no folder /no/such/folder"),
         (["-o", "p.toml", "--max-bytes", "999999999999"], "--max-bytes 999999999999: at most"),
         (["-o", "p.toml", "--seed", "-1"], "are 0 or more"),
