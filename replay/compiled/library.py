@@ -29,8 +29,10 @@ _Tally._fields_ = [
     ("op", ctypes.c_char_p),
     ("comm", ctypes.c_int),
     ("calls", ctypes.c_long),
+    ("ntimed", ctypes.c_long),
     ("bytes", ctypes.c_double),
     ("seconds", ctypes.c_double),
+    ("left_out", ctypes.c_uint),
     ("next", ctypes.POINTER(_Tally)),
 ]
 
@@ -118,14 +120,17 @@ class Library:
         return Position(number - 1 + self._first_event, op, computes, site)
 
     def rows(self) -> Iterator[tuple[str, int, int, int, int]]:
-        """Yield (operation, communicator family, calls, nanoseconds in them, bytes sent)."""
+        """Yield (operation, communicator family, calls, nanoseconds in them, bytes sent).
+
+        Of short calls a random part is timed, and stands for all.
+        """
         tally = self._shared.tallies
         while tally:
             t = tally.contents
             op = t.op.decode().removesuffix(LARGE)
             row = operation(op)
             sent = round(t.bytes) if row.sends and not row.flow_later else 0
-            yield op, t.comm, t.calls, round(t.seconds * 1e9), sent
+            yield op, t.comm, t.calls, round(t.seconds * 1e9 * t.calls / t.ntimed), sent
             tally = t.next
 
     @property

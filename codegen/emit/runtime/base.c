@@ -12,10 +12,11 @@ static double kernel_clock(void) {
 static double now(void) { return kernel_clock(); }
 
 //: base | stop now
-static double last;    /* when the call before returned */
-static double started; /* when the next call starts: then, or when the computation before it ends */
-static double step;    /* what one look at the clock costs */
-static int sleeps;     /* whether computing is sleeping */
+static double last;  /* when the call before returned, if it was timed */
+static int timed;    /* whether it was, and nothing was computed since then */
+static int measures; /* whether calls are timed at all */
+static double step;  /* what one look at the clock costs */
+static int sleeps;   /* whether computing is sleeping */
 
 static void *memory(size_t n) {
     void *p = calloc(n ? n : 1, 1);
@@ -29,12 +30,23 @@ enum { comm }; /* in functions without a communicator: their calls count as of M
 static struct tally {
     const char *op;
     int comm;
-    long calls;
-    double bytes, seconds;
+    long calls, ntimed;
+    double bytes, seconds; /* seconds: of the timed calls */
+    unsigned left_out;     /* calls from now on that are not timed */
     struct tally *next;
 } *tallies;
 
-static void note(struct tally *t, const char *op, int of, double bytes) {
+/* When a call begins, if it is timed; else 0. */
+static double begun(struct tally *t) {
+    if (!t->left_out) return now();
+    t->left_out--;
+    return 0;
+}
+
+/* Calls that take twenty times as long as a look at the clock are all timed; of shorter ones, which looks would slow
+   down, about one in eight, at random. */
+static void note(struct tally *t, const char *op, int of, double bytes, double start) {
+    static unsigned dice = 1;
     if (!t->calls++) {
         t->op = op;
         t->comm = of;
@@ -42,7 +54,15 @@ static void note(struct tally *t, const char *op, int of, double bytes) {
         tallies = t;
     }
     t->bytes += bytes;
-    t->seconds += last - started;
+    timed = start > 0;
+    if (!timed) return;
+    last = now();
+    t->ntimed++;
+    if (last > start + step) t->seconds += last - start - step;
+    if (!measures)
+        t->left_out = ~0u;
+    else if (t->ntimed >= 32 && t->seconds < 20 * step * (double)t->ntimed)
+        t->left_out = (dice = dice * 1664525u + 1013904223u) >> 28;
 }
 
 /* Calls on files return their errors, others may. */
@@ -59,40 +79,47 @@ static void good(const char *op, int code) {
 #define CALL(op, bytes, call) NOTE(op, bytes, good(#op, call))
 #define POLL(op, call) NOTE(op, 0, while (good(#op, call), !flag) sched_yield())
 
-/* Notes how long a call took: from the end of the call or computation before it. */
+/* Notes a call, and how long it took. */
 #define NOTE(op, bytes, statement)                                                                                     \
     do {                                                                                                               \
         static struct tally mine[COMMS];                                                                               \
+        double begun_at = begun(&mine[comm]);                                                                          \
         statement;                                                                                                     \
-        last = now();                                                                                                  \
-        note(&mine[comm], #op, comm, (double)(bytes));                                                                 \
-        started = last;                                                                                                \
+        note(&mine[comm], #op, comm, (double)(bytes), begun_at);                                                       \
     } while (0)
 
 //: compute | base
 static double share = 1.0;                /* of the mean computation that this rank has */
 static double due;                        /* when the computation ends */
 static double computed, between, delayed; /* seconds: computation, before it began to wait, after it was due */
+static long waits, seen;                  /* computations waited for; those of them that `between` has */
 
 /* Spins until so many microseconds after the call before; others may use the core meanwhile, unless it ends so soon
    that it might be over before the core is free again. With --sleep it sleeps but for the last moments. A computation
-   that is shorter than a look at the clock is not waited for: the look at the end of the call before takes as long. */
+   that is not much longer than a look at the clock is not waited for. Where the call before was not timed, the look
+   here counts as its end. */
 static void compute(double us) {
-    double wanted = 1e-6 * us * share, end = last + wanted - step / 2, t, left;
-    int reads_clock = wanted > 1.5 * step;
-    t = reads_clock ? now() : last + step;
-    left = end - t;
-    due = end;
+    double wanted = 1e-6 * us * share, end, t, left;
     computed += wanted;
-    between += t - last;
+    if (wanted <= 1.5 * step) return;
+    t = now();
+    end = t + wanted - step;
+    if (timed) {
+        end = last + wanted - step / 2;
+        between += t - last;
+        seen++;
+    }
+    waits++;
+    timed = 0;
+    due = end;
+    left = end - t;
     if (sleeps && (left -= 2e-4) > 0) {
         nanosleep(&(struct timespec){(time_t)left, (long)(1e9 * (left - (double)(time_t)left))}, NULL);
         t = now();
     }
-    for (int yields = end - t > 5e-5; t < end && reads_clock; t = now())
+    for (int yields = end - t > 5e-5; t < end; t = now())
         if (yields && end - t > 2e-5) sched_yield();
     delayed += t - end;
-    started = t;
 }
 
 //: came |

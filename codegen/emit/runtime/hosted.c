@@ -85,7 +85,7 @@ static MPI_Errhandler before[2], own_handler;
 void scalatrace_prepare(struct hosted *given) {
     host = given;
     host->places = places, host->at = &at, host->events = &events, host->due = &due;
-    sleeps = host->sleeps;
+    sleeps = host->sleeps, measures = 1;
     start_clock();
     watched[0] = MPI_COMM_WORLD, watched[1] = MPI_COMM_SELF;
     PMPI_Comm_create_errhandler(failed, &own_handler);
@@ -98,11 +98,12 @@ void scalatrace_prepare(struct hosted *given) {
 }
 
 void scalatrace_play(void) {
-    double start = last = started = now();
+    double start = now();
     benchmark();
     host->wall = now() - start;
     host->tallies = tallies;
-    host->computed = computed, host->between = between, host->delayed = delayed;
+    host->computed = computed, host->delayed = delayed;
+    host->between = seen ? between * (double)waits / (double)seen : 0;
     host->left = $left;
     for (int i = 0; i < 2; i++) {
         PMPI_Comm_set_errhandler(watched[i], before[i]);

@@ -10,6 +10,7 @@
  * 20,000. */
 #define CALIBRATION_NS 2000000
 #define READINGS 8 /* of both clocks, of which the most certain one counts */
+#define LOOKS 256
 
 struct st_clock st_clock;
 
@@ -44,10 +45,10 @@ static void read_both(uint64_t *ticks, int64_t *ns) {
     }
 }
 
-void st_clock_start(void) {
+static void calibrate(void) {
     uint64_t first_ticks = 0, ticks = 0;
     int64_t first_ns = 0, ns = 0;
-    if (st_clock.scale || !kernel_uses_counter()) return;
+    if (!kernel_uses_counter()) return;
     read_both(&first_ticks, &first_ns);
     while (st_clock_slow() - first_ns < CALIBRATION_NS) continue;
     read_both(&ticks, &ns);
@@ -55,5 +56,22 @@ void st_clock_start(void) {
     st_clock.scale = (uint64_t)(((unsigned __int128)(ns - first_ns) << 32) / (ticks - first_ticks));
 }
 #else
-void st_clock_start(void) {}
+static void calibrate(void) {}
 #endif
+
+/* Of several rounds the shortest one, which was not interrupted. */
+static int64_t look_ns(void) {
+    int64_t shortest = INT64_MAX;
+    for (int round = 0; round < READINGS; round++) {
+        int64_t start = st_now(), now = start;
+        for (int i = 0; i < LOOKS; i++) now = st_now();
+        if (now - start < shortest) shortest = now - start;
+    }
+    return shortest / LOOKS;
+}
+
+void st_clock_start(void) {
+    if (st_clock.look_ns) return;
+    calibrate();
+    st_clock.look_ns = look_ns();
+}
