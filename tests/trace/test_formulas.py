@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -68,6 +69,26 @@ def test_groups_are_what_each_rank_has(value: Formulas) -> None:
     everyone = RankList.all(12)
     found = {rank: vec for ranks, vec in rank_classes(value, everyone, 12) for rank in ranks}
     assert [found.get(rank) for rank in everyone] == [value.at(rank) for rank in everyone]
+
+
+@settings(deadline=None)
+@given(formulas())
+def test_groups_are_the_same_where_equal_places_are_found_first(value: Formulas) -> None:
+    everyone = RankList.all(12)
+    with mock.patch("scalatrace.trace.model.rank_classes.FEW_PLACES", 0):
+        found = {rank: vec for ranks, vec in rank_classes(value, everyone, 12) for rank in ranks}
+    assert [found.get(rank) for rank in everyone] == [value.at(rank) for rank in everyone]
+
+
+def test_many_places_with_few_values_are_few_classes() -> None:
+    """A tag that depends on whether a rank is at a border, in two loops: four classes of a million places."""
+    grid, everyone = Grid((1024, 1024)), RankList.all(1 << 20)
+    text = "3*(x>0)*(i1==0)+2*(y>0)*(i2==1)"
+    value = Formulas(everyone, grid, (), [part("1", LOOPED, ("2", text))], (Vec(4), Vec(3)))
+    found = list(rank_classes(value, everyone, 4))
+    assert len(found) == 4
+    for ranks, vec in found:
+        assert vec == value.at(ranks.first)
 
 
 def test_too_many_places_are_not_looked_at() -> None:

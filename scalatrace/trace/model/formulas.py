@@ -120,14 +120,19 @@ class Formulas:
             part = part_of(self.parts, place)
             if part is None:
                 return None
-            loops = tuple(vec for loop in self.around if (vec := _trip_counts(loop, rank)) is not None)
-            if part.shape == LOOPED and len(loops) < len(self.around):
+            loops = self.loops(rank)
+            if part.shape == LOOPED and loops is None:
                 return None
-            return value(part, place, loops)
+            return value(part, place, loops or ())
         except (ScalatraceError, ValueError, RecursionError) as error:
             raise FormatError(
                 f"corrupt trace: the formulas of a value fail for rank {rank}: {error}"
             ) from None
+
+    def loops(self, rank: int) -> tuple[Vec, ...] | None:
+        """Return how often the loops around run on a rank; None if it does not enter all of them."""
+        found = tuple(vec for loop in self.around if (vec := _trip_counts(loop, rank)) is not None)
+        return found if len(found) == len(self.around) else None
 
     def names(self) -> list[str]:
         """Return the names of the rank and its coordinates that conditions and formulas use."""

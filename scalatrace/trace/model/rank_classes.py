@@ -14,6 +14,9 @@ from scalatrace.trace.values.vec import Vec
 
 __all__ = ["class_numbers", "rank_classes"]
 
+FEW_PLACES = 64
+"""Places of a grid up to which the value vector of each is made; of more, equal ones are found before."""
+
 
 def rank_classes(value: Elastic, ranks: RankList, max_classes: int) -> Iterator[tuple[RankList, Vec]]:
     """Yield the classes of some ranks with their value vectors; ranks without a value are left out.
@@ -64,7 +67,10 @@ def _by_formulas(value: Formulas, ranks: RankList, max_classes: int) -> Iterator
     if not ranks:
         return
     where = ranks_in(ranks)
-    first, like = distinct(_places(value, ranks, where, max_classes))
+    places, loops = _places(value, ranks, where, max_classes)
+    first, like = distinct(places)
+    if len(first) > FEW_PLACES and (fewer := _equal(value, where[first], loops[where[first]])) is not None:
+        first, like = first[fewer[0]], fewer[1][like]
     if len(first) > max_classes:
         raise UsageError(
             f"cannot examine each value: the formulas of a parameter or repeat differ at {len(first)} places "
@@ -80,12 +86,27 @@ def _by_formulas(value: Formulas, ranks: RankList, max_classes: int) -> Iterator
         yield ranks_of(where[number_of[like] == number]), vecs[number]
 
 
-def _places(value: Formulas, ranks: RankList, where: Ints, max_classes: int) -> Ints:
-    """Return a column for each rank: the numbers that its value vector depends on."""
+def _places(value: Formulas, ranks: RankList, where: Ints, max_classes: int) -> tuple[Ints, Ints]:
+    """Return a column for each of the ranks: the numbers that its value vector depends on; and its loops.
+
+    Of all ranks, those with equal numbers in the second array have equal loops around the value.
+    """
     columns = value.grid.columns
-    rows = [np.zeros_like(where), *(columns[name][where] for name in value.names())]
+    loops = np.zeros((1, value.grid.nprocs), dtype=np.int64)
     for repeat in value.around:
         if isinstance(repeat, Vec):
             continue
-        rows.append(class_numbers(repeat, ranks, value.grid.nprocs, max_classes)[0][where])
-    return np.array(rows)
+        own = class_numbers(repeat, ranks, value.grid.nprocs, max_classes)[0]
+        loops = distinct(np.array([loops[0], own]))[1][None]
+    return np.array([loops[0][where], *(columns[name][where] for name in value.names())]), loops[0]
+
+
+def _equal(value: Formulas, ranks: Ints, loop_class: Ints) -> tuple[Ints, Ints] | None:
+    """Return places with equal values, as `equal_places`, of a rank for each place."""
+    from scalatrace.trace.symbolic.places import equal_places
+
+    columns = value.grid.columns
+    own = {name: columns[name][ranks] for name in value.names()}
+    place = {**value.grid.place(int(ranks[0])), **dict(value.inputs), **own}
+    first, number = distinct(loop_class[None])
+    return equal_places(value.parts, place, number, [value.loops(int(ranks[i])) for i in first])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from scalatrace.errors import FormatError
 from scalatrace.operations import operation, received_bytes, sent_bytes
@@ -104,11 +104,30 @@ def _proportional(trace: Trace, event: Event, rank: int, times: int) -> tuple[in
     return sent_bytes(one.op, one) * total, received_bytes(one.op, one) * total
 
 
+def _groups_of_one_size(trace: Trace, comm: object) -> list[Sequence[int]] | None:
+    """Return the members of each communicator that a parameter names; None if their sizes are not equal."""
+    if comm == Vec(WORLD):
+        return [range(trace.nprocs)]
+    family = comm.constant if isinstance(comm, Vec) else None
+    if family is None or trace.comms[family].members.terms == ():  # MPI_COMM_SELF, MPI_COMM_NULL
+        return None
+    layout = trace.layout(family)
+    sizes = set(map(len, layout.groups))
+    return list(layout.groups) if len(sizes) == 1 and layout.remote is None else None
+
+
 def _same_bytes(trace: Trace, event: Event, ranks: RankList) -> list[RankList] | None:
     """Divide ranks into sets that move equally many bytes in a call; None: each may have its own number."""
     op = operation(trace.ops[event.op].name)
     flows = [flow for flow in (op.sends, op.recvs) if flow and not op.flow_later]
-    sets = [ranks]
+    sets: list[RankList] = [ranks]
+    groups: list[Sequence[int]] = [range(trace.nprocs)]
+    for (name, kind), param in zip(trace.ops[event.op].params, event.params, strict=True):
+        if kind is Kind.COMM and flows and byte_parameters(op.name, name):
+            found = _groups_of_one_size(trace, param)
+            if found is None:
+                return None
+            groups = found
     for (name, kind), param in zip(trace.ops[event.op].params, event.params, strict=True):
         if not flows or not byte_parameters(op.name, name):
             continue
@@ -117,13 +136,15 @@ def _same_bytes(trace: Trace, event: Event, ranks: RankList) -> list[RankList] |
             return None
         if name == "root" and (not isinstance(value, Vec) or value.constant is None):
             return None
-        if kind is Kind.COMM and value != Vec(WORLD):
-            return None
+        if kind is Kind.COMM:
+            continue
         if isinstance(value, Groups):
             sets = [some for group, _ in value.groups for s in sets if len(some := s & group)]
         elif not isinstance(value, Vec | Summary):
             return None
         if name == "root" and isinstance(value, Vec):
-            root = RankList([value.constant or 0])
+            root = RankList(
+                sorted(group[at] for group in groups if 0 <= (at := value.constant or 0) < len(group))
+            )
             sets = [some for s in sets for some in (s & root, s - root) if len(some)]
     return None if any(flow.times == "self" for flow in flows) else sets

@@ -1,0 +1,112 @@
+"""Divide places of a grid into classes where formulas have equal values, without a value vector for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from scalatrace.errors import FormulaError
+from scalatrace.formula import Value, names_in
+from scalatrace.trace.symbolic.counters import chain_of, is_counter
+from scalatrace.trace.symbolic.field import INDEXED, LOOPED, Part, levels_of
+from scalatrace.trace.symbolic.special_values import evaluate
+from scalatrace.trace.values.from_arrays import Ints, distinct
+from scalatrace.trace.values.vec import Vec
+
+__all__ = ["MAX_EVALUATIONS", "equal_places"]
+
+MAX_EVALUATIONS = 1 << 12
+"""Executions for which a formula is evaluated at all places."""
+
+Loops = tuple[Vec, ...] | None
+"""How often the loops around run, the outermost first; None: not all of them run."""
+
+
+def equal_places(
+    parts: Sequence[Part], place: Mapping[str, Any], loop_class: Ints, loops: Sequence[Loops]
+) -> tuple[Ints, Ints] | None:
+    """Return the first place of each class of equal values, and the class number of each place.
+
+    Places in one class have equal values; the values of two classes may be equal.
+
+    Args:
+        parts: conditions with formulas; the first whose condition holds counts.
+        place: the numbers that names stand for, or arrays with one for each place.
+        loop_class: for each place the number of its entry in `loops`.
+
+    Returns:
+        None if it takes too many evaluations, or formulas have no value at a place.
+    """
+    n = len(loop_class)
+    try:
+        number = _part_numbers(parts, place, n)
+        _, number = distinct(np.array([number, loop_class]))
+        result = number.copy()
+        for kind in range(int(number.max()) + 1):
+            mine = np.flatnonzero(number == kind)
+            own = {name: value[mine] if np.ndim(value) else value for name, value in place.items()}
+            part = next((part for part in parts if evaluate(part.condition, _first(own))), None)
+            columns = [number[mine]]
+            for column in _columns(part, own, loops[int(loop_class[mine[0]])]):
+                columns.append(np.broadcast_to(np.asarray(column), mine.shape))
+                columns = [distinct(np.array(columns))[1]]
+            result[mine] = columns[0] + (int(result.max()) + 1)
+    except (FormulaError, _TooManyError):
+        return None
+    return distinct(result[None])
+
+
+class _TooManyError(Exception):
+    """More evaluations than MAX_EVALUATIONS."""
+
+
+def _first(place: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value[0] if np.ndim(value) else value for name, value in place.items()}
+
+
+def _part_numbers(parts: Sequence[Part], place: Mapping[str, Any], n: int) -> Ints:
+    """Return the part that counts at each place; -1 for none."""
+    number = np.full(n, -1)
+    for i, part in enumerate(parts):
+        holds = np.broadcast_to(np.asarray(evaluate(part.condition, place), dtype=bool), (n,))
+        number[holds & (number < 0)] = i
+    return number
+
+
+def _columns(part: Part | None, place: Mapping[str, Any], loops: Loops) -> Iterator[Any]:
+    """Yield numbers for each place, on which the value vectors of a part depend and nothing else."""
+    if part is None or part.formulas is None:
+        return
+    if part.shape == INDEXED:
+        length, value = part.formulas
+        lengths = evaluate(length, place)
+        yield lengths
+        yield from _over(value, place, {"i": np.arange(int(np.max(lengths)))})
+    elif part.shape == LOOPED and (levels := levels_of(part)):
+        if loops is None:
+            return
+        chain = chain_of(loops[-levels:])
+        assert chain is not None
+        if not chain.small:
+            raise _TooManyError
+        if chain.runs:
+            yield from _over(part.formulas[1], place, chain.columns(0))
+    elif part.shape == LOOPED:
+        yield evaluate(part.formulas[1], place)
+    else:
+        yield from (evaluate(formula, place) for formula in part.formulas)
+
+
+def _over(formula: Value, place: Mapping[str, Any], counters: Mapping[str, Ints]) -> Iterator[Any]:
+    """Yield the values of a formula, for each combination of the counters that it uses."""
+    names = [name for name in sorted(names_in(formula)) if is_counter(name) and name in counters]
+    if not names:
+        yield evaluate(formula, place)
+        return
+    rows = np.unique(np.array([counters[name] for name in names]), axis=1).T
+    if len(rows) > MAX_EVALUATIONS:
+        raise _TooManyError
+    for row in rows.tolist():
+        yield evaluate(formula, {**place, **dict(zip(names, row, strict=True))})
