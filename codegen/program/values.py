@@ -52,8 +52,8 @@ MAX_INDEX_LENGTH = 24
 MAX_RANK_ALTERNATIVES = 4
 """Alternatives that conditions on the rank select; more become a table."""
 
-CACHED_VALUES = 1 << 12
-"""Calls beside each other often have equal parameters; equal ones are then also one object."""
+MAX_CACHED_VALUES = 1 << 12
+"""Value vectors whose expressions are cached: successive calls often have equal parameters."""
 
 Terms = tuple[Any, ...]
 
@@ -174,7 +174,7 @@ def of_vec(vec: Vec, index: Expr, limit: int | None = None) -> Value:
     return _of_terms(vec.terms, index, _limit(index, limit))
 
 
-@lru_cache(CACHED_VALUES)
+@lru_cache(MAX_CACHED_VALUES)
 def _of_terms(terms: Terms, index: Expr, limit: int | None) -> Value:
     separated: Terms = separate_specials(Vec(terms), limit).terms  # type: ignore[assignment]
     return _at(_unrotated(separated), index, limit)

@@ -29,10 +29,11 @@ _Tally._fields_ = [
     ("op", ctypes.c_char_p),
     ("comm", ctypes.c_int),
     ("calls", ctypes.c_long),
-    ("ntimed", ctypes.c_long),
     ("bytes", ctypes.c_double),
     ("seconds", ctypes.c_double),
-    ("left_out", ctypes.c_uint),
+    ("nrepresented", ctypes.c_double),
+    ("nskipped", ctypes.c_uint),
+    ("to_skip", ctypes.c_uint),
     ("next", ctypes.POINTER(_Tally)),
 ]
 
@@ -122,7 +123,7 @@ class Library:
     def rows(self) -> Iterator[tuple[str, int, int, int, int]]:
         """Yield (operation, communicator family, calls, nanoseconds in them, bytes sent).
 
-        Of short calls a random part is timed, and stands for all.
+        Nanoseconds of short calls are estimated: only some of them are timed, at random.
         """
         tally = self._shared.tallies
         while tally:
@@ -130,7 +131,8 @@ class Library:
             op = t.op.decode().removesuffix(LARGE)
             row = operation(op)
             sent = round(t.bytes) if row.sends and not row.flow_later else 0
-            yield op, t.comm, t.calls, round(t.seconds * 1e9 * t.calls / t.ntimed), sent
+            seconds = t.seconds * t.calls / t.nrepresented if t.nrepresented else 0.0
+            yield op, t.comm, t.calls, round(1e9 * seconds), sent
             tally = t.next
 
     @property

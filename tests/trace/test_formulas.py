@@ -75,7 +75,7 @@ def test_groups_are_what_each_rank_has(value: Formulas) -> None:
 @given(formulas())
 def test_groups_are_the_same_where_equal_places_are_found_first(value: Formulas) -> None:
     everyone = RankList.all(12)
-    with mock.patch("scalatrace.trace.model.rank_classes.FEW_PLACES", 0):
+    with mock.patch("scalatrace.trace.model.rank_classes.MAX_SINGLE_PLACES", 0):
         found = {rank: vec for ranks, vec in rank_classes(value, everyone, 12) for rank in ranks}
     assert [found.get(rank) for rank in everyone] == [value.at(rank) for rank in everyone]
 

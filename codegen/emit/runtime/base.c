@@ -15,7 +15,7 @@ static double now(void) { return kernel_clock(); }
 static double last;  /* when the call before returned, if it was timed */
 static int timed;    /* whether it was, and nothing was computed since then */
 static int measures; /* whether calls are timed at all */
-static double step;  /* what one look at the clock costs */
+static double step;  /* what one reading of the clock costs */
 static int sleeps;   /* whether computing is sleeping */
 
 static void *memory(size_t n) {
@@ -30,23 +30,26 @@ enum { comm }; /* in functions without a communicator: their calls count as of M
 static struct tally {
     const char *op;
     int comm;
-    long calls, ntimed;
-    double bytes, seconds; /* seconds: of the timed calls */
-    unsigned left_out;     /* calls from now on that are not timed */
+    long calls;
+    double bytes;
+    double seconds;      /* of timed calls, each multiplied by the number of calls that it represents */
+    double nrepresented; /* sum of these numbers */
+    unsigned nskipped;   /* calls between the timed call before and the next one */
+    unsigned to_skip;    /* of them those to come */
     struct tally *next;
 } *tallies;
 
 /* When a call begins, if it is timed; else 0. */
 static double begun(struct tally *t) {
-    if (!t->left_out) return now();
-    t->left_out--;
+    if (measures && !t->to_skip) return now();
+    t->to_skip -= t->to_skip > 0;
     return 0;
 }
 
-/* Calls that take twenty times as long as a look at the clock are all timed; of shorter ones, which looks would slow
-   down, about one in eight, at random. */
+/* All calls are timed of operations whose calls take at least as long as twenty readings of the clock. Of shorter calls,
+   which readings would slow down, one in eight is timed, at random. */
 static void note(struct tally *t, const char *op, int of, double bytes, double start) {
-    static unsigned dice = 1;
+    static unsigned random_state = 1;
     if (!t->calls++) {
         t->op = op;
         t->comm = of;
@@ -57,12 +60,17 @@ static void note(struct tally *t, const char *op, int of, double bytes, double s
     timed = start > 0;
     if (!timed) return;
     last = now();
-    t->ntimed++;
-    if (last > start + step) t->seconds += last - start - step;
-    if (!measures)
-        t->left_out = ~0u;
-    else if (t->ntimed >= 32 && t->seconds < 20 * step * (double)t->ntimed)
-        t->left_out = (dice = dice * 1664525u + 1013904223u) >> 28;
+    if (last > start + step) t->seconds += (t->nskipped + 1) * (last - start - step);
+    t->nrepresented += t->nskipped + 1;
+    t->nskipped = 0;
+    if (t->nrepresented >= 32 && t->seconds < 20 * step * t->nrepresented)
+        t->nskipped = (random_state = random_state * 1664525u + 1013904223u) >> 28;
+    t->to_skip = t->nskipped;
+}
+
+/* The seconds of all calls, by those that were timed. */
+static double all_seconds(const struct tally *t) {
+    return t->nrepresented > 0 ? t->seconds * (double)t->calls / t->nrepresented : 0;
 }
 
 /* Calls on files return their errors, others may. */
@@ -92,12 +100,12 @@ static void good(const char *op, int code) {
 static double share = 1.0;                /* of the mean computation that this rank has */
 static double due;                        /* when the computation ends */
 static double computed, between, delayed; /* seconds: computation, before it began to wait, after it was due */
-static long waits, seen;                  /* computations waited for; those of them that `between` has */
+static long nwaits, ntimed_waits;         /* computations waited for; those of them that `between` has */
 
-/* Spins until so many microseconds after the call before; others may use the core meanwhile, unless it ends so soon
-   that it might be over before the core is free again. With --sleep it sleeps but for the last moments. A computation
-   that is not much longer than a look at the clock is not waited for. Where the call before was not timed, the look
-   here counts as its end. */
+/* Spins until so many microseconds after the end of the call before, or after the start of this function if that call
+   was not timed. Others may use the core meanwhile, unless the wait ends so soon that it might be over before the core
+   is free again. With --sleep it sleeps but for the last moments. A computation that takes less than one and a half
+   readings of the clock is not waited for. */
 static void compute(double us) {
     double wanted = 1e-6 * us * share, end, t, left;
     computed += wanted;
@@ -107,9 +115,9 @@ static void compute(double us) {
     if (timed) {
         end = last + wanted - step / 2;
         between += t - last;
-        seen++;
+        ntimed_waits++;
     }
-    waits++;
+    nwaits++;
     timed = 0;
     due = end;
     left = end - t;

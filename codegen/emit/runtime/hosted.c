@@ -103,7 +103,7 @@ void scalatrace_play(void) {
     host->wall = now() - start;
     host->tallies = tallies;
     host->computed = computed, host->delayed = delayed;
-    host->between = seen ? between * (double)waits / (double)seen : 0;
+    host->between = ntimed_waits ? between * (double)nwaits / (double)ntimed_waits : 0;
     host->left = $left;
     for (int i = 0; i < 2; i++) {
         PMPI_Comm_set_errhandler(watched[i], before[i]);

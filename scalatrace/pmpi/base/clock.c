@@ -10,7 +10,7 @@
  * 20,000. */
 #define CALIBRATION_NS 2000000
 #define READINGS 8 /* of both clocks, of which the most certain one counts */
-#define LOOKS 256
+#define READINGS_PER_ROUND 256
 
 struct st_clock st_clock;
 
@@ -60,18 +60,18 @@ static void calibrate(void) {}
 #endif
 
 /* Of several rounds the shortest one, which was not interrupted. */
-static int64_t look_ns(void) {
+static int64_t reading_ns(void) {
     int64_t shortest = INT64_MAX;
     for (int round = 0; round < READINGS; round++) {
         int64_t start = st_now(), now = start;
-        for (int i = 0; i < LOOKS; i++) now = st_now();
+        for (int i = 0; i < READINGS_PER_ROUND; i++) now = st_now();
         if (now - start < shortest) shortest = now - start;
     }
-    return shortest / LOOKS;
+    return shortest / READINGS_PER_ROUND;
 }
 
 void st_clock_start(void) {
-    if (st_clock.look_ns) return;
+    if (st_clock.reading_ns) return;
     calibrate();
-    st_clock.look_ns = look_ns();
+    st_clock.reading_ns = reading_ns();
 }

@@ -10,13 +10,14 @@
 #include <stdint.h>
 
 struct st_clock {
-    uint64_t scale;  /* nanoseconds per counter tick, times 2^32; 0: use clock_gettime */
-    uint64_t base;   /* counter value that st_now() counts from */
-    int64_t look_ns; /* what one reading costs: between any two, this is not the program's or MPI's time */
+    uint64_t scale;     /* nanoseconds per counter tick, times 2^32; 0: use clock_gettime */
+    uint64_t base;      /* counter value that st_now() counts from */
+    int64_t reading_ns; /* what one reading costs: between any two, this is not the program's or MPI's time */
 };
 extern struct st_clock st_clock;
 
-/* Calibrate the counter; takes 2 ms. Leaves `scale` at 0 where the kernel does not use the counter. Measures `look_ns`. */
+/* Calibrate the counter, which takes 2 ms, and measure `reading_ns`. Leaves `scale` at 0 where the kernel does not use the
+ * counter. */
 void st_clock_start(void);
 
 /* The time by clock_gettime. */

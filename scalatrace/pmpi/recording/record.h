@@ -90,7 +90,7 @@ static inline void st_exit(struct st_call *call) {
     if (__builtin_expect(!call->skipped, 1))
         st_thread.last_exit = st_now();
     else if (st_thread.last_exit) /* a skipped call is computation, but the tracer's work after it is not */
-        st_thread.last_exit += st_now() - call->t1;
+        st_thread.last_exit += st_now() - call->t1 + 2 * st_clock.reading_ns; /* those at the call's begin and end */
 }
 
 /* Take the stack signature, then the lock; initialise the event. Return false once the tracer has given up; then there

@@ -14,8 +14,8 @@ from scalatrace.trace.values.vec import Vec
 
 __all__ = ["class_numbers", "rank_classes"]
 
-FEW_PLACES = 64
-"""Places of a grid up to which the value vector of each is made; of more, equal ones are found before."""
+MAX_SINGLE_PLACES = 64
+"""Places of a grid whose value vectors are made one by one; more are first grouped by equal values."""
 
 
 def rank_classes(value: Elastic, ranks: RankList, max_classes: int) -> Iterator[tuple[RankList, Vec]]:
@@ -69,8 +69,10 @@ def _by_formulas(value: Formulas, ranks: RankList, max_classes: int) -> Iterator
     where = ranks_in(ranks)
     places, loops = _places(value, ranks, where, max_classes)
     first, like = distinct(places)
-    if len(first) > FEW_PLACES and (fewer := _equal(value, where[first], loops[where[first]])) is not None:
-        first, like = first[fewer[0]], fewer[1][like]
+    if len(first) > MAX_SINGLE_PLACES:
+        fewer = _equal(value, where[first], loops[where[first]], max_classes)
+        if fewer is not None:
+            first, like = first[fewer[0]], fewer[1][like]
     if len(first) > max_classes:
         raise UsageError(
             f"cannot examine each value: the formulas of a parameter or repeat differ at {len(first)} places "
@@ -87,9 +89,10 @@ def _by_formulas(value: Formulas, ranks: RankList, max_classes: int) -> Iterator
 
 
 def _places(value: Formulas, ranks: RankList, where: Ints, max_classes: int) -> tuple[Ints, Ints]:
-    """Return a column for each of the ranks: the numbers that its value vector depends on; and its loops.
+    """Return the numbers that the value vectors of some ranks depend on, and the loops of all ranks.
 
-    Of all ranks, those with equal numbers in the second array have equal loops around the value.
+    The first array has a column for each of the ranks. In the second, ranks with equal loops around the
+    value have equal numbers.
     """
     columns = value.grid.columns
     loops = np.zeros((1, value.grid.nprocs), dtype=np.int64)
@@ -101,12 +104,12 @@ def _places(value: Formulas, ranks: RankList, where: Ints, max_classes: int) -> 
     return np.array([loops[0][where], *(columns[name][where] for name in value.names())]), loops[0]
 
 
-def _equal(value: Formulas, ranks: Ints, loop_class: Ints) -> tuple[Ints, Ints] | None:
+def _equal(value: Formulas, ranks: Ints, loop_class: Ints, max_classes: int) -> tuple[Ints, Ints] | None:
     """Return places with equal values, as `equal_places`, of a rank for each place."""
     from scalatrace.trace.symbolic.places import equal_places
 
     columns = value.grid.columns
     own = {name: columns[name][ranks] for name in value.names()}
-    place = {**value.grid.place(int(ranks[0])), **dict(value.inputs), **own}
+    place = {**value.grid.place(int(ranks[0])), **own, **dict(value.inputs)}
     first, number = distinct(loop_class[None])
-    return equal_places(value.parts, place, number, [value.loops(int(ranks[i])) for i in first])
+    return equal_places(value.parts, place, number, [value.loops(int(ranks[i])) for i in first], max_classes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from scalatrace.errors import FormatError
 from scalatrace.operations import operation, received_bytes, sent_bytes
@@ -104,31 +104,36 @@ def _proportional(trace: Trace, event: Event, rank: int, times: int) -> tuple[in
     return sent_bytes(one.op, one) * total, received_bytes(one.op, one) * total
 
 
-def _groups_of_one_size(trace: Trace, comm: object) -> list[Sequence[int]] | None:
-    """Return the members of each communicator that a parameter names; None if their sizes are not equal."""
-    if comm == Vec(WORLD):
-        return [range(trace.nprocs)]
-    family = comm.constant if isinstance(comm, Vec) else None
-    if family is None or trace.comms[family].members.terms == ():  # MPI_COMM_SELF, MPI_COMM_NULL
-        return None
-    layout = trace.layout(family)
-    sizes = set(map(len, layout.groups))
-    return list(layout.groups) if len(sizes) == 1 and layout.remote is None else None
+def _family(comm: object) -> int | None:
+    """Return the family that a parameter names on all ranks, else None."""
+    return comm.constant if isinstance(comm, Vec) else None
+
+
+def _roots(trace: Trace, family: int, root: int) -> RankList:
+    """Return the ranks that are the root in their communicator of a family."""
+    groups = [range(trace.nprocs)] if family == WORLD else trace.layout(family).groups
+    return RankList(group[root] for group in groups if 0 <= root < len(group) and group[root] >= 0)
 
 
 def _same_bytes(trace: Trace, event: Event, ranks: RankList) -> list[RankList] | None:
     """Divide ranks into sets that move equally many bytes in a call; None: each may have its own number."""
     op = operation(trace.ops[event.op].name)
     flows = [flow for flow in (op.sends, op.recvs) if flow and not op.flow_later]
-    sets: list[RankList] = [ranks]
-    groups: list[Sequence[int]] = [range(trace.nprocs)]
-    for (name, kind), param in zip(trace.ops[event.op].params, event.params, strict=True):
+    parameters = list(zip(trace.ops[event.op].params, event.params, strict=True))
+    family: int | None = WORLD
+    for (name, kind), param in parameters:
         if kind is Kind.COMM and flows and byte_parameters(op.name, name):
-            found = _groups_of_one_size(trace, param)
-            if found is None:
-                return None
-            groups = found
-    for (name, kind), param in zip(trace.ops[event.op].params, event.params, strict=True):
+            family = _family(param)
+    if family is None:
+        return None
+    if family != WORLD:
+        layout = trace.layout(family)
+        if not layout.sizes or layout.remote is not None:  # MPI_COMM_SELF, MPI_COMM_NULL; two groups
+            return None
+        if any(flow.times == "each" for flow in flows) and len(set(layout.sizes)) > 1:
+            return None
+    sets = [ranks]
+    for (name, kind), param in parameters:
         if not flows or not byte_parameters(op.name, name):
             continue
         value = param.value if isinstance(param, Peer) else param
@@ -143,8 +148,6 @@ def _same_bytes(trace: Trace, event: Event, ranks: RankList) -> list[RankList] |
         elif not isinstance(value, Vec | Summary):
             return None
         if name == "root" and isinstance(value, Vec):
-            root = RankList(
-                sorted(group[at] for group in groups if 0 <= (at := value.constant or 0) < len(group))
-            )
+            root = _roots(trace, family, value.constant or 0)
             sets = [some for s in sets for some in (s & root, s - root) if len(some)]
     return None if any(flow.times == "self" for flow in flows) else sets

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from scalatrace.errors import FormulaError
+from scalatrace.errors import ScalatraceError
 from scalatrace.formula import Value, names_in
 from scalatrace.trace.symbolic.counters import chain_of, is_counter
 from scalatrace.trace.symbolic.field import INDEXED, LOOPED, Part, levels_of
@@ -17,15 +17,19 @@ from scalatrace.trace.values.vec import Vec
 
 __all__ = ["MAX_EVALUATIONS", "equal_places"]
 
-MAX_EVALUATIONS = 1 << 12
-"""Executions for which a formula is evaluated at all places."""
+MAX_EVALUATIONS = 1 << 28
+"""Values of a formula, over places and executions, that are computed."""
 
 Loops = tuple[Vec, ...] | None
 """How often the loops around run, the outermost first; None: not all of them run."""
 
 
 def equal_places(
-    parts: Sequence[Part], place: Mapping[str, Any], loop_class: Ints, loops: Sequence[Loops]
+    parts: Sequence[Part],
+    place: Mapping[str, Any],
+    loop_class: Ints,
+    loops: Sequence[Loops],
+    max_classes: int,
 ) -> tuple[Ints, Ints] | None:
     """Return the first place of each class of equal values, and the class number of each place.
 
@@ -37,7 +41,8 @@ def equal_places(
         loop_class: for each place the number of its entry in `loops`.
 
     Returns:
-        None if it takes too many evaluations, or formulas have no value at a place.
+        None if there are more than `max_classes`, if they take too many evaluations, or if a formula has no
+        value at a place.
     """
     n = len(loop_class)
     try:
@@ -51,9 +56,12 @@ def equal_places(
             columns = [number[mine]]
             for column in _columns(part, own, loops[int(loop_class[mine[0]])]):
                 columns.append(np.broadcast_to(np.asarray(column), mine.shape))
-                columns = [distinct(np.array(columns))[1]]
+                first, like = distinct(np.array(columns))
+                if len(first) > max_classes:
+                    return None
+                columns = [like]
             result[mine] = columns[0] + (int(result.max()) + 1)
-    except (FormulaError, _TooManyError):
+    except (ScalatraceError, ValueError, RecursionError, _TooManyError):
         return None
     return distinct(result[None])
 
@@ -76,14 +84,16 @@ def _part_numbers(parts: Sequence[Part], place: Mapping[str, Any], n: int) -> In
 
 
 def _columns(part: Part | None, place: Mapping[str, Any], loops: Loops) -> Iterator[Any]:
-    """Yield numbers for each place, on which the value vectors of a part depend and nothing else."""
+    """Yield the integers that determine the value vector of a part at each place."""
     if part is None or part.formulas is None:
         return
     if part.shape == INDEXED:
         length, value = part.formulas
         lengths = evaluate(length, place)
         yield lengths
-        yield from _over(value, place, {"i": np.arange(int(np.max(lengths)))})
+        longest = int(np.max(lengths))
+        _check(longest, place)
+        yield from _over(value, place, {"i": np.arange(longest)})
     elif part.shape == LOOPED and (levels := levels_of(part)):
         if loops is None:
             return
@@ -106,7 +116,12 @@ def _over(formula: Value, place: Mapping[str, Any], counters: Mapping[str, Ints]
         yield evaluate(formula, place)
         return
     rows = np.unique(np.array([counters[name] for name in names]), axis=1).T
-    if len(rows) > MAX_EVALUATIONS:
-        raise _TooManyError
+    _check(len(rows), place)
     for row in rows.tolist():
         yield evaluate(formula, {**place, **dict(zip(names, row, strict=True))})
+
+
+def _check(evaluations: int, place: Mapping[str, Any]) -> None:
+    """Raise _TooManyError if a formula is evaluated too often at these places."""
+    if evaluations * max(map(np.size, place.values()), default=1) > MAX_EVALUATIONS:
+        raise _TooManyError

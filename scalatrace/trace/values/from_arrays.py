@@ -79,7 +79,7 @@ def ranks_in(ranks: RankList) -> Ints:
 def distinct(table: Ints) -> tuple[Ints, Ints]:
     """Return the first index of each distinct column of a table, and the class number of each column."""
     low = table.min(axis=1)
-    spans = [int(top) + 1 for top in table.max(axis=1) - low]
+    spans = [int(top) - int(least) + 1 for top, least in zip(table.max(axis=1), low, strict=True)]
     if prod(spans) > MAX_INT64:
         _, first, inverse = np.unique(table, axis=1, return_index=True, return_inverse=True)
     else:  # one number per column sorts much faster
