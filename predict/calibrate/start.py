@@ -16,7 +16,7 @@ __all__ = ["run_guarded"]
 
 
 def run_guarded(
-    settings: Settings, command: Sequence[str], progress: Progress | None, thread_level: str = "multiple"
+    settings: Settings, command: Sequence[str], progress: Progress | None, thread_level: str
 ) -> tuple[Archive | None, ScalatraceError | None]:
     """Run a campaign. Returns its archive on rank 0, or the error that all ranks have.
 

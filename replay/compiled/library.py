@@ -31,9 +31,6 @@ _Tally._fields_ = [
     ("calls", ctypes.c_long),
     ("bytes", ctypes.c_double),
     ("seconds", ctypes.c_double),
-    ("nrepresented", ctypes.c_double),
-    ("nskipped", ctypes.c_uint),
-    ("to_skip", ctypes.c_uint),
     ("next", ctypes.POINTER(_Tally)),
 ]
 
@@ -131,8 +128,7 @@ class Library:
             op = t.op.decode().removesuffix(LARGE)
             row = operation(op)
             sent = round(t.bytes) if row.sends and not row.flow_later else 0
-            seconds = t.seconds * t.calls / t.nrepresented if t.nrepresented else 0.0
-            yield op, t.comm, t.calls, round(1e9 * seconds), sent
+            yield op, t.comm, t.calls, round(1e9 * t.seconds), sent
             tally = t.next
 
     @property

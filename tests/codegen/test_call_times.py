@@ -41,7 +41,9 @@ def harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("harness")
     pieces = emitter("c").library.pieces
     source = folder / "harness.c"
-    source.write_text(HARNESS.replace("$pieces", "\n".join(pieces[name].text for name in ("base", "tally"))))
+    source.write_text(
+        HARNESS.replace("$pieces", "\n".join(pieces[name].text for name in ("random", "base", "tally")))
+    )
     subprocess.run(["cc", "-O1", "-w", "-o", folder / "harness", source], check=True)
     return folder / "harness"
 

@@ -24,7 +24,7 @@ static void *memory(size_t n) {
     return p;
 }
 
-//: tally | base
+//: tally | base random
 enum { comm }; /* in functions without a communicator: their calls count as of MPI_COMM_WORLD */
 
 static struct tally {
@@ -32,11 +32,11 @@ static struct tally {
     int comm;
     long calls;
     double bytes;
-    double seconds;      /* of timed calls, each multiplied by the number of calls that it represents */
+    double seconds; /* of timed calls, each multiplied by the number of calls that it represents */
+    struct tally *next;
     double nrepresented; /* sum of these numbers */
     unsigned nskipped;   /* calls between the timed call before and the next one */
     unsigned to_skip;    /* of them those to come */
-    struct tally *next;
 } *tallies;
 
 /* When a call begins, if it is timed; else 0. */
@@ -49,7 +49,7 @@ static double begun(struct tally *t) {
 /* All calls are timed of operations whose calls take at least as long as twenty readings of the clock. Of shorter calls,
    which readings would slow down, one in eight is timed, at random. */
 static void note(struct tally *t, const char *op, int of, double bytes, double start) {
-    static unsigned random_state = 1;
+    static uint64_t random_state = 88172645463325252u;
     if (!t->calls++) {
         t->op = op;
         t->comm = of;
@@ -64,7 +64,7 @@ static void note(struct tally *t, const char *op, int of, double bytes, double s
     t->nrepresented += t->nskipped + 1;
     t->nskipped = 0;
     if (t->nrepresented >= 32 && t->seconds < 20 * step * t->nrepresented)
-        t->nskipped = (random_state = random_state * 1664525u + 1013904223u) >> 28;
+        t->nskipped = (unsigned)(next_random(&random_state) >> 60);
     t->to_skip = t->nskipped;
 }
 

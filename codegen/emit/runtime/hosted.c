@@ -102,6 +102,7 @@ void scalatrace_play(void) {
     benchmark();
     host->wall = now() - start;
     host->tallies = tallies;
+    for (struct tally *t = tallies; t; t = t->next) t->seconds = all_seconds(t);
     host->computed = computed, host->delayed = delayed;
     host->between = ntimed_waits ? between * (double)nwaits / (double)ntimed_waits : 0;
     host->left = $left;

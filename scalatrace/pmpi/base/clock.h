@@ -32,4 +32,7 @@ static inline int64_t st_now(void) {
     return st_clock_slow();
 }
 
+/* The time between two readings, without what a reading costs. */
+static inline int64_t st_between(int64_t start, int64_t end) { return end - start - st_clock.reading_ns; }
+
 #endif

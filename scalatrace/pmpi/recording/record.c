@@ -52,8 +52,8 @@ bool st_begin(struct st_call *call, int op) {
 void st_set_times(struct st_call *call) {
     struct st_thread *thread = &st_thread;
     bool poll = !isnan(call->event.stats[ST_STAT_POLLS]);
-    int64_t compute = thread->before_ns + (thread->last_exit ? call->t0 - thread->last_exit - st_clock.reading_ns : 0);
-    int64_t comm = call->t1 - call->t0 - st_clock.reading_ns;
+    int64_t compute = thread->before_ns + (thread->last_exit ? st_between(thread->last_exit, call->t0) : 0);
+    int64_t comm = st_between(call->t0, call->t1);
     *(poll ? &comm : &compute) += thread->poll_ns;
     thread->poll_ns = thread->before_ns = 0;
     call->event.stats[ST_STAT_COMPUTE] = compute > 0 ? (double)compute : 0.0;
@@ -82,8 +82,8 @@ void st_count_failed_poll(struct st_call *call, int op) {
     if (call->skipped) return;
     __atomic_fetch_add(&polls[op], 1, __ATOMIC_RELAXED);
     if (!call->on) return;
-    if (st_thread.last_exit) st_thread.before_ns += call->t0 - st_thread.last_exit - st_clock.reading_ns;
-    st_thread.poll_ns += call->t1 - call->t0 - st_clock.reading_ns;
+    if (st_thread.last_exit) st_thread.before_ns += st_between(st_thread.last_exit, call->t0);
+    st_thread.poll_ns += st_between(call->t0, call->t1);
     if (__builtin_expect(st_shared.plugins_active, 0)) st_plugins_poll(call);
 }
 

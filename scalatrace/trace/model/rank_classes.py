@@ -8,6 +8,7 @@ import numpy as np
 
 from scalatrace.errors import UsageError
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups
+from scalatrace.trace.symbolic.places import equal_places
 from scalatrace.trace.values.from_arrays import Ints, distinct, ranks_in, ranks_of
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
@@ -67,10 +68,10 @@ def _by_formulas(value: Formulas, ranks: RankList, max_classes: int) -> Iterator
     if not ranks:
         return
     where = ranks_in(ranks)
-    places, loops = _places(value, ranks, where, max_classes)
-    first, like = distinct(places)
+    loops = _loop_classes(value, ranks, where, max_classes)
+    first, like = distinct(np.array([loops, *(value.grid.columns[name][where] for name in value.names())]))
     if len(first) > MAX_SINGLE_PLACES:
-        fewer = _equal(value, where[first], loops[where[first]], max_classes)
+        fewer = _equal(value, where[first], loops[first], max_classes)
         if fewer is not None:
             first, like = first[fewer[0]], fewer[1][like]
     if len(first) > max_classes:
@@ -88,26 +89,18 @@ def _by_formulas(value: Formulas, ranks: RankList, max_classes: int) -> Iterator
         yield ranks_of(where[number_of[like] == number]), vecs[number]
 
 
-def _places(value: Formulas, ranks: RankList, where: Ints, max_classes: int) -> tuple[Ints, Ints]:
-    """Return the numbers that the value vectors of some ranks depend on, and the loops of all ranks.
-
-    The first array has a column for each of the ranks. In the second, ranks with equal loops around the
-    value have equal numbers.
-    """
-    columns = value.grid.columns
-    loops = np.zeros((1, value.grid.nprocs), dtype=np.int64)
-    for repeat in value.around:
-        if isinstance(repeat, Vec):
-            continue
-        own = class_numbers(repeat, ranks, value.grid.nprocs, max_classes)[0]
-        loops = distinct(np.array([loops[0], own]))[1][None]
-    return np.array([loops[0][where], *(columns[name][where] for name in value.names())]), loops[0]
+def _loop_classes(value: Formulas, ranks: RankList, where: Ints, max_classes: int) -> Ints:
+    """Return a number for each of some ranks: those with equal numbers have equal loops around the value."""
+    around = [
+        class_numbers(repeat, ranks, value.grid.nprocs, max_classes)[0][where]
+        for repeat in value.around
+        if not isinstance(repeat, Vec)
+    ]
+    return distinct(np.array([np.zeros_like(where), *around]))[1]
 
 
 def _equal(value: Formulas, ranks: Ints, loop_class: Ints, max_classes: int) -> tuple[Ints, Ints] | None:
     """Return places with equal values, as `equal_places`, of a rank for each place."""
-    from scalatrace.trace.symbolic.places import equal_places
-
     columns = value.grid.columns
     own = {name: columns[name][ranks] for name in value.names()}
     place = {**value.grid.place(int(ranks[0])), **own, **dict(value.inputs)}

@@ -104,11 +104,6 @@ def _proportional(trace: Trace, event: Event, rank: int, times: int) -> tuple[in
     return sent_bytes(one.op, one) * total, received_bytes(one.op, one) * total
 
 
-def _family(comm: object) -> int | None:
-    """Return the family that a parameter names on all ranks, else None."""
-    return comm.constant if isinstance(comm, Vec) else None
-
-
 def _roots(trace: Trace, family: int, root: int) -> RankList:
     """Return the ranks that are the root in their communicator of a family."""
     groups = [range(trace.nprocs)] if family == WORLD else trace.layout(family).groups
@@ -119,11 +114,15 @@ def _same_bytes(trace: Trace, event: Event, ranks: RankList) -> list[RankList] |
     """Divide ranks into sets that move equally many bytes in a call; None: each may have its own number."""
     op = operation(trace.ops[event.op].name)
     flows = [flow for flow in (op.sends, op.recvs) if flow and not op.flow_later]
-    parameters = list(zip(trace.ops[event.op].params, event.params, strict=True))
-    family: int | None = WORLD
-    for (name, kind), param in parameters:
-        if kind is Kind.COMM and flows and byte_parameters(op.name, name):
-            family = _family(param)
+    if not flows:
+        return [ranks]
+    parameters = [
+        (name, kind, param)
+        for (name, kind), param in zip(trace.ops[event.op].params, event.params, strict=True)
+        if byte_parameters(op.name, name)
+    ]
+    comm = next((param for _, kind, param in parameters if kind is Kind.COMM), Vec(WORLD))
+    family = comm.constant if isinstance(comm, Vec) else None
     if family is None:
         return None
     if family != WORLD:
@@ -133,9 +132,7 @@ def _same_bytes(trace: Trace, event: Event, ranks: RankList) -> list[RankList] |
         if any(flow.times == "each" for flow in flows) and len(set(layout.sizes)) > 1:
             return None
     sets = [ranks]
-    for (name, kind), param in parameters:
-        if not flows or not byte_parameters(op.name, name):
-            continue
+    for name, kind, param in parameters:
         value = param.value if isinstance(param, Peer) else param
         if name == "root" and not (isinstance(param, Peer) and param.encoding is Encoding.ABSOLUTE):
             return None

@@ -1,4 +1,4 @@
-"""Divide places of a grid into classes where formulas have equal values, without a value vector for each."""
+"""Group the places of a grid at which formulas have equal values, without a value vector for each."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from scalatrace.trace.symbolic.special_values import evaluate
 from scalatrace.trace.values.from_arrays import Ints, distinct
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["MAX_EVALUATIONS", "equal_places"]
+__all__ = ["equal_places"]
 
 MAX_EVALUATIONS = 1 << 28
-"""Values of a formula, over places and executions, that are computed."""
+"""Values that are computed of one formula, over all places and executions."""
 
 Loops = tuple[Vec, ...] | None
 """How often the loops around run, the outermost first; None: not all of them run."""
@@ -44,23 +44,22 @@ def equal_places(
         None if there are more than `max_classes`, if they take too many evaluations, or if a formula has no
         value at a place.
     """
-    n = len(loop_class)
+    nplaces, nclasses = len(loop_class), 0
+    result = np.zeros(nplaces, dtype=np.int64)
     try:
-        number = _part_numbers(parts, place, n)
-        _, number = distinct(np.array([number, loop_class]))
-        result = number.copy()
-        for kind in range(int(number.max()) + 1):
-            mine = np.flatnonzero(number == kind)
+        part_of = _part_numbers(parts, place, nplaces)
+        one_of, group_of = distinct(np.array([part_of, loop_class]))
+        for group, one in enumerate(one_of.tolist()):
+            mine = np.flatnonzero(group_of == group)
+            like = np.zeros(len(mine), dtype=np.int64)
             own = {name: value[mine] if np.ndim(value) else value for name, value in place.items()}
-            part = next((part for part in parts if evaluate(part.condition, _first(own))), None)
-            columns = [number[mine]]
-            for column in _columns(part, own, loops[int(loop_class[mine[0]])]):
-                columns.append(np.broadcast_to(np.asarray(column), mine.shape))
-                first, like = distinct(np.array(columns))
+            part = parts[part_of[one]] if part_of[one] >= 0 else None
+            for column in _columns(part, own, loops[loop_class[one]]):
+                first, like = distinct(np.array([like, np.broadcast_to(column, mine.shape)]))
                 if len(first) > max_classes:
                     return None
-                columns = [like]
-            result[mine] = columns[0] + (int(result.max()) + 1)
+            result[mine] = nclasses + like
+            nclasses += int(like.max()) + 1
     except (ScalatraceError, ValueError, RecursionError, _TooManyError):
         return None
     return distinct(result[None])
@@ -70,15 +69,11 @@ class _TooManyError(Exception):
     """More evaluations than MAX_EVALUATIONS."""
 
 
-def _first(place: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value[0] if np.ndim(value) else value for name, value in place.items()}
-
-
-def _part_numbers(parts: Sequence[Part], place: Mapping[str, Any], n: int) -> Ints:
+def _part_numbers(parts: Sequence[Part], place: Mapping[str, Any], nplaces: int) -> Ints:
     """Return the part that counts at each place; -1 for none."""
-    number = np.full(n, -1)
+    number = np.full(nplaces, -1)
     for i, part in enumerate(parts):
-        holds = np.broadcast_to(np.asarray(evaluate(part.condition, place), dtype=bool), (n,))
+        holds = np.broadcast_to(np.asarray(evaluate(part.condition, place), dtype=bool), (nplaces,))
         number[holds & (number < 0)] = i
     return number
 
