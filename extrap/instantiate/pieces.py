@@ -28,6 +28,9 @@ Piece = tuple[Any, Mask]
 Around = tuple[Elastic, ...]
 """The repeats of the loops around something, the outermost first."""
 
+LoopGroups = list[tuple[tuple[Vec, ...], Mask]]
+"""Loops, each as the vecs of its repeats, with the ranks that run them."""
+
 __all__ = ["Around", "Piece", "Pieces"]
 
 
@@ -42,6 +45,7 @@ class Pieces:
         self._ranks, self.tables = ranks, Tables()
         self._known: dict[int, tuple[Elastic, Ints, list[Vec]]] = {}
         self._along: dict[Any, Vec] = {}
+        self._loops: dict[Any, tuple[Around, LoopGroups]] = {}  # with the loops, whose identity is in the key
 
     def of(self, field: Field, ranks: Mask, kind: Kind | None, around: Around) -> list[Piece]:
         """A field's values over ranks: a vec with its ranks, or an array where each has one value.
@@ -130,8 +134,14 @@ class Pieces:
             np.array([self._ranks.env[name][mine] for name in names]), mine, self._ranks.most(None)
         )
 
-    def loop_groups(self, around: Around, ranks: Mask) -> list[tuple[tuple[Vec, ...], Mask]]:
+    def loop_groups(self, around: Around, ranks: Mask) -> LoopGroups:
         """The different loops around something that these ranks run, and the ranks of each."""
+        key = tuple(map(id, around)), self._ranks.key(ranks)
+        if key not in self._loops:
+            self._loops[key] = around, self._loop_groups(around, ranks)
+        return self._loops[key][1]
+
+    def _loop_groups(self, around: Around, ranks: Mask) -> LoopGroups:
         if any(isinstance(repeat, Formulas) for repeat in around):
             raise TooManyGroups
         where = np.flatnonzero(ranks)

@@ -6,7 +6,6 @@ A small file can ask for very much work. Where no closed form or limit of its ow
 from __future__ import annotations
 
 import argparse
-import multiprocessing
 import os
 import re
 import select
@@ -178,8 +177,9 @@ def _waits_for_reader() -> bool:
 
 
 def _end(max_seconds: float) -> None:
-    for child in multiprocessing.active_children():
-        child.kill()
+    if (processes := sys.modules.get("multiprocessing")) is not None:  # else there are no children
+        for child in processes.active_children():
+            child.kill()
     hide()
     with suppress(OSError):
         os.write(sys.stderr.fileno(), f"scalatrace: {over_time(f'{max_seconds:g}')}\n".encode())

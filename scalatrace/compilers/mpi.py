@@ -6,7 +6,6 @@ that mpi4py would load in the program's interpreter, an mpicc beside the interpr
 
 from __future__ import annotations
 
-import ctypes.util
 import importlib.util
 import os
 import re
@@ -206,6 +205,8 @@ def _prefix_and_mpi4py(interpreter: str) -> tuple[str, str]:
 
 
 def _by_linker() -> Path | None:
+    import ctypes.util
+
     name = ctypes.util.find_library("mpi")
     for folder in ("/usr/lib/x86_64-linux-gnu", "/usr/lib", "/usr/lib64", "/usr/local/lib"):
         if name and Path(folder, name).exists():

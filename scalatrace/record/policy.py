@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -151,6 +150,8 @@ def from_toml(path: str | Path) -> Policy:
 
     Raises UsageError.
     """
+    import tomllib  # a start without a policy does without it
+
     try:
         return _policy(tomllib.loads(read_text(path)))
     except FormatError as error:

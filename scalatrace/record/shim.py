@@ -10,7 +10,6 @@ import os
 import shlex
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from scalatrace.compilers.build import built_once, compiler_output
@@ -105,6 +104,8 @@ def _build(mpi: Mpi, cached: Path) -> bytes:
 
 
 def _compile(mpi: Mpi, folder: Path, built: Path) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
     core = core_library()
     flags = [*_FLAGS, *_extra_flags()]
     includes = [f"-I{folder}", f"-I{_SOURCES}", f"-I{INCLUDE}"]
