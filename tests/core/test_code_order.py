@@ -157,7 +157,10 @@ paths = st.lists(frames, min_size=1, max_size=3)
 
 @given(body=st.lists(paths, min_size=1, max_size=8, unique_by=tuple))
 def test_no_order_of_lines_hides_a_loop(body: AnySequence[list[str]]) -> None:
-    """Lines that go up and down in an iteration as they like: the trace does not grow with the trip count."""
+    """Lines that go up and down in an iteration as they like: the trace does not grow with the trip count.
+
+    Its nodes are the loop, partial iterations around it, and inner loops where a call occurs twice.
+    """
 
     def nodes_after(turns: int) -> int:
         def program(rank: Rank) -> None:
@@ -170,4 +173,4 @@ def test_no_order_of_lines_hides_a_loop(body: AnySequence[list[str]]) -> None:
             assert walked(trace, 0) == told[0]
             return trace.nnodes
 
-    assert nodes_after(40) == nodes_after(10) <= 2 * len(body) + 1
+    assert nodes_after(40) == nodes_after(10) <= 3 * len(body)

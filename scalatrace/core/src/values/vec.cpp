@@ -277,7 +277,7 @@ struct Vec::Detail {
                 make_rep(n - 2 * k, k, 2, 0);
                 return;
             }
-            if (k > kMaxStridedPeriod) continue;
+            if (k > kMaxStridedPeriod || no_stride(n, k)) continue;
             if (k == 1 && terms[n - 1].rep) {
                 if (!blocks_match(n, 1, diff)) continue;
                 make_rep(n - 2, 1, 2, diff);
@@ -289,6 +289,18 @@ struct Vec::Detail {
             return;
         }
         fold_long();
+    }
+
+    /* A quick look at literals: can the last k terms before index n not be the k terms before them plus a constant?
+     * Two terms of a block must have the same difference, and so must three blocks of one term. */
+    bool no_stride(size_t n, size_t k) const {
+        if (n < k + 2) return false;
+        const Term *end = terms.data() + n, *before = end - k;
+        if (end[-1].rep || end[-2].rep || before[-1].rep || before[-2].rep) return false;
+        const auto step = [](const Term &from, const Term &to) { // modulo 2^64
+            return static_cast<uint64_t>(to.value) - static_cast<uint64_t>(from.value);
+        };
+        return step(before[-1], end[-1]) != step(before[-2], end[-2]);
     }
 
     /* Do the k terms before index n repeat the k terms before these, up to a constant? */
