@@ -104,7 +104,9 @@ def test_search(view_of: View, tmp_path: Path, text: str, count: int) -> None:
     with view_of(made(tmp_path, ring(4))) as view:
         view.page.get_by_role("searchbox").fill(text)
         assert view.page.locator("#program .row.hit").count() == count
-        assert view.text("#program .controls .dim") == f"{count} found"
+        shown = view.text("#program .controls .dim")
+        assert shown.split(":")[0] == f"{count} found"
+        assert ("on all ranks" in shown) == (count > 0)
 
 
 def test_search_of_ranks_in_notation(view_of: View, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ Engine::Engine(const st_sim_program &program, const st_sim_platform &platform, s
     for (int32_t r = 0; r < program.nranks; ++r) {
         ranks_[r].clock.rank = r;
         ranks_[r].stack.push_back({0, program.nnodes, 0, 1, -1});
-        wake(r);
+        resume(r);
     }
 }
 
@@ -98,12 +98,19 @@ void Engine::finish_run() {
     }
 }
 
-void Engine::wake(int32_t r) {
+/* Note that a rank is in the queue from now on. False: it is already, or cannot run. */
+bool Engine::enqueues(int32_t r) {
     Rank &rank = ranks_[r];
-    if (!rank.queued && !rank.parked && !rank.finished) {
-        rank.queued = true;
-        queue_.push_back(r);
-    }
+    if (rank.queued || rank.parked || rank.finished) return false;
+    return rank.queued = true;
+}
+
+void Engine::resume(int32_t r) {
+    if (enqueues(r)) queue_.push_back(r);
+}
+
+void Engine::wake(int32_t r) {
+    if (enqueues(r)) queue_.push_front(r);
 }
 
 void Engine::advance(int32_t r) {
@@ -113,7 +120,7 @@ void Engine::advance(int32_t r) {
         if (!call(r)) return;
         --rank.left;
     }
-    wake(r);
+    resume(r);
 }
 
 /* Go to the next event that the rank executes. False: it has ended, or stops after an iteration. */
@@ -248,7 +255,7 @@ void Engine::begin(int32_t r, const st_sim_node &node) {
         break;
     case ST_SIM_SENDRECV: {
         const int32_t receive = make_request(r, Request::kRecv, node);
-        Envelope &to = rank.requests[receive].to;
+        Envelope &to = requests_[receive].to;
         to.peer = static_cast<int32_t>(field(node.peer2, r));
         to.tag = static_cast<int32_t>(field(node.tag2, r));
         start(r, receive);
@@ -274,14 +281,14 @@ void Engine::begin(int32_t r, const st_sim_node &node) {
     }
     case ST_SIM_FREE:
         wait_for(r, node);
-        for (const int32_t request : rank.ending) rank.requests[request].persistent = false;
+        for (const int32_t request : rank.ending) requests_[request].persistent = false;
         end_listed(rank);
         break;
     case ST_SIM_MRECV:
         if (node.flags & ST_SIM_NONBLOCKING) {
             const int32_t request = make_request(r, Request::kSend, node);
-            rank.requests[request].clock = rank.clock;
-            rank.requests[request].state = Request::kDone;
+            requests_[request].clock = rank.clock;
+            requests_[request].state = Request::kDone;
             rank.live.push_back(request);
         }
         break;
@@ -317,20 +324,19 @@ bool Engine::complete(int32_t r, const st_sim_node &node) {
     }
     std::vector<int32_t> &waiting = rank.waiting;
     if (waiting.size() > 1) /* messages are received as they arrive */
-        std::stable_sort(waiting.begin(), waiting.end(), [&](int32_t a, int32_t b) {
-            return arrival_ps(rank.requests[a]) < arrival_ps(rank.requests[b]);
-        });
+        std::stable_sort(waiting.begin(), waiting.end(),
+                         [&](int32_t a, int32_t b) { return arrival_ps(requests_[a]) < arrival_ps(requests_[b]); });
     int64_t parts[ST_SIM_PARTS] = {};
     for (const int32_t i : waiting) {
-        const Request &request = rank.requests[i];
+        const Request &request = requests_[i];
         if (request.kind == Request::kRecv) {
-            receive(r, request, parts);
+            receive(r, i, parts);
         } else if (request.clock.t > rank.clock.t) {
             const int64_t gap = request.clock.t - rank.clock.t;
             const int64_t wait = std::clamp<int64_t>(request.busy_from - rank.clock.t, 0, gap);
             parts[ST_SIM_WAITING] += wait;
             parts[ST_SIM_TRANSFER] += gap - wait;
-            hop(r, request.clock, request);
+            hop(r, request.clock, i);
             rank.clock = request.clock;
             rank.clock.rank = r;
         }
@@ -341,8 +347,8 @@ bool Engine::complete(int32_t r, const st_sim_node &node) {
     }
     const bool ends = node.op >= ST_SIM_WAIT && node.op <= ST_SIM_WAITSOME;
     for (const int32_t i : waiting) {
-        rank.requests[i].awaited = false;
-        if (!ends) drop(rank, i);
+        requests_[i].awaited = false;
+        if (!ends) requests_.drop(i);
     }
     waiting.clear();
     if (ends) end_listed(rank);
@@ -353,18 +359,9 @@ bool Engine::complete(int32_t r, const st_sim_node &node) {
 
 int32_t Engine::make_request(int32_t r, Request::Kind kind, const st_sim_node &node) {
     Rank &rank = ranks_[r];
-    int32_t at;
-    if (rank.unused.empty()) {
-        at = static_cast<int32_t>(rank.requests.size());
-        if (rank.requests.size() == rank.requests.capacity()) rank.requests.reserve(at + 1 + at / 4);
-        rank.requests.emplace_back();
-        if (path_) rank.origins.emplace_back();
-    } else {
-        at = rank.unused.back();
-        rank.unused.pop_back();
-        rank.requests[at] = Request{};
-    }
-    Request &request = rank.requests[at];
+    const int32_t at = requests_.add();
+    if (path_ && static_cast<size_t>(at) >= origins_.size()) origins_.resize(static_cast<size_t>(at) + 1);
+    Request &request = requests_[at];
     request.kind = kind;
     request.node = rank.node;
     request.persistent = node.flags & ST_SIM_PERSISTENT;
@@ -379,7 +376,7 @@ int32_t Engine::make_request(int32_t r, Request::Kind kind, const st_sim_node &n
 /* Start a new request; the program ends it if the call is nonblocking, else the call waits for it. */
 void Engine::own_or_await(int32_t r, int32_t request, const st_sim_node &node) {
     Rank &rank = ranks_[r];
-    if (!rank.requests[request].persistent) start(r, request);
+    if (!requests_[request].persistent) start(r, request);
     if (node.flags & (ST_SIM_NONBLOCKING | ST_SIM_PERSISTENT))
         rank.live.push_back(request);
     else
@@ -388,8 +385,8 @@ void Engine::own_or_await(int32_t r, int32_t request, const st_sim_node &node) {
 
 void Engine::start(int32_t r, int32_t request) {
     Rank &rank = ranks_[r];
-    if (path_) rank.origins[request].own = {r, rank.calls, rank.clock.t};
-    switch (rank.requests[request].kind) {
+    if (path_) origins_[request].own = {r, rank.calls, rank.clock.t};
+    switch (requests_[request].kind) {
     case Request::kSend:
         start_send(r, request);
         break;
@@ -406,7 +403,7 @@ void Engine::start(int32_t r, int32_t request) {
 
 void Engine::await(int32_t r, int32_t request) {
     Rank &rank = ranks_[r];
-    Request &awaited = rank.requests[request];
+    Request &awaited = requests_[request];
     if (awaited.state == Request::kInactive || awaited.awaited) return;
     rank.waiting.push_back(request);
     awaited.awaited = true;
@@ -419,23 +416,18 @@ void Engine::done(int32_t r, Request &request) {
     if (request.awaited && --rank.missing == 0) wake(r);
 }
 
-void Engine::drop(Rank &rank, int32_t request) {
-    rank.requests[request].kind = Request::kNone;
-    rank.unused.push_back(request);
-}
-
 /* The call ends live requests; persistent ones become inactive. */
 void Engine::end_listed(Rank &rank) {
     for (const int32_t i : rank.ending) {
-        Request &request = rank.requests[i];
+        Request &request = requests_[i];
         request.state = Request::kInactive;
         if (!request.persistent) request.kind = Request::kNone;
     }
     rank.live.erase(std::remove_if(rank.live.begin(), rank.live.end(),
-                                   [&](int32_t i) { return rank.requests[i].kind == Request::kNone; }),
+                                   [&](int32_t i) { return requests_[i].kind == Request::kNone; }),
                     rank.live.end());
     for (const int32_t i : rank.ending)
-        if (rank.requests[i].kind == Request::kNone) rank.unused.push_back(i);
+        if (requests_[i].kind == Request::kNone) requests_.drop(i);
     rank.ending.clear();
 }
 
@@ -475,9 +467,9 @@ void Engine::wait_for(int32_t r, const st_sim_node &node) {
 }
 
 /* The current call of a rank ends when a cause, of this or another rank, allows it. */
-void Engine::hop(int32_t r, const Clock &cause, const Request &request) {
+void Engine::hop(int32_t r, const Clock &cause, int32_t request) {
     if (path_ && !path_->found()) {
-        const Origins &origins = ranks_[r].origins[&request - ranks_[r].requests.data()];
+        const Origins &origins = origins_[request];
         path_->hop(r, ranks_[r].calls, cause.rank == r ? origins.own : origins.other);
     }
 }
@@ -486,7 +478,7 @@ void Engine::hop(int32_t r, const Clock &cause, const Request &request) {
 
 void Engine::enter(int32_t r, int32_t request) {
     Rank &rank = ranks_[r];
-    Request &own = rank.requests[request];
+    Request &own = requests_[request];
     const int32_t f = own.to.family;
     if (f < 0 || f >= program_.nfamilies)
         throw TraceError("a call on rank " + std::to_string(r) + " names no communicator");
@@ -524,7 +516,7 @@ void Engine::enter(int32_t r, int32_t request) {
     meeting.call.root = std::clamp(own.to.peer, 0, size - 1);
     meeting.entries[position] = rank.clock;
     meeting.requests[position] = request;
-    if (path_) meeting.origins[position] = rank.origins[request].own;
+    if (path_) meeting.origins[position] = origins_[request].own;
     own.state = Request::kPending;
     if (++meeting.arrived < size) return;
     Meeting full = std::move(meeting);
@@ -545,11 +537,11 @@ void Engine::leave(Meeting &meeting, const int32_t *members) {
     }
     for (int32_t i = 0; i < size; ++i) {
         const int32_t r = members ? members[i] : i;
-        Request &request = ranks_[r].requests[meeting.requests[i]];
+        Request &request = requests_[meeting.requests[i]];
         request.clock = meeting.entries[i];
         request.busy_from = last;
         if (path_ && request.clock.rank >= 0)
-            ranks_[r].origins[meeting.requests[i]].other =
+            origins_[meeting.requests[i]].other =
                 meeting.origins[members ? position_of[request.clock.rank] : request.clock.rank];
         request.state = Request::kDone;
         steady_.depends(members ? members[0] : 0, r, true);

@@ -1,21 +1,22 @@
 /* engine.hpp - the simulation of all ranks.
  *
- * Each rank runs until it needs a message, rendezvous or collective call that is not there yet; what completes it puts
- * the rank back into the queue. Times do not depend on the order in which ranks run (a process network), so there is
- * no queue of events by time. Only receives from any source need an order: they are matched when no rank can run
- * otherwise, with the message that arrives first (see match_wildcards).
+ * Each rank runs until it needs a message, rendezvous or collective call that is not there yet. What completes it puts
+ * the rank at the front of the queue: it ends its requests before other ranks make more. Times do not depend on the
+ * order in which ranks run (a process network), so there is no queue of events by time. Only receives from any source
+ * need an order: they are matched when no rank can run otherwise, with the message that arrives first (see
+ * match_wildcards). The cost of matching depends on the length of the queues in this order, so it is approximate.
  */
 #ifndef ST_SIM_ENGINE_HPP
 #define ST_SIM_ENGINE_HPP
 
 #include "collectives.hpp"
 #include "path.hpp"
+#include "pool.hpp"
 #include "program.hpp"
 #include "rank.hpp"
 #include "steady.hpp"
 
 #include <deque>
-#include <memory>
 #include <vector>
 
 namespace sim {
@@ -53,7 +54,9 @@ class Engine {
     bool call(int32_t r);
     void begin(int32_t r, const st_sim_node &node);
     bool complete(int32_t r, const st_sim_node &node);
-    void wake(int32_t r);
+    bool enqueues(int32_t r);
+    void resume(int32_t r); /* after all ranks in the queue */
+    void wake(int32_t r);   /* before them */
     void finish_run();
     int64_t repeat(int32_t node, int32_t r);
     int64_t field(const st_sim_field &f, int32_t r) const;
@@ -66,7 +69,6 @@ class Engine {
     void start(int32_t r, int32_t request);
     void done(int32_t r, Request &request);
     void await(int32_t r, int32_t request);
-    void drop(Rank &rank, int32_t request);
     void end_listed(Rank &rank);
     void listed(int32_t r, int64_t age, std::vector<int32_t> &into) const;
     void wait_for(int32_t r, const st_sim_node &node);
@@ -75,16 +77,17 @@ class Engine {
     void start_send(int32_t r, int32_t request);
     void start_recv(int32_t r, int32_t request);
     void deliver(int32_t dest, const Message &message);
+    Message taken_out(Rank &rank, size_t place);
     void match(int32_t dest, int32_t request, const Message &message);
     bool take(int32_t r, int32_t request, size_t posted_before);
     void take_matches(int32_t r);
-    void receive(int32_t r, const Request &request, int64_t *parts);
+    void receive(int32_t r, int32_t request, int64_t *parts);
     bool match_wildcards();
     bool probe(int32_t r, const st_sim_node &node);
     void one_sided(int32_t r, const st_sim_node &node, bool get);
 
     /* Collective calls. */
-    void hop(int32_t r, const Clock &cause, const Request &request);
+    void hop(int32_t r, const Clock &cause, int32_t request);
     void enter(int32_t r, int32_t request);
     void leave(Meeting &meeting, const int32_t *members);
 
@@ -96,6 +99,9 @@ class Engine {
     int64_t *path_by_node_;
     Network network_;
     std::vector<Rank> ranks_;
+    Pool<Request> requests_;
+    std::vector<Origins> origins_; /* of the requests, where paths are followed */
+    Pool<Message> messages_;       /* that no receive has matched */
     std::deque<int32_t> queue_;
     std::vector<std::vector<Group>> groups_;                  /* [family][instance] */
     std::vector<std::vector<uint32_t>> entries_, executions_; /* [node][rank] of nodes whose values vary */

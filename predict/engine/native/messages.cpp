@@ -23,7 +23,7 @@ int64_t arrival_ps(const Message &m) { return m.at.t + (m.eager ? m.transfer : m
 
 void Engine::start_send(int32_t r, int32_t request) {
     Rank &rank = ranks_[r];
-    Request &send = rank.requests[request];
+    Request &send = requests_[request];
     send.busy_from = rank.clock.t;
     if (send.to.peer < 0) {
         send.clock = rank.clock;
@@ -45,7 +45,7 @@ void Engine::start_send(int32_t r, int32_t request) {
     message.call = rank.calls;
     message.left = rank.clock.t;
     message.at = rank.clock;
-    if (path_) rank.origins[request].own = {r, rank.calls, rank.clock.t};
+    if (path_) origins_[request].own = {r, rank.calls, rank.clock.t};
     if (platform_.serializes) {
         /* In the order of the sends: those that wait for a rendezvous keep their place, too, so that times do not
          * depend on the order in which ranks are simulated. */
@@ -67,7 +67,7 @@ void Engine::start_send(int32_t r, int32_t request) {
 
 void Engine::start_recv(int32_t r, int32_t request) {
     Rank &rank = ranks_[r];
-    Request &receive = rank.requests[request];
+    Request &receive = requests_[request];
     receive.clock = rank.clock;
     receive.busy_from = rank.clock.t;
     receive.transfer = receive.recv = 0;
@@ -87,26 +87,33 @@ void Engine::start_recv(int32_t r, int32_t request) {
 bool Engine::take(int32_t r, int32_t request, size_t posted_before) {
     Rank &rank = ranks_[r];
     for (size_t i = 0; i < rank.arrived.size(); ++i) {
-        const Message &message = rank.arrived[i];
-        if (!fits(rank.requests[request].to, message.from)) continue;
+        const Message &message = messages_[rank.arrived[i]];
+        if (!fits(requests_[request].to, message.from)) continue;
         for (size_t k = 0; k < posted_before; ++k)
-            if (fits(rank.requests[rank.posted[k]].to, message.from)) return false;
+            if (fits(requests_[rank.posted[k]].to, message.from)) return false;
         if (platform_.match_entry > 0)
             rank.clock.add_overhead(rounded(platform_.match_entry * static_cast<double>(i + 1)));
-        const Message taken = message;
-        rank.arrived.erase(rank.arrived.begin() + static_cast<std::ptrdiff_t>(i));
+        const Message taken = taken_out(rank, i);
         match(r, request, taken);
         return true;
     }
     return false;
 }
 
+/* Remove a message from those that have arrived. */
+Message Engine::taken_out(Rank &rank, size_t place) {
+    const int32_t number = rank.arrived[place];
+    rank.arrived.erase(rank.arrived.begin() + static_cast<std::ptrdiff_t>(place));
+    messages_.drop(number);
+    return messages_[number];
+}
+
 void Engine::deliver(int32_t dest, const Message &message) {
     Rank &rank = ranks_[dest];
     for (size_t i = 0; i < rank.posted.size(); ++i) {
         const int32_t request = rank.posted[i];
-        if (!fits(rank.requests[request].to, message.from)) continue;
-        if (is_wild(rank.requests[request])) break; /* the message that arrives first is not known yet */
+        if (!fits(requests_[request].to, message.from)) continue;
+        if (is_wild(requests_[request])) break; /* the message that arrives first is not known yet */
         rank.posted.erase(rank.posted.begin() + static_cast<std::ptrdiff_t>(i));
         Message found = message;
         if (platform_.match_entry > 0)
@@ -114,32 +121,33 @@ void Engine::deliver(int32_t dest, const Message &message) {
         match(dest, request, found);
         return;
     }
-    rank.arrived.push_back(message);
+    const int32_t number = messages_.add();
+    messages_[number] = message;
+    rank.arrived.push_back(number);
     if (rank.probes) wake(dest);
 }
 
 void Engine::match(int32_t dest, int32_t request, const Message &message) {
-    Request &receive = ranks_[dest].requests[request];
+    Request &receive = requests_[request];
     const int32_t source = message.from.peer;
     receive.transfer = message.transfer;
     receive.recv = message.recv;
     receive.state = Request::kMatched;
-    if (path_) ranks_[dest].origins[request].other = {source, message.call, message.left};
+    if (path_) origins_[request].other = {source, message.call, message.left};
     if (message.eager) {
         receive.clock = message.at;
         receive.busy_from = message.busy_from;
     } else {
-        Rank &sender = ranks_[source];
         receive.clock = later(message.at, receive.clock);
         receive.busy_from = receive.clock.t;
         receive.clock.add_latency(message.handshake);
         receive.clock.add_latency(message.latency);
-        Request &send = sender.requests[message.request];
+        Request &send = requests_[message.request];
         send.busy_from = receive.busy_from;
         send.clock = receive.clock;
         send.clock.add_bandwidth(receive.transfer);
         send.state = Request::kDone;
-        if (path_) sender.origins[message.request].other = ranks_[dest].origins[request].own;
+        if (path_) origins_[message.request].other = origins_[request].own;
         done(source, send);
     }
     steady_.depends(source, dest, !message.eager);
@@ -147,8 +155,9 @@ void Engine::match(int32_t dest, int32_t request, const Message &message) {
 }
 
 /* The rank has the message: it waits for the sender, then for the transfer, then copies. */
-void Engine::receive(int32_t r, const Request &request, int64_t *parts) {
+void Engine::receive(int32_t r, int32_t number, int64_t *parts) {
     Rank &rank = ranks_[r];
+    const Request &request = requests_[number];
     Clock arrival = request.clock;
     if (platform_.serializes && request.transfer > 0) {
         if (arrival.t + request.transfer > rank.receives_from) arrival = later(arrival, rank.receives_until);
@@ -161,7 +170,7 @@ void Engine::receive(int32_t r, const Request &request, int64_t *parts) {
         const int64_t wait = std::clamp<int64_t>(request.busy_from - rank.clock.t, 0, gap);
         parts[ST_SIM_WAITING] += wait;
         parts[ST_SIM_TRANSFER] += gap - wait;
-        hop(r, request.clock, request);
+        hop(r, request.clock, number);
         rank.clock = arrival;
         rank.clock.rank = r;
     }
@@ -174,7 +183,7 @@ void Engine::take_matches(int32_t r) {
     Rank &rank = ranks_[r];
     for (size_t k = 0; k < rank.posted.size();) {
         const int32_t request = rank.posted[k];
-        if (!is_wild(rank.requests[request]) && take(r, request, k))
+        if (!is_wild(requests_[request]) && take(r, request, k))
             rank.posted.erase(rank.posted.begin() + static_cast<std::ptrdiff_t>(k));
         else
             ++k;
@@ -197,12 +206,12 @@ bool Engine::match_wildcards() {
         const Rank &rank = ranks_[r];
         bool waits = false;
         for (size_t k = 0; k < rank.posted.size() && !waits; ++k) {
-            const Request &request = rank.requests[rank.posted[k]];
+            const Request &request = requests_[rank.posted[k]];
             if (!is_wild(request)) continue;
             waits = true; /* the first one; later ones follow */
             Candidate best{INT64_MAX, r, k, 0};
             for (size_t i = 0; i < rank.arrived.size(); ++i) {
-                const Message &message = rank.arrived[i];
+                const Message &message = messages_[rank.arrived[i]];
                 const int64_t at = std::max(arrival_ps(message), request.clock.t);
                 if (at < best.at && fits(request.to, message.from)) best = {at, r, k, i};
             }
@@ -223,9 +232,8 @@ bool Engine::match_wildcards() {
         if (c.at > earliest + lookahead_) continue;
         Rank &rank = ranks_[c.rank];
         const int32_t request = rank.posted[c.posted];
-        const Message taken = rank.arrived[c.message];
+        const Message taken = taken_out(rank, c.message);
         rank.posted.erase(rank.posted.begin() + static_cast<std::ptrdiff_t>(c.posted));
-        rank.arrived.erase(rank.arrived.begin() + static_cast<std::ptrdiff_t>(c.message));
         match(c.rank, request, taken);
         take_matches(c.rank);
     }
@@ -240,8 +248,10 @@ bool Engine::probe(int32_t r, const st_sim_node &node) {
     wanted.family = static_cast<int32_t>(field(node.family, r));
     if (wanted.peer < 0 && wanted.peer != ST_SIM_ANY_SOURCE) return true;
     const Message *first = nullptr;
-    for (const Message &message : rank.arrived)
+    for (const int32_t number : rank.arrived) {
+        const Message &message = messages_[number];
         if (fits(wanted, message.from) && (!first || arrival_ps(message) < arrival_ps(*first))) first = &message;
+    }
     rank.probes = !first;
     if (!first) return false;
     Clock arrival = first->at;
@@ -284,9 +294,9 @@ void Engine::one_sided(int32_t r, const st_sim_node &node, bool get) {
     }
     if (node.flags & ST_SIM_NONBLOCKING) {
         const int32_t request = make_request(r, Request::kSend, node);
-        rank.requests[request].clock = rank.one_sided;
-        rank.requests[request].busy_from = rank.clock.t;
-        rank.requests[request].state = Request::kDone;
+        requests_[request].clock = rank.one_sided;
+        requests_[request].busy_from = rank.clock.t;
+        requests_[request].state = Request::kDone;
         rank.live.push_back(request);
     }
 }

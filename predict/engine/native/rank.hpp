@@ -4,6 +4,8 @@
  *   posted    receives that no message has matched, in order
  *   arrived   messages that no receive has matched, in order of sending per sender
  *   waiting   requests without which the rank cannot go on
+ *
+ * Requests and messages are numbers of objects in pools that all ranks share.
  */
 #ifndef ST_SIM_RANK_HPP
 #define ST_SIM_RANK_HPP
@@ -53,7 +55,7 @@ struct Request {
     int64_t transfer = 0, recv = 0;
 };
 
-/* Of a request, where paths are followed: the starting calls of the rank itself and of the other side. */
+/* Of a request: the starting calls of the rank itself and of the other side. */
 struct Origins {
     Origin own, other;
 };
@@ -77,19 +79,16 @@ struct Rank {
     int64_t calls = 0;                              /* completed */
     int64_t began = 0, computed = 0;                /* the current call, and the computation before it */
     std::vector<Frame> stack;
-    std::vector<Request> requests;
-    std::vector<Origins> origins; /* of the requests, where paths are followed */
-    std::vector<int32_t> unused;  /* indices into requests */
-    std::vector<int32_t> live;
-    std::vector<int32_t> posted;
-    std::vector<Message> arrived;
-    std::vector<int32_t> waiting;
-    int32_t missing = 0;         /* of these, not yet complete */
-    std::vector<int32_t> ending; /* live requests that the current call ends */
-    int32_t node = -1;           /* of the current call */
-    int64_t left = 0;            /* executions of it, this one included */
-    bool begun = false;          /* the current call has begun, and could not complete */
-    bool probes = false;         /* it waits in a probe */
+    std::vector<int32_t> live;    /* requests ... */
+    std::vector<int32_t> posted;  /* ... */
+    std::vector<int32_t> arrived; /* messages */
+    std::vector<int32_t> waiting; /* requests */
+    int32_t missing = 0;          /* of these, not yet complete */
+    std::vector<int32_t> ending;  /* live requests that the current call ends */
+    int32_t node = -1;            /* of the current call */
+    int64_t left = 0;             /* executions of it, this one included */
+    bool begun = false;           /* the current call has begun, and could not complete */
+    bool probes = false;          /* it waits in a probe */
     bool queued = false, parked = false, finished = false;
 };
 

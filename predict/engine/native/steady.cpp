@@ -33,18 +33,19 @@ template <class F> void visit(Clock &c, F &&f) {
 }
 
 /* All times of a rank: f(number, whether it is a point in time). */
-template <class F> void visit(Rank &rank, F &&f) {
+template <class F> void visit(Rank &rank, Pool<Message> &messages, Pool<Request> &requests, F &&f) {
     visit(rank.clock, f);
     visit(rank.interface_free, f);
     f(rank.receives_from, true);
     visit(rank.receives_until, f);
     visit(rank.one_sided, f);
-    for (Message &m : rank.arrived) {
+    for (const int32_t i : rank.arrived) {
+        Message &m = messages[i];
         visit(m.at, f);
         f(m.busy_from, true);
     }
     for (const int32_t i : rank.live) {
-        Request &q = rank.requests[i];
+        Request &q = requests[i];
         visit(q.clock, f);
         f(q.busy_from, true);
     }
@@ -56,18 +57,19 @@ void mix(uint64_t &shape, int64_t value) {
 }
 
 /* All of a rank's state that is no time. */
-void add_shape(const Rank &rank, uint64_t &shape) {
+void add_shape(const Rank &rank, const Pool<Message> &messages, const Pool<Request> &requests, uint64_t &shape) {
     mix(shape, rank.pred);
     mix(shape, rank.kernel_mean);
     mix(shape, static_cast<int64_t>(rank.posted.size()));
-    for (const Message &m : rank.arrived) {
+    for (const int32_t i : rank.arrived) {
+        const Message &m = messages[i];
         mix(shape, m.from.peer);
         mix(shape, m.from.tag);
         mix(shape, m.from.family);
         mix(shape, m.transfer);
     }
     for (const int32_t i : rank.live) {
-        const Request &q = rank.requests[i];
+        const Request &q = requests[i];
         for (const int64_t part : {int64_t{q.kind}, int64_t{q.state}, int64_t{q.to.peer}, int64_t{q.to.tag}, q.nbytes})
             mix(shape, part);
     }
@@ -110,7 +112,7 @@ bool Steady::park(int32_t r, int32_t node, int64_t left) {
         if (left == loop.left) compare(loop);
         for (const int32_t each : loop.parked) {
             engine_.ranks_[each].parked = false;
-            engine_.wake(each);
+            engine_.resume(each);
         }
         loop.parked.clear();
     }
@@ -124,7 +126,7 @@ bool Steady::release() {
         any = true;
         for (const int32_t r : loop.parked) {
             engine_.ranks_[r].parked = false;
-            engine_.wake(r);
+            engine_.resume(r);
         }
         loop.parked.clear();
         forget(loop);
@@ -145,7 +147,7 @@ void Steady::forget(Loop &loop) {
 template <class F> void Steady::visit_growth(const Loop &loop, F &&f) {
     size_t at = 0;
     for (const int32_t r : loop.ranks)
-        visit(engine_.ranks_[r], [&](int64_t &number, bool time) {
+        visit(engine_.ranks_[r], engine_.messages_, engine_.requests_, [&](int64_t &number, bool time) {
             f(r, number, at < loop.state.size() ? number - loop.state[at] : 0, time, at);
             ++at;
         });
@@ -156,7 +158,7 @@ template <class F> void Steady::visit_growth(const Loop &loop, F &&f) {
 void Steady::compare(Loop &loop) {
     uint64_t shape = 1, growth = 1;
     size_t count = 0;
-    for (const int32_t r : loop.ranks) add_shape(engine_.ranks_[r], shape);
+    for (const int32_t r : loop.ranks) add_shape(engine_.ranks_[r], engine_.messages_, engine_.requests_, shape);
     visit_growth(loop, [&](int32_t, int64_t, int64_t added, bool, size_t) {
         mix(growth, added);
         ++count;

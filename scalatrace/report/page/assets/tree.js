@@ -214,7 +214,9 @@ class TreeView {
     walkTree(this.tree.root, (node) => { if (node.op && matches(node)) hits.push(node); });
     for (const node of hits.slice(0, 500)) this.reveal(node).row.classList.add("hit");
     if (hits.length) this.items.get(hits[0]).row.scrollIntoView({ block: "nearest" });
-    this.found.textContent = `${number(hits.length)} found`;
+    const time = hits.reduce((sum, node) => sum + timeOf(node), 0);
+    const times = this.tree.timed && hits.length ? `: ${duration(time)} on all ranks, ${percent(time, this.whole)}` : "";
+    this.found.textContent = `${number(hits.length)} found${times}`;
   }
 }
 

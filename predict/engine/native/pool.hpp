@@ -1,0 +1,43 @@
+/* pool.hpp - objects that come and go, named by numbers; a number is used again once its object is dropped.
+ *
+ * All ranks share a pool: it is as large as the most objects that exist at one time, not as the sum of each rank's most.
+ * References stay valid while objects are added.
+ */
+#ifndef ST_SIM_POOL_HPP
+#define ST_SIM_POOL_HPP
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace sim {
+
+template <class T> class Pool {
+  public:
+    T &operator[](int32_t number) { return chunks_[number >> kBits][number & kMask]; }
+    const T &operator[](int32_t number) const { return chunks_[number >> kBits][number & kMask]; }
+
+    /* A new object's number. */
+    int32_t add() {
+        if (unused_.empty()) {
+            if (!(size_ & kMask)) chunks_.push_back(std::make_unique<T[]>(kMask + 1));
+            return size_++;
+        }
+        const int32_t number = unused_.back();
+        unused_.pop_back();
+        (*this)[number] = T{};
+        return number;
+    }
+    void drop(int32_t number) { unused_.push_back(number); }
+
+  private:
+    static constexpr int kBits = 10;
+    static constexpr int32_t kMask = (1 << kBits) - 1;
+
+    std::vector<std::unique_ptr<T[]>> chunks_;
+    std::vector<int32_t> unused_;
+    int32_t size_ = 0;
+};
+
+} // namespace sim
+#endif
