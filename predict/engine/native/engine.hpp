@@ -17,6 +17,7 @@
 #include "steady.hpp"
 
 #include <deque>
+#include <queue>
 #include <vector>
 
 namespace sim {
@@ -41,6 +42,12 @@ class Engine {
         std::vector<Clock> entries;
         std::vector<int32_t> requests; /* of each member */
         std::vector<Origin> origins;   /* of each member, if paths are followed */
+    };
+    struct WildMatch { /* the candidate of a rank */
+        int64_t at;
+        int32_t rank;
+        uint32_t version;
+        bool operator<(const WildMatch &o) const { return at != o.at ? at > o.at : rank > o.rank; }
     };
     struct Group {                  /* a communicator */
         std::vector<int32_t> calls; /* of each member so far */
@@ -82,6 +89,12 @@ class Engine {
     bool take(int32_t r, int32_t request, size_t posted_before);
     void take_matches(int32_t r);
     void receive(int32_t r, int32_t request, int64_t *parts);
+    struct Candidate { /* INT64_MAX: none; else indices into what is posted and has arrived */
+        int64_t at;
+        size_t posted, message;
+    };
+    Candidate candidate(int32_t r) const;
+    void note_wild(int32_t r);
     bool match_wildcards();
     bool probe(int32_t r, const st_sim_node &node);
     void one_sided(int32_t r, const st_sim_node &node, bool get);
@@ -105,8 +118,9 @@ class Engine {
     std::deque<int32_t> queue_;
     std::vector<std::vector<Group>> groups_;                  /* [family][instance] */
     std::vector<std::vector<uint32_t>> entries_, executions_; /* [node][rank] of nodes whose values vary */
-    std::vector<int32_t> wild_;                               /* ranks that posted receives from any source */
-    int64_t lookahead_ = 0;                                   /* no message arrives sooner after it was sent */
+    std::priority_queue<WildMatch> wild_; /* the earliest first; outdated where the rank has another version */
+    std::vector<int32_t> wild_changed_;   /* ranks whose candidates are to be found anew */
+    int64_t lookahead_ = 0;               /* no message arrives sooner after it was sent */
     int32_t unfinished_ = 0;
     Steady steady_;
 };

@@ -77,7 +77,7 @@ void Engine::start_recv(int32_t r, int32_t request) {
     }
     receive.state = Request::kPending;
     if (is_wild(receive))
-        wild_.push_back(r);
+        note_wild(r);
     else if (take(r, request, rank.posted.size()))
         return;
     rank.posted.push_back(request);
@@ -110,10 +110,12 @@ Message Engine::taken_out(Rank &rank, size_t place) {
 
 void Engine::deliver(int32_t dest, const Message &message) {
     Rank &rank = ranks_[dest];
+    bool wild = false;
     for (size_t i = 0; i < rank.posted.size(); ++i) {
         const int32_t request = rank.posted[i];
         if (!fits(requests_[request].to, message.from)) continue;
-        if (is_wild(requests_[request])) break; /* the message that arrives first is not known yet */
+        wild = is_wild(requests_[request]);
+        if (wild) break; /* the message that arrives first is not known yet */
         rank.posted.erase(rank.posted.begin() + static_cast<std::ptrdiff_t>(i));
         Message found = message;
         if (platform_.match_entry > 0)
@@ -124,6 +126,7 @@ void Engine::deliver(int32_t dest, const Message &message) {
     const int32_t number = messages_.add();
     messages_[number] = message;
     rank.arrived.push_back(number);
+    if (wild) note_wild(dest);
     if (rank.probes) wake(dest);
 }
 
@@ -190,54 +193,60 @@ void Engine::take_matches(int32_t r) {
     }
 }
 
-/* Match receives from any source, when no rank can run otherwise. A message that is not sent yet arrives after the
- * earliest match here by at least the latency, so all matches before that are certain. */
-bool Engine::match_wildcards() {
-    struct Candidate {
-        int64_t at;
-        int32_t rank;
-        size_t posted, message;
-    };
-    std::vector<Candidate> candidates;
-    std::sort(wild_.begin(), wild_.end());
-    wild_.erase(std::unique(wild_.begin(), wild_.end()), wild_.end());
-    std::vector<int32_t> still;
-    for (const int32_t r : wild_) {
-        const Rank &rank = ranks_[r];
-        bool waits = false;
-        for (size_t k = 0; k < rank.posted.size() && !waits; ++k) {
-            const Request &request = requests_[rank.posted[k]];
-            if (!is_wild(request)) continue;
-            waits = true; /* the first one; later ones follow */
-            Candidate best{INT64_MAX, r, k, 0};
-            for (size_t i = 0; i < rank.arrived.size(); ++i) {
-                const Message &message = messages_[rank.arrived[i]];
-                const int64_t at = std::max(arrival_ps(message), request.clock.t);
-                if (at < best.at && fits(request.to, message.from)) best = {at, r, k, i};
-            }
-            if (best.at < INT64_MAX)
-                candidates.push_back(best);
-            else
-                waits = false, still.push_back(r);
+/* The first receive from any source of a rank, and the message that it may take: the one that can be received first. */
+Engine::Candidate Engine::candidate(int32_t r) const {
+    const Rank &rank = ranks_[r];
+    for (size_t k = 0; k < rank.posted.size(); ++k) {
+        const Request &request = requests_[rank.posted[k]];
+        if (!is_wild(request)) continue;
+        Candidate best{INT64_MAX, k, 0};
+        for (size_t i = 0; i < rank.arrived.size(); ++i) {
+            const Message &message = messages_[rank.arrived[i]];
+            const int64_t at = std::max(arrival_ps(message), request.clock.t);
+            if (at < best.at && fits(request.to, message.from)) best = {at, k, i};
         }
-        if (waits) still.push_back(r);
+        return best;
     }
-    std::sort(still.begin(), still.end());
-    still.erase(std::unique(still.begin(), still.end()), still.end());
-    wild_ = still;
-    if (candidates.empty()) return false;
-    int64_t earliest = INT64_MAX;
-    for (const Candidate &c : candidates) earliest = std::min(earliest, c.at);
-    for (const Candidate &c : candidates) {
-        if (c.at > earliest + lookahead_) continue;
-        Rank &rank = ranks_[c.rank];
-        const int32_t request = rank.posted[c.posted];
-        const Message taken = taken_out(rank, c.message);
-        rank.posted.erase(rank.posted.begin() + static_cast<std::ptrdiff_t>(c.posted));
-        match(c.rank, request, taken);
-        take_matches(c.rank);
+    return {INT64_MAX, 0, 0};
+}
+
+/* The candidate of a rank may be another one now. */
+void Engine::note_wild(int32_t r) {
+    if (ranks_[r].wild_changed) return;
+    ranks_[r].wild_changed = true;
+    wild_changed_.push_back(r);
+}
+
+/* Match receives from any source, when no rank can run otherwise. A message that is not sent yet arrives after the
+ * earliest match here by at least the latency, so all matches before that are certain. Candidates are kept by their
+ * time: those of most ranks do not change from one call to the next. */
+bool Engine::match_wildcards() {
+    for (const int32_t r : wild_changed_) {
+        Rank &rank = ranks_[r];
+        rank.wild_changed = false;
+        ++rank.wild_version;
+        const Candidate found = candidate(r);
+        if (found.at < INT64_MAX) wild_.push({found.at, r, rank.wild_version});
     }
-    return true;
+    wild_changed_.clear();
+    int64_t certain = INT64_MAX;
+    bool any = false;
+    while (!wild_.empty() && wild_.top().at <= certain) {
+        const WildMatch first = wild_.top();
+        wild_.pop();
+        Rank &rank = ranks_[first.rank];
+        if (first.version != rank.wild_version) continue;
+        if (!any) certain = first.at + lookahead_;
+        any = true;
+        const Candidate found = candidate(first.rank);
+        const int32_t request = rank.posted[found.posted];
+        const Message taken = taken_out(rank, found.message);
+        rank.posted.erase(rank.posted.begin() + static_cast<std::ptrdiff_t>(found.posted));
+        match(first.rank, request, taken);
+        take_matches(first.rank);
+        note_wild(first.rank);
+    }
+    return any;
 }
 
 bool Engine::probe(int32_t r, const st_sim_node &node) {

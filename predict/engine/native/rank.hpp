@@ -89,6 +89,8 @@ struct Rank {
     int64_t left = 0;             /* executions of it, this one included */
     bool begun = false;           /* the current call has begun, and could not complete */
     bool probes = false;          /* it waits in a probe */
+    bool wild_changed = false;    /* what its first receive from any source may take, has changed */
+    uint32_t wild_version = 0;    /* number of these changes */
     bool queued = false, parked = false, finished = false;
 };
 
