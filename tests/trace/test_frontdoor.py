@@ -20,6 +20,15 @@ def test_import_is_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_the_start_of_a_traced_rank_is_light() -> None:
+    """`scalatrace record` starts once per rank: modules that only some runs need are imported there."""
+    slow = (*HEAVY, "concurrent.futures", "ctypes.util", "multiprocessing", "tomllib")
+    started = "scalatrace.cli.dispatch, scalatrace.cli.budget, scalatrace.record.launch"
+    code = f"import sys, {started}; print([m for m in {slow} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_everything_promised_is_there() -> None:
     assert all(hasattr(scalatrace, name) for name in scalatrace.__all__)
 

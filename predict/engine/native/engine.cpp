@@ -75,7 +75,7 @@ int Engine::run() {
             const int32_t r = queue_.front();
             queue_.pop_front();
             ranks_[r].queued = false;
-            advance(r);
+            if (!ranks_[r].finished && !ranks_[r].parked) advance(r); /* it may have woken itself before */
         }
         if (unfinished_ == 0 || !(match_wildcards() || steady_.release())) break;
     }
@@ -99,18 +99,18 @@ void Engine::finish_run() {
 }
 
 /* Note that a rank is in the queue from now on. False: it is already, or cannot run. */
-bool Engine::enqueues(int32_t r) {
+bool Engine::mark_queued(int32_t r) {
     Rank &rank = ranks_[r];
     if (rank.queued || rank.parked || rank.finished) return false;
     return rank.queued = true;
 }
 
 void Engine::resume(int32_t r) {
-    if (enqueues(r)) queue_.push_back(r);
+    if (mark_queued(r)) queue_.push_back(r);
 }
 
 void Engine::wake(int32_t r) {
-    if (enqueues(r)) queue_.push_front(r);
+    if (mark_queued(r)) queue_.push_front(r);
 }
 
 void Engine::advance(int32_t r) {
@@ -361,6 +361,7 @@ int32_t Engine::make_request(int32_t r, Request::Kind kind, const st_sim_node &n
     Rank &rank = ranks_[r];
     const int32_t at = requests_.add();
     if (path_ && static_cast<size_t>(at) >= origins_.size()) origins_.resize(static_cast<size_t>(at) + 1);
+    if (path_) origins_[at] = {{r, ranks_[r].calls, ranks_[r].clock.t}, {}};
     Request &request = requests_[at];
     request.kind = kind;
     request.node = rank.node;
@@ -416,22 +417,27 @@ void Engine::done(int32_t r, Request &request) {
     if (request.awaited && --rank.missing == 0) wake(r);
 }
 
-/* The call ends live requests; persistent ones become inactive. */
+/* The call ends live requests; persistent ones become inactive. One that is freed while it is pending still has its
+ * message: its number is not used again. */
 void Engine::end_listed(Rank &rank) {
     for (const int32_t i : rank.ending) {
         Request &request = requests_[i];
-        request.state = Request::kInactive;
-        if (!request.persistent) request.kind = Request::kNone;
+        const bool pending = request.state == Request::kPending;
+        if (!request.persistent) request.kind = pending ? Request::kFreed : Request::kNone;
+        if (!pending) request.state = Request::kInactive;
     }
-    rank.live.erase(std::remove_if(rank.live.begin(), rank.live.end(),
-                                   [&](int32_t i) { return requests_[i].kind == Request::kNone; }),
-                    rank.live.end());
-    for (const int32_t i : rank.ending)
-        if (requests_[i].kind == Request::kNone) requests_.drop(i);
+    size_t kept = 0;
+    for (const int32_t i : rank.live) {
+        if (requests_[i].kind == Request::kNone)
+            requests_.drop(i);
+        else if (requests_[i].kind != Request::kFreed)
+            rank.live[kept++] = i;
+    }
+    rank.live.resize(kept);
     rank.ending.clear();
 }
 
-/* Append the live request of an age, if there is one, that is not in the list already. */
+/* Append the live request of an age, if there is one. */
 void Engine::listed(int32_t r, int64_t age, std::vector<int32_t> &into) const {
     const std::vector<int32_t> &live = ranks_[r].live;
     if (age >= 0 && age < static_cast<int64_t>(live.size()))

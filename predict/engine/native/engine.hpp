@@ -2,9 +2,9 @@
  *
  * Each rank runs until it needs a message, rendezvous or collective call that is not there yet. What completes it puts
  * the rank at the front of the queue: it ends its requests before other ranks make more. Times do not depend on the
- * order in which ranks run (a process network), so there is no queue of events by time. Only receives from any source
- * need an order: they are matched when no rank can run otherwise, with the message that arrives first (see
- * match_wildcards). The cost of matching depends on the length of the queues in this order, so it is approximate.
+ * order in which ranks run (a process network), so there is no queue of events by time. There are two exceptions.
+ * Receives from any source are matched when no rank can run otherwise, with the message that arrives first (see
+ * match_wildcards). The cost of matching is an estimate, from the lengths of the queues at that moment.
  */
 #ifndef ST_SIM_ENGINE_HPP
 #define ST_SIM_ENGINE_HPP
@@ -61,7 +61,7 @@ class Engine {
     bool call(int32_t r);
     void begin(int32_t r, const st_sim_node &node);
     bool complete(int32_t r, const st_sim_node &node);
-    bool enqueues(int32_t r);
+    bool mark_queued(int32_t r);
     void resume(int32_t r); /* after all ranks in the queue */
     void wake(int32_t r);   /* before them */
     void finish_run();

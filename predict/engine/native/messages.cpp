@@ -104,8 +104,9 @@ bool Engine::take(int32_t r, int32_t request, size_t posted_before) {
 Message Engine::taken_out(Rank &rank, size_t place) {
     const int32_t number = rank.arrived[place];
     rank.arrived.erase(rank.arrived.begin() + static_cast<std::ptrdiff_t>(place));
+    const Message message = messages_[number];
     messages_.drop(number);
-    return messages_[number];
+    return message;
 }
 
 void Engine::deliver(int32_t dest, const Message &message) {
@@ -236,9 +237,13 @@ bool Engine::match_wildcards() {
         wild_.pop();
         Rank &rank = ranks_[first.rank];
         if (first.version != rank.wild_version) continue;
+        const Candidate found = candidate(first.rank);
+        if (found.at != first.at) { /* a loop was multiplied meanwhile */
+            if (found.at < INT64_MAX) wild_.push({found.at, first.rank, first.version});
+            continue;
+        }
         if (!any) certain = first.at + lookahead_;
         any = true;
-        const Candidate found = candidate(first.rank);
         const int32_t request = rank.posted[found.posted];
         const Message taken = taken_out(rank, found.message);
         rank.posted.erase(rank.posted.begin() + static_cast<std::ptrdiff_t>(found.posted));

@@ -1,4 +1,4 @@
-/* pool.hpp - objects that come and go, named by numbers; a number is used again once its object is dropped.
+/* pool.hpp - objects with numbers; the number of an object that was dropped is used again.
  *
  * All ranks share a pool: it is as large as the most objects that exist at one time, not as the sum of each rank's most.
  * References stay valid while objects are added.

@@ -39,7 +39,7 @@ struct Message {
 };
 
 struct Request {
-    enum Kind : uint8_t { kNone, kSend, kRecv, kCollective };
+    enum Kind : uint8_t { kNone, kSend, kRecv, kCollective, kFreed };
     enum State : uint8_t { kInactive, kPending, kMatched, kDone };
 
     Kind kind = kNone;
@@ -79,8 +79,8 @@ struct Rank {
     int64_t calls = 0;                              /* completed */
     int64_t began = 0, computed = 0;                /* the current call, and the computation before it */
     std::vector<Frame> stack;
-    std::vector<int32_t> live;    /* requests ... */
-    std::vector<int32_t> posted;  /* ... */
+    std::vector<int32_t> live;    /* requests */
+    std::vector<int32_t> posted;  /* requests */
     std::vector<int32_t> arrived; /* messages */
     std::vector<int32_t> waiting; /* requests */
     int32_t missing = 0;          /* of these, not yet complete */
@@ -89,8 +89,8 @@ struct Rank {
     int64_t left = 0;             /* executions of it, this one included */
     bool begun = false;           /* the current call has begun, and could not complete */
     bool probes = false;          /* it waits in a probe */
-    bool wild_changed = false;    /* what its first receive from any source may take, has changed */
-    uint32_t wild_version = 0;    /* number of these changes */
+    bool wild_changed = false;    /* its candidate (match_wildcards) is to be found again */
+    uint32_t wild_version = 0;    /* of its candidate: how often it was found */
     bool queued = false, parked = false, finished = false;
 };
 

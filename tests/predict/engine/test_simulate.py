@@ -135,6 +135,68 @@ def test_receives_from_any_source_take_the_first_message() -> None:
     assert (result.clocks[:, 0] / 1000).tolist() == [500, 120, 510]
 
 
+def test_receives_from_any_source_that_wait_for_others() -> None:
+    """Rank k receives from rank k - 1, once that has its own two messages, and from a leaf."""
+    b, n = Builder(40), 20
+    leaves = {n + k: (k * 37 % 20) * 1000 for k in range(n)}
+    trace = b.of(
+        *(
+            b.event("Send", repeat=on({leaf: 1}), dest=leaf - n, compute=Histogram.of(ns), **both(0))
+            for leaf, ns in leaves.items()
+        ),
+        b.event("Recv", repeat=on({0: 1}), source=ANY_SOURCE, **both(0)),
+        b.event("Recv", repeat=on(dict.fromkeys(range(1, n), 2)), source=ANY_SOURCE, **both(0)),
+        b.event(
+            "Send", repeat=on(dict.fromkeys(range(n - 1), 1)), dest=To(Encoding.RELATIVE, Vec(1)), **both(0)
+        ),
+    )
+    result = simulate(trace, Platform(network=Network((Segment(0, 10),))))
+    expected = [leaves[n] + 10]
+    for k in range(1, n):
+        expected.append(max(expected[-1], leaves[n + k]) + 10)
+    assert (result.clocks[:n, 0] / 1000).tolist() == expected
+
+
+def test_a_request_that_is_freed_while_pending_keeps_its_message() -> None:
+    """Else the send of rank 2 gets its number, and the receive of rank 0 ends with the first message."""
+    b = Builder(3)
+    large = 20_000
+    trace = b.of(
+        b.event("Isend", repeat=on({0: 1}), dest=1, **both(large)),
+        b.event("Request_free", repeat=on({0: 1}), request=0),
+        b.event("Send", repeat=on({2: 1}), dest=1, **both(large)),
+        b.event("Recv", repeat=on({1: 1}), source=0, compute=Histogram.of(1_000_000), **both(large)),
+        b.event("Recv", repeat=on({1: 1}), source=2, **both(large)),
+        b.event("Send", repeat=on({1: 1}), dest=0, **both(0)),
+        b.event("Recv", repeat=on({0: 1}), source=1, **both(0)),
+    )
+    result = simulate(trace, Platform(network=NETWORK))
+    transfer_ns = 500 + 3000 + large * 0.5
+    assert (result.clocks[:, 0] / 1000 > 1_000_000 + 2 * transfer_ns).all()
+
+
+def test_a_message_to_itself_may_be_the_last_call() -> None:
+    b = Builder(1)
+    call = b.event(
+        "Sendrecv", sendcount=8, sendtype=BYTE, dest=0, sendtag=0, recvcount=8, recvtype=BYTE, source=0,
+        recvtag=0, comm=Comm(),
+    )  # fmt: skip
+    assert simulate(b.of(call), Platform(network=NETWORK)).nevents == 1
+
+
+def test_a_path_through_a_transfer_with_a_request() -> None:
+    b = Builder(2)
+    put = {"origin_count": 1000, "origin_datatype": BYTE, "target_rank": 1, "target_disp": 0}
+    trace = b.of(
+        b.event(
+            "Rput", repeat=on({0: 1}), **put, target_count=1000, target_datatype=BYTE, win=0, comm=Comm()
+        ),
+        b.event("Wait", repeat=on({0: 1}), request=0),
+    )
+    result = Simulator(trace).run(Platform(network=NETWORK), path=True)
+    assert result.time_ns > 1000
+
+
 def test_a_deadlock_names_the_ranks() -> None:
     b = Builder(2)
     trace = b.of(

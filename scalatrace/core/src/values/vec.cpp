@@ -291,8 +291,8 @@ struct Vec::Detail {
         fold_long();
     }
 
-    /* A quick look at literals: can the last k terms before index n not be the k terms before them plus a constant?
-     * Two terms of a block must have the same difference, and so must three blocks of one term. */
+    /* Whether two differences show that the last k terms before index n are not the k terms before them plus a
+     * constant. Two terms of a block must have the same difference, and so must three blocks of one term. */
     bool no_stride(size_t n, size_t k) const {
         if (n < k + 2) return false;
         const Term *end = terms.data() + n, *before = end - k;
