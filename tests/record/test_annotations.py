@@ -90,8 +90,8 @@ def test_c_recorded_replayed_generated(openmpi_first: Mpi, tmp_path: Path) -> No
     assert marks(again, 1) == marks(trace, 1)
 
     [model] = fit_kernel("work", annotated_calls(trace)["work"], model="M-1")
-    for n in (200, 1000):  # sleeping takes longer on a busy machine, not shorter
-        assert 0.9 * 20_000 * n < model.duration_ns({"n": n}) < 5 * 20_000 * n
+    for n in (200, 1000):  # busy machines sleep longer: if only in short calls, the line is flatter
+        assert 0.5 * 20_000 * n < model.duration_ns({"n": n}) < 5 * 20_000 * n
 
 
 def test_nothing_happens_without_a_tracer() -> None:
