@@ -44,14 +44,21 @@ class Tolerance:
 
 
 def tolerances(
-    simulator: Simulator, platform: Platform, shares: Sequence[float], options: Options | None = None
+    simulator: Simulator,
+    platform: Platform,
+    shares: Sequence[float],
+    options: Options | None = None,
+    start: Simulation | None = None,
 ) -> Iterator[Tolerance]:
     """Yield the tolerances of both parameters for each share.
+
+    Args:
+        start: the run on the platform as it is, if there is one.
 
     Raises:
         DeadlockError, FormatError, LimitError: as `Simulator.run`.
     """
-    start = simulator.run(platform, options)
+    start = start or simulator.run(platform, options)
     for parameter in (LATENCY, PER_BYTE):
 
         def run(factor: float, parameter: str = parameter) -> tuple[float, float]:

@@ -149,7 +149,7 @@ class Simulated:
         stage("tolerance of latency")
         return [
             {"parameter": each.parameter, "slower": each.share, "factor": each.factor}
-            for each in tolerances(self._simulator, self._platform, TOLERATED, self._options)
+            for each in tolerances(self._simulator, self._platform, TOLERATED, self._options, self._result)
         ]
 
     def sweep(self, factors: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
