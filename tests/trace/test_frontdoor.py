@@ -14,19 +14,22 @@ from scalatrace.trace.model.callsite import short_frame, split_frame
 HEAVY = ("numpy", "lark", "rich", "mpi4py", "msgpack", "sympy")
 
 
-def test_import_is_light() -> None:
-    code = f"import sys, scalatrace; print([m for m in {HEAVY} if m in sys.modules])"
+def imported(names: str, watched: tuple[str, ...]) -> str:
+    """Which of the watched modules an import of modules (`a, b`) brings along."""
+    code = f"import sys, {names}; print([m for m in {watched} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    return done.stdout.strip()
+
+
+def test_import_is_light() -> None:
+    assert imported("scalatrace", HEAVY) == "[]"
 
 
 def test_the_start_of_a_traced_rank_is_light() -> None:
     """`scalatrace record` starts once per rank: modules that only some runs need are imported there."""
     slow = (*HEAVY, "concurrent.futures", "ctypes.util", "multiprocessing", "tomllib")
     started = "scalatrace.cli.dispatch, scalatrace.cli.budget, scalatrace.record.launch"
-    code = f"import sys, {started}; print([m for m in {slow} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert imported(started, slow) == "[]"
 
 
 def test_everything_promised_is_there() -> None:

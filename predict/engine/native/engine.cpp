@@ -75,7 +75,9 @@ int Engine::run() {
             const int32_t r = queue_.front();
             queue_.pop_front();
             ranks_[r].queued = false;
-            if (!ranks_[r].finished && !ranks_[r].parked) advance(r); /* it may have woken itself before */
+            running_ = r;
+            advance(r);
+            running_ = -1;
         }
         if (unfinished_ == 0 || !(match_wildcards() || steady_.release())) break;
     }
@@ -110,7 +112,7 @@ void Engine::resume(int32_t r) {
 }
 
 void Engine::wake(int32_t r) {
-    if (mark_queued(r)) queue_.push_front(r);
+    if (r != running_ && mark_queued(r)) queue_.push_front(r);
 }
 
 void Engine::advance(int32_t r) {
@@ -285,12 +287,7 @@ void Engine::begin(int32_t r, const st_sim_node &node) {
         end_listed(rank);
         break;
     case ST_SIM_MRECV:
-        if (node.flags & ST_SIM_NONBLOCKING) {
-            const int32_t request = make_request(r, Request::kSend, node);
-            requests_[request].clock = rank.clock;
-            requests_[request].state = Request::kDone;
-            rank.live.push_back(request);
-        }
+        if (node.flags & ST_SIM_NONBLOCKING) own_done(r, rank.clock, node);
         break;
     case ST_SIM_PUT:
         one_sided(r, node, false);
@@ -359,9 +356,11 @@ bool Engine::complete(int32_t r, const st_sim_node &node) {
 
 int32_t Engine::make_request(int32_t r, Request::Kind kind, const st_sim_node &node) {
     Rank &rank = ranks_[r];
-    const int32_t at = requests_.add();
-    if (path_ && static_cast<size_t>(at) >= origins_.size()) origins_.resize(static_cast<size_t>(at) + 1);
-    if (path_) origins_[at] = {{r, ranks_[r].calls, ranks_[r].clock.t}, {}};
+    const int32_t at = requests_.add({});
+    if (path_) {
+        origins_.resize(std::max(origins_.size(), static_cast<size_t>(at) + 1));
+        origins_[at] = {{r, rank.calls, rank.clock.t}, {}};
+    }
     Request &request = requests_[at];
     request.kind = kind;
     request.node = rank.node;
@@ -382,6 +381,15 @@ void Engine::own_or_await(int32_t r, int32_t request, const st_sim_node &node) {
         rank.live.push_back(request);
     else
         await(r, request);
+}
+
+/* The program gets a request that is complete at a time which no other rank changes. */
+void Engine::own_done(int32_t r, const Clock &at, const st_sim_node &node) {
+    const int32_t request = make_request(r, Request::kSend, node);
+    requests_[request].clock = at;
+    requests_[request].busy_from = ranks_[r].clock.t;
+    requests_[request].state = Request::kDone;
+    ranks_[r].live.push_back(request);
 }
 
 void Engine::start(int32_t r, int32_t request) {
@@ -412,13 +420,15 @@ void Engine::await(int32_t r, int32_t request) {
 }
 
 /* A pending request is complete, or matched. */
-void Engine::done(int32_t r, Request &request) {
-    Rank &rank = ranks_[r];
-    if (request.awaited && --rank.missing == 0) wake(r);
+void Engine::done(int32_t r, int32_t request) {
+    if (requests_[request].kind == Request::kFreed)
+        requests_.drop(request);
+    else if (requests_[request].awaited && --ranks_[r].missing == 0)
+        wake(r);
 }
 
-/* The call ends live requests; persistent ones become inactive. One that is freed while it is pending still has its
- * message: its number is not used again. */
+/* The call ends live requests; persistent ones become inactive. One that is freed while it is pending keeps its number
+ * until it is done. */
 void Engine::end_listed(Rank &rank) {
     for (const int32_t i : rank.ending) {
         Request &request = requests_[i];
@@ -551,7 +561,7 @@ void Engine::leave(Meeting &meeting, const int32_t *members) {
                 meeting.origins[members ? position_of[request.clock.rank] : request.clock.rank];
         request.state = Request::kDone;
         steady_.depends(members ? members[0] : 0, r, true);
-        done(r, request);
+        done(r, meeting.requests[i]);
     }
 }
 

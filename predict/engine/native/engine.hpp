@@ -63,7 +63,7 @@ class Engine {
     bool complete(int32_t r, const st_sim_node &node);
     bool mark_queued(int32_t r);
     void resume(int32_t r); /* after all ranks in the queue */
-    void wake(int32_t r);   /* before them */
+    void wake(int32_t r);   /* before them, unless it is the rank that runs */
     void finish_run();
     int64_t repeat(int32_t node, int32_t r);
     int64_t field(const st_sim_field &f, int32_t r) const;
@@ -74,7 +74,8 @@ class Engine {
     int32_t make_request(int32_t r, Request::Kind kind, const st_sim_node &node);
     void own_or_await(int32_t r, int32_t request, const st_sim_node &node);
     void start(int32_t r, int32_t request);
-    void done(int32_t r, Request &request);
+    void own_done(int32_t r, const Clock &at, const st_sim_node &node);
+    void done(int32_t r, int32_t request);
     void await(int32_t r, int32_t request);
     void end_listed(Rank &rank);
     void listed(int32_t r, int64_t age, std::vector<int32_t> &into) const;
@@ -116,6 +117,7 @@ class Engine {
     std::vector<Origins> origins_; /* of the requests, where paths are followed */
     Pool<Message> messages_;       /* that no receive has matched */
     std::deque<int32_t> queue_;
+    int32_t running_ = -1;                                    /* rank */
     std::vector<std::vector<Group>> groups_;                  /* [family][instance] */
     std::vector<std::vector<uint32_t>> entries_, executions_; /* [node][rank] of nodes whose values vary */
     std::priority_queue<WildMatch> wild_; /* the earliest first; outdated where the rank has another version */

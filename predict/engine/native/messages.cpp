@@ -124,9 +124,7 @@ void Engine::deliver(int32_t dest, const Message &message) {
         match(dest, request, found);
         return;
     }
-    const int32_t number = messages_.add();
-    messages_[number] = message;
-    rank.arrived.push_back(number);
+    rank.arrived.push_back(messages_.add(message));
     if (wild) note_wild(dest);
     if (rank.probes) wake(dest);
 }
@@ -152,10 +150,10 @@ void Engine::match(int32_t dest, int32_t request, const Message &message) {
         send.clock.add_bandwidth(receive.transfer);
         send.state = Request::kDone;
         if (path_) origins_[message.request].other = origins_[request].own;
-        done(source, send);
+        done(source, message.request);
     }
     steady_.depends(source, dest, !message.eager);
-    done(dest, receive);
+    done(dest, request);
 }
 
 /* The rank has the message: it waits for the sender, then for the transfer, then copies. */
@@ -237,13 +235,9 @@ bool Engine::match_wildcards() {
         wild_.pop();
         Rank &rank = ranks_[first.rank];
         if (first.version != rank.wild_version) continue;
-        const Candidate found = candidate(first.rank);
-        if (found.at != first.at) { /* a loop was multiplied meanwhile */
-            if (found.at < INT64_MAX) wild_.push({found.at, first.rank, first.version});
-            continue;
-        }
         if (!any) certain = first.at + lookahead_;
         any = true;
+        const Candidate found = candidate(first.rank);
         const int32_t request = rank.posted[found.posted];
         const Message taken = taken_out(rank, found.message);
         rank.posted.erase(rank.posted.begin() + static_cast<std::ptrdiff_t>(found.posted));
@@ -306,13 +300,7 @@ void Engine::one_sided(int32_t r, const st_sim_node &node, bool get) {
         end.add_latency(cost.latency);
         rank.one_sided = later(rank.one_sided, end);
     }
-    if (node.flags & ST_SIM_NONBLOCKING) {
-        const int32_t request = make_request(r, Request::kSend, node);
-        requests_[request].clock = rank.one_sided;
-        requests_[request].busy_from = rank.clock.t;
-        requests_[request].state = Request::kDone;
-        rank.live.push_back(request);
-    }
+    if (node.flags & ST_SIM_NONBLOCKING) own_done(r, rank.one_sided, node);
 }
 
 } // namespace sim

@@ -17,15 +17,16 @@ template <class T> class Pool {
     T &operator[](int32_t number) { return chunks_[number >> kBits][number & kMask]; }
     const T &operator[](int32_t number) const { return chunks_[number >> kBits][number & kMask]; }
 
-    /* A new object's number. */
-    int32_t add() {
+    /* Add an object; return its number. */
+    int32_t add(const T &object) {
+        int32_t number = size_;
         if (unused_.empty()) {
-            if (!(size_ & kMask)) chunks_.push_back(std::make_unique<T[]>(kMask + 1));
-            return size_++;
+            if (!(size_++ & kMask)) chunks_.push_back(std::make_unique<T[]>(kMask + 1));
+        } else {
+            number = unused_.back();
+            unused_.pop_back();
         }
-        const int32_t number = unused_.back();
-        unused_.pop_back();
-        (*this)[number] = T{};
+        (*this)[number] = object;
         return number;
     }
     void drop(int32_t number) { unused_.push_back(number); }

@@ -90,7 +90,7 @@ struct Rank {
     bool begun = false;           /* the current call has begun, and could not complete */
     bool probes = false;          /* it waits in a probe */
     bool wild_changed = false;    /* its candidate (match_wildcards) is to be found again */
-    uint32_t wild_version = 0;    /* of its candidate: how often it was found */
+    uint32_t wild_version = 0;    /* how often its candidate was found */
     bool queued = false, parked = false, finished = false;
 };
 

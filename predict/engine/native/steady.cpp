@@ -232,6 +232,7 @@ void Steady::multiply(Loop &loop) {
     for (const int32_t r : loop.ranks) {
         for (int part = 0; part < ST_SIM_PARTS; ++part)
             extend(result.by_rank[static_cast<size_t>(r) * ST_SIM_PARTS + part], loop.by_rank[at++]);
+        engine_.note_wild(r);
         Frame &frame = engine_.ranks_[r].stack.back();
         frame.at = frame.end;
         frame.left = 1;
