@@ -63,40 +63,58 @@ def lines(mpi: Mpi, times: int, only: Sequence[str] | None) -> Iterator[list[str
 
 
 def _line(mpi: Mpi, times: int, case: Case, ranks: int, folder: Path) -> list[str]:
-    plain, timed, trace = folder / "plain", folder / "timed", folder / "a.st"
-    for binary, more in ((plain, []), (timed, [HERE / "timed.c"])):
-        command = [mpi.mpicc, "-O2", "-o", binary, case.source, *more, "-lm"]
+    """The line of a C program, recorded anew in each turn, since the machine's speed changes.
+
+    The timer is preloaded, since the machine code of another binary may have another speed.
+    """
+    program, timer, trace = folder / "program", folder / "timer.so", folder / "a.st"
+    for command in (
+        [mpi.mpicc, "-O2", "-o", program, case.source, "-lm"],
+        [mpi.mpicc, "-O2", "-fPIC", "-shared", "-o", timer, HERE / "timed.c"],
+    ):
         run(command, env=mpi.environment(), cwd=folder).check()
-    record(mpi, ranks, [plain, *case.arguments], trace, timeout=300).check()
+
+    def record_again() -> Path:
+        record(mpi, ranks, [program, *case.arguments], trace, timeout=300).check()
+        return trace
 
     def program_s() -> float:
-        done = mpirun(mpi, ranks, [timed, *case.arguments], cwd=folder, timeout=300).check()
+        command = ["env", f"LD_PRELOAD={timer}", program, *case.arguments]
+        done = mpirun(mpi, ranks, command, cwd=folder, timeout=300).check()
         return float(done.stdout.rpartition("seconds ")[2])
 
-    return _compared(mpi, times, case.source.name, ranks, trace, program_s)
+    return _compared(mpi, times, case.source.name, ranks, record_again, program_s)
 
 
 def _workload_line(mpi: Mpi, times: int, workload: Workload, ranks: int, folder: Path) -> list[str]:
     """A workload in Python, with a problem so small that the calls are what takes time."""
     argv = arguments(workload.of_steps(WORKLOAD_STEPS), 0)
     trace = recorded(mpi, ranks, argv, folder / "a.st").trace
-    return _compared(mpi, times, workload.title, ranks, trace, lambda: app_s(mpi, ranks, argv, folder))
+    return _compared(
+        mpi, times, workload.title, ranks, lambda: trace, lambda: app_s(mpi, ranks, argv, folder)
+    )
 
 
 def _compared(
-    mpi: Mpi, times: int, title: str, ranks: int, trace: Path, program_s: Callable[[], float]
+    mpi: Mpi,
+    times: int,
+    title: str,
+    ranks: int,
+    recorded_in: Callable[[], Path],
+    program_s: Callable[[], float],
 ) -> list[str]:
-    """The line of a program, `program_s` being the seconds of a run."""
+    """The line of a program, `recorded_in` making its trace and `program_s` being the seconds of a run."""
     engines = {name: ["--verify", "--engine", name] for name in ("python", "compiled")}
     seconds: dict[str, list[float]] = {"program": [], "python": [], "compiled": []}
     unequal, ncalls = [], 0.0
-    try:
-        replayed(mpi, ranks, trace, engines["compiled"])  # compiles
-    except AssertionError as error:
-        if "use --engine python" not in str(error):
-            raise
-        return [title, str(ranks), *["-"] * 6, "Python engine only"]
     for _ in range(times):
+        trace = recorded_in()
+        try:
+            replayed(mpi, ranks, trace, engines["compiled"])  # compiles
+        except AssertionError as error:
+            if "use --engine python" not in str(error):
+                raise
+            return [title, str(ranks), *["-"] * 6, "Python engine only"]
         seconds["program"].append(program_s())
         for name, options in engines.items():
             facts = replayed(mpi, ranks, trace, options)

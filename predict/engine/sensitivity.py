@@ -2,7 +2,8 @@
 
 Where calls match the same messages, the time is a convex, piecewise linear function of a factor on all
 latencies, or on all times per byte: a maximum over paths. Its slope is that part of the longest path. So
-Newton's method finds the factor at which a run is 1 % slower in a few simulations, exactly. LLAMP (Shen et
+Newton's method finds the factor at which a run is 1 % slower in a few simulations, exactly. Often two suffice
+for all shares, since the bounds that their tangents give meet. LLAMP (Shen et
 al. 2024) solves linear programs for the same result.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from operator import attrgetter
 
 from scalatrace.predict.engine.simulate import Options, Simulation, Simulator
 from scalatrace.predict.platform import Platform
@@ -22,11 +24,15 @@ LATENCY, PER_BYTE = "latency", "per_byte"
 
 MAX_STEPS = 60
 MAX_FACTOR = 2.0**40
-NEAR_ENOUGH = 1e-7
-"""Relative difference of times at which a tolerance is accepted."""
+GROWTH = 16.0
+"""Factor from run to run as long as the parameter is not on the longest path."""
+NEAR_ENOUGH = 1e-6
+"""Relative difference of times, or of factors below and above it, at which a tolerance is accepted."""
+ROUNDING_PS = 1.0
+"""By how much a message may be longer or shorter than its time by the factor."""
 
-_PATH_PART = {LATENCY: 2, PER_BYTE: 3}
-"""Parameter -> its part of `Simulation.path`."""
+_PATH_PART = {LATENCY: 1, PER_BYTE: 2}
+"""Parameter -> its part of the longest path, after the time."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,30 @@ class Tolerance:
     parameter: str
     share: float
     factor: float | None
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The time of a run, in ps, and its slope, with a factor on a parameter.
+
+    Attributes:
+        slack: difference of times that does not matter.
+    """
+
+    factor: float
+    time: float
+    slope: float
+    slack: float
+
+    @classmethod
+    def of(cls, simulation: Simulation, parameter: str, factor: float) -> _Run:
+        time, *parts, nmessages = (float(part) for part in simulation.path)
+        slope = parts[_PATH_PART[parameter]] / factor
+        return cls(factor, time, slope, NEAR_ENOUGH * time + nmessages * ROUNDING_PS)
+
+    def tangent(self, factor: float) -> float:
+        """Return the time that the slope predicts, which no run falls below."""
+        return self.time + self.slope * (factor - self.factor)
 
 
 def tolerances(
@@ -61,42 +91,72 @@ def tolerances(
     start = start or simulator.run(platform, options)
     for parameter in (LATENCY, PER_BYTE):
 
-        def run(factor: float, parameter: str = parameter) -> tuple[float, float]:
+        def run(factor: float, parameter: str = parameter) -> _Run:
             changed = {"latency": factor} if parameter == LATENCY else {"bandwidth": 1 / factor}
-            result = simulator.run(scaled(platform, **changed), options)
-            return float(result.time_ps), float(result.path[_PATH_PART[parameter]]) / factor
+            return _Run.of(simulator.run(scaled(platform, **changed), options), parameter, factor)
 
+        search = _Search(run, _Run.of(start, parameter, 1.0))
+        # The largest first: its runs bound the others.
+        found = {share: search.factor_of(start.time_ps * (1 + share)) for share in sorted(shares)[::-1]}
         for share in shares:
-            target = start.time_ps * (1 + share)
-            slope = float(start.path[_PATH_PART[parameter]])
-            yield Tolerance(parameter, share, _solve(run, start.time_ps, slope, target))
+            yield Tolerance(parameter, share, found[share])
 
 
-def _solve(
-    run: Callable[[float], tuple[float, float]], time: float, slope: float, target: float
-) -> float | None:
-    """Return the factor, above 1, at which the time reaches a target; run(factor) gives time and slope.
+class _Search:
+    """Runs of a trace with factors on one parameter, of which all searches for a time make use.
 
-    A step along the tangent of a convex function passes the root, and from there Newton's method does not
-    pass it again. Brackets keep it safe where other matches of wildcards break the convexity.
+    The tangents of two runs bound a convex function from below, the line through both from above. Where these
+    meet, no further run is needed.
     """
-    low, high = 1.0, MAX_FACTOR
-    factor = 1.0
-    for _ in range(MAX_STEPS):
-        step = factor + (target - time) / slope if slope > 0 else factor * 2
-        if not low < step < high:
-            step = factor * 2 if high == MAX_FACTOR else (low + high) / 2
-        if step >= MAX_FACTOR:
-            return None
-        factor = step
-        time, slope = run(factor)
-        if abs(time - target) <= NEAR_ENOUGH * target:
-            return factor
-        if time < target:
-            low = factor
-        else:
-            high = factor
-    return factor
+
+    def __init__(self, run: Callable[[float], _Run], start: _Run) -> None:
+        self._run, self._runs, self._is_convex = run, [start], True
+
+    def factor_of(self, target: float) -> float | None:
+        """Return the factor, above 1, at which the time reaches a target.
+
+        A step along the tangent of a convex function passes the factor, and from there Newton's method does
+        not pass it again. Brackets keep it safe where other matches of wildcards break the convexity.
+        """
+        step = 1.0
+        for _ in range(MAX_STEPS):
+            above = [run for run in self._runs if run.time >= target]
+            high = min(above, key=_factor, default=None)
+            below = [run for run in self._runs if high is None or run.factor < high.factor]
+            low = max(below, key=_factor)
+            for run in (low, high):
+                if run and abs(run.time - target) <= run.slack:
+                    return run.factor
+            if high and high.factor - low.factor <= NEAR_ENOUGH * low.factor:
+                return high.factor
+            step = _step(low, high, target)
+            if step >= MAX_FACTOR:
+                return None
+            if high and self._is_convex and _chord(low, high, step) - target <= high.slack:
+                return step
+            reached = self._run(step)
+            shortest = max(run.tangent(step) for run in self._runs)
+            self._is_convex &= reached.time >= shortest - reached.slack
+            self._runs.append(reached)
+        return step
+
+
+_factor = attrgetter("factor")
+
+
+def _step(low: _Run, high: _Run | None, target: float) -> float:
+    """Return where to look for a time between those of two runs; `high` may not be known yet."""
+    known = [run for run in (low, high) if run and run.slope > 0]
+    steps = [run.factor + (target - run.time) / run.slope for run in known]
+    if high is None:
+        return steps[0] if steps and steps[0] < MAX_FACTOR else low.factor * GROWTH
+    inside = [step for step in steps if low.factor < step < high.factor]
+    return min(inside, default=(low.factor + high.factor) / 2)
+
+
+def _chord(low: _Run, high: _Run, factor: float) -> float:
+    """Return the time on the line through two runs, which no run between them exceeds."""
+    return low.time + (factor - low.factor) * (high.time - low.time) / (high.factor - low.factor)
 
 
 def sweep(

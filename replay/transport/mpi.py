@@ -6,6 +6,7 @@ import ctypes
 import operator
 import random
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
@@ -40,6 +41,9 @@ _SPECIAL = {
 
 AS_ANY_SOURCE = "scalatrace_as_any_source"
 """Function of the tracer."""
+
+FORWARDED_S = 0.2
+"""Time for the launcher to forward a message: MPICH's may lose what it has not read when a rank aborts."""
 
 BLOCK = 1 << 20
 """Bytes of random payload, repeated in larger messages."""
@@ -233,6 +237,7 @@ class MPITransport:
         """Print the message, if any, and end all ranks; does not return."""
         if message:
             print(message, file=sys.stderr, flush=True)
+            time.sleep(FORWARDED_S)
         MPI.COMM_WORLD.Abort(status)
 
     def open_port(self) -> str:

@@ -98,7 +98,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="run time of the program on this machine: added to the checks of the platform file",
     )  # fmt: skip
     parser.add_argument(
-        "--no-tolerance", action="store_true", help="do not compute how much latency the run tolerates"
+        "--tolerance",
+        action=argparse.BooleanOptionalAction,
+        help="compute how much latency the run tolerates (default: for at most 20 million simulated calls)",
     )
     parser.add_argument(
         "--path", action="store_true", help="follow the longest path to call sites in large runs, too"
@@ -195,8 +197,11 @@ def _facts(
     facts = {**simulated.facts(), "rows": simulated.rows(args.by)}
     if (interval := simulated.drawn()) is not None:
         facts["drawn"] = interval
-    if not args.no_tolerance and (tolerance := simulated.tolerance()):
+    allowed = simulated.allows_tolerance if args.tolerance is None else args.tolerance
+    if allowed and (tolerance := simulated.tolerance()):
         facts["tolerance"] = tolerance
+    elif args.tolerance is None and not allowed:
+        facts["notes"] = facts["notes"] | {"tolerances": "not computed for so many calls; see --tolerance"}
     if factors:
         facts["sweep"] = simulated.sweep(factors)
     return facts

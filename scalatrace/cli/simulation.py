@@ -22,6 +22,8 @@ MAX_PATH_CALLS = 20_000_000
 """Calls up to which the longest path is followed to call sites without `path`."""
 MAX_REPEATED_CALLS = 2_000_000
 """Calls up to which runs are repeated without `repeat`."""
+MAX_TOLERANCE_CALLS = 20_000_000
+"""Simulated calls up to which tolerances are computed without being asked for: up to twenty further runs."""
 TOLERATED = (0.01, 0.02, 0.05)
 
 
@@ -80,6 +82,11 @@ class Simulated:
     def is_small(self) -> bool:
         """Whether it takes little time to simulate it again."""
         return bool(self._result.nevents <= MAX_REPEATED_CALLS)
+
+    @property
+    def allows_tolerance(self) -> bool:
+        """Whether the tolerances take seconds, not minutes."""
+        return bool(self._result.nsimulated <= MAX_TOLERANCE_CALLS)
 
     def facts(self) -> dict[str, Any]:
         """Return the time of the run, calls, the parts of its longest path, and notes."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scalatrace.cli import main
+from scalatrace.cli import main, simulation
 from scalatrace.predict.platform import read_platform, write_platform
 from scalatrace.report.style import duration
 from scalatrace.trace.io.writer import save
@@ -165,3 +165,16 @@ def test_tables(trace: str, by: str, capsys: pytest.CaptureFixture[str]) -> None
 def test_errors(trace: str, words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", trace, *words]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_tolerances_of_large_runs_are_computed_if_asked_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, trace: Path
+) -> None:
+    monkeypatch.setattr(simulation, "MAX_TOLERANCE_CALLS", 1)
+    left_out = facts(capsys, trace)
+    assert "tolerance" not in left_out
+    assert "--tolerance" in str(left_out["notes"])
+    computed = facts(capsys, trace, "--tolerance")
+    assert "tolerance" in computed
+    assert not computed["notes"]
+    assert "tolerances" not in str(facts(capsys, trace, "--no-tolerance")["notes"])

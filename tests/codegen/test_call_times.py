@@ -25,8 +25,19 @@ static long nreadings;
 static double now(void) { nreadings++; return clock_s += 20e-9; }
 $pieces
 static void Call(double seconds) { NOTE(Call, 8, clock_s += seconds); }
+/* n times a call that takes no time, and a computation; prints seconds of the clock, and of computation */
+static void compute_often(int n, double us) {
+    double start = clock_s;
+    for (int i = 0; i < n; i++) Call(0), compute(us);
+    printf("%.9g %.9g %d 0\\n", clock_s - start, computed, n);
+}
 int main(int argc, char **argv) {
     double true_s = 0;
+    if (argv[1][0] == 'c') {
+        step = 20e-9, noting = atof(argv[4]);
+        compute_often(atoi(argv[2]), atof(argv[3]));
+        return 0;
+    }
     step = 20e-9, measures = argv[1][0] == '1';
     for (int i = 2; i + 1 < argc; i += 2)
         for (int j = 0; j < atoi(argv[i]); j++) Call(atof(argv[i + 1])), true_s += atof(argv[i + 1]);
@@ -42,13 +53,15 @@ def harness(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pieces = emitter("c").library.pieces
     source = folder / "harness.c"
     source.write_text(
-        HARNESS.replace("$pieces", "\n".join(pieces[name].text for name in ("random", "base", "tally")))
+        HARNESS.replace(
+            "$pieces", "\n".join(pieces[name].text for name in ("random", "base", "tally", "compute"))
+        )
     )
     subprocess.run(["cc", "-O1", "-w", "-o", folder / "harness", source], check=True)
     return folder / "harness"
 
 
-def measured(harness: Path, measures: int, *calls: str) -> tuple[float, float, int, int]:
+def measured(harness: Path, measures: int | str, *calls: str) -> tuple[float, float, int, int]:
     """Seconds by the runtime and true ones, calls, readings of the clock."""
     done = subprocess.run([harness, str(measures), *calls], check=True, capture_output=True, text=True)
     seconds, true_s, ncalls, nreadings = done.stdout.split()
@@ -76,3 +89,15 @@ def test_few_short_calls_are_timed_and_all_long_ones(harness: Path) -> None:
 def test_no_call_is_timed_without_profile(harness: Path) -> None:
     seconds, _, ncalls, nreadings = measured(harness, 0, "100", LONG)
     assert (seconds, ncalls, nreadings) == (0, 100, 0)
+
+
+@pytest.mark.parametrize("us", ["0.004", "0.025", "0.333", "7"])
+def test_computations_take_their_time_however_short(harness: Path, us: str) -> None:
+    """The runtime's time for a call, 3 ns, is part of them."""
+    passed_s, computed_s, ncalls, _ = measured(harness, "c", "10000", us, "3e-9")
+    assert computed_s == pytest.approx(ncalls * 1e-6 * float(us))
+    assert passed_s == pytest.approx(computed_s - ncalls * 3e-9, abs=1e-7)
+
+
+def test_calls_that_cost_more_than_computations_are_not_made_up_for_later(harness: Path) -> None:
+    assert measured(harness, "c", "10000", "0.002", "3e-9")[0] == 0

@@ -118,12 +118,12 @@ def test_drawn_times_follow_the_seed(openmpi: Mpi, tmp_path: Path) -> None:
 def test_computations_are_counted_whether_waited_for_or_not(
     openmpi: Mpi, compute_ns: int, tmp_path: Path
 ) -> None:
-    """Those shorter than a reading of the clock are not waited for."""
+    """Those shorter than a reading of the clock are added to later ones."""
     steady = Histogram(1000, compute_ns, compute_ns, compute_ns, 0)
     trace = barriers(tmp_path / "a.st", 1000, steady)
     done = facts(replayed(openmpi, trace, "--engine", "compiled"))
     assert done["computed_s"] == pytest.approx(1000 * compute_ns * 1e-9, rel=0.01)
-    assert (done["late_s"] == 0) == (compute_ns == 3)
+    assert done["late_s"] < 1e-3
 
 
 @pytest.mark.mpi

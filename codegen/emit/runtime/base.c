@@ -12,11 +12,13 @@ static double kernel_clock(void) {
 static double now(void) { return kernel_clock(); }
 
 //: base | stop now
-static double last;  /* when the call before returned, if it was timed */
-static int timed;    /* whether it was, and nothing was computed since then */
-static int measures; /* whether calls are timed at all */
-static double step;  /* what one reading of the clock costs */
-static int sleeps;   /* whether computing is sleeping */
+static double last;   /* when the call before returned, if it was timed */
+static int timed;     /* whether it was, and nothing was computed since then */
+static int measures;  /* whether calls are timed at all */
+static double step;   /* what one reading of the clock costs */
+static double noting; /* what noting a call costs that is not timed */
+static long nuntimed; /* such calls since the last computation */
+static int sleeps;    /* whether computing is sleeping */
 
 static void *memory(size_t n) {
     void *p = calloc(n ? n : 1, 1);
@@ -40,16 +42,26 @@ static struct tally {
 } *tallies;
 
 /* When a call begins, if it is timed; else 0. */
-static double begun(struct tally *t) {
+static inline double begun(struct tally *t) {
     if (measures && !t->to_skip) return now();
     t->to_skip -= t->to_skip > 0;
     return 0;
 }
 
 /* All calls are timed of operations whose calls take at least as long as twenty readings of the clock. Of shorter calls,
-   which readings would slow down, one in eight is timed, at random. */
-static void note(struct tally *t, const char *op, int of, double bytes, double start) {
+   which readings would slow down, one in eight is timed, at random; one in 16 after the first 4096. */
+static void note_time(struct tally *t, double start) {
     static uint64_t random_state = 88172645463325252u;
+    last = now();
+    if (last > start + step) t->seconds += (t->nskipped + 1) * (last - start - step);
+    t->nrepresented += t->nskipped + 1;
+    t->nskipped = 0;
+    if (t->nrepresented >= 32 && t->seconds < 20 * step * t->nrepresented)
+        t->nskipped = (unsigned)(next_random(&random_state) >> (t->nrepresented < 4096 ? 60 : 59));
+    t->to_skip = t->nskipped;
+}
+
+static inline void note(struct tally *t, const char *op, int of, double bytes, double start) {
     if (!t->calls++) {
         t->op = op;
         t->comm = of;
@@ -58,14 +70,27 @@ static void note(struct tally *t, const char *op, int of, double bytes, double s
     }
     t->bytes += bytes;
     timed = start > 0;
-    if (!timed) return;
-    last = now();
-    if (last > start + step) t->seconds += (t->nskipped + 1) * (last - start - step);
-    t->nrepresented += t->nskipped + 1;
-    t->nskipped = 0;
-    if (t->nrepresented >= 32 && t->seconds < 20 * step * t->nrepresented)
-        t->nskipped = (unsigned)(next_random(&random_state) >> 60);
-    t->to_skip = t->nskipped;
+    if (timed)
+        note_time(t, start);
+    else
+        nuntimed++;
+}
+
+/* What a reading of the clock costs, and noting a call without one: the shortest times, others may have been
+   interrupted. */
+static void measure_own_time(void) {
+    step = noting = 1;
+    for (int i = 0; i < 8; i++) {
+        struct tally skipped = {.calls = 1, .to_skip = 256};
+        double start = now(), middle, end;
+        for (int j = 0; j < 256; j++) last = now();
+        middle = now();
+        for (int j = 0; j < 256; j++) note(&skipped, "", 0, 0, begun(&skipped));
+        end = now();
+        if ((middle - start) / 257 < step) step = (middle - start) / 257;
+        if ((end - middle) / 256 < noting) noting = (end - middle) / 256;
+    }
+    nuntimed = 0;
 }
 
 /* The seconds of all calls, by those that were timed. */
@@ -74,13 +99,16 @@ static double all_seconds(const struct tally *t) {
 }
 
 /* Calls on files return their errors, others may. */
-static void good(const char *op, int code) {
+static void failed_call(const char *op, int code) {
     char text[MPI_MAX_ERROR_STRING], both[MPI_MAX_ERROR_STRING + 40];
     int n;
-    if (code == MPI_SUCCESS) return;
     PMPI_Error_string(code, text, &n);
     snprintf(both, sizeof both, "MPI_%s: %s", op, text);
     stop(both);
+}
+
+static inline void good(const char *op, int code) {
+    if (code != MPI_SUCCESS) failed_call(op, code);
 }
 
 /* Makes a call, or makes it until it sets its flag. */
@@ -105,11 +133,18 @@ static long nwaits, ntimed_waits;         /* computations waited for; those of t
 /* Spins until so many microseconds after the end of the call before, or after the start of this function if that call
    was not timed. Others may use the core meanwhile, unless the wait ends so soon that it might be over before the core
    is free again. With --sleep it sleeps but for the last moments. A computation that takes less than one and a half
-   readings of the clock is not waited for. */
+   readings of the clock is not waited for but added to the next one. What calls cost that were not timed, and what the
+   last wait took too long, is taken from it, a microsecond at most: a call that waited has absorbed the rest. */
 static void compute(double us) {
+    static double carried;
     double wanted = 1e-6 * us * share, end, t, left;
     computed += wanted;
-    if (wanted <= 1.5 * step) return;
+    wanted += carried - noting * (double)nuntimed;
+    nuntimed = 0;
+    if (wanted <= 1.5 * step) {
+        carried = wanted > -1e-6 ? wanted : -1e-6;
+        return;
+    }
     t = now();
     end = t + wanted - step;
     if (timed) {
@@ -128,6 +163,7 @@ static void compute(double us) {
     for (int yields = end - t > 5e-5; t < end; t = now())
         if (yields && end - t > 2e-5) sched_yield();
     delayed += t - end;
+    carried = t - end < 1e-6 ? end - t : -1e-6;
 }
 
 //: came |
@@ -254,6 +290,7 @@ static size_t span(long first, long n, int type, size_t *before) {
     const struct type *t = &types[type];
     *before = 0;
     if (n <= 0) return 0;
+    if (first == 0 && t->true_lb == 0 && t->true_extent == t->extent) return (size_t)(n * t->extent);
     long a = first * t->extent, b = (first + n - 1) * t->extent;
     long low = (a < b ? a : b) + t->true_lb, high = (a < b ? b : a) + t->true_lb + t->true_extent;
     int far = t->true_lb >> 40 > 0 || t->true_lb >> 40 < -1;
@@ -321,6 +358,20 @@ static void *room_bytes(size_t n) {
 static void *room(long first, long n, int type) {
     size_t before, size = span(first, n, type, &before);
     return (char *)room_bytes(size) + before;
+}
+
+//: landing | span base
+/* Blocking calls share one buffer to receive into: they are done with it when they return. */
+static void *landing(long n, int type) {
+    static char *incoming;
+    static size_t incoming_size;
+    size_t before, size = span(0, n, type, &before);
+    if (size > incoming_size || !incoming) {
+        free(incoming);
+        incoming_size = size > 64 ? 2 * size : 64;
+        incoming = memory(incoming_size);
+    }
+    return incoming + before;
 }
 
 //: give_back | room_bytes

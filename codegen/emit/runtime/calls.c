@@ -22,11 +22,10 @@ static void $op($count count, int type, int dest, int tag, int comm) {
     CALL($op, bytes(count, type), MPI_$op(data, count, types[type].handle, dest, tag, comms[comm] $after));
 }
 
-//: Recv | tally comms types room settle
+//: Recv | tally comms types landing
 static void $op($count count, int type, int source, int tag, int comm) {
-    void *data = room(0, count, type);
+    void *data = landing(count, type);
     CALL($op, 0, MPI_$op(data, count, types[type].handle, source, tag, comms[comm], MPI_STATUS_IGNORE));
-    settle();
 }
 
 //: Irecv Recv_init | tally comms types room requests
@@ -35,14 +34,13 @@ static void $op($count count, int type, int source, int tag, int comm) {
     CALL($op, 0, MPI_$op(data, count, types[type].handle, source, tag, comms[comm] $after));
 }
 
-//: Sendrecv | tally comms out room settle bytes
+//: Sendrecv | tally comms out landing bytes
 static void $op($count sends, int sendtype, int dest, int sendtag, $count recvs, int recvtype, int source, int recvtag,
                 int comm) {
-    void *data = room(0, recvs, recvtype);
+    void *data = landing(recvs, recvtype);
     CALL($op, bytes(sends, sendtype),
          MPI_$op(out(0, sends, sendtype), sends, types[sendtype].handle, dest, sendtag, data, recvs,
                  types[recvtype].handle, source, recvtag, comms[comm], MPI_STATUS_IGNORE));
-    settle();
 }
 
 //: Isendrecv | tally comms out room requests bytes
@@ -61,12 +59,11 @@ static void $op($count count, int type, int dest, int sendtag, int source, int r
          MPI_$op(data, count, types[type].handle, dest, sendtag, source, recvtag, comms[comm] $after));
 }
 
-//: Sendrecv_replace | tally comms room settle bytes
+//: Sendrecv_replace | tally comms landing bytes
 static void $op($count count, int type, int dest, int sendtag, int source, int recvtag, int comm) {
-    void *data = room(0, count, type);
+    void *data = landing(count, type);
     CALL($op, bytes(count, type),
          MPI_$op(data, count, types[type].handle, dest, sendtag, source, recvtag, comms[comm], MPI_STATUS_IGNORE));
-    settle();
 }
 
 //: Probe | tally comms
@@ -95,13 +92,12 @@ static void $op(int source, int tag, int comm) {
     if (source != MPI_PROC_NULL) message(found, &status);
 }
 
-//: Mrecv | tally types room settle matched enough
+//: Mrecv | tally types landing matched enough
 static void $op($count count, int type, int age) {
     struct matched found = matched(age);
     count = enough$_c(count, type, found.bytes);
-    void *data = room(0, count, type);
+    void *data = landing(count, type);
     CALL($op, 0, MPI_$op(data, count, types[type].handle, &found.handle, MPI_STATUS_IGNORE));
-    settle();
 }
 
 //: Imrecv | tally types room matched enough requests

@@ -41,18 +41,13 @@ static int fitting(int ranks) {
     return ranks == RANKS;
 }
 
-//: prepare | comms
+//: prepare | comms tally
 static void prepare(void) {
     adopt(WORLD, MPI_COMM_WORLD);
     adopt(SELF, MPI_COMM_SELF);
     comms[NONE] = MPI_COMM_NULL;
     $setup;
-    step = 1;
-    for (int i = 0; i < 8; i++) { /* the shortest: others may have been interrupted */
-        double start = now();
-        for (int j = 0; j < 256; j++) last = now();
-        if ((last - start) / 256 < step) step = (last - start) / 256;
-    }
+    measure_own_time();
 }
 
 //: main | tally comms
