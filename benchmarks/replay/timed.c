@@ -1,4 +1,4 @@
-/* Linked with a C program: prints how long it runs, from the end of MPI_Init to MPI_Finalize, on rank 0. */
+/* Preloaded into a C program: prints how long it runs, from the end of MPI_Init to MPI_Finalize, on rank 0. */
 #include <mpi.h>
 #include <stdio.h>
 

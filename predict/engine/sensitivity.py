@@ -2,9 +2,9 @@
 
 Where calls match the same messages, the time is a convex, piecewise linear function of a factor on all
 latencies, or on all times per byte: a maximum over paths. Its slope is that part of the longest path. So
-Newton's method finds the factor at which a run is 1 % slower in a few simulations, exactly. Often two suffice
-for all shares, since the bounds that their tangents give meet. LLAMP (Shen et
-al. 2024) solves linear programs for the same result.
+Newton's method finds the factor at which a run is 1 % slower in a few simulations, exactly. Tangents bound
+the time from below, the line through two runs from above. Where these bounds meet, no further run is needed.
+LLAMP (Shen et al. 2024) solves linear programs for the same result.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ GROWTH = 16.0
 NEAR_ENOUGH = 1e-6
 """Relative difference of times, or of factors below and above it, at which a tolerance is accepted."""
 ROUNDING_PS = 1.0
-"""By how much a message may be longer or shorter than its time by the factor."""
+"""Rounding error of a message's time."""
 
 _PATH_PART = {LATENCY: 1, PER_BYTE: 2}
 """Parameter -> its part of the longest path, after the time."""
@@ -54,7 +54,7 @@ class _Run:
     """The time of a run, in ps, and its slope, with a factor on a parameter.
 
     Attributes:
-        slack: difference of times that does not matter.
+        slack: difference (ps) from a time at which the run is accepted for it.
     """
 
     factor: float
@@ -103,11 +103,7 @@ def tolerances(
 
 
 class _Search:
-    """Runs of a trace with factors on one parameter, of which all searches for a time make use.
-
-    The tangents of two runs bound a convex function from below, the line through both from above. Where these
-    meet, no further run is needed.
-    """
+    """Runs of a trace with factors on one parameter, of which all searches for a time make use."""
 
     def __init__(self, run: Callable[[float], _Run], start: _Run) -> None:
         self._run, self._runs, self._is_convex = run, [start], True
@@ -118,7 +114,8 @@ class _Search:
         A step along the tangent of a convex function passes the factor, and from there Newton's method does
         not pass it again. Brackets keep it safe where other matches of wildcards break the convexity.
         """
-        step = 1.0
+        if self._runs[0].time >= target:
+            return 1.0 if target > 0 else None
         for _ in range(MAX_STEPS):
             above = [run for run in self._runs if run.time >= target]
             high = min(above, key=_factor, default=None)
@@ -130,28 +127,33 @@ class _Search:
             if high and high.factor - low.factor <= NEAR_ENOUGH * low.factor:
                 return high.factor
             step = _step(low, high, target)
+            if step is None:
+                step = (low.factor + high.factor) / 2 if high else low.factor * GROWTH
+            elif high and self._is_convex and abs(_chord(low, high, step) - target) <= high.slack:
+                return step
             if step >= MAX_FACTOR:
                 return None
-            if high and self._is_convex and _chord(low, high, step) - target <= high.slack:
-                return step
-            reached = self._run(step)
-            shortest = max(run.tangent(step) for run in self._runs)
-            self._is_convex &= reached.time >= shortest - reached.slack
-            self._runs.append(reached)
-        return step
+            self._add(self._run(step))
+        return high.factor if high else None
+
+    def _add(self, reached: _Run) -> None:
+        """Keep a run, and note whether all runs so far are on a convex function."""
+        self._is_convex = self._is_convex and all(
+            reached.time >= run.tangent(reached.factor) - reached.slack
+            and run.time >= reached.tangent(run.factor) - run.slack
+            for run in self._runs
+        )
+        self._runs.append(reached)
 
 
 _factor = attrgetter("factor")
 
 
-def _step(low: _Run, high: _Run | None, target: float) -> float:
-    """Return where to look for a time between those of two runs; `high` may not be known yet."""
-    known = [run for run in (low, high) if run and run.slope > 0]
-    steps = [run.factor + (target - run.time) / run.slope for run in known]
-    if high is None:
-        return steps[0] if steps and steps[0] < MAX_FACTOR else low.factor * GROWTH
-    inside = [step for step in steps if low.factor < step < high.factor]
-    return min(inside, default=(low.factor + high.factor) / 2)
+def _step(low: _Run, high: _Run | None, target: float) -> float | None:
+    """Return the lowest factor between two runs at which a tangent reaches a time; None if there is none."""
+    limit = high.factor if high else MAX_FACTOR
+    steps = [run.factor + (target - run.time) / run.slope for run in (low, high) if run and run.slope > 0]
+    return min((step for step in steps if low.factor < step < limit), default=None)
 
 
 def _chord(low: _Run, high: _Run, factor: float) -> float:

@@ -23,7 +23,7 @@ MAX_PATH_CALLS = 20_000_000
 MAX_REPEATED_CALLS = 2_000_000
 """Calls up to which runs are repeated without `repeat`."""
 MAX_TOLERANCE_CALLS = 20_000_000
-"""Simulated calls up to which tolerances are computed without being asked for: up to twenty further runs."""
+"""Simulated calls up to which tolerances are computed without being asked for: some twenty further runs."""
 TOLERATED = (0.01, 0.02, 0.05)
 
 

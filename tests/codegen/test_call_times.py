@@ -28,7 +28,12 @@ static void Call(double seconds) { NOTE(Call, 8, clock_s += seconds); }
 /* n times a call that takes no time, and a computation; prints seconds of the clock, and of computation */
 static void compute_often(int n, double us) {
     double start = clock_s;
+    if (n < 0) {
+        for (int i = 0; i < -n; i++) Call(0);
+        compute(us);
+    }
     for (int i = 0; i < n; i++) Call(0), compute(us);
+    if (us < 0.003) compute(7);
     printf("%.9g %.9g %d 0\\n", clock_s - start, computed, n);
 }
 int main(int argc, char **argv) {
@@ -99,5 +104,11 @@ def test_computations_take_their_time_however_short(harness: Path, us: str) -> N
     assert passed_s == pytest.approx(computed_s - ncalls * 3e-9, abs=1e-7)
 
 
-def test_calls_that_cost_more_than_computations_are_not_made_up_for_later(harness: Path) -> None:
-    assert measured(harness, "c", "10000", "0.002", "3e-9")[0] == 0
+def test_calls_that_cost_more_than_computations_shorten_the_next_by_a_microsecond(harness: Path) -> None:
+    """10,000 calls with 1 ns of computation or none, each of which costs 3 ns, then a computation of 7 us."""
+    for us in ("0.001", "0"):
+        assert measured(harness, "c", "10000", us, "3e-9")[0] == pytest.approx(6e-6, abs=5e-8)
+
+
+def test_calls_without_computation_shorten_the_next_by_a_microsecond(harness: Path) -> None:
+    assert measured(harness, "c", "-10000", "7", "3e-9")[0] == pytest.approx(6e-6, abs=5e-8)

@@ -15,8 +15,8 @@ static double now(void) { return kernel_clock(); }
 static double last;   /* when the call before returned, if it was timed */
 static int timed;     /* whether it was, and nothing was computed since then */
 static int measures;  /* whether calls are timed at all */
-static double step;   /* what one reading of the clock costs */
-static double noting; /* what noting a call costs that is not timed */
+static double step;   /* seconds to read the clock once */
+static double noting; /* seconds to count a call that is not timed */
 static long nuntimed; /* such calls since the last computation */
 static int sleeps;    /* whether computing is sleeping */
 
@@ -76,8 +76,7 @@ static inline void note(struct tally *t, const char *op, int of, double bytes, d
         nuntimed++;
 }
 
-/* What a reading of the clock costs, and noting a call without one: the shortest times, others may have been
-   interrupted. */
+/* Measures `step` and `noting`: of eight times the shortest, since others may have been interrupted. */
 static void measure_own_time(void) {
     step = noting = 1;
     for (int i = 0; i < 8; i++) {
@@ -133,18 +132,18 @@ static long nwaits, ntimed_waits;         /* computations waited for; those of t
 /* Spins until so many microseconds after the end of the call before, or after the start of this function if that call
    was not timed. Others may use the core meanwhile, unless the wait ends so soon that it might be over before the core
    is free again. With --sleep it sleeps but for the last moments. A computation that takes less than one and a half
-   readings of the clock is not waited for but added to the next one. What calls cost that were not timed, and what the
-   last wait took too long, is taken from it, a microsecond at most: a call that waited has absorbed the rest. */
+   readings of the clock is not waited for but added to the next one. The time for calls that were not timed, and the
+   time by which the last wait was too long, are subtracted from it: at most a microsecond, since calls that waited for
+   others have hidden the rest. */
 static void compute(double us) {
     static double carried;
     double wanted = 1e-6 * us * share, end, t, left;
     computed += wanted;
-    wanted += carried - noting * (double)nuntimed;
+    carried -= noting * (double)nuntimed;
+    wanted += carried > -1e-6 ? carried : -1e-6;
     nuntimed = 0;
-    if (wanted <= 1.5 * step) {
-        carried = wanted > -1e-6 ? wanted : -1e-6;
-        return;
-    }
+    carried = wanted;
+    if (wanted <= 1.5 * step) return;
     t = now();
     end = t + wanted - step;
     if (timed) {
@@ -162,8 +161,8 @@ static void compute(double us) {
     }
     for (int yields = end - t > 5e-5; t < end; t = now())
         if (yields && end - t > 2e-5) sched_yield();
-    delayed += t - end;
     carried = t - end < 1e-6 ? end - t : -1e-6;
+    delayed += t - end + carried; /* the next computation is shorter by the rest */
 }
 
 //: came |

@@ -71,3 +71,33 @@ def test_few_runs_serve_all_shares() -> None:
     paths = Paths([(10**12, 10**6)])
     assert len(list(tolerances(cast(Simulator, paths), PLATFORM, SHARES))) == 6
     assert paths.nruns <= 2 + 11  # no run is slower for bytes: 2^40 in steps of 16
+
+
+class Jump(Paths):
+    """One path that is longer from a factor on, as where a receive from any source has another match."""
+
+    def __init__(self, latencies: int, at: float, longer: int) -> None:
+        super().__init__([(10**12 - latencies, latencies)])
+        self.at, self.longer = at, longer
+
+    def run(self, platform: Platform, options: object) -> Any:
+        result = super().run(platform, options)
+        if platform.network.segments[0].latency_ns / 1000.0 >= self.at:
+            result.time_ps += self.longer
+            result.path[0] += self.longer
+        return result
+
+
+@pytest.mark.parametrize(
+    ("jump", "expected"), [(Jump(10**10, 5.5, 10**10), 5.5), (Jump(0, 3.7, 6 * 10**10), 3.7)]
+)
+def test_a_jump_that_is_not_convex_is_found(jump: Jump, expected: float) -> None:
+    found = next(iter(tolerances(cast(Simulator, jump), PLATFORM, (0.05,))))
+    assert found.factor == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_run_without_time_and_a_share_of_zero() -> None:
+    assert [each.factor for each in tolerances(cast(Simulator, Paths([(0, 0)])), PLATFORM, SHARES)] == [
+        None
+    ] * 6
+    assert {each.factor for each in tolerances(cast(Simulator, Paths([(10, 1)])), PLATFORM, (0.0,))} == {1.0}
