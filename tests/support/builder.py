@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence as AnySequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scalatrace.trace.model.elastic import Elastic
-from scalatrace.trace.model.nodes import Event, Node, Param, Peer, PredStats, Sequence
+from scalatrace.trace.model.nodes import Event, Node, Param, Peer, PredStats, Sequence, events
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind, Op, Stat
 from scalatrace.trace.model.trace import START, Trace
@@ -84,11 +84,20 @@ class Builder:
         """Make a loop."""
         return Sequence(_elastic(repeat), nodes)
 
-    def of(self, *nodes: Node) -> Trace:
-        """Finish the trace."""
+    def of(self, *nodes: Node, every: bool = False) -> Trace:
+        """Finish the trace. Computation is before events that are first calls only, or before every call."""
         self.trace.nodes.extend(nodes)
         self.trace.preds[:] = [START]
+        if every:
+            self.trace.preds += sorted({(event.op, event.signature) for event in events(self.trace.nodes)})
+            self.trace.nodes[:] = map(self._after_all, self.trace.nodes)
         return self.trace
+
+    def _after_all(self, node: Node) -> Node:
+        if isinstance(node, Sequence):
+            return replace(node, nodes=tuple(map(self._after_all, node.nodes)))
+        npreds = len(self.trace.preds)
+        return replace(node, stats=tuple(replace(one, pred=k) for one in node.stats for k in range(npreds)))
 
     def _param(self, name: str, value: Any) -> tuple[Kind, Param]:
         if isinstance(value, To):

@@ -1,7 +1,8 @@
 """A second simulator, as simple as possible: every call of every rank, one after the other, in Python.
 
 It follows the same model (predict/platform/model.py) without the compressed form, steady loops, or C++. It
-knows messages with known partners, requests, and barriers of the world.
+knows messages, requests, and barriers of the world. Receives from any source are matched one by one, the
+earliest first, when no rank can do anything else.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from scalatrace import Trace
 from scalatrace.operations import operation, sent_bytes
 from scalatrace.predict.platform import Platform, Segment
 from scalatrace.trace.query.requests import ages
+from scalatrace.trace.values.vec import ANY_SOURCE
 
 Event = dict[str, Any]
 
@@ -31,8 +33,8 @@ class _Run:
         self.interface = [0.0] * self.n
         self.received = [(0.0, 0.0)] * self.n  # first byte and end of the last message
         self.live: list[list[Event]] = [[] for _ in range(self.n)]
-        self.posted: dict[tuple[int, int, int], list[Event]] = defaultdict(list)
-        self.sent: dict[tuple[int, int, int], list[Event]] = defaultdict(list)
+        self.posted: dict[int, list[Event]] = defaultdict(list)  # by receiver
+        self.sent: dict[int, list[Event]] = defaultdict(list)
         self.waiting: list[list[Event] | None] = [None] * self.n
         self.meeting: dict[int, float] = {}
 
@@ -43,6 +45,7 @@ class _Run:
             for rank in range(self.n):
                 while self.step(rank):
                     moved = True
+            moved = moved or self.match_any()
         if any(self.at[r] < len(self.walks[r]) for r in range(self.n)):
             raise RuntimeError("deadlock")
         return self.clock
@@ -94,21 +97,62 @@ class _Run:
         event["end"] = self.clock[rank]
         event["done"] = event["eager"] = network.is_eager(nbytes)
         event["to"] = dest
-        self.sent[rank, dest, tag].append(event)
-        self.match(rank, dest, tag)
+        event["tag"] = tag
+        self.sent[dest].append(event)
+        self.match(dest)
         return event
 
     def receive(self, rank: int, source: int, tag: int) -> Event:
-        event: Event = {"kind": "recv", "posted": self.clock[rank], "done": False}
-        self.posted[source, rank, tag].append(event)
-        self.match(source, rank, tag)
+        event: Event = {
+            "kind": "recv", "posted": self.clock[rank], "done": False, "source": source, "tag": tag,
+        }  # fmt: skip
+        self.posted[rank].append(event)
+        self.match(rank)
         return event
 
-    def match(self, source: int, dest: int, tag: int) -> None:
-        sent, posted = self.sent[source, dest, tag], self.posted[source, dest, tag]
-        if not sent or not posted:
-            return
-        message, receive = sent.pop(0), posted.pop(0)
+    def fitting(self, dest: int, receive: Event) -> list[Event]:
+        """Return the first message of each sender that a receive may take."""
+        first: dict[int, Event] = {}
+        for message in self.sent[dest]:
+            if message["tag"] == receive["tag"] and receive["source"] in (ANY_SOURCE, message["from"]):
+                first.setdefault(message["from"], message)
+        return list(first.values())
+
+    def match(self, dest: int) -> None:
+        """Match receives of known partners that no earlier receive from any source may take."""
+        wild = set()
+        for receive in list(self.posted[dest]):
+            if receive["source"] == ANY_SOURCE:
+                wild.add(receive["tag"])
+            elif receive["tag"] not in wild and (fitting := self.fitting(dest, receive)):
+                self.matched(dest, receive, fitting[0])
+
+    def match_any(self) -> bool:
+        """Match the earliest receive from any source. Return whether there was one."""
+        found: list[tuple[float, int, Event, Event]] = []
+        for dest, receives in self.posted.items():
+            for receive in (receive for receive in receives if receive["source"] == ANY_SOURCE):
+                if messages := self.fitting(dest, receive):
+                    first = min(messages, key=lambda each: self.arrival(dest, each))
+                    found.append((max(self.arrival(dest, first), receive["posted"]), dest, receive, first))
+                break
+        if not found:
+            return False
+        _, dest, receive, message = min(found, key=lambda each: each[0])
+        self.matched(dest, receive, message)
+        self.match(dest)
+        return True
+
+    def arrival(self, dest: int, message: Event) -> float:
+        """Return when all of an eager message is there, or the request to send of another one."""
+        segment = self.platform.network_between(message["from"], dest).segment(message["nbytes"])
+        transfer = message["nbytes"] * segment.per_byte_ns if message["eager"] else 0.0
+        return float(message["ready"] + segment.latency_ns + transfer)
+
+    def matched(self, dest: int, receive: Event, message: Event) -> None:
+        self.posted[dest] = [each for each in self.posted[dest] if each is not receive]
+        self.sent[dest] = [each for each in self.sent[dest] if each is not message]
+        source = message["from"]
         network = self.platform.network_between(source, dest)
         segment = network.segment(message["nbytes"])
         transfer = message["nbytes"] * segment.per_byte_ns

@@ -94,7 +94,8 @@ class Engine {
         int64_t at;
         size_t posted, message;
     };
-    Candidate candidate(int32_t r) const;
+    size_t first_message(const Rank &rank, const Envelope &wanted, int64_t &arrival);
+    Candidate candidate(int32_t r);
     void note_wild(int32_t r);
     bool match_wildcards();
     bool probe(int32_t r, const st_sim_node &node);
@@ -122,6 +123,8 @@ class Engine {
     std::vector<std::vector<uint32_t>> entries_, executions_; /* [node][rank] of nodes whose values vary */
     std::priority_queue<WildMatch> wild_; /* the earliest first; outdated where the rank has another version */
     std::vector<int32_t> wild_changed_;   /* ranks whose candidates are to be found anew */
+    std::vector<uint64_t> seen_;          /* by rank: the search in which a message of it was seen last */
+    uint64_t nsearches_ = 0;              /* for a message from any source */
     int64_t lookahead_ = 0;               /* no message arrives sooner after it was sent */
     int32_t unfinished_ = 0;
     Steady steady_;

@@ -192,19 +192,31 @@ void Engine::take_matches(int32_t r) {
     }
 }
 
-/* The first receive from any source of a rank, and the message that it may take: the one that can be received first. */
-Engine::Candidate Engine::candidate(int32_t r) const {
+/* Where the message is that arrives first, at `arrival`, of those that fit; SIZE_MAX: none. Of one sender only the first
+ * one counts, since no later one may overtake it. */
+size_t Engine::first_message(const Rank &rank, const Envelope &wanted, int64_t &arrival) {
+    size_t first = SIZE_MAX;
+    arrival = INT64_MAX;
+    seen_.resize(ranks_.size());
+    ++nsearches_;
+    for (size_t i = 0; i < rank.arrived.size(); ++i) {
+        const Message &message = messages_[rank.arrived[i]];
+        if (!fits(wanted, message.from) || seen_[message.from.peer] == nsearches_) continue;
+        seen_[message.from.peer] = nsearches_;
+        if (arrival_ps(message) < arrival) arrival = arrival_ps(message), first = i;
+    }
+    return first;
+}
+
+/* The first receive from any source of a rank, and the message that it may take. */
+Engine::Candidate Engine::candidate(int32_t r) {
     const Rank &rank = ranks_[r];
     for (size_t k = 0; k < rank.posted.size(); ++k) {
         const Request &request = requests_[rank.posted[k]];
         if (!is_wild(request)) continue;
-        Candidate best{INT64_MAX, k, 0};
-        for (size_t i = 0; i < rank.arrived.size(); ++i) {
-            const Message &message = messages_[rank.arrived[i]];
-            const int64_t at = std::max(arrival_ps(message), request.clock.t);
-            if (at < best.at && fits(request.to, message.from)) best = {at, k, i};
-        }
-        return best;
+        int64_t arrival;
+        const size_t message = first_message(rank, request.to, arrival);
+        return {std::max(arrival, request.clock.t), k, message};
     }
     return {INT64_MAX, 0, 0};
 }
@@ -255,13 +267,11 @@ bool Engine::probe(int32_t r, const st_sim_node &node) {
     wanted.tag = static_cast<int32_t>(field(node.tag, r));
     wanted.family = static_cast<int32_t>(field(node.family, r));
     if (wanted.peer < 0 && wanted.peer != ST_SIM_ANY_SOURCE) return true;
-    const Message *first = nullptr;
-    for (const int32_t number : rank.arrived) {
-        const Message &message = messages_[number];
-        if (fits(wanted, message.from) && (!first || arrival_ps(message) < arrival_ps(*first))) first = &message;
-    }
-    rank.probes = !first;
-    if (!first) return false;
+    int64_t arrival_of_first;
+    const size_t place = first_message(rank, wanted, arrival_of_first);
+    rank.probes = place == SIZE_MAX;
+    if (rank.probes) return false;
+    const Message *first = &messages_[rank.arrived[place]];
     Clock arrival = first->at;
     if (first->eager)
         arrival.add_bandwidth(first->transfer);
