@@ -328,7 +328,7 @@ static void *out(long first, long n, int type) {
     return (char *)out_bytes(size) + before;
 }
 
-//: room_bytes | base
+//: rooms | base
 /* What MPI writes into is its own until the operation is done. */
 struct room {
     struct room *next;
@@ -336,8 +336,12 @@ struct room {
     _Alignas(max_align_t) char bytes[];
 };
 
-static struct room *spare[64], *taken;
+static struct room *taken;
 
+//: spare | rooms
+static struct room *spare[64];
+
+//: room_bytes | spare
 static void *room_bytes(size_t n) {
     int k = 6;
     while (((size_t)1 << k) < n) k++;
@@ -373,7 +377,7 @@ static void *landing(long n, int type) {
     return incoming + before;
 }
 
-//: give_back | room_bytes
+//: give_back | spare
 static void give_back(struct room *r) {
     while (r) {
         struct room *next = r->next;
@@ -390,7 +394,7 @@ static void settle(void) {
     taken = NULL;
 }
 
-//: requests | base room_bytes
+//: requests | base rooms
 /* The requests alive, oldest first. One is named by its age: how many are younger. */
 struct live {
     MPI_Request handle;

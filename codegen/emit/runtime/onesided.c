@@ -1,4 +1,4 @@
-//: windows | base room_bytes give_back
+//: windows | base give_back
 /* A window is named by its number among those of its communicator. */
 static struct window {
     int number, comm;
