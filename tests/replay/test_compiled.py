@@ -124,6 +124,7 @@ def test_computations_are_counted_whether_waited_for_or_not(
     done = facts(replayed(openmpi, trace, "--engine", "compiled"))
     assert done["computed_s"] == pytest.approx(1000 * compute_ns * 1e-9, rel=0.01)
     assert done["late_s"] < 1e-5 or compute_ns == 4000
+    assert done["wall_s"] > 0.99 * done["computed_s"]
 
 
 @pytest.mark.mpi

@@ -336,12 +336,13 @@ struct room {
     _Alignas(max_align_t) char bytes[];
 };
 
+//: taken | rooms
 static struct room *taken;
 
 //: spare | rooms
 static struct room *spare[64];
 
-//: room_bytes | spare
+//: room_bytes | spare taken
 static void *room_bytes(size_t n) {
     int k = 6;
     while (((size_t)1 << k) < n) k++;
@@ -387,14 +388,14 @@ static void give_back(struct room *r) {
     }
 }
 
-//: settle | give_back
+//: settle | give_back taken
 /* After a call that is done when it returns. */
 static void settle(void) {
     give_back(taken);
     taken = NULL;
 }
 
-//: requests | base rooms
+//: requests | base taken
 /* The requests alive, oldest first. One is named by its age: how many are younger. */
 struct live {
     MPI_Request handle;

@@ -1,4 +1,4 @@
-//: files | base room_bytes
+//: files | base rooms
 #include <sys/stat.h>
 
 /* A file is named by its number among those of its communicator. */

@@ -1,4 +1,4 @@
-//: windows | base give_back
+//: windows | base rooms
 /* A window is named by its number among those of its communicator. */
 static struct window {
     int number, comm;
@@ -22,14 +22,14 @@ static struct window *window(int number, int comm) {
     return NULL;
 }
 
-//: complete | windows
+//: complete | windows give_back
 /* All calls of this rank on a window are done. */
 static void complete(struct window *w) {
     give_back(w->results);
     w->results = NULL;
 }
 
-//: keep | windows
+//: keep | windows taken
 /* Lets a window have the memory of a call: MPI writes there until the epoch ends. */
 static void keep(struct window *w) {
     struct room **end = &taken;
