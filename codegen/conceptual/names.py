@@ -7,19 +7,16 @@ from dataclasses import fields
 from typing import Any
 
 from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.conceptual.tree.node import found_once
 from scalatrace.codegen.conceptual.words import PREDECLARED
 
-__all__ = ["bound", "children", "free", "mentions_me", "source_first"]
+__all__ = ["bound", "children", "free", "mentioned", "mentions_me", "source_first"]
 
 
-def children(node: t.Node) -> Iterator[t.Node]:
-    """Yield the nodes directly below a node, in the order of its fields."""
-    for name in FIELDS[type(node)]:
-        value = getattr(node, name)
-        if isinstance(value, t.Node):
-            yield value
-        elif type(value) is tuple:
-            yield from _nodes(value)
+@found_once
+def children(node: t.Node) -> tuple[t.Node, ...]:
+    """Return the nodes directly below a node, in the order of its fields."""
+    return tuple(each for name in FIELDS[type(node)] for each in _nodes(getattr(node, name)))
 
 
 class _Fields(dict[type, tuple[str, ...]]):
@@ -36,11 +33,12 @@ FIELDS = _Fields()
 def _nodes(value: Any) -> Iterator[t.Node]:
     if isinstance(value, t.Node):
         yield value
-    elif isinstance(value, tuple) and type(value) is tuple:
+    elif type(value) is tuple:
         for part in value:
             yield from _nodes(part)
 
 
+@found_once
 def mentions_me(node: t.Node) -> bool:
     """Return whether each task has to work a node out for itself."""
     return isinstance(node, t.MyTask) or any(map(mentions_me, children(node)))
@@ -53,10 +51,19 @@ def bound(tasks: t.Tasks) -> str | None:
     return tasks.variable if isinstance(tasks, (t.AllTasks, t.SuchThat)) else None
 
 
-def free(node: t.Node) -> set[str]:
+@found_once
+def mentioned(node: t.Node) -> frozenset[str]:
+    """Return the names of all variables in a node, those that it binds itself too."""
+    if isinstance(node, t.Variable):
+        return frozenset({node.name})
+    return frozenset().union(*map(mentioned, children(node)))
+
+
+@found_once
+def free(node: t.Node) -> frozenset[str]:
     """Return the names that an expression, a relation, a range or a task description takes from outside."""
     if isinstance(node, t.Variable):
-        return {node.name} - set(PREDECLARED)
+        return frozenset({node.name}) - set(PREDECLARED)
     if isinstance(node, t.SuchThat):
         return free(node.condition) - {node.variable}
     if isinstance(node, t.Comprehension):
@@ -64,17 +71,17 @@ def free(node: t.Node) -> set[str]:
     return _union(children(node))
 
 
-def _union(nodes: Iterable[t.Node]) -> set[str]:
-    return {name for node in nodes for name in free(node)}
+def _union(nodes: Iterable[t.Node]) -> frozenset[str]:
+    return frozenset().union(*map(free, nodes))
 
 
-def _free_in_comprehension(node: t.Comprehension) -> set[str]:
-    used: set[str] = set()
+def _free_in_comprehension(node: t.Comprehension) -> frozenset[str]:
+    used: frozenset[str] = frozenset()
     known: set[str] = set()
     for generator in node.generators:
         used |= _union(generator.ranges) - known
         known.add(generator.variable)
-    inner = free(node.head) | (free(node.condition) if node.condition else set())
+    inner = free(node.head) | (free(node.condition) if node.condition else frozenset())
     return used | (inner - known)
 
 

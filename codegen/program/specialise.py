@@ -89,8 +89,15 @@ class _RankView(Rewriter):
 
     def __init__(self, trace: Trace, rank: int) -> None:
         self.trace, self.rank = trace, rank
+        self._seen: dict[Expr, Expr] = {}
 
     def expr(self, e: Expr) -> Expr:
+        known = self._seen.get(e)
+        if known is None:
+            known = self._seen[e] = self._expr(e)
+        return known
+
+    def _expr(self, e: Expr) -> Expr:
         match e:
             case Var(name):
                 return Const(self.rank) if name == RANK else e

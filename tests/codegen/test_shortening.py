@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
+
 import pytest
 
+from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.conceptual.names import free
 from scalatrace.codegen.conceptual.parser.parse import parse
 from scalatrace.codegen.conceptual.printer.program import show
 from scalatrace.codegen.emit.conceptual.emitter import shorter_tree
@@ -99,3 +104,30 @@ def test_calls_stay_the_same(name: str) -> None:
 def test_a_sum_that_is_too_deep_for_the_passes_is_written_as_it_is() -> None:
     program = parse(f"FOR EACH i IN {{0, ..., 9}} TASK ({' + '.join(['i'] * 900)}) SYNCHRONIZES.")
     assert shorter_tree(program) is program
+
+
+def test_expressions_that_share_their_parts_are_not_written_out() -> None:
+    """Each level holds the one below it twice: 2**200 parts, of which 200 differ."""
+    deep: t.Expr = t.Binary("+", t.Variable("i"), t.Integer(5))
+    for _ in range(200):
+        deep = t.Binary("+", deep, deep)
+    parsed = parse("FOR EACH i IN {0, ..., 7} TASK 0 SENDS A 8 BYTE MESSAGE TO TASK 1.")
+    (sentence,) = parsed.sentences
+    (loop,) = sentence.statements
+    assert isinstance(loop, t.ForEach)
+    assert isinstance(loop.body, t.Send)
+    sent = replace(loop.body, message=replace(loop.body.message, size=t.Measure(deep, "BYTES")))
+    program = replace(parsed, sentences=(replace(sentence, statements=(replace(loop, body=sent),)),))
+    text = show(shorter_tree(program))
+    assert "v1 BE i + 5 + (i + 5) AND v2 BE v1 + v1 AND" in text
+    assert text.count(" BE ") == 199  # `i + 5` is short and has no name
+
+
+def test_what_a_node_knows_of_itself_stays_behind() -> None:
+    """Hashes of texts differ between processes."""
+    node = t.Binary("+", t.Variable("i"), t.Integer(5))
+    assert hash(node)
+    assert free(node) == {"i"}
+    copied = pickle.loads(pickle.dumps(node))
+    assert copied == node
+    assert not [name for name in vars(copied) if name.startswith("_")]

@@ -34,6 +34,9 @@ def _comm(ranks: e.Comm) -> str:
 def _calls(events: tuple[e.Event, ...], pending: dict[bool, int], tasks: int, timed: int) -> Iterator[str]:
     for event in events:
         match event:
+            case e.Each():
+                for body in event.bodies():
+                    yield from _calls(body, pending, tasks, timed)
             case e.Repeat() | e.Timed():
                 for _ in range(event.count if isinstance(event, e.Repeat) else timed):
                     yield from _calls(event.body, pending, tasks, timed)

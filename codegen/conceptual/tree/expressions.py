@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
-from scalatrace.codegen.conceptual.tree.node import Node
+from scalatrace.codegen.conceptual.tree.node import Node, tree_node
 
 __all__ = [
     "Between",
@@ -36,26 +35,26 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
+@tree_node
 class Integer(Node):
     """A number, multiplied out: 64K is 65536."""
 
     value: int
 
 
-@dataclass(frozen=True)
+@tree_node
 class Variable(Node):
     """A variable, in lower case."""
 
     name: str
 
 
-@dataclass(frozen=True)
+@tree_node
 class MyTask(Node):
     """MY TASK, allowed in conditions of IF only."""
 
 
-@dataclass(frozen=True)
+@tree_node
 class Unary(Node):
     """`operator` is "-", "+" or "NOT" (bitwise)."""
 
@@ -63,7 +62,7 @@ class Unary(Node):
     operand: Expr
 
 
-@dataclass(frozen=True)
+@tree_node
 class Binary(Node):
     """`operator` is one of + - | XOR * / MOD >> << & **."""
 
@@ -72,7 +71,7 @@ class Binary(Node):
     right: Expr
 
 
-@dataclass(frozen=True)
+@tree_node
 class Conditional(Node):
     """value IF condition OTHERWISE otherwise."""
 
@@ -81,7 +80,7 @@ class Conditional(Node):
     otherwise: Expr
 
 
-@dataclass(frozen=True)
+@tree_node
 class Call(Node):
     """A function of numbers, by its name in capitals."""
 
@@ -89,14 +88,14 @@ class Call(Node):
     arguments: tuple[Expr, ...]
 
 
-@dataclass(frozen=True)
+@tree_node
 class Real(Node):
     """REAL(operand): computed in floating point, then rounded."""
 
     operand: Expr
 
 
-@dataclass(frozen=True)
+@tree_node
 class Dimension(Node):
     """One dimension of a mesh; `wraps`: of a torus."""
 
@@ -104,7 +103,7 @@ class Dimension(Node):
     wraps: bool = False
 
 
-@dataclass(frozen=True)
+@tree_node
 class MeshNeighbor(Node):
     """The task at an offset from a task, -1 off the mesh."""
 
@@ -113,7 +112,7 @@ class MeshNeighbor(Node):
     offsets: tuple[Expr, ...]
 
 
-@dataclass(frozen=True)
+@tree_node
 class MeshCoordinate(Node):
     """A task's coordinate along an axis; axis 0 varies fastest."""
 
@@ -122,7 +121,7 @@ class MeshCoordinate(Node):
     axis: Expr
 
 
-@dataclass(frozen=True)
+@tree_node
 class MeshDistance(Node):
     """Manhattan distance between two tasks."""
 
@@ -131,7 +130,7 @@ class MeshDistance(Node):
     second: Expr
 
 
-@dataclass(frozen=True)
+@tree_node
 class FileData(Node):
     """A number from a text file; columns and rows count from 1, negative ones from the end.
 
@@ -162,7 +161,7 @@ Expr: TypeAlias = (
 )
 
 
-@dataclass(frozen=True)
+@tree_node
 class Compare(Node):
     """`operator` is one of = < > <= >= <> DIVIDES."""
 
@@ -171,7 +170,7 @@ class Compare(Node):
     right: Expr
 
 
-@dataclass(frozen=True)
+@tree_node
 class Parity(Node):
     """operand IS EVEN or IS ODD."""
 
@@ -179,7 +178,7 @@ class Parity(Node):
     odd: bool
 
 
-@dataclass(frozen=True)
+@tree_node
 class Within(Node):
     """operand IS [NOT] IN ranges."""
 
@@ -188,7 +187,7 @@ class Within(Node):
     negated: bool = False
 
 
-@dataclass(frozen=True)
+@tree_node
 class Between(Node):
     """operand IS [NOT] IN [low, high], an old form."""
 
@@ -198,7 +197,7 @@ class Between(Node):
     negated: bool = False
 
 
-@dataclass(frozen=True)
+@tree_node
 class Logical(Node):
     """Both relations (conjunction) or either; the right one is not looked at when the left decides."""
 
@@ -210,14 +209,14 @@ class Logical(Node):
 Rel: TypeAlias = Compare | Parity | Within | Between | Logical
 
 
-@dataclass(frozen=True)
+@tree_node
 class Listing(Node):
     """{1, 2, 5}."""
 
     values: tuple[Expr, ...]
 
 
-@dataclass(frozen=True)
+@tree_node
 class Progression(Node):
     """{1, 2, 4, ..., 64}: arithmetic or geometric, by its first terms."""
 
@@ -225,7 +224,7 @@ class Progression(Node):
     final: Expr
 
 
-@dataclass(frozen=True)
+@tree_node
 class Generator(Node):
     """FOR EACH variable IN ranges, inside braces."""
 
@@ -233,7 +232,7 @@ class Generator(Node):
     ranges: tuple[Range, ...]
 
 
-@dataclass(frozen=True)
+@tree_node
 class Comprehension(Node):
     """{head FOR EACH ... FOR EACH ... WHERE condition}; the last generator runs fastest."""
 

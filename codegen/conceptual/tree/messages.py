@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scalatrace.codegen.conceptual.tree.node import Node
+from scalatrace.codegen.conceptual.tree.node import Node, tree_node
 
 if TYPE_CHECKING:
     from scalatrace.codegen.conceptual.tree.expressions import Expr
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["Alignment", "Buffer", "Measure", "Message", "Reception", "Result", "Touching", "Values"]
 
 
-@dataclass(frozen=True)
+@tree_node
 class Measure(Node):
     """An amount of a unit (5 KILOBYTE), or a type alone (PAGE)."""
 
@@ -21,7 +20,7 @@ class Measure(Node):
     unit: str
 
 
-@dataclass(frozen=True)
+@tree_node
 class Alignment(Node):
     """`kind` is UNALIGNED, ALIGNED or MISALIGNED, the latter two by a measure."""
 
@@ -29,7 +28,7 @@ class Alignment(Node):
     measure: Measure | None = None
 
 
-@dataclass(frozen=True)
+@tree_node
 class Touching(Node):
     """[WITH|WITHOUT] [DATA TOUCHING|VERIFICATION]."""
 
@@ -37,7 +36,7 @@ class Touching(Node):
     verification: bool
 
 
-@dataclass(frozen=True)
+@tree_node
 class Buffer(Node):
     """A message buffer, the default one when `number` is None, and where in it the message starts."""
 
@@ -45,7 +44,7 @@ class Buffer(Node):
     offset: Measure | None = None
 
 
-@dataclass(frozen=True)
+@tree_node
 class Message(Node):
     """A message specification; `count` None is the word A. `size` None: no bytes."""
 
@@ -58,7 +57,7 @@ class Message(Node):
     buffer: Buffer | None = None
 
 
-@dataclass(frozen=True)
+@tree_node
 class Reception(Node):
     """WHO RECEIVES IT ...: what the receiver does otherwise than the sender."""
 
@@ -70,7 +69,7 @@ class Reception(Node):
     buffer: Buffer | None = None
 
 
-@dataclass(frozen=True)
+@tree_node
 class Values(Node):
     """What a reduction takes or gives; `count` None is the word A."""
 
@@ -83,7 +82,7 @@ class Values(Node):
     buffer: Buffer | None = None
 
 
-@dataclass(frozen=True)
+@tree_node
 class Result(Node):
     """WHO RECEIVES THE RESULT ...; `values` is None without AS, and has neither touching, tag nor buffer."""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from scalatrace.codegen.conceptual.tree.expressions import Expr
-from scalatrace.codegen.conceptual.tree.node import Node
+from scalatrace.codegen.conceptual.tree.node import Node, tree_node
 
 if TYPE_CHECKING:
     from scalatrace.codegen.conceptual.tree.messages import Measure
@@ -28,7 +27,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
+@tree_node
 class Delay(Node):
     """COMPUTES FOR or SLEEPS FOR (`sleeps`) a time."""
 
@@ -38,7 +37,7 @@ class Delay(Node):
     unit: str
 
 
-@dataclass(frozen=True)
+@tree_node
 class TouchMemory(Node):
     """TOUCHES a memory region: `amount` data (None: as many as there are) of it, `times` over.
 
@@ -53,7 +52,7 @@ class TouchMemory(Node):
     random_stride: bool = False
 
 
-@dataclass(frozen=True)
+@tree_node
 class TouchBuffers(Node):
     """TOUCHES message buffers: `number`, or the current one, or all."""
 
@@ -62,14 +61,14 @@ class TouchBuffers(Node):
     current: bool = False
 
 
-@dataclass(frozen=True)
+@tree_node
 class ValueOf(Node):
     """THE VALUE OF a line of the log's prologue, or of the environment."""
 
     key: str
 
 
-@dataclass(frozen=True)
+@tree_node
 class Aggregate(Node):
     """A function over rows: by name, or a percentile."""
 
@@ -77,7 +76,7 @@ class Aggregate(Node):
     percentile: Expr | None = None
 
 
-@dataclass(frozen=True)
+@tree_node
 class Column(Node):
     """A column of the log.
 
@@ -90,7 +89,7 @@ class Column(Node):
     functions: tuple[Aggregate, ...] = ()
 
 
-@dataclass(frozen=True)
+@tree_node
 class Log(Node):
     """LOGS columns."""
 
@@ -98,14 +97,14 @@ class Log(Node):
     columns: tuple[Column, ...]
 
 
-@dataclass(frozen=True)
+@tree_node
 class ComputeAggregates(Node):
     """COMPUTES AGGREGATES."""
 
     tasks: Tasks
 
 
-@dataclass(frozen=True)
+@tree_node
 class Counters(Node):
     """`action` is RESETS, STORES or RESTORES."""
 
@@ -113,7 +112,7 @@ class Counters(Node):
     action: str
 
 
-@dataclass(frozen=True)
+@tree_node
 class Output(Node):
     """OUTPUTS items."""
 
@@ -121,7 +120,7 @@ class Output(Node):
     items: tuple[Item, ...]
 
 
-@dataclass(frozen=True)
+@tree_node
 class BackendExecute(Node):
     """BACKEND EXECUTES text of the target language."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
-from scalatrace.codegen.conceptual.tree.node import Node
+from scalatrace.codegen.conceptual.tree.node import Node, tree_node
 
 if TYPE_CHECKING:
     from scalatrace.codegen.conceptual.tree.expressions import Expr
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 __all__ = ["BackendDeclares", "Header", "Parameter", "Program", "Sentence", "Version"]
 
 
-@dataclass(frozen=True)
+@tree_node
 class Version(Node):
     """REQUIRE LANGUAGE VERSION text."""
 
     text: str
 
 
-@dataclass(frozen=True)
+@tree_node
 class Parameter(Node):
     """A value from the command line; `long` and `short` with their hyphens."""
 
@@ -32,14 +32,14 @@ class Parameter(Node):
     default: Expr
 
 
-@dataclass(frozen=True)
+@tree_node
 class BackendDeclares(Node):
     """THE BACKEND DECLARES text of the target language."""
 
     text: str
 
 
-@dataclass(frozen=True)
+@tree_node
 class Sentence(Node):
     """Statements in order; each sentence has a table of its own in the log."""
 
@@ -49,7 +49,7 @@ class Sentence(Node):
 Header: TypeAlias = Version | Parameter | BackendDeclares
 
 
-@dataclass(frozen=True)
+@tree_node
 class Program(Node):
     """A whole program; `text` is what it was read from, "" otherwise."""
 

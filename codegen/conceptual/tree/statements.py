@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from scalatrace.codegen.conceptual.tree.expressions import Expr
-from scalatrace.codegen.conceptual.tree.node import Node
+from scalatrace.codegen.conceptual.tree.node import Node, tree_node
 from scalatrace.codegen.conceptual.tree.own import (
     BackendExecute,
     ComputeAggregates,
@@ -40,7 +39,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
+@tree_node
 class Assign(Node):
     """IS ASSIGNED TO PROCESSOR expr, or (None) A RANDOM PROCESSOR."""
 
@@ -48,7 +47,7 @@ class Assign(Node):
     processor: Expr | None = None
 
 
-@dataclass(frozen=True)
+@tree_node
 class Assert(Node):
     """ASSERT THAT text WITH condition."""
 
@@ -56,7 +55,7 @@ class Assert(Node):
     condition: Rel
 
 
-@dataclass(frozen=True)
+@tree_node
 class ForEach(Node):
     """FOR EACH variable IN ranges."""
 
@@ -65,7 +64,7 @@ class ForEach(Node):
     body: Statement
 
 
-@dataclass(frozen=True)
+@tree_node
 class ForCount(Node):
     """FOR count REPETITIONS, after `warmup` passes that count for nothing."""
 
@@ -75,7 +74,7 @@ class ForCount(Node):
     synchronized: bool = False
 
 
-@dataclass(frozen=True)
+@tree_node
 class ForTime(Node):
     """FOR a time, after a time of warming up."""
 
@@ -87,7 +86,7 @@ class ForTime(Node):
     synchronized: bool = False
 
 
-@dataclass(frozen=True)
+@tree_node
 class LetValue(Node):
     """name BE value."""
 
@@ -95,7 +94,7 @@ class LetValue(Node):
     value: Expr
 
 
-@dataclass(frozen=True)
+@tree_node
 class LetTasks(Node):
     """name BE tasks."""
 
@@ -103,7 +102,7 @@ class LetTasks(Node):
     tasks: Tasks
 
 
-@dataclass(frozen=True)
+@tree_node
 class LetRandom(Node):
     """name BE A RANDOM TASK [from low to high] [BUT NOT but].
 
@@ -120,7 +119,7 @@ class LetRandom(Node):
 Binding: TypeAlias = LetValue | LetTasks | LetRandom
 
 
-@dataclass(frozen=True)
+@tree_node
 class Let(Node):
     """LET bindings WHILE body."""
 
@@ -128,7 +127,7 @@ class Let(Node):
     body: Statement
 
 
-@dataclass(frozen=True)
+@tree_node
 class If(Node):
     """IF condition THEN ... OTHERWISE ...."""
 
@@ -137,7 +136,7 @@ class If(Node):
     otherwise: Statement | None = None
 
 
-@dataclass(frozen=True)
+@tree_node
 class Block(Node):
     """{ ... THEN ... }."""
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from scalatrace.codegen.conceptual.tree.node import Node
+from scalatrace.codegen.conceptual.tree.node import Node, tree_node
 
 if TYPE_CHECKING:
     from scalatrace.codegen.conceptual.tree.expressions import Expr, Range, Rel
@@ -13,26 +12,26 @@ if TYPE_CHECKING:
 __all__ = ["AllOthers", "AllTasks", "OneTask", "SuchThat", "TaskGroup", "TaskRanges", "Tasks"]
 
 
-@dataclass(frozen=True)
+@tree_node
 class AllTasks(Node):
     """ALL TASKS [variable]."""
 
     variable: str | None = None
 
 
-@dataclass(frozen=True)
+@tree_node
 class AllOthers(Node):
     """ALL OTHER TASKS: all but the source."""
 
 
-@dataclass(frozen=True)
+@tree_node
 class OneTask(Node):
     """TASK expr."""
 
     task: Expr
 
 
-@dataclass(frozen=True)
+@tree_node
 class SuchThat(Node):
     """TASKS variable SUCH THAT condition."""
 
@@ -40,14 +39,14 @@ class SuchThat(Node):
     condition: Rel
 
 
-@dataclass(frozen=True)
+@tree_node
 class TaskRanges(Node):
     """TASKS {0, 2}, {4, ..., 9}: the set of them."""
 
     ranges: tuple[Range, ...]
 
 
-@dataclass(frozen=True)
+@tree_node
 class TaskGroup(Node):
     """TASK GROUP name, bound by LET; binds the name as a variable."""
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scalatrace.codegen.conceptual.tree.node import Node
+from scalatrace.codegen.conceptual.tree.node import Node, tree_node
 
 if TYPE_CHECKING:
     from scalatrace.codegen.conceptual.tree.messages import Message, Reception, Result, Values
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["Await", "Multicast", "Receive", "Reduce", "Send", "Synchronize"]
 
 
-@dataclass(frozen=True)
+@tree_node
 class Send(Node):
     """SENDS; without `unsuspecting` the receives come with it."""
 
@@ -26,7 +25,7 @@ class Send(Node):
     reception: Reception | None = None
 
 
-@dataclass(frozen=True)
+@tree_node
 class Receive(Node):
     """RECEIVES, for messages to unsuspecting tasks."""
 
@@ -36,7 +35,7 @@ class Receive(Node):
     asynchronous: bool | None = None
 
 
-@dataclass(frozen=True)
+@tree_node
 class Multicast(Node):
     """MULTICASTS."""
 
@@ -46,7 +45,7 @@ class Multicast(Node):
     asynchronous: bool | None = None
 
 
-@dataclass(frozen=True)
+@tree_node
 class Reduce(Node):
     """REDUCES: to all sources (target None, with `to` the result's form if it was given), or to tasks."""
 
@@ -57,14 +56,14 @@ class Reduce(Node):
     result: Result | None = None
 
 
-@dataclass(frozen=True)
+@tree_node
 class Await(Node):
     """AWAITS COMPLETION."""
 
     tasks: Tasks
 
 
-@dataclass(frozen=True)
+@tree_node
 class Synchronize(Node):
     """SYNCHRONIZES."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.errors import GenerateError
@@ -79,6 +80,12 @@ def total(terms: Sequence[t.Expr]) -> t.Expr:
 
 def expr(e: Expr, task: str = "t") -> t.Expr:
     """Translate an expression; `task` is the variable for the rank."""
+    return _translated(e, task)
+
+
+@lru_cache(maxsize=1 << 14)
+def _translated(e: Expr, task: str) -> t.Expr:
+    """Return one node for equal expressions, so that passes over the tree can know it again."""
     match e:
         case Const(value):
             return NO_TASK if is_symbol(value) else integer(value)

@@ -8,13 +8,13 @@ FOR EACH i IN {0, ..., 63} {                 FOR EACH i IN {0, ..., 63} LET v1 B
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
+from heapq import heapify, heappop, heappush
 from itertools import count
-from typing import NamedTuple
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.names import children, free
+from scalatrace.codegen.conceptual.names import children, free, mentioned
+from scalatrace.codegen.conceptual.tree.node import found_once
 from scalatrace.codegen.conceptual.words import PREDECLARED
 from scalatrace.codegen.emit.conceptual.common.rebuilding import rebuilt
 
@@ -25,6 +25,8 @@ MIN_NODES = 4
 NODE_CHARACTERS, BINDING_CHARACTERS = 4, 14
 """About so long are a node of an expression, and a binding around it, in the text."""
 PREFIX = "v"
+WITHOUT_SCOPES = (t.Binary, t.Unary, t.Conditional, t.Compare, t.Logical, t.Within, t.Between, t.Parity)
+"""Kinds of expressions and relations, none of which binds a name of a statement."""
 SAFE = frozenset({"+", "-", "*", "&", "|", "XOR"})
 """Operators that have a value for all operands; / and MOD have one for numbers other than 0."""
 
@@ -38,18 +40,12 @@ def shared(program: t.Program) -> t.Program:
     return rebuilt(program, lambda part: sharing.statement(part, frozenset()))
 
 
-def _names(node: t.Node) -> set[str]:
+@found_once
+def _names(node: t.Node) -> frozenset[str]:
     """Return all names in a program, those that are bound too."""
     found = {getattr(node, field, None) for field in ("name", "variable")}
-    return {each for each in found if isinstance(each, str)}.union(*map(_names, children(node)))
-
-
-class _About(NamedTuple):
-    """A node, the names that it takes from outside, and the number of nodes in it."""
-
-    node: t.Node
-    free: frozenset[str]
-    size: int
+    own = frozenset(each for each in found if isinstance(each, str))
+    return own.union(*map(_names, children(node)))
 
 
 class _Sharing:
@@ -57,7 +53,6 @@ class _Sharing:
 
     def __init__(self, prefix: str, made: int = 0) -> None:
         self.prefix, self.made = prefix, made
-        self._known: dict[int, _About] = {}
 
     def statement(self, node: t.Node, scope: frozenset[str]) -> t.Statement:
         """Go through loops from the outside; `scope` are the variables of those around a statement."""
@@ -80,78 +75,115 @@ class _Sharing:
         self, body: t.Statement, scope: frozenset[str], variable: str
     ) -> tuple[list[t.LetValue], t.Statement]:
         """Return bindings of what a body repeats and depends on its variable, and the body with the names."""
-        counts = Counter(
-            each
-            for each in self._expressions(body, scope)
-            if self._about(each).size >= MIN_NODES and variable in self._about(each).free
-        )
-        kept: dict[t.Node, t.Node] = {}
+        kept = _Names(variable, {})
         bindings: list[t.LetValue] = []
-        for each in sorted(self._worth(counts, scope), key=lambda e: self._about(e).size):
+        for each in sorted(_worth(_counted(body, scope, variable), scope, variable), key=_size):
             # Smaller ones come first, and have names in the larger ones' bindings.
-            value = rebuilt(each, lambda part: _renamed(part, kept))
+            value = rebuilt(each, kept.renamed)
             self.made += 1
             name = f"{self.prefix}{self.made}"
-            kept[each] = t.Variable(name)
+            kept.add(each, name)
             bindings.append(t.LetValue(name, value))  # type: ignore[arg-type]
-        return bindings, _renamed(body, kept) if kept else body  # type: ignore[return-value]
+        return bindings, kept.renamed(body) if bindings else body  # type: ignore[return-value]
 
-    def _worth(self, counts: Counter[t.Node], scope: frozenset[str]) -> list[t.Node]:
-        """Return the expressions whose names make the text shorter."""
-        kept: list[t.Node] = []
-        for each in sorted(counts, key=lambda e: -self._about(e).size):
-            repeats = counts[each] - 1
-            saved = repeats * self._about(each).size * NODE_CHARACTERS
-            if saved <= BINDING_CHARACTERS or not _is_total(each):
-                continue
-            kept.append(each)
-            for inner in self._expressions(each, scope):
-                if inner is not each and inner in counts:
-                    counts[inner] -= repeats  # they stand once, in the binding
-        return kept
 
-    def _about(self, node: t.Node) -> _About:
-        """Return what is known of a node; found once, as nodes are parts of many others."""
-        known = self._known.get(id(node))
-        if known is None:
-            parts = [self._about(child) for child in children(node)]
-            if isinstance(node, (t.Variable, t.SuchThat, t.Comprehension)):
-                names = frozenset(free(node))
-            else:
-                names = frozenset().union(*(part.free for part in parts))
-            known = _About(node, names, 1 + sum(part.size for part in parts))
-            self._known[id(node)] = known
-        return known
+def _worth(counts: Counter[t.Node], scope: frozenset[str], variable: str) -> list[t.Node]:
+    """Return the expressions whose names make the text shorter."""
+    kept: list[t.Node] = []
+    for each in sorted(counts, key=lambda e: -_size(e)):
+        repeats = counts[each] - 1
+        saved = repeats * _size(each) * NODE_CHARACTERS
+        if saved <= BINDING_CHARACTERS or not _is_total(each):
+            continue
+        kept.append(each)
+        for inner, times in _counted(each, scope, variable).items():
+            if inner is not each and inner in counts:
+                counts[inner] -= repeats * times  # they stand once, in the binding
+    return kept
 
-    def _expressions(self, node: t.Node, scope: frozenset[str]) -> Iterator[t.Node]:
-        """Yield the expressions of variables in `scope` in a node, larger ones before their parts."""
-        if isinstance(node, (t.Binary, t.Conditional)) and self._about(node).free <= scope:
-            yield node
-        if isinstance(node, t.ForEach):
-            for each in node.ranges:
-                yield from self._expressions(each, scope)
-            yield from self._expressions(node.body, scope - {node.variable})
-            return
-        if isinstance(node, t.Let):
-            return
-        if isinstance(node, t.SuchThat):
-            scope = scope - {node.variable}
-        for child in children(node):
-            yield from self._expressions(child, scope)
+
+def _counted(node: t.Node, scope: frozenset[str], variable: str) -> Counter[t.Node]:
+    """Return how often each expression of variables in `scope`, `variable` among them, is in a node."""
+    counts: Counter[t.Node] = Counter()
+    for inner_scope, roots in _roots(node, scope, variable).items():
+        # Larger ones first: then all that hold a node have been seen when its turn comes.
+        waiting = [(-_size(each), number, each) for number, each in enumerate(roots)]
+        heapify(waiting)
+        while waiting:
+            _, _, each = heappop(waiting)
+            times = roots[each]
+            if (
+                isinstance(each, (t.Binary, t.Conditional))
+                and _size(each) >= MIN_NODES
+                and variable in free(each)
+                and free(each) <= inner_scope
+            ):
+                counts[each] += times
+            for child in children(each):
+                if variable not in mentioned(child):
+                    continue
+                if child not in roots:
+                    heappush(waiting, (-_size(child), len(roots), child))
+                roots[child] += times
+    return counts
+
+
+def _roots(node: t.Node, scope: frozenset[str], variable: str) -> dict[frozenset[str], Counter[t.Node]]:
+    """Return the whole expressions and relations in a node, how often each is there, by what is in scope."""
+    found: dict[frozenset[str], Counter[t.Node]] = {}
+    waiting = [(node, scope)]
+    while waiting:
+        each, scope = waiting.pop()
+        if isinstance(each, t.Let) or variable not in mentioned(each):
+            continue
+        if isinstance(each, WITHOUT_SCOPES):
+            found.setdefault(scope, Counter())[each] += 1
+            continue
+        inner = scope - {each.variable} if isinstance(each, (t.ForEach, t.SuchThat)) else scope
+        outside = each.ranges if isinstance(each, t.ForEach) else ()
+        waiting += [(child, scope if child in outside else inner) for child in reversed(children(each))]
+    return found
+
+
+@found_once
+def _size(node: t.Node) -> int:
+    """Return the number of nodes in a node."""
+    return 1 + sum(map(_size, children(node)))
 
 
 def _has_loops(node: t.Node) -> bool:
     return isinstance(node, (t.Sentence, t.Block, t.If, t.ForEach, t.ForCount))
 
 
-def _renamed(node: t.Node, names: dict[t.Node, t.Node]) -> t.Node:
-    if isinstance(node, (t.Binary, t.Conditional)) and node in names:
-        return names[node]
-    if isinstance(node, t.ForEach):  # its variable may hide one of the same name
-        names = {each: name for each, name in names.items() if node.variable not in free(each)}
-    return rebuilt(node, lambda part: _renamed(part, names))
+class _Names:
+    """Names of expressions, all of which use `variable`."""
+
+    def __init__(self, variable: str, names: dict[t.Node, t.Node]) -> None:
+        self.variable, self.names = variable, names
+        self._made: dict[t.Node, t.Node] = {}
+
+    def add(self, expr: t.Node, name: str) -> None:
+        """Give an expression a name; what holds it is renamed anew."""
+        self.names[expr] = t.Variable(name)
+        self._made.clear()
+
+    def renamed(self, node: t.Node) -> t.Node:
+        """Return a node with names in place of expressions."""
+        if self.variable not in mentioned(node):
+            return node
+        if isinstance(node, t.ForEach):  # its variable may hide one of the same name
+            names = {each: name for each, name in self.names.items() if node.variable not in free(each)}
+            return rebuilt(node, _Names(self.variable, names).renamed)
+        if not isinstance(node, WITHOUT_SCOPES):
+            return rebuilt(node, self.renamed)
+        if node in self.names and isinstance(node, (t.Binary, t.Conditional)):
+            return self.names[node]
+        if node not in self._made:
+            self._made[node] = rebuilt(node, self.renamed)
+        return self._made[node]
 
 
+@found_once
 def _is_total(node: t.Node) -> bool:
     """Return whether an expression has the same value whenever it is evaluated, and always has one."""
     match node:

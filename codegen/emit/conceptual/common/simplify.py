@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.names import children
-from scalatrace.codegen.emit.conceptual.common.rebuilding import rebuilt
+from scalatrace.codegen.conceptual.names import children, mentioned
+from scalatrace.codegen.conceptual.tree.node import found_once
+from scalatrace.codegen.emit.conceptual.common.rebuilding import rebuilt, with_parts
 
 __all__ = ["simplified"]
 
@@ -22,14 +23,57 @@ EVERYTHING = (-INFINITE, INFINITE)
 EMPTY = t.Block(())
 OPPOSITES = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "=": "<>", "<>": "="}
 Interval = tuple[int, int]
-Facts: TypeAlias = Mapping[t.Node, Interval]
-"""Intervals of expressions, in particular of variables."""
+
+
+class Facts:
+    """Intervals of expressions, in particular of variables, and what was found from them.
+
+    Programs hold the same expression many times over. Equal results are one object.
+    """
+
+    def __init__(self, known: Mapping[t.Node, Interval], made: dict[t.Expr, t.Expr]) -> None:
+        self.known, self._made = known, made
+        self._simpler: dict[t.Expr, t.Expr] = {}
+        self._intervals: dict[t.Node, Interval] = {}
+        self._assumed: dict[tuple[t.Rel, bool], Facts] = {}
+
+    def expr(self, node: t.Expr) -> t.Expr:
+        """Return a simpler expression with the same value."""
+        if node not in self._simpler:
+            found = _expr(node, self)
+            self._simpler[node] = self._made.setdefault(found, found)
+        return self._simpler[node]
+
+    def interval(self, node: t.Node) -> Interval:
+        """Return the least and the greatest value that an expression can have."""
+        found = self._intervals.get(node)
+        if found is None:
+            found = self._intervals[node] = _interval(node, self)
+        return found
+
+    def assuming(self, condition: t.Rel, holds: bool) -> Facts:
+        """Return the facts where a condition holds or not."""
+        key = condition, holds
+        if key not in self._assumed:
+            self._assumed[key] = _assumed(condition, holds, self)
+        return self._assumed[key]
+
+    def with_interval(self, node: t.Node, interval: Interval) -> Facts:
+        """Return these facts and one more."""
+        return Facts({**self.known, node: interval}, self._made)
+
+    def inside(self, loop: t.ForEach, numbers: Interval) -> Facts:
+        """Return the facts in the body of a loop."""
+        name = loop.variable
+        outer = {expr: interval for expr, interval in self.known.items() if name not in mentioned(expr)}
+        return Facts({**outer, t.Variable(name): numbers}, self._made)
 
 
 def simplified(program: t.Program) -> t.Program:
     """Return a program that does the same, without unreachable cases."""
+    facts = Facts({}, {})
     done = [
-        replace(each, statements=tuple(_flat(_statement(one, {}) for one in each.statements)))
+        replace(each, statements=tuple(_flat(_statement(one, facts) for one in each.statements)))
         for each in program.sentences
     ]
     return replace(program, sentences=tuple(each for each in done if each.statements))
@@ -45,7 +89,7 @@ def _statement(node: t.Statement, facts: Facts) -> t.Statement:
         case t.ForEach():
             return _for_each(node, facts)
         case t.ForCount() if node.warmup is None and not node.synchronized:
-            count = _expr(node.count, facts)
+            count = facts.expr(node.count)
             body = _statement(node.body, facts)
             if body == EMPTY or count in (t.Integer(0), t.Integer(1)):
                 return body if count == t.Integer(1) else EMPTY
@@ -70,10 +114,10 @@ def _if(node: t.If, facts: Facts) -> t.Statement:
     if isinstance(condition, bool):
         chosen = node.then if condition else node.otherwise
         return EMPTY if chosen is None else _statement(chosen, facts)
-    then = _statement(node.then, _assumed(condition, True, facts))
+    then = _statement(node.then, facts.assuming(condition, True))
     otherwise = None
     if node.otherwise is not None:
-        otherwise = _statement(node.otherwise, _assumed(condition, False, facts))
+        otherwise = _statement(node.otherwise, facts.assuming(condition, False))
     if then == EMPTY and otherwise in (None, EMPTY):
         return EMPTY
     return replace(node, condition=condition, then=then, otherwise=otherwise)
@@ -82,10 +126,9 @@ def _if(node: t.If, facts: Facts) -> t.Statement:
 def _for_each(node: t.ForEach, facts: Facts) -> t.Statement:
     ranges: tuple[Any, ...] = tuple(_part(each, facts) for each in node.ranges)
     known = _numbers(ranges, facts)
-    inner = {expr: interval for expr, interval in facts.items() if not _uses(expr, node.variable)}
-    inner[t.Variable(node.variable)] = known
+    inner = facts.inside(node, known)
     is_one = known[0] == known[1] and len(ranges) == 1 and _is_one(ranges[0])
-    if is_one and not _binds(node.body, node.variable):
+    if is_one and node.variable not in _bound(node.body):
         return _statement(_substituted(node.body, node.variable, t.Integer(known[0])), inner)
     body = _statement(node.body, inner)
     return EMPTY if body == EMPTY else replace(node, ranges=ranges, body=body)
@@ -96,9 +139,9 @@ def _numbers(ranges: tuple[t.Node, ...], facts: Facts) -> Interval:
     low, high = INFINITE, -INFINITE
     for each in ranges:
         if isinstance(each, t.Listing):
-            ends = [_interval(value, facts) for value in each.values]
+            ends = [facts.interval(value) for value in each.values]
         elif isinstance(each, t.Progression) and len(each.leading) == 1:
-            ends = [_interval(each.leading[0], facts), _interval(each.final, facts)]
+            ends = [facts.interval(each.leading[0]), facts.interval(each.final)]
         else:
             return EVERYTHING
         low, high = min(low, *(end[0] for end in ends)), max(high, *(end[1] for end in ends))
@@ -112,26 +155,21 @@ def _is_one(node: t.Node) -> bool:
     return isinstance(node, t.Progression) and len(node.leading) == 1 and node.leading[0] == node.final
 
 
-def _binds(node: t.Node, name: str) -> bool:
-    """Return whether a part of a node gives a name another meaning."""
-    if name in (getattr(node, "variable", None), getattr(node, "name", None)) and not isinstance(
-        node, t.Variable
-    ):
-        return True
-    return any(_binds(child, name) for child in children(node))
-
-
-def _uses(node: t.Node, name: str) -> bool:
-    if isinstance(node, t.Variable):
-        return node.name == name
-    return any(_uses(child, name) for child in children(node))
+@found_once
+def _bound(node: t.Node) -> frozenset[str]:
+    """Return the names to which a part of a node gives another meaning."""
+    own: frozenset[str] = frozenset()
+    if not isinstance(node, t.Variable):
+        named = getattr(node, "variable", None), getattr(node, "name", None)
+        own = frozenset(name for name in named if isinstance(name, str))
+    return own.union(*map(_bound, children(node)))
 
 
 def _substituted(node: t.Node, name: str, value: t.Expr) -> t.Statement:
     def part(each: t.Node) -> t.Node:
         if isinstance(each, t.Variable):
             return value if each.name == name else each
-        return rebuilt(each, part)
+        return rebuilt(each, part) if name in mentioned(each) else each
 
     return part(node)  # type: ignore[return-value]
 
@@ -145,22 +183,24 @@ def _part(node: t.Node, facts: Facts) -> t.Node:
         relation = _rel(node, facts)
         return node if isinstance(relation, bool) else relation
     if isinstance(node, (t.Binary, t.Conditional)):
-        return _expr(node, facts)
+        return facts.expr(node)
     return rebuilt(node, lambda part: _part(part, facts))
 
 
 def _expr(node: t.Expr, facts: Facts) -> t.Expr:
     if isinstance(node, t.Conditional):
         return _conditional(node, facts)
+    if isinstance(node, (t.Integer, t.Variable)):
+        return node
     if not isinstance(node, t.Binary):
         return rebuilt(node, lambda part: _part(part, facts))
-    result = t.Binary(node.operator, _expr(node.left, facts), _expr(node.right, facts))
-    low, high = _interval(result, facts)
+    result = with_parts(node, left=facts.expr(node.left), right=facts.expr(node.right))
+    low, high = facts.interval(result)
     if low == high and isinstance(low, int) and abs(low) < 1 << 63 and _is_pure(result):
         return _integer(low)
     match result:
         case t.Binary("MOD", left, t.Integer(n)) if (
-            0 <= _interval(left, facts)[0] <= _interval(left, facts)[1] < n
+            0 <= facts.interval(left)[0] <= facts.interval(left)[1] < n
         ):
             return left
         case t.Binary("*" | "/", left, t.Integer(1)) | t.Binary("+" | "-", left, t.Integer(0)):
@@ -177,14 +217,15 @@ def _integer(value: int) -> t.Expr:
 def _conditional(node: t.Conditional, facts: Facts) -> t.Expr:
     condition = _rel(node.condition, facts)
     if isinstance(condition, bool):
-        return _expr(node.value if condition else node.otherwise, facts)
-    value = _expr(node.value, _assumed(condition, True, facts))
-    otherwise = _expr(node.otherwise, _assumed(condition, False, facts))
+        return facts.expr(node.value if condition else node.otherwise)
+    value = facts.assuming(condition, True).expr(node.value)
+    otherwise = facts.assuming(condition, False).expr(node.otherwise)
     if value == otherwise and _is_pure(value) and _is_pure(condition):
         return value
-    return replace(node, value=value, condition=condition, otherwise=otherwise)
+    return with_parts(node, value=value, condition=condition, otherwise=otherwise)
 
 
+@found_once
 def _is_pure(node: t.Node) -> bool:
     """Return whether a node has a value without drawing random numbers."""
     if isinstance(node, (t.Call, t.FileData)):
@@ -193,18 +234,18 @@ def _is_pure(node: t.Node) -> bool:
 
 
 def _interval(node: t.Node, facts: Facts) -> Interval:
-    if node in facts:
-        return facts[node]
+    if node in facts.known:
+        return facts.known[node]
     match node:
         case t.Integer(value):
             return value, value
         case t.Unary("-", operand):
-            low, high = _interval(operand, facts)
+            low, high = facts.interval(operand)
             return -high, -low
         case t.Binary(operator, left, right):
-            return _combined(operator, _interval(left, facts), _interval(right, facts))
+            return _combined(operator, facts.interval(left), facts.interval(right))
         case t.Conditional(value, _, otherwise):
-            one, other = _interval(value, facts), _interval(otherwise, facts)
+            one, other = facts.interval(value), facts.interval(otherwise)
             return min(one[0], other[0]), max(one[1], other[1])
     return EVERYTHING
 
@@ -232,16 +273,16 @@ def _combined(operator: str, a: Interval, b: Interval) -> Interval:
 def _rel(node: t.Rel, facts: Facts) -> t.Rel | bool:
     match node:
         case t.Compare(operator, left, right):
-            left, right = _expr(left, facts), _expr(right, facts)
-            decided = _compared(operator, _interval(left, facts), _interval(right, facts))
-            return replace(node, left=left, right=right) if decided is None else decided
+            left, right = facts.expr(left), facts.expr(right)
+            decided = _compared(operator, facts.interval(left), facts.interval(right))
+            return with_parts(node, left=left, right=right) if decided is None else decided
         case t.Logical(conjunction, left, right):
             one, other = _rel(left, facts), _rel(right, facts)
             if isinstance(one, bool):
                 return other if one == conjunction else one
             if isinstance(other, bool):
                 return one if other == conjunction else other
-            return replace(node, left=one, right=other)
+            return with_parts(node, left=one, right=other)
         case t.Within():
             return _within(rebuilt(node, lambda part: _part(part, facts)), facts)
     return rebuilt(node, lambda part: _part(part, facts))
@@ -249,7 +290,7 @@ def _rel(node: t.Rel, facts: Facts) -> t.Rel | bool:
 
 def _within(node: t.Within, facts: Facts) -> t.Rel | bool:
     """Return membership in the listed numbers that the operand can have."""
-    low, high = _interval(node.operand, facts)
+    low, high = facts.interval(node.operand)
     listed = _listed(node.ranges)
     if listed is None or low <= -INFINITE or high >= INFINITE:
         return node
@@ -268,11 +309,12 @@ def _within(node: t.Within, facts: Facts) -> t.Rel | bool:
 def _listed(ranges: Iterable[t.Node]) -> set[int] | None:
     """Return the numbers of sets that list them; None where others may be in them."""
     result: set[int] = set()
+    nothing = Facts({}, {})
     for each in ranges:
         if not isinstance(each, t.Listing):
             return None
         for value in each.values:
-            low, high = _interval(value, {})
+            low, high = nothing.interval(value)
             if low != high:
                 return None
             result.add(low)
@@ -298,23 +340,25 @@ def _assumed(condition: t.Rel, holds: bool, facts: Facts) -> Facts:
     """Return the facts where a condition holds or not."""
     match condition:
         case t.Logical(conjunction, left, right) if conjunction == holds:
-            return _assumed(right, holds, _assumed(left, holds, facts))
+            return facts.assuming(left, holds).assuming(right, holds)
         case t.Compare("DIVIDES", t.Integer(n), operand) if n > 0 and _is_pure(operand):
-            return {**facts, t.Binary("MOD", operand, t.Integer(n)): (0, 0) if holds else (1, n - 1)}
+            return facts.with_interval(
+                t.Binary("MOD", operand, t.Integer(n)), (0, 0) if holds else (1, n - 1)
+            )
         case t.Compare(operator, left, t.Integer(n)) if _is_pure(left):  # else its next value is another one
-            low, high = _interval(left, facts)
+            low, high = facts.interval(left)
             if not holds:
                 operator = OPPOSITES.get(operator, "")
             bounds = {"<": (low, n - 1), "<=": (low, n), ">": (n + 1, high), ">=": (n, high), "=": (n, n)}
             if operator in bounds:
                 first, last = bounds[operator]
-                return {**facts, left: (max(low, first), min(high, last))}
-            return {**facts, left: _without({n}, low, high)} if operator == "<>" else facts
+                return facts.with_interval(left, (max(low, first), min(high, last)))
+            return facts.with_interval(left, _without({n}, low, high)) if operator == "<>" else facts
         case t.Within(operand, ranges, negated) if _is_pure(operand) and (listed := _listed(ranges)):
-            low, high = _interval(operand, facts)
+            low, high = facts.interval(operand)
             if holds == negated:
-                return {**facts, operand: _without(listed, low, high)}
-            return {**facts, operand: (max(low, min(listed)), min(high, max(listed)))}
+                return facts.with_interval(operand, _without(listed, low, high))
+            return facts.with_interval(operand, (max(low, min(listed)), min(high, max(listed))))
     return facts
 
 
