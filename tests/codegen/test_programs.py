@@ -184,3 +184,18 @@ def test_the_command_writes_all_or_nothing(openmpi: Mpi, recorded: Recorder, tmp
     assert refused.stderr
     assert not (tmp_path / "no.ncptl").exists()
     assert scalatrace(openmpi, "generate", trace, "--to", "fortran").returncode == 2
+
+
+def test_c_without_datatypes_has_no_table_of_them(openmpi: Mpi, tmp_path: Path) -> None:
+    """A table that nothing uses would be a warning."""
+    b = Builder(2)
+    trace = b.of(
+        b.event("Win_create", size=8, disp_unit=1, comm=Comm(), win=0),
+        b.event("Win_lock_all", **{"assert": "0"}, comm=Comm(), win=0),
+        b.event("Win_unlock_all", comm=Comm(), win=0),
+        b.event("Win_free", comm=Comm(), win=0),
+    )
+    source = tmp_path / "bench.c"
+    source.write_text(generate(trace, "c").text)
+    assert "types[" not in source.read_text()
+    compiled(openmpi, source)

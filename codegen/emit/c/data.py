@@ -61,8 +61,12 @@ class CData(Writing):
         text = super().constant(value)
         return f"{text}L" if self.wide and text.lstrip("-").isdigit() else text
 
-    def enumerations(self) -> str:
-        """Communicators, datatypes and arrays by name, and where they are kept."""
+    def enumerations(self, has_types: bool) -> str:
+        """Communicators, datatypes and arrays by name, and where they are kept.
+
+        Args:
+            has_types: the program's functions use the table of datatypes, though calls may name none.
+        """
         n = len(self.program.comms)
         families = ", ".join(self.families[i] for i in range(n))
         lines = [f"enum {{ RANKS = {self.program.nprocs} }};", f"enum {{ {families}, COMMS }};"]
@@ -73,9 +77,10 @@ class CData(Writing):
         ntypes = max(self.used_types, default=-1) + 1
         if ntypes:
             lines.append("enum { " + ", ".join(f"{self.types[i]} = {i}" for i in self.used_types) + " };")
-        lines.append("static struct type {\n    MPI_Datatype handle;")
-        lines.append(f"    {'MPI_Count' if self.large_types else 'int'} size;")
-        lines.append(f"    MPI_Aint extent, true_lb, true_extent;\n}} types[{max(ntypes, 1)}];")
+        if ntypes or has_types:
+            lines.append("static struct type {\n    MPI_Datatype handle;")
+            lines.append(f"    {'MPI_Count' if self.large_types else 'int'} size;")
+            lines.append(f"    MPI_Aint extent, true_lb, true_extent;\n}} types[{max(ntypes, 1)}];")
         if self.type_lists:
             lines.append("static struct list {\n    MPI_Datatype *handles;\n    struct type *each;")
             lines.append(f"}} lists[{ntypes}]; /* a datatype for each peer */")

@@ -126,7 +126,8 @@ class _Writing(CData):
         head = HEAD + (REQUIRED if self.large else "")
         head += self.optional_types()
         library = "\n\n".join(map(_text, pieces))
-        parts = [self.title(), head, self.enumerations(), library, self.static_tables(), types, arrays, grid]
+        data = self.enumerations("types[" in library)
+        parts = [self.title(), head, data, library, self.static_tables(), types, arrays, grid]
         benchmark = [*self.functions.values(), f"static void benchmark(void)\n{{\n{body}}}"]
         parts += [UNOPTIMIZED, *benchmark, OPTIMIZED] if self.functions else benchmark
         parts += [self.place_table(), self.main(setup, {piece.name for piece in pieces})]
