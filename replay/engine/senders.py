@@ -10,9 +10,9 @@ receives, and no receive waits for a message that its sender sends later.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from scalatrace.operations import SENDING, Category, operation
 from scalatrace.replay.engine.interleaving import Message, Receive, interleaving
@@ -36,11 +36,31 @@ MATCHED = frozenset({"Mprobe", "Improbe"})
 DIRECTED = MATCHED | {"Recv"}
 """Operations that a replay can wait in, and give a source to, before it makes the call."""
 
+PROBES = frozenset({"Probe", "Iprobe"})
+Lengths: TypeAlias = dict[int, dict[int, set[int]]]
+"""Sender -> tag -> bytes of messages."""
+
 SYNCHRONISING = frozenset({
     "Barrier", "Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw",
     "Reduce_scatter", "Reduce_scatter_block",
 })  # fmt: skip
 FROM_ROOT = frozenset({"Bcast", "Scatter", "Scatterv"})
+
+
+class Room(NamedTuple):
+    """What a receive from any source has room for.
+
+    Attributes:
+        nbytes: of its buffer; None after a probe: as many as the message has.
+        directed: its operation is one of DIRECTED.
+    """
+
+    nbytes: int | None
+    directed: bool
+
+
+Buffers: TypeAlias = dict[int, set[Room]]
+"""By tag."""
 
 
 class Senders:
@@ -92,14 +112,16 @@ def needs_plan(trace: Trace, rank: int) -> bool:
     return bool(_misfits(trace, rank)[0])
 
 
-def _misfits(trace: Trace, rank: int) -> tuple[set[int], dict[int, dict[int, set[int]]]]:
-    """Return the families whose messages may not fit, and lengths: family -> sender -> bytes."""
+def _misfits(trace: Trace, rank: int) -> tuple[set[int], dict[int, Lengths]]:
+    """Return the families whose messages may not fit, and by family the lengths of messages to the rank."""
     wild = _wild_families(trace, rank)
-    lengths: dict[int, dict[int, set[int]]] = {family: {} for family in wild}
+    lengths: dict[int, Lengths] = {family: {} for family in wild}
     for sender in sorted({world for family in wild for world in _peers(trace, family, rank)}):
         _note_lengths(trace, sender, rank, lengths)
     families = {
-        family for family, least in wild.items() if _may_misfit(least, set().union(*lengths[family].values()))
+        family
+        for family, rooms in wild.items()
+        if any(_may_misfit(rooms[tag], tag, lengths[family]) for tag in rooms)
     }
     return families, lengths
 
@@ -108,32 +130,59 @@ def _peers(trace: Trace, family: int, rank: int) -> list[int]:
     return [world for world in trace.communicator(family, rank).peers if world in trace.ranks]
 
 
-def _wild_families(trace: Trace, rank: int) -> dict[int, int | None]:
-    """Return the families with receives from any source: their smallest buffer, None after a probe."""
-    result: dict[int, int | None] = {}
+def _wild_families(trace: Trace, rank: int) -> dict[int, Buffers]:
+    """Return what receives from any source have room for, by family and tag.
+
+    Where one of a family takes any tag, all are under ANY_TAG. Families without receives in which a replay
+    can wait are left out.
+    """
+    result: dict[int, Buffers] = {}
+    directed: set[int] = set()
     for leaf, times in executions_of(trace, rank):
         op = trace.ops[leaf.op].name
-        if op not in DIRECTED:
+        row = operation(op)
+        if row.recvs is None or not row.recvs.peer:
             continue
         for call, _ in distinct_calls(trace, leaf, rank, times):
-            if call.raw("source") == ANY_SOURCE:
-                nbytes, known = None if op in MATCHED else _nbytes(call), result.get(call.family, 1 << 62)
-                result[call.family] = None if known is None or nbytes is None else min(known, nbytes)
-    return result
+            if peer_of(call, row.recvs) == ANY_SOURCE:
+                rooms = result.setdefault(call.family, {}).setdefault(tag_of(call, "recvtag"), set())
+                if op in DIRECTED:
+                    directed.add(call.family)
+                if op not in PROBES:
+                    rooms.add(Room(None if op in MATCHED else _nbytes(call), op in DIRECTED))
+    return {
+        family: {ANY_TAG: set().union(*rooms.values())} if ANY_TAG in rooms else rooms
+        for family, rooms in result.items()
+        if family in directed
+    }
 
 
-def _note_lengths(trace: Trace, sender: int, rank: int, lengths: dict[int, dict[int, set[int]]]) -> None:
-    """Add the lengths of the messages from a sender: family -> sender -> bytes."""
+def _note_lengths(trace: Trace, sender: int, rank: int, lengths: dict[int, Lengths]) -> None:
+    """Add the lengths of the messages from a sender to a rank."""
     for leaf, times in executions_of(trace, sender):
         if operation(trace.ops[leaf.op].name).category not in SENDING:
             continue
         for call, _ in distinct_calls(trace, leaf, sender, times):
             if call.family in lengths and _destination(call) == rank:
-                lengths[call.family].setdefault(sender, set()).add(_sent_nbytes(call))
+                by_tag = lengths[call.family].setdefault(sender, {})
+                by_tag.setdefault(tag_of(call, "sendtag"), set()).add(_sent_nbytes(call))
 
 
-def _may_misfit(least: int | None, lengths: set[int]) -> bool:
-    return len(lengths) > 1 if least is None else max(lengths, default=0) > least
+def _may_misfit(rooms: Set[Room], tag: int, lengths: Lengths) -> bool:
+    """Return whether receives may take messages that do not fit; those of one sender keep their order."""
+    matching = [
+        set().union(*(some for sent, some in by_tag.items() if tag in (sent, ANY_TAG)))
+        for by_tag in lengths.values()
+    ]
+    every = set().union(*matching)
+    is_probed = any(room.nbytes is None for room in rooms)
+    if sum(map(bool, matching)) > 1:
+        least = min(
+            (nbytes for nbytes, directed in rooms if directed and nbytes is not None), default=1 << 62
+        )
+        return (is_probed and len(every) > 1) or max(every) > least
+    most = max((nbytes for nbytes, _ in rooms if nbytes is not None), default=1 << 62)
+    return not is_probed and max(every, default=0) > most
 
 
 def _destination(call: Call) -> int | None:
@@ -193,7 +242,7 @@ class _Own:
                 if 0 <= (age := call.raw("message")) < len(matched):
                     matched.pop(len(matched) - 1 - age).nbytes = _nbytes(call)
                 continue
-            if not row.recvs or not row.recvs.peer or op in ("Probe", "Iprobe"):
+            if not row.recvs or not row.recvs.peer or op in PROBES:
                 continue
             source = peer_of(call, row.recvs)
             if source is None and call.raw(row.recvs.peer) == PROC_NULL:

@@ -41,6 +41,17 @@ def test_a_replay_is_a_fixed_point(
     assert done.stdout.strip() == "equal"
 
 
+def test_the_compiled_engine_refuses_what_python_puts_in_order(
+    openmpi: Mpi, recorded: Recorder, tmp_path: Path
+) -> None:
+    trace, _ = recorded(openmpi, NPROCS, sample("workers"))
+    done = mpirun(
+        openmpi, NPROCS, [*openmpi.scalatrace(), "replay", trace, "--engine", "compiled"], cwd=tmp_path
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("from any source") == 1
+
+
 def test_a_replay_ends_when_no_order_fits(openmpi: Mpi, recorded: Recorder, tmp_path: Path) -> None:
     """Messages are a hundred times as long as the receives."""
     trace, _ = recorded(openmpi, NPROCS, sample("workers"))

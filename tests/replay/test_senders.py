@@ -188,11 +188,23 @@ def test_a_small_buffer_needs_one() -> None:
     assert planned(ranks) == [1, 2]
 
 
+def test_messages_with_a_tag_of_one_sender_need_no_plan() -> None:
+    """They come in the order in which they are sent, as along a wavefront with a tag for each neighbour."""
+    lengths = (5, 9, 5)
+    receives = [recv(ANY_SOURCE, n, tag=tag) for n in lengths for tag in (1, 2)]
+    ranks = [receives, *([send(0, n, tag) for n in lengths] for tag in (1, 2))]
+    assert 0 not in senders_of(trace_of(ranks), 0)
+    assert 0 in senders_of(trace_of([*ranks, [send(0, 9, tag=2)]]), 0)
+    anything = recv(ANY_SOURCE, 9, "Irecv", tag=ANY_TAG)
+    assert 0 in senders_of(trace_of([[anything, *receives], *ranks[1:]]), 0)
+
+
 def test_nonblocking_receives_from_any_source_are_not_planned() -> None:
     ranks = [[recv(ANY_SOURCE, 9, "Irecv"), *matched(5), *matched(6)], [send(0, 5), send(0, 6)], [send(0, 7)]]
     assert planned(ranks) == []
-    ranks[0][0], ranks[2] = recv(ANY_SOURCE, 9, "Irecv", tag=1), [send(0, 7, tag=1)]
-    assert planned(ranks) == [1, 1]
+    ranks[0][0] = recv(ANY_SOURCE, 9, "Irecv", tag=1)
+    ranks[1:] = [send(0, 5)], [send(0, 6), send(0, 7, tag=1)]
+    assert planned(ranks) == [1, 2]
 
 
 # -- calls -------------------------------------------------------------------------------------------------
