@@ -29,6 +29,9 @@ MAX_INFLATION = 1040
 
 MAX_PAYLOAD = 1 << 31
 
+MANY_BYTES = 1 << 16
+"""Of a payload from which the last percent of compression takes most of the time."""
+
 
 class Container(NamedTuple):
     """A payload and the facts of its header.
@@ -50,7 +53,8 @@ def pack_container(
     payload: bytes, compress: bool = True, part: bool = False, symbolic: bool = False
 ) -> bytes:
     """The bytes of a file that holds this payload; deflated only where that helps."""
-    deflated = zlib.compress(payload, 9) if compress else payload
+    level = 7 if len(payload) > MANY_BYTES else 9
+    deflated = zlib.compress(payload, level) if compress else payload
     stored = deflated if len(deflated) < len(payload) <= _most(len(deflated)) else payload
     flags = (DEFLATED if stored is not payload else 0) | (PART if part else 0) | (SYMBOLIC if symbolic else 0)
     header = HEADER.pack(MAGIC, FORMAT_VERSION, flags, len(stored), len(payload), 0)
