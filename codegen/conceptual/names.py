@@ -16,7 +16,14 @@ __all__ = ["bound", "children", "free", "mentioned", "mentions_me", "source_firs
 @found_once
 def children(node: t.Node) -> tuple[t.Node, ...]:
     """Return the nodes directly below a node, in the order of its fields."""
-    return tuple(each for name in FIELDS[type(node)] for each in _nodes(getattr(node, name)))
+    result: list[t.Node] = []
+    for name in FIELDS[type(node)]:
+        value = getattr(node, name)
+        if isinstance(value, t.Node):
+            result.append(value)
+        elif type(value) is tuple:
+            result.extend(_nodes(value))
+    return tuple(result)
 
 
 class _Fields(dict[type, tuple[str, ...]]):

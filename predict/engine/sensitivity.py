@@ -128,11 +128,11 @@ class _Search:
                 return high.factor
             step = _step(low, high, target)
             if step is None:
-                step = (low.factor + high.factor) / 2 if high else low.factor * GROWTH
+                step = (low.factor + high.factor) / 2 if high else min(low.factor * GROWTH, MAX_FACTOR)
             elif high and self._is_convex and abs(_chord(low, high, step) - target) <= high.slack:
                 return step
-            if step >= MAX_FACTOR:
-                return None
+            if step <= low.factor:
+                return None  # not even with the greatest factor
             self._add(self._run(step))
         return high.factor if high else None
 

@@ -61,7 +61,7 @@ def test_the_run_with_the_factor_is_slower_by_the_share(lines: list[tuple[int, i
     for each in found:
         expected = bisected(paths, start * (1 + each.share))
         if each.factor is None:
-            assert expected is None or expected > MAX_FACTOR / 100
+            assert expected is None or expected > MAX_FACTOR * (1 - 1e-6)
         else:
             assert paths.time_ps(each.factor) == pytest.approx(start * (1 + each.share), rel=1e-5)
 
