@@ -7,13 +7,13 @@ from dataclasses import fields
 from typing import Any
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.tree.node import found_once
+from scalatrace.codegen.conceptual.tree.node import cached_on_node
 from scalatrace.codegen.conceptual.words import PREDECLARED
 
 __all__ = ["bound", "children", "free", "mentioned", "mentions_me", "source_first"]
 
 
-@found_once
+@cached_on_node
 def children(node: t.Node) -> tuple[t.Node, ...]:
     """Return the nodes directly below a node, in the order of its fields."""
     result: list[t.Node] = []
@@ -45,7 +45,7 @@ def _nodes(value: Any) -> Iterator[t.Node]:
             yield from _nodes(part)
 
 
-@found_once
+@cached_on_node
 def mentions_me(node: t.Node) -> bool:
     """Return whether each task has to work a node out for itself."""
     return isinstance(node, t.MyTask) or any(map(mentions_me, children(node)))
@@ -58,7 +58,7 @@ def bound(tasks: t.Tasks) -> str | None:
     return tasks.variable if isinstance(tasks, (t.AllTasks, t.SuchThat)) else None
 
 
-@found_once
+@cached_on_node
 def mentioned(node: t.Node) -> frozenset[str]:
     """Return the names of all variables in a node, those that it binds itself too."""
     if isinstance(node, t.Variable):
@@ -66,7 +66,7 @@ def mentioned(node: t.Node) -> frozenset[str]:
     return frozenset().union(*map(mentioned, children(node)))
 
 
-@found_once
+@cached_on_node
 def free(node: t.Node) -> frozenset[str]:
     """Return the names that an expression, a relation, a range or a task description takes from outside."""
     if isinstance(node, t.Variable):

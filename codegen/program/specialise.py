@@ -93,17 +93,17 @@ class _RankView(Rewriter):
 
     def expr(self, e: Expr) -> Expr:
         known = self._seen.get(e)
-        if known is None:
-            known = self._seen[e] = self._expr(e)
-        return known
-
-    def _expr(self, e: Expr) -> Expr:
+        if known is not None:
+            return known
         match e:
             case Var(name):
-                return Const(self.rank) if name == RANK else e
+                result: Expr = Const(self.rank) if name == RANK else e
             case Element(array, family):
-                return self.of_families(self.expr(family), array == OWN)
-        return super().expr(e)
+                result = self.of_families(self.expr(family), array == OWN)
+            case _:
+                result = super().expr(e)
+        self._seen[e] = result
+        return result
 
     def of_families(self, family: Expr, own: bool) -> Expr:
         """Return the rank in a communicator, or its number of peers; a table if it varies."""

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, islice
+from itertools import islice
 
 from scalatrace.codegen.program.tree import Branch, Compute, Duration, Stmt
 from scalatrace.codegen.program.values import of_vec
@@ -150,14 +150,17 @@ def _kinds_of_time(known: Mapping[int, Duration]) -> dict[int, int]:
 def _visits_with_call(repeat: Elastic, rank: int, executions: int) -> list[int]:
     """Return whether each visit makes the call, up to its last execution; empty if a visit makes it twice."""
     vec = at(repeat, rank)
-    if vec is None or (vec.constant is not None and vec.constant != 1):
+    if not executions or vec is None or (vec.constant is not None and vec.constant != 1):
         return []
-    result = list(islice(vec, MAX_EVENTS))
-    made = list(accumulate(result))
-    if executions not in made:
-        return []
-    del result[made.index(executions) + 1 :]
-    return [] if max(result) > 1 else result
+    result, n = [], 0
+    for times in islice(vec, MAX_EVENTS):
+        if times > 1:
+            return []
+        result.append(times)
+        n += times
+        if n == executions:
+            return result
+    return []
 
 
 def _period(turns: Sequence[ComputeNumber]) -> tuple[ComputeNumber, ...]:

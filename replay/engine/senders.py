@@ -1,4 +1,4 @@
-"""Choose the sender for each receive from any source, where messages of several lengths can match it.
+"""Choose the sender for each receive from any source that messages of several senders and lengths can match.
 
 The trace does not say which message such a receive took. In a replay it may take another one, for which
 the buffer is too small, or which is recorded with another count: mpi4py receives a pickled object by Mprobe
@@ -10,9 +10,9 @@ receives, and no receive waits for a message that its sender sends later.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from scalatrace.operations import SENDING, Category, operation
 from scalatrace.replay.engine.interleaving import Message, Receive, interleaving
@@ -37,8 +37,6 @@ DIRECTED = MATCHED | {"Recv"}
 """Operations that a replay can wait in, and give a source to, before it makes the call."""
 
 PROBES = frozenset({"Probe", "Iprobe"})
-Lengths: TypeAlias = dict[int, dict[int, set[int]]]
-"""Sender -> tag -> bytes of messages."""
 
 SYNCHRONISING = frozenset({
     "Barrier", "Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw",
@@ -47,20 +45,47 @@ SYNCHRONISING = frozenset({
 FROM_ROOT = frozenset({"Bcast", "Scatter", "Scatterv"})
 
 
-class Room(NamedTuple):
-    """What a receive from any source has room for.
+Lengths: TypeAlias = dict[int, dict[int, set[int]]]
+"""Sender -> tag -> bytes of messages."""
+
+
+@dataclass
+class _Receives:
+    """The receives of one rank in a communicator whose tags are equal, or all if one has ANY_TAG.
 
     Attributes:
-        nbytes: of its buffer; None after a probe: as many as the message has.
-        directed: its operation is one of DIRECTED.
+        any_source: in which a replay can wait, from any source: bytes of buffers, None for a matched probe.
+        every: of all receives.
     """
 
-    nbytes: int | None
-    directed: bool
+    any_source: set[int | None] = field(default_factory=set)
+    every: set[int | None] = field(default_factory=set)
 
+    def add(self, call: Call, source: int | None) -> None:
+        """Add a receive or a probe."""
+        nbytes = None if call.op in MATCHED else _nbytes(call)
+        if call.op not in PROBES:
+            self.every.add(nbytes)
+        if source == ANY_SOURCE and call.op in DIRECTED:
+            self.any_source.add(nbytes)
 
-Buffers: TypeAlias = dict[int, set[Room]]
-"""By tag."""
+    def may_misfit(self, tag: int, lengths: Lengths, keeps_order: bool) -> bool:
+        """Return whether one of them may take a message that does not fit.
+
+        Args:
+            keeps_order: messages of one sender with one tag are received in the order in which they are sent.
+        """
+        matching = [
+            set().union(*(some for sent, some in by_tag.items() if tag in (sent, ANY_TAG)))
+            for by_tag in lengths.values()
+        ]
+        nbytes = set().union(*matching)
+        if not self.any_source or not nbytes:
+            return False
+        if keeps_order and sum(map(bool, matching)) == 1:
+            return None not in self.every and max(nbytes) > max(filter(None, self.every), default=0)
+        smallest = min((each for each in self.any_source if each is not None), default=1 << 62)
+        return (None in self.any_source and len(nbytes) > 1) or max(nbytes) > smallest
 
 
 class Senders:
@@ -114,15 +139,17 @@ def needs_plan(trace: Trace, rank: int) -> bool:
 
 def _misfits(trace: Trace, rank: int) -> tuple[set[int], dict[int, Lengths]]:
     """Return the families whose messages may not fit, and by family the lengths of messages to the rank."""
-    wild = _wild_families(trace, rank)
-    lengths: dict[int, Lengths] = {family: {} for family in wild}
-    for sender in sorted({world for family in wild for world in _peers(trace, family, rank)}):
+    receives = _open_families(trace, rank)
+    lengths: dict[int, Lengths] = {family: {} for family in receives}
+    for sender in sorted({world for family in receives for world in _peers(trace, family, rank)}):
         _note_lengths(trace, sender, rank, lengths)
-    families = {
-        family
-        for family, rooms in wild.items()
-        if any(_may_misfit(rooms[tag], tag, lengths[family]) for tag in rooms)
-    }
+    families = set()
+    for family, by_tag in receives.items():
+        # Calls of several threads are recorded when they return; other worlds' messages are not known.
+        own_world = len(_peers(trace, family, rank)) == len(trace.communicator(family, rank).peers)
+        keeps_order = own_world and "threads" not in trace.meta
+        if any(each.may_misfit(tag, lengths[family], keeps_order) for tag, each in by_tag.items()):
+            families.add(family)
     return families, lengths
 
 
@@ -130,31 +157,28 @@ def _peers(trace: Trace, family: int, rank: int) -> list[int]:
     return [world for world in trace.communicator(family, rank).peers if world in trace.ranks]
 
 
-def _wild_families(trace: Trace, rank: int) -> dict[int, Buffers]:
-    """Return what receives from any source have room for, by family and tag.
+def _open_families(trace: Trace, rank: int) -> dict[int, dict[int, _Receives]]:
+    """Return the families with receives from any source: family -> tag -> receives.
 
-    Where one of a family takes any tag, all are under ANY_TAG. Families without receives in which a replay
-    can wait are left out.
+    Where a receive takes any tag, all of the family are under ANY_TAG: it couples the orders of the tags.
     """
-    result: dict[int, Buffers] = {}
-    directed: set[int] = set()
+    calls: dict[int, list[tuple[Call, int, int | None]]] = {}
     for leaf, times in executions_of(trace, rank):
-        op = trace.ops[leaf.op].name
-        row = operation(op)
+        row = operation(trace.ops[leaf.op].name)
         if row.recvs is None or not row.recvs.peer:
             continue
         for call, _ in distinct_calls(trace, leaf, rank, times):
-            if peer_of(call, row.recvs) == ANY_SOURCE:
-                rooms = result.setdefault(call.family, {}).setdefault(tag_of(call, "recvtag"), set())
-                if op in DIRECTED:
-                    directed.add(call.family)
-                if op not in PROBES:
-                    rooms.add(Room(None if op in MATCHED else _nbytes(call), op in DIRECTED))
-    return {
-        family: {ANY_TAG: set().union(*rooms.values())} if ANY_TAG in rooms else rooms
-        for family, rooms in result.items()
-        if family in directed
-    }
+            source = peer_of(call, row.recvs)
+            calls.setdefault(call.family, []).append((call, tag_of(call, "recvtag"), source))
+    result: dict[int, dict[int, _Receives]] = {}
+    for family, made in calls.items():
+        is_mixed = any(tag == ANY_TAG for _, tag, _ in made)
+        by_tag: dict[int, _Receives] = {}
+        for call, tag, source in made:
+            by_tag.setdefault(ANY_TAG if is_mixed else tag, _Receives()).add(call, source)
+        if some := {tag: each for tag, each in by_tag.items() if each.any_source}:
+            result[family] = some
+    return result
 
 
 def _note_lengths(trace: Trace, sender: int, rank: int, lengths: dict[int, Lengths]) -> None:
@@ -166,23 +190,6 @@ def _note_lengths(trace: Trace, sender: int, rank: int, lengths: dict[int, Lengt
             if call.family in lengths and _destination(call) == rank:
                 by_tag = lengths[call.family].setdefault(sender, {})
                 by_tag.setdefault(tag_of(call, "sendtag"), set()).add(_sent_nbytes(call))
-
-
-def _may_misfit(rooms: Set[Room], tag: int, lengths: Lengths) -> bool:
-    """Return whether receives may take messages that do not fit; those of one sender keep their order."""
-    matching = [
-        set().union(*(some for sent, some in by_tag.items() if tag in (sent, ANY_TAG)))
-        for by_tag in lengths.values()
-    ]
-    every = set().union(*matching)
-    is_probed = any(room.nbytes is None for room in rooms)
-    if sum(map(bool, matching)) > 1:
-        least = min(
-            (nbytes for nbytes, directed in rooms if directed and nbytes is not None), default=1 << 62
-        )
-        return (is_probed and len(every) > 1) or max(every) > least
-    most = max((nbytes for nbytes, _ in rooms if nbytes is not None), default=1 << 62)
-    return not is_probed and max(every, default=0) > most
 
 
 def _destination(call: Call) -> int | None:

@@ -76,7 +76,10 @@ def _misfit(trace: Trace, rank: int) -> str:
     if is_probabilistic(trace):
         return "values of the trace are known by histograms only"
     if needs_plan(trace, rank):
-        return f"rank {rank} receives messages of several lengths from any source, which Python puts in order"
+        return (
+            f"rank {rank} receives messages of several lengths from any source, and they may not fit; "
+            "only the Python engine puts them in order"
+        )
     return ""
 
 

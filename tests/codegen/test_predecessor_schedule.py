@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scalatrace.codegen.build.recorded import build
 from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Stmt
-from scalatrace.codegen.timing.predecessor_schedule import ComputeNumber, _endless, _period
+from scalatrace.codegen.timing.predecessor_schedule import (
+    ComputeNumber,
+    _endless,
+    _period,
+    _visits_with_call,
+)
 from scalatrace.trace.model.nodes import Event, PredStats, Sequence
 from scalatrace.trace.model.tables import Op, Stat
 from scalatrace.trace.model.trace import START, Trace
@@ -64,3 +72,18 @@ def computed(stmts: tuple[Stmt, ...]) -> list[Compute]:
 def test_alternating_computations_are_not_averaged() -> None:
     program = build(alternating(40), exact_times=False)
     assert sorted(c.contexts[0].duration.ns for c in computed(program.body)) == [1_000_000, 5_000_000]
+
+
+def test_no_visit_after_the_last_execution_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A vector without end has 200,000 visits, and a trace thousands of nodes."""
+    read: list[int] = []
+
+    def visits(_: Vec) -> Iterator[int]:
+        while True:
+            read.append(1)
+            yield 1
+
+    monkeypatch.setattr(Vec, "__iter__", visits)
+    assert _visits_with_call(Vec(1), 0, 3) == [1, 1, 1]
+    assert _visits_with_call(Vec(1), 0, 0) == []
+    assert len(read) == 3

@@ -106,21 +106,26 @@ def test_a_sum_that_is_too_deep_for_the_passes_is_written_as_it_is() -> None:
     assert shorter_tree(program) is program
 
 
-def test_expressions_that_share_their_parts_are_not_written_out() -> None:
-    """Each level holds the one below it twice: 2**200 parts, of which 200 differ."""
+def doubled(numbers: str, levels: int) -> str:
+    """A shorter program with a sum of 2**levels terms, each level of which is the one below it twice."""
     deep: t.Expr = t.Binary("+", t.Variable("i"), t.Integer(5))
-    for _ in range(200):
+    for _ in range(levels):
         deep = t.Binary("+", deep, deep)
-    parsed = parse("FOR EACH i IN {0, ..., 7} TASK 0 SENDS A 8 BYTE MESSAGE TO TASK 1.")
+    parsed = parse(f"FOR EACH i IN {{{numbers}}} TASK 0 SENDS A 8 BYTE MESSAGE TO TASK 1.")
     (sentence,) = parsed.sentences
     (loop,) = sentence.statements
     assert isinstance(loop, t.ForEach)
     assert isinstance(loop.body, t.Send)
     sent = replace(loop.body, message=replace(loop.body.message, size=t.Measure(deep, "BYTES")))
-    program = replace(parsed, sentences=(replace(sentence, statements=(replace(loop, body=sent),)),))
-    text = show(shorter_tree(program))
+    sentence = replace(sentence, statements=(replace(loop, body=sent),))
+    return show(shorter_tree(replace(parsed, sentences=(sentence,))))
+
+
+def test_expressions_that_share_their_parts_are_not_written_out() -> None:
+    text = doubled("0, ..., 7", 200)
     assert "v1 BE i + 5 + (i + 5) AND v2 BE v1 + v1 AND" in text
     assert text.count(" BE ") == 199  # `i + 5` is short and has no name
+    assert f"A {8 << 50} BYTE MESSAGE" in doubled("3", 50)
 
 
 def test_what_a_node_knows_of_itself_stays_behind() -> None:

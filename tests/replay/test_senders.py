@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from scalatrace import Trace
 from scalatrace.replay.calls import arrivals
 from scalatrace.replay.common.options import Compute, Options
 from scalatrace.replay.engine.interleaving import Message, Receive, interleaving
-from scalatrace.replay.engine.senders import senders_of
+from scalatrace.replay.engine.senders import needs_plan, senders_of
 from scalatrace.replay.run import run
 from scalatrace.replay.transport.args import Count, Out
 from scalatrace.replay.transport.memory import MemoryTransport
@@ -197,6 +198,32 @@ def test_messages_with_a_tag_of_one_sender_need_no_plan() -> None:
     assert 0 in senders_of(trace_of([*ranks, [send(0, 9, tag=2)]]), 0)
     anything = recv(ANY_SOURCE, 9, "Irecv", tag=ANY_TAG)
     assert 0 in senders_of(trace_of([[anything, *receives], *ranks[1:]]), 0)
+    assert not needs_plan(trace_of([[*matched(5), *matched(9)], [send(0, 5), send(0, 9)]]), 0)
+
+
+def test_a_receive_of_any_tag_couples_the_tags() -> None:
+    """Rank 1's first message may be taken by the second receive, if rank 2's comes earlier."""
+    ranks = [
+        [recv(ANY_SOURCE, 5, tag=2), recv(1, 9, tag=ANY_TAG), recv(ANY_SOURCE, 5, tag=2)],
+        [send(0, 5, tag=2), send(0, 9, tag=1)],
+        [send(0, 5, tag=2)],
+    ]
+    assert planned(ranks) == [1, 2]
+
+
+def test_messages_of_several_threads_are_not_in_the_order_of_the_trace() -> None:
+    ranks = [[recv(ANY_SOURCE, 5), recv(ANY_SOURCE, 9)], [send(0, 9), send(0, 5)]]
+    trace = trace_of(ranks)
+    assert not needs_plan(trace, 0)
+    assert needs_plan(replace(trace, meta={**trace.meta, "threads": "2"}), 0)
+
+
+def test_named_receives_take_the_longer_messages() -> None:
+    """The messages of a sender fit if one of the receives has room for them."""
+    tagged = [recv(ANY_SOURCE, 9, tag=2)] * 2
+    ranks = [[recv(ANY_SOURCE, 5, tag=1), recv(1, 9, tag=1), *tagged],
+             [send(0, 5, tag=1), send(0, 9, tag=1), send(0, 9, tag=2)], [send(0, 9, tag=2)]]  # fmt: skip
+    assert not needs_plan(trace_of(ranks), 0)
 
 
 def test_nonblocking_receives_from_any_source_are_not_planned() -> None:

@@ -158,7 +158,7 @@ def _source(value: Any, names: dict[str, Any]) -> str:
     if kind is tuple:
         return f"({several(value)})"
     if isinstance(value, Node):
-        fields = "".join(f"{name!r}: {_source(each, names)}, " for name, each in value.__dict__.items())
+        fields = "".join(f"{name!r}: {_source(each, names)}, " for name, each in value.__getstate__().items())
         return f"node({_constant(kind, names)}, {{{fields}}})"
     if kind is Comments:
         return _constant(value, names)

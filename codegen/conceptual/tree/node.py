@@ -9,7 +9,7 @@ from typing import TypeVar, dataclass_transform
 
 from scalatrace.codegen.conceptual.errors import Place
 
-__all__ = ["Comments", "Node", "found_once", "tree_node"]
+__all__ = ["Comments", "Node", "cached_on_node", "tree_node"]
 
 Kind = TypeVar("Kind", bound="Node")
 Result = TypeVar("Result")
@@ -37,31 +37,31 @@ class Node:
     comments: Comments = field(default=Comments(), compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the fields without what was found once: hashes of texts differ between processes."""
+        """Return the fields without cached results: hash values of strings differ between processes."""
         return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
 
 
-def found_once(function: Callable[[Node], Result]) -> Callable[[Node], Result]:
-    """Keep the result of a function of a node with the node, which never changes.
+def cached_on_node(function: Callable[[Node], Result]) -> Callable[[Node], Result]:
+    """Cache a function's result on its node; nodes are immutable.
 
     Passes over large programs ask for every part again at each loop and condition around it.
     """
     key = f"_{function.__module__}.{function.__name__}"
 
     @wraps(function)
-    def kept(node: Node) -> Result:
-        found = node.__dict__
-        if key not in found:
-            found[key] = function(node)
-        result: Result = found[key]
+    def cached(node: Node) -> Result:
+        cache = node.__dict__
+        if key not in cache:
+            cache[key] = function(node)
+        result: Result = cache[key]
         return result
 
-    return kept
+    return cached
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=False)
 def tree_node(kind: type[Kind]) -> type[Kind]:
     """Make a class of nodes a frozen dataclass that computes its hash once."""
-    made = dataclass(frozen=True)(kind)
-    made.__hash__ = found_once(made.__hash__)  # type: ignore[method-assign, assignment]
-    return made
+    cls = dataclass(frozen=True)(kind)
+    cls.__hash__ = cached_on_node(cls.__hash__)  # type: ignore[method-assign, assignment]
+    return cls

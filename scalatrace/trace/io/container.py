@@ -29,8 +29,8 @@ MAX_INFLATION = 1040
 
 MAX_PAYLOAD = 1 << 31
 
-MANY_BYTES = 1 << 16
-"""Of a payload from which the last percent of compression takes most of the time."""
+FAST_COMPRESSION_NBYTES = 1 << 16
+"""Payloads above this size (bytes) use zlib's level 7 in place of 9: 1 % larger, in a third of the time."""
 
 
 class Container(NamedTuple):
@@ -53,7 +53,7 @@ def pack_container(
     payload: bytes, compress: bool = True, part: bool = False, symbolic: bool = False
 ) -> bytes:
     """The bytes of a file that holds this payload; deflated only where that helps."""
-    level = 7 if len(payload) > MANY_BYTES else 9
+    level = 7 if len(payload) > FAST_COMPRESSION_NBYTES else 9
     deflated = zlib.compress(payload, level) if compress else payload
     stored = deflated if len(deflated) < len(payload) <= _most(len(deflated)) else payload
     flags = (DEFLATED if stored is not payload else 0) | (PART if part else 0) | (SYMBOLIC if symbolic else 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.errors import GenerateError
@@ -45,6 +44,10 @@ MAX_ALTERNATIVES = 64
 MAX_ENTRIES = 1 << 12
 """Entries of a table that becomes a tree of conditions."""
 
+MAX_WRITTEN = 1 << 14
+_written: dict[tuple[Expr, str], t.Expr] = {}
+"""Expressions that were translated, so that passes over the tree find the same node again."""
+
 OPERATORS = {"^": "XOR", "%": "MOD"} | {op: op for op in ("+", "-", "*", "/", "&", "<<", ">>")}
 RELATIONS = {"==": "=", "!=": "<>"} | {op: op for op in ("<", ">", "<=", ">=")}
 NO_TASK = t.Unary("-", t.Integer(1))
@@ -79,27 +82,30 @@ def total(terms: Sequence[t.Expr]) -> t.Expr:
 
 
 def expr(e: Expr, task: str = "t") -> t.Expr:
-    """Translate an expression; `task` is the variable for the rank."""
-    return _translated(e, task)
-
-
-@lru_cache(maxsize=1 << 14)
-def _translated(e: Expr, task: str) -> t.Expr:
-    """Return one node for equal expressions, so that passes over the tree can know it again."""
+    """Translate an expression; `task` is the variable for the rank. Equal expressions are one node."""
+    key = e, task
+    if key in _written:
+        return _written[key]
+    result: t.Expr
     match e:
         case Const(value):
-            return NO_TASK if is_symbol(value) else integer(value)
+            result = NO_TASK if is_symbol(value) else integer(value)
         case Var(name):
-            return t.Variable(task if name == RANK else name)
+            result = t.Variable(task if name == RANK else name)
         case Called(name, arguments):
-            return t.Call(name.upper(), tuple(expr(a, task) for a in arguments))
+            result = t.Call(name.upper(), tuple(expr(a, task) for a in arguments))
         case Binary(op, a, b) if op in OPERATORS:
-            return t.Binary(OPERATORS[op], expr(a, task), expr(b, task))
+            result = t.Binary(OPERATORS[op], expr(a, task), expr(b, task))
         case Choose(c, a, b):
-            return t.Conditional(expr(a, task), cond(c, task), expr(b, task))
+            result = t.Conditional(expr(a, task), cond(c, task), expr(b, task))
         case Item(table, index):
-            return _table(table, expr(index, task))
-    raise GenerateError(f"no expression of the language means {e}")
+            result = _table(table, expr(index, task))
+        case _:
+            raise GenerateError(f"no expression of the language means {e}")
+    if len(_written) >= MAX_WRITTEN:
+        _written.clear()
+    _written[key] = result
+    return result
 
 
 def _table(table: tuple[int, ...], index: t.Expr) -> t.Expr:

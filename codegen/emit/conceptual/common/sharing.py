@@ -14,7 +14,7 @@ from itertools import count
 
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.names import children, free, mentioned
-from scalatrace.codegen.conceptual.tree.node import found_once
+from scalatrace.codegen.conceptual.tree.node import cached_on_node
 from scalatrace.codegen.conceptual.words import PREDECLARED
 from scalatrace.codegen.emit.conceptual.common.rebuilding import rebuilt
 
@@ -40,7 +40,7 @@ def shared(program: t.Program) -> t.Program:
     return rebuilt(program, lambda part: sharing.statement(part, frozenset()))
 
 
-@found_once
+@cached_on_node
 def _names(node: t.Node) -> frozenset[str]:
     """Return all names in a program, those that are bound too."""
     found = {getattr(node, field, None) for field in ("name", "variable")}
@@ -145,7 +145,7 @@ def _roots(node: t.Node, scope: frozenset[str], variable: str) -> dict[frozenset
     return found
 
 
-@found_once
+@cached_on_node
 def _size(node: t.Node) -> int:
     """Return the number of nodes in a node."""
     return 1 + sum(map(_size, children(node)))
@@ -183,7 +183,7 @@ class _Names:
         return self._made[node]
 
 
-@found_once
+@cached_on_node
 def _is_total(node: t.Node) -> bool:
     """Return whether an expression has the same value whenever it is evaluated, and always has one."""
     match node:

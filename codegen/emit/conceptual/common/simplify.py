@@ -12,7 +12,7 @@ from typing import Any
 
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.names import children, mentioned
-from scalatrace.codegen.conceptual.tree.node import found_once
+from scalatrace.codegen.conceptual.tree.node import cached_on_node
 from scalatrace.codegen.emit.conceptual.common.rebuilding import rebuilt, with_parts
 
 __all__ = ["simplified"]
@@ -26,13 +26,13 @@ Interval = tuple[int, int]
 
 
 class Facts:
-    """Intervals of expressions, in particular of variables, and what was found from them.
+    """Intervals of expressions, in particular of variables, with cached results.
 
-    Programs hold the same expression many times over. Equal results are one object.
+    Programs contain the same expression many times. Equal results are one object.
     """
 
-    def __init__(self, known: Mapping[t.Node, Interval], made: dict[t.Expr, t.Expr]) -> None:
-        self.known, self._made = known, made
+    def __init__(self, known: Mapping[t.Node, Interval], interned: dict[t.Expr, t.Expr]) -> None:
+        self.known, self._interned = known, interned
         self._simpler: dict[t.Expr, t.Expr] = {}
         self._intervals: dict[t.Node, Interval] = {}
         self._assumed: dict[tuple[t.Rel, bool], Facts] = {}
@@ -41,7 +41,7 @@ class Facts:
         """Return a simpler expression with the same value."""
         if node not in self._simpler:
             found = _expr(node, self)
-            self._simpler[node] = self._made.setdefault(found, found)
+            self._simpler[node] = self._interned.setdefault(found, found)
         return self._simpler[node]
 
     def interval(self, node: t.Node) -> Interval:
@@ -60,13 +60,13 @@ class Facts:
 
     def with_interval(self, node: t.Node, interval: Interval) -> Facts:
         """Return these facts and one more."""
-        return Facts({**self.known, node: interval}, self._made)
+        return Facts({**self.known, node: interval}, self._interned)
 
     def inside(self, loop: t.ForEach, numbers: Interval) -> Facts:
         """Return the facts in the body of a loop."""
         name = loop.variable
         outer = {expr: interval for expr, interval in self.known.items() if name not in mentioned(expr)}
-        return Facts({**outer, t.Variable(name): numbers}, self._made)
+        return Facts({**outer, t.Variable(name): numbers}, self._interned)
 
 
 def simplified(program: t.Program) -> t.Program:
@@ -155,7 +155,7 @@ def _is_one(node: t.Node) -> bool:
     return isinstance(node, t.Progression) and len(node.leading) == 1 and node.leading[0] == node.final
 
 
-@found_once
+@cached_on_node
 def _bound(node: t.Node) -> frozenset[str]:
     """Return the names to which a part of a node gives another meaning."""
     own: frozenset[str] = frozenset()
@@ -166,10 +166,20 @@ def _bound(node: t.Node) -> frozenset[str]:
 
 
 def _substituted(node: t.Node, name: str, value: t.Expr) -> t.Statement:
+    done: dict[t.Node, t.Node] = {}
+
     def part(each: t.Node) -> t.Node:
         if isinstance(each, t.Variable):
             return value if each.name == name else each
-        return rebuilt(each, part) if name in mentioned(each) else each
+        if name not in mentioned(each):
+            return each
+        if not isinstance(
+            each, (t.Binary, t.Conditional)
+        ):  # statements may have comments, which equality ignores
+            return rebuilt(each, part)
+        if each not in done:
+            done[each] = rebuilt(each, part)
+        return done[each]
 
     return part(node)  # type: ignore[return-value]
 
@@ -225,7 +235,7 @@ def _conditional(node: t.Conditional, facts: Facts) -> t.Expr:
     return with_parts(node, value=value, condition=condition, otherwise=otherwise)
 
 
-@found_once
+@cached_on_node
 def _is_pure(node: t.Node) -> bool:
     """Return whether a node has a value without drawing random numbers."""
     if isinstance(node, (t.Call, t.FileData)):
