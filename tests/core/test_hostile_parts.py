@@ -45,6 +45,14 @@ def _ranks(fields: list[Any]) -> None:
     fields[NPROCS] = 1 << 30
 
 
+def _negative_number_of_calls(fields: list[Any]) -> None:
+    fields[NPROCS + 1] = -1
+
+
+def _negative_count(fields: list[Any]) -> None:
+    fields[NPROCS + 3] = ["Iprobe", -65524]
+
+
 def _array_length(fields: list[Any]) -> None:
     fields[ARRAYS][0][1] = 1 << 31
 
@@ -92,6 +100,8 @@ def _values(fields: list[Any]) -> list[Any]:
     ("change", "reason"),
     [
         (_ranks, "too many"),
+        (_negative_number_of_calls, "negative"),
+        (_negative_count, "negative"),
         (_array_length, "array"),
         (_array_values, "length"),
         (_more_values_than_terms, "length"),

@@ -37,6 +37,8 @@ RIVAL = 12.0
 """Forms that cost at most so much more than the best count in the interval."""
 OTHERS = 0.25
 """Weight of a histogram's other fields, together, beside that of its mean."""
+IDLE = 1e-10
+"""Part of the largest value up to which a term is rounding."""
 FAR = 1e8
 """Times must stay above 0 as far as this."""
 
@@ -108,7 +110,9 @@ def _open(forms: tuple[Form, ...], points: Points) -> dict[int, tuple[float, Sol
             break
         solutions, at = place[i]
         fit = solutions[0, at]
-        if fit is not None and _stays_positive(forms[i], fit.coefficients, points):
+        if fit is None or _has_idle_term(forms[i], fit.coefficients, points):
+            continue
+        if _stays_positive(forms[i], fit.coefficients, points):
             result[i] = cost, fit
     return result
 
@@ -134,6 +138,17 @@ def _misfit(press: float, points: Points) -> float:
     """-2 log likelihood of the leave-one-out errors, the standard errors being known up to a factor."""
     trust = TRUST if points.known else BLIND
     return (trust + len(points)) * log1p(press / trust)
+
+
+def _has_idle_term(form: Form, coefficients: Array, points: Points) -> bool:
+    """Return whether a term adds no more than rounding: then the form is a shorter one, which is a form too.
+
+    The sign of such a coefficient, and so what it costs, depends on the processor.
+    """
+    if len(form) == 1:
+        return False
+    largest = np.abs(form.design(points.scales) * coefficients).max(axis=0)
+    return bool((largest <= IDLE * np.abs(points.values).max()).any())
 
 
 def _stays_positive(form: Form, coefficients: Array, points: Points) -> bool:

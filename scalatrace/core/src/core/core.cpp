@@ -285,7 +285,7 @@ void st_core::merge(Incoming &&other) {
     renumber(other);
     if (other.stats.size() > stats.size()) stats = other.stats;
     for (auto &[name, value] : other.meta) meta.try_emplace(name, value);
-    for (auto &[name, n] : other.counts) counts[name] += n;
+    for (auto &[name, n] : other.counts) counts[name] = std::min<uint64_t>(counts[name] + n, INT64_MAX);
     tables.merge(std::move(other.tables));
     Peers peers(tables, ops, nprocs);
     Body theirs = std::exchange(other.roots, {});

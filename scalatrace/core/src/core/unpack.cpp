@@ -60,7 +60,7 @@ class Loader {
         result_->rank = static_cast<int>(in_.integer());
         result_->nprocs = static_cast<int>(in_.integer());
         if (result_->nprocs < 1 || result_->nprocs > kMaxRanks || result_->rank < 0) in_.fail("no ranks, or too many");
-        result_->nevents = in_.natural();
+        result_->nevents = in_.count();
         size_t n = in_.array();
         for (; n >= 2; n -= 2) {
             std::string key = in_.str();
@@ -69,7 +69,7 @@ class Loader {
         n = in_.array();
         for (; n >= 2; n -= 2) {
             std::string key = in_.str();
-            result_->counts[key] = in_.natural();
+            result_->counts[key] = in_.count();
         }
     }
 

@@ -184,7 +184,14 @@ class Unpacker {
             fail("an integer was expected");
         }
     }
+    /* 64 bits, as of a hash. */
     uint64_t natural() { return static_cast<uint64_t>(integer()); }
+    /* 63 bits. */
+    uint64_t count() {
+        const int64_t n = integer();
+        if (n < 0) fail("a count is negative");
+        return static_cast<uint64_t>(n);
+    }
     double real() {
         if (byte() != 0xcb) fail("a number was expected");
         const uint64_t bits = fixed(8);
