@@ -10,7 +10,7 @@ from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.tree.node import cached_on_node
 from scalatrace.codegen.conceptual.words import PREDECLARED
 
-__all__ = ["bound", "children", "free", "mentioned", "mentions_me", "source_first"]
+__all__ = ["all_bound", "bound", "children", "free", "mentioned", "mentions_me", "source_first"]
 
 
 @cached_on_node
@@ -56,6 +56,16 @@ def bound(tasks: t.Tasks) -> str | None:
     if isinstance(tasks, t.TaskGroup):
         return tasks.name
     return tasks.variable if isinstance(tasks, (t.AllTasks, t.SuchThat)) else None
+
+
+@cached_on_node
+def all_bound(node: t.Node) -> frozenset[str]:
+    """Return the names that a node or a part of it binds."""
+    own: frozenset[str] = frozenset()
+    if not isinstance(node, t.Variable):
+        named = getattr(node, "variable", None), getattr(node, "name", None)
+        own = frozenset(name for name in named if isinstance(name, str))
+    return own.union(*map(all_bound, children(node)))
 
 
 @cached_on_node

@@ -44,7 +44,6 @@ SYNCHRONISING = frozenset({
 })  # fmt: skip
 FROM_ROOT = frozenset({"Bcast", "Scatter", "Scatterv"})
 
-
 Lengths: TypeAlias = dict[int, dict[int, set[int]]]
 """Sender -> tag -> bytes of messages."""
 
@@ -80,7 +79,7 @@ class _Receives:
             for by_tag in lengths.values()
         ]
         nbytes = set().union(*matching)
-        if not self.any_source or not nbytes:
+        if not nbytes:
             return False
         if keeps_order and sum(map(bool, matching)) == 1:
             return None not in self.every and max(nbytes) > max(filter(None, self.every), default=0)

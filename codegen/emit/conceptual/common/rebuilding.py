@@ -8,10 +8,12 @@ from operator import is_not
 from typing import Any, TypeVar
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.names import FIELDS
+from scalatrace.codegen.conceptual.names import FIELDS, free, mentioned
 
-__all__ = ["rebuilt", "with_parts"]
+__all__ = ["WITHOUT_SCOPES", "Substitution", "rebuilt", "with_parts"]
 
+WITHOUT_SCOPES = (t.Binary, t.Unary, t.Conditional, t.Compare, t.Logical, t.Within, t.Between, t.Parity)
+"""Kinds of expressions and relations, none of which binds a name of a statement."""
 Kind = TypeVar("Kind", bound=t.Node)
 
 
@@ -39,3 +41,33 @@ def with_parts(node: Kind, **parts: Any) -> Kind:
     if all(getattr(node, name) is part for name, part in parts.items()):
         return node
     return replace(node, **parts)
+
+
+class Substitution:
+    """Replaces expressions, all of which use `variable`, by others. Each expression is rebuilt once."""
+
+    def __init__(self, variable: str, values: dict[t.Node, t.Node]) -> None:
+        self.variable, self.values = variable, values
+        self._rebuilt: dict[t.Node, t.Node] = {}
+
+    def add(self, expr: t.Node, value: t.Node) -> None:
+        """Replace one more expression; larger ones that contain it are rebuilt again."""
+        self.values[expr] = value
+        self._rebuilt.clear()
+
+    def apply(self, node: t.Node) -> t.Node:
+        """Return a node with the expressions replaced."""
+        if self.variable not in mentioned(node):
+            return node
+        if isinstance(node, t.ForEach):  # its variable may hide one of the same name
+            values = {each: value for each, value in self.values.items() if node.variable not in free(each)}
+            return rebuilt(node, Substitution(self.variable, values).apply)
+        if isinstance(node, t.Variable):
+            return self.values.get(node, node)
+        if not isinstance(node, WITHOUT_SCOPES):
+            return rebuilt(node, self.apply)
+        if node in self.values:
+            return self.values[node]
+        if node not in self._rebuilt:
+            self._rebuilt[node] = rebuilt(node, self.apply)
+        return self._rebuilt[node]

@@ -13,10 +13,10 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.names import children, free, mentioned
+from scalatrace.codegen.conceptual.names import all_bound, children, free, mentioned
 from scalatrace.codegen.conceptual.tree.node import cached_on_node
 from scalatrace.codegen.conceptual.words import PREDECLARED
-from scalatrace.codegen.emit.conceptual.common.rebuilding import rebuilt
+from scalatrace.codegen.emit.conceptual.common.rebuilding import WITHOUT_SCOPES, Substitution, rebuilt
 
 __all__ = ["shared"]
 
@@ -25,27 +25,17 @@ MIN_NODES = 4
 NODE_CHARACTERS, BINDING_CHARACTERS = 4, 14
 """About so long are a node of an expression, and a binding around it, in the text."""
 PREFIX = "v"
-WITHOUT_SCOPES = (t.Binary, t.Unary, t.Conditional, t.Compare, t.Logical, t.Within, t.Between, t.Parity)
-"""Kinds of expressions and relations, none of which binds a name of a statement."""
 SAFE = frozenset({"+", "-", "*", "&", "|", "XOR"})
 """Operators that have a value for all operands; / and MOD have one for numbers other than 0."""
 
 
 def shared(program: t.Program) -> t.Program:
     """Return a program that does the same, with repeated expressions of loop variables bound by LET."""
-    taken = _names(program)
+    taken = all_bound(program) | mentioned(program)
     prefixes = (PREFIX + n * "_" for n in count())
     prefix = next(each for each in prefixes if not any(name.startswith(each) for name in taken))
     sharing = _Sharing(prefix)
     return rebuilt(program, lambda part: sharing.statement(part, frozenset()))
-
-
-@cached_on_node
-def _names(node: t.Node) -> frozenset[str]:
-    """Return all names in a program, those that are bound too."""
-    found = {getattr(node, field, None) for field in ("name", "variable")}
-    own = frozenset(each for each in found if isinstance(each, str))
-    return own.union(*map(_names, children(node)))
 
 
 class _Sharing:
@@ -75,16 +65,16 @@ class _Sharing:
         self, body: t.Statement, scope: frozenset[str], variable: str
     ) -> tuple[list[t.LetValue], t.Statement]:
         """Return bindings of what a body repeats and depends on its variable, and the body with the names."""
-        kept = _Names(variable, {})
+        names = Substitution(variable, {})
         bindings: list[t.LetValue] = []
         for each in sorted(_worth(_counted(body, scope, variable), scope, variable), key=_size):
             # Smaller ones come first, and have names in the larger ones' bindings.
-            value = rebuilt(each, kept.renamed)
+            value = rebuilt(each, names.apply)
             self.made += 1
             name = f"{self.prefix}{self.made}"
-            kept.add(each, name)
+            names.add(each, t.Variable(name))
             bindings.append(t.LetValue(name, value))  # type: ignore[arg-type]
-        return bindings, kept.renamed(body) if bindings else body  # type: ignore[return-value]
+        return bindings, names.apply(body) if bindings else body  # type: ignore[return-value]
 
 
 def _worth(counts: Counter[t.Node], scope: frozenset[str], variable: str) -> list[t.Node]:
@@ -153,34 +143,6 @@ def _size(node: t.Node) -> int:
 
 def _has_loops(node: t.Node) -> bool:
     return isinstance(node, (t.Sentence, t.Block, t.If, t.ForEach, t.ForCount))
-
-
-class _Names:
-    """Names of expressions, all of which use `variable`."""
-
-    def __init__(self, variable: str, names: dict[t.Node, t.Node]) -> None:
-        self.variable, self.names = variable, names
-        self._made: dict[t.Node, t.Node] = {}
-
-    def add(self, expr: t.Node, name: str) -> None:
-        """Give an expression a name; what holds it is renamed anew."""
-        self.names[expr] = t.Variable(name)
-        self._made.clear()
-
-    def renamed(self, node: t.Node) -> t.Node:
-        """Return a node with names in place of expressions."""
-        if self.variable not in mentioned(node):
-            return node
-        if isinstance(node, t.ForEach):  # its variable may hide one of the same name
-            names = {each: name for each, name in self.names.items() if node.variable not in free(each)}
-            return rebuilt(node, _Names(self.variable, names).renamed)
-        if not isinstance(node, WITHOUT_SCOPES):
-            return rebuilt(node, self.renamed)
-        if node in self.names and isinstance(node, (t.Binary, t.Conditional)):
-            return self.names[node]
-        if node not in self._made:
-            self._made[node] = rebuilt(node, self.renamed)
-        return self._made[node]
 
 
 @cached_on_node

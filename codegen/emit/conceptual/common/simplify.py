@@ -11,9 +11,9 @@ from dataclasses import replace
 from typing import Any
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.names import children, mentioned
+from scalatrace.codegen.conceptual.names import all_bound, children, mentioned
 from scalatrace.codegen.conceptual.tree.node import cached_on_node
-from scalatrace.codegen.emit.conceptual.common.rebuilding import rebuilt, with_parts
+from scalatrace.codegen.emit.conceptual.common.rebuilding import Substitution, rebuilt, with_parts
 
 __all__ = ["simplified"]
 
@@ -128,8 +128,9 @@ def _for_each(node: t.ForEach, facts: Facts) -> t.Statement:
     known = _numbers(ranges, facts)
     inner = facts.inside(node, known)
     is_one = known[0] == known[1] and len(ranges) == 1 and _is_one(ranges[0])
-    if is_one and node.variable not in _bound(node.body):
-        return _statement(_substituted(node.body, node.variable, t.Integer(known[0])), inner)
+    if is_one and node.variable not in all_bound(node.body):
+        once = Substitution(node.variable, {t.Variable(node.variable): t.Integer(known[0])})
+        return _statement(once.apply(node.body), inner)  # type: ignore[arg-type]
     body = _statement(node.body, inner)
     return EMPTY if body == EMPTY else replace(node, ranges=ranges, body=body)
 
@@ -153,35 +154,6 @@ def _is_one(node: t.Node) -> bool:
     if isinstance(node, t.Listing):
         return len(node.values) == 1
     return isinstance(node, t.Progression) and len(node.leading) == 1 and node.leading[0] == node.final
-
-
-@cached_on_node
-def _bound(node: t.Node) -> frozenset[str]:
-    """Return the names to which a part of a node gives another meaning."""
-    own: frozenset[str] = frozenset()
-    if not isinstance(node, t.Variable):
-        named = getattr(node, "variable", None), getattr(node, "name", None)
-        own = frozenset(name for name in named if isinstance(name, str))
-    return own.union(*map(_bound, children(node)))
-
-
-def _substituted(node: t.Node, name: str, value: t.Expr) -> t.Statement:
-    done: dict[t.Node, t.Node] = {}
-
-    def part(each: t.Node) -> t.Node:
-        if isinstance(each, t.Variable):
-            return value if each.name == name else each
-        if name not in mentioned(each):
-            return each
-        if not isinstance(
-            each, (t.Binary, t.Conditional)
-        ):  # statements may have comments, which equality ignores
-            return rebuilt(each, part)
-        if each not in done:
-            done[each] = rebuilt(each, part)
-        return done[each]
-
-    return part(node)  # type: ignore[return-value]
 
 
 # expressions
