@@ -36,6 +36,7 @@ LOOPS = (
     Loop("Send to PROC_NULL", "procnull", 1_000_000, {"none": 200, "native": 900}),
     Loop("Irecv + Send + Wait to self", "self", 600_000, {"none": 250, "native": 900}),
     Loop("Send, 5000 different counts", "counts", 300_000, {"none": 500, "native": 900}),
+    Loop("Testany of 8, none complete", "polls", 1_000_000, {"none": 60, "native": 60}),
     Loop("mpi4py, 10 Python frames", None, 300_000, {"none": 200, "python": 700}),
 )
 SETUPS = ("plain", "flat24", "none", "python", "native")

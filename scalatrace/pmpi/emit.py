@@ -141,7 +141,7 @@ def _before(procedure: Procedure) -> list[str]:
     if _flag(procedure):
         lines += [
             "    if (!*flag) {",
-            f"        st_count_failed_poll(call, ST_OP_{procedure.op});",
+            f"        st_count_failed_poll(call, ST_OP_{procedure.op}, true);",
             "        return;",
             "    }",
         ]

@@ -34,8 +34,8 @@ def test_ages_do_not_depend_on_handles(
     large.finished.check()
     expected = completions(large)
     assert len(expected[0]) > 5
-    for transport in ({}, {"OMPI_MCA_btl": "self,tcp"}):
-        small = traced(any_mpi, 2, [program, mode, SMALL], env=transport)
+    for env in ({}, {"OMPI_MCA_btl": "self,tcp"}, {"MULTIPLE": "1"}):
+        small = traced(any_mpi, 2, [program, mode, SMALL], env=env)
         small.finished.check()
         assert completions(small) == expected
         assert "lossless" in scalatrace(any_mpi, "verify", small.trace, small.logs).check().stdout

@@ -29,9 +29,16 @@ def test_program_is_unchanged_and_trace_is_lossless(
     assert "4 ranks" in scalatrace(any_mpi, "verify", run.trace, run.logs).check().stdout
 
 
-def test_completion_events(any_mpi: Mpi, build: Builder, traced: Callable[..., Traced]) -> None:
+#: Requests are claimed before a completion call where other threads may make requests meanwhile, else after it.
+LEVELS = pytest.mark.parametrize("level", [{}, {"MULTIPLE": "1"}], ids=["single", "multiple"])
+
+
+@LEVELS
+def test_completion_events(
+    any_mpi: Mpi, build: Builder, traced: Callable[..., Traced], level: dict[str, str]
+) -> None:
     """Ages count from the newest; polls that failed are no events; Waitsome calls in a row are one event."""
-    run = traced(any_mpi, 2, [build(any_mpi, "completion.c")])
+    run = traced(any_mpi, 2, [build(any_mpi, "completion.c")], env=level)
     calls = run.calls(0)
     waits = [call.values[0] for call in calls if call.op == "Wait"]
     assert waits == list(range(11, -1, -1))  # oldest first, each time with one request fewer
@@ -46,11 +53,12 @@ def test_completion_events(any_mpi: Mpi, build: Builder, traced: Callable[..., T
     assert some == list(range(11, -1, -1))
 
 
+@LEVELS
 def test_what_waitsome_completed_is_dead_for_the_next_call(
-    any_mpi: Mpi, build: Builder, traced: Callable[..., Traced]
+    any_mpi: Mpi, build: Builder, traced: Callable[..., Traced], level: dict[str, str]
 ) -> None:
     """Waitsome is written once it is over, but before the next call names its requests."""
-    run = traced(any_mpi, 1, [build(any_mpi, "some.c")])
+    run = traced(any_mpi, 1, [build(any_mpi, "some.c")], env=level)
     run.finished.check()
     on_requests = ("Wait", "Test", "Start", "Request_free")
     ended = [(call.op, call.values[0]) for call in run.calls(0) if call.op.startswith(on_requests)]

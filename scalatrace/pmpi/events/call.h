@@ -49,14 +49,17 @@ struct st_call {
     void **slot;
     bool on;          /* this call becomes an event; else only the tracer's tables are updated */
     bool skipped;     /* the call is not selected: `on` is false although events are wanted */
+    bool at_once;     /* the program continues at t1 */
     bool fortran;     /* arrays hold MPI_Fint handles, indices count from 1 */
     bool all_null;    /* the completion call had no active request */
-    int nclaimed;     /* requests of the completion call, which were taken out of the table before it */
-    int n_any_source; /* of these, receives from MPI_ANY_SOURCE */
+    bool claims_late; /* `handles` has the requests of the completion call, which are claimed after it */
+    int nclaimed;     /* requests of the completion call */
+    int n_any_source; /* of these, receives from MPI_ANY_SOURCE; at most, until they are claimed */
     int *claimed;     /* their slots (live.h), -1: no request; points to inline_claims or allocated memory */
     int inline_claims[ST_MAX_INLINE_CLAIMS];
-    int op;                    /* operation number, for plug-ins only */
-    int message;               /* slot of the matched message that the call receives; see messages.c */
+    MPI_Request handles[ST_MAX_INLINE_CLAIMS]; /* as they were before the call */
+    int op;                                    /* operation number, for plug-ins only */
+    int message;                               /* slot of the matched message that the call receives; see messages.c */
     MPI_Status *statuses;      /* the tracer's statuses where the program ignores them, or NULL; allocated */
     struct st_comm *comm;      /* communicator of the event */
     struct st_comm freed_comm; /* copy of a communicator that the call frees */

@@ -14,6 +14,8 @@
 #define MAX_STACK_AGES 64 /* ages of an array that need no allocated memory */
 
 static struct st_live requests;
+static int nany_source;     /* receives from MPI_ANY_SOURCE among them */
+static bool may_claim_late; /* see requests.h */
 
 /* The i-th request of an array; from Fortran, the array holds MPI_Fint. */
 static MPI_Request request_at(const struct st_call *call, const MPI_Request *array, int i) {
@@ -53,6 +55,7 @@ void st_request_add(struct st_call *call, MPI_Request *request, bool persistent,
     if (slot < 0) return;
     requests.slots[slot].persistent = persistent;
     requests.slots[slot].any_source = any_source;
+    nany_source += any_source;
     if (call->skipped) st_live_hide(&requests, slot);
 }
 
@@ -124,9 +127,13 @@ void st_follow_request(struct st_call *call, MPI_Request request) {
 
 /* -- claims ---------------------------------------------------------------------------------------------- */
 
-/* Claim the i-th request. Return its slot; -1: null or unknown. */
-static int claim(struct st_call *call, const MPI_Request *array, int i) {
-    MPI_Request handle = request_at(call, array, i);
+void st_requests_start(void) {
+    int level;
+    may_claim_late = PMPI_Query_thread(&level) == MPI_SUCCESS && level < MPI_THREAD_MULTIPLE;
+}
+
+/* Claim the i-th request of the program's array, which has this handle. Return its slot; -1: null or unknown. */
+static int claim(struct st_call *call, const MPI_Request *array, int i, MPI_Request handle) {
     if (handle == MPI_REQUEST_NULL) return -1;
     call->all_null = false;
     const void *where = address_of(call, array, i);
@@ -137,9 +144,24 @@ static int claim(struct st_call *call, const MPI_Request *array, int i) {
     return slot;
 }
 
+/* Leave the claims for later. */
+static void keep_handles(struct st_call *call, const MPI_Request *array, int n) {
+    call->claims_late = true;
+    call->nclaimed = n;
+    call->n_any_source = nany_source;
+    for (int i = 0; i < n; i++) {
+        call->handles[i] = request_at(call, array, i);
+        if (call->handles[i] != MPI_REQUEST_NULL) call->all_null = false;
+    }
+}
+
 void st_claim(struct st_call *call, const MPI_Request *array, int n) {
     call->all_null = true;
     call->nclaimed = 0;
+    if (may_claim_late && n <= ST_MAX_INLINE_CLAIMS && !ST_SELECTING) {
+        if (n > 0) keep_handles(call, array, n);
+        return;
+    }
     if (n > ST_MAX_INLINE_CLAIMS) {
         call->claimed = malloc((size_t)n * sizeof *call->claimed);
         if (!call->claimed) { /* it is not known any more which requests are alive: no later call can name one */
@@ -151,10 +173,24 @@ void st_claim(struct st_call *call, const MPI_Request *array, int n) {
     }
     bool was_busy;
     if (!st_hold(&was_busy)) return;
-    for (int i = 0; i < n; i++) call->claimed[i] = claim(call, array, i);
+    for (int i = 0; i < n; i++) call->claimed[i] = claim(call, array, i, request_at(call, array, i));
     call->nclaimed = n;
     if (ST_SELECTING && !any_claim_recorded(call)) st_skip(call);
     st_release(was_busy);
+}
+
+void st_claim_late(struct st_call *call, const MPI_Request *array) {
+    if (!call->claims_late) return;
+    call->claims_late = false;
+    call->n_any_source = 0;
+    for (int i = 0; i < call->nclaimed; i++) call->claimed[i] = claim(call, array, i, call->handles[i]);
+}
+
+bool st_claims_untouched(const struct st_call *call, const MPI_Request *array) {
+    if (!call->claims_late) return false;
+    for (int i = 0; i < call->nclaimed; i++)
+        if (request_at(call, array, i) != call->handles[i]) return false;
+    return true;
 }
 
 bool st_claimed_died(const struct st_call *call, const MPI_Request *array, int i) {
@@ -162,13 +198,16 @@ bool st_claimed_died(const struct st_call *call, const MPI_Request *array, int i
     return slot >= 0 && !requests.slots[slot].persistent && request_at(call, array, i) == MPI_REQUEST_NULL;
 }
 
-void st_request_drop(int slot) { st_live_drop(&requests, slot); }
+void st_request_drop(int slot) {
+    if (slot >= 0 && requests.slots[slot].any_source) nany_source--;
+    st_live_drop(&requests, slot);
+}
 
 void st_relink_claim(struct st_call *call, int i) {
     if (call->claimed[i] >= 0) st_live_relink(&requests, call->claimed[i]);
 }
 
-void st_drop_claim(struct st_call *call, int i) { st_live_drop(&requests, call->claimed[i]); }
+void st_drop_claim(struct st_call *call, int i) { st_request_drop(call->claimed[i]); }
 
 void st_settle_claims(struct st_call *call, const MPI_Request *array) {
     for (int i = 0; i < call->nclaimed; i++)

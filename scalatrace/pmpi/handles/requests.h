@@ -1,9 +1,14 @@
 /* requests.h - the table of live requests, and how a completion call takes requests out of it.
  *
- *     before the call   st_claim       all requests of the call are unlinked, because MPI may give their handles to new
- *                                      requests of other threads before the call returns
- *     after the call    ages           of all claimed requests, for the event
- *                       st_settle...   completed ones die, the others are linked again
+ *     before the call   st_claim         all requests of the call are unlinked, because MPI may give their handles to
+ *                                        new requests of other threads before the call returns
+ *     after the call    ages             of all claimed requests, for the event
+ *                       st_settle...     completed ones die, the others are linked again
+ *
+ * Below MPI_THREAD_MULTIPLE no other thread makes requests meanwhile. Then a call with few requests claims them late:
+ *
+ *     before the call   st_claim         keeps their handles, without the lock
+ *     after the call    st_claim_late    claims them, unless it was a poll that found nothing
  *
  * The lock is held, except in st_claim and st_follow_..., which take it.
  */
@@ -25,8 +30,14 @@ int64_t st_request_value(MPI_Request request);
 /* Return the name of the array of ages of n requests. */
 uint64_t st_requests(struct st_call *call, const MPI_Request *requests, int64_t n);
 
-/* Claim the n requests of a completion call. Out of memory: recording ends with a warning. */
+/* In MPI_Init: find out whether claims may be late. */
+void st_requests_start(void);
+/* Claim the n requests of a completion call, now or late. Out of memory: recording ends with a warning. */
 void st_claim(struct st_call *call, const MPI_Request *requests, int n);
+/* After the call: claim what st_claim left for now. */
+void st_claim_late(struct st_call *call, const MPI_Request *requests);
+/* Did the call with late claims leave all its requests as they were? */
+bool st_claims_untouched(const struct st_call *call, const MPI_Request *requests);
 /* Is the i-th claimed request recorded, that is known and not hidden? */
 bool st_claimed_recorded(const struct st_call *call, int i);
 /* Return the age of the i-th claimed request; the name of the array of all ages (0 when the call makes no event). */

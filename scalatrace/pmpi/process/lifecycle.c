@@ -25,6 +25,7 @@
 #include "events/policy.h"
 #include "events/selection.h"
 #include "handles/pending.h"
+#include "handles/requests.h"
 #include "handles/unique_requests.h"
 #include "plugins/plugins.h"
 #include "process/children.h"
@@ -223,6 +224,7 @@ static void start_tracing(void) {
         st_stack_start();
         st_fortran_start();
         st_comms_start();
+        st_requests_start();
         st_unique_start();
         pthread_atfork(NULL, NULL, in_child);
         st_shared.active = st_shared.on = true;

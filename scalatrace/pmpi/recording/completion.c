@@ -9,13 +9,25 @@
 #include "ops.h"
 #include "recording/record.h"
 
-/* Record a poll that completed nothing. */
+/* Start the event of a completion call. */
+static bool begin(struct st_call *call, int op, const MPI_Request *array) {
+    if (!st_begin(call, op)) return false;
+    st_claim_late(call, array);
+    return true;
+}
+
+/* Record a poll that completed nothing. Programs wait in loops of polls, so it takes the lock only if a request
+ * changed. */
 static void unsuccessful(struct st_call *call, int op, const MPI_Request *array) {
-    if (!st_lock()) return;
-    st_settle_claims(call, array);
-    st_unlock();
+    bool untouched = st_claims_untouched(call, array);
+    if (!untouched) {
+        if (!st_lock()) return;
+        st_claim_late(call, array);
+        st_settle_claims(call, array);
+        st_unlock();
+    }
     if (!call->all_null)
-        st_count_failed_poll(call, op);
+        st_count_failed_poll(call, op, untouched);
     else if (!call->skipped)
         st_count(op); /* without an active request each poll succeeds at once: it is no event */
 }
@@ -38,7 +50,7 @@ static void one_event(struct st_call *call, const MPI_Request *request, const MP
 
 void st_post_Wait(struct st_call *call, int error, MPI_Request *request, MPI_Status *status) {
     (void)error;
-    if (!st_begin(call, ST_OP_Wait)) return;
+    if (!begin(call, ST_OP_Wait, request)) return;
     one_event(call, request, status);
 }
 
@@ -47,22 +59,22 @@ void st_post_Test(struct st_call *call, int error, MPI_Request *request, int *fl
         unsuccessful(call, ST_OP_Test, request);
         return;
     }
-    if (!st_begin(call, ST_OP_Test)) return;
+    if (!begin(call, ST_OP_Test, request)) return;
     st_set_polls(call, ST_OP_Test);
     one_event(call, request, status);
 }
 
 /* Persistent requests live until this call. Where it fails, the request lives on. */
 void st_post_Request_free(struct st_call *call, int error, MPI_Request *request) {
-    (void)request;
     if (error) {
         if (!st_lock()) return;
+        st_claim_late(call, request);
         st_relink_claim(call, 0);
         st_unlock();
         st_count_failed(call, ST_OP_Request_free);
         return;
     }
-    if (!st_begin(call, ST_OP_Request_free)) return;
+    if (!begin(call, ST_OP_Request_free, request)) return;
     call->event.values[0] = st_claimed_age(call, 0);
     st_append(call, 1);
     st_drop_claim(call, 0);
@@ -82,7 +94,7 @@ static void all_event(struct st_call *call, int n, const MPI_Request *array, con
 
 void st_post_Waitall(struct st_call *call, int error, int n, MPI_Request *array, MPI_Status *statuses) {
     (void)error;
-    if (!st_begin(call, ST_OP_Waitall)) return;
+    if (!begin(call, ST_OP_Waitall, array)) return;
     all_event(call, n, array, statuses);
 }
 
@@ -91,7 +103,7 @@ void st_post_Testall(struct st_call *call, int error, int n, MPI_Request *array,
         unsuccessful(call, ST_OP_Testall, array);
         return;
     }
-    if (!st_begin(call, ST_OP_Testall)) return;
+    if (!begin(call, ST_OP_Testall, array)) return;
     st_set_polls(call, ST_OP_Testall);
     all_event(call, n, array, statuses);
 }
@@ -122,7 +134,7 @@ static void any_event(struct st_call *call, const MPI_Request *array, const int 
 void st_post_Waitany(struct st_call *call, int error, int n, MPI_Request *array, int *index, MPI_Status *status) {
     (void)error, (void)n;
     follow_completed(call, index);
-    if (!st_begin(call, ST_OP_Waitany)) return;
+    if (!begin(call, ST_OP_Waitany, array)) return;
     any_event(call, array, index, status);
 }
 
@@ -134,7 +146,7 @@ void st_post_Testany(struct st_call *call, int error, int n, MPI_Request *array,
         return;
     }
     follow_completed(call, index);
-    if (!st_begin(call, ST_OP_Testany)) return;
+    if (!begin(call, ST_OP_Testany, array)) return;
     st_set_polls(call, ST_OP_Testany);
     any_event(call, array, index, status);
 }
@@ -153,7 +165,7 @@ static void follow_any_completed(struct st_call *call, int op, const MPI_Request
 /* Add the completed requests to the pending event. */
 static void some(struct st_call *call, int op, MPI_Request *array, int nout, const int *indices,
                  const MPI_Status *statuses) {
-    if (!st_begin(call, op)) return;
+    if (!begin(call, op, array)) return;
     if (ST_SELECTING && call->on) follow_any_completed(call, op, array, nout, indices);
     st_set_polls(call, op);
     for (int i = 0; i < nout && call->n_any_source; i++)

@@ -42,10 +42,12 @@ static inline bool st_enter(struct st_call *call, int op, bool needed, void *cal
     st_thread.frame = frame, st_thread.caller = caller;
     call->on = st_shared.on;
     call->skipped = false;
+    call->at_once = false;
     call->fortran = false;
     call->caller = caller;
     call->slot = (void **)frame + 1;
     call->claimed = call->inline_claims;
+    call->claims_late = false;
     call->nclaimed = 0;
     call->n_any_source = 0;
     call->statuses = NULL;
@@ -88,7 +90,7 @@ static inline void st_exit(struct st_call *call) {
     }
     st_thread.depth = 0, st_thread.frame = NULL;
     if (__builtin_expect(!call->skipped, 1))
-        st_thread.last_exit = st_now();
+        st_thread.last_exit = __builtin_expect(call->at_once, 0) ? call->t1 : st_now();
     else if (st_thread.last_exit) /* a skipped call is computation, but the tracer's work after it is not */
         st_thread.last_exit += st_now() - call->t1 + 2 * st_clock.reading_ns; /* those at the call's begin and end */
 }
@@ -106,8 +108,9 @@ void st_set_times(struct st_call *call);
 
 /* The call returned an error: for the trace it did not happen, but it is counted. */
 void st_count_failed(const struct st_call *call, int op);
-/* The poll found nothing: keep its time for a later event. */
-void st_count_failed_poll(struct st_call *call, int op);
+/* The poll found nothing: keep its time for a later event. `at_once`: the tracer did nothing else since PMPI returned, so
+ * that is the exit. This saves one of the three readings of the clock, which are most of what such a poll costs. */
+void st_count_failed_poll(struct st_call *call, int op, bool at_once);
 /* The poll succeeded: its event stands for the unsuccessful ones, too. The lock is held. */
 void st_set_polls(struct st_call *call, int op);
 

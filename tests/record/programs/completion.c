@@ -1,6 +1,7 @@
 /* Requests completed in every way: one, all, any, some; waited for and tested; some of them null, some of one handle. */
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define N 6
 static int rank, size, next, before, sent[N], got[N];
@@ -17,7 +18,7 @@ static void post(int tag) {
 int main(int argc, char **argv) {
     int index, flag, n, indices[2 * N], wrong = 0;
     MPI_Status statuses[2 * N];
-    MPI_Init(&argc, &argv);
+    MPI_Init_thread(&argc, &argv, getenv("MULTIPLE") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &(int){0});
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     next = (rank + 1) % size, before = (rank + size - 1) % size;

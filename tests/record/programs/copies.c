@@ -90,7 +90,7 @@ static void show_statuses(int rank) {
 
 int main(int argc, char **argv) {
     int rank, size;
-    MPI_Init(&argc, &argv);
+    MPI_Init_thread(&argc, &argv, getenv("MULTIPLE") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &(int){0});
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     next = (rank + 1) % size, previous = (rank + size - 1) % size, nbytes = atoi(argv[2]);

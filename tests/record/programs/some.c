@@ -1,6 +1,7 @@
 /* What comes after Waitsome: each request that ends is the last one alive but for those named in the comments. */
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static int sent, got[3];
 static MPI_Request requests[3];
@@ -19,7 +20,7 @@ static void some_from(int first) {
 int main(int argc, char **argv) {
     int n, index, flag, indices[1];
     MPI_Request persistent;
-    MPI_Init(&argc, &argv);
+    MPI_Init_thread(&argc, &argv, getenv("MULTIPLE") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &(int){0});
     receive_from_self();
     some_from(2); /* two others live */
     MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
