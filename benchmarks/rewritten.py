@@ -1,17 +1,23 @@
 """Traces as given, and written again: bytes, and what the rounding of histograms in columns changes.
 
+The simulated time is that of the trace on one platform, with its mean computations and with drawn ones: that of a
+replay on a machine without noise.
+
 python -m benchmarks.rewritten cg.16.st lu.16.st [--keep]
 """
 
 from __future__ import annotations
 
+import statistics
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.given import table_of_traces
+from benchmarks.simulate import PLATFORM
 from benchmarks.table import grouped
 from scalatrace import Trace, load
+from scalatrace.predict.engine.simulate import Options, Simulator
 from scalatrace.trace.io.container import pack_container
 from scalatrace.trace.io.reader import loads
 from scalatrace.trace.io.writer import pack_payload
@@ -19,9 +25,10 @@ from scalatrace.trace.values.histogram import Histogram
 
 COLUMNS = (
     "trace", "bytes given", "written again", "ratio", "total time off by", "mean off by", "drawn mean off by",
-    "longest call off by",
+    "longest call off by", "simulated time off by", "drawn off by",
 )  # fmt: skip
 TITLE = "Traces written again"
+DRAWS = 20  # simulated runs with drawn times
 
 
 def main() -> int:
@@ -33,7 +40,8 @@ def compared(path: Path) -> Iterator[str]:
     """The columns of a trace."""
     given = load(path)
     written = pack_container(pack_payload(given), True)
-    pairs = list(zip(times(given), times(loads(written)), strict=True))
+    again = loads(written)
+    pairs = list(zip(times(given), times(again), strict=True))
     before, after = (sum(h.total for h in side) for side in zip(*pairs, strict=True))
     size = path.stat().st_size
     yield from (path.stem, grouped(size), grouped(len(written)), f"{len(written) / size:.2f}")
@@ -41,6 +49,15 @@ def compared(path: Path) -> Iterator[str]:
     yield share(max(off(old.mean, new.mean) for old, new in pairs))
     yield share(max(off(old.mean, drawn_mean(new)) for old, new in pairs))
     yield share(max(off(old.max, new.max) for old, new in pairs))
+    yield from (share(off(*simulated_ns(given, again, drawn))) for drawn in (False, True))
+
+
+def simulated_ns(given: Trace, again: Trace, drawn: bool) -> tuple[float, float]:
+    """Simulated run times of both; of drawn times the mean of several runs."""
+    runs = [Options(drawn=drawn, seed=seed) for seed in range(DRAWS if drawn else 1)]
+    simulators = Simulator(given), Simulator(again)
+    before, after = (statistics.fmean(s.run(PLATFORM, run).time_ns for run in runs) for s in simulators)
+    return before, after
 
 
 def times(trace: Trace) -> Iterator[Histogram]:
