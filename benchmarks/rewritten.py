@@ -1,7 +1,6 @@
 """Traces as given, and written again: bytes, and what the rounding of histograms in columns changes.
 
-The simulated time is that of the trace on one platform, with its mean computations and with drawn ones: that of a
-replay on a machine without noise.
+Simulated times, with mean computations and with drawn ones, are those of a replay on a machine without noise.
 
 python -m benchmarks.rewritten cg.16.st lu.16.st [--keep]
 """
