@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from scalatrace.extrap.grid.model import Model, events
+from scalatrace.extrap.grid.model import Model, Rule
 from scalatrace.extrap.timing.curves.curve import Curve
 from scalatrace.extrap.timing.curves.registry import timing_model
 from scalatrace.extrap.timing.joint import extrapolate_histogram, mean_points
 from scalatrace.extrap.timing.largest.extremes import slowest_interval
 from scalatrace.extrap.timing.plain_report import TimingRow, timing_row
 from scalatrace.extrap.timing.rules import FEWEST, by_ranks
+from scalatrace.trace.symbolic.format_formula import format_where
 from scalatrace.trace.values.histogram import Histogram
 
 __all__ = ["FittedMean", "fitted_means", "timing_rows"]
@@ -44,6 +46,8 @@ class FittedMean:
     Attributes:
         unit: the statistic's resolution: samples and curve are in multiples of it.
         samples: ranks of each input -> its histogram.
+        after: operation and stack of the predecessor; None at the start.
+        ranks: conditions on the ranks that make the call, of its node and the loops around it; none: all.
     """
 
     op: str
@@ -52,6 +56,8 @@ class FittedMean:
     unit: float
     samples: dict[int, Histogram]
     curve: Curve
+    after: tuple[str, tuple[str, ...]] | None
+    ranks: tuple[str, ...]
 
 
 def fitted_means(
@@ -67,17 +73,30 @@ def fitted_means(
     """
     ranks = [prod(dims) for dims, _ in model.seen]
     weighed = []
-    for rule in events(model.nodes):
+    for rule, conditions in _conditional_events(model.nodes, ()):
         for stat in rule.stats:
             for at, (name, resolution) in enumerate(model.stats):
                 found = by_ranks(stat.histograms, ranks, at)
                 if name in STATS and len(found) >= FEWEST:
-                    weighed.append((found[max(found)].total, rule, name, resolution, found))
+                    fields = rule, name, resolution, found, stat.pred, conditions
+                    weighed.append((found[max(found)].total, fields))
     weighed.sort(key=lambda item: -item[0])
     result = []
-    for _, rule, name, resolution, found in weighed[:limit]:
+    for _, (rule, name, resolution, found, after, conditions) in weighed[:limit]:
         points = mean_points(list(found.values()), list(found), (), run_noise)
         curve = timing_model(choice).fit([points])[0]
         site = rule.stack[0] if rule.stack else ""
-        result.append(FittedMean(rule.op or "", site, name, resolution, found, curve))
+        result.append(FittedMean(rule.op or "", site, name, resolution, found, curve, after, conditions))
     return result
+
+
+def _conditional_events(
+    rules: Sequence[Rule], outer: tuple[str, ...]
+) -> Iterator[tuple[Rule, tuple[str, ...]]]:
+    """The events among rules and below them, in order, and the conditions on ranks that make them."""
+    for rule in rules:
+        where = format_where(rule.repeat.parts)
+        conditions = outer if not where or where in outer else (*outer, where)
+        if rule.op is not None:
+            yield rule, conditions
+        yield from _conditional_events(rule.children, conditions)

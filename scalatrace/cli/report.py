@@ -197,7 +197,8 @@ def _model(path: str, nprocs: int) -> tuple[tuple[str, ...], tuple[Fit, ...]]:
 
 def _fit(one: FittedMean, nprocs: int) -> Fit:
     from scalatrace.extrap.timing.curves.curve import LEVEL
-    from scalatrace.report.page.extrapolated import Fit
+    from scalatrace.report.page.extrapolated import MAX_TEXT, Fit
+    from scalatrace.trace.model.callsite import short_frame
 
     least = min(one.samples)
     most = max(nprocs, *one.samples)
@@ -209,6 +210,16 @@ def _fit(one: FittedMean, nprocs: int) -> Fit:
         high = high if high < float("inf") else mean
         curve.append((scale, mean * one.unit, low * one.unit, high * one.unit))
     points = tuple((ranks, found.mean * one.unit) for ranks, found in one.samples.items())
+    op, stack = one.after or ("the start", ())
     return Fit(
-        one.op, one.site, one.stat, one.curve.formula, one.curve.deviation, LEVEL, points, tuple(curve)
+        one.op,
+        one.site,
+        one.stat,
+        one.curve.formula,
+        one.curve.deviation,
+        LEVEL,
+        points,
+        tuple(curve),
+        after=f"{op}  {short_frame(stack[0]) if stack else ''}".strip(),
+        ranks=" and ".join(one.ranks)[:MAX_TEXT],
     )

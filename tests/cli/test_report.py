@@ -108,6 +108,8 @@ def test_model(tmp_path: Path, traces: tuple[str, str], capsys: pytest.CaptureFi
     fit = provenance["fits"][0]
     assert [point[0] for point in fit["points"]] == [4, 6, 8]
     assert fit["curve"][-1][0] == 64
+    assert fit["ranks"] == ""
+    assert any(one["after"].startswith("Send  ring.py:") for one in provenance["fits"])
     assert all(low <= mean <= high for _, mean, low, high in fit["curve"])
     assert main(["report", "ring.stx"]) == 2
     assert "report that with --model ring.stx" in capsys.readouterr().err

@@ -29,7 +29,7 @@ def test_program_is_unchanged_and_trace_is_lossless(
     assert "4 ranks" in scalatrace(any_mpi, "verify", run.trace, run.logs).check().stdout
 
 
-#: Requests are claimed before a completion call where other threads may make requests meanwhile, else after it.
+#: Requests are claimed before a completion call where other threads may make requests, else after it.
 LEVELS = pytest.mark.parametrize("level", [{}, {"MULTIPLE": "1"}], ids=["single", "multiple"])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -241,8 +242,12 @@ def test_extrapolated_traces(view_of: View, tmp_path: Path) -> None:
     trace.meta["extrapolated"] = "from 2, 3 ranks to 4"
     curve = ((2, 18.0, 17.0, 19.0), (4, 24.0, 20.0, 29.0))
     fit = Fit("Send", "ring.py:4:turn", "comm_ns", "12 + 3 * p", 0.1, 0.95, ((2, 18.0), (3, 21.0)), curve)
+    fit = replace(fit, after=HOSTILE, ranks="x==0")
     with view_of(made(tmp_path, trace, options=Options(fits=(fit,)))) as view:
         assert view.page.locator("#extrapolation circle").count() == 2
+        title = view.text("#extrapolation figcaption")
+        assert f"after {HOSTILE[:9]}" in title
+        assert "where x==0" in title
         view.page.locator("#extrapolation circle").first.focus()
         assert view.text("#tooltip") == "2 ranks: 18 ns"
         clean(view)

@@ -36,6 +36,8 @@ class Fit:
 
     Attributes:
         stat: "compute_ns" (before the call) or "comm_ns" (in it).
+        after: operation and call site of the predecessor; "": not known.
+        ranks: condition on the ranks that make the call; "": all do.
         error: deviation of the model from the points, as a part of the values.
         points: ranks and mean in ns of each input.
         curve: ranks, mean in ns, and interval of `level`, from the least to the number of ranks wanted.
@@ -49,6 +51,8 @@ class Fit:
     level: float
     points: tuple[tuple[int, float], ...]
     curve: tuple[tuple[int, float, float, float], ...]
+    after: str = ""
+    ranks: str = ""
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,37 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from scalatrace.formula import Special, Value, format_text
+from scalatrace.formula import FALSE, TRUE, Cond, Const, Special, Value, all_of, either, format_text, negate
 from scalatrace.trace.symbolic.field import CYCLE, EVERYWHERE, INDEXED, LOOPED, Part
 
-__all__ = ["format_parts", "format_shape"]
+__all__ = ["format_parts", "format_shape", "format_where"]
 
 
 def format_parts(parts: Sequence[Part], around: str = "{}") -> str:
     """A field's parts; `around` is what each formula is put into, `rank + {}` of relative peers."""
     texts = [_part(part, around) for part in parts]
     return texts[0] if len(texts) == 1 else "{" + "; ".join(texts) + "}"
+
+
+def format_where(parts: Sequence[Part]) -> str:
+    """The condition on ranks for which a field's value is neither nothing nor 0; "": none."""
+    something: Cond = FALSE
+    nothing: Cond = FALSE
+    before: Cond = TRUE
+    for part in parts:
+        here = all_of(before, part.condition)
+        if _is_nothing(part):
+            nothing = either(nothing, here)
+        else:
+            something = either(something, here)
+        before = all_of(before, negate(part.condition))
+    if parts[-1].condition == EVERYWHERE and not _is_nothing(parts[-1]):
+        something = negate(nothing)  # shorter, since `nothing` has fewer alternatives
+    return "" if something == TRUE else format_text(something)
+
+
+def _is_nothing(part: Part) -> bool:
+    return part.formulas is None or part.formulas == (Const(0),)
 
 
 def _part(part: Part, around: str) -> str:

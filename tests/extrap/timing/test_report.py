@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from scalatrace.extrap import model_of
 from scalatrace.extrap.timing.curves.points import Points
 from scalatrace.extrap.timing.curves.registry import TIMING_MODELS, timing_model
 from scalatrace.extrap.timing.plain_report import timing_row
+from scalatrace.extrap.timing.report import fitted_means
+from scalatrace.formula import Const, parse_condition
+from scalatrace.trace.symbolic.field import EVERYWHERE, Part
+from scalatrace.trace.symbolic.format_formula import format_where
+from support.spmd import Rank, record
 
 RANKS = [8, 16, 32, 64]
 
@@ -39,3 +47,38 @@ def test_every_model_fits(name: str) -> None:
     assert len(curves) == 2
     assert len({curve.form for curve in curves}) == 1
     assert all(curve.predict(1e6) >= 0 for curve in curves)
+
+
+def test_means_say_which_ranks_call_after_what(tmp_path: Path) -> None:
+    def program(rank: Rank) -> None:
+        for _ in range(3):
+            rank.call("Allreduce", "app.py:3:step")
+            if rank.rank == 0:
+                rank.call("Send", "app.py:5:lead", rank.nprocs - 1)
+            if rank.rank == rank.nprocs - 1:
+                rank.call("Recv", "app.py:7:last", 0)
+
+    traces = [record(program, nprocs, tmp_path)[0] for nprocs in (4, 6, 8, 10)]
+    means = fitted_means(model_of(traces)[1])
+    ends = "(0>=x)+(x>=X-1)"
+    assert {(one.op, one.ranks) for one in means} == {
+        ("Allreduce", (ends,)),  # the others have an Allreduce of their own
+        ("Allreduce", ("(0<x)*(x<X-1)",)),
+        ("Send", (ends, "x<X-1")),
+        ("Recv", (ends, "x>=X-1")),
+    }
+    after = {one.after and one.after[0] for one in means if one.op == "Allreduce"}
+    assert after == {None, "Allreduce", "Send", "Recv"}
+
+
+def test_conditions_of_ranks() -> None:
+    first, second = parse_condition("x == 0"), parse_condition("y == 0")
+    some, none, zero = (Const(4),), None, (Const(0),)
+    for parts, text in (
+        ([(EVERYWHERE, some)], ""),
+        ([(first, zero), (EVERYWHERE, some)], "x!=0"),
+        ([(first, some), (EVERYWHERE, none)], "x==0"),
+        ([(first, some), (EVERYWHERE, some)], ""),
+        ([(first, none), (second, some), (EVERYWHERE, some)], "x!=0"),
+    ):
+        assert format_where([Part(condition, None, formulas) for condition, formulas in parts]) == text
