@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+import numpy as np
+
 from scalatrace.codegen.build.formula import Reader, divided_evenly
 from scalatrace.codegen.build.pieces import Piece, joined
 from scalatrace.codegen.build.places import Places, atoms_of, opposite
@@ -14,6 +16,7 @@ from scalatrace.codegen.build.sample import Mask, Sample
 from scalatrace.codegen.build.sums import no_rule, sum_of_formula, sum_of_turns
 from scalatrace.codegen.build.tables import TABLES, Tables
 from scalatrace.codegen.build.vectors import at, filled, prefix, row
+from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.communicators import own_rank, peer_count
 from scalatrace.codegen.program.grid_shape import Requirement, Shape
 from scalatrace.codegen.program.peers import SELF, WORLD, decoder
@@ -223,11 +226,10 @@ class Values:
                 text = format_text(formula)
                 whole, by = (self.reader.number(part, self.facts) for part in fraction)
                 rest = remainder(whole, by, self.facts)
-                self._require(compare("==", rest, Const(0)), share.cond, f"{text} is a fraction")
+                self._require(compare("==", rest, Const(0)), self._where(share), f"{text} is a fraction")
             if what and not isinstance(e, Const | Symbolic) and not nonnegative(e, self.facts):
-                self._require(
-                    compare(">=", e, Const(0)), share.cond, f"{what} = {format_text(formula)} is negative"
-                )
+                complaint = f"{what} = {format_text(formula)} is negative"
+                self._require(compare(">=", e, Const(0)), self._where(share), complaint)
             yield e
 
     def _require_shown(self, share: _Share) -> None:
@@ -248,7 +250,14 @@ class Values:
                 continue
             first, other = (self.reader.number(formula, self.facts) for formula in (division, rival))
             complaint = f"no trace tells {format_text(division)} from {format_text(rival)}"
-            self._require(compare("==", first, other), share.cond, complaint)
+            self._require(compare("==", first, other), self._where(share), complaint)
+
+    def _where(self, share: _Share) -> Cond:
+        """Which of all ranks have a part; where no condition tells, those that satisfy the part's own."""
+        try:
+            return self.places.cond(share.ranks, np.ones_like(share.ranks), share.cond)
+        except GenerateError:
+            return share.cond
 
     def _require(self, cond: Cond, where: Cond, complaint: str) -> None:
         self.requirements[Requirement(either(opposite(where), cond), complaint)] = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from itertools import product
+from math import prod
 
 import pytest
 
@@ -18,7 +19,7 @@ from scalatrace.codegen.program.interpret import Setting, run, value
 from scalatrace.codegen.program.tree import Call, Compute, Duration
 from scalatrace.errors import UsageError
 from scalatrace.extrap.extrapolate import model_of, of_model
-from scalatrace.formula import FUNCTIONS, Called, Const, parse_number
+from scalatrace.formula import FUNCTIONS, Called, Const, evaluate, parse_number
 from scalatrace.formula.functions import diagonal
 from scalatrace.trace.model.rules import Field, Model, ParamRule, Rule, StatRule
 from scalatrace.trace.model.tables import Kind
@@ -147,6 +148,29 @@ def test_communicators_of_rows_and_columns() -> None:
     program = build_scalable(found, still, FUNCTIONS)
     for dims in ((2, 2), (6, 8)):
         compare(program, found, dims, {"n": 48})
+
+
+def token(rank: Rank) -> list[IssuedCall]:
+    """Rank 0 sends first, all others receive first."""
+    size = prod(rank.dims)
+    first = rank.number == 0
+    dest, source = (rank.number + 1) % size, (rank.number - 1) % size
+    send = call("Send", 20 if first else 22, count=1, dest=dest, tag=0, comm="world")
+    receive = call("Recv", 21 if first else 23, count=1, source=source, tag=0, comm="world")
+    return [send, receive] * 10 if first else [receive, send] * 10
+
+
+def test_only_ranks_that_make_a_call_have_to_agree_with_its_formulas() -> None:
+    """On rank 0, size - 1 and (rank - 1) mod size are the same; on other ranks they need not be."""
+    found = model(token, LINES)
+    shape = build_scalable(found, still, FUNCTIONS).shape
+    assert shape is not None
+    told_apart = [one for one in shape.requirements if one.complaint.startswith("no trace tells")]
+    assert told_apart
+    sides = {"X": 7, "P": 7}
+    for rank in range(7):
+        names = {variable.name: sides.get(variable.name, rank) for variable in shape.variables().values()}
+        assert all(evaluate(one.cond, names) for one in told_apart)
 
 
 def test_butterflies_want_powers_of_two() -> None:
