@@ -18,7 +18,7 @@ from scalatrace.codegen.program.peers import WORLD, Peers
 from scalatrace.codegen.program.tidy import tidy
 from scalatrace.codegen.program.tree import Argument, Call, Duration, Program, Stmt
 from scalatrace.codegen.program.values import of_elastic, of_vec, prefix_of_vec
-from scalatrace.codegen.timing.imbalance import shares
+from scalatrace.codegen.timing.imbalance import shares, spread_of_shares
 from scalatrace.codegen.timing.predecessor_schedule import PredecessorSchedules
 from scalatrace.codegen.timing.predecessors import Predecessors, choose_context
 from scalatrace.codegen.timing.rank_means import RankMeans
@@ -54,7 +54,8 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program
         )
     imbalance = shares(trace)
     trace = absolute(explicit(trace))
-    body, _ = _Builder(trace, exact_times, sites).nodes(trace.nodes, _root(trace))
+    builder = _Builder(trace, exact_times, sites, spread_of_shares(imbalance))
+    body, _ = builder.nodes(trace.nodes, _root(trace))
     return Program(
         nprocs=trace.nprocs,
         body=tidy(tuple(body)),
@@ -93,9 +94,9 @@ def _root(trace: Trace) -> _Scope:
 
 
 class _Builder(TreeBuilder[Node, RankList, _Scope]):
-    def __init__(self, trace: Trace, exact_times: bool, sites: bool) -> None:
+    def __init__(self, trace: Trace, exact_times: bool, sites: bool, spread: float) -> None:
         super().__init__()
-        self.trace, self.exact_times, self.sites = trace, exact_times, sites
+        self.trace, self.exact_times, self.sites, self.spread = trace, exact_times, sites, spread
         self.peers = Peers(trace)
         self.rank_means, self.schedules = RankMeans(trace), PredecessorSchedules(trace)
         self.stat = trace.stat_index.get(COMPUTE)
@@ -197,7 +198,7 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
         for stats in node.stats:
             histogram = stats.histograms[self.stat] if self.stat < len(stats.histograms) else None
             if histogram is not None:
-                scaled = histogram.scaled(resolution)
+                scaled = histogram.scaled(resolution).within_ranks(self.spread)
                 known[stats.pred] = Duration(scaled.mean, scaled)
         arrivals = scope.predecessors.of(scope.ranks)
         whole, by_iteration = (choose_context(known, arrivals, exact) for exact in (self.exact_times, True))

@@ -5,23 +5,31 @@ from __future__ import annotations
 from math import log2
 from typing import TYPE_CHECKING
 
-from scalatrace.trace.query.load import COMPUTE, Loads
+from scalatrace.trace.query.load import COMPUTE, Loads, spread_of
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.vec import Vec
 
 if TYPE_CHECKING:
     from scalatrace.trace.model.trace import Trace
 
-__all__ = ["SHARE_STEPS", "shares"]
+__all__ = ["SHARE_STEPS", "shares", "spread_of_shares"]
 
 SHARE_STEPS = 16
 """Shares are whole powers of 2 to the power of 1/16."""
 
+NOISE_STEPS = 2
+"""Where no rank's share is further from 1, ranks are alike, and the program has none."""
+
 
 def shares(trace: Trace) -> Vec | None:
-    """Per rank round(SHARE_STEPS log2(its computation over the means of its calls)); None when all are 0."""
+    """Per rank round(SHARE_STEPS log2(its computation over the means of its calls)); None: all are near 0."""
     loads = Loads(trace, COMPUTE)
     if not loads.kept:
         return None
     steps = [round(SHARE_STEPS * log2(loads.over_means(rank))) for rank in trace.ranks]
-    return vec_of(steps) if any(steps) else None
+    return vec_of(steps) if any(abs(step) > NOISE_STEPS for step in steps) else None
+
+
+def spread_of_shares(imbalance: Vec | None) -> float:
+    """The standard deviation of the ranks' factors over their mean."""
+    return spread_of([2.0 ** (step / SHARE_STEPS) for step in imbalance]) if imbalance is not None else 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scalatrace.predict.engine import binding
 from scalatrace.predict.engine.binding import PS
@@ -12,7 +13,6 @@ from scalatrace.predict.engine.fields import pointer
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import LOAD_STEPS, Trace
 from scalatrace.trace.query.load import COMM, COMPUTE, NEAR
-from scalatrace.trace.values.from_arrays import Ints
 from scalatrace.trace.values.histogram import Histogram
 
 __all__ = ["CallTimes", "load_factors"]
@@ -49,11 +49,15 @@ class CallTimes:
         """Picoseconds of a unit of the computation times."""
         return 0.0 if self._compute is None else self._trace.stats[self._compute].resolution * PS
 
-    def add_bins(self) -> None:
-        """Add the bins of all histograms to the structures made so far."""
+    def add_bins(self, spread: float) -> None:
+        """Add the bins of all histograms to the structures made so far.
+
+        Args:
+            spread: of the ranks' loads, as of `Histogram.within_ranks`.
+        """
         for made, histograms in self._without_bins:
             for times, histogram in zip(made, histograms, strict=True):
-                bins = histogram.drawn_bins
+                bins = histogram.within_ranks(spread).drawn_bins
                 share = np.cumsum([b.count for b in bins], dtype=float)
                 table = np.array([(b.min, b.mean, b.max) for b in bins], dtype=float) * self._ps
                 rows = np.ascontiguousarray(np.column_stack((share / share[-1], table)))
@@ -75,21 +79,23 @@ class CallTimes:
         return round(total / count * self._trace.stats[self._inside].resolution * PS) if count else 0
 
 
-def load_factors(trace: Trace, means_ps: Ints) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
+def load_factors(
+    trace: Trace, means: NDArray[np.float64]
+) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
     """Return a factor on the means of each rank's calls; None where a trace has no totals of ranks.
 
     The same as `scalatrace.trace.query.load.Loads`, for all ranks at once.
 
     Args:
-        means_ps: [nranks] what the means of a rank's calls add up to.
+        means: [nranks] what the means of a rank's calls add up to.
     """
     vec = trace.load_of(COMPUTE)
     if vec is None:
         return None
     loads = 2.0 ** (np.array(vec.first(trace.nprocs), dtype=float) / LOAD_STEPS)
-    mean = float(means_ps.mean())
+    mean = float(means.mean())
     if mean <= 0:
         return loads
-    factors = np.where(means_ps > 0, loads * mean / np.maximum(means_ps, 1), loads)
-    near = (factors >= 1 / NEAR) & (factors <= NEAR) & (means_ps > 0)
+    factors = np.where(means > 0, loads * mean / np.maximum(means, 1), loads)
+    near = (factors >= 1 / NEAR) & (factors <= NEAR) & (means > 0)
     return np.where(near, 1.0, factors)

@@ -74,15 +74,18 @@ class LoweredProgram:
         self.notes: dict[str, str] = {}
         self._c_nodes = (binding.Node * max(len(nodes), 1))(*map(_c_node, nodes))
 
-    def struct(self, shares: Sequence[NDArray[np.float32] | None], drawn: bool) -> binding.Program:
+    def struct(
+        self, shares: Sequence[NDArray[np.float32] | None], drawn: bool, spread: float = 0.0
+    ) -> binding.Program:
         """Return the C structure without loads. It is valid while this object and the shares live.
 
         Args:
             shares: of each node, [nranks] factors on the transfer of its messages; None: 1.
             drawn: computation times are drawn from their histograms.
+            spread: of the ranks' loads, the same in all calls.
         """
         if drawn:
-            self._times.add_bins()
+            self._times.add_bins(spread)
         for node, share in zip(self._c_nodes, shares, strict=False):
             node.share = None if share is None else pointer(share, ctypes.c_float)
         return binding.Program(

@@ -131,6 +131,7 @@ class Simulator:
         self.program = lower(trace, kernels)
         self._trace = trace
         self._load: Any = None
+        self._totals: Any = None  # [nranks] recorded computation of each rank, as of _recorded_compute
         self._has_load = False
 
     def run(
@@ -157,11 +158,25 @@ class Simulator:
         if not self._has_load:
             self._has_load = True
             if self._trace.load_of(COMPUTE) is not None:
-                unscaled = replace(options, drawn=False, slowness=None)
                 # Loads are those of recorded times, kernels included.
-                means = self._run(platform, unscaled, None, progress, False, steady, kernels=False)
-                self._load = load_factors(self._trace, means.by_rank[:, 0])
-        return self._run(platform, options, self._load, progress, path, steady)
+                means = self._recorded_compute(
+                    platform, replace(options, drawn=False), None, progress, steady
+                )
+                self._load = load_factors(self._trace, means)
+                self._totals = self._load * means
+        load = self._load
+        if options.drawn and load is not None:
+            sums = self._recorded_compute(platform, options, load, progress, steady)
+            load = np.where(sums > 0, load * self._totals / np.maximum(sums, 1), load)
+        return self._run(platform, options, load, progress, path, steady)
+
+    def _recorded_compute(
+        self, platform: Platform, options: Options, load: Any, progress: Progress | None, steady: bool
+    ) -> NDArray[np.float64]:
+        """Return each rank's computation, [nranks], by recorded times alone, in one unit for all options."""
+        plain = Options(drawn=options.drawn, seed=options.seed)
+        result = self._run(platform, plain, load, progress, False, steady, kernels=False)
+        return result.by_rank[:, 0] / (platform.compute_scale or 1.0)
 
     def _run(
         self,
@@ -177,7 +192,8 @@ class Simulator:
         scale = platform.compute_scale * options.compute_scale
         factors = np.full(nranks, scale) if load is None else np.ascontiguousarray(load * scale)
         shares = interface_shares(self.program, platform)
-        struct = self.program.struct(shares, options.drawn)
+        spread = 0.0 if load is None else float(load.std() / load.mean())
+        struct = self.program.struct(shares, options.drawn, spread)
         struct.steady = steady and not (path or options.drawn)
         struct.load = pointer(factors, ctypes.c_double)
         struct.seed = options.seed & (1 << 64) - 1

@@ -60,11 +60,10 @@ def maxima_of(interval: Interval, nranks: int, spread: float = 0.0, count: int =
 
 def _drawn(work: Work, size: tuple[int, int], spread: float, random: np.random.Generator) -> Array:
     """Draw the time of a kind of computation in each interval of each rank, without its rank's part."""
-    histogram, whole = work.times, int(work.per_interval)
+    histogram, whole = work.times.within_ranks(spread), int(work.per_interval)
     mean, std = histogram.mean * work.resolution, histogram.std * work.resolution
-    kept = 1.0 if std == 0 else float(np.sqrt(max(0.0, 1 - (spread * mean / std) ** 2)))
     if whole > MAX_DRAWS:
-        total = random.normal(whole * mean, kept * std * np.sqrt(whole), size)
+        total = random.normal(whole * mean, std * np.sqrt(whole), size)
         return np.maximum(total * (work.per_interval / whole), 0.0)
     total = np.zeros(size)
     rest = work.per_interval - whole
@@ -72,7 +71,7 @@ def _drawn(work: Work, size: tuple[int, int], spread: float, random: np.random.G
         values = quantiles(histogram, random.uniform(size=size).ravel()).reshape(size) * work.resolution
         drawn = float(values.std())
         scale = min(1.0, std / drawn) if drawn else 1.0  # bins overlap, so draws spread more than samples
-        values = mean + kept * scale * (values - mean)
+        values = mean + scale * (values - mean)
         if number == whole:
             values *= random.uniform(size=(size[0], 1)) < rest  # the same intervals on all ranks
         total += values

@@ -29,9 +29,11 @@ class ComputeTimes:
         if options.compute is Compute.NONE:
             scale = 0.0
         self._stat = stat
-        self._factor = scale and scale * Loads(trace, stat).over_means(rank)
+        loads = Loads(trace, stat)
+        self._factor = scale and scale * loads.over_means(rank)
         self._whatif = whatif
         self._drawn = options.times is Times.DRAWN
+        self._spread = loads.spread() if self._drawn and self._factor else 0.0
         self._random = random.Random(f"{options.seed} {rank} {stat}").random
         self._means: dict[tuple[Place, int], int] = {}
         self._histograms: dict[tuple[Place, int], tuple[Histogram | None, float]] = {}
@@ -56,5 +58,6 @@ class ComputeTimes:
 
     def _context(self, key: tuple[Place, int], event: Call) -> tuple[Histogram | None, float]:
         if key not in self._histograms:
-            self._histograms[key] = event.stat(self._stat), self._factor * self._whatif.compute(event.place)
+            histogram, factor = event.stat(self._stat), self._factor * self._whatif.compute(event.place)
+            self._histograms[key] = histogram and histogram.within_ranks(self._spread), factor
         return self._histograms[key]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from statistics import fmean, pstdev
 
 import pytest
 from hypothesis import given
@@ -60,6 +61,15 @@ def test_a_load_that_the_means_do_not_tell_is_a_factor() -> None:
     loads, own = Loads(trace, "compute_ns"), _means(trace)
     for rank, load in ((0, 2**-1), (1, 2**0.75)):
         assert loads.over_means(rank) * own[rank] == pytest.approx(load * MEAN_TOTAL)
+
+
+def test_spread_of_loads() -> None:
+    trace = _many_after_one((-16, 12))
+    loads = Loads(trace, "compute_ns")
+    factors = [loads.over_means(rank) for rank in (0, 1)]
+    assert loads.spread() == pytest.approx(pstdev(factors) / fmean(factors))
+    assert Loads(_many_after_one((0, 0)), "compute_ns").spread() == 0
+    assert Loads(trace, "no such").spread() == 0
 
 
 def test_traces_without_totals() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from statistics import fmean, pstdev, stdev
 
 import pytest
 from hypothesis import given
@@ -46,6 +47,29 @@ def test_rounding(value: int, bits: int) -> None:
 def test_scaled() -> None:
     h = Histogram(2, 4, 8, 6, 2, (Bin(1, 4, 4, 4),)).scaled(0.5)
     assert h == Histogram(2, 2, 4, 3, 1, (Bin(1, 2, 2, 2),))
+
+
+@pytest.mark.parametrize("loads", [(0.5, 1.5), (0.9, 1.1), (0.7, 1.0, 1.3), (1.0, 1.0)])
+def test_times_of_one_rank_times_loads_are_distributed_as_all(loads: tuple[float, ...]) -> None:
+    """The deviation within a rank and that of the loads make up that of the samples."""
+    samples = [load * value for load in loads for value in (80.0, 95.0, 105.0, 120.0)]
+    mean, count = fmean(samples), len(samples)
+    bins = tuple(Bin(1, value, value, value) for value in sorted(samples))
+    whole = Histogram(count, min(samples), max(samples), mean, stdev(samples), bins)
+    one = whole.within_ranks(pstdev(loads))
+    assert one.mean == pytest.approx(mean)
+    assert fmean(b.mean for b in one.bins) == pytest.approx(mean)
+    means = [b.mean for b in one.bins]
+    mixed = [load * value for load in loads for value in means]
+    assert pstdev(mixed) == pytest.approx(pstdev(samples))
+    assert one.std == pytest.approx(stdev(means))
+
+
+def test_loads_that_explain_all_leave_no_deviation() -> None:
+    h = Histogram(2, 50, 150, 100, stdev((50, 150)), (Bin(1, 50, 50, 50), Bin(1, 150, 150, 150)))
+    assert h.within_ranks(0.0) is h
+    assert h.within_ranks(0.6).std == 0
+    assert {b.mean for b in h.within_ranks(0.5).bins} == {100}
 
 
 @pytest.mark.parametrize(

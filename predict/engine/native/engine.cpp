@@ -30,6 +30,14 @@ double drawn(const st_sim_times &times, double u, double v) {
     return v < below ? low + (mean - low) * v / below : mean + (high - mean) * (v - below) / (1 - below);
 }
 
+/* A number from 0 to below 1 for each execution of a node, the same on all ranks. They cover the interval evenly (multiples
+ * of the golden ratio), so the draws of a run have the mean of the histogram. */
+double of_execution(uint64_t seed, size_t node, uint32_t execution) {
+    constexpr double kGoldenRatio = 0.6180339887498949;
+    const double at = unit(seed ^ mixed(node)) + kGoldenRatio * execution;
+    return at - std::floor(at);
+}
+
 /* A draw of mean 0 and deviation 1: normal, or half-normal (Cornebize, section 5.1), by Box and Muller. */
 double drawn_noise(double u, double v, bool half) {
     constexpr double kPi = 3.14159265358979323846;
@@ -55,7 +63,9 @@ Engine::Engine(const st_sim_program &program, const st_sim_platform &platform, s
     const auto nranks = static_cast<size_t>(program.nranks);
     for (int32_t i = 0; i < program.nnodes; ++i) {
         if (varies(program.nodes[i].repeat)) entries_[i].resize(nranks);
-        if (program.nodes[i].op != ST_SIM_SEQUENCE && varying(program.nodes[i])) executions_[i].resize(nranks);
+        const st_sim_node &node = program.nodes[i];
+        if (node.op != ST_SIM_SEQUENCE && (varying(node) || (program.drawn && node.ntimes)))
+            executions_[i].resize(nranks);
     }
     for (int32_t f = 0; f < program.nfamilies; ++f)
         groups_.emplace_back(static_cast<size_t>(program.families[f].ninstances));
@@ -183,8 +193,10 @@ int64_t Engine::compute_ps(const st_sim_node &node, int32_t r) {
         if (times.pred != rank.pred) continue;
         double ps = static_cast<double>(times.mean_ps);
         if (program_.drawn && times.nbins) {
+            /* Bins mostly differ by the work of an iteration, which all ranks share; in a bin is noise. */
             const uint64_t draw = mixed(program_.seed ^ mixed(static_cast<uint64_t>(r))) + 2 * rank.draws++;
-            ps = drawn(times, unit(draw), unit(draw + 1));
+            const double bin = of_execution(program_.seed, static_cast<size_t>(rank.node), executions_[rank.node][r]);
+            ps = drawn(times, bin, unit(draw));
         }
         if (program_.load) ps *= program_.load[r];
         if (program_.slowness) ps *= static_cast<double>(program_.slowness[r]);

@@ -120,7 +120,7 @@ class Engine {
     std::deque<int32_t> queue_;
     int32_t running_ = -1;                                    /* rank */
     std::vector<std::vector<Group>> groups_;                  /* [family][instance] */
-    std::vector<std::vector<uint32_t>> entries_, executions_; /* [node][rank] of nodes whose values vary */
+    std::vector<std::vector<uint32_t>> entries_, executions_; /* [node][rank] of nodes whose values or times vary */
     std::priority_queue<WildMatch> wild_; /* the earliest first; outdated where the rank has another version */
     std::vector<int32_t> wild_changed_;   /* ranks whose candidates are to be found anew */
     std::vector<uint64_t> seen_;          /* by rank: the search in which a message of it was seen last */

@@ -6,20 +6,24 @@ Where ranks make different calls, the means of these calls explain most of the d
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from statistics import fmean, pstdev
 
 from scalatrace.trace.model.nodes import Event
-from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace import LOAD_STEPS, Trace
 from scalatrace.trace.query.contexts import TooLongError, executions_after
 from scalatrace.trace.query.counting import executions_of
 
-__all__ = ["COMM", "COMPUTE", "Loads", "Means"]
+__all__ = ["COMM", "COMPUTE", "Loads", "Means", "spread_of"]
 
 COMPUTE, COMM = "compute_ns", "comm_ns"
 """The statistics of the time before a call and in it."""
 
-NEAR = 2**0.125
-"""Means of calls that are as near to a rank's total explain it; the rest is noise."""
+NEAR = 2 ** (1 / LOAD_STEPS)
+"""Means of calls that are as near to a rank's total explain it: totals are rounded to steps."""
+
+MAX_SPREAD_RANKS = 64
+"""Ranks whose factors are compared."""
 
 
 class Means:
@@ -71,7 +75,7 @@ class Loads:
     def over_means(self, rank: int) -> float:
         """Return the factor on the means of the rank's calls; 1.0 where no totals were kept.
 
-        It is 1.0, too, where the means are within 9 % of the rank's total.
+        It is 1.0, too, where the means are within a step of the rank's total.
         """
         if not self.kept:
             return 1.0
@@ -80,3 +84,14 @@ class Loads:
             return load
         factor = load * self.means.per_rank / own
         return 1.0 if 1 / NEAR <= factor <= NEAR else factor
+
+    def spread(self) -> float:
+        """Return the standard deviation of `over_means`, over its mean, of at most 64 ranks spread evenly."""
+        ranks = list(self._trace.ranks) if self.kept else []
+        chosen = ranks[:: -(-len(ranks) // MAX_SPREAD_RANKS) or 1]
+        return spread_of([self.over_means(rank) for rank in chosen])
+
+
+def spread_of(factors: Sequence[float]) -> float:
+    """The standard deviation of positive numbers over their mean."""
+    return pstdev(factors) / fmean(factors) if factors else 0.0

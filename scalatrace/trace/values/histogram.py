@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from math import isclose
+from math import isclose, sqrt
 from typing import NamedTuple
 
 from scalatrace.trace.values import naturals
@@ -102,6 +102,26 @@ class Histogram:
         bins = tuple(Bin(b.count, b.min * factor, b.max * factor, b.mean * factor) for b in self.bins)
         low, high, mean = self.min * factor, self.max * factor, self.mean * factor
         return Histogram(self.count, low, high, mean, self.std * factor, bins)
+
+    def within_ranks(self, spread: float) -> Histogram:
+        """The samples without the part of their deviation that the ranks' loads explain; the mean stays.
+
+        A draw from it times the load of a rank is distributed as the samples of all ranks. Draws from the
+        histogram itself would count the loads twice.
+
+        Args:
+            spread: standard deviation of the loads, whose mean is 1.
+        """
+        if spread <= 0 or self.mean <= 0 or self.std <= 0 or self.count < 2:
+            return self
+        variation = (self.std / self.mean) ** 2 * (self.count - 1) / self.count  # of these samples
+        kept = sqrt(max(0.0, (1 + variation) / (1 + spread * spread) - 1) / variation)
+
+        def near(value: float) -> float:
+            return self.mean + kept * (value - self.mean)
+
+        bins = tuple(Bin(b.count, near(b.min), near(b.max), near(b.mean)) for b in self.bins)
+        return Histogram(self.count, near(self.min), near(self.max), self.mean, kept * self.std, bins)
 
     @classmethod
     def decode(cls, raw: object) -> Histogram:

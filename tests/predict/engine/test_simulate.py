@@ -385,6 +385,46 @@ def test_drawn_times_follow_the_histogram_and_the_seed() -> None:
     assert runs[0] == pytest.approx(simulator.run(Platform()).time_ns, rel=0.1)
 
 
+def loaded(loads: tuple[int, ...], times: Histogram, iterations: int) -> Trace:
+    """Ranks that compute, as their loads say, before each barrier."""
+    b = Builder(len(loads))
+    event = b.event("Barrier", comm=Comm(), compute=times)
+    event = replace(event, stats=(*event.stats, replace(event.stats[0], pred=1)))
+    trace = b.of(b.loop(iterations, event))
+    trace.preds.append((event.op, event.signature))
+    trace.load = [Vec(loads)]
+    return trace
+
+
+def test_draws_do_not_count_loads_twice() -> None:
+    """Half of the samples are of a rank that computes 0.5 s, half of one that computes 1.5 s."""
+    times = Histogram(2, 500, 1500, 1000, 707.1, (Bin(1, 500, 500, 500), Bin(1, 1500, 1500, 1500)))
+    simulator = Simulator(loaded((-16, 9), times, 1))
+    mean = simulator.run(Platform()).time_ns
+    assert mean == pytest.approx(1477, rel=0.01)
+    for seed in range(5):
+        assert simulator.run(Platform(), Options(drawn=True, seed=seed)).time_ns == pytest.approx(
+            mean, rel=1e-3
+        )
+
+
+def test_ranks_draw_the_same_bin_in_an_iteration() -> None:
+    """The work of an iteration is that of all ranks: no rank waits for another one that has more of it."""
+    times = Histogram(100, 10, 1000, 505, 497.5, (Bin(50, 10, 10, 10), Bin(50, 1000, 1000, 1000)))
+    simulator = Simulator(loaded((0,) * 8, times, 1000))
+    means, drawn = (simulator.run(Platform(), Options(drawn=drawn)) for drawn in (False, True))
+    assert drawn.time_ns == pytest.approx(means.time_ns, rel=0.01)
+    assert drawn.by_rank[:, 0] == pytest.approx(means.by_rank[:, 0], rel=1e-3)
+
+
+def test_noise_within_a_bin_is_the_rank_s_own() -> None:
+    """At each barrier the slowest of eight ranks counts. Each computes as much as recorded all the same."""
+    simulator = Simulator(loaded((0,) * 8, Histogram(100, 900, 1100, 1000, 57.7), 1000))
+    means, drawn = (simulator.run(Platform(), Options(drawn=drawn)) for drawn in (False, True))
+    assert drawn.time_ns == pytest.approx(1.078 * means.time_ns, rel=0.01)
+    assert drawn.by_rank[:, 0] == pytest.approx(means.by_rank[:, 0], rel=1e-3)
+
+
 def test_factors_on_computation() -> None:
     b = Builder(2)
     trace = b.of(b.event("Barrier", comm=Comm(), compute=Histogram.of(1000)))
