@@ -115,6 +115,31 @@ srun true
     assert [c.line for c in listed.commands] == ["scalatrace show a.st"]
 
 
+def test_blocks_that_need_a_program_of_the_same_installation(tmp_path: Path) -> None:
+    """A compiler of another MPI makes programs that this mpiexec does not start."""
+    page = "<!-- needs: {} -->\n\n    $ false\n"
+    for folder, names in (("one", ("compiler", "starter")), ("two", ("other",))):
+        for name in names:
+            program = tmp_path / folder / name
+            program.parent.mkdir(exist_ok=True)
+            program.write_text("#!/bin/sh\n")
+            program.chmod(0o755)
+    environment = {
+        "PATH": os.pathsep.join([*map(str, (tmp_path / "one", tmp_path / "two")), os.environ["PATH"]])
+    }
+    runs = {
+        needs: bool(run_page(page.format(needs), tmp_path, environment))
+        for needs in (
+            "compiler",
+            "missing",
+            "compiler beside starter",
+            "other beside starter",
+            "compiler beside none",
+        )
+    }
+    assert [needs for needs, run in runs.items() if run] == ["compiler", "compiler beside starter"]
+
+
 @pytest.mark.parametrize(
     ("expected", "printed", "problem"),
     [

@@ -4,7 +4,8 @@ A block of code, indented or fenced, is a session if its first line is a command
 output, or lines of commands only. A comment before the block changes that:
 
     <!-- not run: reason -->      do not run it
-    <!-- needs: mpifort -->       do not run it where this program is missing
+    <!-- needs: mpifort beside mpiexec -->   do not run it where the first program is missing, or is in
+                                             another folder than the second one: of another MPI
     <!-- status 1 -->             exit status of its last command
     <!-- file: job.sh -->         the block is the content of this file
 
@@ -68,6 +69,7 @@ class Block:
     Attributes:
         commands: of a session; empty for other blocks.
         reason: why it is not run; None if it is.
+        needs: program without which it is not run, perhaps ` beside ` another one.
         file: name of the file whose content it is.
     """
 
@@ -75,6 +77,7 @@ class Block:
     language: str = ""
     commands: list[Command] = field(default_factory=list)
     reason: str | None = None
+    needs: str | None = None
     file: str | None = None
 
 
@@ -96,8 +99,7 @@ def _apply(mark: str, block: Block) -> None:
     if mark.startswith("not run: "):
         block.reason = mark.removeprefix("not run: ")
     elif mark.startswith("needs: "):
-        program = mark.removeprefix("needs: ")
-        block.reason = None if shutil.which(program) else f"no {program}"
+        block.needs = mark.removeprefix("needs: ")
     elif (status := re.fullmatch(r"status (\d+)", mark)) and block.commands:
         block.commands[-1].status = int(status[1])
     elif mark:
@@ -194,7 +196,7 @@ def run_page(
         if block.file is not None:
             (folder / block.file).write_text(block.text)
             (folder / block.file).chmod(0o755)
-        if block.reason is not None:
+        if block.reason is not None or _is_missing(block.needs, environment.get("PATH")):
             continue
         for command in block.commands:
             if command.line.startswith("pip install"):
@@ -206,6 +208,15 @@ def run_page(
             if reason:
                 failures.append(f"$ {command.line}\n{reason}\n--- output:\n{printed}")
     return failures
+
+
+def _is_missing(needs: str | None, path: str | None) -> bool:
+    if needs is None:
+        return False
+    folders = [
+        Path(found).parent for name in needs.split(" beside ") if (found := shutil.which(name, path=path))
+    ]
+    return len(folders) <= needs.count(" beside ") or len(set(folders)) > 1
 
 
 def _failure(command: Command, status: int, printed: str) -> str | None:
