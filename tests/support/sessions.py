@@ -213,10 +213,8 @@ def run_page(
 def _is_missing(needs: str | None, path: str | None) -> bool:
     if needs is None:
         return False
-    folders = [
-        Path(found).parent for name in needs.split(" beside ") if (found := shutil.which(name, path=path))
-    ]
-    return len(folders) <= needs.count(" beside ") or len(set(folders)) > 1
+    found = [shutil.which(name, path=path) for name in needs.split(" beside ")]
+    return None in found or len({Path(name).parent for name in found if name}) > 1
 
 
 def _failure(command: Command, status: int, printed: str) -> str | None:
