@@ -12,7 +12,7 @@ from scalatrace.predict.engine.binding import PS
 from scalatrace.predict.engine.fields import pointer
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import LOAD_STEPS, Trace
-from scalatrace.trace.query.load import COMM, COMPUTE, NEAR
+from scalatrace.trace.query.load import COMM, COMPUTE, near
 from scalatrace.trace.values.histogram import Histogram
 
 __all__ = ["CallTimes", "load_factors"]
@@ -92,10 +92,12 @@ def load_factors(
     vec = trace.load_of(COMPUTE)
     if vec is None:
         return None
-    loads = 2.0 ** (np.array(vec.first(trace.nprocs), dtype=float) / LOAD_STEPS)
+    steps = vec.first(trace.nprocs)
+    loads = 2.0 ** (np.array(steps, dtype=float) / LOAD_STEPS)
     mean = float(means.mean())
     if mean <= 0:
         return loads
     factors = np.where(means > 0, loads * mean / np.maximum(means, 1), loads)
-    near = (factors >= 1 / NEAR) & (factors <= NEAR) & (means > 0)
-    return np.where(near, 1.0, factors)
+    limit = near(steps)
+    explained = (factors >= 1 / limit) & (factors <= limit) & (means > 0)
+    return np.where(explained, 1.0, factors)

@@ -13,7 +13,7 @@ from scalatrace.trace.model.nodes import Event, PredStats, Sequence
 from scalatrace.trace.model.tables import Op, Stat
 from scalatrace.trace.model.trace import START, Trace
 from scalatrace.trace.query.contexts import TooLongError, executions_after
-from scalatrace.trace.query.load import Loads, Means
+from scalatrace.trace.query.load import Loads, Means, near
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
@@ -61,6 +61,12 @@ def test_a_load_that_the_means_do_not_tell_is_a_factor() -> None:
     loads, own = Loads(trace, "compute_ns"), _means(trace)
     for rank, load in ((0, 2**-1), (1, 2**0.75)):
         assert loads.over_means(rank) * own[rank] == pytest.approx(load * MEAN_TOTAL)
+
+
+def test_means_explain_totals_as_far_as_these_are_rounded() -> None:
+    """Files of an older version have a quarter of the steps."""
+    assert near([-3, 2]) == pytest.approx(2 ** (1 / 16))
+    assert near([4, -8, 0]) == near([0, 0]) == pytest.approx(2 ** (1 / 8))
 
 
 def test_spread_of_loads() -> None:

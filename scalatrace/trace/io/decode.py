@@ -20,7 +20,7 @@ from scalatrace.trace.model.tables import (
     Stat,
     is_resolution,
 )
-from scalatrace.trace.model.trace import LOAD_STEPS
+from scalatrace.trace.model.trace import LOAD_STEPS, OLD_LOAD_STEPS
 from scalatrace.trace.model.typetree import parse
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.histogram_columns import ColumnReader
@@ -54,9 +54,6 @@ Fields = dict[str, Any]
 
 MAX_ARRAY = MAX_RANK
 """Values of an array parameter."""
-
-OLD_LOAD_STEPS = 4
-"""Steps of loads in files that do not say how many."""
 
 MAX_FOREIGN = 1 << 20
 """Members of a communicator that are processes of another world."""

@@ -29,6 +29,9 @@ MODULES = "modules"
 LOAD_STEPS = 16
 """Steps of `Trace.load` in a factor of two."""
 
+OLD_LOAD_STEPS = 4
+"""Those of files that do not say how many."""
+
 NO_PRED = -1
 """Predecessor index of a (op, signature) pair that is in no table: no statistics were kept for it."""
 

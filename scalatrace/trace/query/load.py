@@ -6,21 +6,18 @@ Where ranks make different calls, the means of these calls explain most of the d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean, pstdev
 
 from scalatrace.trace.model.nodes import Event
-from scalatrace.trace.model.trace import LOAD_STEPS, Trace
+from scalatrace.trace.model.trace import LOAD_STEPS, OLD_LOAD_STEPS, Trace
 from scalatrace.trace.query.contexts import TooLongError, executions_after
 from scalatrace.trace.query.counting import executions_of
 
-__all__ = ["COMM", "COMPUTE", "Loads", "Means", "spread_of"]
+__all__ = ["COMM", "COMPUTE", "Loads", "Means", "near", "spread_of"]
 
 COMPUTE, COMM = "compute_ns", "comm_ns"
 """The statistics of the time before a call and in it."""
-
-NEAR = 2 ** (1 / LOAD_STEPS)
-"""Means of calls that are as near to a rank's total explain it: totals are rounded to steps."""
 
 MAX_SPREAD_RANKS = 64
 """Ranks whose factors are compared."""
@@ -69,13 +66,15 @@ class Loads:
 
     def __init__(self, trace: Trace, stat: str) -> None:
         self._trace, self._stat = trace, stat
-        self.kept = trace.has_load(stat)
+        steps = trace.load_of(stat)
+        self.kept = steps is not None
+        self._near = 1.0 if steps is None else near(steps.first(len(trace.ranks)))
         self.means = Means(trace, stat)
 
     def over_means(self, rank: int) -> float:
         """Return the factor on the means of the rank's calls; 1.0 where no totals were kept.
 
-        It is 1.0, too, where the means are within a step of the rank's total.
+        It is 1.0, too, where the means are within a step of the rank's total (`near`).
         """
         if not self.kept:
             return 1.0
@@ -83,13 +82,24 @@ class Loads:
         if own <= 0 or self.means.per_rank <= 0:
             return load
         factor = load * self.means.per_rank / own
-        return 1.0 if 1 / NEAR <= factor <= NEAR else factor
+        return 1.0 if 1 / self._near <= factor <= self._near else factor
 
     def spread(self) -> float:
         """Return the standard deviation of `over_means`, over its mean, of at most 64 ranks spread evenly."""
         ranks = list(self._trace.ranks) if self.kept else []
         chosen = ranks[:: -(-len(ranks) // MAX_SPREAD_RANKS) or 1]
         return spread_of([self.over_means(rank) for rank in chosen])
+
+
+def near(steps: Iterable[int]) -> float:
+    """The factor within which means of calls explain the totals of ranks, which are rounded to steps.
+
+    Args:
+        steps: of all ranks; coarser in files of an older version.
+    """
+    fine = any(step % (LOAD_STEPS // OLD_LOAD_STEPS) for step in steps)
+    exponent = 1 / LOAD_STEPS if fine else 1 / (2 * OLD_LOAD_STEPS)
+    return float(2.0**exponent)
 
 
 def spread_of(factors: Sequence[float]) -> float:
