@@ -33,6 +33,7 @@
 #include "process/save.h"
 #include "recording/annotations.h"
 #include "recording/record.h"
+#include "stacks/loader.h"
 #include "stacks/modules.h"
 #include "stacks/stack.h"
 
@@ -87,6 +88,7 @@ bool st_started(void) { return started || has_sessions; }
 
 /* A forked child is no rank. */
 static void in_child(void) {
+    st_loader_after_fork();
     st_shared.active = st_shared.on = false;
     st_save_in_child();
     if (st_shared.core) st_flatlog_forget(st_shared.core);
@@ -226,7 +228,7 @@ static void start_tracing(void) {
         st_comms_start();
         st_requests_start();
         st_unique_start();
-        pthread_atfork(NULL, NULL, in_child);
+        pthread_atfork(st_loader_before_fork, st_loader_after_fork, in_child);
         st_shared.active = st_shared.on = true;
     } else {
         PMPI_Comm_free(&st_shared.private_comm);

@@ -4,9 +4,16 @@
 
 #include <errno.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/state.h"
+#include "base/wait.h"
+
+static pthread_mutex_t searching = PTHREAD_MUTEX_INITIALIZER;
+static __thread bool holds_back __attribute__((tls_model("initial-exec"))); /* this thread forks */
 
 struct search {
     const void *address;
@@ -111,8 +118,16 @@ static int look(struct dl_phdr_info *info, size_t size, void *argument) {
 bool st_module_find(const void *address, struct st_module *module) {
     *module = (struct st_module){.path = NULL};
     struct search search = {.address = address, .module = module};
+    bool locked = st_try_mutex(&searching);
     dl_iterate_phdr(look, &search);
+    if (locked) pthread_mutex_unlock(&searching);
     return search.ok;
+}
+
+void st_loader_before_fork(void) { holds_back = !st_thread.busy && st_try_mutex(&searching); }
+void st_loader_after_fork(void) {
+    if (holds_back) pthread_mutex_unlock(&searching);
+    holds_back = false;
 }
 
 void st_module_free(struct st_module *module) {

@@ -27,6 +27,10 @@ struct st_module {
 
 /* Find the module that holds an address. Return false when there is none, or no memory. */
 bool st_module_find(const void *address, struct st_module *module);
+/* Around a fork: wait until no thread searches. The child of a fork during a search would have the linker's lock for
+ * ever, and wait for it in dlclose, which some libraries call at exit. */
+void st_loader_before_fork(void);
+void st_loader_after_fork(void);
 /* Free what st_module_find allocated. */
 void st_module_free(struct st_module *module);
 
