@@ -54,7 +54,7 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program
         )
     imbalance = shares(trace)
     trace = absolute(explicit(trace))
-    builder = _Builder(trace, exact_times, sites, spread_of_shares(imbalance))
+    builder = _Builder(trace, exact_times, sites, spread_of_shares(imbalance, trace.nprocs))
     body, _ = builder.nodes(trace.nodes, _root(trace))
     return Program(
         nprocs=trace.nprocs,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from math import log2
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from scalatrace.trace.query.load import COMPUTE, Loads, spread_of
 from scalatrace.trace.values.compress import vec_of
@@ -30,6 +33,8 @@ def shares(trace: Trace) -> Vec | None:
     return vec_of(steps) if any(abs(step) > NOISE_STEPS for step in steps) else None
 
 
-def spread_of_shares(imbalance: Vec | None) -> float:
+def spread_of_shares(imbalance: Vec | None, nranks: int) -> float:
     """The standard deviation of the ranks' factors over their mean."""
-    return spread_of([2.0 ** (step / SHARE_STEPS) for step in imbalance]) if imbalance is not None else 0.0
+    if imbalance is None:
+        return 0.0
+    return spread_of(np.exp2(np.fromiter(islice(imbalance, nranks), float) / SHARE_STEPS))

@@ -22,7 +22,7 @@ from scalatrace.predict.engine.shares import interface_shares
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.load import COMPUTE
+from scalatrace.trace.query.load import COMPUTE, spread_of
 from scalatrace.trace.values.from_arrays import Ints
 
 __all__ = ["DeadlockError", "Options", "Simulation", "Simulator", "simulate"]
@@ -192,7 +192,7 @@ class Simulator:
         scale = platform.compute_scale * options.compute_scale
         factors = np.full(nranks, scale) if load is None else np.ascontiguousarray(load * scale)
         shares = interface_shares(self.program, platform)
-        spread = 0.0 if load is None else float(load.std() / load.mean())
+        spread = 0.0 if load is None else spread_of(load)
         struct = self.program.struct(shares, options.drawn, spread)
         struct.steady = steady and not (path or options.drawn)
         struct.load = pointer(factors, ctypes.c_double)

@@ -16,6 +16,7 @@ from scalatrace.codegen.errors import GenerateError, LeakError
 from scalatrace.codegen.generate import Options, generate
 from scalatrace.codegen.matching import DeadlockError
 from scalatrace.codegen.passes.obfuscate import check
+from scalatrace.codegen.timing.imbalance import spread_of_shares
 from scalatrace.errors import UsageError
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -170,6 +171,15 @@ def test_a_rank_has_the_share_of_the_load_that_the_trace_says() -> None:
         assert names["share"] == pytest.approx(expected, rel=0.03)
         n = round(16 * log2(expected))
         assert float(factors[1 if n < 0 else 2]) ** abs(n) == pytest.approx(expected, rel=0.03)
+
+
+def test_loads_of_ranks() -> None:
+    """Equal ones have no spread, also as an endless vec; others are taken from the drawn times."""
+    assert spread_of_shares(None, 4) == spread_of_shares(Vec(8), 4) == 0
+    assert spread_of_shares(Vec((16, -16)), 2) == pytest.approx(0.6)
+    trace = stencil()
+    trace.load = [Vec(8)]
+    generate(trace, "c")
 
 
 def test_incomplete_traces_are_refused() -> None:

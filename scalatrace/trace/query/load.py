@@ -7,7 +7,10 @@ Where ranks make different calls, the means of these calls explain most of the d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from statistics import fmean, pstdev
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
 
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import LOAD_STEPS, OLD_LOAD_STEPS, Trace
@@ -68,7 +71,7 @@ class Loads:
         self._trace, self._stat = trace, stat
         steps = trace.load_of(stat)
         self.kept = steps is not None
-        self._near = 1.0 if steps is None else near(steps.first(len(trace.ranks)))
+        self._near = 1.0 if steps is None else near(islice(steps, len(trace.ranks)))
         self.means = Means(trace, stat)
 
     def over_means(self, rank: int) -> float:
@@ -86,9 +89,10 @@ class Loads:
 
     def spread(self) -> float:
         """Return the standard deviation of `over_means`, over its mean, of at most 64 ranks spread evenly."""
-        ranks = list(self._trace.ranks) if self.kept else []
-        chosen = ranks[:: -(-len(ranks) // MAX_SPREAD_RANKS) or 1]
-        return spread_of([self.over_means(rank) for rank in chosen])
+        ranks = self._trace.ranks
+        step = -(-len(ranks) // MAX_SPREAD_RANKS)
+        chosen = range(0, len(ranks), step) if self.kept else ()
+        return spread_of([self.over_means(ranks[at]) for at in chosen])
 
 
 def near(steps: Iterable[int]) -> float:
@@ -102,6 +106,6 @@ def near(steps: Iterable[int]) -> float:
     return float(2.0**exponent)
 
 
-def spread_of(factors: Sequence[float]) -> float:
-    """The standard deviation of positive numbers over their mean."""
-    return pstdev(factors) / fmean(factors) if factors else 0.0
+def spread_of(factors: Sequence[float] | NDArray[np.float64]) -> float:
+    """The standard deviation of positive numbers over their mean; 0 for none."""
+    return float(np.std(factors) / np.mean(factors)) if len(factors) else 0.0
