@@ -11,6 +11,7 @@ import scalatrace
 from scalatrace.errors import UsageError
 from scalatrace.predict.kernels import annotated_calls, fit_kernel
 from support.mpis import Mpi
+from support.programs import SAMPLES
 from support.running import run
 
 PYTHON = """
@@ -103,3 +104,48 @@ def test_nothing_happens_without_a_tracer() -> None:
 def test_wrong_kernels(name: str, sizes: dict[str, int]) -> None:
     with pytest.raises(UsageError, match="at most 4 sizes"):
         scalatrace.kernel(name, **sizes)
+
+
+BLAS = """
+#include <unistd.h>
+void dgemm_(const char *a, const char *b, const int *m, const int *n, const int *k) { usleep(*m); }
+void dtrsm_(const char *a, const char *b, const char *c, const char *d, const int *m, const int *n) {
+    usleep(*m);
+}
+"""
+SOLVER = """
+#include <mpi.h>
+void dgemm_(const char *, const char *, const int *, const int *, const int *);
+void dtrsm_(const char *, const char *, const char *, const char *, const int *, const int *);
+int main(int argc, char **argv) {
+    int m = 2000, n = 30, k = 4;
+    dgemm_("N", "N", &m, &n, &k); /* not marked: MPI does not run */
+    MPI_Init(&argc, &argv);
+    dgemm_("N", "N", &m, &n, &k);
+    MPI_Barrier(MPI_COMM_WORLD);
+    dtrsm_("L", "U", "N", "N", &m, &n);
+    dtrsm_("R", "U", "N", "N", &m, &n);
+    MPI_Finalize();
+    dgemm_("N", "N", &m, &n, &k);
+    return 0;
+}
+"""
+
+
+@pytest.mark.mpi
+def test_blas_calls_of_a_program_that_is_not_compiled_anew(openmpi: Mpi, tmp_path: Path) -> None:
+    """samples/blas_kernels.c, with a BLAS that only sleeps."""
+    (tmp_path / "blas.c").write_text(BLAS)
+    (tmp_path / "solver.c").write_text(SOLVER)
+    shared = [openmpi.mpicc, "-shared", "-fPIC", "-o"]
+    environment = openmpi.environment()
+    run([*shared, tmp_path / "libblas.so", tmp_path / "blas.c"], env=environment).check()
+    run([*shared, tmp_path / "marks.so", SAMPLES / "blas_kernels.c", "-ldl"], env=environment).check()
+    solver: list[str | Path] = [openmpi.mpicc, "-o", tmp_path / "solver", tmp_path / "solver.c"]
+    run([*solver, f"-L{tmp_path}", "-lblas", f"-Wl,-rpath,{tmp_path}"], env=environment).check()
+    command = [openmpi.mpiexec, "-n", "2", *openmpi.scalatrace(), "record", "-o", tmp_path / "a.st", "--"]
+    preloaded = {**environment, "LD_PRELOAD": str(tmp_path / "marks.so")}
+    run([*command, tmp_path / "solver"], env=preloaded).check()
+    calls = annotated_calls(scalatrace.load(tmp_path / "a.st"))
+    sizes = {name: sorted(tuple(call.params.values()) for call in some) for name, some in calls.items()}
+    assert sizes == {"dgemm": [(2000, 30, 4)] * 2, "dtrsm": [(2000, 30, 30)] * 2 + [(2000, 30, 2000)] * 2}
