@@ -42,6 +42,7 @@ class Op(IntEnum):
     GET = 16
     FLUSH = 17
     KERNEL = 18
+    CANCEL = 19
 
 
 class Flags(IntEnum):
@@ -76,7 +77,7 @@ class Treatment:
 _COMPLETIONS = {
     "Wait": Op.WAIT, "Test": Op.WAIT, "Waitall": Op.WAITALL, "Testall": Op.WAITALL,
     "Waitany": Op.WAITANY, "Testany": Op.WAITANY, "Waitsome": Op.WAITSOME, "Testsome": Op.WAITSOME,
-    "Start": Op.START, "Startall": Op.STARTALL, "Request_free": Op.FREE,
+    "Start": Op.START, "Startall": Op.STARTALL, "Request_free": Op.FREE, "Cancel": Op.CANCEL,
 }  # fmt: skip
 
 _MAKES_COMMUNICATORS = {

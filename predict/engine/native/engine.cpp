@@ -298,6 +298,11 @@ void Engine::begin(int32_t r, const st_sim_node &node) {
         for (const int32_t request : rank.ending) requests_[request].persistent = false;
         end_listed(rank);
         break;
+    case ST_SIM_CANCEL:
+        wait_for(r, node);
+        for (const int32_t request : rank.ending) cancel(r, request);
+        rank.ending.clear();
+        break;
     case ST_SIM_MRECV:
         if (node.flags & ST_SIM_NONBLOCKING) own_done(r, rank.clock, node);
         break;
@@ -466,11 +471,12 @@ void Engine::listed(int32_t r, int64_t age, std::vector<int32_t> &into) const {
         into.push_back(live[live.size() - 1 - static_cast<size_t>(age)]);
 }
 
-/* Find the requests that the call names, and wait for them unless it starts or frees them. */
+/* Find the requests that the call names, and wait for them unless it starts, frees or cancels them. */
 void Engine::wait_for(int32_t r, const st_sim_node &node) {
     Rank &rank = ranks_[r];
     const int64_t list = field(node.list, r);
-    const bool single = node.op == ST_SIM_WAIT || node.op == ST_SIM_START || node.op == ST_SIM_FREE;
+    const bool single =
+        node.op == ST_SIM_WAIT || node.op == ST_SIM_START || node.op == ST_SIM_FREE || node.op == ST_SIM_CANCEL;
     if (single) {
         listed(r, list, rank.ending);
     } else if (list >= 0 && list < program_.narrays) {

@@ -84,6 +84,7 @@ class Engine {
     /* Messages. */
     void start_send(int32_t r, int32_t request);
     void start_recv(int32_t r, int32_t request);
+    void cancel(int32_t r, int32_t request);
     void deliver(int32_t dest, const Message &message);
     Message taken_out(Rank &rank, size_t place);
     void match(int32_t dest, int32_t request, const Message &message);

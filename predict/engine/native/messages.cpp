@@ -83,6 +83,19 @@ void Engine::start_recv(int32_t r, int32_t request) {
     rank.posted.push_back(request);
 }
 
+/* A receive that no message has matched is complete at once. Other requests go on. */
+void Engine::cancel(int32_t r, int32_t request) {
+    Rank &rank = ranks_[r];
+    const auto found = std::find(rank.posted.begin(), rank.posted.end(), request);
+    if (found == rank.posted.end()) return;
+    rank.posted.erase(found);
+    Request &receive = requests_[request];
+    receive.state = Request::kMatched;
+    receive.clock = rank.clock;
+    receive.busy_from = rank.clock.t;
+    if (is_wild(receive)) take_matches(r);
+}
+
 /* Match a receive with a message that has been sent, unless an earlier receive from any source may want that one. */
 bool Engine::take(int32_t r, int32_t request, size_t posted_before) {
     Rank &rank = ranks_[r];

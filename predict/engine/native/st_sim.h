@@ -41,8 +41,9 @@ enum st_sim_op {
     ST_SIM_PUT,        /* peer, nbytes */
     ST_SIM_GET,        /* peer, nbytes */
     ST_SIM_FLUSH,      /* waits for all earlier one-sided transfers of the rank */
-    ST_SIM_KERNEL      /* nbytes: mean (ps) of the kernel that begins, or enum st_sim_mark; tag: its deviation (ps);
+    ST_SIM_KERNEL,     /* nbytes: mean (ps) of the kernel that begins, or enum st_sim_mark; tag: its deviation (ps);
                         * peer: 1 if its noise is half-normal */
+    ST_SIM_CANCEL      /* list: age of one request */
 };
 
 /* Marks that begin no kernel with a model. The computation before the end of a kernel takes the time of its model, if

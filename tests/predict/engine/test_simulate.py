@@ -190,6 +190,23 @@ def test_a_request_that_is_freed_while_pending_keeps_its_message() -> None:
     assert (result.clocks[:, 0] / 1000 > 1_000_000 + 2 * transfer_ns).all()
 
 
+@pytest.mark.parametrize("source", [0, ANY_SOURCE])
+def test_a_cancelled_receive_is_complete_and_takes_no_message(source: int) -> None:
+    b = Builder(2)
+    trace = b.of(
+        b.event("Irecv", repeat=on({1: 1}), source=source, **both(8)),
+        b.event("Irecv", repeat=on({1: 1}), source=0, **both(8)),
+        b.event("Cancel", repeat=on({1: 1}), request=1),
+        b.event("Wait", repeat=on({1: 1}), request=1),
+        b.event("Send", repeat=on({1: 1}), dest=0, **both(0)),
+        b.event("Recv", repeat=on({0: 1}), source=1, **both(0)),
+        b.event("Send", repeat=on({0: 1}), dest=1, **both(8)),
+        b.event("Wait", repeat=on({1: 1}), request=0),
+    )
+    one_message_ns = simulate(message(8), Platform(network=NETWORK)).time_ns
+    assert simulate(trace, Platform(network=NETWORK)).time_ns > 1.5 * one_message_ns
+
+
 def test_a_message_to_itself_may_be_the_last_call() -> None:
     b = Builder(1)
     call = b.event(
