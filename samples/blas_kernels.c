@@ -1,4 +1,4 @@
-/* blas_kernels.c - mark the BLAS calls of a program without compiling it anew, so that models of kernels apply to it.
+/* blas_kernels.c - mark the BLAS calls of a program without recompiling it, so that models of kernels apply to it.
  *
  *     mpicc -O2 -shared -fPIC -o blas_kernels.so blas_kernels.c -ldl
  *     LD_PRELOAD=$PWD/blas_kernels.so mpiexec -n 4 scalatrace record -o hpcc.st -- hpcc

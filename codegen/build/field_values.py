@@ -254,6 +254,8 @@ class Values:
 
     def _where(self, share: _Share) -> Cond:
         """Which of all ranks have a part; where no condition tells, those that satisfy the part's own."""
+        if not (self.sample.mask(share.cond) ^ share.ranks).any():
+            return share.cond
         try:
             return self.places.cond(share.ranks, np.ones_like(share.ranks), share.cond)
         except GenerateError:

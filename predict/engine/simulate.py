@@ -131,6 +131,7 @@ class Simulator:
         self.program = lower(trace, kernels)
         self._trace = trace
         self._load: Any = None
+        self._spread = 0.0  # of the loads
         self._totals: Any = None  # [nranks] recorded computation of each rank, as of _recorded_compute
         self._has_load = False
 
@@ -164,6 +165,7 @@ class Simulator:
                 )
                 self._load = load_factors(self._trace, means)
                 self._totals = self._load * means
+                self._spread = spread_of(self._load)
         load = self._load
         if options.drawn and load is not None:
             sums = self._recorded_compute(platform, options, load, progress, steady)
@@ -173,10 +175,11 @@ class Simulator:
     def _recorded_compute(
         self, platform: Platform, options: Options, load: Any, progress: Progress | None, steady: bool
     ) -> NDArray[np.float64]:
-        """Return each rank's computation, [nranks], by recorded times alone, in one unit for all options."""
+        """Return each rank's recorded computation, [nranks] in ps; drawn: what its draws add up to."""
         plain = Options(drawn=options.drawn, seed=options.seed)
-        result = self._run(platform, plain, load, progress, False, steady, kernels=False)
-        return result.by_rank[:, 0] / (platform.compute_scale or 1.0)
+        unscaled = replace(platform, compute_scale=1.0)
+        result = self._run(unscaled, plain, load, progress, False, steady, kernels=False)
+        return result.by_rank[:, 0].astype(float)
 
     def _run(
         self,
@@ -192,8 +195,7 @@ class Simulator:
         scale = platform.compute_scale * options.compute_scale
         factors = np.full(nranks, scale) if load is None else np.ascontiguousarray(load * scale)
         shares = interface_shares(self.program, platform)
-        spread = 0.0 if load is None else spread_of(load)
-        struct = self.program.struct(shares, options.drawn, spread)
+        struct = self.program.struct(shares, options.drawn, self._spread)
         struct.steady = steady and not (path or options.drawn)
         struct.load = pointer(factors, ctypes.c_double)
         struct.seed = options.seed & (1 << 64) - 1

@@ -221,5 +221,5 @@ def _fit(one: FittedMean, nprocs: int) -> Fit:
         points,
         tuple(curve),
         after=f"{op}  {short_frame(stack[0]) if stack else ''}".strip(),
-        ranks=" and ".join(one.ranks)[:MAX_TEXT],
+        ranks=", ".join(one.ranks)[:MAX_TEXT],
     )

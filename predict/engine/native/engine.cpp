@@ -30,8 +30,8 @@ double drawn(const st_sim_times &times, double u, double v) {
     return v < below ? low + (mean - low) * v / below : mean + (high - mean) * (v - below) / (1 - below);
 }
 
-/* A number from 0 to below 1 for each execution of a node, the same on all ranks. They cover the interval evenly (multiples
- * of the golden ratio), so the draws of a run have the mean of the histogram. */
+/* A number from 0 to below 1 for each execution of a node, the same on all ranks. They cover the interval evenly
+ * (multiples of the golden ratio), so the draws of a run have the mean of the histogram. */
 double of_execution(uint64_t seed, size_t node, uint32_t execution) {
     constexpr double kGoldenRatio = 0.6180339887498949;
     const double at = unit(seed ^ mixed(node)) + kGoldenRatio * execution;

@@ -2,9 +2,10 @@
  *
  * Each rank runs until it needs a message, rendezvous or collective call that is not there yet. What completes it puts
  * the rank at the front of the queue: it ends its requests before other ranks make more. Times do not depend on the
- * order in which ranks run (a process network), so there is no queue of events by time. There are two exceptions.
+ * order in which ranks run (a process network), so there is no queue of events by time. There are three exceptions.
  * Receives from any source are matched when no rank can run otherwise, with the message that arrives first (see
- * match_wildcards). The cost of matching is an estimate, from the lengths of the queues at that moment.
+ * match_wildcards). The cost of matching is an estimate, from the lengths of the queues at that moment. A cancelled
+ * receive is complete if no message has matched it so far.
  */
 #ifndef ST_SIM_ENGINE_HPP
 #define ST_SIM_ENGINE_HPP

@@ -93,7 +93,9 @@ void Engine::cancel(int32_t r, int32_t request) {
     receive.state = Request::kMatched;
     receive.clock = rank.clock;
     receive.busy_from = rank.clock.t;
-    if (is_wild(receive)) take_matches(r);
+    if (!is_wild(receive)) return;
+    take_matches(r);
+    note_wild(r); /* what is known of its wildcards is not true any more */
 }
 
 /* Match a receive with a message that has been sent, unless an earlier receive from any source may want that one. */
@@ -263,6 +265,7 @@ bool Engine::match_wildcards() {
         if (!any) certain = first.at + lookahead_;
         any = true;
         const Candidate found = candidate(first.rank);
+        if (found.at == INT64_MAX) continue;
         const int32_t request = rank.posted[found.posted];
         const Message taken = taken_out(rank, found.message);
         rank.posted.erase(rank.posted.begin() + static_cast<std::ptrdiff_t>(found.posted));

@@ -32,6 +32,8 @@ uint64_t st_requests(struct st_call *call, const MPI_Request *requests, int64_t 
 
 /* In MPI_Init: find out whether claims may be late. */
 void st_requests_start(void);
+/* A session, which may have a higher thread level, is initialised: no claims are late any more. */
+void st_requests_of_sessions(void);
 /* Claim the n requests of a completion call, now or late. Out of memory: recording ends with a warning. */
 void st_claim(struct st_call *call, const MPI_Request *requests, int n);
 /* After the call: claim what st_claim left for now. */

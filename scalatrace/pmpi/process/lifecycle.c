@@ -317,6 +317,7 @@ ST_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provid
 ST_EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session) {
     int error = PMPI_Session_init(info, handler, session), rank = MPI_UNDEFINED;
     MPI_Group world;
+    if (error == MPI_SUCCESS) st_requests_of_sessions();
     if (error != MPI_SUCCESS || started || st_thread.depth) return error;
     has_sessions = true;
     st_thread.depth++;

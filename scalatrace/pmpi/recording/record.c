@@ -80,7 +80,7 @@ void st_count_failed(const struct st_call *call, int op) {
 
 void st_count_failed_poll(struct st_call *call, int op, bool at_once) {
     if (call->skipped) return;
-    call->at_once = at_once;
+    call->at_once = at_once && !st_shared.plugins_active && !ST_SELECTING && !call->statuses;
     __atomic_fetch_add(&polls[op], 1, __ATOMIC_RELAXED);
     if (!call->on) return;
     if (st_thread.last_exit) st_thread.before_ns += st_between(st_thread.last_exit, call->t0);

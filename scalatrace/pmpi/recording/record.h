@@ -83,7 +83,10 @@ static inline void st_exit(struct st_call *call) {
     if (call->claimed != call->inline_claims || call->statuses) st_free_call(call);
     st_thread.busy = false;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (__builtin_expect(st_signal_waiting, 0)) st_signal_deliver();
+    if (__builtin_expect(st_signal_waiting, 0)) {
+        st_signal_deliver();
+        call->at_once = false;
+    }
     if (__builtin_expect(st_shared.plugins_active, 0)) {
         if (call->skipped) st_plugins_skip(call);
         st_plugins_exit(call);
@@ -108,8 +111,8 @@ void st_set_times(struct st_call *call);
 
 /* The call returned an error: for the trace it did not happen, but it is counted. */
 void st_count_failed(const struct st_call *call, int op);
-/* The poll found nothing: keep its time for a later event. `at_once`: the tracer did nothing else since PMPI returned, so
- * that is the exit. This saves one of the three readings of the clock, which are most of what such a poll costs. */
+/* The poll found nothing: keep its time for a later event. `at_once`: the wrapper has taken no lock since PMPI returned,
+ * so that is the exit. This saves one of the three readings of the clock, which are most of what such a poll costs. */
 void st_count_failed_poll(struct st_call *call, int op, bool at_once);
 /* The poll succeeded: its event stands for the unsuccessful ones, too. The lock is held. */
 void st_set_polls(struct st_call *call, int op);

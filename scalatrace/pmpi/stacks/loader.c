@@ -13,7 +13,7 @@
 #include "base/wait.h"
 
 static pthread_mutex_t searching = PTHREAD_MUTEX_INITIALIZER;
-static __thread bool holds_back __attribute__((tls_model("initial-exec"))); /* this thread forks */
+static __thread bool holds_search __attribute__((tls_model("initial-exec"))); /* this thread forks */
 
 struct search {
     const void *address;
@@ -124,10 +124,10 @@ bool st_module_find(const void *address, struct st_module *module) {
     return search.ok;
 }
 
-void st_loader_before_fork(void) { holds_back = !st_thread.busy && st_try_mutex(&searching); }
+void st_loader_before_fork(void) { holds_search = !st_thread.busy && st_try_mutex(&searching); }
 void st_loader_after_fork(void) {
-    if (holds_back) pthread_mutex_unlock(&searching);
-    holds_back = false;
+    if (holds_search) pthread_mutex_unlock(&searching);
+    holds_search = false;
 }
 
 void st_module_free(struct st_module *module) {

@@ -37,7 +37,7 @@ class Fit:
     Attributes:
         stat: "compute_ns" (before the call) or "comm_ns" (in it).
         after: operation and call site of the predecessor; "": not known.
-        ranks: condition on the ranks that make the call; "": all do.
+        ranks: conditions on the ranks that make the call, separated by commas; "": all do.
         error: deviation of the model from the points, as a part of the values.
         points: ranks and mean in ns of each input.
         curve: ranks, mean in ns, and interval of `level`, from the least to the number of ranks wanted.

@@ -109,6 +109,9 @@ class Histogram:
         A draw from it times the load of a rank is distributed as the samples of all ranks. Draws from the
         histogram itself would count the loads twice.
 
+        Where only some ranks make a call, their loads may deviate less than those of all; then too much is
+        taken away.
+
         Args:
             spread: standard deviation of the loads, whose mean is 1.
         """
