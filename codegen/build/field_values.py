@@ -253,7 +253,7 @@ class Values:
             self._require(compare("==", first, other), self._where(share), complaint)
 
     def _where(self, share: _Share) -> Cond:
-        """Which of all ranks have a part; where no condition tells, those that satisfy the part's own."""
+        """Return the condition that holds on the ranks with this part; if none is found, the part's own."""
         if not (self.sample.mask(share.cond) ^ share.ranks).any():
             return share.cond
         try:

@@ -21,7 +21,7 @@ SHARE_STEPS = 16
 """Shares are whole powers of 2 to the power of 1/16."""
 
 NOISE_STEPS = 2
-"""Where no rank's share is further from 1, ranks are alike, and the program has none."""
+"""If all shares are within so many steps of 1, their differences are noise: the program gets no shares."""
 
 
 def shares(trace: Trace) -> Vec | None:

@@ -16,7 +16,6 @@
 static struct st_live requests;
 static int nany_source;     /* receives from MPI_ANY_SOURCE among them */
 static bool may_claim_late; /* see requests.h */
-static bool has_sessions;
 
 /* The i-th request of an array; from Fortran, the array holds MPI_Fint. */
 static MPI_Request request_at(const struct st_call *call, const MPI_Request *array, int i) {
@@ -130,13 +129,10 @@ void st_follow_request(struct st_call *call, MPI_Request request) {
 
 void st_requests_start(void) {
     int level;
-    may_claim_late = !has_sessions && PMPI_Query_thread(&level) == MPI_SUCCESS && level < MPI_THREAD_MULTIPLE;
+    may_claim_late = PMPI_Query_thread(&level) == MPI_SUCCESS && level < MPI_THREAD_MULTIPLE;
 }
 
-void st_requests_of_sessions(void) {
-    has_sessions = true;
-    may_claim_late = false;
-}
+void st_requests_of_sessions(void) { may_claim_late = false; }
 
 /* Claim the i-th request of the program's array, which has this handle. Return its slot; -1: null or unknown. */
 static int claim(struct st_call *call, const MPI_Request *array, int i, MPI_Request handle) {

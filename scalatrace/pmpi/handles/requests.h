@@ -30,7 +30,7 @@ int64_t st_request_value(MPI_Request request);
 /* Return the name of the array of ages of n requests. */
 uint64_t st_requests(struct st_call *call, const MPI_Request *requests, int64_t n);
 
-/* In MPI_Init: find out whether claims may be late. */
+/* In MPI_Init of a program without sessions: find out whether claims may be late. */
 void st_requests_start(void);
 /* A session, which may have a higher thread level, is initialised: no claims are late any more. */
 void st_requests_of_sessions(void);

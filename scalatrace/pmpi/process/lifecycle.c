@@ -226,7 +226,7 @@ static void start_tracing(void) {
         st_stack_start();
         st_fortran_start();
         st_comms_start();
-        st_requests_start();
+        if (!has_sessions) st_requests_start();
         st_unique_start();
         pthread_atfork(st_loader_before_fork, st_loader_after_fork, in_child);
         st_shared.active = st_shared.on = true;

@@ -165,12 +165,12 @@ def test_only_ranks_that_make_a_call_have_to_agree_with_its_formulas() -> None:
     found = model(token, LINES)
     shape = build_scalable(found, still, FUNCTIONS).shape
     assert shape is not None
-    told_apart = [one for one in shape.requirements if one.complaint.startswith("no trace tells")]
-    assert told_apart
+    rival_checks = [one for one in shape.requirements if one.complaint.startswith("no trace tells")]
+    assert rival_checks
     sides = {"X": 7, "P": 7}
     for rank in range(7):
         names = {variable.name: sides.get(variable.name, rank) for variable in shape.variables().values()}
-        assert all(evaluate(one.cond, names) for one in told_apart)
+        assert all(evaluate(one.cond, names) for one in rival_checks)
 
 
 def test_butterflies_want_powers_of_two() -> None:
