@@ -14,7 +14,7 @@ __all__ = ["BEGINS", "ENDS", "annotated_calls", "parsed"]
 BEGINS, ENDS = 1001, 1002
 """Levels of Pcontrol events."""
 MAX_CALLS = 200
-"""Calls of one kernel at one place that are returned."""
+"""About so many calls of one kernel at one place are returned."""
 
 Place = tuple[str, int, int]
 """Text of a kernel, node of the event that ends it, and its predecessor."""
@@ -58,11 +58,14 @@ def _of_rank(trace: Trace, rank: int) -> Iterator[tuple[Place, dict[str, int], H
 
 
 def _paired(params: Sequence[dict[str, int]], histogram: Histogram) -> Iterator[Call]:
-    """Pair sizes and times by rank, at most MAX_CALLS evenly spaced ones."""
+    """Pair sizes and times by rank, in about MAX_CALLS calls that stand for all."""
     ordered = sorted(params, key=lambda one: prod(one.values()))
-    bins = sorted(histogram.all_bins, key=lambda one: one.mean)
-    samples = [one.mean for one in bins for _ in range(one.count)]
-    count = min(MAX_CALLS, len(ordered), len(samples))
-    for i in range(count):
-        share = (i + 0.5) / count
-        yield Call(ordered[int(share * len(ordered))], samples[int(share * len(samples))])
+    bins = sorted(histogram.drawn_bins, key=lambda one: one.mean)
+    total, before = sum(each.count for each in bins), 0
+    for each in bins:
+        shown = max(1, min(each.count, round(MAX_CALLS * each.count / total)))
+        for i in range(shown):
+            share = (i + 0.5) / shown
+            at = (before + share * each.count) / total
+            yield Call(ordered[int(at * len(ordered))], each.at(share), count=each.count / shown)
+        before += each.count

@@ -18,15 +18,20 @@ __all__ = ["Call", "fit_kernel", "nonnegative"]
 SMALLEST_NOISE = 1e-6
 """Relative deviation below which residuals are rounding errors."""
 MIN_CALLS_PER_TERM = 3
+MAX_REFITS = 20
+REFIT_TOLERANCE = 1e-4
+HALF_NORMAL_MEAN = sqrt(2 / pi)
+"""Mean of the absolute value of a normal variable, in deviations."""
 
 
 @dataclass(frozen=True)
 class Call:
-    """A measured call: parameters, duration and host."""
+    """A measured call: parameters, duration, host, and the number of calls that it stands for."""
 
     params: dict[str, int]
     ns: float
     host: str = ""
+    count: float = 1
 
 
 def fit_kernel(
@@ -80,18 +85,19 @@ def _best(
 ) -> tuple[KernelModel, float]:
     parameters = tuple(calls[0].params)
     ns = np.array([call.ns for call in calls])
+    counts = np.array([call.count for call in calls])
     results = []
     for model in models:
         terms = terms_of(model, parameters)
         design = _design(terms, calls)
-        mean = nonnegative(design, ns, 1 / np.maximum(ns, ns.max() * SMALLEST_NOISE))
+        mean = _mean(design, ns, counts)
+        fitted = design @ mean
         for kind in NOISES[1:] if noise in (None, "N-0") else [noise]:
-            deviation = _deviation(design, design @ mean, ns, kind)
+            deviation = _deviation(design, fitted, ns, counts, kind)
             sigma = np.maximum(design @ deviation, SMALLEST_NOISE * ns)
             # A constant deviation is one parameter, a polynomial has one per term.
             count = len(terms) + (1 if kind == "N-1" else len(terms))
-            squared = ((ns - design @ mean) / sigma) ** 2
-            score = float(np.sum(2 * np.log(sigma) + squared)) + count * float(np.log(len(ns)))
+            score = _misfit(ns - fitted, sigma) + count * float(np.log(len(ns)))
             shown = "N-0" if noise == "N-0" else kind
             polynomials = _polynomial(terms, mean), _polynomial(terms, deviation)
             results.append((KernelModel(name, parameters, model, shown, *polynomials, host), score))
@@ -107,16 +113,41 @@ def _design(terms: Sequence[str], calls: Sequence[Call]) -> Floats:
     return np.array(columns, dtype=np.float64).T
 
 
-def _deviation(design: Floats, mean: Floats, ns: Floats, kind: str) -> Floats:
-    """Return the coefficients of the deviation; the constant is the last one.
+def _mean(design: Floats, ns: Floats, counts: Floats) -> Floats:
+    """Return the coefficients of the mean, for a variance that grows with the mean.
 
-    The mean of |x| of a normal variable is its deviation times sqrt(2 / pi).
+    Then the fitted times have the sum of the measured ones. With weights from the measured times, slow calls
+    would have too little weight.
     """
+    floor = ns.max() * SMALLEST_NOISE
+    fitted, coefficients = np.maximum(ns, floor), np.zeros(0)
+    for _ in range(MAX_REFITS):
+        before = fitted
+        coefficients = nonnegative(design, ns, np.sqrt(counts / fitted))
+        fitted = np.maximum(design @ coefficients, floor)
+        if np.allclose(fitted, before, rtol=REFIT_TOLERANCE):
+            break
+    return coefficients
+
+
+def _misfit(residuals: Floats, sigma: Floats) -> float:
+    """Return -2 log likelihood of residuals with exponential tails, but for a constant.
+
+    In a normal distribution, one interrupted call would outweigh all others.
+    """
+    mean = sigma * HALF_NORMAL_MEAN
+    return 2 * float(np.sum(np.log(mean) + np.abs(residuals) / mean))
+
+
+def _deviation(design: Floats, mean: Floats, ns: Floats, counts: Floats, kind: str) -> Floats:
+    """Return the coefficients of the deviation; the constant is the last one."""
     residuals = ns - mean
     if kind == "N-1":
-        return np.append(np.zeros(design.shape[1] - 1), np.sqrt(np.mean(residuals**2)))
-    sizes = np.abs(residuals) * sqrt(pi / 2)
-    return nonnegative(design, sizes, 1 / np.maximum(mean, SMALLEST_NOISE * mean.max()))
+        return np.append(np.zeros(design.shape[1] - 1), np.sqrt(np.average(residuals**2, weights=counts)))
+    floor = SMALLEST_NOISE * mean.max()
+    return nonnegative(
+        design, np.abs(residuals) / HALF_NORMAL_MEAN, np.sqrt(counts / np.maximum(mean, floor))
+    )
 
 
 def nonnegative(design: Floats, y: Floats, weight: Floats) -> Floats:

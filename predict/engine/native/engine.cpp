@@ -53,6 +53,11 @@ bool varying(const st_sim_node &n) {
            varies(n.tag2) || varies(n.list);
 }
 
+/* Whether a drawn time depends on the number of the execution. */
+bool has_bins(const st_sim_node &n) {
+    return std::any_of(n.times, n.times + n.ntimes, [](const st_sim_times &times) { return times.nbins > 1; });
+}
+
 } // namespace
 
 Engine::Engine(const st_sim_program &program, const st_sim_platform &platform, st_sim_result &result,
@@ -64,7 +69,7 @@ Engine::Engine(const st_sim_program &program, const st_sim_platform &platform, s
     for (int32_t i = 0; i < program.nnodes; ++i) {
         if (varies(program.nodes[i].repeat)) entries_[i].resize(nranks);
         const st_sim_node &node = program.nodes[i];
-        if (node.op != ST_SIM_SEQUENCE && (varying(node) || (program.drawn && node.ntimes)))
+        if (node.op != ST_SIM_SEQUENCE && (varying(node) || (program.drawn && has_bins(node))))
             executions_[i].resize(nranks);
     }
     for (int32_t f = 0; f < program.nfamilies; ++f)
@@ -195,7 +200,9 @@ int64_t Engine::compute_ps(const st_sim_node &node, int32_t r) {
         if (program_.drawn && times.nbins) {
             /* Bins mostly differ by the work of an iteration, which all ranks share; in a bin is noise. */
             const uint64_t draw = mixed(program_.seed ^ mixed(static_cast<uint64_t>(r))) + 2 * rank.draws++;
-            const double bin = of_execution(program_.seed, static_cast<size_t>(rank.node), executions_[rank.node][r]);
+            const std::vector<uint32_t> &executions = executions_[rank.node];
+            const uint32_t execution = executions.empty() ? 0 : executions[r];
+            const double bin = of_execution(program_.seed, static_cast<size_t>(rank.node), execution);
             ps = drawn(times, bin, unit(draw));
         }
         if (program_.load) ps *= program_.load[r];

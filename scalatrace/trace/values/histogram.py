@@ -35,6 +35,16 @@ class Bin(NamedTuple):
     max: float
     mean: float
 
+    def at(self, share: float) -> float:
+        """Return the sample below which a share of the samples lies: evenly from min to mean, and to max."""
+        spread = self.max - self.min
+        if spread <= 0:
+            return self.mean
+        below = (self.max - self.mean) / spread  # so many lie below the mean, or it would not be the mean
+        if share < below:
+            return self.min + (self.mean - self.min) * share / below
+        return self.mean + (self.max - self.mean) * (share - below) / (1 - below)
+
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
@@ -69,16 +79,7 @@ class Histogram:
             random: gives numbers from 0 to below 1; two are taken.
         """
         b = self._bin_at(random())
-        spread = b.max - b.min
-        if spread <= 0:
-            return b.mean
-        share = random()
-        below = (
-            b.max - b.mean
-        ) / spread  # so many of the draws lie below the mean, or it would not be the mean
-        if share < below:
-            return b.min + (b.mean - b.min) * share / below
-        return b.mean + (b.max - b.mean) * (share - below) / (1 - below)
+        return b.at(random()) if b.max > b.min else b.mean
 
     def _bin_at(self, quantile: float) -> Bin:
         """The bin in which the sample of a quantile from 0 to below 1 lies."""

@@ -17,8 +17,10 @@ from scalatrace.predict.kernels import (
     read_kernels,
     write_kernels,
 )
+from scalatrace.predict.kernels.annotated import MAX_CALLS, _paired
 from scalatrace.predict.kernels.fitting import nonnegative
 from scalatrace.predict.kernels.model import terms_of
+from scalatrace.trace.values.histogram import Bin, Histogram
 
 M1 = {"m*n*k": 0.03, "1": 500.0}
 M2 = {"m*n*k": 0.03, "m*n": 4.0, "m*k": 9.0, "n*k": 1.0, "1": 500.0}
@@ -61,6 +63,37 @@ def test_noise_that_grows_and_noise_that_does_not() -> None:
     [constant] = fit_kernel("dgemm", calls, model="M-1")
     assert constant.noise == "N-1"
     assert constant.deviation_ns.at(params) == pytest.approx(900, rel=0.15)
+
+
+def test_interrupted_calls_count_in_the_mean_and_leave_the_noise_relative() -> None:
+    """Sizes over six orders of magnitude; the system interrupts a few calls for far longer than most take."""
+    random = np.random.default_rng(5)
+    calls = made({"m*n*k": 0.3, "1": 100.0}, 0.05, count=2000)
+    calls = [
+        Call(call.params, call.ns + (2e6 if random.random() < 0.002 else 0.0), count=random.integers(1, 4))
+        for call in calls
+    ]
+    [model] = fit_kernel("dgemm", calls)
+    assert model.noise == "N-2"
+    total = sum(call.ns * call.count for call in calls)
+    assert sum(model.duration_ns(call.params) * call.count for call in calls) == pytest.approx(
+        total, rel=1e-3
+    )
+    drawn = sum(model.duration_ns(call.params, random) * call.count for call in calls)
+    assert drawn == pytest.approx(total, rel=0.1)
+
+
+def test_paired_calls_have_the_times_of_all() -> None:
+    random = np.random.default_rng(6)
+    sizes = [{"n": int(n)} for n in random.permutation(3000) + 1]
+    times = [10.0 * each["n"] for each in sizes]
+    middle, low, high = 15005.0, 10.0, 30000.0
+    bins = (Bin(1500, low, 15000.0, 7505.0), Bin(1500, 15010.0, high, 22505.0))
+    calls = list(_paired(sizes, Histogram(3000, low, high, middle, 8660.0, bins)))
+    assert len(calls) <= 2 * MAX_CALLS
+    assert sum(call.count for call in calls) == pytest.approx(3000)
+    assert sum(call.ns * call.count for call in calls) == pytest.approx(sum(times), rel=1e-3)
+    assert all(call.ns == pytest.approx(10.0 * call.params["n"], rel=0.02, abs=100) for call in calls)
 
 
 def test_unequal_hosts_get_models_of_their_own() -> None:
