@@ -35,6 +35,7 @@ from scalatrace.extrap.fit.undetermined.unseen import constants_of_one_side
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
 from scalatrace.formula import TRUE, Cond, Value, all_of, either, names_in
+from scalatrace.trace.query.requests import POLLING
 from scalatrace.trace.symbolic.counters import Chain
 from scalatrace.trace.symbolic.field import EVERYWHERE, RANKWISE, Field, Part, Step
 from scalatrace.trace.symbolic.shapes import Parts, is_vec
@@ -292,7 +293,6 @@ MIN_UNLIKE = 4
 COMPLETING = ("Waitany", "Waitsome")
 """Operations that complete some of several requests."""
 
-POLLING = ("Test", "Testany", "Testall", "Testsome", "Iprobe", "Improbe")
 """Operations that tell whether something is complete, or has come."""
 
 

@@ -19,10 +19,15 @@ __all__ = ["CallTimes", "load_factors"]
 
 
 class CallTimes:
-    """Computation before each event node, by the call before it: means, and on demand bins to draw from."""
+    """Computation before each event node, by the call before it: means, and on demand bins to draw from.
+
+    Attributes:
+        compute_ps: sum of all computation of the events seen so far, on all ranks.
+    """
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
+        self.compute_ps = 0.0
         self._compute, self._inside = trace.stat_index.get(COMPUTE), trace.stat_index.get(COMM)
         self._without_bins: list[tuple[ctypes.Array[binding.Times], list[Histogram]]] = []
         self._bins: list[object] = []  # that structures point to
@@ -42,6 +47,7 @@ class CallTimes:
             *(binding.Times(pred=pred, mean_ps=max(0, round(h.mean * self._ps))) for pred, h in known)
         )
         self._without_bins.append((made, [histogram for _, histogram in known]))
+        self.compute_ps += sum(histogram.total for _, histogram in known) * self._ps
         return made
 
     @property
@@ -67,16 +73,34 @@ class CallTimes:
 
     def inside(self, event: Event) -> int:
         """Return the mean time of an event's calls in picoseconds, as recorded."""
-        if self._inside is None:
-            return 0
-        known = [
-            histogram
-            for stats in event.stats
-            if self._inside < len(stats.histograms) and (histogram := stats.histograms[self._inside])
-        ]
+        known = _of_stat(event, self._inside)
         count = sum(histogram.count for histogram in known)
-        total = sum(histogram.total for histogram in known)
-        return round(total / count * self._trace.stats[self._inside].resolution * PS) if count else 0
+        return round(sum(histogram.total for histogram in known) / count * self._inside_ps) if count else 0
+
+    def polled(self, event: Event) -> tuple[int, int]:
+        """Return the mean time of polls that found nothing, before a poll that did, in ps; and their sum.
+
+        A poll that finds something at once is as long as the shortest one.
+        """
+        known = _of_stat(event, self._inside)
+        if not known:
+            return 0, 0
+        count = sum(histogram.count for histogram in known)
+        total = sum(histogram.total for histogram in known) - count * min(h.min for h in known)
+        total_ps = max(0, round(total * self._inside_ps))
+        return total_ps // count, total_ps
+
+    @property
+    def _inside_ps(self) -> float:
+        """Picoseconds of a unit of the times inside calls."""
+        return 0.0 if self._inside is None else self._trace.stats[self._inside].resolution * PS
+
+
+def _of_stat(event: Event, stat: int | None) -> list[Histogram]:
+    """Return an event's histograms of a statistic."""
+    if stat is None:
+        return []
+    return [h for stats in event.stats if stat < len(stats.histograms) and (h := stats.histograms[stat])]
 
 
 def load_factors(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scalatrace.predict.engine import binding
+from scalatrace.predict.engine.binding import PS
 from scalatrace.predict.engine.call_times import CallTimes
 from scalatrace.predict.engine.families import Families
 from scalatrace.predict.engine.fields import Quantity, classes_of, constant, pointer
@@ -22,6 +23,7 @@ from scalatrace.trace.model.nodes import Event, Node
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import entries, executions
+from scalatrace.trace.query.requests import POLLING
 from scalatrace.trace.values.from_arrays import Ints
 from scalatrace.trace.values.vec import ANY_SOURCE, UNDEFINED
 
@@ -29,6 +31,8 @@ __all__ = ["LoweredProgram", "lower"]
 
 MIN_STEADY_ITERATIONS = 4
 """Iterations of a loop from which on it is worthwhile to look for a steady state."""
+NOTED_POLLING = 0.01
+"""Share of the computation from which on the time of polls that found nothing is noted."""
 
 _FIELDS = ("repeat", "peer", "nbytes", "tag", "family", "peer2", "tag2", "list")
 
@@ -132,11 +136,12 @@ class Arrays:
         return cls(offsets.astype(np.int64), values)
 
 
-def lower(trace: Trace, kernels: KernelTimes | None = None) -> LoweredProgram:
+def lower(trace: Trace, kernels: KernelTimes | None = None, polls_work: bool = False) -> LoweredProgram:
     """Return the program of a trace.
 
     Args:
         kernels: durations of marked kernels, in place of recorded times.
+        polls_work: polls that find nothing take their recorded time, else they wait.
 
     Raises:
         UsageError: a parameter that times depend on was recorded as a histogram, or not at all; or no kernel
@@ -144,12 +149,12 @@ def lower(trace: Trace, kernels: KernelTimes | None = None) -> LoweredProgram:
         LimitError: too many values vary.
         FormatError: the trace contradicts itself.
     """
-    return _Lowering(trace, kernels).program()
+    return _Lowering(trace, kernels, polls_work).program()
 
 
 class _Lowering:
-    def __init__(self, trace: Trace, kernels: KernelTimes | None) -> None:
-        self.trace = trace
+    def __init__(self, trace: Trace, kernels: KernelTimes | None, polls_work: bool) -> None:
+        self.trace, self.polls_work = trace, polls_work
         self.kernels = None if kernels is None else MarkedKernels(trace, kernels)
         self.families = Families(trace)
         self.sizes = MessageSizes(trace)
@@ -159,6 +164,7 @@ class _Lowering:
         self.nodes: list[Lowered] = []
         self.used: set[int] = set()
         self.notes: dict[str, str] = {}
+        self.polled_ps = 0
 
     def program(self) -> LoweredProgram:
         for node in self.trace.nodes:
@@ -166,8 +172,15 @@ class _Lowering:
         program = LoweredProgram(
             self.trace, self.nodes, self.families, Arrays.of(self.trace, self.used), self.times
         )
-        program.notes = self.notes | (self.kernels.notes() if self.kernels else {})
+        program.notes = self.notes | self.polling_note() | (self.kernels.notes() if self.kernels else {})
         return program
+
+    def polling_note(self) -> dict[str, str]:
+        """Return a note if polls that wait are a notable part of the recorded times."""
+        if self.polls_work or self.polled_ps <= NOTED_POLLING * self.times.compute_ps:
+            return {}
+        seconds = f"{self.polled_ps / PS / 1e9:.3g} s (all ranks)"
+        return {"polls": f"{seconds} in which they found nothing are waiting, not work; see --polls"}
 
     def add(self, node: Node) -> None:
         if isinstance(node, Event):
@@ -260,6 +273,10 @@ class _Lowering:
             self.fill_collective(lowered, parameters, how)
         elif how.op is not Op.FLUSH and how.op is not Op.MRECV:
             self.used |= _completion_fields(lowered, parameters)
+        if name in POLLING:
+            mean_ps, sum_ps = self.times.polled(event)
+            self.polled_ps += sum_ps
+            lowered.duration_ps += mean_ps if self.polls_work else 0
 
     def fill_collective(self, lowered: Lowered, parameters: Parameters, how: Treatment) -> None:
         name = parameters.name

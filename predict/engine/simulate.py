@@ -126,9 +126,9 @@ class _Accounts:
 class Simulator:
     """A trace that is lowered once and simulated several times."""
 
-    def __init__(self, trace: Trace, kernels: KernelTimes | None = None) -> None:
-        """Raise as `program.lower`."""
-        self.program = lower(trace, kernels)
+    def __init__(self, trace: Trace, kernels: KernelTimes | None = None, polls_work: bool = False) -> None:
+        """Take and raise what `program.lower` does."""
+        self.program = lower(trace, kernels, polls_work)
         self._trace = trace
         self._load: Any = None
         self._spread = 0.0  # of the loads

@@ -81,6 +81,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="models of kernels (.toml): marked kernels take these times instead of the recorded ones",
     )  # fmt: skip
     parser.add_argument(
+        "--polls", choices=("wait", "work"), default="wait",
+        help="what calls as MPI_Test do that find nothing: wait for messages (default), or take their "
+        "recorded time, as in programs that work between them",
+    )  # fmt: skip
+    parser.add_argument(
         "--by",
         choices=("site", "operation", "rank"),
         default="site",
@@ -152,8 +157,9 @@ def _check_measured(args: argparse.Namespace) -> None:
         return
     if not args.measured > 0:
         raise UsageError("--measured: the run time must be above 0 s")
-    if args.engine == "simgrid" or args.cluster or args.kernels or args.compute_scale != 1:
-        others = "--engine simgrid, --cluster, --kernels and --compute-scale"
+    changed = args.cluster or args.kernels or args.compute_scale != 1 or args.polls != "wait"
+    if args.engine == "simgrid" or changed:
+        others = "--engine simgrid, --cluster, --kernels, --polls and --compute-scale"
         raise UsageError(f"--measured checks the prediction without options; leave out {others}")
     if not Path(args.platform).is_file():
         raise UsageError(f"--measured adds to a platform file; {args.platform} is installed with the package")
@@ -191,7 +197,14 @@ def _facts(
 ) -> dict[str, Any]:
     drawn = args.times == "drawn"
     setting = Setting(
-        args.compute_scale, drawn, args.seed, args.repeat, args.cluster, args.path, args.kernels
+        args.compute_scale,
+        drawn,
+        args.seed,
+        args.repeat,
+        args.cluster,
+        args.path,
+        args.kernels,
+        polls_work=args.polls == "work",
     )
     simulated = Simulated(trace, platform, setting)
     facts = {**simulated.facts(), "rows": simulated.rows(args.by)}

@@ -39,6 +39,7 @@ class Setting:
         cluster: file of a model of unequal nodes.
         path: follow the longest path to call sites in large runs, too.
         kernels: file of models: marked kernels take their times instead of the recorded ones.
+        polls_work: polls that find nothing take their recorded time, else they wait.
     """
 
     compute_scale: float = 1.0
@@ -48,6 +49,7 @@ class Setting:
     cluster: str | None = None
     path: bool = False
     kernels: str | None = None
+    polls_work: bool = False
 
 
 class Simulated:
@@ -72,7 +74,7 @@ class Simulated:
         own = (None, None) if self._nodes is None else self._nodes(setting.seed)
         self._options = Options(setting.compute_scale, setting.drawn, setting.seed, *own)
         stage("lowering the calls to messages")
-        self._simulator = Simulator(trace, _kernel_times(setting, trace, platform))
+        self._simulator = Simulator(trace, _kernel_times(setting, trace, platform), setting.polls_work)
         calls = trace.counted()
         path = setting.path or (calls is not None and calls <= MAX_PATH_CALLS)
         stage(f"simulating {trace.nprocs:,} ranks")

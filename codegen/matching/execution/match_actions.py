@@ -10,7 +10,7 @@ from scalatrace.codegen.matching.execution.scopes import WORLD, Scope, Scopes, i
 from scalatrace.operations import Category, Flow, Operation, operation
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.requests import ENDING, STARTING, ages
+from scalatrace.trace.query.requests import ENDING, POLLING, STARTING, ages
 from scalatrace.trace.query.walk import Call, Place
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
@@ -27,7 +27,6 @@ __all__ = [
     "is_inert",
 ]
 
-POLLS = frozenset({"Test", "Testall", "Testany", "Testsome", "Iprobe", "Improbe"})
 """Operations that tell whether something has completed or arrived, and do not wait for it."""
 
 Channel = tuple[int, int, bool]
@@ -127,7 +126,7 @@ class MatchAction:
     @property
     def polls(self) -> bool:
         """Whether the call returns at once if it has no result: a test or a nonblocking probe."""
-        return self.op in POLLS
+        return self.op in POLLING
 
 
 CertainMatch = Callable[[Receive, int], tuple[int, int] | None]

@@ -260,10 +260,8 @@ bool Engine::call(int32_t r) {
 
 void Engine::begin(int32_t r, const st_sim_node &node) {
     Rank &rank = ranks_[r];
+    rank.clock.add_overhead(node.duration_ps);
     switch (node.op) {
-    case ST_SIM_LOCAL:
-        rank.clock.add_overhead(node.duration_ps);
-        break;
     case ST_SIM_SEND:
         own_or_await(r, make_request(r, Request::kSend, node), node);
         break;

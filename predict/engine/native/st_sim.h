@@ -105,7 +105,7 @@ struct st_sim_node {
     int32_t ntimes;
     struct st_sim_field repeat, peer, nbytes, tag, family, peer2, tag2, list;
     const struct st_sim_times *times; /* [ntimes] */
-    int64_t duration_ps;              /* of LOCAL */
+    int64_t duration_ps;              /* at its beginning, besides what messages cost */
     const float *share;               /* [nranks] factor on the transfer of messages: links that are shared, or NULL */
 };
 

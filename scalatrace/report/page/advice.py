@@ -13,6 +13,7 @@ from scalatrace.report.page.histograms import Sizes
 from scalatrace.report.page.summary import Summary
 from scalatrace.report.page.tree import Tree, TreeNode
 from scalatrace.report.style import duration, nbytes, number, percent, ranks
+from scalatrace.trace.query.requests import POLLING
 from scalatrace.trace.values.ranklist import RankList
 
 __all__ = ["Advice", "advice_of"]
@@ -153,7 +154,7 @@ def _waiting(
 
 
 def _polling(leaves: list[TreeNode], whole: float) -> Iterator[Advice]:
-    polls = [leaf for leaf in leaves if leaf.op.startswith(("Test", "Iprobe", "Improbe"))]
+    polls = [leaf for leaf in leaves if leaf.op in POLLING]
     time = sum(leaf.comm_ns for leaf in polls)
     if polls and time >= MIN_SHARE * whole:
         most = max(polls, key=lambda leaf: leaf.comm_ns)

@@ -21,7 +21,7 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.walk import Place, Step, compiled
 
-__all__ = ["ENDING", "MAX_WALKED", "STARTING", "LiveRequests", "ages", "started"]
+__all__ = ["ENDING", "MAX_WALKED", "POLLING", "STARTING", "LiveRequests", "ages", "started"]
 
 MAX_WALKED = 1 << 22
 """Calls and iterations of a rank followed to find the requests that it starts; more would take minutes."""
@@ -30,6 +30,8 @@ T = TypeVar("T")
 
 STARTING = frozenset({"Start", "Startall"})
 ENDING = frozenset({"Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome"})
+POLLING = frozenset({"Test", "Testall", "Testany", "Testsome", "Iprobe", "Improbe"})
+"""Calls that may find nothing; a trace has one event for all of them until one succeeds."""
 
 
 class Role(Enum):
