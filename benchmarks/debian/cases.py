@@ -43,13 +43,16 @@ class Case:
         return f"{self.name} ({self.unit})"
 
 
-def _filled(name: str, folder: Path, size: int) -> None:
-    """An input file of this folder, with its `@SIZE@` replaced."""
-    (folder / name).write_text((HERE / name).read_text().replace("@SIZE@", str(size)))
+def _filled(name: str, folder: Path, **values: int) -> None:
+    """An input file of this folder, with `@SIZE@` and the like replaced."""
+    text = (HERE / name).read_text()
+    for key, value in values.items():
+        text = text.replace(f"@{key.upper()}@", str(value))
+    (folder / name).write_text(text)
 
 
 def _melt(folder: Path, steps: int) -> None:
-    _filled("melt.in", folder, steps)
+    _filled("melt.in", folder, size=steps)
 
 
 def _thermodynamics(output: str, _: Path) -> list[str]:
@@ -58,8 +61,9 @@ def _thermodynamics(output: str, _: Path) -> list[str]:
     return [line.strip() for line in output.splitlines() if re.search(wanted, line)]
 
 
-def _hpcc_input(folder: Path, order: int) -> None:
-    _filled("hpccinf.txt", folder, order)
+def hpcc_input(folder: Path, order: int, rows: int = 2, columns: int = 2) -> None:
+    """Write HPCC's input for a matrix of some order on a grid of ranks."""
+    _filled("hpccinf.txt", folder, size=order, rows=rows, columns=columns)
 
 
 def _hpcc_checks(_: str, folder: Path) -> list[str]:
@@ -76,7 +80,7 @@ def _hpcc_checks(_: str, folder: Path) -> list[str]:
 
 def _silicon(folder: Path, steps: int) -> None:
     """Silicon's pseudopotential is computed on the spot, by the package's own program for atoms."""
-    _filled("si.md.in", folder, steps)
+    _filled("si.md.in", folder, size=steps)
     shutil.copy(HERE / "si.ld1.in", folder)
     run(["ld1.x", "-in", "si.ld1.in"], cwd=folder).check()
     if not (folder / "Si.UPF").exists():
@@ -97,7 +101,7 @@ CASES = (
         "lammps, LJ melt", "lammps", "lmp", RANKS, (100, 1000, 5000), "steps",
         _LAMMPS_ARGUMENTS, _melt, _thermodynamics,
     ),
-    Case("hpcc", "hpcc", "hpcc", RANKS, (192, 384, 768), "order", (), _hpcc_input, _hpcc_checks),
+    Case("hpcc", "hpcc", "hpcc", RANKS, (192, 384, 768), "order", (), hpcc_input, _hpcc_checks),
     Case(
         "pw.x, silicon", "quantum-espresso", "pw.x", RANKS, (2, 6, 18), "MD steps",
         _PW_ARGUMENTS, _silicon, _energies,

@@ -1,0 +1,119 @@
+"""Debian's hpcc predicted by models of its BLAS calls, against its runs (Cornebize, part I).
+
+python -m benchmarks.hpcc platform.toml [--fit 1000 2000 3000] [--orders 1500 2500] [--runs 5] [--keep]
+
+The models of dgemm and dtrsm are fitted to runs of other orders on as many ranks. The platform must be
+measured with Debian's Open MPI (README.md). Compared are the times from MPI_Init to MPI_Finalize, under the
+tracer. Each order runs several times, and the run of the median time is predicted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import mean
+
+from benchmarks.debian.cases import hpcc_input
+from benchmarks.predictions import drawn_runs
+from benchmarks.table import keep, printed, show
+from scalatrace import Trace, load
+from scalatrace.predict.engine import KernelTimes
+from scalatrace.predict.engine.simulate import Simulator
+from scalatrace.predict.kernels import Call, KernelModels, annotated_calls, fit_kernel
+from scalatrace.predict.platform import Platform, read_platform
+from scalatrace.report.costs.efficiency import efficiency
+from support.mpis import Mpi, installed
+from support.programs import SAMPLES
+from support.running import record, run
+
+COLUMNS = (
+    "ranks", "order", "run, s", "by models, s", "error", "by recorded times, s", "error",
+    "polls as waiting, s", "error",
+)  # fmt: skip
+LIMIT = 0.10
+RANKS = 2
+ENVIRONMENT = {
+    "OPENBLAS_NUM_THREADS": "1",
+    # Copies by the kernel are not allowed in containers.
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+}
+
+
+def _recorded(mpi: Mpi, marks: Path, order: int, folder: Path) -> Trace:
+    """Record hpcc with marked BLAS calls."""
+    where = Path(tempfile.mkdtemp(dir=folder))
+    hpcc_input(where, order, 1, RANKS)
+    env = {**ENVIRONMENT, "LD_PRELOAD": str(marks)}
+    record(mpi, RANKS, ["hpcc"], where / "a.st", env=env, timeout=600).check()
+    return load(where / "a.st")
+
+
+def _models(mpi: Mpi, marks: Path, orders: list[int], folder: Path) -> KernelModels:
+    calls: dict[str, list[Call]] = defaultdict(list)
+    for order in orders:
+        for name, some in annotated_calls(_recorded(mpi, marks, order, folder)).items():
+            calls[name] += some
+    return KernelModels(model for name, some in calls.items() for model in fit_kernel(name, some))
+
+
+def _run_s(trace: Trace) -> float:
+    found = efficiency(trace)
+    assert found is not None
+    return found.run_time_ns / 1e9
+
+
+def _lines(mpi: Mpi, platform: Platform, args: argparse.Namespace) -> Iterator[tuple[str, ...]]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        marks = folder / "marks.so"
+        compiler = [mpi.mpicc, "-O2", "-shared", "-fPIC", "-o", marks]
+        run([*compiler, SAMPLES / "blas_kernels.c", "-ldl"], env=mpi.environment()).check()
+        times = KernelTimes(_models(mpi, marks, args.fit, folder))
+        for order in args.orders:
+            traces = [_recorded(mpi, marks, order, folder) for _ in range(args.runs)]
+            trace = sorted(traces, key=_run_s)[args.runs // 2]
+            run_s = _run_s(trace)
+            cells = [str(RANKS), str(order), f"{run_s:.3f}"]
+            for kernels, polls_work in ((times, True), (None, True), (None, False)):
+                simulator = Simulator(trace, kernels, polls_work)
+                time_s = drawn_runs(simulator, platform).median_ns / 1e9
+                cells += [f"{time_s:.3f}", f"{time_s / run_s - 1:+.1%}"]
+            yield tuple(cells)
+
+
+def main() -> int:
+    """Print the table; 1 where the mean absolute error of the models is beyond the limit."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
+    parser.add_argument("platform", help="platform file of this machine, with Debian's Open MPI")
+    parser.add_argument("--fit", nargs="+", type=int, default=[1000, 2000, 3000], metavar="N", help="orders")
+    parser.add_argument("--orders", nargs="+", type=int, default=[1500, 2500], metavar="N")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--keep", action="store_true", help="write benchmarks/results/hpcc.md")
+    args = parser.parse_args()
+    mpi = installed().get("debian-openmpi")
+    if mpi is None:
+        print("benchmarks.hpcc needs Debian's openmpi-bin, libopenmpi-dev and hpcc", file=sys.stderr)
+        return 2
+    platform = read_platform(args.platform)
+    load_before = os.getloadavg()[0]
+    title = "Debian's hpcc by models of its BLAS calls"
+    rows = [tuple(row) for row in printed(_lines(mpi, platform, args))]
+    show(title, COLUMNS, rows)
+    errors = [mean(abs(float(row[column].rstrip("%"))) / 100 for row in rows) for column in (4, 6)]
+    verdict = f"{'yes' if max(errors) <= LIMIT else 'NO'}: mean absolute error by models {errors[0]:.1%}"
+    verdict += f", by recorded times {errors[1]:.1%}"
+    note = f"Load of the machine before and after: {load_before:.1f}, {os.getloadavg()[0]:.1f}."
+    print(verdict, note, sep="\n")
+    if args.keep:
+        keep("hpcc", title, COLUMNS, rows, note, below=[f"- {verdict}"])
+    return int(max(errors) > LIMIT)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
