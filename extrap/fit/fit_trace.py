@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
+from itertools import permutations, product
 from math import inf, prod
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -47,7 +47,7 @@ from scalatrace.extrap.grid.model import Model, ParamRule, Rule, StatRule
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.solve.features import torus
 from scalatrace.extrap.workers import each
-from scalatrace.formula import Const, Expr, Var, names_in
+from scalatrace.formula import Const, Expr, Var, names_in, sub
 from scalatrace.formula import Value as Formula
 from scalatrace.predefined import DATATYPES
 from scalatrace.trace.model.nodes import Event, Peer
@@ -661,13 +661,20 @@ def _without_blocks(field: Field) -> Field:
 def _confirmed_by_grid(space: Space, field: Field) -> Field:
     """The field with distances to neighbours in the grid, which these have shown, instead of their rivals.
 
-    A constant that one side of the grid shows is such a distance if the field has that elsewhere.
+    A constant that one side of the grid shows is such a distance if the field has that elsewhere. So is the
+    distance from one neighbour of the field to another: of ranks that receive from both sides in turn.
     """
     steps = space.steps()
     known = {formula for part in field.parts for formula in part.formulas or ()}
 
+    def is_one_of(formula: Expr, others: Iterable[Expr]) -> bool:
+        return any(not apart(space, [(formula, other)], EVERYWHERE) for other in others)
+
+    shown = [one for one in known if isinstance(one, Expr) and is_one_of(one, steps)]
+    between = {sub(one, other) for one, other in permutations(shown, 2)}
+
     def is_step(formula: Expr) -> bool:
-        return any(not apart(space, [(formula, step)], EVERYWHERE) for step in steps)
+        return is_one_of(formula, steps) or is_one_of(formula, between)
 
     def confirmed(part: Part) -> Part:
         found: dict[Expr, set[Expr]] = {}

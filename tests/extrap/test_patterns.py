@@ -139,9 +139,30 @@ def collected(rank: Rank) -> list[IssuedCall]:
     return [*posted, call("Waitall", 2, requests=tuple(range(size - 2, -1, -1)))] * 3
 
 
+def swept(rank: Rank) -> list[IssuedCall]:
+    """Sweeps from each of the four corners, in blocks of planes, from one line of the program."""
+    made = []
+    for i, j in ((1, 1), (1, -1), (-1, 1), (-1, -1)) * 3:
+        for _ in range(8):
+            before = (rank.neighbour((-i, 0), wrap=False), rank.neighbour((0, -j), wrap=False))
+            after = (rank.neighbour((i, 0), wrap=False), rank.neighbour((0, j), wrap=False))
+            made += [_recv(1 + k, peer) for k, peer in enumerate(before) if peer is not None]
+            made += [_send(3 + k, peer) for k, peer in enumerate(after) if peer is not None]
+    return made
+
+
+def ring(rank: Rank) -> list[IssuedCall]:
+    """From each rank to the next one."""
+    size = rank.dims[0]
+    return [_send(1, (rank.number + 1) % size), _recv(2, (rank.number - 1) % size)] * 3
+
+
 @pytest.mark.parametrize(
     ("body", "sizes", "target"),
     [
+        (swept, [(2, 2), (3, 3), (4, 4)], (5, 5)),
+        (swept, [(2, 2), (3, 3), (4, 4)], (32, 32)),
+        (ring, LINES[1:4], (64,)),
         (prefix_sums, LINES, (16,)),
         (prefix_sums, LINES, (23,)),
         (up_and_down, POWERS, (64,)),
