@@ -24,7 +24,7 @@ from benchmarks.table import keep, printed, show
 from scalatrace import load
 from scalatrace.predict.engine import KernelTimes
 from scalatrace.predict.engine.simulate import Simulator
-from scalatrace.predict.kernels import KernelModels, annotated_calls, fit_kernel
+from scalatrace.predict.kernels import KernelModels, fit_traces
 from scalatrace.predict.platform import Platform, read_platform
 from support.mpis import Mpi, installed
 from support.programs import SAMPLES
@@ -43,12 +43,8 @@ def _run(mpi: Mpi, nprocs: int, rows: int, args: argparse.Namespace, size: int, 
 
 def _models(mpi: Mpi, args: argparse.Namespace, folder: Path) -> KernelModels:
     """Fit the models of all kernels to runs on one rank."""
-    calls = [
-        annotated_calls(load(_run(mpi, 1, 1, args, size, folder).trace))
-        for size in sorted({max(1, args.size // 2), args.size, 2 * args.size})
-    ]
-    every = {name: [call for each in calls for call in each[name]] for name in calls[0]}
-    return KernelModels(model for name, some in every.items() for model in fit_kernel(name, some))
+    sizes = sorted({max(1, args.size // 2), args.size, 2 * args.size})
+    return fit_traces(load(_run(mpi, 1, 1, args, size, folder).trace) for size in sizes)
 
 
 def _lines(mpi: Mpi, platform: Platform, args: argparse.Namespace) -> Iterator[tuple[str, ...]]:

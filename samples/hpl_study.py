@@ -33,7 +33,7 @@ from scalatrace.errors import ScalatraceError
 from scalatrace.predict.engine import KernelTimes, Options
 from scalatrace.predict.engine.sensitivity import sweep
 from scalatrace.predict.engine.simulate import Simulator
-from scalatrace.predict.kernels import KernelModels, annotated_calls, fit_kernel, read_kernels
+from scalatrace.predict.kernels import KernelModels, fit_traces, read_kernels
 from scalatrace.predict.platform import Platform, read_platform
 
 SLOWER = (0.1, 0.25, 0.5, 1.0)
@@ -46,14 +46,6 @@ Points = Iterator[tuple[float, float]]
 """A changed quantity, and the predicted time in ns."""
 Row = tuple[str, float, float]
 """Series, its changed quantity, and the predicted time in ns."""
-
-
-def fitted(files: list[str]) -> KernelModels:
-    """Fit a model to each kernel that the traces mark. Raises ScalatraceError."""
-    calls = [annotated_calls(load(file)) for file in files]
-    names = sorted({name for each in calls for name in each})
-    every = {name: [call for each in calls for call in each.get(name, [])] for name in names}
-    return KernelModels(model for name, some in every.items() for model in fit_kernel(name, some))
 
 
 def slow_node(simulator: Simulator, platform: Platform, nranks: int) -> Points:
@@ -140,7 +132,7 @@ def main() -> int:
         parser.error("--figure needs matplotlib: pip install matplotlib")
     try:
         platform = read_platform(args.platform)
-        chosen = read_kernels(args.kernels) if args.kernels else fitted(args.fit)
+        chosen = read_kernels(args.kernels) if args.kernels else fit_traces(load(file) for file in args.fit)
         results = {Path(file).stem: study(file, chosen, platform, args.repeat) for file in args.traces}
     except ScalatraceError as error:
         print(f"hpl_study: {error}", file=sys.stderr)

@@ -293,8 +293,6 @@ MIN_UNLIKE = 4
 COMPLETING = ("Waitany", "Waitsome")
 """Operations that complete some of several requests."""
 
-"""Operations that tell whether something is complete, or has come."""
-
 
 MAX_SHOWN_GROUPS = 4
 """Values of one trace that a message shows, each with its ranks."""

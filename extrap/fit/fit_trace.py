@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import permutations, product
+from itertools import product
 from math import inf, prod
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,14 +40,15 @@ from scalatrace.extrap.fit.held_out import (
 from scalatrace.extrap.fit.partners import Peers, encoded, vec_of_rank
 from scalatrace.extrap.fit.symmetry import formulas_of_sides, mirrored
 from scalatrace.extrap.fit.table_values import MAX_SHORT_VALUES, TABLES, table_content
-from scalatrace.extrap.fit.undetermined.rivals import apart, shares_of_numbers, with_rivals
+from scalatrace.extrap.fit.undetermined.coincidences import without_coincidences, without_logarithms
+from scalatrace.extrap.fit.undetermined.rivals import apart, shares_of_numbers, with_rivals, with_rivals_that
 from scalatrace.extrap.fit.undetermined.stage_counts import stages_among, with_logarithms
 from scalatrace.extrap.grid.communicators import fit_families
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule, StatRule
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.solve.features import torus
 from scalatrace.extrap.workers import each
-from scalatrace.formula import Const, Expr, Var, names_in, sub
+from scalatrace.formula import Const, Expr, Var, names_in
 from scalatrace.formula import Value as Formula
 from scalatrace.predefined import DATATYPES
 from scalatrace.trace.model.nodes import Event, Peer
@@ -435,6 +436,8 @@ class Fitter:
             raise misprediction_error(what, self.space, field.mismatch)
         if "count" not in name:
             field = _without_shares(self.space, field)
+        elif self.space.inputs:
+            field = without_logarithms(self.space, field)
         if name in REQUESTS:
             field = _without_constants(field)
         if name == GRID:
@@ -486,7 +489,7 @@ class Fitter:
             raise fields.no_formula_error(what, encoded(decoded, Encoding.ABSOLUTE), self.space)
         _, encoding, best = min(found, key=_cost)
         field = self._found(name, node, samples[encoding], inside, best)
-        field = _without_blocks(field)
+        field = without_coincidences(self.space, _without_blocks(field))
         if encoding in (Encoding.RELATIVE, Encoding.MODULO):
             field = _confirmed_by_grid(self.space, field)
         rivals = tuple(
@@ -647,34 +650,21 @@ def _is_better(other: Field | _Mispredicted, field: Field | _Mispredicted | None
     return isinstance(other, Field) and _is_determined(other) and other.weight < field.weight
 
 
-def _with_rivals_that(field: Field, keep: Callable[[Expr, Expr], bool]) -> Field:
-    """The field with those pairs of formula and rival that a test keeps."""
-    parts = (replace(part, rivals=tuple(pair for pair in part.rivals if keep(*pair))) for part in field.parts)
-    return replace(field, parts=tuple(parts))
-
-
 def _without_blocks(field: Field) -> Field:
     """The field of peers: these are no blocks of a problem."""
-    return _with_rivals_that(field, lambda formula, rival: not any(shares_of_numbers(rival)))
+    return with_rivals_that(field, lambda formula, rival: not any(shares_of_numbers(rival)))
 
 
 def _confirmed_by_grid(space: Space, field: Field) -> Field:
     """The field with distances to neighbours in the grid, which these have shown, instead of their rivals.
 
-    A constant that one side of the grid shows is such a distance if the field has that elsewhere. So is the
-    distance from one neighbour of the field to another: of ranks that receive from both sides in turn.
+    A constant that one side of the grid shows is such a distance if the field has that elsewhere.
     """
     steps = space.steps()
     known = {formula for part in field.parts for formula in part.formulas or ()}
 
-    def is_one_of(formula: Expr, others: Iterable[Expr]) -> bool:
-        return any(not apart(space, [(formula, other)], EVERYWHERE) for other in others)
-
-    shown = [one for one in known if isinstance(one, Expr) and is_one_of(one, steps)]
-    between = {sub(one, other) for one, other in permutations(shown, 2)}
-
     def is_step(formula: Expr) -> bool:
-        return is_one_of(formula, steps) or is_one_of(formula, between)
+        return any(not apart(space, [(formula, step)], EVERYWHERE) for step in steps)
 
     def confirmed(part: Part) -> Part:
         found: dict[Expr, set[Expr]] = {}
@@ -691,7 +681,7 @@ def _confirmed_by_grid(space: Space, field: Field) -> Field:
 
 def _without_constants(field: Field) -> Field:
     """The field of requests, whose numbers follow from the calls that make them."""
-    return _with_rivals_that(field, lambda formula, rival: not isinstance(formula, Const))
+    return with_rivals_that(field, lambda formula, rival: not isinstance(formula, Const))
 
 
 def _as_the_grid(space: Space, field: Field) -> Field:
@@ -699,14 +689,14 @@ def _as_the_grid(space: Space, field: Field) -> Field:
     sides = {Var(size) for size in space.names.sizes}
     formulas = [formula for part in field.parts for formula in part.formulas or ()]
     if all(formula in sides or isinstance(formula, Const) for formula in formulas):
-        return _with_rivals_that(field, lambda formula, _: formula not in sides)
+        return with_rivals_that(field, lambda formula, _: formula not in sides)
     return field
 
 
 def _without_shares(space: Space, field: Field) -> Field:
     """The field of what is no count: its constants are no shares of a problem."""
     inputs = set(space.inputs)
-    return _with_rivals_that(
+    return with_rivals_that(
         field, lambda formula, rival: not (isinstance(formula, Const) and names_in(rival) & inputs)
     )
 

@@ -40,7 +40,7 @@ from scalatrace.trace.symbolic.grid import NAMES
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
-__all__ = ["GRID_SIZES", "System"]
+__all__ = ["System"]
 
 
 RIVAL_MARGIN = 0.5

@@ -5,7 +5,7 @@ Candidates come from least squares in floating point; each is verified with inte
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -14,8 +14,8 @@ import numpy as np
 
 from scalatrace.extrap.solve.exact import Solution
 from scalatrace.extrap.solve.features import Feature, Names, features
-from scalatrace.extrap.solve.formula_search import GRID_SIZES, System
-from scalatrace.formula import Binary, Const, Expr, children, evaluate_all, functions_in, names_in
+from scalatrace.extrap.solve.formula_search import System
+from scalatrace.formula import Const, evaluate_all
 from scalatrace.trace.values.vec import SPECIAL_MAX
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
@@ -28,12 +28,7 @@ MAX_EQUAL = 12
 
 
 class Basis:
-    """The columns of all features over all ranks of all traces, evaluated once.
-
-    Attributes:
-        rounds_logarithms_down: whether a logarithm that is rounded down is likely. Where nothing has stages,
-            programs need it of powers of two only.
-    """
+    """The columns of all features over all ranks of all traces, evaluated once."""
 
     def __init__(
         self,
@@ -53,9 +48,6 @@ class Basis:
         self.columns, self.runs, self.accept_unconfirmed = columns, runs, accept_unconfirmed
         self.partners = names.partners
         self.is_given = bool(given)
-        sizes = columns.get("P", np.ones(1, dtype=np.int64))
-        powers = bool((sizes & (sizes - 1) == 0).all())
-        self.rounds_logarithms_down = powers or names.stages or names.butterflies
         offered = tuple(given) or features(names)
         values = evaluate_all([feature.formula for feature in offered], columns)
         finite = [(f, row) for f, row in zip(offered, values, strict=True) if row is not None]
@@ -63,23 +55,6 @@ class Basis:
         self.table: Ints = np.empty((len(finite), len(next(iter(columns.values())))), dtype=np.int64)
         for i, (_, row) in enumerate(finite):
             self.table[i] = row
-        summands = [
-            (i, side) for i, feature in enumerate(self.features) for side in _summands(feature.formula)
-        ]
-        rows = evaluate_all([side for _, side in summands], columns)
-        self._summands = [(i, row) for (i, _), row in zip(summands, rows, strict=True) if np.ndim(row)]
-
-    def disguised(self, chosen: Ints | None) -> list[int]:
-        """Return the features that have a number as a summand at some points, written as a formula.
-
-        P-P//4 is P-1 on 4, 5 and 6 ranks, and no rival of it.
-        """
-        return [
-            i
-            for i, row in self._summands
-            for here in (row if chosen is None else row[chosen],)
-            if (here == here[0]).all()
-        ]
 
 
 class Points:
@@ -110,8 +85,6 @@ class Points:
         if self._basis.is_given:
             return self._equal_to(values)
         result = self._system.solve(values)
-        if result is not None and not self._basis.rounds_logarithms_down:
-            result = _without_logarithms(result)
         return replace(result, confirmed=True) if accept and result is not None else result
 
     def _equal_to(self, values: Ints) -> Solution | None:
@@ -138,9 +111,7 @@ class Points:
         seen: dict[bytes, int] = {}
         kept: list[int] = []
         equal: dict[int, list[Feature]] = {}
-        different = (table != table[:, :1]).any(axis=1)
-        different[self._basis.disguised(self._chosen)] = False
-        for i in np.flatnonzero(different).tolist():
+        for i in np.flatnonzero((table != table[:, :1]).any(axis=1)).tolist():
             number = seen.setdefault(table[i].tobytes(), len(kept))
             if number == len(kept):
                 kept.append(i)
@@ -154,21 +125,3 @@ class Points:
         chosen = [self._basis.features[i] for i in kept]
         accept, partners = self._basis.accept_unconfirmed, self._basis.partners
         return System(chosen, table[kept], columns, self._runs, equal, accept, partners)
-
-
-def _summands(formula: Expr) -> Iterator[Expr]:
-    """The formulas of sizes that a sum of two consists of, without names and numbers."""
-    if isinstance(formula, Binary) and formula.op in "+-":
-        sides = (side for side in (formula.left, formula.right) if children(side))
-        yield from (side for side in sides if names_in(side) <= GRID_SIZES)
-
-
-def _without_logarithms(solution: Solution) -> Solution:
-    """The solution without rivals that have a logarithm rounded down, which it lacks itself.
-
-    On 4, 9 and 16 ranks it is the side of the grid: 2, 3 and 4.
-    """
-    if "log2" in functions_in(solution.formula):
-        return solution
-    rivals = tuple(rival for rival in solution.rivals if "log2" not in functions_in(rival))
-    return replace(solution, rivals=rivals)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+from functools import cached_property
+from itertools import zip_longest
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +15,9 @@ from scalatrace.predict.engine.binding import PS
 from scalatrace.predict.engine.fields import pointer
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import LOAD_STEPS, Trace
+from scalatrace.trace.query.counting import executions
 from scalatrace.trace.query.load import COMM, COMPUTE, near
+from scalatrace.trace.query.requests import POLLING
 from scalatrace.trace.values.histogram import Histogram
 
 __all__ = ["CallTimes", "load_factors"]
@@ -29,6 +34,7 @@ class CallTimes:
         self._trace = trace
         self.compute_ps = 0.0
         self._compute, self._inside = trace.stat_index.get(COMPUTE), trace.stat_index.get(COMM)
+        self._polls = trace.stat_index.get("polls")
         self._without_bins: list[tuple[ctypes.Array[binding.Times], list[Histogram]]] = []
         self._bins: list[object] = []  # that structures point to
 
@@ -80,15 +86,25 @@ class CallTimes:
     def polled(self, event: Event) -> tuple[int, int]:
         """Return the mean time of polls that found nothing, before a poll that did, in ps; and their sum.
 
-        A poll that finds something at once is as long as the shortest one.
+        A poll that finds something is taken to be as long as the shortest poll of the trace.
         """
         known = _of_stat(event, self._inside)
-        if not known:
-            return 0, 0
         count = sum(histogram.count for histogram in known)
-        total = sum(histogram.total for histogram in known) - count * min(h.min for h in known)
+        total = sum(histogram.total for histogram in known) - count * self._shortest_poll
         total_ps = max(0, round(total * self._inside_ps))
-        return total_ps // count, total_ps
+        return (total_ps // count, total_ps) if count else (0, 0)
+
+    @cached_property
+    def _shortest_poll(self) -> float:
+        """Time of one poll: the least of any one, or of the mean of the polls until one finds something."""
+        result = inf
+        for event, _ in executions(self._trace):
+            if self._trace.ops[event.op].name in POLLING:
+                times, numbers = _of_stat(event, self._inside), _of_stat(event, self._polls)
+                for one, polls in zip_longest(times, numbers):
+                    if one is not None:
+                        result = min(result, one.min, one.mean / max(1.0, polls.mean if polls else 1.0))
+        return result
 
     @property
     def _inside_ps(self) -> float:

@@ -31,7 +31,7 @@ __all__ = ["LoweredProgram", "lower"]
 
 MIN_STEADY_ITERATIONS = 4
 """Iterations of a loop from which on it is worthwhile to look for a steady state."""
-NOTED_POLLING = 0.01
+MIN_NOTED_POLLING = 0.01
 """Share of the computation from which on the time of polls that found nothing is noted."""
 
 _FIELDS = ("repeat", "peer", "nbytes", "tag", "family", "peer2", "tag2", "list")
@@ -66,7 +66,7 @@ class LoweredProgram:
 
     Attributes:
         nodes: in preorder.
-        notes: assumptions about operations, by their names.
+        notes: assumptions about operations and other subjects, by their names.
     """
 
     def __init__(
@@ -177,10 +177,10 @@ class _Lowering:
 
     def polling_note(self) -> dict[str, str]:
         """Return a note if polls that wait are a notable part of the recorded times."""
-        if self.polls_work or self.polled_ps <= NOTED_POLLING * self.times.compute_ps:
+        if self.polls_work or self.polled_ps <= MIN_NOTED_POLLING * self.times.compute_ps:
             return {}
         seconds = f"{self.polled_ps / PS / 1e9:.3g} s (all ranks)"
-        return {"polls": f"{seconds} in which they found nothing are waiting, not work; see --polls"}
+        return {"polls": f"those that found nothing took {seconds}, which count as waiting; see --polls"}
 
     def add(self, node: Node) -> None:
         if isinstance(node, Event):

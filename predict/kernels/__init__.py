@@ -3,7 +3,7 @@
 In: measured calls of kernels, or files. Out: `KernelModels`, and a `Cluster` that samples nodes.
 """
 
-from scalatrace.predict.kernels.annotated import annotated_calls
+from scalatrace.predict.kernels.annotated import annotated_calls, fit_traces
 from scalatrace.predict.kernels.cluster import Cluster, Group, Nodes
 from scalatrace.predict.kernels.cluster_file import read_cluster, write_cluster
 from scalatrace.predict.kernels.cluster_fit import NodeDay, fit_cluster
@@ -13,6 +13,6 @@ from scalatrace.predict.kernels.model import KernelModel, KernelModels, Polynomi
 
 __all__ = [
     "Call", "Cluster", "Group", "KernelModel", "KernelModels", "NodeDay", "Nodes", "Polynomial",
-    "annotated_calls", "fit_cluster", "fit_kernel", "read_cluster", "read_kernels",
+    "annotated_calls", "fit_cluster", "fit_kernel", "fit_traces", "read_cluster", "read_kernels",
     "write_cluster", "write_kernels",
 ]  # fmt: skip

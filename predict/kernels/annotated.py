@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 
-from scalatrace.predict.kernels.fitting import Call
+from scalatrace.predict.kernels.fitting import Call, fit_kernel
+from scalatrace.predict.kernels.model import KernelModels
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.histogram import Histogram
 
-__all__ = ["BEGINS", "ENDS", "annotated_calls", "parsed"]
+__all__ = ["BEGINS", "ENDS", "annotated_calls", "fit_traces", "parsed"]
 
 BEGINS, ENDS = 1001, 1002
 """Levels of Pcontrol events."""
-MAX_CALLS = 200
-"""About so many calls of one kernel at one place are returned."""
+SHOWN_CALLS = 200
+"""About so many calls of one kernel at one place are returned; at least one for each bin of times."""
 
 Place = tuple[str, int, int]
 """Text of a kernel, node of the event that ends it, and its predecessor."""
@@ -45,6 +46,15 @@ def annotated_calls(trace: Trace) -> dict[str, list[Call]]:
     return result
 
 
+def fit_traces(traces: Iterable[Trace]) -> KernelModels:
+    """Fit the models of each kernel to its calls in some traces. Raises UsageError as `fit_kernel`."""
+    calls: dict[str, list[Call]] = {}
+    for trace in traces:
+        for name, some in annotated_calls(trace).items():
+            calls.setdefault(name, []).extend(some)
+    return KernelModels(model for name in sorted(calls) for model in fit_kernel(name, calls[name]))
+
+
 def _of_rank(trace: Trace, rank: int) -> Iterator[tuple[Place, dict[str, int], Histogram]]:
     begun: tuple[str, dict[str, int]] | None = None
     for call in trace.walk(rank):
@@ -58,14 +68,13 @@ def _of_rank(trace: Trace, rank: int) -> Iterator[tuple[Place, dict[str, int], H
 
 
 def _paired(params: Sequence[dict[str, int]], histogram: Histogram) -> Iterator[Call]:
-    """Pair sizes and times by rank, in about MAX_CALLS calls that stand for all."""
+    """Pair sizes and times by rank, in about SHOWN_CALLS calls that stand for all."""
     ordered = sorted(params, key=lambda one: prod(one.values()))
     bins = sorted(histogram.drawn_bins, key=lambda one: one.mean)
     total, before = sum(each.count for each in bins), 0
     for each in bins:
-        shown = max(1, min(each.count, round(MAX_CALLS * each.count / total)))
-        for i in range(shown):
-            share = (i + 0.5) / shown
-            at = (before + share * each.count) / total
-            yield Call(ordered[int(at * len(ordered))], each.at(share), count=each.count / shown)
+        shown = max(1, min(each.count, round(SHOWN_CALLS * each.count / total)))
+        for i, ns in enumerate(each.slices(shown)):
+            at = (before + (i + 0.5) / shown * each.count) / total
+            yield Call(ordered[int(at * len(ordered))], ns, count=each.count / shown)
         before += each.count

@@ -18,8 +18,8 @@ __all__ = ["Call", "fit_kernel", "nonnegative"]
 SMALLEST_NOISE = 1e-6
 """Relative deviation below which residuals are rounding errors."""
 MIN_CALLS_PER_TERM = 3
-MAX_REFITS = 20
-REFIT_TOLERANCE = 1e-4
+MAX_REFITS, REFIT_TOLERANCE = 20, 1e-4
+"""Fits of the mean with new weights: at most so many, until no fitted time changes by a larger part."""
 HALF_NORMAL_MEAN = sqrt(2 / pi)
 """Mean of the absolute value of a normal variable, in deviations."""
 
@@ -94,10 +94,10 @@ def _best(
         fitted = design @ mean
         for kind in NOISES[1:] if noise in (None, "N-0") else [noise]:
             deviation = _deviation(design, fitted, ns, counts, kind)
-            sigma = np.maximum(design @ deviation, SMALLEST_NOISE * ns)
+            sigma = np.maximum(design @ deviation, SMALLEST_NOISE * np.maximum(ns, 1.0))
             # A constant deviation is one parameter, a polynomial has one per term.
             count = len(terms) + (1 if kind == "N-1" else len(terms))
-            score = _misfit(ns - fitted, sigma) + count * float(np.log(len(ns)))
+            score = _misfit(ns - fitted, sigma, counts) + count * float(np.log(len(ns)))
             shown = "N-0" if noise == "N-0" else kind
             polynomials = _polynomial(terms, mean), _polynomial(terms, deviation)
             results.append((KernelModel(name, parameters, model, shown, *polynomials, host), score))
@@ -114,12 +114,12 @@ def _design(terms: Sequence[str], calls: Sequence[Call]) -> Floats:
 
 
 def _mean(design: Floats, ns: Floats, counts: Floats) -> Floats:
-    """Return the coefficients of the mean, for a variance that grows with the mean.
+    """Return the coefficients of the mean, by least squares that are weighted anew by each fitted mean.
 
-    Then the fitted times have the sum of the measured ones. With weights from the measured times, slow calls
-    would have too little weight.
+    The weights are those of a variance that grows with the mean. So the fitted times have the sum of the
+    measured ones. With weights from the measured times, slow calls would have too little weight.
     """
-    floor = ns.max() * SMALLEST_NOISE
+    floor = SMALLEST_NOISE * max(ns.max(), 1.0)
     fitted, coefficients = np.maximum(ns, floor), np.zeros(0)
     for _ in range(MAX_REFITS):
         before = fitted
@@ -130,13 +130,14 @@ def _mean(design: Floats, ns: Floats, counts: Floats) -> Floats:
     return coefficients
 
 
-def _misfit(residuals: Floats, sigma: Floats) -> float:
+def _misfit(residuals: Floats, sigma: Floats, counts: Floats) -> float:
     """Return -2 log likelihood of residuals with exponential tails, but for a constant.
 
-    In a normal distribution, one interrupted call would outweigh all others.
+    In a normal distribution, one interrupted call would outweigh all others. The counts are relative, since
+    calls of one histogram are not independent.
     """
     mean = sigma * HALF_NORMAL_MEAN
-    return 2 * float(np.sum(np.log(mean) + np.abs(residuals) / mean))
+    return 2 * float(np.sum(counts / counts.mean() * (np.log(mean) + np.abs(residuals) / mean)))
 
 
 def _deviation(design: Floats, mean: Floats, ns: Floats, counts: Floats, kind: str) -> Floats:
@@ -144,7 +145,7 @@ def _deviation(design: Floats, mean: Floats, ns: Floats, counts: Floats, kind: s
     residuals = ns - mean
     if kind == "N-1":
         return np.append(np.zeros(design.shape[1] - 1), np.sqrt(np.average(residuals**2, weights=counts)))
-    floor = SMALLEST_NOISE * mean.max()
+    floor = SMALLEST_NOISE * max(mean.max(), 1.0)
     return nonnegative(
         design, np.abs(residuals) / HALF_NORMAL_MEAN, np.sqrt(counts / np.maximum(mean, floor))
     )

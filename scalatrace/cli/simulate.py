@@ -82,7 +82,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--polls", choices=("wait", "work"), default="wait",
-        help="what calls as MPI_Test do that find nothing: wait for messages (default), or take their "
+        help="what calls such as MPI_Test do that find nothing: wait for messages (default), or take their "
         "recorded time, as in programs that work between them",
     )  # fmt: skip
     parser.add_argument(
@@ -133,6 +133,8 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError("--csv prints rows of calls, which --engine simgrid does not give: use --json")
         if args.kernels:
             raise UsageError("--engine simgrid takes recorded times; leave out --kernels")
+        if args.polls != "wait":
+            raise UsageError("--engine simgrid does not know polls; leave out --polls")
         return _simgrid(args, trace, platform)
     facts = _facts(args, trace, platform, factors)
     if args.measured is not None:

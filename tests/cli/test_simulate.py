@@ -115,6 +115,8 @@ def test_another_thread_level_is_noted(
         (["--platform", "FILE", "--measured", "0"], "above 0"),
         (["--platform", "FILE", "--measured", "-1"], "no number of seconds"),
         (["--platform", "FILE", "--measured", "1", "--engine", "simgrid"], "leave out --engine"),
+        (["--platform", "FILE", "--measured", "1", "--polls", "work"], "--polls and --compute-scale"),
+        (["--platform", "FILE", "--polls", "work", "--engine", "simgrid"], "leave out --polls"),
         (["--platform", "FILE", "--measured", "1", "--compute-scale", "2"], "leave out --engine"),
     ],
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from scalatrace.extrap.errors import ExtrapolationError, InputError
+from scalatrace.extrap.errors import ExtrapolationError, InputError, UndeterminedError
 from scalatrace.extrap.extrapolate import extrapolate
 from scalatrace.extrap.grid.target import target_grid
 from scalatrace.trace.query.diff import diff
@@ -210,6 +210,30 @@ def test_messages_show_the_grid_beside_one_sided_calls() -> None:
     made = extrapolate([trace_of(body, dims) for dims in planes], 36)
     assert made.grid.dims == (6, 6)
     assert diff(made.trace, trace_of(body, (6, 6)), ["times"]) == []
+
+
+def test_a_logarithm_of_trips_is_not_told_from_a_side() -> None:
+    """2, 3 and 4 on 4, 9 and 16 ranks: the program may count stages of its own."""
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        stages = (rank.dims[0] * rank.dims[1]).bit_length() - 1
+        return [*halo(False)(rank), *[call("Barrier", 90, comm="world")] * stages]
+
+    squares = [(2, 2), (3, 3), (4, 4)]
+    with pytest.raises(UndeterminedError, match="add a trace of 25 ranks"):
+        extrapolate([trace_of(body, dims) for dims in squares], 25, (5, 5), dims_of=squares)
+
+
+def test_a_quarter_of_the_ranks_is_not_told_from_one() -> None:
+    def body(rank: Rank) -> list[IssuedCall]:
+        (size,), r = rank.dims, rank.number
+        put = call("Put", 1, origin_count=5, target_rank=size - 1, target_count=5, win=0, comm="world")
+        last = call("Bcast", 2, count=size - size // 4, root=0, comm="world")
+        return [*([put] if r < size // 4 else []), last] * 3
+
+    sizes = [(4,), (5,), (6,)]
+    with pytest.raises(UndeterminedError):
+        extrapolate([trace_of(body, dims) for dims in sizes], 13, (13,), dims_of=sizes)
 
 
 def test_a_stage_that_only_some_sizes_have_is_refused() -> None:

@@ -27,8 +27,6 @@ __all__ = [
     "is_inert",
 ]
 
-"""Operations that tell whether something has completed or arrived, and do not wait for it."""
-
 Channel = tuple[int, int, bool]
 """Messages of one channel match each other: family, first member, whether partitioned."""
 

@@ -6,7 +6,7 @@ remainders. A formula that was fitted only there does not determine other sizes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
@@ -40,7 +40,15 @@ from scalatrace.trace.symbolic.counters import is_counter
 from scalatrace.trace.symbolic.field import Field, Part
 from scalatrace.trace.symbolic.grid import Grid
 
-__all__ = ["apart", "differing", "divides_numbers", "rivals", "shares_of_numbers", "with_rivals"]
+__all__ = [
+    "apart",
+    "differing",
+    "divides_numbers",
+    "rivals",
+    "shares_of_numbers",
+    "with_rivals",
+    "with_rivals_that",
+]
 
 BLOCKS = (
     "{n}//{s}",
@@ -236,6 +244,12 @@ def _other_sizes(formula: Value, inputs: tuple[str, ...]) -> Iterator[tuple[Expr
     for name, step in product(sorted(names_in(formula) & set(inputs)), range(-MAX_NEAR, MAX_NEAR + 1)):
         if step:
             yield formula, Substitution({name: add(Var(name), Const(step))}).number(formula)
+
+
+def with_rivals_that(field: Field, keep: Callable[[Expr, Expr], bool]) -> Field:
+    """The field with those pairs of formula and rival that a test keeps."""
+    parts = (replace(part, rivals=tuple(pair for pair in part.rivals if keep(*pair))) for part in field.parts)
+    return replace(field, parts=tuple(parts))
 
 
 def with_rivals(space: Space, field: Field, samples: Samples) -> Field:

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import pairwise
 from math import isclose, sqrt
 from typing import NamedTuple
 
@@ -44,6 +45,24 @@ class Bin(NamedTuple):
         if share < below:
             return self.min + (self.mean - self.min) * share / below
         return self.mean + (self.max - self.mean) * (share - below) / (1 - below)
+
+    def slices(self, number: int) -> list[float]:
+        """Return the means of so many equal parts of the samples in order; their mean is the bin's."""
+        sums = [self._sum_below(i / number) for i in range(number + 1)]
+        return [number * (high - low) for low, high in pairwise(sums)]
+
+    def _sum_below(self, share: float) -> float:
+        """The integral of `at` from 0 to a share."""
+        spread = self.max - self.min
+        if spread <= 0:
+            return share * self.mean
+        below = (self.max - self.mean) / spread
+        low = min(share, below)
+        result = self.min * low + (self.mean - self.min) * low * low / (2 * below) if below > 0 else 0.0
+        high = share - low
+        if high > 0:
+            result += self.mean * high + (self.max - self.mean) * high * high / (2 * (1 - below))
+        return result
 
 
 @dataclass(frozen=True, slots=True)

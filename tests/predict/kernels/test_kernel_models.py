@@ -17,7 +17,7 @@ from scalatrace.predict.kernels import (
     read_kernels,
     write_kernels,
 )
-from scalatrace.predict.kernels.annotated import MAX_CALLS, _paired
+from scalatrace.predict.kernels.annotated import SHOWN_CALLS, _paired
 from scalatrace.predict.kernels.fitting import nonnegative
 from scalatrace.predict.kernels.model import terms_of
 from scalatrace.trace.values.histogram import Bin, Histogram
@@ -90,10 +90,28 @@ def test_paired_calls_have_the_times_of_all() -> None:
     middle, low, high = 15005.0, 10.0, 30000.0
     bins = (Bin(1500, low, 15000.0, 7505.0), Bin(1500, 15010.0, high, 22505.0))
     calls = list(_paired(sizes, Histogram(3000, low, high, middle, 8660.0, bins)))
-    assert len(calls) <= 2 * MAX_CALLS
+    assert len(calls) <= 2 * SHOWN_CALLS
     assert sum(call.count for call in calls) == pytest.approx(3000)
     assert sum(call.ns * call.count for call in calls) == pytest.approx(sum(times), rel=1e-3)
     assert all(call.ns == pytest.approx(10.0 * call.params["n"], rel=0.02, abs=100) for call in calls)
+
+
+def test_calls_of_skewed_bins_have_their_sum() -> None:
+    sizes = [{"n": 1}] * 2000
+    bins = (Bin(1997, 1000, 1100, 1050), Bin(3, 1100, 500_000, 301_050))
+    for times in (
+        Histogram(2000, 1000, 500_000, 1500, 8000, bins),
+        Histogram(2000, 1000, 500_000, 1200, 8000),
+        Histogram(2000, 1000, 1000, 1000, 0),
+    ):
+        calls = list(_paired(sizes, times))
+        assert sum(call.ns * call.count for call in calls) == pytest.approx(times.total, rel=1e-9)
+        assert all(times.min <= call.ns <= times.max for call in calls)
+
+
+def test_calls_that_take_no_time() -> None:
+    [model] = fit_kernel("f", [Call({"n": n}, 0.0) for n in range(1, 9)])
+    assert model.duration_ns({"n": 5}) == 0
 
 
 def test_unequal_hosts_get_models_of_their_own() -> None:
