@@ -161,7 +161,7 @@ def ring(rank: Rank) -> list[IssuedCall]:
     ("body", "sizes", "target"),
     [
         (swept, [(2, 2), (3, 3), (4, 4)], (5, 5)),
-        (swept, [(2, 2), (3, 3), (4, 4)], (32, 32)),
+        (swept, [(2, 2), (3, 3), (4, 4)], (12, 12)),
         (ring, LINES[1:4], (64,)),
         (prefix_sums, LINES, (16,)),
         (prefix_sums, LINES, (23,)),

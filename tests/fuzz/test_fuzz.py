@@ -15,7 +15,7 @@ from fuzz.mutate import mutated_bytes, mutated_text, mutated_tree
 from fuzz.targets import CORPUS, TARGETS, TESTS
 from scalatrace.errors import UsageError
 
-SECONDS = 60 / len(TARGETS)
+SECONDS = 24 / len(TARGETS)
 MAX_INPUT_BYTES = 100_000
 
 

@@ -107,7 +107,8 @@ def test_files_that_no_command_reads(name: str, reason: str, crafted: Path) -> N
     [
         *product(["many-repeats.st", "nested-repeats.st", "overflowing-repeats.st"], (*READING, PAGE)),
         *product(["many-ranks.st"], ["info", "stats", "show", "show --rank 16777215 --limit 1", PAGE]),
-        *product(["many-nodes.st"], ["stats", "show --notation", "check", PAGE]),
+        *product(["many-nodes.st"], ["stats", "show --notation", "check"]),
+        pytest.param("many-nodes.st", PAGE, marks=pytest.mark.slow),
     ],
 )
 def test_small_files_of_much(name: str, words: str, crafted: Path) -> None:

@@ -76,8 +76,15 @@ def test_one_rank_waits_when_rank_0_has_ended(openmpi_first: Mpi, tmp_path: Path
 
 
 @pytest.mark.mpi
-@pytest.mark.parametrize("level", ["single", "multiple"])
-@pytest.mark.parametrize("engine", ["python", "compiled"])
+@pytest.mark.parametrize(
+    ("engine", "level"),
+    [
+        ("python", "multiple"),
+        ("compiled", "single"),
+        pytest.param("python", "single", marks=pytest.mark.slow),
+        pytest.param("compiled", "multiple", marks=pytest.mark.slow),
+    ],
+)
 def test_a_deadlock_ends(mpi: Mpi, engine: str, level: str, tmp_path: Path) -> None:
     """Both ranks compute for longer than the limit, and then wait for a message that nobody sends."""
     b = Builder(2)
