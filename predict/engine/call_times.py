@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from functools import cached_property
-from itertools import zip_longest
 from math import inf
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from scalatrace.predict.engine import binding
 from scalatrace.predict.engine.binding import PS
 from scalatrace.predict.engine.fields import pointer
-from scalatrace.trace.model.nodes import Event
+from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.model.trace import LOAD_STEPS, Trace
 from scalatrace.trace.query.counting import executions
 from scalatrace.trace.query.load import COMM, COMPUTE, near
@@ -100,10 +99,10 @@ class CallTimes:
         result = inf
         for event, _ in executions(self._trace):
             if self._trace.ops[event.op].name in POLLING:
-                times, numbers = _of_stat(event, self._inside), _of_stat(event, self._polls)
-                for one, polls in zip_longest(times, numbers):
-                    if one is not None:
-                        result = min(result, one.min, one.mean / max(1.0, polls.mean if polls else 1.0))
+                for stats in event.stats:
+                    times, polls = _histogram(stats, self._inside), _histogram(stats, self._polls)
+                    if times is not None:
+                        result = min(result, times.min, times.mean / max(1.0, polls.mean if polls else 1.0))
         return result
 
     @property
@@ -112,11 +111,13 @@ class CallTimes:
         return 0.0 if self._inside is None else self._trace.stats[self._inside].resolution * PS
 
 
+def _histogram(stats: PredStats, stat: int | None) -> Histogram | None:
+    return stats.histograms[stat] if stat is not None and stat < len(stats.histograms) else None
+
+
 def _of_stat(event: Event, stat: int | None) -> list[Histogram]:
     """Return an event's histograms of a statistic."""
-    if stat is None:
-        return []
-    return [h for stats in event.stats if stat < len(stats.histograms) and (h := stats.histograms[stat])]
+    return [h for stats in event.stats if (h := _histogram(stats, stat)) is not None]
 
 
 def load_factors(

@@ -38,10 +38,9 @@ class Bin(NamedTuple):
 
     def at(self, share: float) -> float:
         """Return the sample below which a share of the samples lies: evenly from min to mean, and to max."""
-        spread = self.max - self.min
-        if spread <= 0:
+        if self.max <= self.min:
             return self.mean
-        below = (self.max - self.mean) / spread  # so many lie below the mean, or it would not be the mean
+        below = self._share_below_mean
         if share < below:
             return self.min + (self.mean - self.min) * share / below
         return self.mean + (self.max - self.mean) * (share - below) / (1 - below)
@@ -53,16 +52,20 @@ class Bin(NamedTuple):
 
     def _sum_below(self, share: float) -> float:
         """The integral of `at` from 0 to a share."""
-        spread = self.max - self.min
-        if spread <= 0:
+        if self.max <= self.min:
             return share * self.mean
-        below = (self.max - self.mean) / spread
-        low = min(share, below)
-        result = self.min * low + (self.mean - self.min) * low * low / (2 * below) if below > 0 else 0.0
-        high = share - low
-        if high > 0:
+        below = self._share_below_mean
+        low, result = min(share, below), 0.0
+        if low > 0:
+            result = self.min * low + (self.mean - self.min) * low * low / (2 * below)
+        if (high := share - low) > 0:
             result += self.mean * high + (self.max - self.mean) * high * high / (2 * (1 - below))
         return result
+
+    @property
+    def _share_below_mean(self) -> float:
+        """So many samples lie below the mean, or it would not be the mean. It may be rounded."""
+        return min(1.0, max(0.0, (self.max - self.mean) / (self.max - self.min)))
 
 
 @dataclass(frozen=True, slots=True)
