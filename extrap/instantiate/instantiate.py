@@ -23,6 +23,7 @@ from scalatrace.extrap.instantiate.pieces import Around
 from scalatrace.extrap.instantiate.ranks import Ints, Mask, Ranks
 from scalatrace.extrap.instantiate.values import OnRival, Values, refuse
 from scalatrace.extrap.timing.rules import Timing, no_times
+from scalatrace.extrap.timing.samples import with_a_sample_per_call
 from scalatrace.formula import Const
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups, at
 from scalatrace.trace.model.nodes import Event, Node, Peer, PredStats, Sequence
@@ -109,7 +110,7 @@ class _Maker:
     def _trace(self) -> Trace:
         everyone = np.ones(self.grid.nprocs, dtype=bool)
         nodes = [self.node(rule, everyone, (), None) for rule in self.model.nodes]
-        return Trace(
+        made = Trace(
             nprocs=self.grid.nprocs,
             meta=dict(self.model.meta),
             ops=[Op(name, params) for name, params in self.model.ops.items()],
@@ -124,6 +125,9 @@ class _Maker:
             load=[None] * len(self.model.stats),
             nodes=[node for node in nodes if node is not None],
         )
+        if self.timing is not no_times:
+            with_a_sample_per_call(made)
+        return made
 
     def node(self, rule: Rule, ranks: Mask, around: Around, idle: Idle) -> Node | None:
         """The node for those of these ranks that take part; None when nobody does."""
