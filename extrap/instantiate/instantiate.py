@@ -110,7 +110,7 @@ class _Maker:
     def _trace(self) -> Trace:
         everyone = np.ones(self.grid.nprocs, dtype=bool)
         nodes = [self.node(rule, everyone, (), None) for rule in self.model.nodes]
-        made = Trace(
+        trace = Trace(
             nprocs=self.grid.nprocs,
             meta=dict(self.model.meta),
             ops=[Op(name, params) for name, params in self.model.ops.items()],
@@ -126,8 +126,8 @@ class _Maker:
             nodes=[node for node in nodes if node is not None],
         )
         if self.timing is not no_times:
-            with_a_sample_per_call(made)
-        return made
+            with_a_sample_per_call(trace)
+        return trace
 
     def node(self, rule: Rule, ranks: Mask, around: Around, idle: Idle) -> Node | None:
         """The node for those of these ranks that take part; None when nobody does."""

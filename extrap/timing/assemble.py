@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import sqrt
 
-from scalatrace.extrap.timing.largest.bins import MAX_SAMPLE, Part
+from scalatrace.extrap.timing.largest.bins import MAX_SAMPLE, Part, parts_of
 from scalatrace.trace.values.histogram import Bin, Histogram
 
-__all__ = ["assemble"]
+__all__ = ["assemble", "proportional", "with_count"]
 
 
 def assemble(
@@ -25,7 +25,8 @@ def assemble(
     mean = _limited(mean)
     if count == 1:
         return Histogram(1, mean, mean, mean, 0.0)
-    bins = [_ordered(part, n) for part, n in zip(parts, _counts(parts, count), strict=True) if n]
+    counts = proportional([part.share for part in parts], count)
+    bins = [_ordered(part, n) for part, n in zip(parts, counts, strict=True) if n]
     bins = _stretched(_centred(bins, mean), mean, _limited(ends[0]), _limited(ends[1]))
     low, high = min(b.min for b in bins), max(b.max for b in bins)
     mean = min(max(mean, low), high)  # equal samples, but for the last digit
@@ -38,12 +39,18 @@ def _limited(value: float) -> float:
     return min(max(value, -MAX_SAMPLE), MAX_SAMPLE)
 
 
-def _counts(parts: Sequence[Part], count: int) -> list[int]:
-    """Whole numbers in proportion to the shares, which add up: the largest remainders get what is left."""
-    total = sum(part.share for part in parts)
-    exact = [part.share / total * count if total else count / len(parts) for part in parts]
+def with_count(histogram: Histogram, count: int) -> Histogram:
+    """Return a histogram with another number of samples, and the other fields as near as they can be."""
+    ends, parts = (histogram.min, histogram.max), parts_of(histogram.all_bins)
+    return assemble(count, histogram.mean, histogram.std, ends, parts)
+
+
+def proportional(shares: Sequence[float], count: int) -> list[int]:
+    """Return integers in proportion to shares, with the sum `count`; largest remainders are rounded up."""
+    total = sum(shares)
+    exact = [share / total * count if total else count / len(shares) for share in shares]
     counts = [int(x) for x in exact]
-    by_remainder = sorted(range(len(parts)), key=lambda i: counts[i] - exact[i])
+    by_remainder = sorted(range(len(shares)), key=lambda i: counts[i] - exact[i])
     for i in by_remainder[: count - sum(counts)]:
         counts[i] += 1
     return counts

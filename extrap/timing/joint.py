@@ -14,14 +14,14 @@ from math import hypot, sqrt
 
 import numpy as np
 
-from scalatrace.extrap.timing.assemble import assemble
+from scalatrace.extrap.timing.assemble import assemble, with_count
 from scalatrace.extrap.timing.curves.curve import Curve
 from scalatrace.extrap.timing.curves.errors import TimingError
 from scalatrace.extrap.timing.curves.models import constant
 from scalatrace.extrap.timing.curves.normalform import fit_normal_form
 from scalatrace.extrap.timing.curves.points import Points, Scale, as_row
 from scalatrace.extrap.timing.curves.registry import timing_model
-from scalatrace.extrap.timing.largest.bins import Part, by_order, by_quantile, parts_of
+from scalatrace.extrap.timing.largest.bins import Part, by_order, by_quantile
 from scalatrace.trace.values.histogram import Histogram
 
 __all__ = ["HistogramModel", "extrapolate_histogram", "fit_histograms", "mean_points", "with_expected_count"]
@@ -134,9 +134,7 @@ def with_expected_count(
     """Return a histogram with the number of samples expected at a scale, from those of several runs."""
     if all(one.count == histogram.count for one in histograms):
         return histogram
-    count = max(1, round(_count_curve(histograms, nprocs_in, ()).predict(nprocs_out)))
-    ends, parts = (histogram.min, histogram.max), parts_of(histogram.all_bins)
-    return assemble(count, histogram.mean, histogram.std, ends, parts)
+    return with_count(histogram, max(1, round(_count_curve(histograms, nprocs_in, ()).predict(nprocs_out))))
 
 
 def _count_curve(histograms: Sequence[Histogram], scales: Sequence[Scale], names: Sequence[str]) -> Curve:

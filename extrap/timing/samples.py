@@ -1,21 +1,18 @@
-"""Numbers of samples: each call has one sample of its times, after one of the calls before it.
+"""Scale the numbers of samples of extrapolated times to the numbers of calls.
 
-How often each call comes after each other one follows curves of its own. Their sum is only near the number of
-calls, which formulas give exactly.
+Each call has one sample. How often it follows each of its predecessors is predicted by curves, whose sum is
+only near the number of calls. That number follows exactly from the formulas.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence as Sequences
 from dataclasses import replace
 
-from scalatrace.extrap.timing.assemble import assemble
-from scalatrace.extrap.timing.largest.bins import parts_of
+from scalatrace.extrap.timing.assemble import proportional, with_count
 from scalatrace.trace.model.nodes import Event, Node, PredStats
 from scalatrace.trace.model.tables import TIMES
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions
-from scalatrace.trace.values.histogram import Histogram
 
 __all__ = ["with_a_sample_per_call"]
 
@@ -41,25 +38,14 @@ def _scaled(stats: tuple[PredStats, ...], at: int, calls: int) -> tuple[PredStat
     counts = [histogram.count for histogram in found if histogram is not None]
     if not counts or not calls or sum(counts) == calls:
         return stats
-    numbers = iter(_shares(counts, calls))
+    # Each histogram keeps one sample or more.
+    others = proportional([count - 1 for count in counts], max(0, calls - len(counts)))
+    numbers = iter([1 + n for n in others])
     result = []
     for each, histogram in zip(stats, found, strict=True):
         if histogram is not None:
             changed = list(each.histograms)
-            changed[at] = _with_count(histogram, next(numbers))
+            changed[at] = with_count(histogram, next(numbers))
             each = replace(each, histograms=tuple(changed))
         result.append(each)
     return tuple(result)
-
-
-def _shares(counts: Sequences[int], total: int) -> list[int]:
-    """Numbers in proportion to counts, each 1 or more, whose sum is the total where that is possible."""
-    result = [max(1, count * total // sum(counts)) for count in counts]
-    largest = result.index(max(result))
-    result[largest] = max(1, result[largest] + total - sum(result))
-    return result
-
-
-def _with_count(histogram: Histogram, count: int) -> Histogram:
-    ends, parts = (histogram.min, histogram.max), parts_of(histogram.all_bins)
-    return assemble(count, histogram.mean, histogram.std, ends, parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import cached_property
+from itertools import chain
 from math import inf
 
 import numpy as np
@@ -14,7 +15,6 @@ from scalatrace.predict.engine.binding import PS
 from scalatrace.predict.engine.fields import pointer
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.model.trace import LOAD_STEPS, Trace
-from scalatrace.trace.query.counting import executions
 from scalatrace.trace.query.load import COMM, COMPUTE, near
 from scalatrace.trace.query.requests import POLLING
 from scalatrace.trace.values.histogram import Histogram
@@ -97,12 +97,11 @@ class CallTimes:
     def _shortest_poll(self) -> float:
         """Time of one poll: the least of any one, or of the mean of the polls until one finds something."""
         result = inf
-        for event, _ in executions(self._trace):
-            if self._trace.ops[event.op].name in POLLING:
-                for stats in event.stats:
-                    times, polls = _histogram(stats, self._inside), _histogram(stats, self._polls)
-                    if times is not None:
-                        result = min(result, times.min, times.mean / max(1.0, polls.mean if polls else 1.0))
+        polling = (event for event in self._trace.leaves() if self._trace.ops[event.op].name in POLLING)
+        for stats in chain.from_iterable(event.stats for event in polling):
+            times, polls = _histogram(stats, self._inside), _histogram(stats, self._polls)
+            if times is not None:
+                result = min(result, times.min, times.mean / max(1.0, polls.mean if polls else 1.0))
         return result
 
     @property

@@ -1,7 +1,7 @@
-"""Rivals that have the values of a formula by coincidence, as small traces show them.
+"""Remove rivals that have the values of a formula by coincidence, because the traces are small.
 
-On 4, 9 and 16 ranks the logarithm of P, rounded down, is the side of the grid. On 4, 5 and 6 ranks P-P//4 is
-P-1. Partners are not told from such formulas, though more ranks would show which one the program has.
+On 4, 9 and 16 ranks, the logarithm of P, rounded down, equals the side of the grid. On 4, 5 and 6 ranks,
+P-P//4 equals P-1. Partners are accepted without traces on more ranks that would exclude these rivals.
 """
 
 from __future__ import annotations
