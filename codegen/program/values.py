@@ -49,6 +49,9 @@ MAX_CYCLE_VALUES = 1 << 12
 MAX_INDEX_LENGTH = 24
 """Variables and numbers of an index that may be repeated in an expression."""
 
+STRIDE_USES = 4
+"""Further uses of the index in the sum of values that grow from one repetition to the next."""
+
 MAX_RANK_ALTERNATIVES = 4
 """Alternatives that conditions on the rank select; more become a table."""
 
@@ -217,7 +220,7 @@ def _unrotated(terms: Terms) -> Terms:
 
 def _at(terms: Terms, index: Expr, limit: int | None) -> Value:
     pieces = _pieces(terms)
-    if (n := _shorter(terms, len(pieces), index, limit)) is not None:
+    if (n := _listed(terms, len(pieces), index, limit)) is not None:
         return _table(tuple(Vec(terms).first(n)), index)
     start, chain = 0, []
     for i, piece in enumerate(pieces):
@@ -232,16 +235,20 @@ def _at(terms: Terms, index: Expr, limit: int | None) -> Value:
     return e
 
 
-def _shorter(terms: Terms, pieces: int, index: Expr, limit: int | None) -> int | None:
-    """How many values to list, where that is shorter than to say a long index in each of several pieces.
+def _listed(terms: Terms, uses: int, index: Expr, limit: int | None) -> int | None:
+    """How many values to list, where that is shorter than to repeat a long index `uses` times.
 
     Loops whose repeats follow no rule, one in the other, would have texts that are the product of theirs.
     """
     index_length = length(index)
     ends = [n for n in (_length(terms), limit) if n is not None]
-    if pieces < 2 or index_length <= MAX_INDEX_LENGTH or not ends:
+    if uses < 2 or index_length <= MAX_INDEX_LENGTH or not ends:
         return None
-    return min(ends) if min(ends) <= min(pieces * index_length, MAX_CYCLE_VALUES) else None
+    return min(ends) if min(ends) <= min(uses * index_length, MAX_CYCLE_VALUES) else None
+
+
+def _stride(piece: Terms) -> int:
+    return 0 if isinstance(piece[0], int) else piece[0][1]
 
 
 def _pieces(terms: Terms) -> list[Terms]:
@@ -291,7 +298,8 @@ def prefix_of_vec(vec: Vec, n: Expr) -> Expr:
 
 def _prefix(terms: Terms, n: Expr, limit: int | None) -> Expr:
     pieces = _pieces(terms)
-    if (most := _shorter(terms, len(pieces), n, limit)) is not None:
+    uses = len(pieces) + STRIDE_USES * any(_stride(piece) for piece in pieces)
+    if (most := _listed(terms, uses, n, limit)) is not None:
         return number(_table((0, *accumulate(Vec(terms).first(most))), n))
     start, total, chain = 0, 0, []
     for i, piece in enumerate(pieces):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scalatrace.codegen.program.interpret import Setting, value
@@ -41,6 +41,7 @@ def test_in_nested_loops(vec: Vec, outer: int, inner: int) -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 5), min_size=5, max_size=6), min_size=4, max_size=5))
+@example([[0, 0, 0, 0, 1], [0, 0, 0, 1, 0], [0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1]])
 def test_irregular_loops_in_each_other_are_no_longer_than_their_numbers(loops: list[list[int]]) -> None:
     index, expected = Var("n", 60), range(60)
     for runs in loops:
