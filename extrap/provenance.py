@@ -68,16 +68,7 @@ def warnings(model: Model, grid: Grid, poor: Sequence[PoorFit]) -> Iterator[str]
         model, grid: of the result.
         poor: calls whose times follow no curve well.
     """
-    if UNCONFIRMED in model.meta:
-        yield model.meta[UNCONFIRMED]
-    largest = max(prod(dims) for dims, _ in model.seen)
-    if grid.nprocs > MAX_REACH * largest and model.stats:
-        times = grid.nprocs // largest
-        yield f"{grid.nprocs:,} ranks are {times:,} times the largest trace: times of so many are a guess"
-    if irregular := irregular_loop(model):
-        yield irregular
-    if OVERSUBSCRIBED in model.meta:
-        yield f"{model.meta[OVERSUBSCRIBED]}; their times contain waiting for cores"
+    yield from model_warnings(model, grid.nprocs)
     if poor:
         first, share = poor[0], sum(one.share for one in poor if one.stat == poor[0].stat)
         where = "inside" if first.stat == "comm_ns" else "between"
@@ -85,6 +76,20 @@ def warnings(model: Model, grid: Grid, poor: Sequence[PoorFit]) -> Iterator[str]
             f"{share:.0%} of the time {where} calls follows no curve well; the largest part of it: "
             f"{first.op} at {clean(first.site)}, {first.formula} ns, off by {first.fit:.0%}"
         )
+
+
+def model_warnings(model: Model, nprocs: int) -> Iterator[str]:
+    """Why not to rely on a result of so many ranks, whatever curves its times follow."""
+    if UNCONFIRMED in model.meta:
+        yield model.meta[UNCONFIRMED]
+    largest = max(prod(dims) for dims, _ in model.seen)
+    if nprocs > MAX_REACH * largest and model.stats:
+        times = nprocs // largest
+        yield f"{nprocs:,} ranks are {times:,} times the largest trace: times of so many are a guess"
+    if irregular := irregular_loop(model):
+        yield irregular
+    if OVERSUBSCRIBED in model.meta:
+        yield f"{model.meta[OVERSUBSCRIBED]}; their times contain waiting for cores"
 
 
 def irregular_loop(model: Model) -> str:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from scalatrace import Trace
 
 EXAMPLE = (
-    "scalatrace extrapolate a.st b.st c.st d.st -P 1024 -o big.st\n"
+    "scalatrace extrapolate a.st b.st c.st d.st -P 1024 -o big.st --report big.html\n"
     "  scalatrace extrapolate bt.16.st bt.25.st bt.36.st bt.49.st -P 1048576 --dims 1024x1024 -o bt.st\n"
     "  scalatrace extrapolate a.st b.st c.st --inputs n=64,96,128 --param n=4096 -P 4096 -o weak.st\n"
     "  scalatrace extrapolate a.st b.st c.st d.st --check\n"
@@ -142,6 +142,8 @@ def _target(args: argparse.Namespace) -> Target | None:
         raise UsageError("--lossy drops what has no rule: leave --suggest and --accept-unconfirmed out")
     if (args.symbolic or args.check) and (args.ranks or args.dims or args.param):
         raise UsageError("--symbolic and --check make no trace: leave -P, --dims and --param out")
+    if args.report and (args.symbolic or args.check or args.suggest):
+        raise UsageError("--report shows the trace that is made: leave --symbolic, --check and --suggest out")
     if args.output is None and not (args.check or args.suggest):
         raise UsageError("the file for the result is missing: give -o FILE")
     return None if args.symbolic or args.check or args.suggest else Target.of(args)

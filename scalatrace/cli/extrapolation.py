@@ -16,6 +16,7 @@ from scalatrace.cli.budget import TimeExceeded
 from scalatrace.cli.output import natural
 from scalatrace.cli.progress import stage
 from scalatrace.errors import ScalatraceError, UsageError
+from scalatrace.files import check_output
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -40,6 +41,7 @@ class Target:
         run_noise: relative difference in time between runs of the same program.
         timing_report: whether to report the timing models.
         output: trace file to write.
+        report: HTML page of the trace to write; None: none.
     """
 
     nprocs: int
@@ -49,6 +51,7 @@ class Target:
     run_noise: float
     timing_report: bool
     output: str
+    report: str | None = None
 
     @classmethod
     def of(cls, args: argparse.Namespace) -> Target:
@@ -61,7 +64,9 @@ class Target:
         nprocs = prod(dims or ()) if args.ranks is None else args.ranks
         params = parse_params(args.param)
         model, noise, report = args.timing_model, args.run_noise, args.timing_report
-        return cls(nprocs, dims, params, model, noise, report, args.output)
+        if args.report is not None:
+            check_output(args.report, "--report")
+        return cls(nprocs, dims, params, model, noise, report, args.output, args.report)
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,9 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="how times depend on the number of ranks: normal-form (the best of many forms; the default), "
         "dissertation, constant, linear, inverse, inverse+constant",
+    )
+    parser.add_argument(
+        "--report", metavar="FILE", help="make an HTML page of the result, with formulas and fitted times"
     )
     parser.add_argument(
         "--timing-report",
@@ -142,6 +150,7 @@ def shared(args: argparse.Namespace) -> Iterator[int]:
         if not ranks.is_first:
             folder = stack.enter_context(tempfile.TemporaryDirectory())
             args.output = args.output and os.path.join(folder, os.path.basename(args.output))
+            args.report = args.report and os.path.join(folder, os.path.basename(args.report))
             nothing = stack.enter_context(open(os.devnull, "w"))
             stack.enter_context(redirect_stdout(nothing))
             stack.enter_context(redirect_stderr(nothing))
@@ -359,7 +368,15 @@ def _saved(result: Extrapolation | LossyExtrapolation, target: Target) -> dict[s
 
     stage("writing")
     nbytes = scalatrace.save(result.trace, target.output)
+    page = {}
+    if target.report is not None:
+        from scalatrace.cli.model_page import write_model_page
+
+        stage("making the page")
+        page_bytes = write_model_page(result.trace, target.output, result.model, target.report)
+        page = {"report": target.report, "report_bytes": page_bytes}
     return {
+        **page,
         "grid": str(result.grid),
         "ranks": result.trace.nprocs,
         "events": result.trace.counted(),

@@ -20,10 +20,8 @@ from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
     from scalatrace import Trace
-    from scalatrace.extrap.timing.report import FittedMean
     from scalatrace.predict.platform import Platform
     from scalatrace.report.page.comparison import Comparison
-    from scalatrace.report.page.extrapolated import Fit
     from scalatrace.report.page.gather import Options, TraceAggregates
     from scalatrace.report.page.predictions.simulated import Prediction
 
@@ -34,11 +32,6 @@ EXAMPLE = (
     "  scalatrace report big.st --model stencil.stx\n"
     "  scalatrace report stencil.st --platform cluster"
 )
-
-MAX_FITS, CURVE_POINTS = 12, 24
-"""Fitted times that are drawn, those with most time; points of each curve."""
-
-MAX_MODEL_LINES = 2000
 
 SENSITIVITY = {
     "latency": (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0),
@@ -151,6 +144,8 @@ def _need_trace(path: str) -> None:
 
 
 def _options(args: argparse.Namespace, nprocs: int) -> Options:
+    from scalatrace.cli.model_page import with_model
+    from scalatrace.extrap.stx import load
     from scalatrace.record.selection import parse_window
     from scalatrace.report.page.gather import Options
     from scalatrace.report.page.timeline import Window
@@ -160,8 +155,8 @@ def _options(args: argparse.Namespace, nprocs: int) -> Options:
     except UsageError as error:
         raise UsageError(f"--window {error}") from None
     window = Window(first, float("inf") if last is None else last)
-    lines, fits = _model(args.model, nprocs) if args.model else ((), ())
-    return Options(_ranks(args.ranks), window, not args.no_source, lines, fits)
+    options = Options(_ranks(args.ranks), window, not args.no_source)
+    return with_model(options, load(args.model), nprocs) if args.model else options
 
 
 def _ranks(text: str | None) -> tuple[int, ...]:
@@ -180,46 +175,3 @@ def _ranks(text: str | None) -> tuple[int, ...]:
             raise UsageError(f"--ranks {text}: more than {MAX_RANKS} ranks; give fewer")
         ranks += range(int(first), stop)
     return tuple(dict.fromkeys(ranks))
-
-
-def _model(path: str, nprocs: int) -> tuple[tuple[str, ...], tuple[Fit, ...]]:
-    """Return the lines of a symbolic trace, and its fitted times up to a number of ranks."""
-    from itertools import islice
-
-    from scalatrace.extrap.formatting import lines
-    from scalatrace.extrap.stx import load
-    from scalatrace.extrap.timing.report import fitted_means
-
-    model = load(path)
-    fits = tuple(_fit(one, nprocs) for one in fitted_means(model, limit=MAX_FITS))
-    return tuple(islice(lines(model), MAX_MODEL_LINES)), fits
-
-
-def _fit(one: FittedMean, nprocs: int) -> Fit:
-    from scalatrace.extrap.timing.curves.curve import LEVEL
-    from scalatrace.report.page.extrapolated import MAX_TEXT, Fit
-    from scalatrace.trace.model.callsite import short_frame
-
-    least = min(one.samples)
-    most = max(nprocs, *one.samples)
-    scales = sorted({round(least * (most / least) ** (i / CURVE_POINTS)) for i in range(CURVE_POINTS + 1)})
-    curve = []
-    for scale in scales:
-        low, high = one.curve.interval(scale)
-        mean = one.curve.predict(scale)
-        high = high if high < float("inf") else mean
-        curve.append((scale, mean * one.unit, low * one.unit, high * one.unit))
-    points = tuple((ranks, found.mean * one.unit) for ranks, found in one.samples.items())
-    op, stack = one.after or ("the start", ())
-    return Fit(
-        one.op,
-        one.site,
-        one.stat,
-        one.curve.formula,
-        one.curve.deviation,
-        LEVEL,
-        points,
-        tuple(curve),
-        after=f"{op}  {short_frame(stack[0]) if stack else ''}".strip(),
-        ranks=", ".join(one.ranks)[:MAX_TEXT],
-    )

@@ -45,6 +45,8 @@ class ExtrapolationReporter:
                 f"{facts['output']}: {facts['ranks']:,} ranks ({facts['grid']}), {events} events, "
                 f"{facts['nodes']} nodes, {facts['bytes']:,} bytes"
             )
+            if "report" in facts:
+                console.print(f"{facts['report']}: {facts['report_bytes']:,} bytes")
             self._times(console, facts.get("times", ()))
             if "timing" in facts:
                 self._timing(console, facts["timing"])

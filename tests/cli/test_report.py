@@ -111,5 +111,29 @@ def test_model(tmp_path: Path, traces: tuple[str, str], capsys: pytest.CaptureFi
     assert fit["ranks"] == ""
     assert any(one["after"].startswith("Send  ring.py:") for one in provenance["fits"])
     assert all(low <= mean <= high for _, mean, low, high in fit["curve"])
+    assert provenance["sizes"] == [4, 6, 8, 64]
+    assert {one["op"] for one in provenance["growth"]} == {"Irecv", "Send", "Wait", "Allreduce"}
     assert main(["report", "ring.stx"]) == 2
     assert "report that with --model ring.stx" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("traces")
+def test_pages_of_extrapolated_traces(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--report` makes the page that `report --model` makes."""
+    inputs = [f"r{nprocs}.st" for nprocs in (4, 6, 8)]
+    for nprocs, path in zip((4, 6, 8), inputs, strict=True):
+        save(ring(nprocs), path)
+    assert main(["extrapolate", *inputs, "--symbolic", "-o", "ring.stx"]) == 0
+    assert main(["extrapolate", *inputs, "-P", "64", "-o", "big.st", "--report", "one.html"]) == 0
+    assert "one.html: " in capsys.readouterr().out
+    assert main(["report", "big.st", "--model", "ring.stx", "-o", "two.html"]) == 0
+    assert main(["instantiate", "ring.stx", "-P", "64", "-o", "big.st", "--report", "three.html"]) == 0
+    pages = [(tmp_path / f"{name}.html").read_text() for name in ("one", "two", "three")]
+    assert pages[0] == pages[1] == pages[2]
+    assert "What grows with the number of ranks" in pages[0]
+    capsys.readouterr()
+    assert main(["extrapolate", *inputs, "--symbolic", "-o", "x.stx", "--report", "x.html"]) == 2
+    assert "--report shows the trace that is made" in capsys.readouterr().err
+    assert main(["instantiate", "ring.stx", "-P", "64", "-o", "no.st", "--report", "no/x.html"]) != 0
+    assert "no/x.html" in capsys.readouterr().err
+    assert not (tmp_path / "no.st").exists()

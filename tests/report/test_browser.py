@@ -107,7 +107,12 @@ def test_search(view_of: View, tmp_path: Path, text: str, count: int) -> None:
         assert view.page.locator("#program .row.hit").count() == count
         shown = view.text("#program .controls .dim")
         assert shown.split(":")[0] == f"{count} found"
-        assert ("on all ranks" in shown) == (count > 0)
+        assert ("rank" in shown) == (count > 0)
+        rows = view.page.locator("#program .row")
+        shown_rows = rows.locator("visible=true").count()
+        assert (count <= shown_rows <= count + 2) if count else shown_rows == 0
+        view.page.get_by_role("searchbox").fill("")
+        assert rows.locator("visible=true").count() == rows.count()
 
 
 def test_search_of_ranks_in_notation(view_of: View, tmp_path: Path) -> None:

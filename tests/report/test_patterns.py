@@ -10,7 +10,7 @@ import pytest
 
 from scalatrace.report.page.grid import find_grid, rank_grid
 from scalatrace.report.page.messages import Messages, messages_of
-from scalatrace.report.page.patterns import Pattern, loop_pattern, recognise
+from scalatrace.report.page.patterns import Pattern, Receives, loop_pattern, recognise
 from scalatrace.report.page.rank_sets import Budget
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Sequence
@@ -83,13 +83,15 @@ CASES = [
 ]  # fmt: skip
 
 
-def recognised(pairs: Callable[[int], Pairs], nprocs: int, waits_first: bool = False) -> tuple[str, str, int]:
+def recognised(
+    pairs: Callable[[int], Pairs], nprocs: int, receives: Receives = Receives.ANYWHERE
+) -> tuple[str, str, int]:
     senders, receivers = (np.array(column) for column in zip(*pairs(nprocs), strict=True))
     square = pairs in (plane, swapped) or getattr(pairs, "__name__", "") == "<lambda>"
     side = isqrt(nprocs)
     widths = {abs(a - b) for a, b in pairs(nprocs)}
     dims = (side, side) if square and side in widths else (nprocs,)
-    return recognise(senders, receivers, Grid(dims), waits_first)
+    return recognise(senders, receivers, Grid(dims), receives)
 
 
 @pytest.mark.parametrize("nprocs", [16, 64, 1024])
@@ -105,9 +107,20 @@ def test_all_pairs_are_a_transpose() -> None:
 
 @pytest.mark.parametrize("nprocs", [16, 256])
 def test_a_wavefront_receives_before_it_sends(nprocs: int) -> None:
-    assert recognised(plane, nprocs, waits_first=True)[0] == "wavefront"
+    assert recognised(plane, nprocs, Receives.SOME_FIRST)[0] == "wavefront"
     kind, detail, _ = recognised(plane, nprocs)
     assert (kind, "one direction" in detail) == ("halo", True)
+
+
+def test_sweeps_in_all_directions_receive_before_they_send_and_not_after() -> None:
+    assert recognised(both(plane), 16, Receives.ALL_FIRST)[0] == "wavefront"
+    assert recognised(both(plane), 16, Receives.SOME_FIRST)[0] == "halo"
+
+
+def test_two_ranks_have_one_neighbour() -> None:
+    two = recognise(np.array([0, 1]), np.array([1, 0]), Grid((2,)), Receives.ANYWHERE)
+    assert two == ("halo", "1-D, 1 neighbour", 1)
+    assert recognised(both(chain), 16) == ("halo", "1-D, 2 neighbours", 1)
 
 
 def test_wavefront_of_a_trace() -> None:

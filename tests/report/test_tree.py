@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from scalatrace.operations import received_bytes, sent_bytes
-from scalatrace.report.page.advice import advice_of
 from scalatrace.report.page.comparison import comparison_of
 from scalatrace.report.page.extrapolated import provenance_of
 from scalatrace.report.page.gather import TraceAggregates, gather
 from scalatrace.report.page.grid import find_grid
 from scalatrace.report.page.histograms import Sizes, deltas_of
+from scalatrace.report.page.overview.advice import advice_of
+from scalatrace.report.page.overview.summary import RankBin, summary_of
 from scalatrace.report.page.sources import Sources
-from scalatrace.report.page.summary import RankBin, summary_of
 from scalatrace.report.page.tree import TreeNode, node_numbers, tree_of
 from scalatrace.trace.model.elastic import Formulas
 from scalatrace.trace.model.nodes import Event, Peer

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scalatrace.report.costs.comparison import ComparisonReporter
-from scalatrace.report.page.summary import Summary
+from scalatrace.report.page.overview.summary import Summary
 from scalatrace.report.style import duration, number
 from scalatrace.trace.model.trace import Trace
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import add
+from typing import NamedTuple
 
+from scalatrace.report.costs.rows import timed_by_node
 from scalatrace.report.values import params, repeat
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.elastic import Formulas
 from scalatrace.trace.model.nodes import Event, Node, Peer, Sequence
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["Fit", "FormulaRow", "Provenance", "provenance_of"]
+__all__ = ["AtSize", "Fit", "FormulaRow", "Growth", "Provenance", "SiteAtSizes", "provenance_of"]
 
-MAX_ROWS = 400
+MAX_ROWS, MAX_GROWTH = 400, 30
 MAX_TEXT = 600
 """Characters of a formula."""
 
@@ -55,6 +58,47 @@ class Fit:
     ranks: str = ""
 
 
+class AtSize(NamedTuple):
+    """A call site at a number of ranks: means over all ranks, of all calls of a rank."""
+
+    ranks: int
+    comm_ns: float
+    compute_ns: float
+    calls: float
+
+    def plus(self, other: AtSize | None) -> AtSize:
+        """Return the sum of two call sites at the same number of ranks."""
+        return self if other is None else AtSize(self.ranks, *map(add, self[1:], other[1:]))
+
+
+@dataclass(frozen=True)
+class SiteAtSizes:
+    """A call site in the traces that were extrapolated, the smallest first."""
+
+    op: str
+    site: str
+    sizes: tuple[AtSize, ...]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A call site in the inputs and in the result.
+
+    Attributes:
+        sizes: at each of `Provenance.sizes`; None: it has no times there.
+        factor, calls_factor: time and calls of a rank in the result over those in the largest input; None:
+            there were none.
+        added_ns: the difference of these times.
+    """
+
+    op: str
+    site: str
+    sizes: tuple[AtSize | None, ...]
+    factor: float | None
+    calls_factor: float | None
+    added_ns: float
+
+
 @dataclass(frozen=True)
 class Provenance:
     """How a trace was made.
@@ -63,6 +107,8 @@ class Provenance:
         origin: the inputs and the size, as in the header.
         model: lines of the symbolic trace (.stx), if there is one.
         fits: models of times, if the symbolic trace is given.
+        sizes: numbers of ranks of the inputs, ascending, and of the result.
+        growth: times by call site at these sizes, if the symbolic trace is given; the most added time first.
     """
 
     origin: str
@@ -70,23 +116,61 @@ class Provenance:
     formulas: tuple[FormulaRow, ...]
     model: tuple[str, ...] = ()
     fits: tuple[Fit, ...] = ()
+    sizes: tuple[int, ...] = ()
+    growth: tuple[Growth, ...] = ()
 
 
 def provenance_of(
-    trace: Trace, numbers: dict[int, int], model: tuple[str, ...] = (), fits: tuple[Fit, ...] = ()
+    trace: Trace,
+    numbers: dict[int, int],
+    model: tuple[str, ...] = (),
+    fits: tuple[Fit, ...] = (),
+    inputs: tuple[SiteAtSizes, ...] = (),
+    warnings: tuple[str, ...] = (),
 ) -> Provenance | None:
     """Return where a trace comes from; None for a recorded one without a model.
 
     Args:
         numbers: id of a node -> number in the tree.
+        inputs: call sites of the traces that the model was made of.
+        warnings: why not to rely on the result.
     """
     origin = trace.meta.get(EXTRAPOLATED, "")
     if not origin and not model:
         return None
-    notes = tuple(trace.meta[name] for name in NOTES if name in trace.meta)
+    known = [trace.meta[name] for name in NOTES if name in trace.meta]
+    notes = tuple(dict.fromkeys((*known, *warnings)))
     rows: list[FormulaRow] = []
     _collect(trace, trace.nodes, numbers, rows)
-    return Provenance(origin, notes, tuple(rows[:MAX_ROWS]), model, fits)
+    sizes = sorted({size.ranks for one in inputs for size in one.sizes})
+    growth = tuple(_growth(trace, inputs, sizes)[:MAX_GROWTH]) if sizes else ()
+    return Provenance(origin, notes, tuple(rows[:MAX_ROWS]), model, fits, (*sizes, len(trace.ranks)), growth)
+
+
+def _growth(trace: Trace, inputs: tuple[SiteAtSizes, ...], sizes: list[int]) -> list[Growth]:
+    known: dict[tuple[str, str], dict[int, AtSize]] = {}
+    for one in inputs:
+        there = known.setdefault((one.op, one.site), {})
+        for size in one.sizes:
+            there[size.ranks] = size.plus(there.get(size.ranks))
+    n, result = len(trace.ranks), list[Growth]()
+    for row in timed_by_node(trace, "site"):
+        op, site = row.key
+        there = known.get((op, site), {})
+        here = AtSize(n, (row.comm_ns or 0.0) / n, (row.compute_ns or 0.0) / n, row.timed / n)
+        last = there.get(sizes[-1], AtSize(n, 0.0, 0.0, 0.0))
+        before, after = last.comm_ns + last.compute_ns, here.comm_ns + here.compute_ns
+        result.append(
+            Growth(
+                op,
+                site,
+                (*(there.get(size) for size in sizes), here),
+                after / before if before else None,
+                here.calls / last.calls if last.calls else None,
+                after - before,
+            )
+        )
+    return sorted(result, key=lambda one: -one.added_ns)
 
 
 def _collect(

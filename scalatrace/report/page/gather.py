@@ -8,16 +8,17 @@ from functools import partial
 
 from scalatrace.errors import LimitError, UsageError
 from scalatrace.report.costs.rows import Row, rows_of
-from scalatrace.report.page.advice import Advice, advice_of
 from scalatrace.report.page.blocks import Blocks, blocks_of
-from scalatrace.report.page.extrapolated import Fit, Provenance, provenance_of
+from scalatrace.report.page.extrapolated import Fit, Provenance, SiteAtSizes, provenance_of
 from scalatrace.report.page.grid import RankGrid, find_grid, rank_grid
 from scalatrace.report.page.histograms import Deltas, Sizes, deltas_of, sizes_of
 from scalatrace.report.page.messages import Messages, messages_of
+from scalatrace.report.page.overview.advice import Advice, advice_of
+from scalatrace.report.page.overview.summary import Summary, summary_of
+from scalatrace.report.page.overview.waits import Wait, waits_of
 from scalatrace.report.page.predictions.simulated import Prediction
 from scalatrace.report.page.rank_sets import Budget
 from scalatrace.report.page.sources import Sources
-from scalatrace.report.page.summary import Summary, summary_of
 from scalatrace.report.page.timeline import TimeLine, Window, some_ranks, time_line
 from scalatrace.report.page.tree import Tree, node_numbers, tree_of
 from scalatrace.trace.model.trace import Trace
@@ -33,7 +34,7 @@ class Options:
         ranks: of the time line; empty: some are chosen.
         window: of the time line.
         source: read source lines.
-        model, fits: of the symbolic trace, if it is given.
+        model, fits, inputs, warnings: of the symbolic trace, if it is given.
         prediction: of a simulation, if there was one.
     """
 
@@ -42,6 +43,8 @@ class Options:
     source: bool = True
     model: tuple[str, ...] = ()
     fits: tuple[Fit, ...] = ()
+    inputs: tuple[SiteAtSizes, ...] = ()
+    warnings: tuple[str, ...] = ()
     prediction: Prediction | None = None
 
 
@@ -52,6 +55,7 @@ class TraceAggregates:
     name: str
     summary: Summary
     advice: tuple[Advice, ...]
+    waits: tuple[Wait, ...]
     tree: Tree
     blocks: Blocks
     grid: RankGrid
@@ -89,13 +93,14 @@ def gather(trace: Trace, name: str, file_bytes: int = 0, options: Options | None
         name,
         summary,
         advice_of(summary, tree, sizes),
+        waits_of(trace, tree, numbers),
         tree,
         blocks_of(trace, messages, budget.exact),
         rank_grid(trace, grid, source),
         sizes,
         deltas_of(trace),
         time_line(trace, ranks, options.window),
-        provenance_of(trace, numbers, options.model, options.fits),
+        provenance_of(trace, numbers, options.model, options.fits, options.inputs, options.warnings),
         options.prediction,
         tuple(notes),
     )

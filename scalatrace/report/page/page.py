@@ -34,7 +34,7 @@ STYLES = ("base", "sections")
 ASSETS = "scalatrace.report.page"
 FOLDER = "assets"
 
-IN_HTML = ("summary", "advice", "notes", "provenance")
+IN_HTML = ("summary", "advice", "waits", "notes", "provenance")
 """Parts that the template writes, so that the page has them without scripts; some the scripts need, too."""
 
 

@@ -5,7 +5,7 @@ counts:
 
     star         all messages from or to one rank
     ring         one distance, round all ranks
-    wavefront    neighbours in one direction, receive first
+    wavefront    neighbours; ranks receive before they send (in several directions: and not after)
     halo         neighbours of the grid
     transpose    places with swapped coordinates, or all pairs
     tree         one parent each; distances or xor of powers of two; rooted and reducing collectives
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from math import isqrt
 
 import numpy as np
@@ -28,7 +29,7 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.from_arrays import Ints, distinct
 
-__all__ = ["Pattern", "loop_pattern", "recognise"]
+__all__ = ["Pattern", "Receives", "loop_pattern", "recognise"]
 
 MAX_PAIRS = 1 << 16
 """Pairs of ranks that are looked at; of more, these are a sample."""
@@ -39,9 +40,16 @@ REGULAR_SHARE = 0.6
 """Pairs over ranks times distances: borders of a grid have fewer."""
 
 COLLECTIVE = (Category.COLLECTIVE, Category.NEIGHBOUR)
-WAITING = (Category.RECV, Category.SENDRECV)
 MAX_TREE_DEPTH = 2
 """Depth of a tree over the logarithm of the number of its ranks."""
+
+
+class Receives(Enum):
+    """Where blocking receives stand in a loop: anywhere, some before the first send, or all of them."""
+
+    ANYWHERE = auto()
+    SOME_FIRST = auto()
+    ALL_FIRST = auto()
 
 
 @dataclass(frozen=True)
@@ -81,7 +89,7 @@ def loop_pattern(
     if total:
         senders, receivers = pairs(messages, MAX_PAIRS)
         whole = sum(len(one.senders) for one in messages) <= MAX_PAIRS
-        kind, detail, dims = recognise(senders, receivers, grid, _waits_first(events, ops, sent), whole)
+        kind, detail, dims = recognise(senders, receivers, grid, _receives(events, ops, sent), whole)
         return Pattern(kind, detail, dims, total, nbytes, collectives)
     if not collectives:
         return None
@@ -90,24 +98,26 @@ def loop_pattern(
     return Pattern(kind, detail, 0, 0, 0, collectives)
 
 
-def _waits_first(events: Sequence[Event], ops: Sequence[str], sent: Mapping[int, Sequence[Messages]]) -> bool:
-    """Whether a blocking receive stands before the first send."""
+def _receives(
+    events: Sequence[Event], ops: Sequence[str], sent: Mapping[int, Sequence[Messages]]
+) -> Receives:
+    found, sends = Receives.ANYWHERE, False
     for event, op in zip(events, ops, strict=True):
         row = operation(op)
-        if row.category in WAITING and not row.nonblocking and row.category is Category.RECV:
-            return True
-        if sent.get(id(event)):
-            return False
-    return False
+        if row.category is Category.RECV and not row.nonblocking:
+            if sends:
+                return Receives.ANYWHERE if found is Receives.ANYWHERE else Receives.SOME_FIRST
+            found = Receives.ALL_FIRST
+        sends = sends or bool(sent.get(id(event)))
+    return found
 
 
 def recognise(
-    senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, whole: bool = True
+    senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool = True
 ) -> tuple[str, str, int]:
     """Return kind, detail and dimensions of pairs of ranks.
 
     Args:
-        waits_first: ranks receive before they send.
         whole: these are all pairs, not a sample.
     """
     keys = np.unique(senders * grid.nprocs + receivers)
@@ -117,15 +127,15 @@ def recognise(
     if not len(senders):
         return "irregular", "messages of each rank to itself", 0
     for rule in (_star, _ring, _butterfly, _neighbours, _all_pairs, _transposed, _powers, _tree):
-        if result := rule(senders, receivers, grid, waits_first, whole):
+        if result := rule(senders, receivers, grid, receives, whole):
             return result
-    return _regular(senders, receivers, grid)
+    return _regular(senders, receivers, grid, whole)
 
 
 Result = tuple[str, str, int] | None
 
 
-def _star(senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, whole: bool) -> Result:
+def _star(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
     if grid.nprocs < 4 or len(senders) < 3:
         return None
     for hub in (int(senders[0]), int(receivers[0])):
@@ -134,7 +144,7 @@ def _star(senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, whole: 
     return None
 
 
-def _ring(senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, whole: bool) -> Result:
+def _ring(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
     if grid.nprocs < 3:
         return None
     distances = np.unique((receivers - senders) % grid.nprocs).tolist()
@@ -161,7 +171,7 @@ def _vectors(senders: Ints, receivers: Ints, grid: Grid) -> Ints:
     return np.array(columns).T[first]
 
 
-def _neighbours(senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, whole: bool) -> Result:
+def _neighbours(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
     vectors = _vectors(senders, receivers, grid)
     if len(vectors) > MAX_NEIGHBOURS or np.abs(vectors).max() > 1:
         return None
@@ -169,28 +179,36 @@ def _neighbours(senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, w
     known = set(map(tuple, vectors.tolist()))
     one_way = not any(tuple(-x for x in vector) in known for vector in known)
     way = ", ".join(f"({', '.join(map(str, vector))})" for vector in sorted(known))
-    if one_way and waits_first:
+    if one_way and receives is not Receives.ANYWHERE:
         return "wavefront", f"{used}-D, towards {way}", used
     if one_way:
         return "halo", f"{used}-D, one direction: {way}", used
-    return "halo", f"{used}-D, {len(known)} neighbours", used
+    if receives is Receives.ALL_FIRST:  # no halo: all ranks would wait
+        return "wavefront", f"{used}-D, in turn towards {way}", used
+    return "halo", f"{used}-D, {_neighbour_count(senders, len(known), whole)}", used
 
 
-def _all_pairs(senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, whole: bool) -> Result:
+def _neighbour_count(senders: Ints, distances: int, whole: bool) -> str:
+    """Ranks of short grids have fewer neighbours than there are distances."""
+    most = min(distances, int(np.bincount(senders).max())) if whole else distances
+    return f"{most} neighbour" if most == 1 else f"{most} neighbours"
+
+
+def _all_pairs(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
     taking_part = len(np.union1d(senders, receivers))
     if whole and taking_part > 3 and len(senders) >= ALL_PAIRS_SHARE * taking_part * (taking_part - 1):
         return "transpose", "every rank with every other", 0
     return None
 
 
-def _transposed(senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, whole: bool) -> Result:
+def _transposed(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
     side = isqrt(grid.nprocs)
     if side * side == grid.nprocs and (senders % side * side + senders // side == receivers).all():
         return "transpose", f"{side} x {side} ranks: row with column", 2
     return None
 
 
-def _butterfly(senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, whole: bool) -> Result:
+def _butterfly(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
     """Exclusive-or with powers of two. Neighbours in longer grids have others, too (1 and 2: 3)."""
     found = np.unique(senders ^ receivers).tolist()
     if max(grid.dims) > 2 and all(d & (d - 1) == 0 for d in found):
@@ -198,14 +216,14 @@ def _butterfly(senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, wh
     return None
 
 
-def _powers(senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, whole: bool) -> Result:
+def _powers(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
     found = np.unique(np.abs(receivers - senders)).tolist()
     if len(found) > 1 and all(d & (d - 1) == 0 for d in found):
         return "tree", f"distances {', '.join(map(str, found))}", 0
     return None
 
 
-def _tree(senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, whole: bool) -> Result:
+def _tree(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
     """A tree: each rank but the root has one partner with a lower rank, and few steps lead to the root."""
     child, parent = np.maximum(senders, receivers), np.minimum(senders, receivers)
     links = np.unique(child * grid.nprocs + parent)
@@ -222,7 +240,7 @@ def _tree(senders: Ints, receivers: Ints, grid: Grid, waits_first: bool, whole: 
     return ("tree", f"{len(child) + 1} ranks", 0) if is_tree else None
 
 
-def _regular(senders: Ints, receivers: Ints, grid: Grid) -> tuple[str, str, int]:
+def _regular(senders: Ints, receivers: Ints, grid: Grid, whole: bool) -> tuple[str, str, int]:
     """Few distances in both directions, which most ranks have, are a wide halo; else it is irregular."""
     vectors = _vectors(senders, receivers, grid)
     known = set(map(tuple, vectors.tolist()))
@@ -231,7 +249,11 @@ def _regular(senders: Ints, receivers: Ints, grid: Grid) -> tuple[str, str, int]
         reach = int(np.abs(vectors).max())
         if all(tuple(-x for x in vector) in known for vector in known):
             used = int((vectors != 0).any(axis=0).sum())
-            return "halo", f"{used}-D, {len(known)} neighbours, up to {reach} apart", used
+            return (
+                "halo",
+                f"{used}-D, {_neighbour_count(senders, len(known), whole)}, up to {reach} apart",
+                used,
+            )
     degrees = np.bincount(senders)
     partners = degrees[degrees > 0]
     return "irregular", f"{partners.min()} to {partners.max()} partners of each rank", 0

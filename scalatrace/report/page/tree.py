@@ -13,8 +13,9 @@ from scalatrace.report.page.messages import Messages
 from scalatrace.report.page.patterns import Pattern, loop_pattern
 from scalatrace.report.page.sources import SourceLines, Sources
 from scalatrace.report.style import ranks as ranks_text
-from scalatrace.report.values import params, repeat_of
-from scalatrace.trace.model.nodes import Event, Node, Sequence
+from scalatrace.report.values import params, repeat_of, repeat_range
+from scalatrace.trace.model.callsite import Stack, split_frame
+from scalatrace.trace.model.nodes import Event, Node, Sequence, events
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import participants
 from scalatrace.trace.symbolic.grid import Grid
@@ -50,6 +51,8 @@ class TreeNode:
         category: of the operation.
         repeat: trip count, "" for 1.
         ranks, nranks: ranks that take part, as text and as a number.
+        times: least and most executions in an execution of the loop around it; "": one.
+        place: of a loop: file, lines and function of its calls; "": not known.
         site: index into `Tree.sites`; -1 of a loop.
         sent, received: bytes; None: not known.
         left_out: nodes that are not shown.
@@ -59,6 +62,8 @@ class TreeNode:
     op: str = ""
     category: str = ""
     repeat: str = ""
+    times: str = ""
+    place: str = ""
     ranks: str = ""
     nranks: int = 0
     params: str = ""
@@ -164,11 +169,13 @@ class _Builder:
         made = TreeNode(
             self._numbers[id(node)],
             repeat=_cut(repeat_of(node.repeat, taking_part)),
+            times=repeat_range(node.repeat),
             ranks=_cut(ranks_text(taking_part)),
             nranks=len(taking_part),
         )
         if isinstance(node, Sequence):
             self.fill(made, node.nodes)
+            made.place = self._place(node)
         else:
             self._event(made, node)
         return made
@@ -183,6 +190,17 @@ class _Builder:
             made.comm_ns, made.compute_ns = row.comm_ns or 0.0, row.compute_ns or 0.0
             made.beyond_ns = row.beyond_ns or 0.0
 
+    def _place(self, loop: Sequence) -> str:
+        """Return file, first and last line, and function in which the calls of a loop differ."""
+        signatures = {event.signature for event in events(loop.nodes)}
+        stacks = [callers(self._trace.stack(one), MAX_FRAMES)[::-1] for one in signatures]
+        parts = [split_frame(frame) for frame in _outermost_different(stacks)]
+        if not parts or len({(part.file, part.name) for part in parts}) > 1 or not all(p.line for p in parts):
+            return ""
+        lines = sorted({part.line for part in parts})
+        span = str(lines[0]) if len(lines) == 1 else f"{lines[0]}-{lines[-1]}"
+        return f"{parts[0].file}:{span}:{parts[0].name}"
+
     def _site(self, signature: int) -> int:
         if signature not in self._known:
             stack = self._trace.stack(signature)
@@ -190,6 +208,15 @@ class _Builder:
             self._known[signature] = len(self.sites)
             self.sites.append(Site(stack[:MAX_FRAMES], shown, self._sources.at(shown) if shown else None))
         return self._known[signature]
+
+
+def _outermost_different(stacks: AnySequence[Stack]) -> Stack:
+    """Return the outermost frames that are not all equal, of stacks from the outermost frame on."""
+    frames: Stack = ()
+    for frames in zip(*stacks, strict=False):
+        if len(set(frames)) > 1:
+            break
+    return frames
 
 
 def _cut(text: str) -> str:

@@ -52,8 +52,7 @@ class FlameView {
   }
 
   rect(one, x, width, level, total) {
-    const site = this.tree.sites[one.site];
-    const text = `${titleOf(one)}${site ? `  ${shortSite(site.shown)}` : ""}`;
+    const text = `${titleOf(one)}  ${shortSite(placeOf(this.tree, one))}`.trim();
     const fillName = one.op ? categoryColor(one.category) : one.number < 0 ? "line" : "panel";
     const share = one.op && this.tree.timed && timeOf(one) ? one.compute_ns / timeOf(one) : 0;
     const parts = [s("rect", { x, y: level * FLAME_ROW, width, height: FLAME_ROW, rx: 2, style: { fill: `var(--${fillName})`, fillOpacity: one.op ? 0.45 : 1, stroke: "var(--bg)" } })];
@@ -62,7 +61,7 @@ class FlameView {
     }
     const room = Math.floor((width - 8) / 6.6);
     if (room > 3) {
-      parts.push(s("text", { x: x + 4, y: level * FLAME_ROW + 14 }, text.length > room ? `${text.slice(0, room - 1)}…` : text));
+      parts.push(s("text", { x: x + 4, y: level * FLAME_ROW + 12.5 }, text.length > room ? `${text.slice(0, room - 1)}…` : text));
     }
     const facts = [text, `${this.text(this.value(one))}, ${percent(this.value(one), total)} of all`];
     if (this.tree.timed) facts.push(`${duration(one.comm_ns)} in MPI, ${duration(one.compute_ns)} computation`);

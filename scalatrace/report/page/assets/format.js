@@ -4,7 +4,7 @@ function number(n) {
 }
 
 function significant(x) {
-  return x >= 1e4 ? number(x) : String(Number(x.toPrecision(4)));
+  return x >= 999.95 ? number(x) : String(Number(x.toPrecision(4)));
 }
 
 function duration(ns) {

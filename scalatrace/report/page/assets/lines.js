@@ -1,9 +1,10 @@
 // Charts of lines over numbers: points with tips, a band behind them.
 
-// options: title, width, series ({name, fill, points: [x, y, text]}), band ([x, low, high]), shownX, shownY, logX, zero.
+// options: title, width, series ({name, fill, points: [x, y, text]}), band ([x, low, high]), shownX, shownY, logX, zero,
+// nameX, nameY: what the axes show.
 function lineChart(options) {
-  const { title, series, band = [], shownX, shownY, logX = false, zero = false, width = 460 } = options;
-  const height = 200, left = 70, bottom = 30, top = 12, right = 14;
+  const { title, series, band = [], shownX, shownY, logX = false, zero = false, width = 460, nameX = "", nameY = "" } = options;
+  const height = 200, left = 70, bottom = 30, top = nameY ? 24 : 12, right = 14;
   const points = series.flatMap((one) => one.points);
   if (!points.length) return h("figure", {}, h("figcaption", {}, title), h("p", { class: "dim" }, "No values."));
   const xs = [...points.map((one) => one[0]), ...band.map((one) => one[0])].map((x) => (logX ? Math.log(x) : x));
@@ -31,6 +32,8 @@ function lineChart(options) {
   }
   const ends = [...new Set([points[0][0], points[points.length - 1][0]])];
   ends.forEach((at, i) => shapes.push(s("text", { class: "dim", x: x(at), y: height - 8, "text-anchor": i ? "end" : "start" }, shownX(at))));
+  if (nameX) shapes.push(s("text", { class: "dim", x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle" }, nameX));
+  if (nameY) shapes.push(s("text", { class: "dim", x: left - 5, y: 10, "text-anchor": "end" }, nameY));
   const names = series.length > 1 ? h("ul", { class: "legend" }, series.map((one) => h("li", {}, h("span", { class: "swatch", style: { background: `var(--${one.fill})` } }), one.name))) : "";
   return h("figure", { style: { maxWidth: `${width}px` } }, h("figcaption", {}, title), names,
     s("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, width, role: "group", "aria-label": title }, shapes));

@@ -1,5 +1,6 @@
 // The communication matrix as a heat map of blocks.
 const MATRIX_PIXELS = 460, MATRIX_LEFT = 70, MATRIX_TOP = 26;
+const LEAST_LOG_RANGE = 10; // values closer together have a linear scale, which starts at 0
 
 class MatrixView {
   constructor(place, trace) {
@@ -24,7 +25,7 @@ class MatrixView {
     const choice = h("select", { "aria-label": "What the colours show" }, h("option", { value: 3 }, "bytes"), h("option", { value: 2 }, "messages"));
     choice.addEventListener("change", () => { this.what = Number(choice.value); this.draw(); });
     const scale = h("span", { class: "dim" }, size > 1 ? `${number(nprocs)} ranks in ${count} × ${count} blocks of ${number(size)} ranks` : `${number(nprocs)} ranks, a cell for each pair`);
-    place.append(h("div", { class: "controls" }, choice, scale),
+    place.append(h("div", { class: "controls" }, choice, scale, this.colors = h("span", { class: "dim" })),
       h("div", { class: "matrix-row" }, h("div", {}, this.canvas, this.detail), this.distances()));
     this.canvas.addEventListener("mousemove", (event) => {
       const cell = this.hit(event.offsetX, event.offsetY);
@@ -75,9 +76,11 @@ class MatrixView {
     pen.fillStyle = color("panel");
     pen.fillRect(MATRIX_LEFT, MATRIX_TOP, side, side);
     const most = Math.max(...this.data.cells.map((cell) => cell[this.what])), least = Math.min(...this.data.cells.map((cell) => cell[this.what] || most));
+    const linear = most < LEAST_LOG_RANGE * least, shown = Number(this.what) === 3 ? bytes : number;
+    this.colors.textContent = linear ? `colours: 0 to ${shown(most)}` : `colours: ${shown(least)} to ${shown(most)}, logarithmic`;
     const low = rgb(color("heat0")), high1 = rgb(color("heat1"));
     for (const cell of this.data.cells) {
-      const share = most > least ? Math.log(Math.max(cell[this.what], least) / least) / Math.log(most / least) : 1;
+      const share = linear ? cell[this.what] / (most || 1) : Math.log(Math.max(cell[this.what], least) / least) / Math.log(most / least);
       const at = 0.18 + 0.82 * share;
       pen.fillStyle = cell[this.what] ? `rgb(${low.map((x, i) => Math.round(x + at * (high1[i] - x))).join(",")})` : color("line");
       pen.fillRect(MATRIX_LEFT + cell[1] * this.pixel, MATRIX_TOP + cell[0] * this.pixel, Math.max(this.pixel - (this.pixel > 5 ? 1 : 0), 1), Math.max(this.pixel - (this.pixel > 5 ? 1 : 0), 1));

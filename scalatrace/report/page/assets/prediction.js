@@ -21,6 +21,6 @@ function sensitivityView(place, trace) {
   place.append(h("div", { class: "charts" }, trace.prediction.curves.map((curve) => {
     const [name, fillName] = CURVES[curve.parameter];
     const points = curve.points.map(([factor, ns]) => [factor, ns, `${name} × ${factor}\n${duration(ns)}, ${whole ? (ns / whole).toFixed(3) : "–"} of the time with mean computation`]);
-    return lineChart({ title: `Run time over a factor on the ${name}`, series: [{ name, fill: fillName, points }], shownX: (factor) => `× ${factor}`, shownY: duration, logX: true, zero: true });
+    return lineChart({ title: `Run time over a factor on the ${name}`, series: [{ name, fill: fillName, points }], shownX: (factor) => `× ${factor}`, nameX: `factor on the ${name}`, nameY: "run time", shownY: duration, logX: true, zero: true });
   })));
 }

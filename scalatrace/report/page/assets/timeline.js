@@ -180,11 +180,6 @@ class TimeLineView {
         if (right < LABEL || left > wide) return;
         pen.fillStyle = colors[bar[PLACE]];
         pen.fillRect(left, top + 3, Math.max(1.5, right - left), LANE - 6);
-        if (right - left > 34) {
-          pen.fillStyle = color("bg");
-          const text = this.data.places[bar[PLACE]][0];
-          if (text.length * 6 < right - left) pen.fillText(text, Math.max(left, LABEL) + 4, top + 17);
-        }
         if (this.chosen[0] === i && this.chosen[1] === j) {
           pen.strokeStyle = color("text");
           pen.lineWidth = 2;
@@ -194,7 +189,25 @@ class TimeLineView {
       pen.restore();
     });
     this.arrows(pen);
+    this.names(pen, wide);
     this.span.textContent = `${duration(this.to - this.from)} of ${duration(this.last - this.first)}`;
+  }
+
+  // Operations over the arrows, on the bars that have room for them.
+  names(pen, wide) {
+    this.lines.forEach((line, i) => {
+      for (const bar of line.bars) {
+        const left = Math.max(this.x(bar[START]), LABEL), right = Math.min(this.x(bar[START] + bar[LENGTH]), wide);
+        const [op, category] = this.data.places[bar[PLACE]], room = right - left - 8;
+        if (room < 24) continue;
+        const needed = pen.measureText(op).width;
+        if (needed > room) continue;
+        pen.fillStyle = color(categoryColor(category));
+        pen.fillRect(left + 3, LANE_TOP + i * LANE + 6, needed + 2, 14);
+        pen.fillStyle = color("bg");
+        pen.fillText(op, left + 4, LANE_TOP + i * LANE + 17);
+      }
+    });
   }
 
   axis(pen, wide, high) {

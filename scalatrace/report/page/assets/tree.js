@@ -5,12 +5,18 @@ function titleOf(node) {
   if (node.number === 0) return "program";
   if (node.number < 0) return `… ${number(node.left_out)} nodes left out`;
   const what = node.op || `loop of ${node.children.length} nodes`;
-  return node.repeat ? `${shortRepeat(node)} × ${what}` : what;
+  return node.times ? `${node.times} × ${what}` : what;
 }
 
-// A trip count; long ones (values by groups of ranks) are in the details of the node.
-function shortRepeat(node) {
-  return node.repeat.length > 12 ? "…" : node.repeat;
+// Where a node is: its call site, or the lines of a loop's calls.
+function placeOf(tree, node) {
+  const site = tree.sites[node.site];
+  return site ? site.shown : node.place;
+}
+
+// Ranks as text; long ones are in the details of the node.
+function shortRanks(node) {
+  return node.ranks.length > 16 || node.ranks.includes("<") ? `${number(node.nranks)} ranks` : node.ranks;
 }
 
 function timeOf(node) {
@@ -21,6 +27,9 @@ function walkTree(node, visit, above = []) {
   visit(node, above);
   for (const child of node.children) walkTree(child, visit, [...above, node]);
 }
+
+const NOTATION = "{ranks: values; …}: by ranks; [10 8*(2)]: in turn 10, then 2 eight times; ..*: again and again; "
+  + "by 3: 3 more each time; <dimensions first (length stride)…>: nested progressions of ranks";
 
 class TreeView {
   constructor(place, trace) {
@@ -49,10 +58,10 @@ class TreeView {
 
   add(node, place, level) {
     const twist = h("span", { class: "twist", "aria-hidden": "true" }, node.children.length ? "▸" : "");
-    const site = this.tree.sites[node.site];
+    const where = placeOf(this.tree, node);
     const name = h("span", { style: { paddingLeft: `${(level - 1) * 1.1}em` }, title: node.repeat ? `${node.repeat} × ${node.op || "loop"}` : titleOf(node) }, twist,
       node.pattern ? glyph(node.pattern, 18) : "", " ",
-      node.repeat && node.number > 0 ? `${shortRepeat(node)} × ` : "",
+      node.times && node.number > 0 ? `${node.times} × ` : "",
       h("span", { class: "op" }, node.op || (node.number > 0 ? `loop of ${node.children.length} nodes` : titleOf(node))));
     const row = h("div", {
       class: "row", role: "treeitem", tabindex: -1, "aria-level": level, "data-node": node.number,
@@ -60,7 +69,7 @@ class TreeView {
       "aria-label": `${titleOf(node)}, ${duration(timeOf(node))}, ${number(node.calls)} calls`,
     }, name, h("span", {}, this.bar(node)), h("span", { class: "n" }, this.tree.timed ? percent(timeOf(node), this.whole) : ""),
     h("span", { class: "n" }, number(node.calls)), h("span", { class: "n c-sent" }, bytes(node.sent)),
-    h("span", { class: "c-ranks", title: node.ranks }, node.ranks), h("span", { title: site ? site.shown : "" }, site ? shortSite(site.shown) : ""));
+    h("span", { class: "c-ranks", title: node.ranks }, shortRanks(node)), h("span", { title: where }, shortSite(where)));
     const item = { row, twist, level, group: h("div", { role: "group", hidden: true }), filled: false, about: null };
     this.items.set(node, item);
     row.addEventListener("click", (event) => {
@@ -160,7 +169,7 @@ class TreeView {
       return;
     }
     const facts = [
-      ["executions", node.repeat], ["ranks", node.number >= 0 ? `${node.ranks} (${number(node.nranks)})` : ""], ["parameters", node.params],
+      ["executions", node.repeat.length > node.times.length ? `${node.times}: ${node.repeat}` : node.repeat], ["ranks", node.number >= 0 ? `${node.ranks} (${number(node.nranks)})` : ""], ["parameters", node.params],
       ["time in MPI", this.tree.timed ? duration(node.comm_ns) : ""],
       ["beyond shortest", this.tree.timed ? duration(node.beyond_ns) : ""],
       ["computation", this.tree.timed ? duration(node.compute_ns) : ""],
@@ -169,6 +178,8 @@ class TreeView {
     if (node.pattern) facts.push(["pattern", patternText(node.pattern)]);
     const site = this.tree.sites[node.site];
     if (site) facts.push(["call stack", site.frames.join("  ←  ")]);
+    else if (node.place) facts.push(["lines of its calls", node.place]);
+    if (/[<[{]/.test(node.ranks + node.repeat)) facts.push(["notation", NOTATION]);
     item.about = h("div", { class: "more-about" },
       h("dl", {}, facts.filter(([, text]) => text).map(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])),
       site && site.source ? sourceBox(site.source) : "");
@@ -197,8 +208,15 @@ class TreeView {
     actions[event.key]();
   }
 
+  // Hide the rows that are neither found nor around what is found.
+  filter(hits) {
+    const kept = new Set(hits);
+    for (const node of hits) for (let above = this.up.get(node); above; above = this.up.get(above)) kept.add(above);
+    for (const [node, item] of this.items) item.row.classList.toggle("other", !kept.has(node));
+  }
+
   find(text) {
-    for (const item of this.items.values()) item.row.classList.remove("hit");
+    for (const item of this.items.values()) item.row.classList.remove("hit", "other");
     if (!text) {
       this.found.textContent = "";
       return;
@@ -213,10 +231,11 @@ class TreeView {
     const hits = [];
     walkTree(this.tree.root, (node) => { if (node.op && matches(node)) hits.push(node); });
     for (const node of hits.slice(0, 500)) this.reveal(node).row.classList.add("hit");
-    if (hits.length) this.items.get(hits[0]).row.scrollIntoView({ block: "nearest" });
     const time = hits.reduce((sum, node) => sum + timeOf(node), 0);
-    const times = this.tree.timed && hits.length ? `: ${duration(time)} on all ranks, ${percent(time, this.whole)}` : "";
+    const of = rank ? "in these calls on all their ranks" : "on all ranks";
+    const times = this.tree.timed && hits.length ? `: ${duration(time)} ${of}, ${percent(time, this.whole)}` : "";
     this.found.textContent = `${number(hits.length)} found${times}`;
+    this.filter(new Set(hits));
   }
 }
 

@@ -48,6 +48,8 @@ class Summary:
         run_time_ns: of the longest rank, else the mean of the ranks; None: no times.
         efficiency: POP efficiencies, as `info --json` has them; None: times of each rank are not known.
         operations, sites: rows as `stats --json` has them, the most expensive first.
+        hidden_sites: call sites that `sites` leaves out.
+        computing: the call sites with most computation before them.
         ranks: times by rank; empty where they are not known.
         notes: what the numbers are not.
     """
@@ -62,6 +64,8 @@ class Summary:
     efficiency: dict[str, Any] | None
     operations: tuple[dict[str, Any], ...]
     sites: tuple[dict[str, Any], ...]
+    hidden_sites: int
+    computing: tuple[dict[str, Any], ...]
     ranks: tuple[RankBin, ...]
     notes: tuple[str, ...]
 
@@ -93,6 +97,8 @@ def summary_of(trace: Trace, file_bytes: int = 0) -> Summary:
         plain_efficiency(found),
         tuple(operations),
         tuple(sites[:MAX_SITES]),
+        max(0, len(sites) - MAX_SITES),
+        tuple(_computing(sites)),
         _bins(found),
         tuple(notes),
     )
@@ -105,6 +111,12 @@ def _rows(trace: Trace, by: str, names: tuple[str, ...]) -> tuple[list[dict[str,
     except (LimitError, UsageError) as error:
         rows, notes = timed_by_node(trace, by), [f"calls and bytes are not counted: {error}"]
     return [row.plain(names) for row in rows], notes
+
+
+def _computing(sites: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows with most computation before their calls."""
+    timed = sorted((row for row in sites if row["compute_ns"]), key=lambda row: -row["compute_ns"])
+    return timed[:MAX_SITES]
 
 
 def _origin(trace: Trace) -> tuple[str, ...]:

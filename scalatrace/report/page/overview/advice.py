@@ -5,18 +5,18 @@ An entry is an upper bound or a ratio of measured times. It names a place to loo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from scalatrace.operations import Category, operation
 from scalatrace.report.page.histograms import Sizes
-from scalatrace.report.page.summary import Summary
+from scalatrace.report.page.overview.summary import Summary
 from scalatrace.report.page.tree import Tree, TreeNode
 from scalatrace.report.style import duration, nbytes, number, percent, ranks
 from scalatrace.trace.query.requests import POLLING
 from scalatrace.trace.values.ranklist import RankList
 
-__all__ = ["Advice", "advice_of"]
+__all__ = ["Advice", "advice_of", "leaves", "waiting"]
 
 MIN_SHARE = 0.02
 """Share of all time from which on something is worth a look."""
@@ -60,12 +60,12 @@ def advice_of(summary: Summary, tree: Tree, sizes: Sizes) -> tuple[Advice, ...]:
     whole = (summary.comm_ns or 0.0) + (summary.compute_ns or 0.0)
     found: list[Advice] = []
     if whole:
-        leaves = list(_leaves(tree.root))
+        calls = list(leaves(tree.root))
         who = tuple(_who(summary))
-        found += _waiting(leaves, whole, "late-senders", RECEIVING, who)
-        found += _waiting(leaves, whole, "imbalance", TOGETHER, who)
-        found += _waiting(leaves, whole, "slow-sends", SENDING, who)
-        found += _polling(leaves, whole)
+        found += _waiting(calls, whole, "late-senders", RECEIVING, who)
+        found += _waiting(calls, whole, "imbalance", TOGETHER, who)
+        found += _waiting(calls, whole, "slow-sends", SENDING, who)
+        found += _polling(calls, whole)
         found += _load(summary)
     found += _small(sizes, tree, whole)
     found.sort(key=lambda one: -one.share)
@@ -98,17 +98,20 @@ TEXTS = {
 }
 
 
-def _leaves(node: TreeNode) -> Iterator[TreeNode]:
+def leaves(node: TreeNode) -> Iterator[TreeNode]:
+    """Yield the calls below a node, in order."""
     if node.op:
         yield node
     for child in node.children:
-        yield from _leaves(child)
+        yield from leaves(child)
 
 
-def _of(leaves: list[TreeNode], categories: tuple[Category, ...]) -> list[TreeNode]:
-    """Return the calls of some categories that may wait: those that return at once do not."""
-    rows = ((leaf, operation(leaf.op)) for leaf in leaves)
-    return [leaf for leaf, row in rows if row.category in categories and not row.nonblocking]
+def waiting(
+    calls: Iterable[TreeNode], categories: tuple[Category, ...] = RECEIVING + TOGETHER + SENDING
+) -> list[TreeNode]:
+    """Return the calls of some categories that may wait: polls, and those that return at once, do not."""
+    rows = ((call, operation(call.op)) for call in calls if call.op not in POLLING)
+    return [call for call, row in rows if row.category in categories and not row.nonblocking]
 
 
 def _who(summary: Summary) -> Iterator[tuple[str, str]]:
@@ -130,14 +133,14 @@ def _longest_in_mpi(summary: Summary, rank: int) -> str:
 
 
 def _waiting(
-    leaves: list[TreeNode],
+    calls: list[TreeNode],
     whole: float,
     kind: str,
     categories: tuple[Category, ...],
     who: tuple[tuple[str, str], ...],
 ) -> Iterator[Advice]:
     """Time beyond the shortest call of each node; `who`: which ranks stand out."""
-    here = _of(leaves, categories)
+    here = waiting(calls, categories)
     beyond = sum(leaf.beyond_ns for leaf in here)
     if beyond < MIN_SHARE * whole:
         return
@@ -145,7 +148,7 @@ def _waiting(
     title, text = TEXTS[kind]
     inside = sum(leaf.comm_ns for leaf in here)
     numbers = (
-        ("waiting, at most", f"{duration(beyond)}, {percent(beyond, whole)} of all time"),
+        ("possible saving, at most", f"{duration(beyond)}, {percent(beyond, whole)} of all time"),
         ("time in these calls", f"{duration(inside)} in {number(sum(leaf.calls for leaf in here))} calls"),
         ("largest part", f"{duration(most.beyond_ns)} in {most.op}, {percent(most.beyond_ns, beyond)}"),
         *who,
@@ -153,13 +156,16 @@ def _waiting(
     yield Advice(kind, title, text, beyond / whole, numbers, most.number)
 
 
-def _polling(leaves: list[TreeNode], whole: float) -> Iterator[Advice]:
-    polls = [leaf for leaf in leaves if leaf.op in POLLING]
+def _polling(calls: list[TreeNode], whole: float) -> Iterator[Advice]:
+    polls = [leaf for leaf in calls if leaf.op in POLLING]
     time = sum(leaf.comm_ns for leaf in polls)
     if polls and time >= MIN_SHARE * whole:
         most = max(polls, key=lambda leaf: leaf.comm_ns)
-        numbers = (("time in tests and probes", f"{duration(time)}, {percent(time, whole)} of all time"),)
-        text = "The program polls for messages. Waiting calls may cost less."
+        numbers = (("possible saving, at most", f"{duration(time)}, {percent(time, whole)} of all time"),)
+        text = (
+            "The program polls for messages with tests and probes. "
+            "More computation between polls, or waiting calls, may cost less."
+        )
         yield Advice("polling", "Polling", text, time / whole, numbers, most.number)
 
 
@@ -188,19 +194,22 @@ def _small(sizes: Sizes, tree: Tree, whole: float) -> Iterator[Advice]:
     if not messages or small < messages // SMALL_PART:
         return
     p2p = (*RECEIVING, *SENDING, Category.START)
-    calls = [leaf for leaf in _leaves(tree.root) if operation(leaf.op).category in p2p]
+    calls = [leaf for leaf in leaves(tree.root) if operation(leaf.op).category in p2p]
     time = sum(leaf.comm_ns - leaf.beyond_ns for leaf in calls)
     if whole and time < MIN_SHARE * whole:
         return
+    saving = time * small / messages
     mean = sum(one.nbytes for one in sizes.bins) / messages
     sending = (*SENDING, Category.SENDRECV, Category.START)
     senders = [leaf for leaf in calls if operation(leaf.op).category in sending]
     numbers = (
         (f"messages below {nbytes(SMALL_BYTES)}", f"{number(small)}, {percent(small, messages)} of all"),
         ("mean size", nbytes(mean)),
-        ("time in point-to-point calls without waiting, at least", duration(time)),
+        (
+            "possible saving, at most",
+            f"{duration(saving)}, {percent(saving, whole)} of all time",
+        ),
     )
     text = "Most messages are small: their cost is latency. Fewer, larger messages may cost less."
-    share = time / whole * (small / messages) if whole else 0.0
     node = max(senders, key=lambda leaf: leaf.calls).number if senders else 0
-    yield Advice("small-messages", "Small messages", text, share, numbers, node)
+    yield Advice("small-messages", "Small messages", text, saving / whole if whole else 0.0, numbers, node)

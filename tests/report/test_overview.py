@@ -1,0 +1,152 @@
+"""Who waits for whom, where the program computes, where loops are, what grows with the number of ranks."""
+
+from __future__ import annotations
+
+import pytest
+
+from scalatrace.report.page.extrapolated import AtSize, SiteAtSizes, provenance_of
+from scalatrace.report.page.gather import TraceAggregates, gather
+from scalatrace.report.page.overview.waits import Wait
+from scalatrace.report.page.tree import TreeNode
+from scalatrace.report.values import repeat_range
+from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.vec import ANY_SOURCE, Vec
+from support.builder import DOUBLE, Builder, Comm
+from support.reported import million_stencil, recorded, ring, timed
+
+GIVEN = {"count": 8, "datatype": DOUBLE, "tag": 1, "comm": Comm()}
+
+
+def by_op(aggregates: TraceAggregates) -> dict[str, Wait]:
+    return {one.op: one for one in aggregates.waits}
+
+
+@pytest.mark.parametrize("nprocs", [4, 1 << 16])
+def test_a_completion_waits_for_the_partners_of_its_requests(nprocs: int) -> None:
+    found = by_op(gather(ring(nprocs), "ring"))
+    assert found["Wait"].partners == f"own rank -1, +{nprocs - 1:,}"
+    assert found["Send"].partners == f"own rank -{nprocs - 1:,}, +1"
+    assert found["Allreduce"].partners == "the last rank that makes the call"
+    assert "Irecv" not in found
+
+
+def test_receives_from_one_rank_and_from_any() -> None:
+    b = Builder(4)
+    workers = RankList(range(1, 4))
+    trace = timed(
+        b.of(
+            b.event("Recv", Groups([(workers, Vec(1))]), at=("a.py:1:f",), source=0, **GIVEN),
+            b.event("Recv", Groups([(RankList([0]), Vec(3))]), at=("a.py:2:f",), source=ANY_SOURCE, **GIVEN),
+        )
+    )
+    here = {one.site: one for one in gather(trace, "workers").waits}
+    assert here["a.py:1:f"].partners == "rank 0"
+    assert (here["a.py:1:f"].ranks, here["a.py:1:f"].nranks) == ("1-3", 3)
+    assert here["a.py:2:f"].partners == "any rank (wildcard)"
+
+
+def test_persistent_requests_keep_their_partners() -> None:
+    b = Builder(2)
+    first = b.event("Recv_init", Groups([(RankList([1]), Vec(1))]), at=("a.py:1:f",), source=0, **GIVEN)
+    each = b.loop(
+        3, b.event("Start", at=("a.py:2:f",), request=0), b.event("Wait", at=("a.py:3:f",), request=0)
+    )
+    (wait,) = (one for one in gather(timed(b.of(first, each)), "p").waits if one.op == "Wait")
+    assert wait.partners == "rank 0"
+
+
+@pytest.mark.parametrize("name", sorted(recorded()))
+def test_waits_are_times_beyond_the_shortest_call(name: str) -> None:
+    aggregates = gather(recorded()[name], name)
+    nodes = {node.number: node for node in below(aggregates.tree.root)}
+    for one in aggregates.waits:
+        assert one.beyond_ns == nodes[one.node].beyond_ns > 0
+        assert not one.op.startswith(("Test", "Iprobe", "Isend", "Irecv"))
+    times = [one.beyond_ns for one in aggregates.waits]
+    assert times == sorted(times, reverse=True)
+
+
+def below(node: TreeNode) -> list[TreeNode]:
+    return [node, *(one for child in node.children for one in below(child))]
+
+
+def test_polls_are_no_late_senders() -> None:
+    b = Builder(2)
+    calls = (
+        b.event("Irecv", at=("a.py:1:f",), source=0, **GIVEN),
+        b.event("Test", at=("a.py:2:f",), request=0),
+    )
+    aggregates = gather(timed(b.of(*calls)), "polls")
+    assert {one.kind for one in aggregates.advice} == {"polling"}
+    assert aggregates.waits == ()
+
+
+def test_every_entry_says_what_it_can_save() -> None:
+    for trace in (*recorded().values(), ring(8, nbytes=8), million_stencil(8)):
+        for one in gather(trace, "x").advice:
+            assert one.kind == "nothing" or "possible saving, at most" in dict(one.numbers), one.kind
+
+
+def test_where_the_program_computes() -> None:
+    summary = gather(ring(4), "ring").summary
+    times = [row["compute_ns"] for row in summary.computing]
+    assert times == sorted(times, reverse=True)
+    assert sum(times) == summary.compute_ns
+    assert summary.hidden_sites == 0
+    many = Builder(1)
+    trace = timed(many.of(*(many.event("Barrier", at=(f"a.py:{i}:f",), comm=Comm()) for i in range(1, 9))))
+    assert gather(trace, "many").summary.hidden_sites == 3
+
+
+def loop_place(*stacks: tuple[str, ...]) -> str:
+    b = Builder(1)
+    trace = b.of(b.loop(2, *(b.event("Barrier", at=stack, comm=Comm()) for stack in stacks)))
+    return gather(trace, "loop").tree.root.children[0].place
+
+
+def test_a_loop_is_where_its_calls_differ() -> None:
+    outer = ("/b/main.py:3:run", "/b/main.py:90:main")
+    send, receive = (
+        ("/b/x.py:7:send", "/b/x.py:20:step", *outer),
+        ("/b/x.py:9:recv", "/b/x.py:24:step", *outer),
+    )
+    assert loop_place(send, receive) == "/b/x.py:20-24:step"
+    assert loop_place(("/b/x.py:7:send", *outer)) == "/b/x.py:7:send"
+    assert loop_place(("a.py:1:f",), ("b.py:1:g",)) == ""
+    assert loop_place(("app+0x10",), ("app+0x20",)) == ""
+    assert loop_place(()) == ""
+
+
+def test_ranges_of_executions() -> None:
+    groups = Groups([(RankList([0]), Vec(31)), (RankList([1]), Vec((3, (0, 0, 32))))])
+    assert [repeat_range(one) for one in (Vec(1), Vec(10), groups)] == ["", "10", "3–32"]
+
+
+def growing() -> tuple[Trace, tuple[SiteAtSizes, ...]]:
+    trace = ring(8)
+    trace.meta["extrapolated"] = "from 2, 4 ranks to 8"
+    # Each call of the ring takes 3,000 ns after 1,000 ns of computation, ten in a rank but for the last.
+    sends = SiteAtSizes("Send", "ring.py:4:turn", (AtSize(2, 1e3, 500, 10), AtSize(4, 2e3, 500, 10)))
+    total = SiteAtSizes("Allreduce", "ring.py:9:main", (AtSize(2, 1e9, 0, 1), AtSize(4, 2e9, 0, 1)))
+    return trace, (sends, sends, total)
+
+
+def test_growth_compares_with_the_largest_input() -> None:
+    trace, inputs = growing()
+    found = provenance_of(trace, {}, (), (), inputs, ("a guess",))
+    assert found is not None
+    assert found.sizes == (2, 4, 8)
+    assert found.notes == ("a guess",)
+    rows = {one.op: one for one in found.growth}
+    send = rows["Send"]
+    assert send.sizes[:2] == (AtSize(2, 2e3, 1e3, 20), AtSize(4, 4e3, 1e3, 20))  # two sites of one frame
+    here = send.sizes[2]
+    assert here is not None
+    assert send.factor == pytest.approx((here.comm_ns + here.compute_ns) / 5e3)
+    assert send.calls_factor == pytest.approx(here.calls / 20)
+    assert rows["Wait"].sizes[:2] == (None, None)
+    assert rows["Wait"].factor is None
+    assert found.growth[-1].op == "Allreduce"
+    assert found.growth[-1].added_ns < 0
