@@ -7,7 +7,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from scalatrace.extrap.errors import ExtrapolationError, InputError, UndeterminedError
-from scalatrace.extrap.extrapolate import fit_prepared, inputs_of, of_model, prepared
+from scalatrace.extrap.extrapolate import fit_prepared, inputs_of, of_model, prepared, target_inputs
+from scalatrace.extrap.matching import check_consistent, check_matching, check_model
 from scalatrace.extrap.sizes import MAX_SUGGESTED, deciding, instructive
 from scalatrace.trace.symbolic.grid import Grid
 
@@ -27,7 +28,8 @@ def suggested(
     """Why another trace is needed, and of which sizes one would help, the smallest first.
 
     Where two formulas fit the traces, the sizes are those that tell them apart; else those with a side of the
-    grid that no trace has. Without a reason ("") nothing is needed.
+    grid that no trace has: something follows no rule, or calls of larger sizes do not fit together. Without a
+    reason ("") nothing is needed.
 
     Args:
         traces: of one program.
@@ -41,10 +43,15 @@ def suggested(
     grids = [run.grid for run in runs]
     try:
         model = fit_prepared(ordered, runs)
+        consistent = not check_consistent(ordered)
         if nprocs is None and dims is None:
+            if consistent:
+                check_model(model)
             return "", list(islice(instructive(grids), MAX_SUGGESTED))
         size = nprocs if nprocs is not None else Grid(tuple(dims or ())).nprocs
-        of_model(model, size, dims, params)
+        result = of_model(model, size, dims, params)
+        if consistent:
+            check_matching(model, result.trace, result.grid, target_inputs(model, params or {}))
     except UndeterminedError as error:
         inputs = inputs_of(ordered[-1]) | dict(params or {})
         return str(error), list(islice(deciding(grids, error, inputs), MAX_SUGGESTED))

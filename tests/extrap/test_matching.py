@@ -17,6 +17,7 @@ from scalatrace.extrap.instantiate.instantiate import instantiate
 from scalatrace.extrap.matching import check_matching, check_sizes
 from scalatrace.extrap.sizes import grids_like
 from scalatrace.extrap.stx import save
+from scalatrace.extrap.suggest import suggested
 from scalatrace.formula import TRUE, Const
 from scalatrace.trace.consistency.agreement import first_conflict
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -99,6 +100,19 @@ def test_traces_that_do_not_fit_themselves_are_no_measure() -> None:
     line = [(4,), (6,), (8,)]
     made = extrapolate([trace_of(body, dims) for dims in line], 12, dims_of=line)
     assert made.matching.startswith("not compared: in the trace of 4 ranks rank ")
+
+
+@pytest.mark.parametrize("nprocs", [None, 36])
+def test_sizes_are_suggested_where_calls_do_not_fit_together(
+    model: Model, monkeypatch: pytest.MonkeyPatch, nprocs: int | None
+) -> None:
+    traces = [trace_of(exchange, dims) for dims in SQUARES]
+    assert suggested(traces, SQUARES, nprocs)[0] == ""
+    wrong = replace(model, nodes=changed(model.nodes, 13, "tag"))
+    monkeypatch.setattr("scalatrace.extrap.suggest.fit_prepared", lambda *_: wrong)
+    reason, grids = suggested(traces, SQUARES, nprocs)
+    assert "do not fit together" in reason
+    assert grids
 
 
 def test_command_on_formulas(model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
