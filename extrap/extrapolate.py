@@ -109,7 +109,7 @@ def extrapolate(
         params: the target's parameters; those of the traces where all have the same.
         dims_of: the grids of the input traces, found in them unless given.
         timing_model: a name of `extrap.timing.curves.registry.TIMING_MODELS`; chosen by its fit unless given.
-        run_noise: how much whole runs differ in time, as a part of it: no trace tells that.
+        run_noise: how much whole runs differ in time, as a part of it: the traces do not have it.
         workers: processes, forked from this one, that share the work; the result is the same.
         check: whether four or more traces are checked with `check_largest`, and the calls of the result
             with each other.

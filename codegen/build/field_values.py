@@ -249,7 +249,8 @@ class Values:
                     )
                 continue
             first, other = (self.reader.number(formula, self.facts) for formula in (division, rival))
-            complaint = f"no trace tells {format_text(division)} from {format_text(rival)}"
+            texts = f"{format_text(division)} and {format_text(rival)}"
+            complaint = f"{texts} are equal in all traces, but not here"
             self._require(compare("==", first, other), self._where(share), complaint)
 
     def _where(self, share: _Share) -> Cond:

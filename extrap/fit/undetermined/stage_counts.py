@@ -1,7 +1,7 @@
 """How many stages a tree or a butterfly has: 5 on 20, 25 and 30 ranks may be ceil_log2(P), which is 6 on 36.
 
 Ranks whose partners are at distances 1, 2, 4, ... take part in one. Where the number of its calls is the same
-in all traces, and is the logarithm of a size, no trace tells the two apart.
+in all traces, and is the logarithm of a size, the traces do not distinguish the two.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class Part:
 
     Attributes:
         rivals: formulas, or parts of them, each with another one that gives the same values in all traces.
-            Where the two differ, no trace tells which is right.
+            Where the two differ, the traces do not show which is right.
     """
 
     condition: Cond
