@@ -32,6 +32,7 @@ int main() {
 }
 
 
+@pytest.mark.slow  # `make sanitize` runs these and more
 @pytest.mark.xdist_group("sanitizers")
 def test_core_under_address_sanitizer() -> None:
     if reason := obstacle(ADDRESS):

@@ -25,7 +25,9 @@ def completions(run: Traced) -> list[list[tuple[str, tuple[object, ...]]]]:
     ]
 
 
-@pytest.mark.parametrize("mode", ["gather", "late", "shuffle", "leak"])
+@pytest.mark.parametrize(
+    "mode", ["late", "shuffle", *(pytest.param(mode, marks=pytest.mark.slow) for mode in ("gather", "leak"))]
+)
 def test_ages_do_not_depend_on_handles(
     any_mpi: Mpi, build: Builder, traced: Callable[..., Traced], mode: str
 ) -> None:

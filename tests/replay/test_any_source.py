@@ -24,7 +24,7 @@ def sample(pattern: str) -> Sample:
 
 
 #: The others are among the slow tests.
-QUICK = ("workers", "by_hand", "nobody")
+QUICK = ("workers",)
 
 
 @pytest.mark.parametrize(

@@ -198,7 +198,7 @@ def _small(sizes: Sizes, tree: Tree, whole: float) -> Iterator[Advice]:
     time = sum(leaf.comm_ns - leaf.beyond_ns for leaf in calls)
     if whole and time < MIN_SHARE * whole:
         return
-    saving = time * small / messages
+    saving = time * (small / messages)
     mean = sum(one.nbytes for one in sizes.bins) / messages
     sending = (*SENDING, Category.SENDRECV, Category.START)
     senders = [leaf for leaf in calls if operation(leaf.op).category in sending]
