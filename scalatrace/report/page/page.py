@@ -20,6 +20,7 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from scalatrace.escapes import clean
+from scalatrace.report.costs.rows import JOIN
 from scalatrace.report.page.comparison import Comparison
 from scalatrace.report.page.gather import TraceAggregates
 from scalatrace.report.style import duration, nbytes, number, short_site
@@ -133,5 +134,5 @@ FILTERS: dict[str, Callable[..., str]] = {
     "factor": _or_dash(lambda factor: f"{factor:,.0f}" if factor >= 100 else f"{factor:.4g}"),
     "change": _or_dash(lambda share: f"{share:+.2%}"),
     "figure": _or_dash(lambda value: f"{value:.5g}"),
-    "site": lambda frame: short_site(frame) if frame else "",
+    "site": lambda frames: JOIN.join(map(short_site, frames.split(JOIN))) if frames else "",
 }

@@ -193,7 +193,7 @@ class _Builder:
     def _place(self, loop: Sequence) -> str:
         """Return file, first and last line, and function in which the calls of a loop differ."""
         signatures = {event.signature for event in events(loop.nodes)}
-        stacks = [callers(self._trace.stack(one), MAX_FRAMES)[::-1] for one in signatures]
+        stacks = [callers(stack, len(stack))[::-1] for stack in map(self._trace.stack, signatures)]
         parts = [split_frame(frame) for frame in _outermost_different(stacks)]
         if not parts or len({(part.file, part.name) for part in parts}) > 1 or not all(p.line for p in parts):
             return ""

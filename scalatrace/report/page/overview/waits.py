@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from scalatrace.operations import Category, operation
+from scalatrace.report.costs.comm_layer import callers
+from scalatrace.report.costs.rows import JOIN
 from scalatrace.report.page.overview.advice import leaves, waiting
 from scalatrace.report.page.rank_sets import sampled
 from scalatrace.report.page.tree import Tree, TreeNode
@@ -30,7 +32,7 @@ MIN_SHARE = 0.002
 MAX_WALKED_RANKS, MAX_WALKED_CALLS = 16, 4096
 """Ranks that are followed to find partners, and calls of each; with more they are a sample."""
 
-MAX_DISTANCES = 6
+MAX_DISTANCES, SHOWN_FRAMES = 6, 2
 ANY = -2
 
 
@@ -40,6 +42,7 @@ class Wait:
 
     Attributes:
         node: number in the tree.
+        site: call site and its caller.
         ranks, nranks: those that make the call.
         partners: whom they wait for.
         beyond_ns: time beyond the shortest call of all ranks.
@@ -72,7 +75,7 @@ def waits_of(trace: Trace, tree: Tree, numbers: dict[int, int]) -> tuple[Wait, .
         Wait(
             leaf.number,
             leaf.op,
-            tree.sites[leaf.site].shown,
+            JOIN.join(callers(tree.sites[leaf.site].frames, SHOWN_FRAMES)),
             leaf.ranks,
             leaf.nranks,
             _partners(leaf, pairs.get(leaf.number, set())),
