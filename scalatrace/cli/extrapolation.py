@@ -373,7 +373,8 @@ def _saved(result: Extrapolation | LossyExtrapolation, target: Target) -> dict[s
         from scalatrace.cli.model_page import write_model_page
 
         stage("making the page")
-        page_bytes = write_model_page(result.trace, target.output, result.model, target.report)
+        warnings = getattr(result, "warnings", ())
+        page_bytes = write_model_page(result.trace, target.output, result.model, target.report, warnings)
         page = {"report": target.report, "report_bytes": page_bytes}
     return {
         **page,

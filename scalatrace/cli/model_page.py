@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -23,13 +24,18 @@ MAX_FITS, CURVE_POINTS = 12, 24
 MAX_MODEL_LINES = 2000
 
 
-def write_model_page(trace: Trace, path: str, model: Model, output: str) -> int:
-    """Write the page of an extrapolated trace that was saved as `path`; return its size in bytes."""
+def write_model_page(trace: Trace, path: str, model: Model, output: str, warnings: Sequence[str] = ()) -> int:
+    """Write the page of an extrapolated trace that was saved as `path`; return its size in bytes.
+
+    Args:
+        warnings: further ones, of its times.
+    """
     from scalatrace.files import write_file
     from scalatrace.report.page.gather import Options, gather
     from scalatrace.report.page.page import page
 
     options = with_model(Options(), model, trace.nprocs)
+    options = replace(options, warnings=(*options.warnings, *warnings))
     aggregates = gather(trace, path, os.path.getsize(path), options)
     return write_file(output, page([aggregates]).encode("utf-8", "replace"))
 

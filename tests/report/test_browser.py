@@ -99,7 +99,18 @@ def test_tree(view_of: View, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "count"),
-    [("send", 1), ("ring.py:9", 1), ("ring.py", 4), ("rank:3", 4), ("rank:9", 0), ("nothing", 0)],
+    [
+        ("send", 1),
+        ("ring.py:9", 1),
+        ("ring.py", 4),
+        ("rank:3", 4),
+        ("rank:9", 0),
+        ("nothing", 0),
+        ("send rank:3", 1),
+        ("rank:3 ring.py", 4),
+        ("send rank:9", 0),
+        ("send wait", 0),
+    ],  # fmt: skip
 )
 def test_search(view_of: View, tmp_path: Path, text: str, count: int) -> None:
     with view_of(made(tmp_path, ring(4))) as view:
@@ -197,7 +208,7 @@ def test_calls_of_the_time_line_answer(view_of: View, tmp_path: Path) -> None:
         before = view.text("#timeline .controls .dim")
         view.page.get_by_role("button", name="Zoom in").click()
         assert view.text("#timeline .controls .dim") != before
-        view.page.get_by_role("button", name="Show all").click()
+        view.page.get_by_role("button", name="Show all", exact=True).click()
         assert box is not None
         clean(view)
 

@@ -207,7 +207,8 @@ def test_many_groups_share_the_last_colour() -> None:
     groups = Groups([(RankList([rank]), Vec(rank + 1)) for rank in range(100)])
     trace = b.of(b.event("Barrier", groups, comm=Comm()))
     drawn = rank_grid(trace, *find_grid(trace, []))
-    assert len(drawn.groups) == 24
+    assert len(drawn.groups) == 32
+    assert drawn.groups[-1].ranks == "all other ranks"
     assert sum(group.count for group in drawn.groups) == 100
     assert len(drawn.cells) <= 48
     assert not drawn.exact

@@ -15,15 +15,17 @@ from scalatrace.report.page.gather import TraceAggregates, gather
 from scalatrace.report.page.grid import find_grid
 from scalatrace.report.page.histograms import Sizes, deltas_of
 from scalatrace.report.page.overview.advice import advice_of
-from scalatrace.report.page.overview.summary import RankBin, summary_of
+from scalatrace.report.page.overview.summary import summary_of
 from scalatrace.report.page.sources import Sources
-from scalatrace.report.page.tree import TreeNode, node_numbers, tree_of
+from scalatrace.report.page.tree import Tree, TreeNode, node_numbers, tree_of
+from scalatrace.report.style import ranks as ranks_text
 from scalatrace.trace.model.elastic import Formulas
 from scalatrace.trace.model.nodes import Event, Peer
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.ranklist import RankList
 from support.builder import Builder, Comm
 from support.reported import SEEDS, million_stencil, recorded, ring
 
@@ -138,17 +140,36 @@ def test_advice() -> None:
     )
 
 
-def test_all_ranks_that_are_longest_in_mpi_are_named() -> None:
-    aggregates = gather(ring(8, nbytes=8), "small")
-    efficiency = {"longest_in_mpi_rank": 2, "busiest_rank": 3, "load_balance": 0.95, "run_time_ns": 9.0}
-    for times, named in (
-        ((5.0, 5.0, 9.0, 5.0), "rank 2, which is longest in MPI"),
-        ((8.9, 5.0, 9.0, 8.95), "ranks 0, 2-3, which are longest in MPI (within 2%)"),
+def test_ranks_that_stand_out_are_named_with_those_as_long() -> None:
+    """Totals of a rank are stored in steps, so several have the same."""
+    trace = RECORDED["p2p"]
+    summary = summary_of(trace)
+    for named, times in (
+        (summary.busiest, [one.compute_ns[1] for one in summary.ranks]),
+        (summary.longest_in_mpi, [one.comm_ns[1] for one in summary.ranks]),
     ):
-        bins = tuple(RankBin(rank, rank, (1.0, 1.0, 1.0), (t, t, t)) for rank, t in enumerate(times))
-        summary = replace(aggregates.summary, efficiency=efficiency, ranks=bins)
-        advice = advice_of(summary, aggregates.tree, Sizes((), True))
-        assert ("waits most", named) in advice[0].numbers
+        near = [rank for rank, time in zip(trace.ranks, times, strict=True) if time >= 0.98 * max(times)]
+        words = "all ranks equally" if len(near) == len(times) else ranks_text(RankList(near))
+        assert named in (f"rank {words}", f"ranks {words}", words)
+    advice = advice_of(replace(summary, busiest="rank 1", longest_in_mpi="ranks 0, 2-3"), *parts(trace))
+    waits = {one.kind: dict(one.numbers) for one in advice if one.kind in ("late-senders", "imbalance")}
+    assert waits
+    for numbers in waits.values():
+        assert numbers["waits most"] == "ranks 0, 2-3 by time in MPI"
+        assert numbers["may be late"] == "rank 1 by computation"
+
+
+def parts(trace: Trace) -> tuple[Tree, Sizes]:
+    aggregates = gather(trace, "x")
+    return aggregates.tree, aggregates.sizes
+
+
+def test_waiting_may_be_waiting_for_a_core() -> None:
+    trace = ring(8, nbytes=8)
+    assert not any("core" in one.text for one in gather(trace, "x").advice)
+    trace.meta |= {"ranks-per-host": "8", "cores-per-host": "2"}
+    shared = [one.kind for one in gather(trace, "x").advice if "waiting for a core" in one.text]
+    assert set(shared) == {"late-senders", "slow-sends", "imbalance"}
 
 
 def test_oversubscription_is_noted_where_there_are_times() -> None:

@@ -12,6 +12,7 @@ from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.elastic import Formulas
 from scalatrace.trace.model.nodes import Event, Node, Peer, Sequence
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.oversubscription import OVERSUBSCRIBED
 
 __all__ = ["AtSize", "Fit", "FormulaRow", "Growth", "Provenance", "SiteAtSizes", "provenance_of"]
 
@@ -139,7 +140,9 @@ def provenance_of(
     if not origin and not model:
         return None
     known = [trace.meta[name] for name in NOTES if name in trace.meta]
-    notes = tuple(dict.fromkeys((*known, *warnings)))
+    shared = trace.meta.get(OVERSUBSCRIBED)  # the summary has it
+    more = (one for one in warnings if shared is None or not one.startswith(shared))
+    notes = tuple(dict.fromkeys((*known, *more)))
     rows: list[FormulaRow] = []
     _collect(trace, trace.nodes, numbers, rows)
     sizes = sorted({size.ranks for one in inputs for size in one.sizes})

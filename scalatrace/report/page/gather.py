@@ -92,7 +92,7 @@ def gather(trace: Trace, name: str, file_bytes: int = 0, options: Options | None
     return TraceAggregates(
         name,
         summary,
-        advice_of(summary, tree, sizes),
+        advice_of(summary, tree, sizes, options.prediction),
         waits_of(trace, tree, numbers),
         tree,
         blocks_of(trace, messages, budget.exact),

@@ -35,7 +35,7 @@ MIN_NEIGHBOUR_SHARE = 0.5
 MAX_CELLS = 48
 """Cells along an axis of the drawing."""
 
-MAX_GROUPS = 24
+MAX_GROUPS = 32
 MAX_CLASSES = 1 << 12
 MAX_NUMBERS = 1 << 26
 """Ranks times values that are compared to find the groups."""
@@ -218,7 +218,9 @@ def _rows(trace: Trace) -> Iterator[Ints | None]:
                 continue
             seen.add(value)
             try:
-                yield class_numbers(value, trace.participants(event), trace.nprocs, MAX_CLASSES)[0]
+                row = class_numbers(value, trace.participants(event), trace.nprocs, MAX_CLASSES)[0]
+                alone = int(row.max()) > trace.nprocs // 2 > MAX_GROUPS
+                yield None if alone else row  # destinations that most ranks have alone form no groups
             except UsageError:
                 yield None
 
@@ -234,5 +236,6 @@ def _ordered(numbers: Ints) -> tuple[tuple[Group, ...], Ints]:
     groups = []
     for number in range(min(len(found), MAX_GROUPS)):
         ranks = ranks_of(np.flatnonzero(result == number))
-        groups.append(Group(ranks_text(ranks), len(ranks)))
+        rest = number == MAX_GROUPS - 1 < len(found) - 1
+        groups.append(Group("all other ranks" if rest else ranks_text(ranks), len(ranks)))
     return tuple(groups), result

@@ -94,7 +94,7 @@ def loop_pattern(
     if not collectives:
         return None
     to_all = any("lltoall" in op for op in collectives)
-    kind, detail = ("transpose", "every rank with every other") if to_all else ("tree", "collective")
+    kind, detail = ("transpose", "every rank with every other") if to_all else ("tree", "collectives only")
     return Pattern(kind, detail, 0, 0, 0, collectives)
 
 

@@ -2,8 +2,9 @@
 const BARS = { width: 520, height: 190, left: 62, bottom: 34, top: 10 };
 
 function barChart(title, entries, shown, fillName) {
-  const { width, height, left, bottom, top } = BARS;
-  const most = Math.max(...entries.map((one) => one.value), 1e-9), room = width - left - 8, wide = room / Math.max(entries.length, 4);
+  const { width, height, bottom, top } = BARS;
+  const most = Math.max(...entries.map((one) => one.value), 1e-9);
+  const left = Math.max(BARS.left, 12 + 7 * Math.max(shown(most).length, shown(most / 2).length)), room = width - left - 8, wide = room / Math.max(entries.length, 4);
   const shapes = [0, 0.5, 1].map((share) => {
     const y = top + (1 - share) * (height - top - bottom);
     return [s("line", { class: "axis", x1: left, x2: width, y1: y, y2: y }), s("text", { class: "dim", x: left - 5, y: y + 4, "text-anchor": "end" }, share ? shown(share * most) : "0")];
@@ -12,7 +13,7 @@ function barChart(title, entries, shown, fillName) {
     const tall = (height - top - bottom) * one.value / most;
     shapes.push(tip(s("rect", { tabindex: 0, role: "img", "aria-label": `${one.label}: ${one.text}`, x: left + i * wide + 1, y: height - bottom - Math.max(tall, one.value > 0 ? 1.5 : 0), width: Math.max(1, wide - 2), height: Math.max(tall, one.value > 0 ? 1.5 : 0), style: { fill: `var(--${fillName})` } }), `${one.label}\n${one.text}`));
     const every = Math.ceil(58 / wide);
-    if (i % every === 0) shapes.push(s("text", { class: "dim", x: left + i * wide + 1, y: height - bottom + 14 }, one.tick));
+    if (i % every === 0 && left + i * wide + 7 * one.tick.length < width) shapes.push(s("text", { class: "dim", x: left + i * wide + 1, y: height - bottom + 14 }, one.tick));
   });
   return h("figure", {}, h("figcaption", {}, title), s("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, width, role: "group", "aria-label": title }, shapes));
 }

@@ -85,7 +85,7 @@ function patternCards(place, trace, goto) {
       h("strong", {}, pattern.kind), h("div", {}, pattern.detail), h("div", {}, facts), h("div", {}, time),
       pattern.collectives.length ? h("div", {}, `collectives: ${pattern.collectives.join(", ")}`) : "",
       h("div", { class: "dim" }, node.number ? `${titleOf(node)}  ${shortSite(node.place)}` : "calls outside loops"),
-      h("button", { type: "button", onclick: () => goto(node.number) }, "Show in the program")));
+      node.number ? h("button", { type: "button", onclick: () => goto(node.number) }, "Show in the program") : ""));
   })));
   if (found.length > 24) place.append(h("p", { class: "dim" }, `${found.length - 24} more loops with less time are marked in the program.`));
 }

@@ -29,7 +29,7 @@ function gridView(place, trace) {
     return h("figure", {}, s("svg", { class: "ranks chart", width: left + columns.length * side + 70, height: top + rows.length * side + 4, role: "img",
       "aria-label": `Ranks by group, ${grid.groups.length} groups${where ? `, ${where}` : ""}` }, shapes), where ? h("figcaption", {}, where) : "");
   });
-  place.append(h("div", { class: "charts" }, drawings, h("div", {}, h("h3", {}, `${grid.groups.length} groups`),
+  place.append(h("div", { class: "charts" }, drawings, h("div", {}, h("h3", {}, `${grid.groups.length} ${grid.groups.length === 1 ? "group" : "groups"}`),
     h("div", { class: "scroll" }, h("table", {}, h("tbody", {}, grid.groups.map((group, i) => h("tr", {},
       h("td", {}, h("span", { class: "swatch", style: { background: HUES[i % HUES.length] } }), `${i + 1}`),
       h("td", { class: "n" }, `${number(group.count)} ${group.count === 1 ? "rank" : "ranks"}`), h("td", { title: group.ranks }, group.ranks.length > 60 ? `${group.ranks.slice(0, 59)}…` : group.ranks)))))))));

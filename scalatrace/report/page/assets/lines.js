@@ -4,7 +4,7 @@
 // nameX, nameY: what the axes show.
 function lineChart(options) {
   const { title, series, band = [], shownX, shownY, logX = false, zero = false, width = 460, nameX = "", nameY = "" } = options;
-  const height = 200, left = 70, bottom = 30, top = nameY ? 24 : 12, right = 14;
+  const height = 200, left = 70, bottom = nameX ? 38 : 30, top = nameY ? 24 : 12, right = 14;
   const points = series.flatMap((one) => one.points);
   if (!points.length) return h("figure", {}, h("figcaption", {}, title), h("p", { class: "dim" }, "No values."));
   const xs = [...points.map((one) => one[0]), ...band.map((one) => one[0])].map((x) => (logX ? Math.log(x) : x));
@@ -30,9 +30,17 @@ function lineChart(options) {
       shapes.push(tip(s("circle", { cx: x(at), cy: y(value), r: 3.5, tabindex: 0, role: "img", "aria-label": text.replaceAll("\n", ", "), style: { fill: `var(--${fillName || one.fill})` } }), text));
     }
   }
-  const ends = [...new Set([points[0][0], points[points.length - 1][0]])];
-  ends.forEach((at, i) => shapes.push(s("text", { class: "dim", x: x(at), y: height - 8, "text-anchor": i ? "end" : "start" }, shownX(at))));
-  if (nameX) shapes.push(s("text", { class: "dim", x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle" }, nameX));
+  const ends = [...new Set([points[0][0], points[points.length - 1][0]])], low = height - (nameX ? 20 : 8);
+  ends.forEach((at, i) => shapes.push(s("text", { class: "dim", x: x(at), y: low, "text-anchor": i ? "end" : "start" }, shownX(at))));
+  if (nameX) {
+    let last = left + 25;
+    for (const at of [...new Set(points.map((one) => one[0]))].slice(1, -1)) {
+      if (x(at) < last + 46 || x(at) > width - right - 66) continue;
+      last = x(at);
+      shapes.push(s("text", { class: "dim", x: last, y: low, "text-anchor": "middle" }, shownX(at)));
+    }
+    shapes.push(s("text", { class: "dim", x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" }, `${nameX}${logX ? ", logarithmic" : ""}`));
+  }
   if (nameY) shapes.push(s("text", { class: "dim", x: left - 5, y: 10, "text-anchor": "end" }, nameY));
   const names = series.length > 1 ? h("ul", { class: "legend" }, series.map((one) => h("li", {}, h("span", { class: "swatch", style: { background: `var(--${one.fill})` } }), one.name))) : "";
   return h("figure", { style: { maxWidth: `${width}px` } }, h("figcaption", {}, title), names,

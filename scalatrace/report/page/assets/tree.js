@@ -1,10 +1,15 @@
 // The loop tree (WAI-ARIA tree): rows are made when they are opened.
 const FIRST_ROWS = 60;
 
+function loopName(node) {
+  const all = node.children, what = all.every((child) => child.op) ? "call" : "part";
+  return `loop of ${all.length} ${what}${all.length === 1 ? "" : "s"}`;
+}
+
 function titleOf(node) {
   if (node.number === 0) return "program";
   if (node.number < 0) return `… ${number(node.left_out)} nodes left out`;
-  const what = node.op || `loop of ${node.children.length} nodes`;
+  const what = node.op || loopName(node);
   return node.times ? `${node.times} × ${what}` : what;
 }
 
@@ -44,7 +49,7 @@ class TreeView {
     const all = h("button", { type: "button", onclick: () => this.expandTo(5000) }, "Open all");
     const none = h("button", { type: "button", onclick: () => this.collapse() }, "Close all");
     this.list = h("div", { class: "tree", role: "tree", "aria-label": "Loops and calls" });
-    const names = ["loop or call", "time", "share", "calls", "sent", "ranks", "call site"];
+    const names = ["loop or call", "MPI + computation", "share", "calls", "sent", "ranks", "call site"];
     const classes = ["", "", "n", "n", "n c-sent", "c-ranks", ""];
     place.append(
       h("div", { class: "controls" }, this.search, this.found, all, none), legend(trace.category.values(), "computation before"),
@@ -62,7 +67,7 @@ class TreeView {
     const name = h("span", { style: { paddingLeft: `${(level - 1) * 1.1}em` }, title: node.repeat ? `${node.repeat} × ${node.op || "loop"}` : titleOf(node) }, twist,
       node.pattern ? glyph(node.pattern, 18) : "", " ",
       node.times && node.number > 0 ? `${node.times} × ` : "",
-      h("span", { class: "op" }, node.op || (node.number > 0 ? `loop of ${node.children.length} nodes` : titleOf(node))));
+      h("span", { class: "op" }, node.op || (node.number > 0 ? loopName(node) : titleOf(node))));
     const row = h("div", {
       class: "row", role: "treeitem", tabindex: -1, "aria-level": level, "data-node": node.number,
       "aria-expanded": node.children.length ? "false" : null,
@@ -221,12 +226,13 @@ class TreeView {
       this.found.textContent = "";
       return;
     }
-    const rank = /^rank:\s*(\d+)$/.exec(text);
-    const wanted = text.toLowerCase();
+    const rank = /\brank:\s*(\d+)/.exec(text);
+    const words = text.toLowerCase().replace(/\brank:\s*\d+/g, "").split(/\s+/).filter(Boolean);
     const matches = (node) => {
-      if (rank) return node.op && hasRank(node.ranks, Number(rank[1]));
+      if (rank && !hasRank(node.ranks, Number(rank[1]))) return false;
       const site = this.tree.sites[node.site];
-      return [node.op, node.params, ...(site ? site.frames : [])].some((part) => part.toLowerCase().includes(wanted));
+      const parts = [node.op, node.params, ...(site ? site.frames : [])].map((part) => part.toLowerCase());
+      return words.every((word) => parts.some((part) => part.includes(word)));
     };
     const hits = [];
     walkTree(this.tree.root, (node) => { if (node.op && matches(node)) hits.push(node); });

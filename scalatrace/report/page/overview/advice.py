@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from scalatrace.operations import Category, operation
 from scalatrace.report.page.histograms import Sizes
 from scalatrace.report.page.overview.summary import Summary
+from scalatrace.report.page.predictions.simulated import Prediction
 from scalatrace.report.page.tree import Tree, TreeNode
-from scalatrace.report.style import duration, nbytes, number, percent, ranks
+from scalatrace.report.style import duration, nbytes, number, percent
 from scalatrace.trace.query.requests import POLLING
-from scalatrace.trace.values.ranklist import RankList
 
 __all__ = ["Advice", "advice_of", "leaves", "waiting"]
 
@@ -24,9 +24,6 @@ MIN_SHARE = 0.02
 SMALL_BYTES = 1024
 SMALL_PART = 2
 """One in so many messages below SMALL_BYTES is enough to name them."""
-
-NEAR = 0.98
-"""Part of the longest time from which on times count as equal."""
 
 GOOD_BALANCE = 0.9
 MIN_POLLS_PER_MESSAGE = 10
@@ -55,16 +52,20 @@ class Advice:
     node: int = 0
 
 
-def advice_of(summary: Summary, tree: Tree, sizes: Sizes) -> tuple[Advice, ...]:
+def advice_of(
+    summary: Summary, tree: Tree, sizes: Sizes, prediction: Prediction | None = None
+) -> tuple[Advice, ...]:
     """Return the entries, those with the largest share of the time first."""
     whole = (summary.comm_ns or 0.0) + (summary.compute_ns or 0.0)
     found: list[Advice] = []
     if whole:
         calls = list(leaves(tree.root))
         who = tuple(_who(summary))
-        found += _waiting(calls, whole, "late-senders", RECEIVING, who)
-        found += _waiting(calls, whole, "imbalance", TOGETHER, who)
-        found += _waiting(calls, whole, "slow-sends", SENDING, who)
+        for kind, categories in (
+            ("late-senders", RECEIVING), ("imbalance", TOGETHER), ("slow-sends", SENDING)
+        ):  # fmt: skip
+            more = (*_simulated(prediction, categories), *who)
+            found += _waiting(calls, whole, kind, categories, more, summary.shared_cores)
         found += _polling(calls, whole)
         found += _load(summary)
     found += _small(sizes, tree, whole)
@@ -115,21 +116,17 @@ def waiting(
 
 
 def _who(summary: Summary) -> Iterator[tuple[str, str]]:
-    """Yield the rank that waits most and the one that computes most, if the times of each are known."""
-    found = summary.efficiency
-    if found is not None and summary.nprocs > 1:
-        yield "waits most", _longest_in_mpi(summary, found["longest_in_mpi_rank"])
-        yield "may be late", f"rank {number(found['busiest_rank'])}, which computes most"
+    """Yield the ranks that wait most and those that compute most, if the times of each are known."""
+    if summary.longest_in_mpi and summary.nprocs > 1:
+        yield "waits most", f"{summary.longest_in_mpi} by time in MPI"
+        yield "may be late", f"{summary.busiest} by computation"
 
 
-def _longest_in_mpi(summary: Summary, rank: int) -> str:
-    """Name the ranks that are as long in MPI as the longest one, as far as ranks are known one by one."""
-    most = max((one.comm_ns[2] for one in summary.ranks), default=0.0)
-    near = [one.first for one in summary.ranks if one.comm_ns[2] >= NEAR * most]
-    if len(near) < 2 or any(one.first != one.last for one in summary.ranks):
-        return f"rank {number(rank)}, which is longest in MPI"
-    names = ranks(RankList.from_runs((rank, rank + 1) for rank in near))
-    return f"ranks {names}, which are longest in MPI (within {1 - NEAR:.0%})"
+def _simulated(prediction: Prediction | None, categories: tuple[Category, ...]) -> Iterator[tuple[str, str]]:
+    """Yield the waiting of a simulated run, in which each rank has a core."""
+    if prediction is not None:
+        rows = [row for row in prediction.operations if operation(row["operation"]).category in categories]
+        yield "waiting when simulated", duration(sum(row["waiting_ns"] for row in rows))
 
 
 def _waiting(
@@ -137,9 +134,10 @@ def _waiting(
     whole: float,
     kind: str,
     categories: tuple[Category, ...],
-    who: tuple[tuple[str, str], ...],
+    more: tuple[tuple[str, str], ...],
+    shared_cores: bool,
 ) -> Iterator[Advice]:
-    """Time beyond the shortest call of each node; `who`: which ranks stand out."""
+    """Time beyond the shortest call of each node; `more`: further numbers."""
     here = waiting(calls, categories)
     beyond = sum(leaf.beyond_ns for leaf in here)
     if beyond < MIN_SHARE * whole:
@@ -151,8 +149,10 @@ def _waiting(
         ("possible saving, at most", f"{duration(beyond)}, {percent(beyond, whole)} of all time"),
         ("time in these calls", f"{duration(inside)} in {number(sum(leaf.calls for leaf in here))} calls"),
         ("largest part", f"{duration(most.beyond_ns)} in {most.op}, {percent(most.beyond_ns, beyond)}"),
-        *who,
+        *more,
     )
+    if shared_cores:
+        text += " Ranks shared cores, so much of it may be waiting for a core."
     yield Advice(kind, title, text, beyond / whole, numbers, most.number)
 
 
@@ -179,7 +179,7 @@ def _load(summary: Summary) -> Iterator[Advice]:
     if balance < GOOD_BALANCE and lost >= MIN_SHARE:
         numbers = (
             ("load balance", f"{100 * balance:.1f} % (mean / largest computation)"),
-            ("largest computation", f"{duration(busiest)}, on rank {found['busiest_rank']}"),
+            ("largest computation", f"{duration(busiest)}, on {summary.busiest}"),
             ("run time", duration(run)),
             ("possible saving, at most", duration(lost * run)),
         )

@@ -16,12 +16,17 @@ from scalatrace.report.style import number, ranks
 from scalatrace.trace.model.trace import MODULES, Trace
 from scalatrace.trace.oversubscription import oversubscription_note
 from scalatrace.trace.query.counting import least_and_most
+from scalatrace.trace.values.ranklist import RankList
 
 __all__ = ["RankBin", "Summary", "summary_of"]
 
 MAX_BINS = 128
 """Sets of consecutive ranks whose times are drawn."""
 
+NEAR = 0.98
+"""Part of the longest time from which on times count as equal."""
+
+MAX_NAMED = 16
 MAX_SITES = 5
 MAX_VALUE = 400
 """Characters of an entry of the header."""
@@ -50,6 +55,9 @@ class Summary:
         operations, sites: rows as `stats --json` has them, the most expensive first.
         hidden_sites: call sites that `sites` leaves out.
         computing: the call sites with most computation before them.
+        busiest, longest_in_mpi: ranks that compute most and are longest in MPI, with those within 2 % of
+            them; "": times of each rank are not known.
+        shared_cores: whether there were more ranks than cores.
         ranks: times by rank; empty where they are not known.
         notes: what the numbers are not.
     """
@@ -66,6 +74,9 @@ class Summary:
     sites: tuple[dict[str, Any], ...]
     hidden_sites: int
     computing: tuple[dict[str, Any], ...]
+    busiest: str
+    longest_in_mpi: str
+    shared_cores: bool
     ranks: tuple[RankBin, ...]
     notes: tuple[str, ...]
 
@@ -84,7 +95,8 @@ def summary_of(trace: Trace, file_bytes: int = 0) -> Summary:
         notes.append("times of each rank are not known: run time is the mean, and there are no efficiencies")
     else:
         notes.append("the trace has no times")
-    if run_time is not None and (note := oversubscription_note(trace.meta)):
+    note = oversubscription_note(trace.meta)
+    if run_time is not None and note:
         notes.insert(0, note)
     return Summary(
         _origin(trace),
@@ -99,6 +111,9 @@ def summary_of(trace: Trace, file_bytes: int = 0) -> Summary:
         tuple(sites[:MAX_SITES]),
         max(0, len(sites) - MAX_SITES),
         tuple(_computing(sites)),
+        "" if found is None else _largest(found.ranks, found.compute_ns),
+        "" if found is None else _largest(found.ranks, found.comm_ns),
+        bool(note),
         _bins(found),
         tuple(notes),
     )
@@ -119,6 +134,17 @@ def _computing(sites: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return timed[:MAX_SITES]
 
 
+def _largest(of: Sequence[int], times: np.ndarray[Any, np.dtype[np.float64]]) -> str:
+    """Name the ranks with the largest times: totals of a rank are known within 5 % only."""
+    near = np.flatnonzero(times >= NEAR * times.max()).tolist()
+    if len(near) > MAX_NAMED and len(near) < len(of):
+        return f"{number(len(near))} of the ranks"
+    if len(near) == len(of) > 1:
+        return "all ranks equally"
+    named = ranks(RankList.from_runs((of[i], of[i] + 1) for i in near))
+    return f"rank {named}" if len(near) == 1 else f"ranks {named}"
+
+
 def _origin(trace: Trace) -> tuple[str, ...]:
     """Return program, MPI and date for a line at the top."""
     mpi = trace.meta.get("mpi", "").partition(",")[0]
@@ -137,7 +163,7 @@ def _header(trace: Trace, file_bytes: int) -> tuple[tuple[str, str], ...]:
         spread = number(least) if least == most else f"{number(least)} to {number(most)}"
         entries.append(("calls", f"{number(events)} ({spread} per rank)"))
     sites = len({leaf.signature for leaf in trace.leaves()})
-    entries.append(("nodes", f"{number(trace.nnodes)}, of {number(sites)} call sites"))
+    entries.append(("nodes", f"{number(trace.nnodes)}, of {number(sites)} call stacks"))
     if file_bytes:
         entries.append(("file", f"{number(file_bytes)} bytes"))
     return tuple(
