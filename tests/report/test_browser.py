@@ -110,7 +110,7 @@ def test_tree(view_of: View, tmp_path: Path) -> None:
         ("rank:3 ring.py", 4),
         ("send rank:9", 0),
         ("send wait", 0),
-    ],  # fmt: skip
+    ],
 )
 def test_search(view_of: View, tmp_path: Path, text: str, count: int) -> None:
     with view_of(made(tmp_path, ring(4))) as view:
