@@ -148,5 +148,8 @@ def test_growth_compares_with_the_largest_input() -> None:
     assert send.calls_factor == pytest.approx(here.calls / 20)
     assert rows["Wait"].sizes[:2] == (None, None)
     assert rows["Wait"].factor is None
+    whole = found.growth[0]
+    assert whole.sizes[:2] == (AtSize(2, 1e9 + 2e3, 1e3, 21), AtSize(4, 2e9 + 4e3, 1e3, 21))
+    assert whole.added_ns == pytest.approx(sum(one.added_ns for one in found.growth[1:]))
     assert found.growth[-1].op == "Allreduce"
     assert found.growth[-1].added_ns < 0

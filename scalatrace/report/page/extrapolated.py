@@ -17,6 +17,10 @@ from scalatrace.trace.oversubscription import OVERSUBSCRIBED
 __all__ = ["AtSize", "Fit", "FormulaRow", "Growth", "Provenance", "SiteAtSizes", "provenance_of"]
 
 MAX_ROWS, MAX_GROWTH = 400, 30
+RESULT = 0
+"""Stands for the number of ranks of the result, which may be that of an input, too."""
+
+ALL_CALLS = "all calls"
 MAX_TEXT = 600
 """Characters of a formula."""
 
@@ -109,7 +113,8 @@ class Provenance:
         model: lines of the symbolic trace (.stx), if there is one.
         fits: models of times, if the symbolic trace is given.
         sizes: numbers of ranks of the inputs, ascending, and of the result.
-        growth: times by call site at these sizes, if the symbolic trace is given; the most added time first.
+        growth: times of all calls, and by call site, at these sizes; those that add most time first. Empty
+            without the symbolic trace.
     """
 
     origin: str
@@ -156,24 +161,29 @@ def _growth(trace: Trace, inputs: tuple[SiteAtSizes, ...], sizes: list[int]) -> 
         there = known.setdefault((one.op, one.site), {})
         for size in one.sizes:
             there[size.ranks] = size.plus(there.get(size.ranks))
-    n, result = len(trace.ranks), list[Growth]()
+    n, rows, whole = len(trace.ranks), list[Growth](), dict[int, AtSize]()
     for row in timed_by_node(trace, "site"):
         op, site = row.key
-        there = known.get((op, site), {})
-        here = AtSize(n, (row.comm_ns or 0.0) / n, (row.compute_ns or 0.0) / n, row.timed / n)
-        last = there.get(sizes[-1], AtSize(n, 0.0, 0.0, 0.0))
-        before, after = last.comm_ns + last.compute_ns, here.comm_ns + here.compute_ns
-        result.append(
-            Growth(
-                op,
-                site,
-                (*(there.get(size) for size in sizes), here),
-                after / before if before else None,
-                here.calls / last.calls if last.calls else None,
-                after - before,
-            )
-        )
-    return sorted(result, key=lambda one: -one.added_ns)
+        there = dict(known.get((op, site), {}))
+        there[RESULT] = AtSize(n, (row.comm_ns or 0.0) / n, (row.compute_ns or 0.0) / n, row.timed / n)
+        whole |= {key: size.plus(whole.get(key)) for key, size in there.items()}
+        rows.append(_compared(op, site, there, sizes))
+    rows.sort(key=lambda one: -one.added_ns)
+    return [_compared(ALL_CALLS, "", whole, sizes), *rows]
+
+
+def _compared(op: str, site: str, there: dict[int, AtSize], sizes: list[int]) -> Growth:
+    """Return a call site at its sizes, of which RESULT is compared with the largest input."""
+    here, last = there[RESULT], there.get(sizes[-1], AtSize(sizes[-1], 0.0, 0.0, 0.0))
+    before, after = last.comm_ns + last.compute_ns, here.comm_ns + here.compute_ns
+    return Growth(
+        op,
+        site,
+        (*(there.get(size) for size in sizes), here),
+        after / before if before else None,
+        here.calls / last.calls if last.calls else None,
+        after - before,
+    )
 
 
 def _collect(
