@@ -16,7 +16,7 @@ from scalatrace.extrap.timing.rules import FEWEST, by_ranks
 from scalatrace.trace.symbolic.format_formula import format_where
 from scalatrace.trace.values.histogram import Histogram
 
-__all__ = ["STATS", "FittedMean", "conditional_events", "fitted_means", "timing_rows"]
+__all__ = ["STATS", "FittedMean", "fitted_means", "timing_rows"]
 
 STATS = ("compute_ns", "comm_ns")
 
@@ -73,7 +73,7 @@ def fitted_means(
     """
     ranks = [prod(dims) for dims, _ in model.seen]
     weighed = []
-    for rule, conditions in conditional_events(model.nodes, ()):
+    for rule, conditions in _conditional_events(model.nodes, ()):
         for stat in rule.stats:
             for at, (name, resolution) in enumerate(model.stats):
                 found = by_ranks(stat.histograms, ranks, at)
@@ -90,7 +90,7 @@ def fitted_means(
     return result
 
 
-def conditional_events(
+def _conditional_events(
     rules: Sequence[Rule], outer: tuple[str, ...]
 ) -> Iterator[tuple[Rule, tuple[str, ...]]]:
     """The events among rules and below them, in order, and the conditions on ranks that make them."""
@@ -99,4 +99,4 @@ def conditional_events(
         conditions = outer if not where or where in outer else (*outer, where)
         if rule.op is not None:
             yield rule, conditions
-        yield from conditional_events(rule.children, conditions)
+        yield from _conditional_events(rule.children, conditions)

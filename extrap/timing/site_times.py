@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import prod
 
-from scalatrace.extrap.grid.model import Model
-from scalatrace.extrap.timing.report import STATS, conditional_events
+from scalatrace.extrap.grid.model import Model, events
+from scalatrace.extrap.timing.report import STATS
 from scalatrace.extrap.timing.rules import by_ranks
 
 __all__ = ["SiteTimes", "site_times"]
@@ -32,7 +32,7 @@ def site_times(model: Model) -> list[SiteTimes]:
     """Return the call sites in the order of the program. Of traces of as many ranks, the last counts."""
     ranks = [prod(dims) for dims, _ in model.seen]
     result: dict[tuple[str, tuple[str, ...]], SiteTimes] = {}
-    for rule, _ in conditional_events(model.nodes, ()):
+    for rule in events(model.nodes):
         stack = tuple(rule.stack)
         site = result.setdefault((rule.op or "", stack), SiteTimes(rule.op or "", stack))
         for stat in rule.stats:

@@ -373,7 +373,7 @@ def _saved(result: Extrapolation | LossyExtrapolation, target: Target) -> dict[s
         from scalatrace.cli.model_page import write_model_page
 
         stage("making the page")
-        warnings = getattr(result, "warnings", ())
+        warnings = getattr(result, "warnings", None)  # lossy results have none
         page_bytes = write_model_page(result.trace, target.output, result.model, target.report, warnings)
         page = {"report": target.report, "report_bytes": page_bytes}
     return {

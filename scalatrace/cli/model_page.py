@@ -24,18 +24,21 @@ MAX_FITS, CURVE_POINTS = 12, 24
 MAX_MODEL_LINES = 2000
 
 
-def write_model_page(trace: Trace, path: str, model: Model, output: str, warnings: Sequence[str] = ()) -> int:
+def write_model_page(
+    trace: Trace, path: str, model: Model, output: str, warnings: Sequence[str] | None
+) -> int:
     """Write the page of an extrapolated trace that was saved as `path`; return its size in bytes.
 
     Args:
-        warnings: further ones, of its times.
+        warnings: why not to rely on the result; None: those that follow from the model.
     """
     from scalatrace.files import write_file
     from scalatrace.report.page.gather import Options, gather
     from scalatrace.report.page.page import page
 
     options = with_model(Options(), model, trace.nprocs)
-    options = replace(options, warnings=(*options.warnings, *warnings))
+    if warnings is not None:
+        options = replace(options, warnings=tuple(warnings))
     aggregates = gather(trace, path, os.path.getsize(path), options)
     return write_file(output, page([aggregates]).encode("utf-8", "replace"))
 
@@ -57,8 +60,7 @@ def with_model(options: Options, model: Model, nprocs: int) -> Options:
 
 
 def _at_sizes(one: SiteTimes) -> SiteAtSizes:
-    from scalatrace.report.costs.comm_layer import callers
-    from scalatrace.report.costs.rows import NO_STACK
+    from scalatrace.report.costs.rows import site_of
     from scalatrace.report.page.extrapolated import AtSize, SiteAtSizes
 
     comm, compute = one.totals.get("comm_ns", {}), one.totals.get("compute_ns", {})
@@ -66,7 +68,7 @@ def _at_sizes(one: SiteTimes) -> SiteAtSizes:
         AtSize(n, comm.get(n, 0.0) / n, compute.get(n, 0.0) / n, one.samples.get(n, 0) / n)
         for n in sorted({*comm, *compute})
     )
-    return SiteAtSizes(one.op, next(iter(callers(one.stack)), NO_STACK), sizes)
+    return SiteAtSizes(one.op, site_of(one.stack), sizes)
 
 
 def _fit(one: FittedMean, nprocs: int) -> Fit:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from scalatrace.report.costs.comm_layer import callers
+from scalatrace.trace.model.callsite import Stack
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.model.trace import LOAD_STEPS, Trace
 from scalatrace.trace.query.counting import check_visits
@@ -24,7 +25,7 @@ from scalatrace.trace.values.histogram import Histogram
 
 __all__ = [
     "JOIN", "KEYS", "NO_STACK", "RANK", "Row", "by_node", "by_rank", "key_of", "rank_totals", "rows_of",
-    "timed_by_node", "whole_time",
+    "site_of", "timed_by_node", "whole_time",
 ]  # fmt: skip
 
 MAX_RANKS = 1 << 22
@@ -129,10 +130,14 @@ JOIN = " < "
 NO_STACK = "(no call stack)"
 
 
+def site_of(stack: Stack, frames: int = 1) -> str:
+    """Return a call site: the innermost frames outside the communication layer."""
+    return JOIN.join(callers(stack, frames)) or NO_STACK
+
+
 def _site(trace: Trace, event: Event, frames: int = 1) -> tuple[str, ...]:
-    """Operation and call site: the innermost frames outside the communication layer."""
-    shown = callers(trace.stack(event.signature), frames)
-    return trace.ops[event.op].name, JOIN.join(shown) or NO_STACK
+    """Operation and call site."""
+    return trace.ops[event.op].name, site_of(trace.stack(event.signature), frames)
 
 
 KEYS: dict[str, tuple[tuple[str, ...], Key]] = {

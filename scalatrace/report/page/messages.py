@@ -22,10 +22,13 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.requests import STARTING, started
 from scalatrace.trace.query.summaries import byte_parameters, summarised
 from scalatrace.trace.values.from_arrays import Ints, ranks_in
+from scalatrace.trace.values.vec import ANY_SOURCE
 
-__all__ = ["Messages", "messages_of"]
+__all__ = ["ANY", "NONE", "Messages", "messages_of", "world_rank"]
 
 SENDING = (Category.SEND, Category.SENDRECV)
+NONE, ANY = -1, -2
+"""What stands for the world rank of no peer, and of any."""
 
 MAX_WALKED_RANKS = 256
 """Ranks that are followed to find the persistent requests that they start; of more, these are a sample."""
@@ -67,6 +70,13 @@ def messages_of(trace: Trace, budget: Budget) -> list[Messages]:
             if (receivers := groups.receivers(call, one)) is not None:
                 result.append(_messages(event, one.ranks, receivers, n * one.weight, call))
     return result + list(_started(trace, budget))
+
+
+def world_rank(call: Call, peer: int) -> int:
+    """Return the world rank of a peer of a call; ANY: any, NONE: none, or in another world."""
+    if peer == ANY_SOURCE:
+        return ANY
+    return max(call.comm.world(peer), NONE) if 0 <= peer < len(call.comm.peers) else NONE
 
 
 def _is_dest(op: str, name: str) -> bool:

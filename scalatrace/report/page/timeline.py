@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 from scalatrace.errors import UsageError
 from scalatrace.operations import Category, operation, received_bytes, sent_bytes
-from scalatrace.report.page.messages import Messages
+from scalatrace.report.page.messages import ANY, NONE, Messages, world_rank
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.query.requests import ENDING, ages
 from scalatrace.trace.symbolic.grid import Grid
-from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
+from scalatrace.trace.values.vec import ANY_TAG
 
 __all__ = ["Bar", "Line", "Place", "TimeLine", "Window", "some_ranks", "time_line"]
 
@@ -49,7 +49,7 @@ class Bar(NamedTuple):
 
     Attributes:
         place: index into `TimeLine.places`.
-        peer: world rank; -1: none, -2: any.
+        peer: world rank, NONE or ANY.
         after: index of the call of the rank that completes its request; -1: itself.
     """
 
@@ -199,7 +199,10 @@ class _Walk:
         if row.category not in (Category.SEND, Category.RECV, Category.SENDRECV):
             return
         for sends, flow in ((True, row.sends), (False, row.recvs)):
-            if flow is None or flow.peer not in call or (peer := _world(call, call.raw(flow.peer))) == -1:
+            if flow is None or flow.peer not in call:
+                continue
+            peer = world_rank(call, call.raw(flow.peer))
+            if peer == NONE:
                 continue
             name = "sendtag" if sends else "recvtag"
             tag = call.raw(name) if name in call else call.raw("tag") if "tag" in call else ANY_TAG
@@ -210,26 +213,17 @@ class _Walk:
                 continue
             if sends:
                 self.sends[channel, number] = at
-            elif peer == -2 or tag == ANY_TAG:
+            elif peer == ANY or tag == ANY_TAG:
                 self.wild.append((channel, at))
             else:
                 self.receives[channel, number] = at
 
 
-def _world(call: Call, peer: int) -> int:
-    """World rank of a peer; -2: any, -1: none, or in another world."""
-    if peer == ANY_SOURCE:
-        return -2
-    if not 0 <= peer < len(call.comm.peers):
-        return -1
-    return max(call.comm.world(peer), -1)
-
-
 def _peer(call: Call) -> int:
     for name in operation(call.op).peers:
         if name in call:
-            return _world(call, call.raw(name))
-    return -1
+            return world_rank(call, call.raw(name))
+    return NONE
 
 
 def _arrows(walks: Sequence[_Walk], window: Window) -> Iterator[tuple[int, int, int, int]]:
@@ -251,7 +245,7 @@ def _arrows(walks: Sequence[_Walk], window: Window) -> Iterator[tuple[int, int, 
 def _fits(wild: Channel, sent: Channel) -> bool:
     return (
         wild[0] == sent[0]
-        and wild[1] in (-2, sent[1])
+        and wild[1] in (ANY, sent[1])
         and wild[2] == sent[2]
         and wild[3] in (ANY_TAG, sent[3])
     )

@@ -20,7 +20,7 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import participants
 from scalatrace.trace.symbolic.grid import Grid
 
-__all__ = ["Site", "Tree", "TreeNode", "node_numbers", "tree_of"]
+__all__ = ["Site", "Tree", "TreeNode", "leaves", "node_numbers", "tree_of"]
 
 MAX_NODES = 3000
 """Nodes of a page; of larger trees, the cheapest nodes of each loop are left out."""
@@ -102,6 +102,14 @@ class Tree:
     sites: tuple[Site, ...]
     timed: bool
     nnodes: int
+
+
+def leaves(node: TreeNode) -> Iterator[TreeNode]:
+    """Yield the calls below a node, in order."""
+    if node.op:
+        yield node
+    for child in node.children:
+        yield from leaves(child)
 
 
 def node_numbers(trace: Trace) -> dict[int, int]:

@@ -12,11 +12,11 @@ from scalatrace.operations import Category, operation
 from scalatrace.report.page.histograms import Sizes
 from scalatrace.report.page.overview.summary import Summary
 from scalatrace.report.page.predictions.simulated import Prediction
-from scalatrace.report.page.tree import Tree, TreeNode
+from scalatrace.report.page.tree import Tree, TreeNode, leaves
 from scalatrace.report.style import duration, nbytes, number, percent
 from scalatrace.trace.query.requests import POLLING
 
-__all__ = ["Advice", "advice_of", "leaves", "waiting"]
+__all__ = ["Advice", "advice_of", "waiting"]
 
 MIN_SHARE = 0.02
 """Share of all time from which on something is worth a look."""
@@ -97,14 +97,6 @@ TEXTS = {
         "Receivers may be late, or the network busy.",
     ),
 }
-
-
-def leaves(node: TreeNode) -> Iterator[TreeNode]:
-    """Yield the calls below a node, in order."""
-    if node.op:
-        yield node
-    for child in node.children:
-        yield from leaves(child)
 
 
 def waiting(

@@ -11,17 +11,16 @@ from dataclasses import dataclass
 from itertools import islice
 
 from scalatrace.operations import Category, operation
-from scalatrace.report.costs.comm_layer import callers
-from scalatrace.report.costs.rows import JOIN
-from scalatrace.report.page.overview.advice import leaves, waiting
+from scalatrace.report.costs.rows import site_of
+from scalatrace.report.page.messages import ANY, NONE, world_rank
+from scalatrace.report.page.overview.advice import waiting
 from scalatrace.report.page.rank_sets import sampled
-from scalatrace.report.page.tree import Tree, TreeNode
+from scalatrace.report.page.tree import Tree, TreeNode, leaves
 from scalatrace.report.style import number
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.requests import ENDING, LiveRequests, ages
 from scalatrace.trace.values.from_arrays import ranks_in
-from scalatrace.trace.values.vec import ANY_SOURCE
 
 __all__ = ["Wait", "waits_of"]
 
@@ -33,7 +32,6 @@ MAX_WALKED_RANKS, MAX_WALKED_CALLS = 16, 4096
 """Ranks that are followed to find partners, and calls of each; with more they are a sample."""
 
 MAX_DISTANCES, SHOWN_FRAMES = 6, 2
-ANY = -2
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ def waits_of(trace: Trace, tree: Tree, numbers: dict[int, int]) -> tuple[Wait, .
         Wait(
             leaf.number,
             leaf.op,
-            JOIN.join(callers(tree.sites[leaf.site].frames, SHOWN_FRAMES)),
+            site_of(tree.sites[leaf.site].frames, SHOWN_FRAMES),
             leaf.ranks,
             leaf.nranks,
             _partners(leaf, pairs.get(leaf.number, set())),
@@ -111,20 +109,17 @@ def _followed(trace: Trace, rank: int, numbers: dict[int, int]) -> Iterator[tupl
         elif call.op in ENDING or call.op == "Request_free":
             partners = [one for one, _ in requests.end(ages(call), freed=call.op == "Request_free")]
         for one in partners:
-            if one != -1:
+            if one != NONE:
                 yield numbers[id(call.node)], one
 
 
 def _peer(call: Call) -> int:
-    """World rank whose message a call waits for, or that takes its own; ANY; -1: none."""
+    """World rank whose message a call waits for, or that takes its own; ANY or NONE."""
     row = operation(call.op)
     flow = row.recvs or row.sends
     if flow is None or flow.peer not in call:
-        return -1
-    peer = call.raw(flow.peer)
-    if peer == ANY_SOURCE:
-        return ANY
-    return max(call.comm.world(peer), -1) if 0 <= peer < len(call.comm.peers) else -1
+        return NONE
+    return world_rank(call, call.raw(flow.peer))
 
 
 def _partners(leaf: TreeNode, pairs: Pairs) -> str:
