@@ -115,7 +115,9 @@ def nbytes(n: float) -> str:
 
 
 def duration(ns: float) -> str:
-    """Return a time with a unit, from nanoseconds."""
+    """Return a time with a unit, from nanoseconds: 1.5 µs, 36,000 s, 1.235e+06 s."""
+    if abs(ns) >= 1e15:
+        return f"{ns / 1e9:.4g} s"
     for unit, factor in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if abs(ns) >= factor * 0.9995:
             return f"{ns / factor:,.4g} {unit}" if ns / factor < 1e4 else f"{ns / factor:,.0f} {unit}"

@@ -250,7 +250,15 @@ def test_bytes(n: int, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("ns", "text"), [(0, "0 ns"), (12, "12 ns"), (1500, "1.5 µs"), (2.5e9, "2.5 s"), (36_000e9, "36,000 s")]
+    ("ns", "text"),
+    [
+        (0, "0 ns"),
+        (12, "12 ns"),
+        (1500, "1.5 µs"),
+        (2.5e9, "2.5 s"),
+        (36_000e9, "36,000 s"),
+        (1_234_567e9, "1.235e+06 s"),
+    ],
 )
 def test_durations(ns: float, text: str) -> None:
     assert duration(ns) == text

@@ -4,7 +4,7 @@ const BARS = { width: 520, height: 190, left: 62, bottom: 34, top: 10 };
 function barChart(title, entries, shown, fillName) {
   const { width, height, bottom, top } = BARS;
   const most = Math.max(...entries.map((one) => one.value), 1e-9);
-  const left = Math.max(BARS.left, 12 + 7 * Math.max(shown(most).length, shown(most / 2).length)), room = width - left - 8, wide = room / Math.max(entries.length, 4);
+  const left = Math.max(BARS.left, axisRoom([shown(most), shown(most / 2)])), room = width - left - 8, wide = room / Math.max(entries.length, 4);
   const shapes = [0, 0.5, 1].map((share) => {
     const y = top + (1 - share) * (height - top - bottom);
     return [s("line", { class: "axis", x1: left, x2: width, y1: y, y2: y }), s("text", { class: "dim", x: left - 5, y: y + 4, "text-anchor": "end" }, share ? shown(share * most) : "0")];
@@ -86,8 +86,8 @@ function shareView(place, trace) {
 function rankView(place, trace) {
   const bins = trace.ranks;
   if (!bins.length) { place.append(h("p", { class: "dim" }, "Times of each rank are not known.")); return; }
-  const width = 900, height = 220, left = 84, top = 12, bottom = 28;
   const most = Math.max(...bins.map((one) => Math.max(one.compute_ns[2], one.comm_ns[2])), 1);
+  const width = 900, height = 220, left = axisRoom([duration(most), duration(most / 2)]), top = 12, bottom = 28;
   const last = bins[bins.length - 1].last, first = bins[0].first;
   const wide = (width - left - 8) / bins.length, y = (ns) => top + (1 - ns / most) * (height - top - bottom);
   const shapes = [0, 0.5, 1].map((share) => [s("line", { class: "axis", x1: left, x2: width, y1: y(share * most), y2: y(share * most) }), s("text", { class: "dim", x: left - 5, y: y(share * most) + 4, "text-anchor": "end" }, share ? duration(share * most) : "0")]);

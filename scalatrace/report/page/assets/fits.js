@@ -4,11 +4,15 @@ function fitView(place, trace) {
 }
 
 function fitChart(fit) {
-  const width = 420, height = 220, left = 66, bottom = 32, top = 10;
+  const width = 420, height = 220, bottom = 32, top = 10;
   const ranks = [...fit.points, ...fit.curve].map((point) => point[0]);
   const values = [...fit.points.map((point) => point[1]), ...fit.curve.flatMap((point) => point.slice(1))].filter((value) => value >= 1); // less than 1 ns is no time
   if (!values.length) values.push(1);
   const [x0, x1] = [Math.log(Math.min(...ranks)), Math.log(Math.max(...ranks))], [y0, y1] = [Math.log10(Math.min(...values)) - 0.1, Math.log10(Math.max(...values)) + 0.1];
+  let ticks = [];
+  for (let power = Math.ceil(y0); power <= y1; power += Math.max(1, Math.ceil((y1 - y0) / 5))) ticks.push(10 ** power);
+  if (ticks.length < 2) ticks = [...new Set([Math.min(...values), Math.max(...values)])];
+  const left = Math.max(66, axisRoom(ticks.map(duration)));
   const x = (p) => left + (Math.log(p) - x0) / (x1 - x0 || 1) * (width - left - 12);
   const y = (ns) => top + (1 - (Math.log10(Math.max(ns, 10 ** y0)) - y0) / (y1 - y0 || 1)) * (height - top - bottom);
   const line = (i) => fit.curve.map((point) => `${x(point[0]).toFixed(1)},${y(point[i]).toFixed(1)}`);
@@ -16,8 +20,8 @@ function fitChart(fit) {
     s("polygon", { points: [...line(2), ...line(3).reverse()].join(" "), style: { fill: "var(--accent)", fillOpacity: 0.16 } }),
     s("polyline", { points: line(1).join(" "), style: { fill: "none", stroke: "var(--accent)", strokeWidth: 2 } }),
   ];
-  for (let power = Math.ceil(y0); power <= y1; power += Math.max(1, Math.ceil((y1 - y0) / 5))) {
-    shapes.push(s("line", { class: "axis", x1: left, x2: width, y1: y(10 ** power), y2: y(10 ** power) }), s("text", { class: "dim", x: left - 5, y: y(10 ** power) + 4, "text-anchor": "end" }, duration(10 ** power)));
+  for (const ns of ticks) {
+    shapes.push(s("line", { class: "axis", x1: left, x2: width, y1: y(ns), y2: y(ns) }), s("text", { class: "dim", x: left - 5, y: y(ns) + 4, "text-anchor": "end" }, duration(ns)));
   }
   for (const p of [Math.min(...ranks), Math.max(...ranks)]) shapes.push(s("text", { class: "dim", x: x(p), y: height - 14, "text-anchor": p === Math.max(...ranks) ? "end" : "start" }, `${number(p)} ranks`));
   for (const [p, ns] of fit.points) shapes.push(tip(s("circle", { cx: x(p), cy: y(ns), r: 4, tabindex: 0, role: "img", "aria-label": `${p} ranks: ${duration(ns)}`, style: { fill: "var(--more)" } }), `${number(p)} ranks: ${duration(ns)}`));

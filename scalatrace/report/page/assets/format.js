@@ -9,6 +9,7 @@ function significant(x) {
 
 function duration(ns) {
   if (ns === null || ns === undefined) return "–";
+  if (Math.abs(ns) >= 1e15) return `${(ns / 1e9).toExponential(3).replace(/\.?0*e\+(\d)$/, "e+0$1").replace(/\.?0+e/, "e")} s`;
   for (const [unit, factor] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]]) {
     if (Math.abs(ns) >= factor * 0.9995) return `${significant(ns / factor)} ${unit}`;
   }
@@ -21,6 +22,11 @@ function bytes(n) {
   let unit = 0;
   while (Math.abs(n) >= 999.5 && unit < units.length - 1) { n /= 1000; unit += 1; }
   return unit ? `${Number(n.toPrecision(3))} ${units[unit]}` : `${Math.round(n)} B`;
+}
+
+// Width of the labels of a vertical axis.
+function axisRoom(labels) {
+  return 12 + 7 * Math.max(...labels.map((text) => text.length));
 }
 
 function percent(part, whole) {

@@ -4,7 +4,7 @@
 // nameX, nameY: what the axes show.
 function lineChart(options) {
   const { title, series, band = [], shownX, shownY, logX = false, zero = false, width = 460, nameX = "", nameY = "" } = options;
-  const height = 200, left = 70, bottom = nameX ? 38 : 30, top = nameY ? 24 : 12, right = 14;
+  const height = 200, bottom = nameX ? 38 : 30, top = nameY ? 24 : 12, right = 14;
   const points = series.flatMap((one) => one.points);
   if (!points.length) return h("figure", {}, h("figcaption", {}, title), h("p", { class: "dim" }, "No values."));
   const xs = [...points.map((one) => one[0]), ...band.map((one) => one[0])].map((x) => (logX ? Math.log(x) : x));
@@ -12,6 +12,7 @@ function lineChart(options) {
   const x0 = Math.min(...xs), x1 = Math.max(...xs);
   let y0 = zero ? 0 : Math.min(...ys), y1 = Math.max(...ys);
   const room = (y1 - y0 || Math.abs(y1) || 1) * 0.06, ticks = [...new Set([y0, (y0 + y1) / 2, y1])];
+  const left = Math.max(70, axisRoom([...ticks.map(shownY), nameY]));
   y0 = zero ? 0 : y0 - room;
   y1 += room;
   const x = (value) => left + ((logX ? Math.log(value) : value) - x0) / (x1 - x0 || 1) * (width - left - right);
