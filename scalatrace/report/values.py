@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from scalatrace.escapes import clean
-from scalatrace.report.style import number, ranks
-from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups, Summary, Value, vecs
+from scalatrace.report.style import ranks
+from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups, Summary, Value
 from scalatrace.trace.model.nodes import Event, Param, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind
@@ -49,17 +49,6 @@ def repeat_of(value: Elastic, taking_part: RankList) -> str:
     if isinstance(value, Groups) and len(value.groups) == 1 and value.ranks == taking_part:
         return repeat(value.groups[0][1])
     return repeat(value)
-
-
-def repeat_range(value: Elastic) -> str:
-    """Return the least and the most executions; "" if all are 1, "…" of formulas."""
-    ends = [end for one in vecs(value) for end in one.ends()]
-    if not ends:
-        return "…"
-    least, most = min(ends), max(ends)
-    if least == most:
-        return "" if most == 1 else number(most)
-    return f"{number(least)}–{number(most)}"
 
 
 def elastic(value: Value, one: ONE, named: bool = False) -> str:

@@ -8,7 +8,6 @@ from scalatrace.report.page.extrapolated import AtSize, SiteAtSizes, provenance_
 from scalatrace.report.page.gather import TraceAggregates, gather
 from scalatrace.report.page.overview.waits import Wait
 from scalatrace.report.page.tree import TreeNode
-from scalatrace.report.values import repeat_range
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.ranklist import RankList
@@ -121,7 +120,34 @@ def test_a_loop_is_where_its_calls_differ() -> None:
 
 def test_ranges_of_executions() -> None:
     groups = Groups([(RankList([0]), Vec(31)), (RankList([1]), Vec((3, (0, 0, 32))))])
-    assert [repeat_range(one) for one in (Vec(1), Vec(10), groups)] == ["", "10", "3–32"]
+    growing = Vec((0, (0, 2, 1)))
+    b = Builder(2)
+    trace = b.of(
+        *(b.event("Barrier", repeat, comm=Comm()) for repeat in (Vec(1), Vec(10), groups)),
+        b.loop(6, b.event("Barrier", growing, comm=Comm())),
+        b.loop(Groups([(RankList([1]), Vec(4))]), b.loop(growing, b.event("Barrier", growing, comm=Comm()))),
+    )
+    root = gather(trace, "ranges").tree.root
+    assert [node.times for node in root.children] == ["", "10", "3–31", "6", "4"]
+    assert [node.times for node in root.children[3].children] == ["0–9"]
+    inner = root.children[4].children[0]
+    assert (inner.times, inner.children[0].times) == ("0–5", "0–15")
+
+
+def test_roots_wildcards_and_communicators() -> None:
+    b = Builder(4)
+    source = Groups([(RankList([0]), Vec(2)), (RankList([1, 2, 3]), Vec(ANY_SOURCE))])
+    trace = timed(
+        b.of(
+            b.event("Recv", at=("a.py:1:f",), source=source, **GIVEN),
+            b.event("Bcast", at=("a.py:2:f",), root=0, count=8, datatype=DOUBLE, comm=Comm()),
+            b.event("Comm_split", at=("a.py:3:f",), color=0, key=0, comm=Comm(), newcomm=Comm()),
+        )
+    )
+    found = by_op(gather(trace, "roots"))
+    assert found["Recv"].partners == "rank 2 or any rank (wildcard)"
+    assert found["Bcast"].partners == "the root"
+    assert found["Comm_split"].partners == "the last rank that makes the call"
 
 
 def growing() -> tuple[Trace, tuple[SiteAtSizes, ...]]:

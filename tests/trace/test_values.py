@@ -23,6 +23,10 @@ small = st.integers(-5, 5)
 finite = st.lists(terms_of(small), max_size=4).map(tuple)
 
 
+def ends(values: list[int]) -> tuple[int, ...]:
+    return (min(values), max(values)) if values else ()
+
+
 @given(finite)
 def test_finite_vec(terms: Any) -> None:
     values, vec = expand(terms, 100_000), Vec.decode(terms)
@@ -31,6 +35,8 @@ def test_finite_vec(terms: Any) -> None:
     assert [vec[i] for i in range(len(values))] == values
     assert [vec.total(n) for n in range(len(values) + 1)] == [sum(values[:n]) for n in range(len(values) + 1)]
     assert vec.smallest() == min(values, default=None)
+    assert vec.ends() == ends(values)
+    assert [vec.ends(n) for n in range(len(values) + 1)] == [ends(values[:n]) for n in range(len(values) + 1)]
     for too_many in (vec.total, vec.first):
         with pytest.raises(ValueError, match="ends"):
             too_many(len(values) + 1)
@@ -45,6 +51,7 @@ def test_endless_vec(vec: Vec) -> None:
     assert vec.length is None
     assert [vec[i] for i in range(50)] == values
     assert [vec.total(n) for n in range(51)] == [sum(values[:n]) for n in range(51)]
+    assert [vec.ends(n) for n in range(51)] == [ends(values[:n]) for n in range(51)]
     assert vec.smallest() is None or vec.smallest() <= min(values)
 
 

@@ -256,4 +256,6 @@ def _regular(senders: Ints, receivers: Ints, grid: Grid, whole: bool) -> tuple[s
             )
     degrees = np.bincount(senders)
     partners = degrees[degrees > 0]
-    return "irregular", f"{partners.min()} to {partners.max()} partners of each rank", 0
+    least, most = int(partners.min()), int(partners.max())
+    some = f"{most} partner" if most == 1 else f"{most} partners"
+    return "irregular", f"{some} of each rank" if least == most else f"{least} to {some} of each rank", 0

@@ -12,12 +12,13 @@ from scalatrace.report.costs.rows import Row
 from scalatrace.report.page.messages import Messages
 from scalatrace.report.page.patterns import Pattern, loop_pattern
 from scalatrace.report.page.sources import SourceLines, Sources
+from scalatrace.report.style import number
 from scalatrace.report.style import ranks as ranks_text
-from scalatrace.report.values import params, repeat_of, repeat_range
+from scalatrace.report.values import params, repeat_of
 from scalatrace.trace.model.callsite import Stack, split_frame
 from scalatrace.trace.model.nodes import Event, Node, Sequence, events
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.counting import participants
+from scalatrace.trace.query.counting import entries, participants, trip_counts
 from scalatrace.trace.symbolic.grid import Grid
 
 __all__ = ["Site", "Tree", "TreeNode", "leaves", "node_numbers", "tree_of"]
@@ -157,6 +158,7 @@ class _Builder:
     ) -> None:
         self._trace, self._rows, self._grid, self._sources = trace, rows, grid, sources
         self._numbers, self._taking_part = node_numbers(trace), participants(trace)
+        self._trips = {id(node): trip_counts(node.repeat, entered) for node, entered in entries(trace)}
         self._sent: dict[int, list[Messages]] = {}
         for one in messages:
             self._sent.setdefault(id(one.event), []).append(one)
@@ -177,7 +179,7 @@ class _Builder:
         made = TreeNode(
             self._numbers[id(node)],
             repeat=_cut(repeat_of(node.repeat, taking_part)),
-            times=repeat_range(node.repeat),
+            times=_times(self._trips[id(node)]),
             ranks=_cut(ranks_text(taking_part)),
             nranks=len(taking_part),
         )
@@ -225,6 +227,13 @@ def _outermost_different(stacks: AnySequence[Stack]) -> Stack:
         if len(set(frames)) > 1:
             break
     return frames
+
+
+def _times(trips: tuple[int, ...]) -> str:
+    if not trips or trips == (1, 1):
+        return "" if trips else "0"
+    least, most = trips
+    return number(most) if least == most else f"{number(least)}–{number(most)}"
 
 
 def _cut(text: str) -> str:

@@ -25,6 +25,7 @@ __all__ = [
     "participants",
     "runs",
     "takes_long",
+    "trip_counts",
 ]
 
 Classes = list[tuple[RankList, int]]
@@ -135,16 +136,36 @@ def _classes(repeat: Elastic, ranks: RankList, entry_count: int) -> Iterator[tup
         for n, intervals in by_trip_count.items():
             yield RankList.from_runs(intervals), n * entry_count
     elif isinstance(repeat, Formulas):
-        from scalatrace.trace.model.rank_classes import rank_classes
-
-        places = min(MAX_FORMULA_PLACES, MAX_PLACE_COMPARISONS // max(1, len(ranks)))
-        for group, vec in rank_classes(repeat, ranks, places):
+        for group, vec in _divided(repeat, ranks):
             _not_negative(vec)
             yield group, _total(vec, entry_count)
     else:
         for group, vec in repeat.groups:
             if some := ranks & group:
                 yield some, _total(vec, entry_count)
+
+
+def _divided(repeat: Elastic, ranks: RankList) -> Iterator[tuple[RankList, Vec]]:
+    from scalatrace.trace.model.rank_classes import rank_classes
+
+    places = min(MAX_FORMULA_PLACES, MAX_PLACE_COMPARISONS // max(1, len(ranks)))
+    return rank_classes(repeat, ranks, places)
+
+
+def trip_counts(repeat: Elastic, entries: Classes) -> tuple[int, ...]:
+    """Return the least and the most executions of a node at one entry; () if no rank enters it.
+
+    Args:
+        entries: the sets of ranks that enter the node equally often, and how often.
+    """
+    found: list[int] = []
+    for ranks, entry_count in entries:
+        if isinstance(repeat, Columns):
+            found += repeat.vec.ends(len(repeat.ranks))
+        else:
+            for _, vec in _divided(repeat, ranks):
+                found += vec.ends(entry_count)
+    return (min(found), max(found)) if found else ()
 
 
 def nevents(trace: Trace) -> int:

@@ -155,12 +155,13 @@ class Vec:
         """Return the vec of all values multiplied by a positive integer."""
         return self if factor == 1 else Vec.decode(_times(self.terms, factor))
 
-    def ends(self) -> tuple[int, ...]:
+    def ends(self, n: int | None = None) -> tuple[int, ...]:
         """Return the smallest and the largest value that are no symbols, if there are any.
 
-        Of an endless loop with a stride, only the first iteration counts.
+        Args:
+            n: only the first n values count; None: all, but of an endless loop only the first iteration.
         """
-        return _ends((self.terms,) if isinstance(self.terms, int) else self.terms)
+        return _ends((self.terms,) if isinstance(self.terms, int) else self.terms, n)
 
     def find(self, value: int) -> int | None:
         """Return the first index of a value, or None; fast where the ranges of iterations do not overlap."""
@@ -379,15 +380,37 @@ def _low(term: Term) -> int | None:
     return int(low + min(0, stride * max(0, trip_count - 1)))
 
 
-def _ends(terms: tuple[Term, ...]) -> tuple[int, ...]:
+def _ends(terms: tuple[Term, ...], n: int | None = None) -> tuple[int, ...]:
     found: list[int] = []
     for term in terms:
+        if n == 0:
+            break
         if type(term) is int:
             found += [] if is_symbol(term) else [term]
-        elif ends := _ends(term[2:]):
-            reach = term[1] * max(0, term[0] - 1)
-            found += [ends[0] + min(0, reach), ends[1] + max(0, reach)]
+            used = 1
+        else:
+            ends, used = _loop_ends(term, n)
+            found += ends
+        n = None if n is None else n - used
     return (min(found), max(found)) if found else ()
+
+
+def _loop_ends(term: Term, n: int | None) -> tuple[list[int], int]:
+    """Smallest and largest of up to n values of a loop and of its rest, and how many values there were."""
+    trip_count, stride, *inner = term
+    content = tuple(inner)
+    used, whole, rest = 0, max(1, trip_count), 0
+    if n is not None:
+        length = sum(_length(t) for t in content)
+        used = min(n, trip_count * length) if trip_count else n
+        whole, rest = divmod(used, length)
+    found: list[int] = []
+    if whole and (ends := _ends(content)):
+        reach = stride * (whole - 1)
+        found = [ends[0] + min(0, reach), ends[1] + max(0, reach)]
+    if rest:
+        found += [end + stride * whole for end in _ends(content, rest)]
+    return found, used
 
 
 def _text(term: Term) -> str:

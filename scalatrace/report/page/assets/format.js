@@ -24,6 +24,10 @@ function bytes(n) {
   return unit ? `${Number(n.toPrecision(3))} ${units[unit]}` : `${Math.round(n)} B`;
 }
 
+function rankCount(n) {
+  return n === 1 ? "1 rank" : `${number(n)} ranks`;
+}
+
 // Width of the labels of a vertical axis.
 function axisRoom(labels) {
   return 12 + 7 * Math.max(...labels.map((text) => text.length));

@@ -8,7 +8,7 @@ function gridView(place, trace) {
   const columns = axes[axes.length - 1].cells, rows = axes.length > 1 ? axes[axes.length - 2].cells : [[0, 0]];
   const planes = axes.length > 2 ? axes.slice(0, -2).reduce((all, axis) => all.flatMap((at) => axis.cells.map((cell) => [...at, cell])), [[]]) : [[]];
   const side = Math.max(10, Math.min(GRID_CELL, Math.floor(720 / Math.max(columns.length, rows.length))));
-  place.append(h("p", {}, `${grid.dims.map(number).join(" × ")} ranks (${grid.source})${grid.exact ? "" : "; not all ranks or call sites are compared"}`));
+  place.append(h("p", {}, `${grid.dims.length > 1 ? `${grid.dims.map(number).join(" × ")} ranks` : rankCount(grid.dims[0])} (${grid.source})${grid.exact ? "" : "; not all ranks or call sites are compared"}`));
   const drawings = planes.slice(0, 12).map((plane, p) => {
     const where = plane.map((cell, i) => `${names[i]} = ${span(...cell)}`).join(", ");
     const left = 74, top = 26;

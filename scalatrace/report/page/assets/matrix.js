@@ -24,7 +24,7 @@ class MatrixView {
     this.detail = h("p", { class: "detail", "aria-live": "polite" }, "Point at a cell, or focus the drawing and use the arrow keys.");
     const choice = h("select", { "aria-label": "What the colours show" }, h("option", { value: 3 }, "bytes"), h("option", { value: 2 }, "messages"));
     choice.addEventListener("change", () => { this.what = Number(choice.value); this.draw(); });
-    const scale = h("span", { class: "dim" }, size > 1 ? `${number(nprocs)} ranks in ${count} × ${count} blocks of ${number(size)} ranks` : `${number(nprocs)} ranks, a cell for each pair`);
+    const scale = h("span", { class: "dim" }, size > 1 ? `${number(nprocs)} ranks in ${count} × ${count} blocks of ${number(size)} ranks` : `${rankCount(nprocs)}, a cell for each pair`);
     place.append(h("div", { class: "controls" }, choice, scale, this.colors = h("span", { class: "dim" })),
       h("div", { class: "matrix-row" }, h("div", {}, this.canvas, this.detail), this.distances()));
     this.canvas.addEventListener("mousemove", (event) => {

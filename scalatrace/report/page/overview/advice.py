@@ -16,7 +16,7 @@ from scalatrace.report.page.tree import Tree, TreeNode, leaves
 from scalatrace.report.style import duration, nbytes, number, percent
 from scalatrace.trace.query.requests import POLLING
 
-__all__ = ["Advice", "advice_of", "waiting"]
+__all__ = ["TOGETHER", "Advice", "advice_of", "waiting"]
 
 MIN_SHARE = 0.02
 """Share of all time from which on something is worth a look."""
@@ -30,7 +30,7 @@ MIN_POLLS_PER_MESSAGE = 10
 
 RECEIVING = (Category.RECV, Category.SENDRECV, Category.PROBE, Category.COMPLETION)
 SENDING = (Category.SEND,)
-TOGETHER = (Category.COLLECTIVE, Category.NEIGHBOUR)
+TOGETHER = (Category.COLLECTIVE, Category.NEIGHBOUR, Category.COMMUNICATOR)
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from scalatrace.operations import Category, operation
+from scalatrace.operations import operation
 from scalatrace.report.costs.rows import site_of
 from scalatrace.report.page.messages import ANY, NONE, world_rank
-from scalatrace.report.page.overview.advice import waiting
+from scalatrace.report.page.overview.advice import TOGETHER, waiting
 from scalatrace.report.page.rank_sets import sampled
 from scalatrace.report.page.tree import Tree, TreeNode, leaves
 from scalatrace.report.style import number
@@ -32,6 +32,9 @@ MAX_WALKED_RANKS, MAX_WALKED_CALLS = 16, 4096
 """Ranks that are followed to find partners, and calls of each; with more they are a sample."""
 
 MAX_DISTANCES, SHOWN_FRAMES = 6, 2
+
+FROM_ROOT = frozenset({"Bcast", "Scatter", "Scatterv"})
+"""Collective calls in which ranks wait for the root alone."""
 
 
 @dataclass(frozen=True)
@@ -123,11 +126,16 @@ def _peer(call: Call) -> int:
 
 
 def _partners(leaf: TreeNode, pairs: Pairs) -> str:
+    if not pairs and leaf.op.removesuffix("_c") in FROM_ROOT:
+        return "the root"
     if not pairs:
-        together = operation(leaf.op).category in (Category.COLLECTIVE, Category.NEIGHBOUR)
-        return "the last rank that makes the call" if together else "not known"
-    if any(peer == ANY for _, peer in pairs):
-        return "any rank (wildcard)"
+        return "the last rank that makes the call" if operation(leaf.op).category in TOGETHER else "not known"
+    known = {(rank, peer) for rank, peer in pairs if peer != ANY}
+    parts = [_known_partners(known)] if known else []
+    return " or ".join([*parts, "any rank (wildcard)"] if len(known) < len(pairs) else parts)
+
+
+def _known_partners(pairs: Pairs) -> str:
     peers = {peer for _, peer in pairs}
     if len(peers) == 1:
         return f"rank {number(peers.pop())}"
