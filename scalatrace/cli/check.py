@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.extrapolation import parse_params
-from scalatrace.cli.output import natural, print_json, seconds
+from scalatrace.cli.named import Names, load_named
+from scalatrace.cli.output import add_names, natural, print_json, seconds
 from scalatrace.cli.progress import stage, track
 from scalatrace.cli.tables import Table, add_formats, print_csv
 
@@ -74,6 +75,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_SECONDS,
         help=f"of a symbolic trace: time for proofs, 0 for none (default {DEFAULT_SECONDS:g})",
     )
+    add_names(parser)
     add_formats(parser, SIZES, FUNCTIONS)
 
 
@@ -85,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
 
     if is_elf(args.trace):
         return _program(args)
-    facts = _symbolic(args) if Path(args.trace).suffix == ".stx" else _recorded(args.trace)
+    facts = _symbolic(args) if Path(args.trace).suffix == ".stx" else _recorded(args.trace, args.names)
     refuted = [one for one in facts.get("proof", {}).get("open", ()) if one["grid"]]
     if args.json:
         print_json(facts)
@@ -115,12 +117,11 @@ def _program(args: argparse.Namespace) -> int:
     return int(bool(facts["obstacle"] or facts["problems"]))
 
 
-def _recorded(path: str) -> dict[str, Any]:
-    import scalatrace
+def _recorded(path: str, limit_s: float) -> dict[str, Any]:
     from scalatrace.trace.consistency.agreement import first_conflict
     from scalatrace.trace.query.counting import check_visits
 
-    trace = scalatrace.load(path)
+    trace = load_named(path, limit_s)
     check_visits(trace)
     size = {"ranks": trace.nprocs, "grid": "", "conflict": first_conflict(trace) or "", "undetermined": ""}
     return {"file": path, "sizes": [size]}
@@ -136,11 +137,12 @@ def _symbolic(args: argparse.Namespace) -> dict[str, Any]:
 
     load_plugins(args.plugin)
     model = load(args.trace)
+    names = Names.of_model(model, args.trace, args.names)
     inputs = target_inputs(model, parse_params(args.param))
     grids = grids_like([Grid(dims, model.column_major) for dims, _ in model.seen], args.ranks)
     shown = track(check_sizes(model, inputs, grids), "sizes", len(grids))
     facts: dict[str, Any] = {"file": args.trace, "sizes": [size.plain() for size in shown]}
-    return facts | _proof(model, args.prove)
+    return dict(names.facts(facts | _proof(model, args.prove)))
 
 
 def _proof(model: Model, limit: float) -> dict[str, Any]:

@@ -33,7 +33,8 @@ from scalatrace.cli.extrapolation_tables import (
     loss_rows,
     print_result,
 )
-from scalatrace.cli.output import print_json
+from scalatrace.cli.named import Names
+from scalatrace.cli.output import add_names, print_json
 from scalatrace.cli.progress import stage, track
 from scalatrace.cli.tables import add_formats, print_csv
 from scalatrace.errors import UsageError
@@ -93,6 +94,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_lossy(parser)
     add_workers(parser)
     add_target(parser)
+    add_names(parser)
     add_formats(parser, RESULT, TIMING, CHECKS, LOSSES, SUGGESTIONS)
 
 
@@ -114,15 +116,18 @@ def _run(args: argparse.Namespace, workers: int) -> int:
     traces = [scalatrace.load(path) for path in track(args.traces, "reading")]
     note_inputs(traces, args.inputs)
     load_plugins(args.plugin)
-    if args.check:
-        return _check(args, traces, dims_of)
-    if args.suggest:
-        return _suggest(args, traces, dims_of)
-    options = FitOptions(lossy, not args.no_check, args.accept_unconfirmed, workers)
-    if target is None:
-        facts = extrapolate_symbolic(traces, dims_of, args.output, options)
-    else:
-        facts = extrapolate(traces, dims_of, target, options)
+    names = Names.of(traces[-1], args.traces[-1], args.names)
+    with names.errors():
+        if args.check:
+            return _check(args, traces, dims_of, names)
+        if args.suggest:
+            return _suggest(args, traces, dims_of, names)
+        options = FitOptions(lossy, not args.no_check, args.accept_unconfirmed, workers)
+        if target is None:
+            facts = extrapolate_symbolic(traces, dims_of, args.output, options)
+        else:
+            facts = extrapolate(traces, dims_of, target, options, names)
+    facts = names.facts(facts)
     if args.json:
         print_json(facts)
     elif args.csv and "losses" in facts:
@@ -149,7 +154,7 @@ def _target(args: argparse.Namespace) -> Target | None:
     return None if args.symbolic or args.check or args.suggest else Target.of(args)
 
 
-def _suggest(args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] | None) -> int:
+def _suggest(args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] | None, names: Names) -> int:
     from scalatrace.extrap.suggest import suggested
     from scalatrace.report.extrapolation import SuggestionReporter
     from scalatrace.report.style import console
@@ -158,7 +163,7 @@ def _suggest(args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] 
     stage("finding sizes to record")
     reason, grids = suggested(traces, dims_of, args.ranks, dims, parse_params(args.param))
     facts: dict[str, Any] = {
-        "reason": reason,
+        "reason": names.text(reason),
         "sizes": [{"ranks": grid.nprocs, "grid": str(grid)} for grid in grids],
     }
     if args.json:
@@ -170,13 +175,13 @@ def _suggest(args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] 
     return 0
 
 
-def _check(args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] | None) -> int:
+def _check(args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] | None, names: Names) -> int:
     from scalatrace.extrap.checking import leave_one_out
     from scalatrace.report.extrapolation import CheckReporter
     from scalatrace.report.style import console
 
     checks = list(track(leave_one_out(traces, dims_of), "predicting each trace from the others", len(traces)))
-    rows = [check.plain() for check in checks]
+    rows = names.facts([check.plain() for check in checks])
     if args.json:
         print_json(rows)
     elif args.csv:

@@ -20,6 +20,7 @@ from scalatrace.files import check_output
 
 if TYPE_CHECKING:
     from scalatrace import Trace
+    from scalatrace.cli.named import Names
     from scalatrace.extrap.extrapolate import Extrapolation
     from scalatrace.extrap.grid.model import Model
     from scalatrace.extrap.lossy import LossyExtrapolation
@@ -235,10 +236,15 @@ def extrapolate(
     dims_of: Sequence[Dims] | None,
     target: Target,
     options: FitOptions,
+    names: Names,
 ) -> dict[str, Any]:
-    """Fit, check, instantiate and write a trace; return the facts to report."""
+    """Fit, check, instantiate and write a trace; return the facts to report.
+
+    Args:
+        names: of call sites, for its page.
+    """
     if options.lossy is not None:
-        return _extrapolate_lossy(traces, dims_of, target, options.lossy)
+        return _extrapolate_lossy(traces, dims_of, target, options.lossy, names)
     from scalatrace.extrap.extrapolate import extrapolate
 
     stage("finding formulas, and making and checking the trace")
@@ -255,14 +261,15 @@ def extrapolate(
         options.accept_unconfirmed,
     )
     facts = {"evidence": result.evidence, "check": result.check, "formulas": _count_formulas(result.model)}
-    return {**facts, **_facts(result, target)}
+    return {**facts, **_facts(result, target, names)}
 
 
-def instantiate(model: Model, target: Target, options: FitOptions) -> dict[str, Any]:
+def instantiate(model: Model, target: Target, options: FitOptions, names: Names) -> dict[str, Any]:
     """Evaluate formulas for the target, check and write the trace; return the facts to report.
 
     Args:
         options: whether the calls of the result are compared with each other, and which formulas count.
+        names: of call sites, for its page.
     """
     from scalatrace.extrap.extrapolate import checked_matching, of_model
 
@@ -272,16 +279,16 @@ def instantiate(model: Model, target: Target, options: FitOptions) -> dict[str, 
     result = of_model(model, target.nprocs, target.dims, target.params, *timing, options.workers, accept)
     stage("checking that the calls match")
     matching = checked_matching((), result, target.params, options.workers) if options.check else ""
-    return _facts(replace(result, matching=matching), target)
+    return _facts(replace(result, matching=matching), target, names)
 
 
-def _facts(result: Extrapolation, target: Target) -> dict[str, Any]:
+def _facts(result: Extrapolation, target: Target, names: Names) -> dict[str, Any]:
     """Write the trace; return what is known of it."""
     return {
         "matching": result.matching,
         "times": [asdict(time) for time in result.times],
         "warnings": list(result.warnings),
-        **_saved(result, target),
+        **_saved(result, target, names),
         "untried": _untried(result.model, target.params),
         **_timing_facts(result.model, target),
     }
@@ -329,7 +336,11 @@ def _fit(
 
 
 def _extrapolate_lossy(
-    traces: Sequence[Trace], dims_of: Sequence[Dims] | None, target: Target, lossy: LossyOptions
+    traces: Sequence[Trace],
+    dims_of: Sequence[Dims] | None,
+    target: Target,
+    lossy: LossyOptions,
+    names: Names,
 ) -> dict[str, Any]:
     """Extrapolate without the calls that no formula describes, and write the trace."""
     from scalatrace.extrap import extrapolate_lossy
@@ -348,7 +359,7 @@ def _extrapolate_lossy(
     )
     return {
         "evidence": result.evidence,
-        **_saved(result, target),
+        **_saved(result, target, names),
         "losses": [loss.plain() for loss in result.losses],
         "alone": result.alone,
         "checked": result.checked,
@@ -362,7 +373,7 @@ def _snippets(lossy: LossyOptions) -> Snippets | None:
     return None if lossy.snippets is None else load(lossy.snippets)
 
 
-def _saved(result: Extrapolation | LossyExtrapolation, target: Target) -> dict[str, Any]:
+def _saved(result: Extrapolation | LossyExtrapolation, target: Target, names: Names) -> dict[str, Any]:
     """Write a trace and return its sizes."""
     import scalatrace
 
@@ -374,7 +385,8 @@ def _saved(result: Extrapolation | LossyExtrapolation, target: Target) -> dict[s
 
         stage("making the page")
         warnings = getattr(result, "warnings", None)  # lossy results have none
-        page_bytes = write_model_page(result.trace, target.output, result.model, target.report, warnings)
+        trace, model = names.trace(result.trace), names.model(result.model)
+        page_bytes = write_model_page(trace, target.output, model, target.report, names.facts(warnings))
         page = {"report": target.report, "report_bytes": page_bytes}
     return {
         **page,

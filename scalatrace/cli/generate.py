@@ -134,15 +134,16 @@ def _generated(args: argparse.Namespace, options: Options) -> tuple[Benchmark, s
     from scalatrace.codegen.generate import generate
     from scalatrace.trace.io.container import is_symbolic
 
+    names_s = 0 if args.obfuscate and not args.at else args.names
     if is_symbolic(args.trace):
         from scalatrace.cli.scaling import scalable
 
-        return scalable(args.trace, args.to, options, args.timing_model, args.plugin), None
+        return scalable(args.trace, args.to, options, args.timing_model, args.plugin, names_s), None
     if args.timing_model or args.plugin:
         raise UsageError(
             f"{args.trace} is a trace: --timing-model and --plugin need formulas (.stx); leave them out"
         )
-    trace = load_named(args.trace, 0 if args.obfuscate and not args.at else args.names)
+    trace = load_named(args.trace, names_s)
     stage("generating")
     benchmark = generate(trace, args.to, options)
     stage("looking for deadlocks")

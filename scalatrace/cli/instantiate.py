@@ -6,7 +6,8 @@ import argparse
 
 from scalatrace.cli.extrapolation import FitOptions, Target, add_target, instantiate
 from scalatrace.cli.extrapolation_tables import RESULT, TIMING, print_result
-from scalatrace.cli.output import print_json
+from scalatrace.cli.named import Names
+from scalatrace.cli.output import add_names, print_json
 from scalatrace.cli.tables import add_formats
 
 EXAMPLE = (
@@ -28,6 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="use formulas that the traces do not confirm too; header, `info` and `show` state it",
     )
     add_target(parser)
+    add_names(parser)
     add_formats(parser, RESULT, TIMING)
 
 
@@ -42,7 +44,10 @@ def run(args: argparse.Namespace) -> int:
     target = Target.of(args)
     load_plugins(args.plugin)
     options = FitOptions(None, not args.no_check, args.accept_unconfirmed, available())
-    facts = instantiate(load(args.formulas), target, options)
+    model = load(args.formulas)
+    names = Names.of_model(model, args.formulas, args.names)
+    with names.errors():
+        facts = names.facts(instantiate(model, target, options, names))
     if args.json:
         print_json(facts)
     elif args.csv:

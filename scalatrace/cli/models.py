@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.output import natural, print_json
+from scalatrace.cli.named import Names
+from scalatrace.cli.output import add_names, natural, print_json
 from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
 
@@ -80,6 +81,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--param", action="append", default=[], metavar="N=V", help="parameter of the program"
     )
     parser.add_argument("--latex", action="store_true", help="print the formulas as LaTeX")
+    add_names(parser)
     add_formats(parser, TIMES, TERMS)
 
 
@@ -216,7 +218,12 @@ def _program(platform: Platform, args: argparse.Namespace) -> dict[str, Any]:
     for grid in grids:
         check_dimensions(grid, len(model.sizes))
     results = [program_time(model, platform, grid, inputs) for grid in grids]
-    return {"platform": platform.name, "trace": args.trace, "grids": [_grid(result) for result in results]}
+    names = Names.of_model(model, args.trace, args.names)
+    return {
+        "platform": platform.name,
+        "trace": args.trace,
+        "grids": names.facts([_grid(result) for result in results]),
+    }
 
 
 def _grid(result: ProgramTime) -> dict[str, Any]:

@@ -1,16 +1,23 @@
-"""Load traces for display: native call sites get their names where the programs are at hand and unchanged."""
+"""Names for native call sites in what commands print, where the programs are at hand and unchanged."""
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.progress import stage
+from scalatrace.errors import ScalatraceError
 
 if TYPE_CHECKING:
     from scalatrace import Trace
+    from scalatrace.trace.model.rules import Model
 
-__all__ = ["load_named", "load_named_alike"]
+__all__ = ["Names", "load_named", "load_named_alike"]
 
 
 def load_named(path: str, limit_s: float) -> Trace:
@@ -18,7 +25,8 @@ def load_named(path: str, limit_s: float) -> Trace:
     import scalatrace
 
     stage("reading")
-    return _named(scalatrace.load(path), path, limit_s)
+    trace = scalatrace.load(path)
+    return Names.of(trace, path, limit_s).trace(trace)
 
 
 def load_named_alike(paths: tuple[str, str], limit_s: float) -> tuple[Trace, Trace]:
@@ -26,27 +34,103 @@ def load_named_alike(paths: tuple[str, str], limit_s: float) -> tuple[Trace, Tra
     import scalatrace
 
     given = [scalatrace.load(path) for path in paths]
-    named = [_named(trace, path, limit_s) for trace, path in zip(given, paths, strict=True)]
-    left, right = (dict(zip(a.frames, b.frames, strict=True)) for a, b in zip(given, named, strict=True))
-    if any(text in right and right[text] != name for text, name in left.items()):
+    left, right = (Names.of(trace, path, limit_s) for trace, path in zip(given, paths, strict=True))
+    both = left.natives & right.natives
+    if any(left.known.get(text, text) != right.known.get(text, text) for text in both):
         return given[0], given[1]
-    return named[0], named[1]
+    return left.trace(given[0]), right.trace(given[1])
 
 
-def _named(trace: Trace, path: str, limit_s: float) -> Trace:
-    from scalatrace.symbols.resolve import native_modules
+class Names:
+    """Source lines or functions of native frames; they are looked up once, when the first one is needed.
 
-    if not limit_s or not native_modules(trace):
-        return trace
-    from scalatrace.symbols.find import Finder
-    from scalatrace.symbols.resolve import resolve
+    Args:
+        frames: those of a trace or of formulas.
+        meta: its header.
+        path: its file, for messages.
+        limit_s: seconds for all modules; 0: frames stay offsets.
+    """
 
-    stage("looking up source lines")
-    resolved, report = resolve(trace, Finder.of(trace), limit_s=limit_s)
-    if late := [one.module for one in report if one.is_late]:
-        print(
-            f"scalatrace: {path}: no names for call sites in {', '.join(late)} within {limit_s:g} s; "
-            f"`scalatrace resolve` stores them, --names {6 * limit_s:g} allows more time",
-            file=sys.stderr,
-        )
-    return resolved
+    def __init__(self, frames: Iterable[str], meta: Mapping[str, str], path: str, limit_s: float) -> None:
+        self._frames, self._meta, self._path, self._limit_s = list(frames), meta, path, limit_s
+
+    @classmethod
+    def of(cls, trace: Trace, path: str, limit_s: float) -> Names:
+        """Return the names of a trace."""
+        return cls(trace.frames, trace.meta, path, limit_s)
+
+    @classmethod
+    def of_model(cls, model: Model, path: str, limit_s: float) -> Names:
+        """Return the names of a symbolic trace."""
+        from scalatrace.trace.model.rules import events
+
+        frames = dict.fromkeys(frame for rule in events(model.nodes) for frame in rule.stack)
+        return cls(frames, model.meta, path, limit_s)
+
+    @cached_property
+    def natives(self) -> set[str]:
+        """The frames that are offsets into a program or library."""
+        from scalatrace.symbols.resolve import native_frames
+
+        return native_frames(self._frames) if self._limit_s else set()
+
+    @cached_property
+    def known(self) -> dict[str, str]:
+        """Native frame -> its name."""
+        if not self.natives:
+            return {}
+        from scalatrace.symbols.find import Finder
+        from scalatrace.symbols.resolve import names_of
+
+        stage("looking up source lines")
+        found, report = names_of(self._frames, self._meta, Finder.of(self._meta), limit_s=self._limit_s)
+        if late := [one.module for one in report if one.is_late]:
+            print(
+                f"scalatrace: {self._path}: no names for call sites in {', '.join(late)} within "
+                f"{self._limit_s:g} s; `scalatrace resolve` stores them, --names {6 * self._limit_s:g} "
+                "allows more time",
+                file=sys.stderr,
+            )
+        return found
+
+    def trace(self, trace: Trace) -> Trace:
+        """Return the trace with names."""
+        if not self.known:
+            return trace
+        return replace(trace, frames=[self.known.get(text, text) for text in trace.frames])
+
+    def model(self, model: Model) -> Model:
+        """Return the symbolic trace with names."""
+        if not self.known:
+            return model
+        from scalatrace.trace.model.rules import with_frames
+
+        return replace(model, nodes=with_frames(model.nodes, lambda frame: self.known.get(frame, frame)))
+
+    def text(self, text: str) -> str:
+        """Return a text with names in place of native frames."""
+        if "+0x" not in text or not self.natives:
+            return text
+        return self._pattern.sub(lambda found: self.known.get(found[0], found[0]), text)
+
+    def facts(self, data: Any) -> Any:
+        """Return plain data with names in its texts."""
+        if isinstance(data, str):
+            return self.text(data)
+        if isinstance(data, Mapping):
+            return {key: self.facts(value) for key, value in data.items()}
+        return [self.facts(one) for one in data] if isinstance(data, list | tuple) else data
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Give names to the call sites in messages of errors."""
+        try:
+            yield
+        except ScalatraceError as error:
+            error.args = (self.text(str(error)),)
+            raise
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        longest_first = sorted(self.natives, key=len, reverse=True)
+        return re.compile(rf"(?<![\w.+/-])(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")

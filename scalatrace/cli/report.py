@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scalatrace.cli.named import Names, load_named, load_named_alike
 from scalatrace.cli.output import add_json, add_names, add_trace, print_json
 from scalatrace.cli.progress import track
 from scalatrace.errors import UsageError
@@ -88,7 +89,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _gathered(args: argparse.Namespace) -> tuple[list[TraceAggregates], Comparison | None]:
-    from scalatrace.cli.named import load_named, load_named_alike
     from scalatrace.report.page.comparison import comparison_of
     from scalatrace.report.page.gather import gather
 
@@ -156,7 +156,10 @@ def _options(args: argparse.Namespace, nprocs: int) -> Options:
         raise UsageError(f"--window {error}") from None
     window = Window(first, float("inf") if last is None else last)
     options = Options(_ranks(args.ranks), window, not args.no_source)
-    return with_model(options, load(args.model), nprocs) if args.model else options
+    if not args.model:
+        return options
+    model = load(args.model)
+    return with_model(options, Names.of_model(model, args.model, args.names).model(model), nprocs)
 
 
 def _ranks(text: str | None) -> tuple[int, ...]:

@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
     check_output(args.output, "-o")
     trace = scalatrace.load(args.trace)
-    finder = Finder.of(trace, args.binary, args.search)
+    finder = Finder.of(trace.meta, args.binary, args.search)
     resolved, found = resolve(trace, finder, args.force, args.time_limit)
     scalatrace.save(resolved, args.output)
     facts = [{**asdict(one), "path": str(one.path) if one.path else None} for one in found]

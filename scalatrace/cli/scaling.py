@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
+from scalatrace.cli.named import Names
+
 if TYPE_CHECKING:
     from scalatrace.codegen.generate import Benchmark, Options
     from scalatrace.codegen.program.tree import Duration
@@ -13,9 +15,12 @@ if TYPE_CHECKING:
 
 
 def scalable(
-    path: str, language: str, options: Options, timing: str | None, plugins: Sequence[str]
+    path: str, language: str, options: Options, timing: str | None, plugins: Sequence[str], names_s: float
 ) -> Benchmark:
     """Return the benchmark of a symbolic trace, whose calls have to match at sizes larger than the traces.
+
+    Args:
+        names_s: time for source lines of native call sites; 0: none.
 
     Raises:
         ScalatraceError: they do not, or something has no equivalent in the language.
@@ -33,6 +38,7 @@ def scalable(
     check_model(model)
     if emitter(language).matched:
         model = _matched(model)
+    model = Names.of_model(model, path, names_s).model(model)
     law = laws(model, timing)
 
     def times(stat: StatRule) -> Duration | None:

@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
+from scalatrace.cli.named import Names, load_named
 from scalatrace.cli.output import add_names, add_trace, natural, print_json
 from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
@@ -93,8 +94,6 @@ def run(args: argparse.Namespace) -> int:
         for option in (option for option, value in of_tree.items() if value is not None):
             raise UsageError(f"{option} belongs to the tree of a trace; {args.trace} holds formulas")
         return _show_formulas(args)
-    from scalatrace.cli.named import load_named
-
     trace = load_named(args.trace, 0 if args.text else args.names)
     if args.rank is not None:
         _show_rank(trace, args)
@@ -115,6 +114,7 @@ def _show_formulas(args: argparse.Namespace) -> int:
     if args.csv:
         raise UsageError(f"{args.trace} holds formulas, which are no table: leave out --csv")
     model = load(args.trace)
+    model = Names.of_model(model, args.trace, args.names).model(model)
     if args.json:
         print_json({"lines": list(lines(model))})
         return 0

@@ -15,7 +15,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.output import add_trace, factor, natural, print_json, seconds
+from scalatrace.cli.named import Names
+from scalatrace.cli.output import add_names, add_trace, factor, natural, print_json, seconds
 from scalatrace.cli.simulation import DEFAULT_REPEATS, Setting, Simulated
 from scalatrace.cli.tables import CALL_SITE, Table, add_formats, print_csv
 from scalatrace.errors import UsageError
@@ -114,6 +115,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--engine", choices=("builtin", "simgrid"), default="builtin",
         help="simgrid: only the time, by `smpirun -replay`, where SimGrid is installed",
     )  # fmt: skip
+    add_names(parser)
     add_formats(parser, TABLE)
 
 
@@ -137,6 +139,7 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError("--engine simgrid does not know polls; leave out --polls")
         return _simgrid(args, trace, platform)
     facts = _facts(args, trace, platform, factors)
+    facts = Names.of(trace, args.trace, args.names).facts(facts)
     if args.measured is not None:
         facts["check"] = _add_check(args, trace, facts)
     if args.json:

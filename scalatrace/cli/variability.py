@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.output import natural, print_json
+from scalatrace.cli.named import Names
+from scalatrace.cli.output import add_names, natural, print_json
 from scalatrace.cli.progress import track
 from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
@@ -64,6 +65,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--fit", choices=("pwm", "mom"), default="pwm", help="fit of the distribution (default: pwm)"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the draws (default: 0)")
+    add_names(parser)
     add_formats(parser, TABLE)
 
 
@@ -106,10 +108,11 @@ def _of_trace_file(args: argparse.Namespace, options: Projection) -> dict[str, A
 
     if args.ranks_per_node or set(options.methods) - {"pooled", "resampled"}:
         raise UsageError("inter-node and intra-node need the times of each rank: use --times")
-    data = of_trace(scalatrace.load(args.trace), options)
+    trace = scalatrace.load(args.trace)
+    data = of_trace(trace, options)
     if data is None:
         raise UsageError(f"{args.trace}: no computation before a synchronising call was recorded")
-    return data
+    return dict(Names.of(trace, args.trace, args.names).facts(data))
 
 
 def of_trace(trace: Trace, options: Projection) -> dict[str, Any] | None:

@@ -7,11 +7,11 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from scalatrace.trace.model.trace import MODULES, Trace
+from scalatrace.trace.model.trace import MODULES
 
 __all__ = ["Finder"]
 
@@ -41,9 +41,9 @@ class Finder:
         self.files = {os.path.basename(file): Path(file) for file in files}
 
     @classmethod
-    def of(cls, trace: Trace, files: Sequence[str] = (), folders: Sequence[str] = ()) -> Finder:
-        """A finder of the modules of a trace."""
-        return cls(trace.meta.get("program", ""), files, folders, trace.meta.get(MODULES, ""))
+    def of(cls, meta: Mapping[str, str], files: Sequence[str] = (), folders: Sequence[str] = ()) -> Finder:
+        """A finder of the modules that the header of a trace names."""
+        return cls(meta.get("program", ""), files, folders, meta.get(MODULES, ""))
 
     def find(self, module: str) -> Path | None:
         """The path of a module; None: it is nowhere."""

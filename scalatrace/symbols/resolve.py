@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from scalatrace.symbols.time_limit import TimeUpError, time_limit
 from scalatrace.trace.model.callsite import is_offset, split_frame
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["Found", "native_modules", "resolve"]
+__all__ = ["Found", "names_of", "native_frames", "resolve"]
 
 
 @dataclass
@@ -41,9 +41,9 @@ class Found:
     is_late: bool = False
 
 
-def native_modules(trace: Trace) -> set[str]:
-    """The modules of the frames that are offsets."""
-    return set(_offsets(trace))
+def native_frames(frames: Iterable[str]) -> set[str]:
+    """The frames that are offsets into a program or library."""
+    return {text for offsets in _offsets(frames).values() for text in offsets}
 
 
 def resolve(
@@ -55,24 +55,41 @@ def resolve(
         force: also use files that changed since the run, whose offsets may be others.
         limit_s: seconds for all modules; None: no limit.
     """
-    date, report, new = trace.meta.get("date", ""), [], {}
-    end_s = None if limit_s is None else monotonic() + limit_s
-    for module, frames in _offsets(trace).items():
-        try:
-            with time_limit(None if end_s is None else end_s - monotonic()):
-                found, texts = _resolved(module, frames, finder, date, force)
-        except TimeUpError:
-            note = f"not looked up within {limit_s:g} s"
-            found, texts = Found(module, None, len(frames), note=note, is_late=True), {}
-        report.append(found)
-        new.update(texts)
+    new, report = names_of(trace.frames, trace.meta, finder, force, limit_s)
     return (replace(trace, frames=[new.get(text, text) for text in trace.frames]) if new else trace), report
 
 
-def _offsets(trace: Trace) -> dict[str, dict[str, int]]:
+def names_of(
+    frames: Iterable[str],
+    meta: Mapping[str, str],
+    finder: Finder,
+    force: bool = False,
+    limit_s: float | None = None,
+) -> tuple[dict[str, str], list[Found]]:
+    """Return offset -> source line of the frames for which one is known, and a report per module.
+
+    Args:
+        meta: header of the trace or of the formulas.
+        force, limit_s: as of `resolve`.
+    """
+    date, report, new = meta.get("date", ""), list[Found](), dict[str, str]()
+    end_s = None if limit_s is None else monotonic() + limit_s
+    for module, offsets in _offsets(frames).items():
+        try:
+            with time_limit(None if end_s is None else end_s - monotonic()):
+                found, texts = _resolved(module, offsets, finder, date, force)
+        except TimeUpError:
+            note = f"not looked up within {limit_s:g} s"
+            found, texts = Found(module, None, len(offsets), note=note, is_late=True), {}
+        report.append(found)
+        new.update(texts)
+    return new, report
+
+
+def _offsets(frames: Iterable[str]) -> dict[str, dict[str, int]]:
     """Module -> text of a frame -> offset."""
     offsets: dict[str, dict[str, int]] = {}
-    for text in trace.frames:
+    for text in frames:
         frame = split_frame(text)
         offset = frame.function.partition(":")[0]
         if not frame.line and is_offset(offset):

@@ -103,7 +103,7 @@ def test_names_of_builds(openmpi: Mpi, tmp_path: Path, flags: tuple[str, ...], f
     trace = recorded(openmpi, [app], tmp_path)
     assert str(app) in trace.meta[MODULES]
     assert barrier(trace)[0].startswith("app+0x")
-    assert frame in barrier(resolve(trace, Finder.of(trace))[0])[0]
+    assert frame in barrier(resolve(trace, Finder.of(trace.meta))[0])[0]
 
 
 @pytest.mark.mpi

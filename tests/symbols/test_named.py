@@ -13,6 +13,7 @@ import pytest
 
 import scalatrace
 from scalatrace.cli.dispatch import main
+from scalatrace.cli.named import Names
 from scalatrace.errors import UsageError
 from scalatrace.report.costs.comm_layer import callers, is_wrapper
 from scalatrace.report.costs.rows import NO_STACK, by_node
@@ -22,7 +23,8 @@ from scalatrace.symbols.time_limit import TimeUpError, time_limit
 from scalatrace.trace.model.callsite import split_frame
 from scalatrace.trace.model.sites import parse_site, passes
 from scalatrace.trace.model.trace import MODULES, Trace
-from support.builder import Builder, Comm
+from support.builder import DOUBLE, Builder, Comm
+from support.reported import timed
 
 SOURCE = """\
 int exchange(int n) {
@@ -56,11 +58,15 @@ def address(path: Path, function: str) -> int:
     return next(int(row[0], 16) for row in rows if row[-1] == function)
 
 
-def traced(path: Path, modules: str) -> Trace:
+def traced(path: Path, modules: str, nprocs: int = 2, count: int = 1) -> Trace:
     """A trace of a call in `exchange`, which `main` called."""
-    b = Builder(2)
+    b = Builder(nprocs)
     frames = tuple(f"app+{address(path, name):#x}" for name in ("exchange", "main"))
-    trace = b.of(b.event("Barrier", at=frames, comm=Comm()))
+    if nprocs == 2:
+        trace = b.of(b.event("Barrier", at=frames, comm=Comm()))
+    else:
+        given = {"count": count, "datatype": DOUBLE, "op": "MPI_SUM", "comm": Comm(), "in_place": 0}
+        trace = timed(b.of(b.event("Allreduce", at=frames, **given)))
     trace.meta = {"program": "elsewhere", "date": "2001-01-01T00:00:00+00:00", MODULES: modules}
     return trace
 
@@ -84,6 +90,50 @@ def test_displays_have_names(program: Path, tmp_path: Path, capsys: pytest.Captu
     assert "app+0x" in shown(capsys, "show", given, "--names", "0")
     assert "app+0x" in shown(capsys, "show", given, "--text")
     assert "app.c" not in scalatrace.load(given).frames
+
+
+def test_extrapolation_has_names(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    modules, sizes, paths = f"{build_id(program)} {program}\n", (3, 4, 6, 8), []
+    for nprocs in sizes:
+        paths.append(str(tmp_path / f"{nprocs}.st"))
+        scalatrace.save(traced(program, modules, nprocs, 7 * nprocs), paths[-1])
+    made, formulas, page = (str(tmp_path / name) for name in ("x.st", "x.stx", "x.html"))
+    shown(capsys, "extrapolate", *paths, "-P", "16", "-o", made, "--report", page)
+    assert "app.c:1:exchange" in Path(page).read_text()
+    assert "app+0x" not in Path(page).read_text()
+    assert "app.c" not in scalatrace.load(made).frames
+    assert "app.c:1:exchange" in shown(
+        capsys, "extrapolate", *paths, "-P", "16", "-o", made, "--timing-report"
+    )
+    shown(capsys, "extrapolate", *paths, "--symbolic", "-o", formulas)
+    assert "app.c:1:exchange" in shown(capsys, "show", formulas)
+    assert "app+0x" in shown(capsys, "show", formulas, "--names", "0")
+    shown(capsys, "instantiate", formulas, "-P", "16", "-o", made, "--report", page)
+    assert "app+0x" not in Path(page).read_text()
+    shown(capsys, "report", made, "--model", formulas, "-o", page)
+    assert "app+0x" not in Path(page).read_text()
+    assert "app.c:1" in shown(capsys, "generate", formulas, "--to", "c")
+    assert "app.c:1:exchange" in shown(capsys, "simulate", made, "--platform", "cluster")
+
+
+def test_errors_have_names(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    modules, paths = f"{build_id(program)} {program}\n", []
+    for nprocs, count in ((3, 11), (4, 5), (6, 31), (8, 2)):
+        paths.append(str(tmp_path / f"{nprocs}.st"))
+        scalatrace.save(traced(program, modules, nprocs, count), paths[-1])
+    assert main(["extrapolate", *paths, "-P", "16", "-o", str(tmp_path / "x.st")]) == 1
+    err = capsys.readouterr().err
+    assert "app.c:1:exchange" in err
+    assert "app+0x" not in err
+
+
+def test_only_whole_frames_have_names() -> None:
+    names = Names(["app+0x1", "app+0x12", "app+0x12:f", "lib/app+0x1"], {}, "a.st", 1.0)
+    names.known = {"app+0x1": "a.c:1:f", "app+0x12": "a.c:2:g", "app+0x12:f": "a.c:3:h"}
+    assert names.text("Send at app+0x1: 3") == "Send at a.c:1:f: 3"
+    assert names.text("app+0x12 < app+0x12:f < lib/app+0x1") == "a.c:2:g < a.c:3:h < lib/app+0x1"
+    assert names.text("my-app+0x1, app+0x123") == "my-app+0x1, app+0x123"
+    assert names.facts({"site": ["app+0x1", 3, None]}) == {"site": ["a.c:1:f", 3, None]}
 
 
 def test_other_builds_give_no_names(

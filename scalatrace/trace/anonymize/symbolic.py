@@ -19,8 +19,7 @@ from scalatrace.trace.anonymize.tables import (
     statistic_name,
     text_name,
 )
-from scalatrace.trace.model.callsite import Stack
-from scalatrace.trace.model.rules import Field, Model, ParamRule, Part, Rule, StatRule
+from scalatrace.trace.model.rules import Field, Model, ParamRule, Part, Rule, StatRule, with_frames
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.shapes import join, split
 
@@ -49,9 +48,10 @@ class _Anonymizer:
     def result(self) -> Model:
         """Return the anonymous model."""
         model = self.model
+        nodes = model.nodes if "sites" in self.options.keep else with_frames(model.nodes, self.names.frame)
         return replace(
             model,
-            nodes=tuple(map(self.rule, model.nodes)),
+            nodes=tuple(map(self.rule, nodes)),
             families=tuple(
                 replace(family, kind=communicator_kind(family.kind, self.names)) for family in model.families
             ),
@@ -65,24 +65,19 @@ class _Anonymizer:
     def rule(self, rule: Rule) -> Rule:
         return replace(
             rule,
-            stack=self.stack(rule.stack),
             params=tuple(map(self.param, rule.params)),
             stats=tuple(map(self.stats, rule.stats)),
             children=tuple(map(self.rule, rule.children)),
         )
 
-    def stack(self, stack: Stack) -> Stack:
-        return stack if "sites" in self.options.keep else tuple(map(self.names.frame, stack))
-
     def stats(self, stats: StatRule) -> StatRule:
-        pred = None if stats.pred is None else (stats.pred[0], self.stack(stats.pred[1]))
         rows = stats.histograms  # of each trace one per statistic, or none
         if self.options.drop_times:
             times = [is_time(name) for name, _ in self.model.stats]
             rows = tuple(
                 tuple(None if time else h for h, time in zip(row, times, strict=False)) for row in rows
             )
-        return StatRule(pred, rows)
+        return StatRule(stats.pred, rows)
 
     def param(self, param: ParamRule) -> ParamRule:
         if param.kind not in (Kind.STRING, Kind.TYPE):

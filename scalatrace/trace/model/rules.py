@@ -9,8 +9,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scalatrace.formula import Expr, Value
@@ -20,7 +20,7 @@ from scalatrace.trace.symbolic.field import CYCLE, EVERYWHERE, INDEXED, LOOPED, 
 
 __all__ = [
     "BLOCKS", "CYCLE", "CYCLIC", "EVERYWHERE", "INDEXED", "LOOPED", "FamilyRule", "Field", "Model",
-    "ParamRule", "Part", "Rule", "Shape", "StatRule", "events", "histograms",
+    "ParamRule", "Part", "Rule", "Shape", "StatRule", "events", "histograms", "with_frames",
 ]  # fmt: skip
 
 
@@ -121,3 +121,23 @@ def histograms(model: Model) -> Iterator[tuple[tuple[Any, ...], ...]]:
     """The histograms of all events after all predecessors."""
     for rule in events(model.nodes):
         yield from (stat.histograms for stat in rule.stats)
+
+
+def with_frames(rules: Sequence[Rule], name: Callable[[str], str]) -> tuple[Rule, ...]:
+    """The rules with other texts of the frames of their call stacks."""
+
+    def stack(frames: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(name, frames))
+
+    def stats(one: StatRule) -> StatRule:
+        return one if one.pred is None else StatRule((one.pred[0], stack(one.pred[1])), one.histograms)
+
+    return tuple(
+        replace(
+            rule,
+            stack=stack(rule.stack),
+            stats=tuple(map(stats, rule.stats)),
+            children=with_frames(rule.children, name),
+        )
+        for rule in rules
+    )
