@@ -27,12 +27,20 @@ UNCONFIRMED, EXTRAPOLATED = "unconfirmed", "extrapolated"
 FOUND_SIZE = "found-size"
 """Entry of the header of a model: the size of the problem where no trace has it as a parameter."""
 
+LOSSY = "lossy"
+"""Entry of the headers of models and results: how many calls were dropped."""
+
+TIMES_BY = "times by "
+
 ACCEPTED = "formulas that the traces do not confirm were accepted"
 
 MAX_REACH = 16
 """Times of results with more ranks than so many times the largest trace are a guess."""
 
-__all__ = ["FOUND_SIZE", "PARAMETER", "header", "irregular_loop", "notes", "warnings"]
+__all__ = [
+    "EXTRAPOLATED", "FOUND_SIZE", "LOSSY", "PARAMETER", "header", "irregular_loop",
+    "model_warnings", "notes", "timing_model_of", "warnings",
+]  # fmt: skip
 
 
 def notes(traces: Sequence[Trace], accept_unconfirmed: bool) -> dict[str, str]:
@@ -51,10 +59,15 @@ def header(
     result = {key: text for key, text in model.meta.items() if key not in OF_ONE_RUN}
     result |= {PARAMETER + name: str(value) for name, value in inputs.items()}
     ranks = ", ".join(str(prod(dims)) for dims, _ in model.seen)
-    result[EXTRAPOLATED] = f"from {ranks} ranks to {grid}, times by {timing or DEFAULT}"
+    result[EXTRAPOLATED] = f"from {ranks} ranks to {grid}, {TIMES_BY}{timing or DEFAULT}"
     if accept_unconfirmed:
         result[UNCONFIRMED] = ACCEPTED
     return result
+
+
+def timing_model_of(meta: Mapping[str, str]) -> str | None:
+    """Return the timing model that the header of a result names; None: it is no result."""
+    return meta.get(EXTRAPOLATED, "").rpartition(TIMES_BY)[2] or None
 
 
 MIN_IRREGULAR = 7
@@ -62,7 +75,7 @@ MIN_IRREGULAR = 7
 
 
 def warnings(model: Model, grid: Grid, poor: Sequence[PoorFit]) -> Iterator[str]:
-    """Why not to rely on a result or its times.
+    """Yield warnings about a result and its times.
 
     Args:
         model, grid: of the result.
@@ -79,9 +92,8 @@ def warnings(model: Model, grid: Grid, poor: Sequence[PoorFit]) -> Iterator[str]
 
 
 def model_warnings(model: Model, nprocs: int) -> Iterator[str]:
-    """Why not to rely on a result of so many ranks, whatever curves its times follow."""
-    if UNCONFIRMED in model.meta:
-        yield model.meta[UNCONFIRMED]
+    """Yield warnings about a result of so many ranks; none about the curves of its times."""
+    yield from (model.meta[name] for name in (LOSSY, UNCONFIRMED) if name in model.meta)
     largest = max(prod(dims) for dims, _ in model.seen)
     if nprocs > MAX_REACH * largest and model.stats:
         times = nprocs // largest

@@ -13,7 +13,8 @@ from functools import cache
 from typing import Any, Protocol
 
 __all__ = [
-    "CallLike", "Category", "Flow", "Operation", "blocking_name", "operation", "received_bytes", "sent_bytes",
+    "SYNCHRONISING", "CallLike", "Category", "Flow", "Operation", "blocking_name", "operation",
+    "received_bytes", "sent_bytes",
 ]  # fmt: skip
 
 ROOT = -1000000003  # MPI_ROOT in a trace: this rank of an intercommunicator is the root
@@ -274,3 +275,10 @@ def _readings(name: str) -> Iterator[tuple[str, bool, bool]]:
 
 SENDING = frozenset({Category.SEND, Category.SENDRECV, Category.PERSISTENT})
 """Kinds of calls that send, or prepare to."""
+
+SYNCHRONISING = frozenset({
+    "Comm_dup", "Comm_dup_with_info", "Comm_split", "Comm_split_type", "Comm_create", "Cart_create",
+    "Cart_sub", "Graph_create", "Dist_graph_create", "Dist_graph_create_adjacent", "Win_create",
+    "Win_allocate", "Win_allocate_shared", "Win_fence", "Win_free",
+})  # fmt: skip
+"""Calls in which all members of a communicator exchange a few bytes."""

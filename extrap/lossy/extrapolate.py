@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scalatrace.escapes import clean
@@ -16,6 +16,7 @@ from scalatrace.extrap.lossy.fitting import Lossy
 from scalatrace.extrap.lossy.links import links_of
 from scalatrace.extrap.lossy.report import Losses
 from scalatrace.extrap.lossy.snippets import Snippets
+from scalatrace.extrap.provenance import LOSSY
 from scalatrace.trace.consistency.partners import first_unmatched
 from scalatrace.trace.symbolic.grid import Grid
 
@@ -80,6 +81,7 @@ def extrapolate_lossy(
         alone = first_unmatched(result.trace) if checked else None
         if alone is None or not lossy.drop_sites(_alone(result.trace) - lossy.alone):
             losses = tuple(lossy.losses())
+            model, result.trace.meta[LOSSY] = _marked(model, losses), _dropped(losses)
             return LossyExtrapolation(result.trace, result.grid, model, evidence, losses, alone, checked)
 
 
@@ -97,7 +99,16 @@ def lossy_model_of(
     ordered, runs, evidence = prepared(traces, dims_of)
     lossy = Lossy(ordered, runs, snippets)
     model = lossy.model(lambda: _check_losses(lossy.losses(), evidence, max_dropped))
-    return model, evidence, tuple(lossy.losses())
+    losses = tuple(lossy.losses())
+    return _marked(model, losses), evidence, losses
+
+
+def _marked(model: Model, losses: Sequence[Losses]) -> Model:
+    return replace(model, meta={**model.meta, LOSSY: _dropped(losses)})
+
+
+def _dropped(losses: Sequence[Losses]) -> str:
+    return f"up to {100 * max(one.share for one in losses):.2g} % of the events were dropped"
 
 
 def _check_losses(losses: Sequence[Losses], evidence: str, max_dropped: float) -> None:

@@ -1,47 +1,74 @@
-"""Times of each call site in the traces that a model was made of: what grows with the number of ranks."""
+"""Times of each call site in the traces of which a model was made."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
 
 from scalatrace.extrap.grid.model import Model, events
 from scalatrace.extrap.timing.report import STATS
-from scalatrace.extrap.timing.rules import by_ranks
 
-__all__ = ["SiteTimes", "site_times"]
+__all__ = ["Total", "chosen_inputs", "site_times"]
+
+
+@dataclass
+class Total:
+    """Times of all ranks in ns, and the calls that were timed."""
+
+    comm_ns: float = 0.0
+    compute_ns: float = 0.0
+    timed: int = 0
 
 
 @dataclass
 class SiteTimes:
-    """A call site in all traces.
+    """A call site in the chosen traces.
 
     Attributes:
         stack: innermost frame first.
-        totals: statistic -> ranks of the trace -> total of all ranks in ns.
-        samples: ranks of the trace -> timed calls of all ranks.
+        totals: ranks of a trace -> its total.
     """
 
     op: str
     stack: tuple[str, ...]
-    totals: dict[str, dict[int, float]] = field(default_factory=dict)
-    samples: dict[int, int] = field(default_factory=dict)
+    totals: dict[int, Total] = field(default_factory=dict)
 
 
-def site_times(model: Model) -> list[SiteTimes]:
-    """Return the call sites in the order of the program. Of traces of as many ranks, the last counts."""
-    ranks = [prod(dims) for dims, _ in model.seen]
+def chosen_inputs(model: Model, inputs: Mapping[str, int]) -> dict[int, int]:
+    """Return ranks -> number of a trace; of traces of as many ranks, one with these parameters or the last.
+
+    Args:
+        inputs: parameters of a result.
+    """
+    chosen: dict[int, int] = {}
+    for number, (dims, known) in enumerate(model.seen):
+        n = prod(dims)
+        if n not in chosen or known == inputs or model.seen[chosen[n]][1] != inputs:
+            chosen[n] = number
+    return dict(sorted(chosen.items()))
+
+
+def site_times(model: Model, chosen: Mapping[int, int]) -> list[SiteTimes]:
+    """Return the call sites in the order of the program.
+
+    Args:
+        chosen: ranks -> number of the trace.
+    """
     result: dict[tuple[str, tuple[str, ...]], SiteTimes] = {}
     for rule in events(model.nodes):
-        stack = tuple(rule.stack)
-        site = result.setdefault((rule.op or "", stack), SiteTimes(rule.op or "", stack))
+        key = rule.op or "", tuple(rule.stack)
+        site = result.setdefault(key, SiteTimes(*key))
         for stat in rule.stats:
-            for at, (name, resolution) in enumerate(model.stats):
-                if name not in STATS:
-                    continue
-                totals = site.totals.setdefault(name, {})
-                for n, histogram in by_ranks(stat.histograms, ranks, at).items():
-                    totals[n] = totals.get(n, 0.0) + histogram.total * resolution
-                    if name == STATS[1]:
-                        site.samples[n] = site.samples.get(n, 0) + histogram.count
+            for n, number in chosen.items():
+                row = stat.histograms[number]
+                for (name, resolution), histogram in zip(model.stats, row, strict=False):
+                    if histogram is None or name not in STATS:
+                        continue
+                    total = site.totals.setdefault(n, Total())
+                    if name == "comm_ns":
+                        total.comm_ns += histogram.total * resolution
+                        total.timed += histogram.count
+                    else:
+                        total.compute_ns += histogram.total * resolution
     return list(result.values())

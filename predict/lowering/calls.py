@@ -6,7 +6,7 @@ from enum import Enum, auto
 from functools import cache
 from typing import NamedTuple
 
-from scalatrace.operations import Category, operation, sent_bytes
+from scalatrace.operations import SYNCHRONISING, Category, operation, sent_bytes
 from scalatrace.predict.lowering.actions import Action, Recv, Send, Target, Wait
 from scalatrace.predict.lowering.collectives import Collectives
 from scalatrace.predict.lowering.exchange import Exchange
@@ -21,13 +21,6 @@ __all__ = ["RankLowering"]
 
 _MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV, Category.PERSISTENT)
 _COLLECTIVE = (Category.COLLECTIVE, Category.NEIGHBOUR)
-_SYNCHRONISING = frozenset({
-    "Comm_dup", "Comm_dup_with_info", "Comm_split", "Comm_split_type", "Comm_create", "Cart_create",
-    "Cart_sub", "Graph_create", "Dist_graph_create", "Dist_graph_create_adjacent", "Win_create",
-    "Win_allocate", "Win_allocate_shared", "Win_fence", "Win_free",
-})  # fmt: skip
-"""Calls in which all members of a communicator exchange a few bytes."""
-
 _REASONS = {
     Category.ONE_SIDED: "one-sided communication",
     Category.WINDOW: "synchronisation of a window",
@@ -233,7 +226,7 @@ class RankLowering:
         self._collectives.neighbours.follow(call)
         if row.makes_request:
             self._requests.add(Pending(False))
-        if call.op in _SYNCHRONISING:
+        if call.op in SYNCHRONISING:
             return self._collectives.barrier(call, self._exchange)
         if reason := _REASONS.get(row.category):
             self._account.add(call.op, Outcome.LOST, reason, sent_bytes(call.op, call))

@@ -67,6 +67,9 @@ class Target:
         model, noise, report = args.timing_model, args.run_noise, args.timing_report
         if args.report is not None:
             check_output(args.report, "--report")
+            inputs = [args.formulas] if "formulas" in args else args.traces
+            if os.path.realpath(args.report) in map(os.path.realpath, (args.output, *inputs)):
+                raise UsageError(f"--report {args.report}: this is the file of a trace; give another one")
         return cls(nprocs, dims, params, model, noise, report, args.output, args.report)
 
 
@@ -386,7 +389,8 @@ def _saved(result: Extrapolation | LossyExtrapolation, target: Target, names: Na
         stage("making the page")
         warnings = getattr(result, "warnings", None)  # lossy results have none
         trace, model = names.trace(result.trace), names.model(result.model)
-        page_bytes = write_model_page(trace, target.output, model, target.report, names.facts(warnings))
+        warnings, noise = names.facts(warnings), target.run_noise
+        page_bytes = write_model_page(trace, target.output, model, target.report, warnings, noise)
         page = {"report": target.report, "report_bytes": page_bytes}
     return {
         **page,

@@ -1,9 +1,9 @@
-"""What a page shows of the model of an extrapolated trace: formulas, fitted times, and what grows."""
+"""Write the page of an extrapolated trace with its model: formulas, fitted times, times at all sizes."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.extrap.grid.model import Model
     from scalatrace.extrap.timing.report import FittedMean
-    from scalatrace.extrap.timing.site_times import SiteTimes
     from scalatrace.report.page.extrapolated import Fit, SiteAtSizes
     from scalatrace.report.page.gather import Options
 
@@ -22,53 +21,83 @@ MAX_FITS, CURVE_POINTS = 12, 24
 """Fitted times that are drawn, those with most time; points of each curve."""
 
 MAX_MODEL_LINES = 2000
+"""Lines of the symbolic trace on a page."""
 
 
 def write_model_page(
-    trace: Trace, path: str, model: Model, output: str, warnings: Sequence[str] | None
+    trace: Trace,
+    path: str,
+    model: Model,
+    output: str,
+    warnings: Sequence[str] | None,
+    run_noise: float,
 ) -> int:
     """Write the page of an extrapolated trace that was saved as `path`; return its size in bytes.
 
     Args:
-        warnings: why not to rely on the result; None: those that follow from the model.
+        warnings: of the result; None: those that follow from the model.
+        run_noise: how much whole runs differ, as a part of the time.
     """
     from scalatrace.files import write_file
     from scalatrace.report.page.gather import Options, gather
     from scalatrace.report.page.page import page
 
-    options = with_model(Options(), model, trace.nprocs)
+    options = with_model(Options(), model, trace, run_noise)
     if warnings is not None:
         options = replace(options, warnings=tuple(warnings))
     aggregates = gather(trace, path, os.path.getsize(path), options)
     return write_file(output, page([aggregates]).encode("utf-8", "replace"))
 
 
-def with_model(options: Options, model: Model, nprocs: int) -> Options:
-    """Return options that show a model too, with its fitted times up to a number of ranks."""
-    from scalatrace.extrap.formatting import lines
-    from scalatrace.extrap.provenance import model_warnings
-    from scalatrace.extrap.timing.report import fitted_means
-    from scalatrace.extrap.timing.site_times import site_times
+def with_model(options: Options, model: Model, trace: Trace, run_noise: float = 0.0) -> Options:
+    """Return options that show a model too, with its fitted times up to the ranks of a trace.
 
-    return replace(
+    Only extrapolated traces have warnings and times of the inputs; the latter not if calls were dropped.
+    """
+    from scalatrace.extrap.extrapolate import inputs_of
+    from scalatrace.extrap.formatting import lines
+    from scalatrace.extrap.provenance import EXTRAPOLATED, LOSSY, model_warnings, timing_model_of
+    from scalatrace.extrap.timing.report import fitted_means
+    from scalatrace.extrap.timing.site_times import chosen_inputs
+
+    fits = fitted_means(model, timing_model_of(trace.meta), run_noise, MAX_FITS)
+    options = replace(
         options,
         model=tuple(islice(lines(model), MAX_MODEL_LINES)),
-        fits=tuple(_fit(one, nprocs) for one in fitted_means(model, limit=MAX_FITS)),
-        warnings=tuple(model_warnings(model, nprocs)),
-        inputs=tuple(_at_sizes(one) for one in site_times(model)),
+        fits=tuple(_fit(one, trace.nprocs) for one in fits),
     )
+    if EXTRAPOLATED not in trace.meta:
+        return options
+    options = replace(options, warnings=tuple(model_warnings(model, trace.nprocs)))
+    if LOSSY in model.meta:
+        return options
+    here = inputs_of(trace)
+    chosen = chosen_inputs(model, here)
+    sites = tuple(_at_sizes(model, chosen))
+    return replace(options, inputs=sites, parameters=_parameters(model, chosen, here))
 
 
-def _at_sizes(one: SiteTimes) -> SiteAtSizes:
+def _at_sizes(model: Model, chosen: dict[int, int]) -> Iterator[SiteAtSizes]:
+    from scalatrace.extrap.timing.site_times import site_times
     from scalatrace.report.costs.rows import site_of
     from scalatrace.report.page.extrapolated import AtSize, SiteAtSizes
 
-    comm, compute = one.totals.get("comm_ns", {}), one.totals.get("compute_ns", {})
-    sizes = tuple(
-        AtSize(n, comm.get(n, 0.0) / n, compute.get(n, 0.0) / n, one.samples.get(n, 0) / n)
-        for n in sorted({*comm, *compute})
-    )
-    return SiteAtSizes(one.op, site_of(one.stack), sizes)
+    for one in site_times(model, chosen):
+        sizes = (
+            AtSize(n, total.comm_ns / n, total.compute_ns / n, total.timed / n)
+            for n, total in sorted(one.totals.items())
+        )
+        yield SiteAtSizes(one.op, site_of(one.stack), tuple(sizes))
+
+
+def _parameters(model: Model, chosen: dict[int, int], here: dict[str, int]) -> dict[int, str]:
+    """Ranks of an input (0: the result) -> the parameters that are not the same in all of them."""
+    of_all = {0: here} | {n: model.seen[number][1] for n, number in chosen.items()}
+    names = [name for name in here if len({known.get(name) for known in of_all.values()}) > 1]
+    return {
+        n: ", ".join(f"{name} = {known[name]:,}" for name in names if name in known)
+        for n, known in of_all.items()
+    }
 
 
 def _fit(one: FittedMean, nprocs: int) -> Fit:

@@ -99,11 +99,14 @@ def _gathered(args: argparse.Namespace) -> tuple[list[TraceAggregates], Comparis
         traces = [load_named(args.trace, args.names)]
     else:
         traces = list(load_named_alike((args.trace, args.other), args.names))
-    options = _options(args, traces[0].nprocs)
+    options = _options(args)
+    shown = _with_model(args, options, traces)
     predictions = _predictions(traces, args.platform)
     aggregates = [
         gather(trace, path, os.path.getsize(path), replace(options, prediction=prediction))
-        for trace, path, prediction in track(list(zip(traces, paths, predictions, strict=True)), "gathering")
+        for trace, path, options, prediction in track(
+            list(zip(traces, paths, shown, predictions, strict=True)), "gathering"
+        )
     ]
     if len(traces) == 1:
         return aggregates, None
@@ -143,9 +146,7 @@ def _need_trace(path: str) -> None:
         )
 
 
-def _options(args: argparse.Namespace, nprocs: int) -> Options:
-    from scalatrace.cli.model_page import with_model
-    from scalatrace.extrap.stx import load
+def _options(args: argparse.Namespace) -> Options:
     from scalatrace.record.selection import parse_window
     from scalatrace.report.page.gather import Options
     from scalatrace.report.page.timeline import Window
@@ -155,11 +156,19 @@ def _options(args: argparse.Namespace, nprocs: int) -> Options:
     except UsageError as error:
         raise UsageError(f"--window {error}") from None
     window = Window(first, float("inf") if last is None else last)
-    options = Options(_ranks(args.ranks), window, not args.no_source)
+    return Options(_ranks(args.ranks), window, not args.no_source)
+
+
+def _with_model(args: argparse.Namespace, options: Options, traces: list[Trace]) -> list[Options]:
+    """Return the options of each trace."""
     if not args.model:
-        return options
+        return [options] * len(traces)
+    from scalatrace.cli.model_page import with_model
+    from scalatrace.extrap.stx import load
+
     model = load(args.model)
-    return with_model(options, Names.of_model(model, args.model, args.names).model(model), nprocs)
+    model = Names.of_model(model, args.model, args.names).model(model)
+    return [with_model(options, model, trace) for trace in traces]
 
 
 def _ranks(text: str | None) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import add
 from typing import NamedTuple
@@ -17,14 +18,18 @@ from scalatrace.trace.oversubscription import OVERSUBSCRIBED
 __all__ = ["AtSize", "Fit", "FormulaRow", "Growth", "Provenance", "SiteAtSizes", "provenance_of"]
 
 MAX_ROWS, MAX_GROWTH = 400, 30
+"""Formulas, and call sites with times at all sizes, that are listed."""
+
 RESULT = 0
 """Stands for the number of ranks of the result, which may be that of an input, too."""
 
 ALL_CALLS = "all calls"
+"""Name of the sum over all call sites."""
+
 MAX_TEXT = 600
 """Characters of a formula."""
 
-EXTRAPOLATED, NOTES = "extrapolated", ("unconfirmed", "found-size")
+EXTRAPOLATED, NOTES = "extrapolated", ("lossy", "unconfirmed", "found-size")
 """Entries of the header of an extrapolated trace."""
 
 
@@ -64,12 +69,12 @@ class Fit:
 
 
 class AtSize(NamedTuple):
-    """A call site at a number of ranks: means over all ranks, of all calls of a rank."""
+    """A call site at a number of ranks: means over all ranks, of all timed calls of a rank."""
 
     ranks: int
     comm_ns: float
     compute_ns: float
-    calls: float
+    timed: float
 
     def plus(self, other: AtSize | None) -> AtSize:
         """Return the sum of two call sites at the same number of ranks."""
@@ -91,8 +96,8 @@ class Growth:
 
     Attributes:
         sizes: at each of `Provenance.sizes`; None: it has no times there.
-        factor, calls_factor: time and calls of a rank in the result over those in the largest input; None:
-            there were none.
+        factor, timed_factor: time and timed calls of a rank in the result over those in the largest input;
+            None: there were none.
         added_ns: the difference of these times.
     """
 
@@ -100,7 +105,7 @@ class Growth:
     site: str
     sizes: tuple[AtSize | None, ...]
     factor: float | None
-    calls_factor: float | None
+    timed_factor: float | None
     added_ns: float
 
 
@@ -113,8 +118,10 @@ class Provenance:
         model: lines of the symbolic trace (.stx), if there is one.
         fits: models of times, if the symbolic trace is given.
         sizes: numbers of ranks of the inputs, ascending, and of the result.
+        parameters: of the program at these sizes, where they differ.
         growth: times of all calls, and by call site, at these sizes; those that add most time first. Empty
-            without the symbolic trace.
+            without the symbolic trace, without times, and where calls were dropped.
+        hidden: further call sites, with less time to add.
     """
 
     origin: str
@@ -123,7 +130,9 @@ class Provenance:
     model: tuple[str, ...] = ()
     fits: tuple[Fit, ...] = ()
     sizes: tuple[int, ...] = ()
+    parameters: tuple[str, ...] = ()
     growth: tuple[Growth, ...] = ()
+    hidden: int = 0
 
 
 def provenance_of(
@@ -133,13 +142,15 @@ def provenance_of(
     fits: tuple[Fit, ...] = (),
     inputs: tuple[SiteAtSizes, ...] = (),
     warnings: tuple[str, ...] = (),
+    parameters: Mapping[int, str] | None = None,
 ) -> Provenance | None:
     """Return where a trace comes from; None for a recorded one without a model.
 
     Args:
         numbers: id of a node -> number in the tree.
         inputs: call sites of the traces that the model was made of.
-        warnings: why not to rely on the result.
+        warnings: of the result.
+        parameters: ranks of an input (0: of the result) -> its parameters, if they differ.
     """
     origin = trace.meta.get(EXTRAPOLATED, "")
     if not origin and not model:
@@ -151,8 +162,18 @@ def provenance_of(
     rows: list[FormulaRow] = []
     _collect(trace, trace.nodes, numbers, rows)
     sizes = sorted({size.ranks for one in inputs for size in one.sizes})
-    growth = tuple(_growth(trace, inputs, sizes)[:MAX_GROWTH]) if sizes else ()
-    return Provenance(origin, notes, tuple(rows[:MAX_ROWS]), model, fits, (*sizes, len(trace.ranks)), growth)
+    growth = tuple(_growth(trace, inputs, sizes)) if sizes else ()
+    return Provenance(
+        origin,
+        notes,
+        tuple(rows[:MAX_ROWS]),
+        model,
+        fits,
+        (*sizes, len(trace.ranks)),
+        tuple((parameters or {}).get(n, "") for n in (*sizes, RESULT)),
+        growth[:MAX_GROWTH],
+        len(growth[MAX_GROWTH:]),
+    )
 
 
 def _growth(trace: Trace, inputs: tuple[SiteAtSizes, ...], sizes: list[int]) -> list[Growth]:
@@ -168,6 +189,10 @@ def _growth(trace: Trace, inputs: tuple[SiteAtSizes, ...], sizes: list[int]) -> 
         there[RESULT] = AtSize(n, (row.comm_ns or 0.0) / n, (row.compute_ns or 0.0) / n, row.timed / n)
         whole |= {key: size.plus(whole.get(key)) for key, size in there.items()}
         rows.append(_compared(op, site, there, sizes))
+    here = {(one.op, one.site) for one in rows}
+    for key in known.keys() - here:
+        for n, size in known[key].items():
+            whole[n] = size.plus(whole.get(n))
     rows.sort(key=lambda one: -one.added_ns)
     return [_compared(ALL_CALLS, "", whole, sizes), *rows]
 
@@ -181,7 +206,7 @@ def _compared(op: str, site: str, there: dict[int, AtSize], sizes: list[int]) ->
         site,
         (*(there.get(size) for size in sizes), here),
         after / before if before else None,
-        here.calls / last.calls if last.calls else None,
+        here.timed / last.timed if last.timed else None,
         after - before,
     )
 

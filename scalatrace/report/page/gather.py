@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -34,7 +34,7 @@ class Options:
         ranks: of the time line; empty: some are chosen.
         window: of the time line.
         source: read source lines.
-        model, fits, inputs, warnings: of the symbolic trace, if it is given.
+        model, fits, inputs, warnings, parameters: of the symbolic trace, if it is given.
         prediction: of a simulation, if there was one.
     """
 
@@ -45,6 +45,7 @@ class Options:
     fits: tuple[Fit, ...] = ()
     inputs: tuple[SiteAtSizes, ...] = ()
     warnings: tuple[str, ...] = ()
+    parameters: Mapping[int, str] = field(default_factory=dict)
     prediction: Prediction | None = None
 
 
@@ -100,7 +101,15 @@ def gather(trace: Trace, name: str, file_bytes: int = 0, options: Options | None
         sizes,
         deltas_of(trace),
         time_line(trace, ranks, options.window),
-        provenance_of(trace, numbers, options.model, options.fits, options.inputs, options.warnings),
+        provenance_of(
+            trace,
+            numbers,
+            options.model,
+            options.fits,
+            options.inputs,
+            options.warnings,
+            options.parameters,
+        ),
         options.prediction,
         tuple(notes),
     )

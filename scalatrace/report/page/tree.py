@@ -20,6 +20,7 @@ from scalatrace.trace.model.nodes import Event, Node, Sequence, events
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import entries, participants, trip_counts
 from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.values.vec import Vec
 
 __all__ = ["Site", "Tree", "TreeNode", "leaves", "node_numbers", "tree_of"]
 
@@ -53,6 +54,7 @@ class TreeNode:
         repeat: trip count, "" for 1.
         ranks, nranks: ranks that take part, as text and as a number.
         times: least and most executions in an execution of the loop around it; "": one.
+        alone: whether the ranks of a call have no others to wait for.
         place: of a loop: file, lines and function of its calls; "": not known.
         site: index into `Tree.sites`; -1 of a loop.
         sent, received: bytes; None: not known.
@@ -64,6 +66,7 @@ class TreeNode:
     category: str = ""
     repeat: str = ""
     times: str = ""
+    alone: bool = False
     place: str = ""
     ranks: str = ""
     nranks: int = 0
@@ -195,10 +198,17 @@ class _Builder:
         made.category = operation(made.op).category.value
         made.params = "  ".join(f"{name}={_cut(value)}" for name, value in params(self._trace, event))
         made.site = self._site(event.signature)
+        made.alone = self._is_alone(event)
         if (row := self._rows.get(made.number)) is not None:
             made.calls, made.sent, made.received = row.calls, row.sent, row.received
             made.comm_ns, made.compute_ns = row.comm_ns or 0.0, row.compute_ns or 0.0
             made.beyond_ns = row.beyond_ns or 0.0
+
+    def _is_alone(self, event: Event) -> bool:
+        for (name, _), param in zip(self._trace.ops[event.op].params, event.params, strict=True):
+            if name == "comm" and isinstance(param, Vec) and param.constant:
+                return self._trace.comms[param.constant].kind == "self"
+        return self._trace.nprocs == 1
 
     def _place(self, loop: Sequence) -> str:
         """Return file, first and last line, and function in which the calls of a loop differ."""

@@ -103,10 +103,12 @@ class TreeReporter:
         return new().append(program, "bold").append(size, DIM)
 
     def _origin(self) -> str:
-        """Whether the trace was made by extrapolation, and from confirmed formulas only."""
-        if "extrapolated" not in self.trace.meta:
+        """Whether the trace was made by extrapolation, from confirmed formulas only, and with all calls."""
+        meta = self.trace.meta
+        if "extrapolated" not in meta:
             return ""
-        return ", extrapolated" + (" by unconfirmed formulas" if "unconfirmed" in self.trace.meta else "")
+        unconfirmed = " by unconfirmed formulas" if "unconfirmed" in meta else ""
+        return f", extrapolated{unconfirmed}{', lossy' if 'lossy' in meta else ''}"
 
     def _lines(self, guides: Guides, new: NewLine) -> Iterator[tuple[str, Line]]:
         """Yield the guides before each line, and the line."""

@@ -21,7 +21,7 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.walk import Place, Step, compiled
 
-__all__ = ["ENDING", "MAX_WALKED", "POLLING", "STARTING", "LiveRequests", "ages", "started"]
+__all__ = ["ENDING", "MAX_WALKED", "POLLING", "STARTING", "LiveRequests", "ages", "ended", "started"]
 
 MAX_WALKED = 1 << 22
 """Calls and iterations of a rank followed to find the requests that it starts; more would take minutes."""
@@ -60,18 +60,46 @@ def started(trace: Trace, rank: int) -> Iterator[tuple[Event, Call, int]]:
         yield at.node, Call(place, values, -1), n
 
 
+def ended(trace: Trace, rank: int, limit: int) -> tuple[set[tuple[int, Call]], bool]:
+    """Return the requests that calls of a rank complete: id of the node of the completion, and creating call.
+
+    Equal calls of one node are one. Loops that repeat themselves are followed only once.
+
+    Returns:
+        The requests, and whether all calls were followed.
+
+    Args:
+        limit: calls and iterations that are followed.
+    """
+    follower = _Started(rank, limit)
+    complete = True
+    try:
+        follower.follow(compiled(trace, trace.nodes, rank))
+    except LimitError:
+        complete = False
+    return {(node, Call(place, values, -1)) for node, place, values in follower.ended}, complete
+
+
 Counts = Counter[tuple[Place, Place, tuple[int, ...]]]
 """(place of the Start, place and values of the call that created the request) -> how many are started."""
 
 
 class _Started:
-    """Counts the requests that a rank starts.
+    """Counts the requests that a rank starts, and collects those that it completes.
 
     Calls of one place with the same values are counted together: requests created in a loop cost no memory.
+
+    Attributes:
+        ended: id of the node of the completion, place and values of the call that created the request.
+
+    Args:
+        limit: calls and iterations that are followed; None: MAX_WALKED.
     """
 
-    def __init__(self, rank: int) -> None:
+    def __init__(self, rank: int, limit: int | None = None) -> None:
         self._rank, self._live, self._followed = rank, _Live(), 0
+        self._limit = MAX_WALKED if limit is None else limit
+        self.ended: set[tuple[int, Place, tuple[int, ...]]] = set()
 
     def follow(self, steps: Sequence[Step]) -> Counts:
         """Follow steps once; return the requests that they start.
@@ -88,11 +116,13 @@ class _Started:
 
     def _follow_calls(self, place: Place, times: int) -> Counts:
         self._count(times)
-        return Counter(
-            (place, creator.place, creator.values)
-            for values in islice(place.rows, times)
-            for creator in self._live.follow(Call(place, values, -1)) or ()
-        )
+        counts: Counts = Counter()
+        for values in islice(place.rows, times):
+            call = Call(place, values, -1)
+            counts.update((place, one.place, one.values) for one in self._live.started(call))
+            node = id(place.node)
+            self.ended.update((node, one.place, one.values) for one in self._live.follow(call))
+        return counts
 
     def _follow_loop(self, step: Step) -> Counts:
         counts: Counts = Counter()
@@ -112,10 +142,10 @@ class _Started:
     def _count(self, times: int) -> None:
         """Count calls and iterations, which are limited. Raises LimitError."""
         self._followed += times
-        if self._followed > MAX_WALKED:
+        if self._followed > self._limit:
             raise LimitError(
                 f"rank {self._rank} starts persistent requests in changing loops: finding the requests it "
-                f"starts is limited to {MAX_WALKED} calls; record fewer steps"
+                f"starts is limited to {self._limit} calls; record fewer steps"
             )
 
 
@@ -160,16 +190,21 @@ class _Live:
     def __init__(self) -> None:
         self._requests: LiveRequests[Call] = LiveRequests(_is_persistent)
 
-    def follow(self, call: Call) -> tuple[Call, ...] | None:
-        """Make, end or free requests as a call does; the calls that created what it starts, if it starts."""
+    def started(self, call: Call) -> Sequence[Call]:
+        """Return the calls that created the requests which a call starts."""
+        if _role(call.op) is not Role.STARTS:
+            return ()
+        return [made for made in self._requests.at(ages(call)) if _is_persistent(made)]
+
+    def follow(self, call: Call) -> Sequence[Call]:
+        """Make, end or free requests as a call does; return the calls that created those it completes."""
         role = _role(call.op)
         if role is Role.MAKES:
             self._requests.add(call)
-        elif role is Role.STARTS:
-            return tuple(made for made in self._requests.at(ages(call)) if _is_persistent(made))
-        elif role is not Role.NONE:
-            self._requests.end(ages(call), freed=role is Role.FREES)
-        return None
+        elif role in (Role.COMPLETES, Role.FREES):
+            made = self._requests.end(ages(call), freed=role is Role.FREES)
+            return made if role is Role.COMPLETES else ()
+        return ()
 
     def names(self) -> list[tuple[Place, tuple[int, ...]]]:
         """The places and values of the calls that created the live requests."""

@@ -5,7 +5,7 @@ An entry is an upper bound or a ratio of measured times. It names a place to loo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scalatrace.operations import Category, operation
@@ -13,10 +13,11 @@ from scalatrace.report.page.histograms import Sizes
 from scalatrace.report.page.overview.summary import Summary
 from scalatrace.report.page.predictions.simulated import Prediction
 from scalatrace.report.page.tree import Tree, TreeNode, leaves
+from scalatrace.report.page.waiting import Waiting, kind_of, waiting
 from scalatrace.report.style import duration, nbytes, number, percent
 from scalatrace.trace.query.requests import POLLING
 
-__all__ = ["TOGETHER", "Advice", "advice_of", "waiting"]
+__all__ = ["Advice", "advice_of"]
 
 MIN_SHARE = 0.02
 """Share of all time from which on something is worth a look."""
@@ -26,11 +27,6 @@ SMALL_PART = 2
 """One in so many messages below SMALL_BYTES is enough to name them."""
 
 GOOD_BALANCE = 0.9
-MIN_POLLS_PER_MESSAGE = 10
-
-RECEIVING = (Category.RECV, Category.SENDRECV, Category.PROBE, Category.COMPLETION)
-SENDING = (Category.SEND,)
-TOGETHER = (Category.COLLECTIVE, Category.NEIGHBOUR, Category.COMMUNICATOR)
 
 
 @dataclass(frozen=True)
@@ -61,11 +57,9 @@ def advice_of(
     if whole:
         calls = list(leaves(tree.root))
         who = tuple(_who(summary))
-        for kind, categories in (
-            ("late-senders", RECEIVING), ("imbalance", TOGETHER), ("slow-sends", SENDING)
-        ):  # fmt: skip
-            more = (*_simulated(prediction, categories), *who)
-            found += _waiting(calls, whole, kind, categories, more, summary.shared_cores)
+        for name, kind in KINDS.items():
+            more = (*_simulated(prediction, kind), *who)
+            found += _waiting(calls, whole, name, kind, more, summary.shared_cores)
         found += _polling(calls, whole)
         found += _load(summary)
     found += _small(sizes, tree, whole)
@@ -80,6 +74,8 @@ def advice_of(
         ),
     )
 
+
+KINDS = {"late-senders": Waiting.SENDER, "imbalance": Waiting.ALL, "slow-sends": Waiting.RECEIVER}
 
 TEXTS = {
     "late-senders": (
@@ -99,14 +95,6 @@ TEXTS = {
 }
 
 
-def waiting(
-    calls: Iterable[TreeNode], categories: tuple[Category, ...] = RECEIVING + TOGETHER + SENDING
-) -> list[TreeNode]:
-    """Return the calls of some categories that may wait: polls, and those that return at once, do not."""
-    rows = ((call, operation(call.op)) for call in calls if call.op not in POLLING)
-    return [call for call, row in rows if row.category in categories and not row.nonblocking]
-
-
 def _who(summary: Summary) -> Iterator[tuple[str, str]]:
     """Yield the ranks that wait most and those that compute most, if the times of each are known."""
     if summary.longest_in_mpi and summary.nprocs > 1:
@@ -114,28 +102,28 @@ def _who(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "may be late", f"{summary.busiest} by computation"
 
 
-def _simulated(prediction: Prediction | None, categories: tuple[Category, ...]) -> Iterator[tuple[str, str]]:
+def _simulated(prediction: Prediction | None, kind: Waiting) -> Iterator[tuple[str, str]]:
     """Yield the waiting of a simulated run, in which each rank has a core."""
     if prediction is not None:
-        rows = [row for row in prediction.operations if operation(row["operation"]).category in categories]
+        rows = [row for row in prediction.operations if kind_of(row["operation"]) is kind]
         yield "waiting when simulated", duration(sum(row["waiting_ns"] for row in rows))
 
 
 def _waiting(
     calls: list[TreeNode],
     whole: float,
-    kind: str,
-    categories: tuple[Category, ...],
+    name: str,
+    kind: Waiting,
     more: tuple[tuple[str, str], ...],
     shared_cores: bool,
 ) -> Iterator[Advice]:
     """Time beyond the shortest call of each node; `more`: further numbers."""
-    here = waiting(calls, categories)
+    here = waiting(calls, kind)
     beyond = sum(leaf.beyond_ns for leaf in here)
     if beyond < MIN_SHARE * whole:
         return
     most = max(here, key=lambda leaf: leaf.beyond_ns)
-    title, text = TEXTS[kind]
+    title, text = TEXTS[name]
     inside = sum(leaf.comm_ns for leaf in here)
     numbers = (
         ("possible saving, at most", f"{duration(beyond)}, {percent(beyond, whole)} of all time"),
@@ -145,7 +133,7 @@ def _waiting(
     )
     if shared_cores:
         text += " Ranks shared cores, so much of it may be waiting for a core."
-    yield Advice(kind, title, text, beyond / whole, numbers, most.number)
+    yield Advice(name, title, text, beyond / whole, numbers, most.number)
 
 
 def _polling(calls: list[TreeNode], whole: float) -> Iterator[Advice]:
@@ -173,7 +161,7 @@ def _load(summary: Summary) -> Iterator[Advice]:
             ("load balance", f"{100 * balance:.1f} % (mean / largest computation)"),
             ("largest computation", f"{duration(busiest)}, on {summary.busiest}"),
             ("run time", duration(run)),
-            ("possible saving, at most", duration(lost * run)),
+            ("possible saving, at most", f"{duration(lost * run)} of the run time"),
         )
         text = "Some ranks compute longer than others, which wait for them."
         yield Advice("load", "Load imbalance", text, lost, numbers)
@@ -185,23 +173,21 @@ def _small(sizes: Sizes, tree: Tree, whole: float) -> Iterator[Advice]:
     small = sum(one.messages for one in sizes.bins if one.below <= SMALL_BYTES)
     if not messages or small < messages // SMALL_PART:
         return
-    p2p = (*RECEIVING, *SENDING, Category.START)
+    sending = (Category.SEND, Category.SENDRECV, Category.START)
+    p2p = (*sending, Category.RECV, Category.PROBE, Category.COMPLETION)
     calls = [leaf for leaf in leaves(tree.root) if operation(leaf.op).category in p2p]
     time = sum(leaf.comm_ns - leaf.beyond_ns for leaf in calls)
     if whole and time < MIN_SHARE * whole:
         return
     saving = time * (small / messages)
     mean = sum(one.nbytes for one in sizes.bins) / messages
-    sending = (*SENDING, Category.SENDRECV, Category.START)
     senders = [leaf for leaf in calls if operation(leaf.op).category in sending]
-    numbers = (
+    numbers: tuple[tuple[str, str], ...] = (
         (f"messages below {nbytes(SMALL_BYTES)}", f"{number(small)}, {percent(small, messages)} of all"),
         ("mean size", nbytes(mean)),
-        (
-            "possible saving, at most",
-            f"{duration(saving)}, {percent(saving, whole)} of all time",
-        ),
     )
+    if whole:
+        numbers += (("possible saving, about", f"{duration(saving)}, {percent(saving, whole)} of all time"),)
     text = "Most messages are small: their cost is latency. Fewer, larger messages may cost less."
     node = max(senders, key=lambda leaf: leaf.calls).number if senders else 0
     yield Advice("small-messages", "Small messages", text, saving / whole if whole else 0.0, numbers, node)

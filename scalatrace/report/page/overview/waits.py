@@ -1,40 +1,48 @@
-"""Who waits for whom: the calls with most time beyond the shortest one, and the partners they wait for.
+"""The calls with most time beyond the shortest one, and the partners that their ranks wait for.
 
-A histogram is of all ranks together, so the time is that of a call site, not of a pair of ranks. The partners
-are exact: those of the calls, and of the requests that a completion ends.
+A histogram is of all ranks together, so the time is that of a call site, not of a pair of ranks. Partners are
+those of the calls, and of the requests that a completion ends. Of many ranks some are examined.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from itertools import islice
 
-from scalatrace.operations import operation
+from scalatrace.operations import blocking_name, operation
 from scalatrace.report.costs.rows import site_of
 from scalatrace.report.page.messages import ANY, NONE, world_rank
-from scalatrace.report.page.overview.advice import TOGETHER, waiting
 from scalatrace.report.page.rank_sets import sampled
 from scalatrace.report.page.tree import Tree, TreeNode, leaves
+from scalatrace.report.page.waiting import Waiting, kind_of, waiting
 from scalatrace.report.style import number
 from scalatrace.trace.model.call import Call
+from scalatrace.trace.model.elastic import Summary
+from scalatrace.trace.model.nodes import Event, Node, Peer
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.requests import ENDING, LiveRequests, ages
+from scalatrace.trace.query.counting import executions, participants
+from scalatrace.trace.query.requests import ENDING, ended
+from scalatrace.trace.query.walk import distinct_calls
 from scalatrace.trace.values.from_arrays import ranks_in
 
 __all__ = ["Wait", "waits_of"]
 
-MAX_WAITS = 8
-MIN_SHARE = 0.002
-"""Share of all time from which on a call is listed."""
+MAX_WAITS, MIN_SHARE = 8, 0.002
+"""Calls that are listed, and the share of all time from which on one is."""
 
-MAX_WALKED_RANKS, MAX_WALKED_CALLS = 16, 4096
-"""Ranks that are followed to find partners, and calls of each; with more they are a sample."""
+MAX_EXAMINED_RANKS, MAX_EXAMINED_CALLS = 16, 1 << 10
+"""Ranks of a call site of which the partners are found, and different calls of each."""
+
+MAX_FOLLOWED = 1 << 17
+"""Calls and iterations that are followed in all to find the requests that completions end."""
 
 MAX_DISTANCES, SHOWN_FRAMES = 6, 2
+"""Distances between ranks that are listed, and frames of a call site."""
 
 FROM_ROOT = frozenset({"Bcast", "Scatter", "Scatterv"})
-"""Collective calls in which ranks wait for the root alone."""
+AT_ROOT = frozenset({"Reduce", "Gather", "Gatherv"})
+"""Collective calls in which ranks wait for the root alone, and in which the root alone waits."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +53,7 @@ class Wait:
         node: number in the tree.
         site: call site and its caller.
         ranks, nranks: those that make the call.
-        partners: whom they wait for.
+        partners: ranks that they wait for.
         beyond_ns: time beyond the shortest call of all ranks.
         share: of all time.
     """
@@ -61,6 +69,66 @@ class Wait:
     share: float
 
 
+@dataclass
+class _Partners:
+    """Partners of the examined ranks.
+
+    Attributes:
+        pairs: rank, and world rank of a partner.
+        wildcard: whether a call takes messages of any rank.
+        together: collective operations that a completion ends.
+        complete: whether all calls of all ranks were examined.
+    """
+
+    pairs: set[tuple[int, int]] = field(default_factory=set)
+    wildcard: bool = False
+    together: set[str] = field(default_factory=set)
+    complete: bool = True
+
+    def add(self, rank: int, call: Call) -> None:
+        """Add the partner of a call."""
+        peer = _peer(call)
+        if kind_of(blocking_name(call.op)) is Waiting.ALL:
+            self.together.add(call.op)
+        elif peer == ANY:
+            self.wildcard = True
+        elif peer != NONE:
+            self.pairs.add((rank, peer))
+
+    def text(self, nranks: int) -> str:
+        """Return the partners of a call that so many ranks make."""
+        parts = [_collective(blocking_name(op)) for op in sorted(self.together)]
+        if self.pairs:
+            parts.append(self._ranks(nranks))
+        if self.wildcard:
+            parts.append("any rank (wildcard)")
+        return " or ".join(dict.fromkeys(parts)) or "not known"
+
+    def _ranks(self, nranks: int) -> str:
+        peers = sorted({peer for _, peer in self.pairs})
+        examined = {rank for rank, _ in self.pairs}
+        at_least = "" if self.complete else "at least "
+        if len(peers) == 1 and (len(examined) > 1 or self.complete):
+            return f"rank {number(peers[0])}"
+        if nranks == 1:
+            if len(peers) <= MAX_DISTANCES:
+                return f"ranks {', '.join(map(number, peers))}"
+            return f"{at_least}{number(len(peers))} ranks from {number(peers[0])} to {number(peers[-1])}"
+        distances = sorted({peer - rank for rank, peer in self.pairs})
+        shown = ", ".join(f"{distance:+,}" for distance in distances[:MAX_DISTANCES])
+        if len(distances) > MAX_DISTANCES:
+            ends = f"from {distances[0]:+,} to {distances[-1]:+,}"
+            return f"{at_least}{len(distances)} distances between ranks, {ends}"
+        if self.complete or self._is_regular():
+            return f"own rank {shown}"
+        return f"for example own rank {shown}"
+
+    def _is_regular(self) -> bool:
+        """Whether most partners are at a distance at which another rank has one, too."""
+        found = Counter(peer - rank for rank, peer in self.pairs)
+        return 2 * sum(n for n in found.values() if n > 1) >= len(self.pairs)
+
+
 def waits_of(trace: Trace, tree: Tree, numbers: dict[int, int]) -> tuple[Wait, ...]:
     """Return the calls at which ranks wait most.
 
@@ -70,8 +138,7 @@ def waits_of(trace: Trace, tree: Tree, numbers: dict[int, int]) -> tuple[Wait, .
     whole = tree.root.comm_ns + tree.root.compute_ns
     here = [leaf for leaf in waiting(leaves(tree.root)) if leaf.beyond_ns > MIN_SHARE * whole]
     here = sorted(here, key=lambda leaf: -leaf.beyond_ns)[:MAX_WAITS]
-    some = sampled(ranks_in(trace.ranks), MAX_WALKED_RANKS).tolist()
-    pairs = _pairs(trace, some, {leaf.number for leaf in here}, numbers)
+    partners = _partners_of(trace, {leaf.number for leaf in here}, numbers)
     return tuple(
         Wait(
             leaf.number,
@@ -79,7 +146,7 @@ def waits_of(trace: Trace, tree: Tree, numbers: dict[int, int]) -> tuple[Wait, .
             site_of(tree.sites[leaf.site].frames, SHOWN_FRAMES),
             leaf.ranks,
             leaf.nranks,
-            _partners(leaf, pairs.get(leaf.number, set())),
+            _shown(leaf, partners[leaf.number]),
             leaf.calls,
             leaf.beyond_ns,
             leaf.beyond_ns / whole,
@@ -88,58 +155,71 @@ def waits_of(trace: Trace, tree: Tree, numbers: dict[int, int]) -> tuple[Wait, .
     )
 
 
-Pairs = set[tuple[int, int]]
-"""Ranks that wait, and world ranks that they wait for."""
+def _shown(leaf: TreeNode, partners: _Partners) -> str:
+    if kind_of(leaf.op) is Waiting.ALL:
+        return _collective(leaf.op.removesuffix("_c"))
+    return partners.text(leaf.nranks)
 
 
-def _pairs(trace: Trace, ranks: Iterable[int], wanted: set[int], numbers: dict[int, int]) -> dict[int, Pairs]:
-    result: dict[int, Pairs] = {}
-    for rank in ranks if wanted else ():
-        for node, peer in _followed(trace, rank, numbers):
-            if node in wanted:
-                result.setdefault(node, set()).add((rank, peer))
+def _collective(op: str) -> str:
+    if op in FROM_ROOT:
+        return "the root"
+    last = "the last rank of the communicator"
+    return f"{last}, at the root" if op in AT_ROOT else last
+
+
+def _partners_of(trace: Trace, wanted: set[int], numbers: dict[int, int]) -> dict[int, _Partners]:
+    """Return number of a node -> its partners."""
+    result = {n: _Partners() for n in wanted}
+    ranks = participants(trace) if wanted else {}
+    completions: dict[int, set[int]] = {}
+    for event, classes in executions(trace) if wanted else ():
+        if (n := numbers[id(event)]) not in wanted:
+            continue
+        everyone = ranks_in(ranks[id(event)])
+        some = sampled(everyone, MAX_EXAMINED_RANKS).tolist()
+        result[n].complete = len(some) == len(everyone)
+        if trace.ops[event.op].name.removesuffix("_c") in ENDING:
+            for rank in some:
+                completions.setdefault(rank, set()).add(n)
+        elif _knows_peer(trace, event):
+            times = {rank: times for these, times in classes for rank in some if rank in these}
+            for rank in some:
+                _add_calls(trace, event, rank, times[rank], result[n])
+    limit = MAX_FOLLOWED // max(1, len(completions))
+    for rank, nodes in sorted(completions.items()):
+        calls, complete = ended(trace, rank, limit)
+        for n in nodes:
+            result[n].complete &= complete
+        for node, call in calls:
+            if (n := numbers[node]) in nodes and _knows_peer(trace, call.node):
+                result[n].add(rank, call)
     return result
 
 
-def _followed(trace: Trace, rank: int, numbers: dict[int, int]) -> Iterator[tuple[int, int]]:
-    """Yield number of the node and partner of the first calls of a rank."""
-    requests: LiveRequests[tuple[int, bool]] = LiveRequests(lambda request: request[1])
-    for call in islice(trace.walk(rank), MAX_WALKED_CALLS):
-        row, peer = operation(call.op), _peer(call)
-        partners = [peer]
-        if row.makes_request:
-            requests.add((peer, row.flow_later))
-        elif call.op in ENDING or call.op == "Request_free":
-            partners = [one for one, _ in requests.end(ages(call), freed=call.op == "Request_free")]
-        for one in partners:
-            if one != NONE:
-                yield numbers[id(call.node)], one
+def _add_calls(trace: Trace, event: Event, rank: int, times: int, partners: _Partners) -> None:
+    calls = distinct_calls(trace, event, rank, times)
+    counted = 0
+    for call, n in islice(calls, MAX_EXAMINED_CALLS):
+        partners.add(rank, call)
+        counted += n
+    partners.complete &= counted == times
+
+
+def _knows_peer(trace: Trace, node: Node) -> bool:
+    """Whether the partners of an event were recorded, not only how often there was which."""
+    assert isinstance(node, Event)
+    op = trace.ops[node.op]
+    for (name, _), param in zip(op.params, node.params, strict=True):
+        if name in operation(op.name).peers and isinstance(param, Peer) and isinstance(param.value, Summary):
+            return False
+    return True
 
 
 def _peer(call: Call) -> int:
-    """World rank whose message a call waits for, or that takes its own; ANY or NONE."""
+    """World rank of the sender that a call waits for; without one of the receiver. ANY or NONE."""
     row = operation(call.op)
     flow = row.recvs or row.sends
     if flow is None or flow.peer not in call:
         return NONE
     return world_rank(call, call.raw(flow.peer))
-
-
-def _partners(leaf: TreeNode, pairs: Pairs) -> str:
-    if not pairs and leaf.op.removesuffix("_c") in FROM_ROOT:
-        return "the root"
-    if not pairs:
-        return "the last rank that makes the call" if operation(leaf.op).category in TOGETHER else "not known"
-    known = {(rank, peer) for rank, peer in pairs if peer != ANY}
-    parts = [_known_partners(known)] if known else []
-    return " or ".join([*parts, "any rank (wildcard)"] if len(known) < len(pairs) else parts)
-
-
-def _known_partners(pairs: Pairs) -> str:
-    peers = {peer for _, peer in pairs}
-    if len(peers) == 1:
-        return f"rank {number(peers.pop())}"
-    distances = sorted({peer - rank for rank, peer in pairs})
-    if len(distances) <= MAX_DISTANCES:
-        return f"own rank {', '.join(f'{distance:+,}' for distance in distances)}"
-    return f"{len(distances)} distances between ranks, from {distances[0]:+,} to {distances[-1]:+,}"

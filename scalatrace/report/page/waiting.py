@@ -1,0 +1,43 @@
+"""Calls that may wait for other ranks, by the partner that they wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum, auto
+from functools import cache
+
+from scalatrace.operations import SYNCHRONISING, Category, operation
+from scalatrace.report.page.tree import TreeNode
+from scalatrace.trace.query.requests import POLLING
+
+__all__ = ["Waiting", "kind_of", "waiting"]
+
+COMPLETING = frozenset({"Wait", "Waitall", "Waitany", "Waitsome"})
+"""Completions that wait; others return at once."""
+
+
+class Waiting(Enum):
+    """The partner that a call waits for."""
+
+    SENDER = auto()
+    RECEIVER = auto()
+    ALL = auto()
+
+
+@cache
+def kind_of(op: str) -> Waiting | None:
+    """Return the kind of an operation; None: it does not wait. Polls, and what returns at once, do not."""
+    row, base = operation(op), op.removesuffix("_c")
+    if row.nonblocking or base in POLLING:
+        return None
+    if base in COMPLETING or row.category in (Category.RECV, Category.SENDRECV, Category.PROBE):
+        return Waiting.SENDER
+    if base in SYNCHRONISING or row.category in (Category.COLLECTIVE, Category.NEIGHBOUR):
+        return Waiting.ALL
+    return Waiting.RECEIVER if row.category is Category.SEND else None
+
+
+def waiting(calls: Iterable[TreeNode], kind: Waiting | None = None) -> list[TreeNode]:
+    """Return the calls of a kind that wait for other ranks; None: of any kind."""
+    kinds = set(Waiting) if kind is None else {kind}
+    return [call for call in calls if kind_of(call.op) in kinds and not call.alone]
