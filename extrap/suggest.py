@@ -24,6 +24,7 @@ def suggested(
     nprocs: int | None = None,
     dims: Sequence[int] | None = None,
     params: Mapping[str, int] | None = None,
+    check: bool = True,
 ) -> tuple[str, list[Grid]]:
     """Why another trace is needed, and of which sizes one would help, the smallest first.
 
@@ -35,6 +36,7 @@ def suggested(
         traces: of one program.
         dims_of: their grids; found in them unless given.
         nprocs, dims, params: the size to extrapolate to, if it is known.
+        check: whether the calls of the result have to fit together.
 
     Raises:
         InputError: the traces do not go together.
@@ -43,7 +45,7 @@ def suggested(
     grids = [run.grid for run in runs]
     try:
         model = fit_prepared(ordered, runs)
-        consistent = not check_consistent(ordered)
+        consistent = check and not check_consistent(ordered)
         if nprocs is None and dims is None:
             if consistent:
                 check_model(model)

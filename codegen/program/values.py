@@ -298,7 +298,8 @@ def prefix_of_vec(vec: Vec, n: Expr) -> Expr:
 
 def _prefix(terms: Terms, n: Expr, limit: int | None) -> Expr:
     pieces = _pieces(terms)
-    uses = len(pieces) + STRIDE_USES * any(_stride(piece) for piece in pieces)
+    loops = sum(not isinstance(piece[0], int) for piece in pieces)  # quotient and rest
+    uses = len(pieces) + loops + STRIDE_USES * any(_stride(piece) for piece in pieces)
     if (most := _listed(terms, uses, n, limit)) is not None:
         return number(_table((0, *accumulate(Vec(terms).first(most))), n))
     start, total, chain = 0, 0, []

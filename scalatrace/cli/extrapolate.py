@@ -161,7 +161,7 @@ def _suggest(args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] 
 
     dims = None if args.dims is None else parse_dims("--dims", args.dims)
     stage("finding sizes to record")
-    reason, grids = suggested(traces, dims_of, args.ranks, dims, parse_params(args.param))
+    reason, grids = suggested(traces, dims_of, args.ranks, dims, parse_params(args.param), not args.no_check)
     facts: dict[str, Any] = {
         "reason": names.text(reason),
         "sizes": [{"ranks": grid.nprocs, "grid": str(grid)} for grid in grids],

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import webbrowser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import scalatrace
 from scalatrace.cli import main
 from scalatrace.trace.io.writer import save
-from support.reported import ring
+from support.reported import ring, timed
 
 
 @pytest.fixture
@@ -119,7 +121,7 @@ def test_model(tmp_path: Path, traces: tuple[str, str], capsys: pytest.CaptureFi
 
 @pytest.mark.usefixtures("traces")
 def test_pages_of_extrapolated_traces(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`--report` makes the page that `report --model` makes."""
+    """`--report` makes the page of `report --model`, which has no warnings of poor fits."""
     inputs = [f"r{nprocs}.st" for nprocs in (4, 6, 8)]
     for nprocs, path in zip((4, 6, 8), inputs, strict=True):
         save(ring(nprocs), path)
@@ -137,3 +139,81 @@ def test_pages_of_extrapolated_traces(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["instantiate", "ring.stx", "-P", "64", "-o", "no.st", "--report", "no/x.html"]) != 0
     assert "no/x.html" in capsys.readouterr().err
     assert not (tmp_path / "no.st").exists()
+
+
+def provenance(capsys: pytest.CaptureFixture[str], *argv: str) -> list[dict[str, Any]]:
+    capsys.readouterr()
+    assert main(["report", *argv, "--json"]) == 0
+    return [one["provenance"] for one in json.loads(capsys.readouterr().out)["traces"]]
+
+
+def rings(*sizes: int) -> list[str]:
+    """Save rings whose times grow with the number of ranks."""
+    for nprocs in sizes:
+        save(timed(ring(nprocs), nprocs), f"r{nprocs}.st")
+    return [f"r{nprocs}.st" for nprocs in sizes]
+
+
+@pytest.mark.usefixtures("traces")
+def test_pages_have_the_timing_model_of_the_result(capsys: pytest.CaptureFixture[str]) -> None:
+    inputs = rings(4, 6, 8)
+    words = ["extrapolate", *inputs, "-P", "64", "-o", "big.st", "--timing-model", "linear"]
+    assert main([*words, "--report", "one.html"]) == 0
+    assert main(["extrapolate", *inputs, "--symbolic", "-o", "ring.stx"]) == 0
+    (linear,) = provenance(capsys, "big.st", "--model", "ring.stx")
+    assert main(["extrapolate", *inputs, "-P", "64", "-o", "big.st", "--timing-model", "constant"]) == 0
+    (constant,) = provenance(capsys, "big.st", "--model", "ring.stx")
+    assert {one["formula"] for one in linear["fits"]} != {one["formula"] for one in constant["fits"]}
+    assert not any("p" in one["formula"] for one in constant["fits"])
+
+
+@pytest.mark.usefixtures("traces")
+def test_a_page_replaces_no_trace(capsys: pytest.CaptureFixture[str]) -> None:
+    inputs = rings(4, 6, 8)
+    for words in (
+        ["extrapolate", *inputs, "-P", "64", "-o", "big.st", "--report", "./big.st"],
+        ["extrapolate", *inputs, "-P", "64", "-o", "big.st", "--report", inputs[1]],
+    ):
+        assert main(words) == 2
+        assert "this is the file of a trace" in capsys.readouterr().err
+    assert not Path("big.st").exists()
+    scalatrace.load(inputs[1])
+
+
+@pytest.mark.usefixtures("traces")
+def test_recorded_traces_with_a_model(capsys: pytest.CaptureFixture[str]) -> None:
+    inputs = rings(4, 6, 8)
+    assert main(["extrapolate", *inputs, "--symbolic", "-o", "ring.stx"]) == 0
+    assert main(["extrapolate", *inputs, "-P", "4096", "-o", "big.st"]) == 0
+    for words, at in ((["big.st", "r4.st"], 0), (["r4.st", "big.st"], 1)):
+        found = provenance(capsys, *words, "--model", "ring.stx")
+        guess = ["guess" in " ".join(one["notes"]) for one in found]
+        assert guess[at]
+        assert not guess[1 - at]
+        assert found[at]["growth"]
+        assert not found[1 - at]["growth"]
+        assert found[1 - at]["fits"][0]["curve"][-1][0] == 8
+    assert main(["report", "r4.st", "--model", "ring.stx"]) == 0
+    assert "What grows with the number of ranks" not in Path("report.html").read_text()
+
+
+@pytest.mark.usefixtures("traces")
+def test_inputs_with_the_parameters_of_the_result(capsys: pytest.CaptureFixture[str]) -> None:
+    inputs = []
+    for nprocs in (4, 6, 8):
+        for n, steps in ((1, 10), (2, 20)):
+            trace = timed(ring(nprocs, steps), n)
+            trace.meta["param.n"] = str(n)
+            inputs.append(f"r{nprocs}.{n}.st")
+            save(trace, inputs[-1])
+    assert main(["extrapolate", *inputs, "--symbolic", "-o", "ring.stx"]) == 0
+    for n in ("1", "2"):
+        assert main(["extrapolate", *inputs, "-P", "64", "-o", "big.st", "--param", f"n={n}"]) == 0
+        (found,) = provenance(capsys, "big.st", "--model", "ring.stx")
+        assert found["parameters"] == ["", "", "", ""]
+        send = next(one for one in found["growth"] if one["op"] == "Send")
+        means = [comm_ns / timed_calls for _, comm_ns, _, timed_calls in send["sizes"][:3]]
+        assert means == pytest.approx([3000 * int(n)] * 3)
+    assert main(["extrapolate", *inputs, "-P", "64", "-o", "big.st", "--param", "n=3"]) == 0
+    (found,) = provenance(capsys, "big.st", "--model", "ring.stx")
+    assert found["parameters"] == ["n = 2", "n = 2", "n = 2", "n = 3"]

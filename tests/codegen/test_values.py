@@ -40,12 +40,16 @@ def test_in_nested_loops(vec: Vec, outer: int, inner: int) -> None:
     assert found == expand(vec.terms, outer * inner)
 
 
-@given(st.lists(st.lists(st.integers(0, 5), min_size=5, max_size=6), min_size=4, max_size=5))
-@example([[0, 0, 0, 0, 1], [0, 0, 0, 1, 0], [0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1]])
-def test_irregular_loops_in_each_other_are_no_longer_than_their_numbers(loops: list[list[int]]) -> None:
+@pytest.mark.parametrize("cycles", [False, True])
+@given(loops=st.lists(st.lists(st.integers(0, 5), min_size=5, max_size=6), min_size=4, max_size=5))
+@example(loops=[[0, 0, 0, 0, 1], [0, 0, 0, 1, 0], [0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1]])
+@example(loops=[[1, 2, 0, 1, 1], [0, 1, 3, 0, 2, 1], [2, 0, 1, 1, 0], [1, 1, 0, 3, 0], [3, 0, 0, 1, 2]])
+def test_irregular_loops_in_each_other_are_no_longer_than_their_numbers(
+    cycles: bool, loops: list[list[int]]
+) -> None:
     index, expected = Var("n", 60), range(60)
     for runs in loops:
-        numbers = [number for number in runs for _ in range(12)]
+        numbers = (runs * 12)[:60] if cycles else [number for number in runs for _ in range(12)]
         index = mod(prefix_of_vec(vec_of(numbers), index), 60)
         expected = [sum(numbers[:n]) % 60 for n in expected]
         assert [value(index, at(n=n)) for n in range(60)] == expected

@@ -109,6 +109,9 @@ def test_tree(view_of: View, tmp_path: Path) -> None:
         ("send rank:3", 1),
         ("rank:3 ring.py", 4),
         ("send rank:9", 0),
+        ("Rank:9", 0),
+        ("rank:1 rank:9", 0),
+        ("RANK:1 rank:3", 4),
         ("send wait", 0),
     ],
 )
@@ -124,6 +127,19 @@ def test_search(view_of: View, tmp_path: Path, text: str, count: int) -> None:
         assert (count <= shown_rows <= count + 2) if count else shown_rows == 0
         view.page.get_by_role("searchbox").fill("")
         assert rows.locator("visible=true").count() == rows.count()
+
+
+def test_buttons_during_a_search(view_of: View, tmp_path: Path) -> None:
+    with view_of(made(tmp_path, ring(4))) as view:
+        search, rows = view.page.get_by_role("searchbox"), view.page.locator("#program .row")
+        search.fill("send")
+        view.page.get_by_role("button", name="Close all").first.click()
+        view.page.get_by_role("button", name="Open all").first.click()
+        assert rows.locator("visible=true").count() == 3  # the call, and what is around it
+        view.page.locator(".goto").first.click()
+        assert search.input_value() == ""
+        assert view.page.locator("#program .row:focus").locator("visible=true").count() == 1
+        assert view.page.locator("#program .more-about").locator("visible=true").count() == 1
 
 
 def test_search_of_ranks_in_notation(view_of: View, tmp_path: Path) -> None:

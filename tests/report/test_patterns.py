@@ -139,6 +139,24 @@ def test_wavefront_of_a_trace() -> None:
     assert (pattern.kind, pattern.dims, pattern.messages, pattern.nbytes) == ("wavefront", 2, 48, 384)
 
 
+@pytest.mark.parametrize("completed", [True, False])
+def test_messages_of_the_iteration_before_make_no_wavefront(completed: bool) -> None:
+    b = Builder(6)
+    left, right = Groups([(RankList(range(1, 6)), Vec(1))]), Groups([(RankList(range(5)), Vec(1))])
+    given = {"count": 1, "datatype": DOUBLE, "tag": 0, "comm": Comm()}
+    calls = [
+        b.event("Recv", left, source=_relative(-1), **given),
+        b.event("Recv", right, source=_relative(1), **given),
+        b.event("Isend", left, dest=_relative(-1), **given),
+        b.event("Isend", right, dest=_relative(1), **given),
+    ]
+    wait = b.event("Waitall", requests=(0,))
+    calls.insert(4 if completed else 2, wait)
+    pattern = pattern_of(b.of(b.loop(4, *calls)))
+    assert pattern is not None
+    assert pattern.kind == ("wavefront" if completed else "halo")
+
+
 def _relative(step: int) -> To:
     return To(Encoding.RELATIVE, Vec(step))
 

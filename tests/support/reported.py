@@ -36,8 +36,12 @@ def recorded() -> dict[str, Trace]:
     return result
 
 
-def timed(trace: Trace) -> Trace:
-    """Give each event node of a trace the same times after any call: 1,000 ns before it, 3,000 ns in it."""
+def timed(trace: Trace, scale: float = 1.0) -> Trace:
+    """Give each event node of a trace the same times after any call: 1,000 ns before it, 3,000 ns in it.
+
+    Args:
+        scale: factor of these times.
+    """
     trace.stats = [Stat("compute_ns", 1.0), Stat("comm_ns", 1.0)]
     trace.preds = [START]
     for leaf in trace.leaves():
@@ -49,7 +53,8 @@ def timed(trace: Trace) -> Trace:
     def with_times(node: Event | Sequence) -> Event | Sequence:
         if isinstance(node, Sequence):
             return Sequence(node.repeat, tuple(map(with_times, node.nodes)))
-        pair = (Histogram(8, 500, 1500, 1000, 0), Histogram(8, 1000, 9000, 3000, 0))
+        times = ((500, 1500, 1000), (1000, 9000, 3000))
+        pair = tuple(Histogram(8, *(scale * one for one in three), 0) for three in times)
         stats = tuple(PredStats(pred, pair) for pred in range(len(trace.preds)))
         return Event(node.repeat, node.op, node.signature, node.params, stats)
 

@@ -28,7 +28,7 @@ __all__ = ["ANY", "NONE", "Messages", "messages_of", "world_rank"]
 
 SENDING = (Category.SEND, Category.SENDRECV)
 NONE, ANY = -1, -2
-"""What stands for the world rank of no peer, and of any."""
+"""In place of the world rank of a peer: there is none, and it is any."""
 
 MAX_WALKED_RANKS = 256
 """Ranks that are followed to find the persistent requests that they start; of more, these are a sample."""

@@ -45,7 +45,10 @@ MAX_TREE_DEPTH = 2
 
 
 class Receives(Enum):
-    """Where blocking receives stand in a loop: anywhere, some before the first send, or all of them."""
+    """Where blocking receives stand in a loop: anywhere, some before the first send, or all of them.
+
+    All of them only if the sends end in the same iteration: else messages of the one before may wait.
+    """
 
     ANYWHERE = auto()
     SOME_FIRST = auto()
@@ -101,15 +104,18 @@ def loop_pattern(
 def _receives(
     events: Sequence[Event], ops: Sequence[str], sent: Mapping[int, Sequence[Messages]]
 ) -> Receives:
-    found, sends = Receives.ANYWHERE, False
+    found, sends, pending = Receives.ANYWHERE, False, False
     for event, op in zip(events, ops, strict=True):
         row = operation(op)
+        if row.category is Category.COMPLETION:
+            pending = False
         if row.category is Category.RECV and not row.nonblocking:
             if sends:
                 return Receives.ANYWHERE if found is Receives.ANYWHERE else Receives.SOME_FIRST
             found = Receives.ALL_FIRST
-        sends = sends or bool(sent.get(id(event)))
-    return found
+        if sent.get(id(event)):
+            sends, pending = True, row.nonblocking
+    return Receives.SOME_FIRST if pending and found is Receives.ALL_FIRST else found
 
 
 def recognise(

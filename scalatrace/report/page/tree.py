@@ -16,13 +16,16 @@ from scalatrace.report.style import number
 from scalatrace.report.style import ranks as ranks_text
 from scalatrace.report.values import params, repeat_of
 from scalatrace.trace.model.callsite import Stack, split_frame
-from scalatrace.trace.model.nodes import Event, Node, Sequence, events
+from scalatrace.trace.model.nodes import Event, Node, Sequence
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import entries, participants, trip_counts
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.vec import Vec
 
 __all__ = ["Site", "Tree", "TreeNode", "leaves", "node_numbers", "tree_of"]
+
+MAX_PLACED = 128
+"""Call sites of a loop with a place; with more, it has none."""
 
 MAX_NODES = 3000
 """Nodes of a page; of larger trees, the cheapest nodes of each loop are left out."""
@@ -169,15 +172,20 @@ class _Builder:
         self._known: dict[int, int] = {}
         self.timed = any(row.comm_ns is not None or row.compute_ns is not None for row in rows.values())
 
-    def fill(self, parent: TreeNode, nodes: AnySequence[Node]) -> None:
-        """Add the children of a node, and their costs to it."""
+    def fill(self, parent: TreeNode, nodes: AnySequence[Node]) -> set[int]:
+        """Add the children of a node, and their costs to it; return some signatures of the calls below."""
+        signatures = set[int]()
         for node in nodes:
-            child = self._node(node)
+            child, below = self._node(node)
             parent.children.append(child)
             parent.add(child)
+            if len(signatures) <= MAX_PLACED:
+                signatures |= below
         parent.pattern = loop_pattern(self._trace, nodes, self._sent, self._grid)
+        return signatures
 
-    def _node(self, node: Node) -> TreeNode:
+    def _node(self, node: Node) -> tuple[TreeNode, set[int]]:
+        """Return a node, and some signatures of the calls in it: more than MAX_PLACED, if there are."""
         taking_part = self._taking_part[id(node)]
         made = TreeNode(
             self._numbers[id(node)],
@@ -187,11 +195,12 @@ class _Builder:
             nranks=len(taking_part),
         )
         if isinstance(node, Sequence):
-            self.fill(made, node.nodes)
-            made.place = self._place(node)
-        else:
-            self._event(made, node)
-        return made
+            signatures = self.fill(made, node.nodes)
+            if len(signatures) <= MAX_PLACED:
+                made.place = self._place(signatures)
+            return made, signatures
+        self._event(made, node)
+        return made, {node.signature}
 
     def _event(self, made: TreeNode, event: Event) -> None:
         made.op = self._trace.ops[event.op].name
@@ -210,9 +219,8 @@ class _Builder:
                 return self._trace.comms[param.constant].kind == "self"
         return self._trace.nprocs == 1
 
-    def _place(self, loop: Sequence) -> str:
-        """Return file, first and last line, and function in which the calls of a loop differ."""
-        signatures = {event.signature for event in events(loop.nodes)}
+    def _place(self, signatures: set[int]) -> str:
+        """Return file, first and last line, and function in which calls differ."""
         stacks = [callers(stack, len(stack))[::-1] for stack in map(self._trace.stack, signatures)]
         parts = [split_frame(frame) for frame in _outermost_different(stacks)]
         if not parts or len({(part.file, part.name) for part in parts}) > 1 or not all(p.line for p in parts):

@@ -40,6 +40,14 @@ def test_what_was_dropped_is_told(
     assert "8 ranks (8): 0 of 144 events dropped (0.00%)" in told
     assert "not common to all ranks" in told
     assert diff(scalatrace.load(out), ring(12, 3), ["times"]) == []
+    assert scalatrace.load(out).meta["lossy"] == "up to 2.7 % of the events were dropped"
+    assert main(["show", out]) == 0
+    assert ", extrapolated, lossy" in capsys.readouterr().out
+    page = tmp_path / "page.html"
+    words = ["extrapolate", *paths, *DIMS, "-P", "12", "--lossy", "-o", out, "--report", str(page)]
+    assert main(words) == 0
+    assert "up to 2.7 % of the events were dropped" in page.read_text()
+    assert "Not known: the traces have no times, or calls were dropped." in page.read_text()
 
 
 def test_as_json(paths: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ function gridView(place, trace) {
   const drawings = planes.slice(0, 12).map((plane, p) => {
     const where = plane.map((cell, i) => `${names[i]} = ${span(...cell)}`).join(", ");
     const left = 74, top = 26;
-    const shapes = [];
+    const shapes = [], labels = [];
     columns.forEach((cell, j) => {
       if (side >= 22 || j % Math.ceil(26 / side) === 0) shapes.push(s("text", { class: "dim", x: left + j * side + 2, y: j % 2 && columns.length > 2 ? 12 : 22 }, columns.length < 24 ? span(...cell) : number(cell[0])));
     });
@@ -23,11 +23,13 @@ function gridView(place, trace) {
         const count = (rowCell[1] - rowCell[0] + 1) * (cell[1] - cell[0] + 1) * plane.reduce((n, c) => n * (c[1] - c[0] + 1), 1);
         const places = [...plane, ...(axes.length > 1 ? [rowCell] : []), cell].map((c, k) => `${names[k]} = ${span(...c)}`).join(", ");
         const about = group < 0 ? `${places}\nnot in the trace` : `${places}\n${number(count)} ${count === 1 ? "rank" : "ranks"}, group ${group + 1} of ${grid.groups.length}`;
+        const numbered = group >= 0 && grid.groups.length > HUES.length && side >= 20;
+        if (numbered) labels.push(s("text", { x: left + (j + 0.5) * side, y: top + (i + 0.5) * side + 4, "text-anchor": "middle", style: { fill: "#000", pointerEvents: "none" } }, `${group + 1}`));
         shapes.push(tip(s("rect", { x: left + j * side, y: top + i * side, width: side, height: side, rx: 3, style: { fill: group < 0 ? "var(--line)" : HUES[group % HUES.length] } }), about));
       });
     });
     return h("figure", {}, s("svg", { class: "ranks chart", width: left + columns.length * side + 70, height: top + rows.length * side + 4, role: "img",
-      "aria-label": `Ranks by group, ${grid.groups.length} groups${where ? `, ${where}` : ""}` }, shapes), where ? h("figcaption", {}, where) : "");
+      "aria-label": `Ranks by group, ${grid.groups.length} groups${where ? `, ${where}` : ""}` }, shapes, labels), where ? h("figcaption", {}, where) : "");
   });
   place.append(h("div", { class: "charts" }, drawings, h("div", {}, h("h3", {}, `${grid.groups.length} ${grid.groups.length === 1 ? "group" : "groups"}`),
     h("div", { class: "scroll" }, h("table", {}, h("tbody", {}, grid.groups.map((group, i) => h("tr", {},

@@ -77,6 +77,7 @@ class TreeView {
     h("span", { class: "c-ranks", title: node.ranks }, shortRanks(node)), h("span", { title: where }, shortSite(where)));
     const item = { row, twist, level, group: h("div", { role: "group", hidden: true }), filled: false, about: null };
     this.items.set(node, item);
+    row.classList.toggle("other", Boolean(this.kept && !this.kept.has(node)));
     row.addEventListener("click", (event) => {
       this.focus(node);
       if (event.target === twist || event.detail === 2) this.toggle(node);
@@ -156,6 +157,8 @@ class TreeView {
   }
 
   show(numberOfNode) {
+    this.search.value = "";
+    this.find("");
     walkTree(this.tree.root, (node) => {
       if (node.number !== numberOfNode) return;
       this.reveal(node);
@@ -174,7 +177,7 @@ class TreeView {
       return;
     }
     const facts = [
-      ["executions", node.repeat.length > node.times.length ? `${node.times}: ${node.repeat}` : node.repeat], ["ranks", node.number >= 0 ? `${node.ranks} (${number(node.nranks)})` : ""], ["parameters", node.params],
+      ["executions", node.times && node.repeat.length > node.times.length ? `${node.times}: ${node.repeat}` : node.repeat], ["ranks", node.number >= 0 ? `${node.ranks} (${number(node.nranks)})` : ""], ["parameters", node.params],
       ["time in MPI", this.tree.timed ? duration(node.comm_ns) : ""],
       ["beyond shortest", this.tree.timed ? duration(node.beyond_ns) : ""],
       ["computation", this.tree.timed ? duration(node.compute_ns) : ""],
@@ -217,19 +220,22 @@ class TreeView {
   filter(hits) {
     const kept = new Set(hits);
     for (const node of hits) for (let above = this.up.get(node); above; above = this.up.get(above)) kept.add(above);
+    this.kept = kept;
     for (const [node, item] of this.items) item.row.classList.toggle("other", !kept.has(node));
   }
 
   find(text) {
     for (const item of this.items.values()) item.row.classList.remove("hit", "other");
+    this.kept = null; // rows that are shown; null: all
     if (!text) {
       this.found.textContent = "";
       return;
     }
-    const rank = /\brank:\s*(\d+)/.exec(text);
-    const words = text.toLowerCase().replace(/\brank:\s*\d+/g, "").split(/\s+/).filter(Boolean);
+    const lower = text.toLowerCase();
+    const ranks = [...lower.matchAll(/\brank:\s*(\d+)/g)].map((found) => Number(found[1]));
+    const words = lower.replace(/\brank:\s*\d+/g, "").split(/\s+/).filter(Boolean);
     const matches = (node) => {
-      if (rank && !hasRank(node.ranks, Number(rank[1]))) return false;
+      if (!ranks.every((rank) => hasRank(node.ranks, rank))) return false;
       const site = this.tree.sites[node.site];
       const parts = [node.op, node.params, ...(site ? site.frames : [])].map((part) => part.toLowerCase());
       return words.every((word) => parts.some((part) => part.includes(word)));
@@ -238,7 +244,7 @@ class TreeView {
     walkTree(this.tree.root, (node) => { if (node.op && matches(node)) hits.push(node); });
     for (const node of hits.slice(0, 500)) this.reveal(node).row.classList.add("hit");
     const time = hits.reduce((sum, node) => sum + timeOf(node), 0);
-    const of = rank ? "in these calls on all their ranks" : "on all ranks";
+    const of = ranks.length ? "in these calls on all their ranks" : "on all ranks";
     const times = this.tree.timed && hits.length ? `: ${duration(time)} ${of}, ${percent(time, this.whole)}` : "";
     this.found.textContent = `${number(hits.length)} found${times}`;
     this.filter(new Set(hits));

@@ -26,8 +26,9 @@ MAX_BINS = 128
 NEAR = 0.98
 """Part of the longest time from which on times count as equal."""
 
-MAX_NAMED = 16
-MAX_SITES = 5
+MAX_NAMED, MAX_SITES = 16, 5
+"""Ranks that are named as the longest, and call sites that are listed."""
+
 MAX_VALUE = 400
 """Characters of an entry of the header."""
 
