@@ -36,7 +36,7 @@ def recorded() -> dict[str, Trace]:
     return result
 
 
-def timed(trace: Trace, scale: float = 1.0) -> Trace:
+def timed(trace: Trace, scale: int = 1) -> Trace:
     """Give each event node of a trace the same times after any call: 1,000 ns before it, 3,000 ns in it.
 
     Args:

@@ -29,8 +29,9 @@ ALL_CALLS = "all calls"
 MAX_TEXT = 600
 """Characters of a formula."""
 
-EXTRAPOLATED, NOTES = "extrapolated", ("lossy", "unconfirmed", "found-size")
-"""Entries of the header of an extrapolated trace."""
+EXTRAPOLATED = "extrapolated"
+NOTES = {"lossy": "", "unconfirmed": "", "found-size": "problem size found in the traces: "}
+"""Entries of the header of an extrapolated trace, with words before those that are notes."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def provenance_of(
     origin = trace.meta.get(EXTRAPOLATED, "")
     if not origin and not model:
         return None
-    known = [trace.meta[name] for name in NOTES if name in trace.meta]
+    known = [words + trace.meta[name] for name, words in NOTES.items() if name in trace.meta]
     shared = trace.meta.get(OVERSUBSCRIBED)  # the summary has it
     more = (one for one in warnings if shared is None or not one.startswith(shared))
     notes = tuple(dict.fromkeys((*known, *more)))

@@ -130,7 +130,7 @@ FILTERS: dict[str, Callable[..., str]] = {
     "nbytes": _or_dash(nbytes),
     "number": _or_dash(number),
     "percent": _or_dash(lambda share: f"{100 * share:.1f} %"),
-    "ratio": _or_dash(lambda ratio: f"{ratio:.2f}"),
+    "ratio": _or_dash(lambda ratio: f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"),
     "factor": _or_dash(lambda factor: f"{factor:,.0f}" if factor >= 100 else f"{factor:.4g}"),
     "change": _or_dash(lambda share: f"{share:+.2%}"),
     "figure": _or_dash(lambda value: f"{value:.5g}"),
