@@ -81,7 +81,8 @@ def extrapolate_lossy(
         alone = first_unmatched(result.trace) if checked else None
         if alone is None or not lossy.drop_sites(_alone(result.trace) - lossy.alone):
             losses = tuple(lossy.losses())
-            model, result.trace.meta[LOSSY] = _marked(model, losses), _dropped(losses)
+            model = _marked(model, losses)
+            result.trace.meta.update((key, text) for key, text in model.meta.items() if key == LOSSY)
             return LossyExtrapolation(result.trace, result.grid, model, evidence, losses, alone, checked)
 
 
@@ -104,11 +105,11 @@ def lossy_model_of(
 
 
 def _marked(model: Model, losses: Sequence[Losses]) -> Model:
-    return replace(model, meta={**model.meta, LOSSY: _dropped(losses)})
-
-
-def _dropped(losses: Sequence[Losses]) -> str:
-    return f"up to {100 * max(one.share for one in losses):.2g} % of the events were dropped"
+    """Return the formulas with a header that has the dropped events, if there are any."""
+    share = max(one.share for one in losses)
+    if not share:
+        return model
+    return replace(model, meta={**model.meta, LOSSY: f"up to {100 * share:.3g} % of the events were dropped"})
 
 
 def _check_losses(losses: Sequence[Losses], evidence: str, max_dropped: float) -> None:

@@ -116,7 +116,8 @@ def _run(args: argparse.Namespace, workers: int) -> int:
     traces = [scalatrace.load(path) for path in track(args.traces, "reading")]
     note_inputs(traces, args.inputs)
     load_plugins(args.plugin)
-    names = Names.of(traces[-1], args.traces[-1], args.names)
+    frames = dict.fromkeys(frame for trace in traces for frame in trace.frames)
+    names = Names(frames, traces[-1].meta, args.traces[-1], args.names)
     with names.errors():
         if args.check:
             return _check(args, traces, dims_of, names)

@@ -167,8 +167,10 @@ def _with_model(args: argparse.Namespace, options: Options, traces: list[Trace])
     from scalatrace.extrap.stx import load
 
     model = load(args.model)
-    model = Names.of_model(model, args.model, args.names).model(model)
-    return [with_model(options, model, trace) for trace in traces]
+    names = Names.of_model(model, args.model, args.names)
+    # Two traces may both keep offsets: then the call sites of the model have to as well.
+    named = [model if names.known.keys() & set(trace.frames) else names.model(model) for trace in traces]
+    return [with_model(options, one, trace) for one, trace in zip(named, traces, strict=True)]
 
 
 def _ranks(text: str | None) -> tuple[int, ...]:

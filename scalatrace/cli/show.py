@@ -114,7 +114,7 @@ def _show_formulas(args: argparse.Namespace) -> int:
     if args.csv:
         raise UsageError(f"{args.trace} holds formulas, which are no table: leave out --csv")
     model = load(args.trace)
-    model = Names.of_model(model, args.trace, args.names).model(model)
+    model = Names.of_model(model, args.trace, 0 if args.text else args.names).model(model)
     if args.json:
         print_json({"lines": list(lines(model))})
         return 0

@@ -181,6 +181,8 @@ def test_partners_of_some_of_many_ranks() -> None:
     assert partners(1024, first, Vec(((0, 1, 1),))) == "900 ranks from 1 to 900"
     first = Groups([(RankList([0]), Vec(5000))])
     assert partners(6000, first, Vec(((0, 1, 1),))) == "at least 1,024 ranks from 1 to 1,024"
+    many = Vec((*[(1500, 0, 1)], *[(1500, 0, 3)]))
+    assert partners(8, 3000, many) == "at least rank 1"
     assert partners(4, 2, Groups([(RankList([0]), Vec((2, 3))), (RankList([1, 2, 3]), Vec((0, 0)))])) == (
         "own rank -3, -2, -1, +2, +3"
     )

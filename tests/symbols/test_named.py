@@ -89,7 +89,7 @@ def test_displays_have_names(program: Path, tmp_path: Path, capsys: pytest.Captu
     assert "app.c" not in shown(capsys, "generate", given, "--to", "c", "--obfuscate")
     assert "app+0x" in shown(capsys, "show", given, "--names", "0")
     assert "app+0x" in shown(capsys, "show", given, "--text")
-    assert "app.c" not in scalatrace.load(given).frames
+    assert not any("app.c" in frame for frame in scalatrace.load(given).frames)
 
 
 def test_extrapolation_has_names(program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -101,7 +101,7 @@ def test_extrapolation_has_names(program: Path, tmp_path: Path, capsys: pytest.C
     shown(capsys, "extrapolate", *paths, "-P", "16", "-o", made, "--report", page)
     assert "app.c:1:exchange" in Path(page).read_text()
     assert "app+0x" not in Path(page).read_text()
-    assert "app.c" not in scalatrace.load(made).frames
+    assert not any("app.c" in frame for frame in scalatrace.load(made).frames)
     assert "app.c:1:exchange" in shown(
         capsys, "extrapolate", *paths, "-P", "16", "-o", made, "--timing-report"
     )

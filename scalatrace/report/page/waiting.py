@@ -28,7 +28,7 @@ class Waiting(Enum):
 def kind_of(op: str) -> Waiting | None:
     """Return the kind of an operation; None: it does not wait. Polls, and what returns at once, do not."""
     row, base = operation(op), op.removesuffix("_c")
-    if row.nonblocking or base in POLLING:
+    if row.nonblocking or base in POLLING or base == "Bsend":
         return None
     if base in COMPLETING or row.category in (Category.RECV, Category.SENDRECV, Category.PROBE):
         return Waiting.SENDER

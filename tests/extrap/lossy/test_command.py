@@ -50,6 +50,12 @@ def test_what_was_dropped_is_told(
     assert "Not known: the traces have no times, or calls were dropped." in page.read_text()
 
 
+def test_results_without_losses_are_not_lossy(paths: list[str], tmp_path: Path) -> None:
+    out = str(tmp_path / "big.st")
+    assert main(["extrapolate", *paths[1:], "--dims-of", "5,6,8", "-P", "12", "--lossy", "-o", out]) == 0
+    assert "lossy" not in scalatrace.load(out).meta
+
+
 def test_as_json(paths: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = str(tmp_path / "big.st")
     assert main(["extrapolate", *paths, *DIMS, "-P", "12", "--lossy", "-o", out, "--json"]) == 0

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from itertools import islice
 
-from scalatrace.operations import blocking_name, operation
+from scalatrace.operations import Category, blocking_name, operation
 from scalatrace.report.costs.rows import site_of
 from scalatrace.report.page.messages import ANY, NONE, world_rank
 from scalatrace.report.page.rank_sets import sampled
@@ -78,18 +78,25 @@ class _Partners:
         wildcard: whether a call takes messages of any rank.
         together: collective operations that a completion ends.
         complete: whether all calls of all ranks were examined.
+        cut: whether some calls of an examined rank were not.
     """
 
     pairs: set[tuple[int, int]] = field(default_factory=set)
     wildcard: bool = False
     together: set[str] = field(default_factory=set)
     complete: bool = True
+    cut: bool = False
+
+    def leave_out(self) -> None:
+        """Note that calls of an examined rank were left out."""
+        self.complete, self.cut = False, True
 
     def add(self, rank: int, call: Call) -> None:
         """Add the partner of a call."""
         peer = _peer(call)
-        if kind_of(blocking_name(call.op)) is Waiting.ALL:
-            self.together.add(call.op)
+        op = "Comm_dup" if call.op.startswith("Comm_idup") else blocking_name(call.op)
+        if kind_of(op) is Waiting.ALL:
+            self.together.add(op)
         elif peer == ANY:
             self.wildcard = True
         elif peer != NONE:
@@ -97,7 +104,7 @@ class _Partners:
 
     def text(self, nranks: int) -> str:
         """Return the partners of a call that so many ranks make."""
-        parts = [_collective(blocking_name(op)) for op in sorted(self.together)]
+        parts = [_collective(op) for op in sorted(self.together)]
         if self.pairs:
             parts.append(self._ranks(nranks))
         if self.wildcard:
@@ -109,17 +116,18 @@ class _Partners:
         examined = {rank for rank, _ in self.pairs}
         at_least = "" if self.complete else "at least "
         if len(peers) == 1 and (len(examined) > 1 or self.complete):
-            return f"rank {number(peers[0])}"
+            return f"{at_least if self.cut else ''}rank {number(peers[0])}"
         if nranks == 1:
             if len(peers) <= MAX_DISTANCES:
-                return f"ranks {', '.join(map(number, peers))}"
+                rank = "rank" if len(peers) == 1 else "ranks"
+                return f"{at_least}{rank} {', '.join(map(number, peers))}"
             return f"{at_least}{number(len(peers))} ranks from {number(peers[0])} to {number(peers[-1])}"
         distances = sorted({peer - rank for rank, peer in self.pairs})
         shown = ", ".join(f"{distance:+,}" for distance in distances[:MAX_DISTANCES])
         if len(distances) > MAX_DISTANCES:
             ends = f"from {distances[0]:+,} to {distances[-1]:+,}"
             return f"{at_least}{len(distances)} distances between ranks, {ends}"
-        if self.complete or self._is_regular():
+        if self.complete or (self._is_regular() and not self.cut):
             return f"own rank {shown}"
         return f"for example own rank {shown}"
 
@@ -164,6 +172,10 @@ def _shown(leaf: TreeNode, partners: _Partners) -> str:
 def _collective(op: str) -> str:
     if op in FROM_ROOT:
         return "the root"
+    if op in ("Scan", "Exscan"):
+        return "lower ranks of the communicator"
+    if operation(op).category is Category.NEIGHBOUR:
+        return "the neighbours in the topology"
     last = "the last rank of the communicator"
     return f"{last}, at the root" if op in AT_ROOT else last
 
@@ -186,14 +198,20 @@ def _partners_of(trace: Trace, wanted: set[int], numbers: dict[int, int]) -> dic
             times = {rank: times for these, times in classes for rank in some if rank in these}
             for rank in some:
                 _add_calls(trace, event, rank, times[rank], result[n])
+        else:
+            result[n].leave_out()
     limit = MAX_FOLLOWED // max(1, len(completions))
     for rank, nodes in sorted(completions.items()):
         calls, complete = ended(trace, rank, limit)
-        for n in nodes:
-            result[n].complete &= complete
+        for n in nodes if not complete else ():
+            result[n].leave_out()
         for node, call in calls:
-            if (n := numbers[node]) in nodes and _knows_peer(trace, call.node):
+            if (n := numbers[node]) not in nodes:
+                continue
+            if _knows_peer(trace, call.node):
                 result[n].add(rank, call)
+            else:
+                result[n].leave_out()
     return result
 
 
@@ -203,7 +221,8 @@ def _add_calls(trace: Trace, event: Event, rank: int, times: int, partners: _Par
     for call, n in islice(calls, MAX_EXAMINED_CALLS):
         partners.add(rank, call)
         counted += n
-    partners.complete &= counted == times
+    if counted != times:
+        partners.leave_out()
 
 
 def _knows_peer(trace: Trace, node: Node) -> bool:
