@@ -27,7 +27,7 @@ def test_a_completion_waits_for_the_partners_of_its_requests(nprocs: int) -> Non
     found = by_op(gather(ring(nprocs), "ring"))
     assert found["Wait"].partners == f"own rank -1, +{nprocs - 1:,}"
     assert found["Send"].partners == f"own rank -{nprocs - 1:,}, +1"
-    assert found["Allreduce"].partners == "the last rank of the communicator"
+    assert found["Allreduce"].partners == "the rank of the communicator that comes last"
     assert "Irecv" not in found
 
 
@@ -159,7 +159,7 @@ def test_roots_wildcards_and_communicators() -> None:
     found = by_op(gather(trace, "roots"))
     assert found["Recv"].partners == "rank 2 or any rank (wildcard)"
     assert found["Bcast"].partners == "the root"
-    assert found["Comm_split"].partners == "the last rank of the communicator"
+    assert found["Comm_split"].partners == "the rank of the communicator that comes last"
 
 
 def partners(nprocs: int, repeat: Groups | int, source: object) -> str:
@@ -215,8 +215,8 @@ def test_collective_requests_roots_and_single_ranks() -> None:
         )
     )
     found = by_op(gather(trace, "requests"))
-    assert found["Wait"].partners == "the last rank of the communicator"
-    assert found["Reduce"].partners == "the last rank of the communicator, at the root"
+    assert found["Wait"].partners == "the rank of the communicator that comes last"
+    assert found["Reduce"].partners == "the rank of the communicator that comes last, at the root"
     assert found.keys() == {"Wait", "Reduce"}
     b = Builder(1)
     alone = gather(timed(b.of(b.event("Barrier", at=("a.py:1:f",), comm=Comm()))), "alone")

@@ -127,8 +127,8 @@ def _waiting(
     inside = sum(leaf.comm_ns for leaf in here)
     numbers = (
         ("possible saving, at most", f"{duration(beyond)}, {percent(beyond, whole)} of all time"),
+        ("its largest part", f"{duration(most.beyond_ns)} in {most.op}, {percent(most.beyond_ns, beyond)}"),
         ("time in these calls", f"{duration(inside)} in {number(sum(leaf.calls for leaf in here))} calls"),
-        ("largest part", f"{duration(most.beyond_ns)} in {most.op}, {percent(most.beyond_ns, beyond)}"),
         *more,
     )
     if shared_cores:

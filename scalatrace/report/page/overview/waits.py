@@ -176,7 +176,7 @@ def _collective(op: str) -> str:
         return "lower ranks of the communicator"
     if operation(op).category is Category.NEIGHBOUR:
         return "the neighbours in the topology"
-    last = "the last rank of the communicator"
+    last = "the rank of the communicator that comes last"
     return f"{last}, at the root" if op in AT_ROOT else last
 
 
