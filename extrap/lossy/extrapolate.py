@@ -82,7 +82,8 @@ def extrapolate_lossy(
         if alone is None or not lossy.drop_sites(_alone(result.trace) - lossy.alone):
             losses = tuple(lossy.losses())
             model = _marked(model, losses)
-            result.trace.meta.update((key, text) for key, text in model.meta.items() if key == LOSSY)
+            if LOSSY in model.meta:
+                result.trace.meta[LOSSY] = model.meta[LOSSY]
             return LossyExtrapolation(result.trace, result.grid, model, evidence, losses, alone, checked)
 
 

@@ -71,35 +71,37 @@ def ended(trace: Trace, rank: int, limit: int) -> tuple[set[tuple[int, Call]], b
     Args:
         limit: calls and iterations that are followed.
     """
-    follower = _Started(rank, limit)
+    found = set[Ended]()
     complete = True
     try:
-        follower.follow(compiled(trace, trace.nodes, rank))
+        _Started(rank, limit, found).follow(compiled(trace, trace.nodes, rank))
     except LimitError:
         complete = False
-    return {(node, Call(place, values, -1)) for node, place, values in follower.ended}, complete
+    return {(node, Call(place, values, -1)) for node, place, values in found}, complete
 
 
 Counts = Counter[tuple[Place, Place, tuple[int, ...]]]
 """(place of the Start, place and values of the call that created the request) -> how many are started."""
 
 
+Ended = tuple[int, Place, tuple[int, ...]]
+"""Id of the node of a completion, place and values of the call that created the request."""
+
+
 class _Started:
-    """Counts the requests that a rank starts, and collects those that it completes.
+    """Counts the requests that a rank starts.
 
     Calls of one place with the same values are counted together: requests created in a loop cost no memory.
 
-    Attributes:
-        ended: id of the node of the completion, place and values of the call that created the request.
-
     Args:
         limit: calls and iterations that are followed; None: MAX_WALKED.
+        ended: gets the requests that it completes; None: they are not wanted.
     """
 
-    def __init__(self, rank: int, limit: int | None = None) -> None:
+    def __init__(self, rank: int, limit: int | None = None, ended: set[Ended] | None = None) -> None:
         self._rank, self._live, self._followed = rank, _Live(), 0
         self._limit = MAX_WALKED if limit is None else limit
-        self.ended: set[tuple[int, Place, tuple[int, ...]]] = set()
+        self._ended = ended
 
     def follow(self, steps: Sequence[Step]) -> Counts:
         """Follow steps once; return the requests that they start.
@@ -116,13 +118,14 @@ class _Started:
 
     def _follow_calls(self, place: Place, times: int) -> Counts:
         self._count(times)
-        counts: Counts = Counter()
-        for values in islice(place.rows, times):
-            call = Call(place, values, -1)
-            counts.update((place, one.place, one.values) for one in self._live.started(call))
-            node = id(place.node)
-            self.ended.update((node, one.place, one.values) for one in self._live.follow(call))
-        return counts
+        calls = (Call(place, values, -1) for values in islice(place.rows, times))
+        if _role(place.op.name) is Role.STARTS:
+            return Counter((place, one.place, one.values) for c in calls for one in self._live.started(c))
+        for call in calls:
+            completed = self._live.follow(call)
+            if self._ended is not None:
+                self._ended.update((id(place.node), one.place, one.values) for one in completed)
+        return Counter()
 
     def _follow_loop(self, step: Step) -> Counts:
         counts: Counts = Counter()
@@ -191,9 +194,7 @@ class _Live:
         self._requests: LiveRequests[Call] = LiveRequests(_is_persistent)
 
     def started(self, call: Call) -> Sequence[Call]:
-        """Return the calls that created the requests which a call starts."""
-        if _role(call.op) is not Role.STARTS:
-            return ()
+        """Return the calls that created the requests which a Start starts."""
         return [made for made in self._requests.at(ages(call)) if _is_persistent(made)]
 
     def follow(self, call: Call) -> Sequence[Call]:

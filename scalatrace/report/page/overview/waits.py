@@ -10,6 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from itertools import islice
 
+import numpy as np
+
 from scalatrace.operations import Category, blocking_name, operation
 from scalatrace.report.costs.rows import site_of
 from scalatrace.report.page.messages import ANY, NONE, world_rank
@@ -21,7 +23,7 @@ from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Event, Node, Peer
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.counting import executions, participants
+from scalatrace.trace.query.counting import executions
 from scalatrace.trace.query.requests import ENDING, ended
 from scalatrace.trace.query.walk import distinct_calls
 from scalatrace.trace.values.from_arrays import ranks_in
@@ -183,12 +185,11 @@ def _collective(op: str) -> str:
 def _partners_of(trace: Trace, wanted: set[int], numbers: dict[int, int]) -> dict[int, _Partners]:
     """Return number of a node -> its partners."""
     result = {n: _Partners() for n in wanted}
-    ranks = participants(trace) if wanted else {}
     completions: dict[int, set[int]] = {}
     for event, classes in executions(trace) if wanted else ():
-        if (n := numbers[id(event)]) not in wanted:
+        if (n := numbers[id(event)]) not in wanted or not classes:
             continue
-        everyone = ranks_in(ranks[id(event)])
+        everyone = np.sort(np.concatenate([ranks_in(these) for these, _ in classes]))
         some = sampled(everyone, MAX_EXAMINED_RANKS).tolist()
         result[n].complete = len(some) == len(everyone)
         if trace.ops[event.op].name.removesuffix("_c") in ENDING:
