@@ -51,13 +51,18 @@ class FittedMean:
     """
 
     op: str
-    site: str
+    stack: tuple[str, ...]
     stat: str
     unit: float
     samples: dict[int, Histogram]
     curve: Curve
     after: tuple[str, tuple[str, ...]] | None
     ranks: tuple[str, ...]
+
+    @property
+    def site(self) -> str:
+        """The innermost frame."""
+        return self.stack[0] if self.stack else ""
 
 
 def fitted_means(
@@ -85,8 +90,8 @@ def fitted_means(
     for _, (rule, name, resolution, found, after, conditions) in weighed[:limit]:
         points = mean_points(list(found.values()), list(found), (), run_noise)
         curve = timing_model(choice).fit([points])[0]
-        site = rule.stack[0] if rule.stack else ""
-        result.append(FittedMean(rule.op or "", site, name, resolution, found, curve, after, conditions))
+        stack = tuple(rule.stack)
+        result.append(FittedMean(rule.op or "", stack, name, resolution, found, curve, after, conditions))
     return result
 
 

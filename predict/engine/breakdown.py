@@ -11,7 +11,7 @@ from scalatrace.predict.engine.simulate import Simulation
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["by_rank", "path_parts", "rows"]
+__all__ = ["by_rank", "path_parts", "rows", "waiting_of"]
 
 PARTS = ("compute_ns", "transfer_ns", "waiting_ns")
 
@@ -50,6 +50,16 @@ def _keys(simulation: Simulation, trace: Trace, by: str) -> Iterator[tuple[int, 
         name = trace.ops[node.event.op].name
         stack = trace.stack(node.event.signature)
         yield number, (name, short_frame(stack[0]) if stack else "") if by == "site" else (name,)
+
+
+def waiting_of(simulation: Simulation) -> dict[int, float]:
+    """Return id of an event node -> waiting of all ranks in its calls, ns."""
+    nodes = simulation.program.nodes
+    return {
+        id(node.event): int(simulation.by_node[number, 2]) / 1000
+        for number, node in enumerate(nodes)
+        if node.event is not None
+    }
 
 
 def by_rank(simulation: Simulation) -> list[dict[str, Any]]:

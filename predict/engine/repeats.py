@@ -15,7 +15,7 @@ from scalatrace.predict.platform.accuracy import Accuracy
 
 Floats = NDArray[np.float32]
 
-__all__ = ["Interval", "interval_of", "repeats", "sampled_nodes"]
+__all__ = ["Interval", "drawn_options", "interval_of", "repeats", "sampled_nodes"]
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,18 @@ def repeats(
         nodes: slowness and noise of each rank, by seed: each run has nodes of its own.
     """
     for seed in range(options.seed, options.seed + count):
-        drawn = replace(options, drawn=True, seed=seed)
-        if nodes is not None:
-            slowness, noise = nodes(seed)
-            drawn = replace(drawn, slowness=slowness, noise=noise)
-        yield simulator.run(platform, drawn).time_ns
+        yield simulator.run(platform, drawn_options(options, seed, nodes)).time_ns
+
+
+def drawn_options(
+    options: Options, seed: int, nodes: Callable[[int], tuple[Floats, Floats]] | None = None
+) -> Options:
+    """Return options of a run whose computation times are drawn with a seed; `nodes` as in `repeats`."""
+    drawn = replace(options, drawn=True, seed=seed)
+    if nodes is None:
+        return drawn
+    slowness, noise = nodes(seed)
+    return replace(drawn, slowness=slowness, noise=noise)
 
 
 def sampled_nodes(cluster: Cluster, platform: Platform, nranks: int, seed: int) -> tuple[Floats, Floats]:

@@ -6,19 +6,21 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
+from re import sub
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.extrap.grid.model import Model
     from scalatrace.extrap.timing.report import FittedMean
-    from scalatrace.report.page.extrapolated import Fit, SiteAtSizes
+    from scalatrace.report.page.extrapolated import Fit
     from scalatrace.report.page.gather import Options
+    from scalatrace.report.page.growth import Law, SiteAtSizes
 
 __all__ = ["with_model", "write_model_page"]
 
-MAX_FITS, CURVE_POINTS = 12, 24
-"""Fitted times that are drawn, those with most time; points of each curve."""
+MAX_FITS, MAX_DRAWN_FITS, CURVE_POINTS = 400, 12, 24
+"""Fitted times, those with most time; such that are drawn; points of each curve."""
 
 MAX_MODEL_LINES = 2000
 """Lines of the symbolic trace on a page."""
@@ -43,8 +45,8 @@ def write_model_page(
     from scalatrace.report.page.page import page
 
     options = with_model(Options(), model, trace, run_noise)
-    if warnings is not None:
-        options = replace(options, warnings=tuple(warnings))
+    if warnings is not None and options.model is not None:
+        options = replace(options, model=replace(options.model, warnings=tuple(warnings)))
     aggregates = gather(trace, path, os.path.getsize(path), options)
     return write_file(output, page([aggregates]).encode("utf-8", "replace"))
 
@@ -59,28 +61,69 @@ def with_model(options: Options, model: Model, trace: Trace, run_noise: float = 
     from scalatrace.extrap.provenance import EXTRAPOLATED, LOSSY, model_warnings, timing_model_of
     from scalatrace.extrap.timing.report import fitted_means
     from scalatrace.extrap.timing.site_times import chosen_inputs
+    from scalatrace.report.page.extrapolated import ModelFacts
 
     fits = fitted_means(model, timing_model_of(trace.meta), run_noise, MAX_FITS)
-    options = replace(
-        options,
-        model=tuple(islice(lines(model), MAX_MODEL_LINES)),
-        fits=tuple(_fit(one, trace.nprocs) for one in fits),
-    )
-    if EXTRAPOLATED not in trace.meta:
-        return options
-    options = replace(options, warnings=tuple(model_warnings(model, trace.nprocs)))
-    if LOSSY in model.meta:
-        return options
-    here = inputs_of(trace)
-    chosen = chosen_inputs(model, here)
-    sites = tuple(_at_sizes(model, chosen))
-    return replace(options, inputs=sites, parameters=_parameters(model, chosen, here))
+    facts = ModelFacts(tuple(islice(lines(model), MAX_MODEL_LINES)), tuple(_drawn(fits, trace.nprocs)))
+    if EXTRAPOLATED in trace.meta:
+        facts = replace(facts, warnings=tuple(model_warnings(model, trace.nprocs)))
+    if EXTRAPOLATED in trace.meta and LOSSY not in model.meta:
+        here = inputs_of(trace)
+        chosen = chosen_inputs(model, here)
+        facts = replace(
+            facts,
+            inputs=tuple(_at_sizes(model, chosen)),
+            parameters=_parameters(model, chosen, here),
+            laws=_laws(fits, trace.nprocs),
+        )
+    return replace(options, model=facts)
+
+
+def _laws(fits: Sequence[FittedMean], nprocs: int) -> dict[tuple[str, str], Law]:
+    """Return operation and call site -> model of the part that takes most time on so many ranks.
+
+    A rank makes as many calls there as in the largest input.
+    """
+    from scalatrace.report.costs.rows import site_of
+    from scalatrace.report.page.growth import Law
+
+    laws: dict[tuple[str, str], tuple[float, Law]] = {}
+    for one in fits:
+        largest = max(one.samples)
+        time_ns = one.curve.predict(nprocs) * one.unit * one.samples[largest].count / largest
+        key = one.op, site_of(one.stack)
+        if key not in laws or time_ns > laws[key][0]:
+            where = "in the call" if one.stat == "comm_ns" else "computation before it"
+            laws[key] = time_ns, Law(f"{_rounded(one.curve.formula)} ns", f"{where}, after {_after(one)}")
+    return {key: law for key, (_, law) in laws.items()}
+
+
+def _rounded(formula: str) -> str:
+    """Return a formula whose coefficients have four digits at most."""
+    return sub(r"\d+\.\d+(e[+-]?\d+)?|\d{5,}", lambda number: f"{float(number[0]):.4g}", formula)
+
+
+def _after(one: FittedMean) -> str:
+    """Return operation and call site of the predecessor."""
+    from scalatrace.trace.model.callsite import short_frame
+
+    op, stack = one.after or ("the start", ())
+    return f"{op}  {short_frame(stack[0]) if stack else ''}".strip()
+
+
+def _drawn(fits: Sequence[FittedMean], nprocs: int) -> Iterator[Fit]:
+    from scalatrace.report.costs.rows import distinct_sites
+
+    some = fits[:MAX_DRAWN_FITS]
+    sites = distinct_sites([(f"{one.op} {one.stat} {_after(one)} {one.ranks}", one.stack) for one in some])
+    for one, site in zip(some, sites, strict=True):
+        yield _fit(one, site, nprocs)
 
 
 def _at_sizes(model: Model, chosen: dict[int, int]) -> Iterator[SiteAtSizes]:
     from scalatrace.extrap.timing.site_times import site_times
     from scalatrace.report.costs.rows import site_of
-    from scalatrace.report.page.extrapolated import AtSize, SiteAtSizes
+    from scalatrace.report.page.growth import AtSize, SiteAtSizes
 
     for one in site_times(model, chosen):
         sizes = (
@@ -100,10 +143,9 @@ def _parameters(model: Model, chosen: dict[int, int], here: dict[str, int]) -> d
     }
 
 
-def _fit(one: FittedMean, nprocs: int) -> Fit:
+def _fit(one: FittedMean, site: str, nprocs: int) -> Fit:
     from scalatrace.extrap.timing.curves.curve import LEVEL
     from scalatrace.report.page.extrapolated import MAX_TEXT, Fit
-    from scalatrace.trace.model.callsite import short_frame
 
     least = min(one.samples)
     most = max(nprocs, *one.samples)
@@ -115,16 +157,15 @@ def _fit(one: FittedMean, nprocs: int) -> Fit:
         high = high if high < float("inf") else mean
         curve.append((scale, mean * one.unit, low * one.unit, high * one.unit))
     points = tuple((ranks, found.mean * one.unit) for ranks, found in one.samples.items())
-    op, stack = one.after or ("the start", ())
     return Fit(
         one.op,
-        one.site,
+        site,
         one.stat,
         one.curve.formula,
         one.curve.deviation,
         LEVEL,
         points,
         tuple(curve),
-        after=f"{op}  {short_frame(stack[0]) if stack else ''}".strip(),
+        after=_after(one),
         ranks=", ".join(one.ranks)[:MAX_TEXT],
     )

@@ -126,14 +126,19 @@ def _predictions(traces: Sequence[Trace], name: str | None) -> list[Prediction |
 def _prediction(trace: Trace, platform: Platform) -> Prediction:
     from scalatrace.cli.simulation import Simulated
     from scalatrace.report.page.predictions.simulated import Prediction
+    from scalatrace.report.page.tree import node_numbers
 
     simulated = Simulated(trace, platform)
+    mean_ns, interval = simulated.facts()["time_ns"], simulated.drawn()
+    seed = simulated.show_median()
     facts, curves = simulated.facts(), dict[str, list[dict[str, Any]]]()
-    facts["drawn"] = simulated.drawn()
+    facts |= {"drawn": interval, "mean_ns": mean_ns, "seed": seed}
     if simulated.is_small:
         facts["tolerance"] = simulated.tolerance()
         curves = {name: simulated.sweep({name: factors}) for name, factors in SENSITIVITY.items()}
-    return Prediction.of(facts, {by: simulated.rows(by) for by in ("operation", "site")}, curves)
+    numbers = node_numbers(trace)
+    waiting = {numbers[event]: ns for event, ns in simulated.waiting().items()}
+    return Prediction.of(facts, {by: simulated.rows(by) for by in ("operation", "site")}, curves, waiting)
 
 
 def _need_trace(path: str) -> None:

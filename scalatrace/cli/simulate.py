@@ -218,7 +218,7 @@ def _facts(
     allowed = simulated.allows_tolerance if args.tolerance is None else args.tolerance
     if allowed and (tolerance := simulated.tolerance()):
         facts["tolerance"] = tolerance
-    elif args.tolerance is None and not (allowed or drawn):
+    elif args.tolerance is None and not allowed:
         facts["notes"] = facts["notes"] | {"tolerances": "not computed for so many calls; see --tolerance"}
     if factors:
         facts["sweep"] = simulated.sweep(factors)

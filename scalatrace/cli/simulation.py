@@ -66,6 +66,7 @@ class Simulated:
 
         setting = setting or Setting()
         self._trace, self._platform, self._repeat = trace, platform, setting.repeat
+        self._drawn_times: list[float] = []
         self._nodes = None
         if setting.cluster:
             from scalatrace.predict.kernels import read_cluster
@@ -76,9 +77,9 @@ class Simulated:
         stage("lowering the calls to messages")
         self._simulator = Simulator(trace, _kernel_times(setting, trace, platform), setting.polls_work)
         calls = trace.counted()
-        path = setting.path or (calls is not None and calls <= MAX_PATH_CALLS)
+        self._path = setting.path or (calls is not None and calls <= MAX_PATH_CALLS)
         stage(f"simulating {trace.nprocs:,} ranks")
-        self._result = self._simulator.run(platform, self._options, path=path)
+        self._result = self._simulator.run(platform, self._options, path=self._path)
 
     @property
     def is_small(self) -> bool:
@@ -137,7 +138,7 @@ class Simulated:
         times: list[float] = [self._result.time_ns]
         if count >= 2:
             runs = repeats(self._simulator, self._platform, self._options, count, self._nodes)
-            times = list(track(runs, "runs with drawn times", count))
+            times = self._drawn_times = list(track(runs, "runs with drawn times", count))
         interval = interval_of(times, accuracy)
         result: dict[str, Any] = {
             "median_ns": interval.median_ns,
@@ -149,12 +150,35 @@ class Simulated:
             result["checks"] = {"count": accuracy.count, "low": accuracy.low, "high": accuracy.high}
         return result
 
+    def show_median(self) -> int | None:
+        """Let all further facts be those of the drawn run whose time is nearest to the median.
+
+        Returns:
+            Its seed; None: no runs were drawn.
+        """
+        from statistics import median
+
+        from scalatrace.predict.engine.repeats import drawn_options
+
+        if not self._drawn_times:
+            return None
+        middle = median(self._drawn_times)
+        nearest = min(range(len(self._drawn_times)), key=lambda i: abs(self._drawn_times[i] - middle))
+        seed: int = self._options.seed + nearest
+        self._options = drawn_options(self._options, seed, self._nodes)
+        self._result = self._simulator.run(self._platform, self._options, path=self._path)
+        return seed
+
+    def waiting(self) -> dict[int, float]:
+        """Return id of an event node -> waiting of all ranks in its calls, ns."""
+        from scalatrace.predict.engine.breakdown import waiting_of
+
+        return waiting_of(self._result)
+
     def tolerance(self) -> list[dict[str, Any]]:
         """Return the factors on latency and on time per byte at which the run is slower by TOLERATED."""
         from scalatrace.predict.engine.sensitivity import tolerances
 
-        if self._options.drawn:
-            return []
         stage("tolerance of latency")
         return [
             {"parameter": each.parameter, "slower": each.share, "factor": each.factor}

@@ -114,7 +114,10 @@ def test_model(tmp_path: Path, traces: tuple[str, str], capsys: pytest.CaptureFi
     assert any(one["after"].startswith("Send  ring.py:") for one in provenance["fits"])
     assert all(low <= mean <= high for _, mean, low, high in fit["curve"])
     assert provenance["sizes"] == [4, 6, 8, 64]
-    assert {one["op"] for one in provenance["growth"]} == {"all calls", "Irecv", "Send", "Wait", "Allreduce"}
+    sums = {"all calls", "in MPI", "computation"}
+    assert {one["op"] for one in provenance["growth"]} == sums | {"Irecv", "Send", "Wait", "Allreduce"}
+    laws = {one["op"]: one["law"] for one in provenance["growth"]}
+    assert laws["Send"]["formula"].endswith(" ns")
     assert main(["report", "ring.stx"]) == 2
     assert "report that with --model ring.stx" in capsys.readouterr().err
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from scalatrace.report.page.comparison import comparison_of
-from scalatrace.report.page.extrapolated import Fit
+from scalatrace.report.page.extrapolated import Fit, ModelFacts
 from scalatrace.report.page.gather import Options, TraceAggregates, gather
 from scalatrace.report.page.page import page
 from scalatrace.report.page.predictions.history import history_page
@@ -275,7 +275,7 @@ def test_extrapolated_traces(view_of: View, tmp_path: Path) -> None:
     curve = ((2, 18.0, 17.0, 19.0), (4, 24.0, 20.0, 29.0))
     fit = Fit("Send", "ring.py:4:turn", "comm_ns", "12 + 3 * p", 0.1, 0.95, ((2, 18.0), (3, 21.0)), curve)
     fit = replace(fit, after=HOSTILE, ranks="x==0")
-    with view_of(made(tmp_path, trace, options=Options(fits=(fit,)))) as view:
+    with view_of(made(tmp_path, trace, options=Options(model=ModelFacts(fits=(fit,))))) as view:
         assert view.page.locator("#extrapolation circle").count() == 2
         title = view.text("#extrapolation figcaption")
         assert f"after {HOSTILE[:9]}" in title
@@ -311,7 +311,7 @@ def test_simulated_traces(view_of: View, tmp_path: Path) -> None:
         points = view.page.locator("#prediction .sensitivity-view circle")
         assert points.count() == 3
         points.last.focus()
-        assert view.text("#tooltip") == "latency × 2\n50 µs, 1.250 of the time with mean computation"
+        assert view.text("#tooltip") == "latency × 2\n50 µs, 1.250 of the time of the run that is shown"
         assert "any factor" in view.text("#prediction [aria-label=Tolerance]")
         assert view.page.locator("img").count() == 0
         clean(view)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from scalatrace.report.page.extrapolated import AtSize, SiteAtSizes, provenance_of
+from scalatrace.report.page.extrapolated import ModelFacts, provenance_of
 from scalatrace.report.page.gather import TraceAggregates, gather
+from scalatrace.report.page.growth import AtSize, Growth, Law, SiteAtSizes
 from scalatrace.report.page.overview.waits import Wait
 from scalatrace.report.page.tree import TreeNode
 from scalatrace.trace.model.elastic import Groups
@@ -101,11 +104,11 @@ def test_without_times_no_saving_is_known() -> None:
 
 
 def test_where_the_program_computes() -> None:
-    summary = gather(ring(4), "ring").summary
-    times = [row["compute_ns"] for row in summary.computing]
+    aggregates = gather(ring(4), "ring")
+    times = [row.compute_ns for row in aggregates.computing]
     assert times == sorted(times, reverse=True)
-    assert sum(times) == summary.compute_ns
-    assert summary.hidden_sites == 0
+    assert sum(times) == aggregates.summary.compute_ns
+    assert aggregates.summary.hidden_sites == 0
     many = Builder(1)
     trace = timed(many.of(*(many.event("Barrier", at=(f"a.py:{i}:f",), comm=Comm()) for i in range(1, 9))))
     assert gather(trace, "many").summary.hidden_sites == 3
@@ -235,18 +238,20 @@ def growing() -> tuple[Trace, tuple[SiteAtSizes, ...]]:
 
 def test_growth_needs_an_extrapolated_trace_and_names_parameters() -> None:
     trace, inputs = growing()
-    found = provenance_of(trace, {}, (), (), inputs, (), {2: "n = 1", 4: "n = 2", 0: "n = 4"})
+    parameters = {2: "n = 1", 4: "n = 2", 0: "n = 4"}
+    found = provenance_of(trace, {}, ModelFacts(inputs=inputs, parameters=parameters))
     assert found is not None
+    assert all(one.recorded is None and one.extrapolated is None for one in found.growth)
     assert found.parameters == ("n = 1", "n = 2", "n = 4")
     gone = SiteAtSizes("Barrier", "ring.py:1:f", (AtSize(4, 7e9, 0, 1),))
-    more = provenance_of(trace, {}, (), (), (*inputs, gone))
+    more = provenance_of(trace, {}, ModelFacts(inputs=(*inputs, gone)))
     assert more is not None
     assert more.growth[0].added_ns == pytest.approx(found.growth[0].added_ns - 7e9)
 
 
 def test_growth_compares_with_the_largest_input() -> None:
     trace, inputs = growing()
-    found = provenance_of(trace, {}, (), (), inputs, ("a guess",))
+    found = provenance_of(trace, {}, ModelFacts(inputs=inputs, warnings=("a guess",)))
     assert found is not None
     assert found.sizes == (2, 4, 8)
     assert found.notes == ("a guess",)
@@ -259,8 +264,59 @@ def test_growth_compares_with_the_largest_input() -> None:
     assert send.timed_factor == pytest.approx(here.timed / 20)
     assert rows["Wait"].sizes[:2] == (None, None)
     assert rows["Wait"].factor is None
-    whole = found.growth[0]
+    whole, in_mpi, computation = found.growth[:3]
+    assert (in_mpi.op, computation.op) == ("in MPI", "computation")
+    assert in_mpi.added_ns + computation.added_ns == pytest.approx(whole.added_ns)
     assert whole.sizes[:2] == (AtSize(2, 1e9 + 2e3, 1e3, 21), AtSize(4, 2e9 + 4e3, 1e3, 21))
-    assert whole.added_ns == pytest.approx(sum(one.added_ns for one in found.growth[1:]))
+    assert whole.added_ns == pytest.approx(sum(one.added_ns for one in found.growth[3:]))
     assert found.growth[-1].op == "Allreduce"
     assert found.growth[-1].added_ns < 0
+
+
+def grown(times: tuple[float, float], laws: dict[tuple[str, str], Law] | None = None) -> Growth:
+    """Growth of a send that takes these times on 2 and 4 ranks, and 35,000 ns on each of 8."""
+    trace = ring(8)
+    trace.meta["extrapolated"] = "from 2, 4 ranks to 8"
+    sizes = tuple(AtSize(n, time, 0, 10) for n, time in zip((2, 4), times, strict=True))
+    facts = ModelFacts(inputs=(SiteAtSizes("Send", "ring.py:4:turn", sizes),), laws=laws or {})
+    found = provenance_of(trace, {}, facts)
+    assert found is not None
+    return next(one for one in found.growth if one.op == "Send")
+
+
+def test_growth_has_exponents_and_laws() -> None:
+    here = grown((1e3, 4e3)).sizes[-1]
+    assert here is not None
+    law = Law("2 * p ns", "in the call, after Send  ring.py:4:turn")
+    square = grown((here.time_ns / 8, here.time_ns / 2), {("Send", "ring.py:4:turn"): law})
+    assert square.recorded == pytest.approx(2)
+    assert square.extrapolated == pytest.approx(1)
+    assert (square.turns, square.law) == (False, law)
+    falling = grown((here.time_ns, here.time_ns / 2))
+    assert (falling.recorded, falling.extrapolated) == (pytest.approx(-1), pytest.approx(1))
+    assert falling.turns
+    assert grown((0.0, 0.0)).extrapolated is None
+
+
+def test_computation_is_that_between_two_calls() -> None:
+    """Ranks that go different ways after a call have one row."""
+    run = "/b/main.f90:{}:run".format
+    b = Builder(2)
+    left, right = ("/b/halo.f90:7:left", run(20)), ("/b/halo.f90:9:right", run(20))
+    trace = timed(
+        b.of(
+            b.event("Barrier", at=("/b/wait.f90:3:sync", run(10)), comm=Comm()),
+            b.event("Send", Groups([(RankList([0]), Vec(1))]), at=left, dest=1, **GIVEN),
+            b.event("Send", Groups([(RankList([1]), Vec(1))]), at=right, dest=0, **GIVEN),
+        )
+    )
+    barrier, *sends = trace.leaves()
+    before = trace.preds.index((barrier.op, barrier.signature))
+    kept = [(barrier, 0), *((send, before) for send in sends)]
+    trace.nodes = [replace(node, stats=(node.stats[pred],)) for node, pred in kept]
+    rows = {row.after: row for row in gather(trace, "c").computing}
+    assert rows.keys() == {("the start", ""), ("Barrier", "/b/wait.f90:3:sync")}
+    kernel = rows["Barrier", "/b/wait.f90:3:sync"]
+    assert kernel.compute_ns == 2 * 8 * 1000
+    assert kernel.place == "main.f90:10 to 20 in run"
+    assert {site for _, site in kernel.before} == {"/b/halo.f90:7:left", "/b/halo.f90:9:right"}

@@ -7,7 +7,7 @@ rank has no times of single calls: only its totals, if the trace stores them (`T
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -24,8 +24,8 @@ from scalatrace.trace.query.traffic import traffic, traffic_of
 from scalatrace.trace.values.histogram import Histogram
 
 __all__ = [
-    "JOIN", "KEYS", "NO_STACK", "RANK", "Row", "by_node", "by_rank", "key_of", "rank_totals", "rows_of",
-    "site_of", "timed_by_node", "whole_time",
+    "JOIN", "KEYS", "NO_STACK", "RANK", "Row", "by_node", "by_rank", "distinct_sites", "key_of",
+    "rank_totals", "rows_of", "site_of", "timed_by_node", "whole_time",
 ]  # fmt: skip
 
 MAX_RANKS = 1 << 22
@@ -133,6 +133,24 @@ NO_STACK = "(no call stack)"
 def site_of(stack: Stack, frames: int = 1) -> str:
     """Return a call site: the innermost frames outside the communication layer."""
     return JOIN.join(callers(stack, frames)) or NO_STACK
+
+
+def distinct_sites(calls: Sequence[tuple[str, Stack]], frames: int = 1, max_frames: int = 6) -> list[str]:
+    """Return the call sites of some operations and stacks, with callers where they differ only in these.
+
+    Args:
+        frames: innermost frames of each.
+        max_frames: frames of a call site at most. Those that are equal in all of them stay equal.
+    """
+    levels = range(frames, max_frames + 1)
+    texts = [[(op, site_of(stack, n)) for n in levels] for op, stack in calls]
+
+    def shown(one: list[tuple[str, str]]) -> str:
+        others = [other for other in texts if other[-1] != one[-1]]
+        level = next(i for i in range(len(levels)) if all(other[i] != one[i] for other in others))
+        return one[level][1]
+
+    return [shown(one) for one in texts]
 
 
 def _site(trace: Trace, event: Event, frames: int = 1) -> tuple[str, ...]:

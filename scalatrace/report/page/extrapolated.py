@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from operator import add
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
-from scalatrace.report.costs.rows import timed_by_node
+from scalatrace.report.page.growth import RESULT, Growth, Law, SiteAtSizes, growth_of
 from scalatrace.report.values import params, repeat
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.elastic import Formulas
@@ -15,16 +13,10 @@ from scalatrace.trace.model.nodes import Event, Node, Peer, Sequence
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.oversubscription import OVERSUBSCRIBED
 
-__all__ = ["AtSize", "Fit", "FormulaRow", "Growth", "Provenance", "SiteAtSizes", "provenance_of"]
+__all__ = ["Fit", "FormulaRow", "ModelFacts", "Provenance", "provenance_of"]
 
 MAX_ROWS, MAX_GROWTH = 400, 30
 """Formulas, and call sites with times at all sizes, that are listed."""
-
-RESULT = 0
-"""Stands for the number of ranks of the result, which may be that of an input, too."""
-
-ALL_CALLS = "all calls"
-"""Name of the sum over all call sites."""
 
 MAX_TEXT = 600
 """Characters of a formula."""
@@ -69,45 +61,25 @@ class Fit:
     ranks: str = ""
 
 
-class AtSize(NamedTuple):
-    """A call site at a number of ranks: means over all ranks, of all timed calls of a rank."""
-
-    ranks: int
-    comm_ns: float
-    compute_ns: float
-    timed: float
-
-    def plus(self, other: AtSize | None) -> AtSize:
-        """Return the sum of two call sites at the same number of ranks."""
-        return self if other is None else AtSize(self.ranks, *map(add, self[1:], other[1:]))
-
-
 @dataclass(frozen=True)
-class SiteAtSizes:
-    """A call site in the traces that were extrapolated, the smallest first."""
-
-    op: str
-    site: str
-    sizes: tuple[AtSize, ...]
-
-
-@dataclass(frozen=True)
-class Growth:
-    """A call site in the inputs and in the result.
+class ModelFacts:
+    """Facts of the symbolic trace that a trace was made of.
 
     Attributes:
-        sizes: at each of `Provenance.sizes`; None: it has no times there.
-        factor, timed_factor: time and timed calls of a rank in the result over those in the largest input;
-            None: there were none.
-        added_ns: the difference of these times.
+        lines: of the symbolic trace (.stx).
+        fits: models of times.
+        inputs: call sites of the traces that the model was made of.
+        warnings: of the result.
+        parameters: ranks of an input (RESULT: of the result) -> its parameters, if they differ.
+        laws: operation and call site -> law of the largest part of its time.
     """
 
-    op: str
-    site: str
-    sizes: tuple[AtSize | None, ...]
-    factor: float | None
-    timed_factor: float | None
-    added_ns: float
+    lines: tuple[str, ...] = ()
+    fits: tuple[Fit, ...] = ()
+    inputs: tuple[SiteAtSizes, ...] = ()
+    warnings: tuple[str, ...] = ()
+    parameters: Mapping[int, str] = field(default_factory=dict)
+    laws: Mapping[tuple[str, str], Law] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -137,78 +109,38 @@ class Provenance:
 
 
 def provenance_of(
-    trace: Trace,
-    numbers: dict[int, int],
-    model: tuple[str, ...] = (),
-    fits: tuple[Fit, ...] = (),
-    inputs: tuple[SiteAtSizes, ...] = (),
-    warnings: tuple[str, ...] = (),
-    parameters: Mapping[int, str] | None = None,
+    trace: Trace, numbers: dict[int, int], model: ModelFacts | None = None
 ) -> Provenance | None:
     """Return where a trace comes from; None for a recorded one without a model.
 
     Args:
         numbers: id of a node -> number in the tree.
-        inputs: call sites of the traces that the model was made of.
-        warnings: of the result.
-        parameters: ranks of an input (0: of the result) -> its parameters, if they differ.
+        model: facts of the symbolic trace; None: it is not given.
     """
+    model = model or ModelFacts()
     origin = trace.meta.get(EXTRAPOLATED, "")
-    if not origin and not model:
+    if not origin and not model.lines:
         return None
     known = [words + trace.meta[name] for name, words in NOTES.items() if name in trace.meta]
     shared = trace.meta.get(OVERSUBSCRIBED)  # the summary has it
-    more = (one for one in warnings if shared is None or not one.startswith(shared))
+    more = (one for one in model.warnings if shared is None or not one.startswith(shared))
     notes = tuple(dict.fromkeys((*known, *more)))
     rows: list[FormulaRow] = []
     _collect(trace, trace.nodes, numbers, rows)
-    sizes = sorted({size.ranks for one in inputs for size in one.sizes})
-    growth = tuple(_growth(trace, inputs, sizes)) if sizes else ()
+    sizes = sorted({size.ranks for one in model.inputs for size in one.sizes})
+    growth = (
+        growth_of(trace, model.inputs, sizes, model.laws, not any(model.parameters.values())) if sizes else []
+    )
     return Provenance(
         origin,
         notes,
         tuple(rows[:MAX_ROWS]),
-        model,
-        fits,
+        model.lines,
+        model.fits,
         (*sizes, len(trace.ranks)),
-        tuple((parameters or {}).get(n, "") for n in (*sizes, RESULT)),
-        growth[:MAX_GROWTH],
+        tuple(model.parameters.get(n, "") for n in (*sizes, RESULT)),
+        tuple(growth[:MAX_GROWTH]),
         len(growth[MAX_GROWTH:]),
-    )
-
-
-def _growth(trace: Trace, inputs: tuple[SiteAtSizes, ...], sizes: list[int]) -> list[Growth]:
-    known: dict[tuple[str, str], dict[int, AtSize]] = {}
-    for one in inputs:
-        there = known.setdefault((one.op, one.site), {})
-        for size in one.sizes:
-            there[size.ranks] = size.plus(there.get(size.ranks))
-    n, rows, whole = len(trace.ranks), list[Growth](), dict[int, AtSize]()
-    for row in timed_by_node(trace, "site"):
-        op, site = row.key
-        there = dict(known.get((op, site), {}))
-        there[RESULT] = AtSize(n, (row.comm_ns or 0.0) / n, (row.compute_ns or 0.0) / n, row.timed / n)
-        whole |= {key: size.plus(whole.get(key)) for key, size in there.items()}
-        rows.append(_compared(op, site, there, sizes))
-    here = {(one.op, one.site) for one in rows}
-    for key in known.keys() - here:
-        for n, size in known[key].items():
-            whole[n] = size.plus(whole.get(n))
-    rows.sort(key=lambda one: -one.added_ns)
-    return [_compared(ALL_CALLS, "", whole, sizes), *rows]
-
-
-def _compared(op: str, site: str, there: dict[int, AtSize], sizes: list[int]) -> Growth:
-    """Return a call site at its sizes, of which RESULT is compared with the largest input."""
-    here, last = there[RESULT], there.get(sizes[-1], AtSize(sizes[-1], 0.0, 0.0, 0.0))
-    before, after = last.comm_ns + last.compute_ns, here.comm_ns + here.compute_ns
-    return Growth(
-        op,
-        site,
-        (*(there.get(size) for size in sizes), here),
-        after / before if before else None,
-        here.timed / last.timed if last.timed else None,
-        after - before,
     )
 
 

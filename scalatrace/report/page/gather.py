@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 from scalatrace.errors import LimitError, UsageError
 from scalatrace.report.costs.rows import Row, rows_of
 from scalatrace.report.page.blocks import Blocks, blocks_of
-from scalatrace.report.page.extrapolated import Fit, Provenance, SiteAtSizes, provenance_of
+from scalatrace.report.page.extrapolated import ModelFacts, Provenance, provenance_of
 from scalatrace.report.page.grid import RankGrid, find_grid, rank_grid
 from scalatrace.report.page.histograms import Deltas, Sizes, deltas_of, sizes_of
 from scalatrace.report.page.messages import Messages, messages_of
 from scalatrace.report.page.overview.advice import Advice, advice_of
+from scalatrace.report.page.overview.basis import Basis, basis_of
+from scalatrace.report.page.overview.computing import Computing, computing_of
 from scalatrace.report.page.overview.summary import Summary, summary_of
 from scalatrace.report.page.overview.waits import Wait, waits_of
 from scalatrace.report.page.predictions.simulated import Prediction
 from scalatrace.report.page.rank_sets import Budget
 from scalatrace.report.page.sources import Sources
-from scalatrace.report.page.timeline import TimeLine, Window, some_ranks, time_line
+from scalatrace.report.page.timeline import CHOSEN, TimeLine, Window, some_ranks, time_line
 from scalatrace.report.page.tree import Tree, node_numbers, tree_of
 from scalatrace.trace.model.trace import Trace
 
@@ -34,18 +36,14 @@ class Options:
         ranks: of the time line; empty: some are chosen.
         window: of the time line.
         source: read source lines.
-        model, fits, inputs, warnings, parameters: of the symbolic trace, if it is given.
+        model: facts of the symbolic trace; None: it is not given.
         prediction: of a simulation, if there was one.
     """
 
     ranks: tuple[int, ...] = ()
     window: Window = field(default_factory=Window)
     source: bool = True
-    model: tuple[str, ...] = ()
-    fits: tuple[Fit, ...] = ()
-    inputs: tuple[SiteAtSizes, ...] = ()
-    warnings: tuple[str, ...] = ()
-    parameters: Mapping[int, str] = field(default_factory=dict)
+    model: ModelFacts | None = None
     prediction: Prediction | None = None
 
 
@@ -55,8 +53,10 @@ class TraceAggregates:
 
     name: str
     summary: Summary
+    basis: Basis
     advice: tuple[Advice, ...]
     waits: tuple[Wait, ...]
+    computing: tuple[Computing, ...]
     tree: Tree
     blocks: Blocks
     grid: RankGrid
@@ -87,30 +87,28 @@ def gather(trace: Trace, name: str, file_bytes: int = 0, options: Options | None
     grid, source = find_grid(trace, messages)
     summary = summary_of(trace, file_bytes)
     sources = Sources(trace.meta.get("date", ""), options.source)
-    tree = tree_of(trace, _rows(trace, numbers, notes), messages, grid, sources)
+    prediction = options.prediction
+    waiting = None if prediction is None else prediction.waiting
+    tree = tree_of(trace, _rows(trace, numbers, notes), messages, grid, sources, waiting)
+    basis = basis_of(summary, tree, prediction)
     sizes = sizes_of(messages, budget.exact)
     ranks = options.ranks or some_ranks(trace, messages, grid)
+    chosen = "" if options.ranks or len(ranks) == len(trace.ranks) else CHOSEN
     return TraceAggregates(
         name,
         summary,
-        advice_of(summary, tree, sizes, options.prediction),
-        waits_of(trace, tree, numbers),
+        basis,
+        advice_of(summary, tree, sizes, basis, prediction),
+        waits_of(trace, tree, numbers, basis),
+        computing_of(trace),
         tree,
         blocks_of(trace, messages, budget.exact),
         rank_grid(trace, grid, source),
         sizes,
         deltas_of(trace),
-        time_line(trace, ranks, options.window),
-        provenance_of(
-            trace,
-            numbers,
-            options.model,
-            options.fits,
-            options.inputs,
-            options.warnings,
-            options.parameters,
-        ),
-        options.prediction,
+        time_line(trace, ranks, options.window, chosen),
+        provenance_of(trace, numbers, options.model),
+        prediction,
         tuple(notes),
     )
 

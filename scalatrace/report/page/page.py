@@ -23,7 +23,8 @@ from scalatrace.escapes import clean
 from scalatrace.report.costs.rows import JOIN
 from scalatrace.report.page.comparison import Comparison
 from scalatrace.report.page.gather import TraceAggregates
-from scalatrace.report.style import duration, nbytes, number, short_site
+from scalatrace.report.style import duration, nbytes, number
+from scalatrace.trace.model.callsite import short_frame, split_frame
 
 __all__ = ["page", "rendered"]
 
@@ -35,7 +36,7 @@ STYLES = ("base", "sections")
 ASSETS = "scalatrace.report.page"
 FOLDER = "assets"
 
-IN_HTML = ("summary", "advice", "waits", "notes", "provenance")
+IN_HTML = ("summary", "basis", "advice", "waits", "computing", "notes", "provenance")
 """Parts that the template writes, so that the page has them without scripts; some the scripts need, too."""
 
 
@@ -90,10 +91,13 @@ def _embedded(one: dict[str, Any]) -> dict[str, Any]:
     """What the scripts draw; tables of the template are left out."""
     facts = {name: part for name, part in one.items() if name not in IN_HTML}
     facts["ranks"] = one["summary"]["ranks"]
+    facts["runTime"] = one["summary"]["run_time_ns"]
     facts["operations"] = one["summary"]["operations"]
     facts["fits"] = one["provenance"]["fits"] if one["provenance"] else []
     if one["prediction"]:
-        facts["prediction"] = {name: one["prediction"][name] for name in ("time_ns", "path", "curves")}
+        facts["prediction"] = {
+            name: one["prediction"][name] for name in ("time_ns", "path", "curves", "operations")
+        }
     return facts
 
 
@@ -125,6 +129,11 @@ def _or_dash(shown: Callable[[float], str]) -> Callable[[float | None], str]:
     return lambda value: "–" if value is None else shown(value)
 
 
+def _without_function(frame: str) -> str:
+    parts = split_frame(frame)
+    return f"{parts.file.rpartition('/')[2]}:{parts.line}" if parts.line else short_frame(frame)
+
+
 FILTERS: dict[str, Callable[..., str]] = {
     "duration": _or_dash(duration),
     "nbytes": _or_dash(nbytes),
@@ -132,7 +141,9 @@ FILTERS: dict[str, Callable[..., str]] = {
     "percent": _or_dash(lambda share: f"{100 * share:.1f} %"),
     "ratio": _or_dash(lambda ratio: f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"),
     "factor": _or_dash(lambda factor: f"{factor:,.0f}" if factor >= 100 else f"{factor:.4g}"),
+    "power": _or_dash(lambda exponent: f"P^{exponent:.2f}"),
     "change": _or_dash(lambda share: f"{share:+.2%}"),
     "figure": _or_dash(lambda value: f"{value:.5g}"),
-    "site": lambda frames: JOIN.join(map(short_site, frames.split(JOIN))) if frames else "",
+    "line": _without_function,
+    "site": lambda frames: JOIN.join(map(short_frame, frames.split(JOIN))) if frames else "",
 }

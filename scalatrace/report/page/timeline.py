@@ -23,7 +23,7 @@ from scalatrace.trace.query.requests import ENDING, ages
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.vec import ANY_TAG
 
-__all__ = ["Bar", "Line", "Place", "TimeLine", "Window", "some_ranks", "time_line"]
+__all__ = ["CHOSEN", "Bar", "Line", "Place", "TimeLine", "Window", "some_ranks", "time_line"]
 
 MAX_BARS = 6000
 """Calls of all ranks that are drawn."""
@@ -32,6 +32,7 @@ MAX_WALKED = 1 << 18
 """Calls that are walked to reach a window, of all ranks."""
 
 MAX_RANKS, DEFAULT_RANKS = 64, 16
+CHOSEN = "The ranks are one in the middle of the grid, its partners, and partners of these."
 UNTIMED_NS = 1000.0
 """Length of calls where the trace has no times."""
 
@@ -85,12 +86,14 @@ class TimeLine:
     Attributes:
         arrows: messages between them: sending line and bar, receiving line and bar.
         timed: False: the trace has no times, so each call has the same length.
+        chosen: how the ranks were chosen; "": all ranks, or those that were asked for.
     """
 
     places: tuple[Place, ...]
     lines: tuple[Line, ...]
     arrows: tuple[tuple[int, int, int, int], ...]
     timed: bool
+    chosen: str = ""
 
 
 def some_ranks(trace: Trace, messages: Sequence[Messages], grid: Grid) -> list[int]:
@@ -110,8 +113,11 @@ def some_ranks(trace: Trace, messages: Sequence[Messages], grid: Grid) -> list[i
     return sorted(chosen[:DEFAULT_RANKS])
 
 
-def time_line(trace: Trace, ranks: Sequence[int], window: Window) -> TimeLine:
+def time_line(trace: Trace, ranks: Sequence[int], window: Window, chosen: str = "") -> TimeLine:
     """Reconstruct the calls of some ranks in a window.
+
+    Args:
+        chosen: how the ranks were chosen.
 
     Raises:
         UsageError: a rank is not in the trace, or there are more than MAX_RANKS.
@@ -122,7 +128,7 @@ def time_line(trace: Trace, ranks: Sequence[int], window: Window) -> TimeLine:
     share = max(1, len(ranks))
     walked = [_Walk(trace, rank, places, MAX_BARS // share, MAX_WALKED // share) for rank in ranks]
     lines = tuple(walk.line(window) for walk in walked)
-    return TimeLine(tuple(places), lines, tuple(_arrows(walked, window)), COMM in trace.stat_index)
+    return TimeLine(tuple(places), lines, tuple(_arrows(walked, window)), COMM in trace.stat_index, chosen)
 
 
 Channel = tuple[int, int, int, int]

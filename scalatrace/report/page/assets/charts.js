@@ -26,8 +26,8 @@ function sizeView(place, trace) {
     const known = new Map(bins.map((one) => [one.below, one]));
     for (let below = bins[0].below; below <= bins[bins.length - 1].below; below *= 2) {
       const one = known.get(below) || { above: below / 2, below, messages: 0, nbytes: 0 };
-      const range = below === 1 ? "0 B" : `${bytes(one.above)} to ${bytes(below - 1)}`;
-      all.push({ value: one[key], label: range, text: `${number(one.messages)} messages, ${bytes(one.nbytes)}`, tick: below === 1 ? "0 B" : bytes(one.above) });
+      const range = below === 1 ? "0 B" : `${binaryBytes(one.above)} to below ${binaryBytes(below)}`;
+      all.push({ value: one[key], label: range, text: `${number(one.messages)} messages, ${bytes(one.nbytes)}`, tick: below === 1 ? "0 B" : binaryBytes(one.above) });
     }
     return barChart(key === "messages" ? "Messages by size" : "Bytes by size of the message", all, shown, "send");
   };
@@ -38,7 +38,7 @@ function sizeView(place, trace) {
 function deltaView(place, trace) {
   const all = trace.deltas;
   if (!all.length) { place.append(h("p", {}, "The trace has no times.")); return; }
-  const name = (one) => (one.operation ? `${one.operation}  ${one.site.split(" < ").map(shortSite).join(" < ")}` : "all calls");
+  const name = (one) => (one.operation ? `${one.operation}  ${shortSites(one.site)}` : "all calls");
   const choice = h("select", { "aria-label": "Call site" }, all.map((one, i) => h("option", { value: i }, name(one))));
   const weight = h("select", { "aria-label": "Height of the bars" }, h("option", { value: "samples" }, "number of calls"), h("option", { value: "total_ns" }, "their time"));
   const drawing = h("div", { class: "charts" });
@@ -67,7 +67,10 @@ function shareView(place, trace) {
   const rows = trace.operations.filter((row) => row.mpi_ns !== null);
   if (!rows.length) return;
   const compute = rows.reduce((sum, row) => sum + (row.compute_ns || 0), 0);
-  const parts = [["computation", compute, "compute"], ...rows.map((row) => [row.operation, row.mpi_ns, categoryColor(trace.category.get(row.operation))])];
+  shareBar(place, "Where the time goes", [["computation", compute, "compute"], ...rows.map((row) => [row.operation, row.mpi_ns, categoryColor(trace.category.get(row.operation))])]);
+}
+
+function shareBar(place, title, parts) {
   const whole = parts.reduce((sum, part) => sum + part[1], 0);
   let x = 0;
   const shapes = parts.filter((part) => part[1] > 0).flatMap(([name, ns, fillName]) => {
@@ -80,7 +83,7 @@ function shareView(place, trace) {
   });
   const listed = parts.filter(([, ns]) => ns >= whole / 200).map(([name, ns, fillName]) =>
     h("li", {}, h("span", { class: "swatch", style: { background: `var(--${fillName})` } }), `${name} ${percent(ns, whole)}`));
-  place.append(h("h3", {}, "Where the time goes"), h("ul", { class: "legend" }, listed), s("svg", { class: "chart", viewBox: "0 0 900 28", width: 900, role: "group", "aria-label": "Time in computation and operations" }, shapes));
+  place.append(h("h3", {}, title), h("ul", { class: "legend" }, listed), s("svg", { class: "chart", viewBox: "0 0 900 28", width: 900, role: "group", "aria-label": "Time in computation and operations" }, shapes));
 }
 
 function rankView(place, trace) {

@@ -23,13 +23,14 @@ function fitChart(fit) {
   for (const ns of ticks) {
     shapes.push(s("line", { class: "axis", x1: left, x2: width, y1: y(ns), y2: y(ns) }), s("text", { class: "dim", x: left - 5, y: y(ns) + 4, "text-anchor": "end" }, duration(ns)));
   }
-  for (const p of [Math.min(...ranks), Math.max(...ranks)]) shapes.push(s("text", { class: "dim", x: x(p), y: height - 14, "text-anchor": p === Math.max(...ranks) ? "end" : "start" }, `${number(p)} ranks`));
+  for (const p of [Math.min(...ranks), Math.max(...ranks)]) shapes.push(s("text", { class: "dim", x: x(p), y: height - 16, "text-anchor": p === Math.max(...ranks) ? "end" : "start" }, number(p)));
+  shapes.push(s("text", { class: "dim", x: (left + width - 12) / 2, y: height - 2, "text-anchor": "middle" }, "ranks, logarithmic"));
   for (const [p, ns] of fit.points) shapes.push(tip(s("circle", { cx: x(p), cy: y(ns), r: 4, tabindex: 0, role: "img", "aria-label": `${p} ranks: ${duration(ns)}`, style: { fill: "var(--more)" } }), `${number(p)} ranks: ${duration(ns)}`));
   const end = fit.curve[fit.curve.length - 1];
   const time = (ns) => (ns < 1 ? "less than 1 ns" : duration(ns));
   const what = fit.stat === "compute_ns" ? "before" : "in";
   const context = [fit.after && `after ${fit.after}`, fit.ranks && `where ${fit.ranks}`].filter(Boolean);
   return h("figure", { style: { maxWidth: `${width}px` } },
-    h("figcaption", {}, h("strong", {}, `time ${what} ${fit.op}`), `  ${shortSite(fit.site)}`, h("br"), context.map((text) => [text, h("br")]), h("code", {}, `${fit.formula} ns`), `, mean deviation from the points ${(100 * fit.error).toFixed(1)} %; at ${number(end[0])} ranks ${time(end[1])} (${Math.round(100 * fit.level)} %: ${time(end[2])} to ${time(end[3])})`),
-    s("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, width, role: "group", "aria-label": `Fitted time ${what} ${fit.op}` }, shapes));
+    h("figcaption", {}, h("strong", {}, `mean ${fit.stat === "compute_ns" ? "computation before" : "time in"} ${fit.op}`), `  ${shortSites(fit.site)}`, h("br"), context.map((text) => [text, h("br")]), h("code", {}, `${fit.formula} ns`), `, mean deviation from the points ${(100 * fit.error).toFixed(1)} %; at ${number(end[0])} ranks ${time(end[1])} (${Math.round(100 * fit.level)} %: ${time(end[2])} to ${time(end[3])})`),
+    s("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, width, role: "group", "aria-label": `Fitted mean time ${what} ${fit.op} over the number of ranks` }, shapes));
 }

@@ -44,6 +44,18 @@ function shortSite(frame) {
   return plus > 0 ? frame.slice(0, plus).split("/").pop() + frame.slice(plus) : frame.split("/").pop();
 }
 
+function shortSites(frames) {
+  return frames ? frames.split(" < ").map(shortSite).join(" < ") : "";
+}
+
+// Powers of two as they are called: 1024 is 1 KiB.
+function binaryBytes(n) {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+  let unit = 0;
+  while (n >= 1024 && unit < units.length - 1) { n /= 1024; unit += 1; }
+  return `${Number(n.toPrecision(4))} ${units[unit]}`;
+}
+
 function span(first, last) {
   return first === last ? number(first) : `${number(first)}–${number(last)}`;
 }

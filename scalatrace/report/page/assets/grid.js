@@ -31,8 +31,10 @@ function gridView(place, trace) {
     return h("figure", {}, s("svg", { class: "ranks chart", width: left + columns.length * side + 70, height: top + rows.length * side + 4, role: "img",
       "aria-label": `Ranks by group, ${grid.groups.length} groups${where ? `, ${where}` : ""}` }, shapes, labels), where ? h("figcaption", {}, where) : "");
   });
+  const nested = grid.groups.some((group) => group.ranks.includes("<"));
   place.append(h("div", { class: "charts" }, drawings, h("div", {}, h("h3", {}, `${grid.groups.length} ${grid.groups.length === 1 ? "group" : "groups"}`),
     h("div", { class: "scroll" }, h("table", {}, h("tbody", {}, grid.groups.map((group, i) => h("tr", {},
       h("td", {}, h("span", { class: "swatch", style: { background: HUES[i % HUES.length] } }), `${i + 1}`),
-      h("td", { class: "n" }, `${number(group.count)} ${group.count === 1 ? "rank" : "ranks"}`), h("td", { title: group.ranks }, group.ranks.length > 60 ? `${group.ranks.slice(0, 59)}…` : group.ranks)))))))));
+      h("td", { class: "n" }, `${number(group.count)} ${group.count === 1 ? "rank" : "ranks"}`), h("td", { title: group.ranks }, group.ranks.length > 60 ? `${group.ranks.slice(0, 59)}…` : group.ranks)))))),
+    nested ? h("p", { class: "dim" }, "<dimensions first (length stride) …>: ranks from the first on, so many of each stride, nested") : "")));
 }

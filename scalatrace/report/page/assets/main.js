@@ -25,6 +25,7 @@ function start() {
     draw("size-view", sizeView);
     draw("delta-view", deltaView);
     draw("fit-view", fitView);
+    draw("predicted-view", predictedView);
     draw("path-view", pathView);
     draw("sensitivity-view", sensitivityView);
     within(index, "goto").forEach((button) => button.addEventListener("click", () => goto(Number(button.dataset.node))));

@@ -2,6 +2,13 @@
 const PATH_PARTS = [["computation", "compute"], ["latency", "recv"], ["bytes", "send"], ["overheads", "completion"]];
 const CURVES = { latency: ["latency", "recv"], bandwidth: ["bandwidth", "send"], compute: ["computation times", "compute"] };
 
+// Where the predicted time of all ranks goes.
+function predictedView(place, trace) {
+  const rows = trace.prediction.operations, sum = (key) => rows.reduce((total, row) => total + row[key], 0);
+  const parts = rows.map((row) => [row.operation, row.transfer_ns + row.waiting_ns, categoryColor(trace.category.get(row.operation))]);
+  shareBar(place, "Where the predicted time goes", [["computation", sum("compute_ns"), "compute"], ...parts]);
+}
+
 function pathView(place, trace) {
   const { path, time_ns: whole } = trace.prediction;
   let x = 0;
@@ -20,7 +27,7 @@ function sensitivityView(place, trace) {
   const whole = trace.prediction.time_ns;
   place.append(h("div", { class: "charts" }, trace.prediction.curves.map((curve) => {
     const [name, fillName] = CURVES[curve.parameter];
-    const points = curve.points.map(([factor, ns]) => [factor, ns, `${name} × ${factor}\n${duration(ns)}, ${whole ? (ns / whole).toFixed(3) : "–"} of the time with mean computation`]);
+    const points = curve.points.map(([factor, ns]) => [factor, ns, `${name} × ${factor}\n${duration(ns)}, ${whole ? (ns / whole).toFixed(3) : "–"} of the time of the run that is shown`]);
     return lineChart({ title: `Run time over a factor on the ${name}`, series: [{ name, fill: fillName, points }], shownX: (factor) => `× ${factor}`, nameX: `factor on the ${name}`, nameY: "run time", shownY: duration, logX: true, zero: true });
   })));
 }

@@ -18,13 +18,15 @@ class TimeLineView {
     this.canvas = h("canvas", { tabindex: 0, role: "application", "aria-label": "Time line: left and right go from call to call, up and down to other ranks, plus and minus zoom" });
     this.detail = h("p", { class: "detail", "aria-live": "polite" }, "Point at a call, or focus the drawing and use the arrow keys.");
     const button = (text, label, action) => h("button", { type: "button", "aria-label": label, onclick: action }, text);
-    const cut = this.lines.some((line) => line.cut);
+    this.runTime = trace.runTime || 0;
+    const dashed = this.data.arrows.length ? h("p", { class: "dim" }, "Arrows are messages; dashed ones seem to arrive before they are sent, since times are means.") : "";
     place.append(
       h("div", { class: "controls" }, button("+", "Zoom in", () => this.zoom(0.5)), button("−", "Zoom out", () => this.zoom(2)),
         button("←", "Earlier", () => this.move(-0.3)), button("→", "Later", () => this.move(0.3)), button("All", "Show all", () => this.all()),
         this.span = h("span", { class: "dim" }), this.hidden = h("span", { class: "dim" })),
-      legend(this.data.places.map((one) => one[1]), "computation: gaps"), this.canvas, this.detail,
-      cut ? h("p", { class: "note" }, "the calls that fit into the page are shown; choose a later window with --window") : "",
+      legend(this.data.places.map((one) => one[1]), "computation: gaps"), this.canvas, this.detail, dashed,
+      this.data.chosen ? h("p", { class: "dim" }, this.data.chosen) : "",
+      this.lines.some((line) => line.cut) ? h("p", { class: "note" }, "the calls that fit into the page are shown; choose a later window with --window") : "",
       this.data.timed ? "" : h("p", { class: "note" }, "the trace has no times: all calls have the same length"));
     this.from = this.first;
     this.to = this.last;
@@ -190,7 +192,9 @@ class TimeLineView {
     });
     this.arrows(pen);
     this.names(pen, wide);
-    this.span.textContent = `${duration(this.to - this.from)} of ${duration(this.last - this.first)}`;
+    const here = this.last - this.first;
+    const part = this.data.timed && here < 0.95 * this.runTime ? ` in this page; the run takes ${duration(this.runTime)}` : "";
+    this.span.textContent = `shown: ${duration(this.to - this.from)} of ${duration(here)}${part}`;
   }
 
   // Operations over the arrows, on the bars that have room for them.

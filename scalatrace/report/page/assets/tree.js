@@ -1,5 +1,6 @@
 // The loop tree (WAI-ARIA tree): rows are made when they are opened.
-const FIRST_ROWS = 60;
+const FIRST_ROWS = 120;
+const CHEAP = 0.001; // share of all time below which a row is hidden at first
 
 function loopName(node) {
   const all = node.children, what = all.every((child) => child.op) ? "call" : "part";
@@ -24,6 +25,22 @@ function shortRanks(node) {
   return node.ranks.length > 16 || node.ranks.includes("<") ? `${number(node.nranks)} ranks` : node.ranks;
 }
 
+// The call site of a call, with callers where calls beside it have the same one.
+function siteBeside(tree, node, siblings) {
+  const site = tree.sites[node.site];
+  if (!site) return shortSite(node.place);
+  if (siblings.length > 200) return shortSite(site.shown);
+  const text = (one, count) => {
+    const { frames, shown } = tree.sites[one.site], at = Math.max(0, frames.indexOf(shown));
+    const short = frames.slice(at, at + count).map(shortSite);
+    return short.length > 1 ? short.map((frame) => frame.replace(/(:\d+):.*$/s, "$1")).join(" < ") : short[0] || "";
+  };
+  const others = siblings.filter((one) => one !== node && one.op === node.op && tree.sites[one.site] && one.site !== node.site);
+  let count = 1;
+  while (count < 4 && others.some((one) => text(one, count) === text(node, count))) count += 1;
+  return text(node, count);
+}
+
 function timeOf(node) {
   return node.comm_ns + node.compute_ns;
 }
@@ -31,6 +48,15 @@ function timeOf(node) {
 function walkTree(node, visit, above = []) {
   visit(node, above);
   for (const child of node.children) walkTree(child, visit, [...above, node]);
+}
+
+// A search that finds something in this program.
+function searchExample(tree) {
+  let first = null;
+  walkTree(tree.root, (node) => { if (!first && node.op && tree.sites[node.site]) first = node; });
+  if (!first) return "Send, rank:0";
+  const file = shortSite(tree.sites[first.site].shown).split(/[:+]/)[0];
+  return [first.op, file, "rank:0"].filter(Boolean).join(", ");
 }
 
 const NOTATION = "{ranks: values; …}: by ranks; [10 8*(2)]: in turn 10, then 2 eight times; ..*: again and again; "
@@ -43,21 +69,23 @@ class TreeView {
     this.items = new Map(); // node -> its elements
     this.up = new Map();
     walkTree(this.tree.root, (node, above) => this.up.set(node, above[above.length - 1]));
-    this.search = h("input", { type: "search", placeholder: "Send, halo.py, rank:5", "aria-label": "Search the program" });
+    this.search = h("input", { type: "search", placeholder: searchExample(this.tree), "aria-label": "Search the program" });
     this.found = h("span", { class: "dim", "aria-live": "polite" });
     this.search.addEventListener("input", () => this.find(this.search.value.trim()));
+    this.cheap = h("button", { type: "button", hidden: true, "aria-pressed": "false", onclick: () => this.brief(!this.list.classList.contains("brief")) });
     const all = h("button", { type: "button", onclick: () => this.expandTo(5000) }, "Open all");
     const none = h("button", { type: "button", onclick: () => this.collapse() }, "Close all");
     this.list = h("div", { class: "tree", role: "tree", "aria-label": "Loops and calls" });
     const names = ["loop or call", "MPI + computation", "share", "calls", "sent", "ranks", "call site"];
     const classes = ["", "", "n", "n", "n c-sent", "c-ranks", ""];
     place.append(
-      h("div", { class: "controls" }, this.search, this.found, all, none), legend(trace.category.values(), "computation before"),
+      h("div", { class: "controls" }, this.search, this.found, all, none, this.cheap), legend(trace.category.values(), "computation before"),
       h("div", { class: "scroll" }, h("div", { class: "tree-head", "aria-hidden": "true" },
         names.map((name, i) => h("span", { class: classes[i] }, name))), this.list));
     this.add(this.tree.root, this.list, 1);
     this.items.get(this.tree.root).row.tabIndex = 0;
     this.expandTo(FIRST_ROWS);
+    this.brief(this.tree.timed && timeOf(this.tree.root) > 0);
     this.list.addEventListener("keydown", (event) => this.key(event));
   }
 
@@ -74,9 +102,10 @@ class TreeView {
       "aria-label": `${titleOf(node)}, ${duration(timeOf(node))}, ${number(node.calls)} calls`,
     }, name, h("span", {}, this.bar(node)), h("span", { class: "n" }, this.tree.timed ? percent(timeOf(node), this.whole) : ""),
     h("span", { class: "n" }, number(node.calls)), h("span", { class: "n c-sent" }, bytes(node.sent)),
-    h("span", { class: "c-ranks", title: node.ranks }, shortRanks(node)), h("span", { title: where }, shortSite(where)));
+    h("span", { class: "c-ranks", title: node.ranks }, shortRanks(node)), h("span", { title: where }, siteBeside(this.tree, node, (this.up.get(node) || node).children)));
     const item = { row, twist, level, group: h("div", { role: "group", hidden: true }), filled: false, about: null };
     this.items.set(node, item);
+    row.classList.toggle("cheap", this.tree.timed && timeOf(node) < CHEAP * this.whole);
     row.classList.toggle("other", Boolean(this.kept && !this.kept.has(node)));
     row.addEventListener("click", (event) => {
       this.focus(node);
@@ -121,20 +150,29 @@ class TreeView {
     this.open(node, !this.isOpen(node));
   }
 
-  // Open level by level while there is room for the rows.
+  // Open the nodes with most time while there is room for the rows.
   expandTo(rows) {
-    let level = [this.tree.root];
+    const closed = [this.tree.root];
     let count = 1;
-    while (level.length) {
-      const next = [];
-      for (const node of level) {
-        if (node !== this.tree.root && count + node.children.length > rows) continue;
-        if (node.children.length) this.open(node, true);
-        count += node.children.length;
-        next.push(...node.children.filter((child) => child.children.length));
-      }
-      level = next;
+    while (closed.length) {
+      let most = 0;
+      for (let i = 1; i < closed.length; i += 1) if (timeOf(closed[i]) > timeOf(closed[most])) most = i;
+      const [node] = closed.splice(most, 1);
+      if (node !== this.tree.root && count + node.children.length > rows) continue;
+      this.open(node, true);
+      count += node.children.length;
+      closed.push(...node.children.filter((child) => child.children.length));
     }
+  }
+
+  // Hide or show the rows that take little time.
+  brief(hide) {
+    let count = 0;
+    walkTree(this.tree.root, (node) => { if (timeOf(node) < CHEAP * this.whole) count += 1; });
+    this.list.classList.toggle("brief", hide && count > 0);
+    this.cheap.hidden = !count || !this.tree.timed;
+    this.cheap.setAttribute("aria-pressed", String(!hide));
+    this.cheap.textContent = `${hide ? "Show" : "Hide"} ${number(count)} below ${percent(CHEAP, 1)} of the time`;
   }
 
   collapse() {
@@ -161,6 +199,7 @@ class TreeView {
     this.find("");
     walkTree(this.tree.root, (node) => {
       if (node.number !== numberOfNode) return;
+      if (timeOf(node) < CHEAP * this.whole) this.brief(false);
       this.reveal(node);
       this.focus(node);
       this.items.get(node).row.scrollIntoView({ block: "center" });
@@ -177,10 +216,11 @@ class TreeView {
       return;
     }
     const facts = [
-      ["executions", node.times && node.repeat.length > node.times.length ? `${node.times}: ${node.repeat}` : node.repeat], ["ranks", node.number >= 0 ? `${node.ranks} (${number(node.nranks)})` : ""], ["parameters", node.params],
+      [node.op ? "times in a row" : "iterations", node.times && node.repeat.length > node.times.length ? `${node.times}: ${node.repeat}` : node.repeat], ["ranks", node.number >= 0 ? `${node.ranks} (${number(node.nranks)})` : ""], ["parameters", node.params],
       ["time in MPI", this.tree.timed ? duration(node.comm_ns) : ""],
       ["beyond shortest", this.tree.timed ? duration(node.beyond_ns) : ""],
-      ["computation", this.tree.timed ? duration(node.compute_ns) : ""],
+      ["waiting, simulated", node.waiting_ns !== null ? duration(node.waiting_ns) : ""],
+      ["computation before", this.tree.timed ? duration(node.compute_ns) : ""],
       ["calls", number(node.calls)], ["sent", bytes(node.sent)], ["received", bytes(node.received)],
     ];
     if (node.pattern) facts.push(["pattern", patternText(node.pattern)]);
@@ -227,6 +267,7 @@ class TreeView {
   find(text) {
     for (const item of this.items.values()) item.row.classList.remove("hit", "other");
     this.kept = null; // rows that are shown; null: all
+    if (text && this.list.classList.contains("brief")) this.brief(false);
     if (!text) {
       this.found.textContent = "";
       return;

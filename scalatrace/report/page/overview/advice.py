@@ -1,6 +1,7 @@
 """What to look at next: parts of the time that may be waiting or overhead, with the numbers behind each.
 
-An entry is an upper bound or a ratio of measured times. It names a place to look at, not a cause.
+An entry is an upper bound or a ratio of times. It names a place to look at, not a cause. Where ranks shared
+cores, waiting is that of a simulated run, if there is one: measured times then contain waiting for cores.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from dataclasses import dataclass
 
 from scalatrace.operations import Category, operation
 from scalatrace.report.page.histograms import Sizes
+from scalatrace.report.page.overview.basis import Basis
 from scalatrace.report.page.overview.summary import Summary
 from scalatrace.report.page.predictions.simulated import Prediction
 from scalatrace.report.page.tree import Tree, TreeNode, leaves
-from scalatrace.report.page.waiting import Waiting, kind_of, waiting
+from scalatrace.report.page.waiting import Waiting, waiting
 from scalatrace.report.style import duration, nbytes, number, percent
 from scalatrace.trace.query.requests import POLLING
 
@@ -34,7 +36,8 @@ class Advice:
     """One entry.
 
     Attributes:
-        kind: "late-senders", "imbalance", "slow-sends", "small-messages", "load", "polling", or "nothing".
+        kind: "shared-cores", "late-senders", "imbalance", "slow-sends", "small-messages", "load", "polling",
+            or "nothing".
         share: of all time, between 0 and 1.
         numbers: name and value of each number behind it.
         node: number of the node in the tree that costs most of it; 0: none.
@@ -49,111 +52,121 @@ class Advice:
 
 
 def advice_of(
-    summary: Summary, tree: Tree, sizes: Sizes, prediction: Prediction | None = None
+    summary: Summary, tree: Tree, sizes: Sizes, basis: Basis, prediction: Prediction | None = None
 ) -> tuple[Advice, ...]:
-    """Return the entries, those with the largest share of the time first."""
-    whole = (summary.comm_ns or 0.0) + (summary.compute_ns or 0.0)
+    """Return the entries: whether times are of use, then those with the largest share of the time first."""
     found: list[Advice] = []
-    if whole:
-        calls = list(leaves(tree.root))
-        who = tuple(_who(summary))
+    calls = list(leaves(tree.root))
+    if basis.whole_ns:
+        who = tuple(_who(summary, basis))
         for name, kind in KINDS.items():
-            more = (*_simulated(prediction, kind), *who)
-            found += _waiting(calls, whole, name, kind, more, summary.shared_cores)
-        found += _polling(calls, whole)
-        found += _load(summary)
-    found += _small(sizes, tree, whole)
+            found += _waiting(calls, basis, name, kind, who)
+        found += _polling(calls, basis)
+        found += _load(summary, basis)
+    found += _small(sizes, calls, basis, prediction)
     found.sort(key=lambda one: -one.share)
-    return tuple(found) or (
-        Advice(
-            "nothing",
-            "Nothing stands out",
-            "No waiting, imbalance or small messages above the limits.",
-            0,
-            (),
-        ),
-    )
+    if not found:
+        text = "No waiting, imbalance or small messages above the limits."
+        found = [Advice("nothing", "Nothing stands out", text, 0, ())]
+    return (*_shared_cores(summary, prediction), *found)
+
+
+def _shared_cores(summary: Summary, prediction: Prediction | None) -> Iterator[Advice]:
+    if not summary.shared_cores:
+        return
+    text = f"{summary.shared_cores[0].upper()}{summary.shared_cores[1:]}. Counts and bytes are exact. "
+    numbers: tuple[tuple[str, str], ...] = ()
+    if prediction is None:
+        text += (
+            "Record with a core for each rank, or give a machine with --platform FILE: "
+            "then this page has a simulated run in which each rank has a core."
+        )
+    else:
+        text += "Use the predicted times. The entries below are of that run, with a core for each rank."
+        measured = duration(summary.run_time_ns or 0.0)
+        numbers = (
+            ("predicted run time", duration(prediction.predicted_ns)),
+            ("run time with shared cores", measured),
+        )
+    yield Advice("shared-cores", "More ranks than cores", text, 0.0, numbers)
 
 
 KINDS = {"late-senders": Waiting.SENDER, "imbalance": Waiting.ALL, "slow-sends": Waiting.RECEIVER}
 
-TEXTS = {
-    "late-senders": (
-        "Late senders",
-        "Receives and completions take longer than the shortest one at the same place. "
-        "Their partners may send late.",
-    ),
-    "imbalance": (
-        "Imbalance before collectives",
-        "Collective calls take longer than the shortest one at the same place. Ranks may arrive late.",
-    ),
-    "slow-sends": (
-        "Sends that wait",
-        "Sends take longer than the shortest one at the same place. "
-        "Receivers may be late, or the network busy.",
-    ),
+TITLES = {
+    "late-senders": "Late senders",
+    "imbalance": "Imbalance before collectives",
+    "slow-sends": "Sends that wait",
+}
+
+MEASURED = {
+    "late-senders": "Receives and completions take longer than the shortest one at the same place. "
+    "Their partners may send late.",
+    "imbalance": "Collective calls take longer than the shortest one at the same place. "
+    "Ranks may arrive late.",
+    "slow-sends": "Sends take longer than the shortest one at the same place. "
+    "Receivers may be late, or the network busy.",
+}
+
+SIMULATED = {
+    "late-senders": "In the simulated run, receives and completions wait for messages that are sent late.",
+    "imbalance": "In the simulated run, ranks wait in collective calls for those that arrive late.",
+    "slow-sends": "In the simulated run, sends wait for their receivers.",
 }
 
 
-def _who(summary: Summary) -> Iterator[tuple[str, str]]:
+def _who(summary: Summary, basis: Basis) -> Iterator[tuple[str, str]]:
     """Yield the ranks that wait most and those that compute most, if the times of each are known."""
     if summary.longest_in_mpi and summary.nprocs > 1:
-        yield "waits most", f"{summary.longest_in_mpi} by time in MPI"
+        if not basis.simulated:
+            yield "waits most", f"{summary.longest_in_mpi} by time in MPI"
         yield "may be late", f"{summary.busiest} by computation"
 
 
-def _simulated(prediction: Prediction | None, kind: Waiting) -> Iterator[tuple[str, str]]:
-    """Yield the waiting of a simulated run, in which each rank has a core."""
-    if prediction is not None:
-        rows = [row for row in prediction.operations if kind_of(row["operation"]) is kind]
-        yield "waiting when simulated", duration(sum(row["waiting_ns"] for row in rows))
+def _per_rank(ns: float, basis: Basis) -> str:
+    return f"{duration(ns / basis.nranks)} per rank, {percent(ns, basis.whole_ns)} of the run"
 
 
 def _waiting(
-    calls: list[TreeNode],
-    whole: float,
-    name: str,
-    kind: Waiting,
-    more: tuple[tuple[str, str], ...],
-    shared_cores: bool,
+    calls: list[TreeNode], basis: Basis, name: str, kind: Waiting, who: tuple[tuple[str, str], ...]
 ) -> Iterator[Advice]:
-    """Time beyond the shortest call of each node; `more`: further numbers."""
+    """Waiting of the calls of a kind; `who`: the ranks that may be concerned."""
     here = waiting(calls, kind)
-    beyond = sum(leaf.beyond_ns for leaf in here)
-    if beyond < MIN_SHARE * whole:
+    waits = sum(map(basis.waiting_ns, here))
+    if waits < MIN_SHARE * basis.whole_ns:
         return
-    most = max(here, key=lambda leaf: leaf.beyond_ns)
-    title, text = TEXTS[name]
+    most = max(here, key=basis.waiting_ns)
     inside = sum(leaf.comm_ns for leaf in here)
+    texts = SIMULATED if basis.simulated else MEASURED
     numbers = (
-        ("possible saving, at most", f"{duration(beyond)}, {percent(beyond, whole)} of all time"),
-        ("its largest part", f"{duration(most.beyond_ns)} in {most.op}, {percent(most.beyond_ns, beyond)}"),
-        ("time in these calls", f"{duration(inside)} in {number(sum(leaf.calls for leaf in here))} calls"),
-        *more,
+        ("possible saving, at most", _per_rank(waits, basis)),
+        ("its largest part", f"{percent(basis.waiting_ns(most), waits)} in one {most.op}"),
+        ("calls", number(sum(leaf.calls for leaf in here))),
+        ("measured time in these calls", f"{duration(inside / basis.nranks)} per rank"),
+        *who,
     )
-    if shared_cores:
-        text += " Ranks shared cores, so much of it may be waiting for a core."
-    yield Advice(name, title, text, beyond / whole, numbers, most.number)
+    yield Advice(name, TITLES[name], texts[name], waits / basis.whole_ns, numbers, most.number)
 
 
-def _polling(calls: list[TreeNode], whole: float) -> Iterator[Advice]:
+def _polling(calls: list[TreeNode], basis: Basis) -> Iterator[Advice]:
     polls = [leaf for leaf in calls if leaf.op in POLLING]
-    time = sum(leaf.comm_ns for leaf in polls)
-    if polls and time >= MIN_SHARE * whole:
+    time = sum((leaf.waiting_ns or 0.0) if basis.simulated else leaf.comm_ns for leaf in polls)
+    if polls and time >= MIN_SHARE * basis.whole_ns:
         most = max(polls, key=lambda leaf: leaf.comm_ns)
-        numbers = (("possible saving, at most", f"{duration(time)}, {percent(time, whole)} of all time"),)
+        numbers = (("possible saving, at most", _per_rank(time, basis)),)
         text = (
             "The program polls for messages with tests and probes. "
             "More computation between polls, or waiting calls, may cost less."
         )
-        yield Advice("polling", "Polling", text, time / whole, numbers, most.number)
+        yield Advice("polling", "Polling", text, time / basis.whole_ns, numbers, most.number)
 
 
-def _load(summary: Summary) -> Iterator[Advice]:
+def _load(summary: Summary, basis: Basis) -> Iterator[Advice]:
     found = summary.efficiency
     if found is None or not found["load_balance"] or summary.nprocs == 1:
         return
-    balance, run = found["load_balance"], found["run_time_ns"]
+    balance = found["load_balance"]
+    run = basis.whole_ns / basis.nranks if basis.simulated else found["run_time_ns"]
     busiest = max(one.compute_ns[2] for one in summary.ranks)
     lost = (1 - balance) * busiest / run if run else 0.0
     if balance < GOOD_BALANCE and lost >= MIN_SHARE:
@@ -167,7 +180,9 @@ def _load(summary: Summary) -> Iterator[Advice]:
         yield Advice("load", "Load imbalance", text, lost, numbers)
 
 
-def _small(sizes: Sizes, tree: Tree, whole: float) -> Iterator[Advice]:
+def _small(
+    sizes: Sizes, calls: list[TreeNode], basis: Basis, prediction: Prediction | None
+) -> Iterator[Advice]:
     """Many small messages: latency counts more than bandwidth."""
     messages = sum(one.messages for one in sizes.bins)
     small = sum(one.messages for one in sizes.bins if one.below <= SMALL_BYTES)
@@ -175,19 +190,23 @@ def _small(sizes: Sizes, tree: Tree, whole: float) -> Iterator[Advice]:
         return
     sending = (Category.SEND, Category.SENDRECV, Category.START)
     p2p = (*sending, Category.RECV, Category.PROBE, Category.COMPLETION)
-    calls = [leaf for leaf in leaves(tree.root) if operation(leaf.op).category in p2p]
-    time = sum(leaf.comm_ns - leaf.beyond_ns for leaf in calls)
+    moving, whole = [leaf for leaf in calls if operation(leaf.op).category in p2p], basis.whole_ns
+    if basis.simulated and prediction is not None:
+        rows = [row for row in prediction.operations if operation(row["operation"]).category in p2p]
+        time = sum(row["transfer_ns"] for row in rows)
+    else:
+        time = sum(leaf.comm_ns - leaf.beyond_ns for leaf in moving)
     if whole and time < MIN_SHARE * whole:
         return
     saving = time * (small / messages)
     mean = sum(one.nbytes for one in sizes.bins) / messages
-    senders = [leaf for leaf in calls if operation(leaf.op).category in sending]
+    senders = [leaf for leaf in moving if operation(leaf.op).category in sending]
     numbers: tuple[tuple[str, str], ...] = (
         (f"messages below {nbytes(SMALL_BYTES)}", f"{number(small)}, {percent(small, messages)} of all"),
         ("mean size", nbytes(mean)),
     )
     if whole:
-        numbers += (("possible saving, about", f"{duration(saving)}, {percent(saving, whole)} of all time"),)
+        numbers += (("possible saving, about", _per_rank(saving, basis)),)
     text = "Most messages are small: their cost is latency. Fewer, larger messages may cost less."
     node = max(senders, key=lambda leaf: leaf.calls).number if senders else 0
     yield Advice("small-messages", "Small messages", text, saving / whole if whole else 0.0, numbers, node)

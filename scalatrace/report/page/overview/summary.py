@@ -23,7 +23,7 @@ __all__ = ["RankBin", "Summary", "summary_of"]
 MAX_BINS = 128
 """Sets of consecutive ranks whose times are drawn."""
 
-NEAR = 0.98
+NEAR = 0.95
 """Part of the longest time from which on times count as equal."""
 
 MAX_NAMED, MAX_SITES = 16, 5
@@ -55,10 +55,9 @@ class Summary:
         efficiency: POP efficiencies, as `info --json` has them; None: times of each rank are not known.
         operations, sites: rows as `stats --json` has them, the most expensive first.
         hidden_sites: call sites that `sites` leaves out.
-        computing: the call sites with most computation before them.
-        busiest, longest_in_mpi: ranks that compute most and are longest in MPI, with those within 2 % of
+        busiest, longest_in_mpi: ranks that compute most and are longest in MPI, with those within 5 % of
             them; "": times of each rank are not known.
-        shared_cores: whether there were more ranks than cores.
+        shared_cores: what it means for times that there were more ranks than cores; "": there were not.
         ranks: times by rank; empty where they are not known.
         notes: what the numbers are not.
     """
@@ -74,10 +73,9 @@ class Summary:
     operations: tuple[dict[str, Any], ...]
     sites: tuple[dict[str, Any], ...]
     hidden_sites: int
-    computing: tuple[dict[str, Any], ...]
     busiest: str
     longest_in_mpi: str
-    shared_cores: bool
+    shared_cores: str
     ranks: tuple[RankBin, ...]
     notes: tuple[str, ...]
 
@@ -96,9 +94,6 @@ def summary_of(trace: Trace, file_bytes: int = 0) -> Summary:
         notes.append("times of each rank are not known: run time is the mean, and there are no efficiencies")
     else:
         notes.append("the trace has no times")
-    note = oversubscription_note(trace.meta)
-    if run_time is not None and note:
-        notes.insert(0, note)
     return Summary(
         _origin(trace),
         _header(trace, file_bytes),
@@ -111,10 +106,9 @@ def summary_of(trace: Trace, file_bytes: int = 0) -> Summary:
         tuple(operations),
         tuple(sites[:MAX_SITES]),
         max(0, len(sites) - MAX_SITES),
-        tuple(_computing(sites)),
         "" if found is None else _largest(found.ranks, found.compute_ns),
         "" if found is None else _largest(found.ranks, found.comm_ns),
-        bool(note),
+        "" if run_time is None else oversubscription_note(trace.meta),
         _bins(found),
         tuple(notes),
     )
@@ -127,12 +121,6 @@ def _rows(trace: Trace, by: str, names: tuple[str, ...]) -> tuple[list[dict[str,
     except (LimitError, UsageError) as error:
         rows, notes = timed_by_node(trace, by), [f"calls and bytes are not counted: {error}"]
     return [row.plain(names) for row in rows], notes
-
-
-def _computing(sites: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows with most computation before their calls."""
-    timed = sorted((row for row in sites if row["compute_ns"]), key=lambda row: -row["compute_ns"])
-    return timed[:MAX_SITES]
 
 
 def _largest(of: Sequence[int], times: np.ndarray[Any, np.dtype[np.float64]]) -> str:

@@ -1,6 +1,7 @@
-"""The calls with most time beyond the shortest one, and the partners that their ranks wait for.
+"""The calls at which ranks wait most, and the partners that they wait for.
 
-A histogram is of all ranks together, so the time is that of a call site, not of a pair of ranks. Partners are
+Waiting is the time beyond the shortest call, or that of a simulated run where ranks shared cores. A
+histogram is of all ranks together, so the time is that of a call site, not of a pair of ranks. Partners are
 those of the calls, and of the requests that a completion ends. Of many ranks some are examined.
 """
 
@@ -13,8 +14,9 @@ from itertools import islice
 import numpy as np
 
 from scalatrace.operations import Category, blocking_name, operation
-from scalatrace.report.costs.rows import site_of
+from scalatrace.report.costs.rows import distinct_sites
 from scalatrace.report.page.messages import ANY, NONE, world_rank
+from scalatrace.report.page.overview.basis import Basis
 from scalatrace.report.page.rank_sets import sampled
 from scalatrace.report.page.tree import Tree, TreeNode, leaves
 from scalatrace.report.page.waiting import Waiting, kind_of, waiting
@@ -56,8 +58,9 @@ class Wait:
         site: call site and its caller.
         ranks, nranks: those that make the call.
         partners: ranks that they wait for.
-        beyond_ns: time beyond the shortest call of all ranks.
-        share: of all time.
+        waiting_ns: of all ranks, by the basis.
+        beyond_ns: measured time beyond the shortest call, of all ranks.
+        share: of all time, by the basis.
     """
 
     node: int
@@ -67,6 +70,7 @@ class Wait:
     nranks: int
     partners: str
     calls: int
+    waiting_ns: float
     beyond_ns: float
     share: float
 
@@ -139,29 +143,31 @@ class _Partners:
         return 2 * sum(n for n in found.values() if n > 1) >= len(self.pairs)
 
 
-def waits_of(trace: Trace, tree: Tree, numbers: dict[int, int]) -> tuple[Wait, ...]:
+def waits_of(trace: Trace, tree: Tree, numbers: dict[int, int], basis: Basis) -> tuple[Wait, ...]:
     """Return the calls at which ranks wait most.
 
     Args:
         numbers: id of a node -> number in the tree.
     """
-    whole = tree.root.comm_ns + tree.root.compute_ns
-    here = [leaf for leaf in waiting(leaves(tree.root)) if leaf.beyond_ns > MIN_SHARE * whole]
-    here = sorted(here, key=lambda leaf: -leaf.beyond_ns)[:MAX_WAITS]
+    whole = basis.whole_ns
+    here = [leaf for leaf in waiting(leaves(tree.root)) if basis.waiting_ns(leaf) > MIN_SHARE * whole]
+    here = sorted(here, key=lambda leaf: -basis.waiting_ns(leaf))[:MAX_WAITS]
     partners = _partners_of(trace, {leaf.number for leaf in here}, numbers)
+    sites = distinct_sites([(leaf.op, tree.sites[leaf.site].frames) for leaf in here], SHOWN_FRAMES)
     return tuple(
         Wait(
             leaf.number,
             leaf.op,
-            site_of(tree.sites[leaf.site].frames, SHOWN_FRAMES),
+            site,
             leaf.ranks,
             leaf.nranks,
             _shown(leaf, partners[leaf.number]),
             leaf.calls,
+            basis.waiting_ns(leaf),
             leaf.beyond_ns,
-            leaf.beyond_ns / whole,
+            basis.waiting_ns(leaf) / whole,
         )
-        for leaf in here
+        for leaf, site in zip(here, sites, strict=True)
     )
 
 

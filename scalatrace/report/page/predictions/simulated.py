@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,14 @@ MAX_SITES = 12
 """Call sites in the table, those with most time in MPI."""
 
 PATH_PARTS = ("compute_ns", "latency_ns", "bytes_ns", "overhead_ns")
+
+
+GAINS = {
+    "latency": (0.5, "half the latency"),
+    "bandwidth": (2.0, "twice the bandwidth"),
+    "compute": (0.5, "cores twice as fast"),
+}
+"""Factors on parameters of the platform that stand for a better machine, in words."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,10 @@ class Prediction:
     """A simulated trace.
 
     Attributes:
-        time_ns: predicted run time.
+        time_ns: run time of the simulated run that `path` and all further attributes are of.
+        mean_ns: run time where each computation takes its mean time.
+        seed: of the drawn run that is shown, whose time is nearest to the median; None: the run with mean
+            times.
         interval: `median_ns`, `low_ns`, `high_ns` and `runs` with drawn computation times; None: not run.
         last_rank: the rank that ends last, where the longest path ends.
         path: parts of the longest path in ns, in the order of PATH_PARTS.
@@ -40,12 +51,16 @@ class Prediction:
         operations, sites: rows with `calls`, `transfer_ns`, `waiting_ns`, `compute_ns` and `path_ns`.
         hidden_sites: call sites that are not shown.
         tolerance: `parameter`, `slower` (0.01: by 1 %) and `factor` (None: no factor makes the run so slow).
+        gains: a better machine in words, and its run time in ns.
         notes: assumptions about operations.
+        waiting: number of a node in the tree -> waiting of all ranks in its calls, ns.
     """
 
     platform: str
     calls: int
     time_ns: float
+    mean_ns: float
+    seed: int | None
     interval: Mapping[str, Any] | None
     last_rank: int
     path: tuple[float, ...]
@@ -55,7 +70,14 @@ class Prediction:
     hidden_sites: int
     tolerance: tuple[Mapping[str, Any], ...]
     curves: tuple[Curve, ...]
+    gains: tuple[tuple[str, float], ...]
     notes: tuple[tuple[str, str], ...]
+    waiting: Mapping[int, float]
+
+    @property
+    def predicted_ns(self) -> float:
+        """The predicted run time: the median of drawn runs, if there are any."""
+        return self.time_ns if self.interval is None else float(self.interval["median_ns"])
 
     @classmethod
     def of(
@@ -63,19 +85,24 @@ class Prediction:
         facts: Mapping[str, Any],
         rows: Mapping[str, Sequence[Mapping[str, Any]]],
         curves: Mapping[str, Sequence[Mapping[str, Any]]],
+        waiting: Mapping[int, float] | None = None,
     ) -> Prediction:
         """Return the prediction of plain data.
 
         Args:
-            facts: as `simulate --json` prints them, with `drawn` and `tolerance` if they are known.
+            facts: as `simulate --json` prints them, with `drawn`, `mean_ns`, `seed` and `tolerance` if they
+                are known.
             rows: those "operation" and "site".
             curves: parameter -> its `sweep`.
+            waiting: as the attribute; None: not known.
         """
         sites = rows["site"]
         return cls(
             facts["platform"],
             facts["calls"],
             facts["time_ns"],
+            facts.get("mean_ns", facts["time_ns"]),
+            facts.get("seed"),
             facts.get("drawn"),
             facts["last_rank"],
             tuple(facts["path"][name] for name in PATH_PARTS),
@@ -85,8 +112,16 @@ class Prediction:
             max(0, len(sites) - MAX_SITES),
             tuple(facts.get("tolerance", ())),
             tuple(_curve(name, points) for name, points in curves.items()),
+            tuple(_gains(curves)),
             tuple(sorted(facts["notes"].items())),
+            waiting or {},
         )
+
+
+def _gains(curves: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[tuple[str, float]]:
+    for parameter, points in curves.items():
+        factor, text = GAINS[parameter]
+        yield from ((text, point["time_ns"]) for point in points if point[parameter] == factor)
 
 
 def _curve(parameter: str, points: Sequence[Mapping[str, Any]]) -> Curve:

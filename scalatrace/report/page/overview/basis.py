@@ -1,0 +1,39 @@
+"""Times by which waiting is judged: measured ones, or simulated ones where ranks shared cores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scalatrace.report.page.overview.summary import Summary
+from scalatrace.report.page.predictions.simulated import Prediction
+from scalatrace.report.page.tree import Tree, TreeNode
+
+__all__ = ["Basis", "basis_of"]
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Times of all ranks by which waiting is judged.
+
+    Attributes:
+        simulated: times are those of a simulated run, in which each rank has a core. Measured times of calls
+            contain waiting for cores where ranks shared them.
+        whole_ns: time of all ranks; 0: the trace has no times.
+        nranks: number of ranks.
+    """
+
+    simulated: bool
+    whole_ns: float
+    nranks: int
+
+    def waiting_ns(self, leaf: TreeNode) -> float:
+        """Return the time of a call's executions that is waiting: simulated, or at most so much."""
+        return (leaf.waiting_ns or 0.0) if self.simulated else leaf.beyond_ns
+
+
+def basis_of(summary: Summary, tree: Tree, prediction: Prediction | None) -> Basis:
+    """Return the times to judge a trace by."""
+    nranks = tree.root.nranks
+    if summary.shared_cores and prediction is not None:
+        return Basis(True, prediction.time_ns * nranks, nranks)
+    return Basis(False, tree.root.comm_ns + tree.root.compute_ns, nranks)
