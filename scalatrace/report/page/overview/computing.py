@@ -83,9 +83,9 @@ def _place(first: Stack, last: Stack) -> str:
         a, b = split_frame(one), split_frame(other)
         if (a.file, a.name) != (b.file, b.name) or not a.line or not b.line:
             break
-        lines = str(a.line) if a.line == b.line else f"{a.line} to {b.line}"
-        again = " of the next iteration" if a.line > b.line else ""
-        place = f"{a.file.rpartition('/')[2]}:{lines}{again} in {a.name}"
+        # A later line may be that of an inlined function, so it is not always that of a loop's end.
+        last = f" to {b.line}" if a.line < b.line else f", then {b.line}" if a.line > b.line else ""
+        place = f"{a.file.rpartition('/')[2]}:{a.line}{last} in {a.name}"
         if one != other:
             break
     return place
