@@ -18,7 +18,7 @@ from scalatrace.report.page.page import page
 from scalatrace.report.page.predictions.history import history_page
 from scalatrace.report.page.predictions.simulated import Prediction
 from scalatrace.trace.io.writer import save
-from support.reported import hostile, ring
+from support.reported import hostile, recorded, ring
 from support.runs import run_of
 
 
@@ -57,6 +57,31 @@ def test_a_simulated_trace(trace: Path, capsys: pytest.CaptureFixture[str]) -> N
     for part in ("computation", "latency", "bytes", "overheads"):
         assert f'<th scope="row">{part}</th>' in text
     assert "if the latency is multiplied by" in text
+
+
+def test_path_and_tables_are_of_the_drawn_run_nearest_to_the_median(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`simulate` makes that run with the seed on the page."""
+    monkeypatch.chdir(tmp_path)
+    save(recorded()["p2p"], "a.st")
+    assert main(["report", "a.st", "--platform", "cluster", "--json"]) == 0
+    one = json.loads(capsys.readouterr().out)["traces"][0]
+    shown = one["prediction"]
+    drawn = ["simulate", "a.st", "--platform", "cluster", "--times", "drawn", "--json", "--seed"]
+    assert main([*drawn, str(shown["seed"])]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert shown["time_ns"] == facts["time_ns"] != shown["mean_ns"]
+    assert sum(shown["path"]) == pytest.approx(facts["time_ns"])
+    assert (shown["sites"], shown["tolerance"]) == (facts["rows"][:12], facts["tolerance"])
+    assert sum(shown["waiting"].values()) == pytest.approx(sum(row["waiting_ns"] for row in facts["rows"]))
+    assert one["tree"]["root"]["waiting_ns"] == pytest.approx(sum(shown["waiting"].values()))
+    away = abs(shown["time_ns"] - shown["interval"]["median_ns"])
+    times = []
+    for seed in range(20):
+        assert main([*drawn, str(seed)]) == 0
+        times.append(json.loads(capsys.readouterr().out)["time_ns"])
+    assert min(abs(time - shown["interval"]["median_ns"]) for time in times) == away
 
 
 def test_the_interval_follows_from_checks(trace: Path, tmp_path: Path) -> None:
