@@ -1,5 +1,6 @@
 // The loop tree (WAI-ARIA tree): rows are made when they are opened.
 const FIRST_ROWS = 120;
+const MAX_SITE_FRAMES = 5;
 const CHEAP = 0.001; // share of all time below which a row is hidden at first
 
 function loopName(node) {
@@ -35,9 +36,9 @@ function siteBeside(tree, node, siblings) {
     const short = frames.slice(at, at + count).map(shortSite);
     return short.length > 1 ? short.map((frame) => frame.replace(/(:\d+):.*$/s, "$1")).join(" < ") : short[0] || "";
   };
-  const others = siblings.filter((one) => one !== node && one.op === node.op && tree.sites[one.site] && one.site !== node.site);
+  const others = siblings.filter((one) => one.op === node.op && tree.sites[one.site] && text(one, MAX_SITE_FRAMES) !== text(node, MAX_SITE_FRAMES));
   let count = 1;
-  while (count < 4 && others.some((one) => text(one, count) === text(node, count))) count += 1;
+  while (others.some((one) => text(one, count) === text(node, count))) count += 1;
   return text(node, count);
 }
 
