@@ -320,3 +320,9 @@ def test_computation_is_that_between_two_calls() -> None:
     assert kernel.compute_ns == 2 * 8 * 1000
     assert kernel.place == "main.f90:10 to 20 in run"
     assert {site for _, site in kernel.before} == {"/b/halo.f90:7:left", "/b/halo.f90:9:right"}
+
+
+def test_computation_from_one_call_to_the_same_call() -> None:
+    b = Builder(2)
+    trace = timed(b.of(b.loop(5, b.event("Barrier", at=("/b/a.py:3:step", "/b/a.py:9:main"), comm=Comm()))))
+    assert "loop around a.py:3 in step" in {row.place for row in gather(trace, "loop").computing}

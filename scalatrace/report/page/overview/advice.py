@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from scalatrace.operations import Category, operation
 from scalatrace.report.page.histograms import Sizes
 from scalatrace.report.page.overview.basis import Basis
-from scalatrace.report.page.overview.summary import Summary
+from scalatrace.report.page.overview.summary import EQUALLY, Summary
 from scalatrace.report.page.predictions.simulated import Prediction
 from scalatrace.report.page.tree import Tree, TreeNode, leaves
 from scalatrace.report.page.waiting import Waiting, waiting
@@ -117,9 +117,9 @@ SIMULATED = {
 
 def _who(summary: Summary, basis: Basis) -> Iterator[tuple[str, str]]:
     """Yield the ranks that wait most and those that compute most, if the times of each are known."""
-    if summary.longest_in_mpi and summary.nprocs > 1:
-        if not basis.simulated:
-            yield "waits most", f"{summary.longest_in_mpi} by time in MPI"
+    if not basis.simulated and summary.longest_in_mpi not in ("", EQUALLY):
+        yield "waits most", f"{summary.longest_in_mpi} by time in MPI"
+    if summary.busiest not in ("", EQUALLY):
         yield "may be late", f"{summary.busiest} by computation"
 
 

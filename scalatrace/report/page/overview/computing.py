@@ -76,7 +76,7 @@ def _row(after: Call, site: str, following: dict[Call, float]) -> Computing:
 
 
 def _place(first: Stack, last: Stack) -> str:
-    """Return the lines between two calls in the innermost function that makes both."""
+    """Return the lines between two calls in the innermost function that leads to both."""
     ways = [callers(stack, len(stack))[::-1] for stack in (first, last)]
     place = ""
     for one, other in zip(*ways, strict=False):
@@ -84,8 +84,8 @@ def _place(first: Stack, last: Stack) -> str:
         if (a.file, a.name) != (b.file, b.name) or not a.line or not b.line:
             break
         # A later line may be that of an inlined function, so it is not always that of a loop's end.
-        last = f" to {b.line}" if a.line < b.line else f", then {b.line}" if a.line > b.line else ""
-        place = f"{a.file.rpartition('/')[2]}:{a.line}{last} in {a.name}"
+        until = f" to {b.line}" if a.line < b.line else f", then {b.line}" if a.line > b.line else ""
+        place = f"{a.file.rpartition('/')[2]}:{a.line}{until} in {a.name}"
         if one != other:
-            break
-    return place
+            return place
+    return f"loop around {place}" if place and first == last else place

@@ -18,7 +18,7 @@ from scalatrace.trace.oversubscription import oversubscription_note
 from scalatrace.trace.query.counting import least_and_most
 from scalatrace.trace.values.ranklist import RankList
 
-__all__ = ["RankBin", "Summary", "summary_of"]
+__all__ = ["EQUALLY", "RankBin", "Summary", "summary_of"]
 
 MAX_BINS = 128
 """Sets of consecutive ranks whose times are drawn."""
@@ -31,6 +31,9 @@ MAX_NAMED, MAX_SITES = 16, 5
 
 MAX_VALUE = 400
 """Characters of an entry of the header."""
+
+EQUALLY = "all ranks equally"
+"""What is said where no rank stands out."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,7 @@ def _largest(of: Sequence[int], times: np.ndarray[Any, np.dtype[np.float64]]) ->
     if len(near) > MAX_NAMED and len(near) < len(of):
         return f"{number(len(near))} of the ranks"
     if len(near) == len(of) > 1:
-        return "all ranks equally"
+        return EQUALLY
     named = ranks(RankList.from_runs((of[i], of[i] + 1) for i in near))
     return f"rank {named}" if len(near) == 1 else f"ranks {named}"
 
