@@ -120,7 +120,7 @@ def duration(ns: float) -> str:
         return f"{ns / 1e9:.4g} s"
     for unit, factor in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if abs(ns) >= factor * 0.9995:
-            return f"{ns / factor:,.4g} {unit}" if abs(ns) < factor * 1e4 else f"{ns / factor:,.0f} {unit}"
+            return f"{ns / factor:,.4g} {unit}" if abs(ns) < factor * 9999.5 else f"{ns / factor:,.0f} {unit}"
     return f"{ns:.3g} ns"
 
 

@@ -17,6 +17,7 @@ from scalatrace.report.page.gather import Options, TraceAggregates, gather
 from scalatrace.report.page.page import page
 from scalatrace.report.page.predictions.history import history_page
 from scalatrace.report.page.predictions.simulated import Prediction
+from scalatrace.report.style import duration, nbytes
 from scalatrace.trace.model.trace import Trace
 from support.browser import Opened, missing, opened, started
 from support.reported import HOSTILE, hostile, million_stencil, recorded, ring
@@ -411,3 +412,15 @@ def test_narrow_windows_do_not_scroll_sideways(view_of: View, tmp_path: Path) ->
         wide = view.page.evaluate("document.documentElement.scrollWidth")
         assert wide <= 800
         clean(view)
+
+
+def test_times_and_numbers_are_written_as_by_the_commands(view_of: View, tmp_path: Path) -> None:
+    times = [
+        float(f"{digits}e{power}")
+        for digits in ("0", "1", "1.23456", "5.67891", "9.9996")
+        for power in range(17)
+    ]
+    sizes = [int(time) for time in times]
+    with view_of(made(tmp_path, ring(4))) as view:
+        assert view.page.evaluate("times => times.map(duration)", times) == [duration(time) for time in times]
+        assert view.page.evaluate("sizes => sizes.map(bytes)", sizes) == [nbytes(size) for size in sizes]

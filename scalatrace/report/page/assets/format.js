@@ -13,7 +13,7 @@ function duration(ns) {
   for (const [unit, factor] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]]) {
     if (Math.abs(ns) >= factor * 0.9995) return `${significant(ns / factor)} ${unit}`;
   }
-  return `${significant(ns)} ns`;
+  return `${Number(ns.toPrecision(3))} ns`;
 }
 
 function bytes(n) {
