@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import median_low
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,13 +77,15 @@ def sampled_nodes(cluster: Cluster, platform: Platform, nranks: int, seed: int) 
 def interval_of(times_ns: Sequence[float], accuracy: Accuracy | None = None) -> Interval:
     """Return the interval of some times, interpolated between neighbours, or of a run on the machine.
 
-    The median is in it, also where all checks took longer than predicted.
+    The median is the time of a run, the lower one of an even number. It is in the interval, also where all
+    checks took longer than predicted.
 
     Args:
         times_ns: of runs; with `accuracy`, of one run or more.
         accuracy: of predictions on the platform.
     """
-    low, median, high = (float(value) for value in np.quantile(times_ns, (0.025, 0.5, 0.975)))
+    low, high = (float(value) for value in np.quantile(times_ns, (0.025, 0.975)))
+    median = median_low(times_ns)
     if accuracy is not None and min(times_ns) > 0:
         own = float(np.std(np.log(times_ns), ddof=1)) if len(times_ns) > 1 else 0.0
         least, most = accuracy.factors(own)

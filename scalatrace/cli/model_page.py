@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.extrap.grid.model import Model
     from scalatrace.extrap.timing.report import FittedMean
-    from scalatrace.report.page.extrapolated import Fit
+    from scalatrace.report.page.extrapolated import Fit, ModelFacts
     from scalatrace.report.page.gather import Options
-    from scalatrace.report.page.growth import Law, SiteAtSizes
+    from scalatrace.report.page.growth import FittedModel, SiteAtSizes
 
-__all__ = ["with_model", "write_model_page"]
+__all__ = ["instances", "with_model", "write_model_page"]
 
 MAX_FITS, MAX_DRAWN_FITS, CURVE_POINTS = 400, 12, 24
 """Fitted times, those with most time; such that are drawn; points of each curve."""
@@ -44,15 +44,20 @@ def write_model_page(
     from scalatrace.report.page.gather import Options, gather
     from scalatrace.report.page.page import page
 
-    options = with_model(Options(), model, trace, run_noise)
-    if warnings is not None and options.model is not None:
-        options = replace(options, model=replace(options.model, warnings=tuple(warnings)))
-    aggregates = gather(trace, path, os.path.getsize(path), options)
+    facts = _facts(model, trace, run_noise)
+    if warnings is not None:
+        facts = replace(facts, warnings=tuple(warnings))
+    aggregates = gather(trace, path, os.path.getsize(path), Options(model=facts))
     return write_file(output, page([aggregates]).encode("utf-8", "replace"))
 
 
-def with_model(options: Options, model: Model, trace: Trace, run_noise: float = 0.0) -> Options:
-    """Return options that show a model too, with its fitted times up to the ranks of a trace.
+def with_model(options: Options, model: Model, trace: Trace) -> Options:
+    """Return options that show a model too, with its fitted times up to the ranks of a trace."""
+    return replace(options, model=_facts(model, trace))
+
+
+def _facts(model: Model, trace: Trace, run_noise: float = 0.0) -> ModelFacts:
+    """Return what a page shows of a model.
 
     Only extrapolated traces have warnings and times of the inputs; the latter not if calls were dropped.
     """
@@ -74,33 +79,54 @@ def with_model(options: Options, model: Model, trace: Trace, run_noise: float = 
             facts,
             inputs=tuple(_at_sizes(model, chosen)),
             parameters=_parameters(model, chosen, here),
-            laws=_laws(fits, trace.nprocs),
+            site_models=_site_models(fits, trace.nprocs),
         )
-    return replace(options, model=facts)
+    return facts
 
 
-def _laws(fits: Sequence[FittedMean], nprocs: int) -> dict[tuple[str, str], Law]:
+def instances(model: Model, trace: Trace) -> Iterator[Trace]:
+    """Yield the traces of a model on the ranks of its inputs, for the parameters of an extrapolated trace."""
+    from scalatrace.errors import ScalatraceError
+    from scalatrace.extrap.extrapolate import inputs_of, of_model
+    from scalatrace.extrap.provenance import EXTRAPOLATED, LOSSY, timing_model_of
+    from scalatrace.extrap.timing.site_times import chosen_inputs
+
+    if EXTRAPOLATED not in trace.meta or LOSSY in model.meta:
+        return
+    here, timing = inputs_of(trace), timing_model_of(trace.meta)
+    for n, number in chosen_inputs(model, here).items():
+        if n < trace.nprocs:
+            try:
+                yield of_model(model, n, model.seen[number][0], here, timing, accept_unconfirmed=True).trace
+            except ScalatraceError:  # other parameters may not be possible on so few ranks
+                continue
+
+
+def _site_models(fits: Sequence[FittedMean], nprocs: int) -> dict[tuple[str, str], FittedModel]:
     """Return operation and call site -> model of the part that takes most time on so many ranks.
 
     A rank makes as many calls there as in the largest input.
     """
     from scalatrace.report.costs.rows import site_of
-    from scalatrace.report.page.growth import Law
+    from scalatrace.report.page.growth import FittedModel
 
-    laws: dict[tuple[str, str], tuple[float, Law]] = {}
+    site_models: dict[tuple[str, str], tuple[float, FittedModel]] = {}
     for one in fits:
         largest = max(one.samples)
         time_ns = one.curve.predict(nprocs) * one.unit * one.samples[largest].count / largest
         key = one.op, site_of(one.stack)
-        if key not in laws or time_ns > laws[key][0]:
+        if key not in site_models or time_ns > site_models[key][0]:
             where = "in the call" if one.stat == "comm_ns" else "computation before it"
-            laws[key] = time_ns, Law(f"{_rounded(one.curve.formula)} ns", f"{where}, after {_after(one)}")
-    return {key: law for key, (_, law) in laws.items()}
+            site_models[key] = (
+                time_ns,
+                FittedModel(f"{_rounded(one.curve.formula)} ns", f"{where}, after {_after(one)}"),
+            )
+    return {key: model for key, (_, model) in site_models.items()}
 
 
 def _rounded(formula: str) -> str:
     """Return a formula whose coefficients have four digits at most."""
-    return sub(r"\d+\.\d+(e[+-]?\d+)?|\d{5,}", lambda number: f"{float(number[0]):.4g}", formula)
+    return sub(r"(?<![\w.])(\d+\.\d+(e[+-]?\d+)?|\d{6,})", lambda number: f"{float(number[0]):.4g}", formula)
 
 
 def _after(one: FittedMean) -> str:
@@ -161,7 +187,7 @@ def _fit(one: FittedMean, site: str, nprocs: int) -> Fit:
         one.op,
         site,
         one.stat,
-        one.curve.formula,
+        _rounded(one.curve.formula),
         one.curve.deviation,
         LEVEL,
         points,

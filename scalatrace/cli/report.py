@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scalatrace.cli.named import Names, load_named, load_named_alike
 from scalatrace.cli.output import add_json, add_names, add_trace, print_json
@@ -21,10 +20,9 @@ from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
     from scalatrace import Trace
-    from scalatrace.predict.platform import Platform
+    from scalatrace.extrap.grid.model import Model
     from scalatrace.report.page.comparison import Comparison
     from scalatrace.report.page.gather import Options, TraceAggregates
-    from scalatrace.report.page.predictions.simulated import Prediction
 
 EXAMPLE = (
     "scalatrace report stencil.st\n"
@@ -33,13 +31,6 @@ EXAMPLE = (
     "  scalatrace report big.st --model stencil.stx\n"
     "  scalatrace report stencil.st --platform cluster"
 )
-
-SENSITIVITY = {
-    "latency": (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0),
-    "bandwidth": (0.25, 0.5, 1.0, 2.0, 4.0),
-    "compute": (0.5, 0.75, 1.0, 1.5, 2.0),
-}
-"""Factors on the platform for which small traces are simulated again."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -99,46 +90,37 @@ def _gathered(args: argparse.Namespace) -> tuple[list[TraceAggregates], Comparis
         traces = [load_named(args.trace, args.names)]
     else:
         traces = list(load_named_alike((args.trace, args.other), args.names))
-    options = _options(args)
-    shown = _with_model(args, options, traces)
-    predictions = _predictions(traces, args.platform)
+    shown = _with_predictions(args, _options(args), traces)
     aggregates = [
-        gather(trace, path, os.path.getsize(path), replace(options, prediction=prediction))
-        for trace, path, options, prediction in track(
-            list(zip(traces, paths, shown, predictions, strict=True)), "gathering"
-        )
+        gather(trace, path, os.path.getsize(path), options)
+        for trace, path, options in track(list(zip(traces, paths, shown, strict=True)), "gathering")
     ]
     if len(traces) == 1:
         return aggregates, None
     return aggregates, comparison_of(traces[0], traces[1], (aggregates[0].summary, aggregates[1].summary))
 
 
-def _predictions(traces: Sequence[Trace], name: str | None) -> list[Prediction | None]:
-    """Simulate all traces on a platform. Raises ScalatraceError where that cannot be done."""
-    if name is None:
-        return [None] * len(traces)
+def _with_predictions(args: argparse.Namespace, options: Options, traces: list[Trace]) -> list[Options]:
+    """Return the options of each trace, with its model and its simulation.
+
+    Raises:
+        ScalatraceError: a trace cannot be simulated.
+    """
+    from scalatrace.cli.model_page import instances, with_model
+
+    model = _model(args, traces)
+    shown = [with_model(options, model, trace) if model else options for trace in traces]
+    if args.platform is None:
+        return shown
+    from scalatrace.cli.prediction_page import predict
     from scalatrace.predict.platform import read_platform
 
-    platform = read_platform(name)
-    return [_prediction(trace, platform) for trace in traces]
-
-
-def _prediction(trace: Trace, platform: Platform) -> Prediction:
-    from scalatrace.cli.simulation import Simulated
-    from scalatrace.report.page.predictions.simulated import Prediction
-    from scalatrace.report.page.tree import node_numbers
-
-    simulated = Simulated(trace, platform)
-    mean_ns, interval = simulated.facts()["time_ns"], simulated.drawn()
-    seed = simulated.show_median()
-    facts, curves = simulated.facts(), dict[str, list[dict[str, Any]]]()
-    facts |= {"drawn": interval, "mean_ns": mean_ns, "seed": seed}
-    if simulated.is_small:
-        facts["tolerance"] = simulated.tolerance()
-        curves = {name: simulated.sweep({name: factors}) for name, factors in SENSITIVITY.items()}
-    numbers = node_numbers(trace)
-    waiting = {numbers[event]: ns for event, ns in simulated.waiting().items()}
-    return Prediction.of(facts, {by: simulated.rows(by) for by in ("operation", "site")}, curves, waiting)
+    platform = read_platform(args.platform)
+    others = [instances(model, trace) if model else [] for trace in traces]
+    return [
+        replace(one, prediction=predict(trace, platform, sizes))
+        for one, trace, sizes in zip(shown, traces, others, strict=True)
+    ]
 
 
 def _need_trace(path: str) -> None:
@@ -164,18 +146,17 @@ def _options(args: argparse.Namespace) -> Options:
     return Options(_ranks(args.ranks), window, not args.no_source)
 
 
-def _with_model(args: argparse.Namespace, options: Options, traces: list[Trace]) -> list[Options]:
-    """Return the options of each trace."""
+def _model(args: argparse.Namespace, traces: list[Trace]) -> Model | None:
+    """Return the symbolic trace, with the names of call sites that the traces have; None: there is none."""
     if not args.model:
-        return [options] * len(traces)
-    from scalatrace.cli.model_page import with_model
+        return None
     from scalatrace.extrap.stx import load
 
     model = load(args.model)
     names = Names.of_model(model, args.model, args.names)
     # Two traces may both keep offsets: then the call sites of the model have to as well.
-    named = [model if names.known.keys() & set(trace.frames) else names.model(model) for trace in traces]
-    return [with_model(options, one, trace) for one, trace in zip(named, traces, strict=True)]
+    keeps = any(names.known.keys() & set(trace.frames) for trace in traces)
+    return model if keeps else names.model(model)
 
 
 def _ranks(text: str | None) -> tuple[int, ...]:

@@ -151,29 +151,37 @@ class Simulated:
         return result
 
     def show_median(self) -> int | None:
-        """Let all further facts be those of the drawn run whose time is nearest to the median.
+        """Let all further facts be those of the drawn run with the median time.
 
         Returns:
             Its seed; None: no runs were drawn.
         """
-        from statistics import median
+        from statistics import median_low
 
         from scalatrace.predict.engine.repeats import drawn_options
 
         if not self._drawn_times:
             return None
-        middle = median(self._drawn_times)
-        nearest = min(range(len(self._drawn_times)), key=lambda i: abs(self._drawn_times[i] - middle))
-        seed: int = self._options.seed + nearest
+        seed: int = self._options.seed + self._drawn_times.index(median_low(self._drawn_times))
         self._options = drawn_options(self._options, seed, self._nodes)
         self._result = self._simulator.run(self._platform, self._options, path=self._path)
         return seed
 
-    def waiting(self) -> dict[int, float]:
-        """Return id of an event node -> waiting of all ranks in its calls, ns."""
-        from scalatrace.predict.engine.breakdown import waiting_of
+    def event_times(self) -> dict[int, dict[str, float]]:
+        """Return id of an event node -> its times, as `breakdown.event_times` does."""
+        from scalatrace.predict.engine.breakdown import event_times
 
-        return waiting_of(self._result)
+        return event_times(self._result)
+
+    def means(self) -> dict[str, float]:
+        """Return the run time, and means over the ranks of the parts of `by_rank`, in ns."""
+        rows = self.rows("rank")
+        names = ("compute_ns", "transfer_ns", "waiting_ns")
+        return {
+            "time_ns": self._result.time_ns,
+            **{name: sum(row[name] for row in rows) / len(rows) for name in names},
+            "most_compute_ns": max(row["compute_ns"] for row in rows),
+        }
 
     def tolerance(self) -> list[dict[str, Any]]:
         """Return the factors on latency and on time per byte at which the run is slower by TOLERATED."""

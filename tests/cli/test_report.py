@@ -116,8 +116,8 @@ def test_model(tmp_path: Path, traces: tuple[str, str], capsys: pytest.CaptureFi
     assert provenance["sizes"] == [4, 6, 8, 64]
     sums = {"all calls", "in MPI", "computation"}
     assert {one["op"] for one in provenance["growth"]} == sums | {"Irecv", "Send", "Wait", "Allreduce"}
-    laws = {one["op"]: one["law"] for one in provenance["growth"]}
-    assert laws["Send"]["formula"].endswith(" ns")
+    site_models = {one["op"]: one["model"] for one in provenance["growth"]}
+    assert site_models["Send"]["formula"].endswith(" ns")
     assert main(["report", "ring.stx"]) == 2
     assert "report that with --model ring.stx" in capsys.readouterr().err
 

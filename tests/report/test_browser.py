@@ -18,9 +18,12 @@ from scalatrace.report.page.page import page
 from scalatrace.report.page.predictions.history import history_page
 from scalatrace.report.page.predictions.simulated import Prediction
 from scalatrace.report.style import duration, nbytes
+from scalatrace.trace.model.nodes import PredStats, Sequence
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.histogram import Histogram
 from support.browser import Opened, missing, opened, started
-from support.reported import HOSTILE, hostile, million_stencil, recorded, ring
+from support.builder import Builder, Comm
+from support.reported import HOSTILE, hostile, million_stencil, recorded, ring, timed
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(bool(missing()), reason=missing())]
 
@@ -295,7 +298,7 @@ def predicted(parameter: str = "latency") -> Prediction:
         "tolerance": [{"parameter": one, "slower": 0.01, "factor": None} for one in ("latency", "per_byte")],
     }  # fmt: skip
     row = {"operation": "Send", "site": HOSTILE, "calls": 40, "path_ns": 20000.0}
-    row |= dict.fromkeys(("transfer_ns", "waiting_ns", "compute_ns"), 1000.0)
+    row |= dict.fromkeys(("transfer_ns", "waiting_ns", "compute_ns", "path_compute_ns"), 1000.0)
     curve = [{parameter: factor, "time_ns": 30000.0 + 10000.0 * factor} for factor in (0.5, 1.0, 2.0)]
     return Prediction.of(facts, {"operation": [row], "site": [row]}, {parameter: curve})
 
@@ -424,3 +427,73 @@ def test_times_and_numbers_are_written_as_by_the_commands(view_of: View, tmp_pat
     with view_of(made(tmp_path, ring(4))) as view:
         assert view.page.evaluate("times => times.map(duration)", times) == [duration(time) for time in times]
         assert view.page.evaluate("sizes => sizes.map(bytes)", sizes) == [nbytes(size) for size in sizes]
+
+
+def flat(sites: int, repeat: int = 1) -> Trace:
+    """A loop of calls of one function from different lines, and 70 calls that take little time against it."""
+    b = Builder(4)
+    calls = (
+        b.event("Barrier", repeat, at=("/a/sync.c:5:sync", f"/a/main.c:{line}:main"), comm=Comm())
+        for line in range(1, sites + 1)
+    )
+    trace = timed(b.of(b.loop(1000, *calls), *(b.event("Comm_rank", comm=Comm()) for _ in range(70))))
+    loop = trace.nodes[0]
+    assert isinstance(loop, Sequence)
+    long = Histogram(8, 10**9, 10**9, 10**9, 0)
+    nodes = tuple(replace(node, stats=(PredStats(0, (long, long)),)) for node in loop.nodes)
+    trace.nodes[0] = Sequence(loop.repeat, nodes)
+    return trace
+
+
+def shown_rows(view: Opened) -> int:
+    return view.page.locator(".tree .row:visible").count()
+
+
+def test_rows_of_little_time_are_hidden_at_first(view_of: View, tmp_path: Path) -> None:
+    with view_of(made(tmp_path, flat(2))) as view:
+        assert shown_rows(view) == 4
+        button = view.page.get_by_role("button", name="Show 70 rows below 0.1 % of the time")
+        button.click()
+        assert shown_rows(view) == 74
+        view.page.get_by_role("button", name="Hide 70 rows").click()
+        search = view.page.locator("input[type=search]")
+        search.fill("Comm_rank")
+        assert shown_rows(view) == 71
+        search.fill("")
+        assert shown_rows(view) == 4
+        view.page.get_by_role("button", name="Open all").click()
+        assert shown_rows(view) == 74
+        clean(view)
+
+
+def test_trees_of_equal_calls_hide_nothing(view_of: View, tmp_path: Path) -> None:
+    b = Builder(4)
+    trace = timed(b.of(*(b.event("Barrier", at=(f"a.c:{line}:f",), comm=Comm()) for line in range(1500))))
+    with view_of(made(tmp_path, trace)) as view:
+        assert shown_rows(view) == 1501
+
+
+def test_calls_with_one_site_have_callers(view_of: View, tmp_path: Path) -> None:
+    with view_of(made(tmp_path, flat(2))) as view:
+        texts = view.page.locator(".tree .row:visible span:last-child").all_inner_texts()
+        assert "sync.c:5 < main.c:1" in texts
+        assert "sync.c:5 < main.c:2" in texts
+        assert (
+            view.page.locator("input[type=search]").get_attribute("placeholder") == "Barrier, sync.c, rank:0"
+        )
+        sizes = view.page.evaluate("[512, 1024, 1 << 20, 1.5 * 2 ** 30].map(binaryBytes)")
+        assert sizes == ["512 B", "1 KiB", "1 MiB", "1.5 GiB"]
+
+
+def test_pages_of_shared_cores_start_with_predicted_times(view_of: View, tmp_path: Path) -> None:
+    trace = ring(4)
+    trace.meta |= {"ranks-per-host": "4", "cores-per-host": "2"}
+    with view_of(made(tmp_path, trace, options=Options(prediction=predicted()))) as view:
+        assert "Where the predicted time goes" in view.text("#summary")
+        bars = view.page.locator("#summary .predicted-view rect")
+        assert bars.count() == 3  # computation, the send, and the time after ranks end
+        assert not view.page.get_by_text("Call sites that cost most").is_visible()
+        view.page.locator("summary", has_text="Measured times").click()
+        assert view.page.get_by_text("Call sites that cost most").is_visible()
+        assert "with waiting for cores" in view.text("#flame")
+        clean(view)

@@ -8,7 +8,7 @@ import pytest
 
 from scalatrace.report.page.extrapolated import ModelFacts, provenance_of
 from scalatrace.report.page.gather import TraceAggregates, gather
-from scalatrace.report.page.growth import AtSize, Growth, Law, SiteAtSizes
+from scalatrace.report.page.growth import AtSize, FittedModel, Growth, SiteAtSizes
 from scalatrace.report.page.overview.waits import Wait
 from scalatrace.report.page.tree import TreeNode
 from scalatrace.trace.model.elastic import Groups
@@ -90,7 +90,7 @@ def test_every_entry_has_what_it_can_save() -> None:
         aggregates = gather(trace, "x")
         timed_calls = bool(aggregates.tree.root.comm_ns + aggregates.tree.root.compute_ns)
         for one in aggregates.advice:
-            saving = "about" if one.kind == "small-messages" else "at most"
+            saving = {"small-messages": "about", "computation": "if twice as fast"}.get(one.kind, "at most")
             if timed_calls and one.kind != "nothing":
                 assert not dict(one.numbers)[f"possible saving, {saving}"].startswith("0 ns")
 
@@ -224,7 +224,7 @@ def test_collective_requests_roots_and_single_ranks() -> None:
     b = Builder(1)
     alone = gather(timed(b.of(b.event("Barrier", at=("a.py:1:f",), comm=Comm()))), "alone")
     assert alone.waits == ()
-    assert {one.kind for one in alone.advice} == {"nothing"}
+    assert {one.kind for one in alone.advice} == {"computation"}
 
 
 def growing() -> tuple[Trace, tuple[SiteAtSizes, ...]]:
@@ -273,12 +273,14 @@ def test_growth_compares_with_the_largest_input() -> None:
     assert found.growth[-1].added_ns < 0
 
 
-def grown(times: tuple[float, float], laws: dict[tuple[str, str], Law] | None = None) -> Growth:
+def grown(
+    times: tuple[float, float], site_models: dict[tuple[str, str], FittedModel] | None = None
+) -> Growth:
     """Growth of a send that takes these times on 2 and 4 ranks, and 35,000 ns on each of 8."""
     trace = ring(8)
     trace.meta["extrapolated"] = "from 2, 4 ranks to 8"
     sizes = tuple(AtSize(n, time, 0, 10) for n, time in zip((2, 4), times, strict=True))
-    facts = ModelFacts(inputs=(SiteAtSizes("Send", "ring.py:4:turn", sizes),), laws=laws or {})
+    facts = ModelFacts(inputs=(SiteAtSizes("Send", "ring.py:4:turn", sizes),), site_models=site_models or {})
     found = provenance_of(trace, {}, facts)
     assert found is not None
     return next(one for one in found.growth if one.op == "Send")
@@ -287,14 +289,14 @@ def grown(times: tuple[float, float], laws: dict[tuple[str, str], Law] | None = 
 def test_growth_has_exponents_and_laws() -> None:
     here = grown((1e3, 4e3)).sizes[-1]
     assert here is not None
-    law = Law("2 * p ns", "in the call, after Send  ring.py:4:turn")
-    square = grown((here.time_ns / 8, here.time_ns / 2), {("Send", "ring.py:4:turn"): law})
+    model = FittedModel("2 * p ns", "in the call, after Send  ring.py:4:turn")
+    square = grown((here.time_ns / 8, here.time_ns / 2), {("Send", "ring.py:4:turn"): model})
     assert square.recorded == pytest.approx(2)
     assert square.extrapolated == pytest.approx(1)
-    assert (square.turns, square.law) == (False, law)
+    assert (square.rises_again, square.model) == (False, model)
     falling = grown((here.time_ns, here.time_ns / 2))
     assert (falling.recorded, falling.extrapolated) == (pytest.approx(-1), pytest.approx(1))
-    assert falling.turns
+    assert falling.rises_again
     assert grown((0.0, 0.0)).extrapolated is None
 
 
@@ -316,13 +318,48 @@ def test_computation_is_that_between_two_calls() -> None:
     trace.nodes = [replace(node, stats=(node.stats[pred],)) for node, pred in kept]
     rows = {row.after: row for row in gather(trace, "c").computing}
     assert rows.keys() == {("the start", ""), ("Barrier", "/b/wait.f90:3:sync")}
+    assert rows["the start", ""].place == "the start of the program"
     kernel = rows["Barrier", "/b/wait.f90:3:sync"]
     assert kernel.compute_ns == 2 * 8 * 1000
-    assert kernel.place == "main.f90:10 to 20 in run"
+    assert kernel.place == "main.f90:10 (sync) to 20 (left) in run"
     assert {site for _, site in kernel.before} == {"/b/halo.f90:7:left", "/b/halo.f90:9:right"}
 
 
 def test_computation_from_one_call_to_the_same_call() -> None:
     b = Builder(2)
     trace = timed(b.of(b.loop(5, b.event("Barrier", at=("/b/a.py:3:step", "/b/a.py:9:main"), comm=Comm()))))
-    assert "loop around a.py:3 in step" in {row.place for row in gather(trace, "loop").computing}
+    assert "a.py:3 in step, until the next call there" in {
+        row.place for row in gather(trace, "loop").computing
+    }
+
+
+def test_calls_on_one_line_are_no_loop() -> None:
+    b = Builder(2)
+    at = ("/b/a.py:5:step", "/b/a.py:9:main")
+    trace = timed(b.of(*(b.event(name, at=at, comm=Comm()) for name in ("Barrier", "Comm_rank"))))
+    barrier, rank = trace.leaves()
+    after = trace.preds.index((barrier.op, barrier.signature))
+    trace.nodes = [replace(barrier, stats=(barrier.stats[0],)), replace(rank, stats=(rank.stats[after],))]
+    assert [row.place for row in gather(trace, "line").computing][1] == "a.py:5 in step"
+
+
+def test_calls_that_come_next_are_counted() -> None:
+    b = Builder(1)
+    trace = timed(b.of(*(b.event("Barrier", at=(f"a.py:{i}:f",), comm=Comm()) for i in range(1, 8))))
+    for row in gather(trace, "next").computing:
+        assert (len(row.before), row.more) == (4, 3)
+
+
+def test_rising_computation_is_noted() -> None:
+    """It falls in the inputs, and the model lets it rise."""
+    trace = ring(8)
+    trace.meta["extrapolated"] = "from 2, 4 ranks to 8"
+    sizes = (AtSize(2, 0, 9000.0, 10), AtSize(4, 1e9, 4000.0, 10))  # time in MPI hides it
+    facts = ModelFacts(inputs=(SiteAtSizes("Send", "ring.py:4:turn", sizes),))
+    found = provenance_of(trace, {}, facts)
+    assert found is not None
+    assert any("before Send  ring.py:4:turn" in note for note in found.notes)
+    assert next(one for one in found.growth if one.op == "Send").rises_again
+    other = provenance_of(trace, {}, replace(facts, parameters={2: "n = 1", 4: "n = 2", 0: "n = 8"}))
+    assert other is not None
+    assert other.notes == ()

@@ -99,11 +99,12 @@ def test_chosen_ranks() -> None:
     trace = million_stencil()
     messages = messages_of(trace, Budget())
     grid, _ = find_grid(trace, messages)
-    ranks = some_ranks(trace, messages, grid)
+    ranks, text = some_ranks(trace, messages, grid)
     middle = 512 * 1024 + 512
     assert len(ranks) == 8
+    assert text == ("The ranks are 524,800, in the middle of the grid, its partners, and partners of these.")
     assert {middle, middle + 1, middle - 1, middle + 1024, middle - 1024} <= set(ranks)
-    assert some_ranks(ring(4), [], find_grid(ring(4), [])[0]) == [0, 1, 2, 3]
+    assert some_ranks(ring(4), [], find_grid(ring(4), [])[0]) == ([0, 1, 2, 3], "")
 
 
 def test_mistakes() -> None:

@@ -96,7 +96,7 @@ def test_large_trees_are_pruned() -> None:
         *(b.loop(2, b.event("Barrier", i % 7 + 1, at=(f"a.py:{i}:f",), comm=Comm())) for i in range(500))
     )
     full = gather(trace, "full").tree
-    tree = tree_of(trace, {}, [], find(trace), Sources(), max_nodes=100)
+    tree = tree_of(trace, {}, [], find(trace), Sources(), {}, 100)
     shown = below(tree.root)
     hidden = [node for node in shown if node.number < 0]
     assert len([node for node in shown if node.number > 0]) <= 100
@@ -180,12 +180,22 @@ def test_waiting_may_be_waiting_for_a_core() -> None:
     assert {"late-senders", "slow-sends", "imbalance"} <= {one.kind for one in others}
 
 
-def simulated(waiting: dict[int, float]) -> Options:
+def simulated(waiting: dict[int, float], means: tuple[float, float] = (900.0, 900.0)) -> Options:
+    """A simulated run of 1,000 ns; `means`: mean and largest computation of a rank."""
     facts = {
-        "platform": "p", "calls": 1, "time_ns": 1000.0, "last_rank": 0, "notes": {},
+        "platform": "p", "calls": 1, "time_ns": 1000.0, "last_rank": 0, "notes": {}, "seed": 3,
         "path": {"compute_ns": 0.0, "latency_ns": 0.0, "bytes_ns": 0.0, "overhead_ns": 0.0, "messages": 0},
+        "means": dict(zip(("time_ns", "compute_ns", "most_compute_ns", "transfer_ns", "waiting_ns"),
+                          (1000.0, *means, 50.0, 50.0), strict=True)),
     }  # fmt: skip
-    return Options(prediction=Prediction.of(facts, {"operation": [], "site": []}, {}, waiting))
+    nodes = {
+        number: {"waiting_ns": ns, "compute_ns": 80.0, "path_compute_ns": 10.0 * number}
+        for number, ns in waiting.items()
+    }
+    mean = dict.fromkeys(waiting, 80.0)
+    row = {"operation": "Send", "site": "ring.py:4:turn", "calls": 80, "path_ns": 0.0, "path_compute_ns": 0.0}
+    row |= {"transfer_ns": 400.0, "waiting_ns": 0.0, "compute_ns": 0.0}
+    return Options(prediction=Prediction.of(facts, {"operation": [row], "site": [row]}, {}, nodes, mean))
 
 
 def test_simulated_waiting_counts_where_ranks_shared_cores() -> None:
@@ -195,9 +205,20 @@ def test_simulated_waiting_counts_where_ranks_shared_cores() -> None:
     options = simulated({numbers["Wait"]: 2000.0, numbers["Allreduce"]: 800.0})
     assert gather(trace, "x", options=options).advice == gather(trace, "x").advice
     found = gather(shared_cores(trace), "x", options=options)
-    first, late, imbalance = found.advice
-    assert (first.kind, late.kind, imbalance.kind) == ("shared-cores", "late-senders", "imbalance")
+    kinds = {one.kind: one for one in found.advice}
+    first, late, imbalance = (kinds[kind] for kind in ("shared-cores", "late-senders", "imbalance"))
+    assert found.advice[0] == first
     assert (late.share, imbalance.share) == (0.25, 0.1)  # of 1000 ns on each of 8 ranks
+    assert dict(late.numbers)["with mean computation times"] == "10 ns per rank"
+    late_at = numbers["Allreduce"]
+    assert dict(late.numbers)["late"] == (
+        f"computation before Allreduce ring.py:9:main, {10 * late_at} ns on the longest path, "
+        "10 ns on the mean rank"
+    )
+    # Eight ranks send 80 messages of 8 bytes, whose calls transfer for 400 ns.
+    assert (
+        dict(kinds["small-messages"].numbers)["possible saving, about"] == "50 ns per rank, 5.0 % of the run"
+    )
     assert dict(late.numbers)["possible saving, at most"] == "250 ns per rank, 25.0 % of the run"
     assert dict(first.numbers)["predicted run time"] == "1 µs"
     assert [(one.op, one.waiting_ns, one.share) for one in found.waits] == [
@@ -205,6 +226,23 @@ def test_simulated_waiting_counts_where_ranks_shared_cores() -> None:
         ("Allreduce", 800.0, 0.1),
     ]
     assert found.tree.root.waiting_ns == 2800.0
+
+
+def test_load_of_a_simulated_run() -> None:
+    trace = shared_cores(ring(8, nbytes=8))
+    kinds = {one.kind: one for one in gather(trace, "x", options=simulated({}, (400.0, 800.0))).advice}
+    assert kinds["load"].share == pytest.approx(0.4)
+    assert dict(kinds["load"].numbers)["load balance"] == "50.0 % (mean / largest computation)"
+    assert "load" not in {one.kind for one in gather(trace, "x", options=simulated({})).advice}
+
+
+def test_measured_computation_is_scaled_to_the_simulated_run() -> None:
+    """A platform may compute faster than the machine of the run."""
+    trace = shared_cores(ring(8, nbytes=8))
+    numbers = [node.number for node in below(gather(trace, "x").tree.root) if node.op]
+    found = gather(trace, "x", options=simulated(dict.fromkeys(numbers, 0.0)))
+    factor = 80.0 * len(numbers) / found.tree.root.compute_ns
+    assert found.basis.compute_factor == pytest.approx(factor)
 
 
 def test_oversubscription_is_noted_where_there_are_times() -> None:

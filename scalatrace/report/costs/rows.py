@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from scalatrace.report.costs.comm_layer import callers
-from scalatrace.trace.model.callsite import Stack
+from scalatrace.trace.model.callsite import Stack, callers
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.model.trace import LOAD_STEPS, Trace
 from scalatrace.trace.query.counting import check_visits

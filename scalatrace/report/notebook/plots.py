@@ -165,7 +165,7 @@ class Plots:
 
     def _some_ranks(self) -> list[int]:
         messages = messages_of(self._trace, Budget())
-        return some_ranks(self._trace, messages, find_grid(self._trace, messages)[0])
+        return some_ranks(self._trace, messages, find_grid(self._trace, messages)[0])[0]
 
     def _deltas(self, site: str | None) -> Deltas:
         listed = deltas_of(self._trace)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from scalatrace.report.page.growth import RESULT, Growth, Law, SiteAtSizes, growth_of
+from scalatrace.report.page.growth import (
+    RESULT,
+    FittedModel,
+    Growth,
+    SiteAtSizes,
+    growth_of,
+    rising_computation,
+)
 from scalatrace.report.values import params, repeat
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.elastic import Formulas
@@ -17,6 +24,9 @@ __all__ = ["Fit", "FormulaRow", "ModelFacts", "Provenance", "provenance_of"]
 
 MAX_ROWS, MAX_GROWTH = 400, 30
 """Formulas, and call sites with times at all sizes, that are listed."""
+
+MIN_RISING_AGAIN = 0.1
+"""Part of the computation that rises against the recorded runs, from which on it is noted."""
 
 MAX_TEXT = 600
 """Characters of a formula."""
@@ -71,7 +81,7 @@ class ModelFacts:
         inputs: call sites of the traces that the model was made of.
         warnings: of the result.
         parameters: ranks of an input (RESULT: of the result) -> its parameters, if they differ.
-        laws: operation and call site -> law of the largest part of its time.
+        site_models: operation and call site -> model of the largest part of its time.
     """
 
     lines: tuple[str, ...] = ()
@@ -79,7 +89,7 @@ class ModelFacts:
     inputs: tuple[SiteAtSizes, ...] = ()
     warnings: tuple[str, ...] = ()
     parameters: Mapping[int, str] = field(default_factory=dict)
-    laws: Mapping[tuple[str, str], Law] = field(default_factory=dict)
+    site_models: Mapping[tuple[str, str], FittedModel] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -129,8 +139,17 @@ def provenance_of(
     _collect(trace, trace.nodes, numbers, rows)
     sizes = sorted({size.ranks for one in model.inputs for size in one.sizes})
     growth = (
-        growth_of(trace, model.inputs, sizes, model.laws, not any(model.parameters.values())) if sizes else []
+        growth_of(trace, model.inputs, sizes, model.site_models, not any(model.parameters.values()))
+        if sizes
+        else []
     )
+    rising, site = rising_computation(growth)
+    if rising >= MIN_RISING_AGAIN:
+        notes = (
+            f"{rising:.0%} of the computation falls in the recorded runs and rises in the result, most "
+            f"before {site}: such a rise may be noise, also in a prediction. Record a larger run to check it",
+            *notes,
+        )
     return Provenance(
         origin,
         notes,

@@ -21,7 +21,7 @@ from scalatrace.report.page.overview.waits import Wait, waits_of
 from scalatrace.report.page.predictions.simulated import Prediction
 from scalatrace.report.page.rank_sets import Budget
 from scalatrace.report.page.sources import Sources
-from scalatrace.report.page.timeline import CHOSEN, TimeLine, Window, some_ranks, time_line
+from scalatrace.report.page.timeline import TimeLine, Window, some_ranks, time_line
 from scalatrace.report.page.tree import Tree, node_numbers, tree_of
 from scalatrace.trace.model.trace import Trace
 
@@ -88,19 +88,20 @@ def gather(trace: Trace, name: str, file_bytes: int = 0, options: Options | None
     summary = summary_of(trace, file_bytes)
     sources = Sources(trace.meta.get("date", ""), options.source)
     prediction = options.prediction
-    waiting = None if prediction is None else prediction.waiting
+    nodes = {} if prediction is None else prediction.nodes
+    waiting = {number: times["waiting_ns"] for number, times in nodes.items()}
     tree = tree_of(trace, _rows(trace, numbers, notes), messages, grid, sources, waiting)
     basis = basis_of(summary, tree, prediction)
     sizes = sizes_of(messages, budget.exact)
-    ranks = options.ranks or some_ranks(trace, messages, grid)
-    chosen = "" if options.ranks or len(ranks) == len(trace.ranks) else CHOSEN
+    ranks, chosen = (options.ranks, "") if options.ranks else some_ranks(trace, messages, grid)
+    computing = computing_of(trace)
     return TraceAggregates(
         name,
         summary,
         basis,
-        advice_of(summary, tree, sizes, basis, prediction),
+        advice_of(summary, tree, sizes, basis, computing, prediction),
         waits_of(trace, tree, numbers, basis),
-        computing_of(trace),
+        computing,
         tree,
         blocks_of(trace, messages, budget.exact),
         rank_grid(trace, grid, source),

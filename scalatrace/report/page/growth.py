@@ -9,9 +9,10 @@ from operator import add
 from typing import NamedTuple
 
 from scalatrace.report.costs.rows import timed_by_node
+from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["RESULT", "AtSize", "Growth", "Law", "SiteAtSizes", "growth_of"]
+__all__ = ["RESULT", "AtSize", "FittedModel", "Growth", "SiteAtSizes", "growth_of", "rising_computation"]
 
 RESULT = 0
 """Stands for the number of ranks of the result, which may be that of an input, too."""
@@ -24,7 +25,7 @@ MAX_FALLING, MIN_RISING = -0.05, 0.05
 
 
 @dataclass(frozen=True)
-class Law:
+class FittedModel:
     """The fitted model of the largest part of a call site's time.
 
     Attributes:
@@ -75,8 +76,8 @@ class Growth:
         recorded, extrapolated: exponents of the number of ranks, with which the time grows from the smallest
             to the largest input and from there to the result: 0 is constant, 1 linear. None: not known, or
             the program has other parameters.
-        turns: whether the time falls in the inputs and rises in the result.
-        law: of its largest part; None: not fitted.
+        rises_again: whether the time, or the computation in it, falls in the inputs and rises in the result.
+        model: of its largest part; None: not fitted.
     """
 
     op: str
@@ -87,24 +88,24 @@ class Growth:
     added_ns: float
     recorded: float | None = None
     extrapolated: float | None = None
-    turns: bool = False
-    law: Law | None = None
+    rises_again: bool = False
+    model: FittedModel | None = None
 
 
 def growth_of(
     trace: Trace,
     inputs: Sequence[SiteAtSizes],
     sizes: Sequence[int],
-    laws: Mapping[tuple[str, str], Law],
-    alike: bool = True,
+    site_models: Mapping[tuple[str, str], FittedModel],
+    same_parameters: bool = True,
 ) -> list[Growth]:
     """Return the sums over all calls, then the call sites of a result, those that add most time first.
 
     Args:
         inputs: call sites of the traces that were extrapolated.
         sizes: numbers of ranks of these traces, ascending.
-        laws: operation and call site -> law of the largest part of its time.
-        alike: whether the parameters of the program are the same at all sizes.
+        site_models: operation and call site -> model of the largest part of its time.
+        same_parameters: whether the parameters of the program are the same at all sizes.
     """
     known: dict[tuple[str, str], dict[int, AtSize]] = {}
     for one in inputs:
@@ -117,28 +118,39 @@ def growth_of(
         there = dict(known.get((op, site), {}))
         there[RESULT] = AtSize(n, (row.comm_ns or 0.0) / n, (row.compute_ns or 0.0) / n, row.timed / n)
         whole |= {key: size.plus(whole.get(key)) for key, size in there.items()}
-        rows.append(_compared(op, site, there, sizes, alike, laws.get((op, site))))
+        rows.append(_compared(op, site, there, sizes, same_parameters, site_models.get((op, site))))
     here = {(one.op, one.site) for one in rows}
     for key in known.keys() - here:
         for n, size in known[key].items():
             whole[n] = size.plus(whole.get(n))
     rows.sort(key=lambda one: -one.added_ns)
     in_mpi = {key: size._replace(compute_ns=0.0) for key, size in whole.items()}
-    computation = {key: size._replace(comm_ns=0.0) for key, size in whole.items()}
+    computation = {key: _computation(size) for key, size in whole.items()}
     sums = {ALL_CALLS: whole, IN_MPI: in_mpi, COMPUTATION: computation}
-    return [*(_compared(name, "", sizes_of, sizes, alike) for name, sizes_of in sums.items()), *rows]
+    return [
+        *(_compared(name, "", sizes_of, sizes, same_parameters) for name, sizes_of in sums.items()),
+        *rows,
+    ]
 
 
 def _compared(
-    op: str, site: str, there: dict[int, AtSize], sizes: Sequence[int], alike: bool, law: Law | None = None
+    op: str,
+    site: str,
+    there: dict[int, AtSize],
+    sizes: Sequence[int],
+    same_parameters: bool,
+    model: FittedModel | None = None,
 ) -> Growth:
     """Return a call site at its sizes, of which RESULT is compared with the largest input."""
     here, last = there[RESULT], there.get(sizes[-1], AtSize(sizes[-1], 0.0, 0.0, 0.0))
     before, after = last.time_ns, here.time_ns
     first = next((there[size] for size in sizes if size in there), last)
-    recorded, extrapolated = (_exponent(first, last), _exponent(last, here)) if alike else (None, None)
-    turns = recorded is not None and extrapolated is not None
-    turns = turns and (recorded or 0) < MAX_FALLING and (extrapolated or 0) > MIN_RISING
+    recorded, extrapolated = (
+        (_exponent(first, last), _exponent(last, here)) if same_parameters else (None, None)
+    )
+    rises_again = same_parameters and (
+        _rises_again(first, last, here) or _rises_again(*map(_computation, (first, last, here)))
+    )
     return Growth(
         op,
         site,
@@ -148,9 +160,47 @@ def _compared(
         after - before,
         recorded,
         extrapolated,
-        turns,
-        law,
+        rises_again,
+        model,
     )
+
+
+def _computation(size: AtSize) -> AtSize:
+    return size._replace(comm_ns=0.0)
+
+
+def _rises_again(first: AtSize, last: AtSize, here: AtSize) -> bool:
+    """Whether the time of a rank falls in the inputs and rises in the result."""
+    recorded, extrapolated = _exponent(first, last), _exponent(last, here)
+    return (recorded or 0.0) < MAX_FALLING and (extrapolated or 0.0) > MIN_RISING
+
+
+def rising_computation(growth: Sequence[Growth]) -> tuple[float, str]:
+    """Return the part of the computation that falls in the inputs and rises in the result, and most of it.
+
+    Returns:
+        The part, between 0 and 1; operation and call site with the largest one.
+    """
+    sites = [one for one in growth if one.op not in (ALL_CALLS, IN_MPI, COMPUTATION)]
+    whole = sum(_here(one).compute_ns for one in sites)
+    rising = [one for one in sites if one.extrapolated is not None and _rises_again(*_ends(one))]
+    if not rising or not whole:
+        return 0.0, ""
+    most = max(rising, key=lambda one: _here(one).compute_ns)
+    return sum(_here(one).compute_ns for one in rising) / whole, f"{most.op}  {short_frame(most.site)}"
+
+
+def _here(one: Growth) -> AtSize:
+    here = one.sizes[-1]
+    assert here is not None
+    return here
+
+
+def _ends(one: Growth) -> tuple[AtSize, AtSize, AtSize]:
+    """Return the computation of the smallest and the largest input that have the call, and of the result."""
+    known = [size for size in one.sizes if size is not None]
+    first, last, here = known[0], known[max(0, len(known) - 2)], known[-1]
+    return _computation(first), _computation(last), _computation(here)
 
 
 def _exponent(first: AtSize, last: AtSize) -> float | None:

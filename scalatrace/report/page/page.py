@@ -141,7 +141,7 @@ FILTERS: dict[str, Callable[..., str]] = {
     "percent": _or_dash(lambda share: f"{100 * share:.1f} %"),
     "ratio": _or_dash(lambda ratio: f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"),
     "factor": _or_dash(lambda factor: f"{factor:,.0f}" if factor >= 100 else f"{factor:.4g}"),
-    "power": _or_dash(lambda exponent: f"P^{exponent:.2f}"),
+    "power": _or_dash(lambda exponent: f"P^{round(exponent, 2) + 0.0:.2f}"),
     "change": _or_dash(lambda share: f"{share:+.2%}"),
     "figure": _or_dash(lambda value: f"{value:.5g}"),
     "line": _without_function,

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from scalatrace.errors import UsageError
 from scalatrace.operations import Category, operation, received_bytes, sent_bytes
 from scalatrace.report.page.messages import ANY, NONE, Messages, world_rank
+from scalatrace.report.style import number
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMM, COMPUTE
@@ -23,7 +24,7 @@ from scalatrace.trace.query.requests import ENDING, ages
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.vec import ANY_TAG
 
-__all__ = ["CHOSEN", "Bar", "Line", "Place", "TimeLine", "Window", "some_ranks", "time_line"]
+__all__ = ["Bar", "Line", "Place", "TimeLine", "Window", "some_ranks", "time_line"]
 
 MAX_BARS = 6000
 """Calls of all ranks that are drawn."""
@@ -32,7 +33,6 @@ MAX_WALKED = 1 << 18
 """Calls that are walked to reach a window, of all ranks."""
 
 MAX_RANKS, DEFAULT_RANKS = 64, 16
-CHOSEN = "The ranks are one in the middle of the grid, its partners, and partners of these."
 UNTIMED_NS = 1000.0
 """Length of calls where the trace has no times."""
 
@@ -96,10 +96,14 @@ class TimeLine:
     chosen: str = ""
 
 
-def some_ranks(trace: Trace, messages: Sequence[Messages], grid: Grid) -> list[int]:
-    """Return up to DEFAULT_RANKS ranks: all, or one in the middle of the grid and its partners."""
+def some_ranks(trace: Trace, messages: Sequence[Messages], grid: Grid) -> tuple[list[int], str]:
+    """Return up to DEFAULT_RANKS ranks: all, or one in the middle of the grid and its partners.
+
+    Returns:
+        The ranks, and how they were chosen; "": all are.
+    """
     if len(trace.ranks) <= DEFAULT_RANKS:
-        return list(trace.ranks)
+        return list(trace.ranks), ""
     middle = grid.rank([side // 2 for side in grid.dims])
     chosen = [middle if middle in trace.ranks else trace.ranks.first]
     for rank in chosen:
@@ -107,10 +111,14 @@ def some_ranks(trace: Trace, messages: Sequence[Messages], grid: Grid) -> list[i
             break
         near = {one for sent in messages for one in sent.receivers[sent.senders == rank].tolist()}
         chosen += [one for one in sorted(near) if one in trace.ranks and one not in chosen]
+    text = (
+        f"The ranks are {number(chosen[0])}, in the middle of the grid, its partners, and partners of these"
+    )
+    filled = len(chosen) < DEFAULT_RANKS // 2
     rest = (rank for rank in trace.ranks if rank not in chosen)
     while len(chosen) < DEFAULT_RANKS // 2:
         chosen.append(next(rest))
-    return sorted(chosen[:DEFAULT_RANKS])
+    return sorted(chosen[:DEFAULT_RANKS]), f"{text}{', and the first ranks' if filled else ''}."
 
 
 def time_line(trace: Trace, ranks: Sequence[int], window: Window, chosen: str = "") -> TimeLine:

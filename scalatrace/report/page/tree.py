@@ -7,7 +7,6 @@ from collections.abc import Sequence as AnySequence
 from dataclasses import dataclass, field
 
 from scalatrace.operations import operation
-from scalatrace.report.costs.comm_layer import callers
 from scalatrace.report.costs.rows import Row
 from scalatrace.report.page.messages import Messages
 from scalatrace.report.page.patterns import Pattern, loop_pattern
@@ -15,7 +14,7 @@ from scalatrace.report.page.sources import SourceLines, Sources
 from scalatrace.report.style import number
 from scalatrace.report.style import ranks as ranks_text
 from scalatrace.report.values import params, repeat_of
-from scalatrace.trace.model.callsite import Stack, split_frame
+from scalatrace.trace.model.callsite import Stack, callers, split_frame
 from scalatrace.trace.model.nodes import Event, Node, Sequence
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import entries, participants, trip_counts
@@ -32,6 +31,9 @@ MAX_NODES = 3000
 
 MAX_TEXT = 300
 """Characters of one parameter, repeat or ranklist."""
+
+MAX_WITHIN = 3
+"""Callers of a loop's function."""
 
 MAX_FRAMES = 12
 """Frames of a call site, innermost first."""
@@ -60,6 +62,7 @@ class TreeNode:
         waiting_ns: waiting of a simulated run; None: it was not simulated.
         alone: whether the ranks of a call have no others to wait for.
         place: of a loop: file, lines and function of its calls; "": not known.
+        within: of a loop: frames of the callers of that function, innermost first.
         site: index into `Tree.sites`; -1 of a loop.
         sent, received: bytes; None: not known.
         left_out: nodes that are not shown.
@@ -72,6 +75,7 @@ class TreeNode:
     times: str = ""
     alone: bool = False
     place: str = ""
+    within: Stack = ()
     ranks: str = ""
     nranks: int = 0
     params: str = ""
@@ -143,16 +147,16 @@ def tree_of(
     messages: AnySequence[Messages],
     grid: Grid,
     sources: Sources,
-    simulated_waiting: Mapping[int, float] | None = None,
+    simulated_waiting: Mapping[int, float],
     max_nodes: int = MAX_NODES,
 ) -> Tree:
     """Build the tree.
 
     Args:
         rows: node number -> calls, bytes and times of an event node.
-        simulated_waiting: node number -> waiting of a simulated run, ns; None: it was not simulated.
+        simulated_waiting: node number -> waiting of a simulated run, ns.
     """
-    builder = _Builder(trace, rows, messages, grid, sources, simulated_waiting or {})
+    builder = _Builder(trace, rows, messages, grid, sources, simulated_waiting)
     root = TreeNode(0, ranks=ranks_text(trace.ranks)[:MAX_TEXT], nranks=len(trace.ranks))
     builder.fill(root, trace.nodes)
     _prune(root, max_nodes)
@@ -205,7 +209,7 @@ class _Builder:
         if isinstance(node, Sequence):
             signatures = self.fill(made, node.nodes)
             if len(signatures) <= MAX_PLACED:
-                made.place = self._place(signatures)
+                made.place, made.within = self._place(signatures)
             return made, signatures
         self._event(made, node)
         return made, {node.signature}
@@ -223,20 +227,23 @@ class _Builder:
             made.beyond_ns = row.beyond_ns or 0.0
 
     def _is_alone(self, event: Event) -> bool:
+        if self._trace.nprocs == 1:
+            return True
         for (name, _), param in zip(self._trace.ops[event.op].params, event.params, strict=True):
             if name == "comm" and isinstance(param, Vec) and param.constant:
                 return self._trace.comms[param.constant].kind == "self"
-        return self._trace.nprocs == 1
+        return False
 
-    def _place(self, signatures: set[int]) -> str:
-        """Return file, first and last line, and function in which calls differ."""
+    def _place(self, signatures: set[int]) -> tuple[str, Stack]:
+        """Return file, first and last line, and function in which calls differ, and callers of that."""
         stacks = [callers(stack, len(stack))[::-1] for stack in map(self._trace.stack, signatures)]
-        parts = [split_frame(frame) for frame in _outermost_different(stacks)]
+        frames, within = _outermost_different(stacks)
+        parts = [split_frame(frame) for frame in frames]
         if not parts or len({(part.file, part.name) for part in parts}) > 1 or not all(p.line for p in parts):
-            return ""
+            return "", ()
         lines = sorted({part.line for part in parts})
         span = str(lines[0]) if len(lines) == 1 else f"{lines[0]}-{lines[-1]}"
-        return f"{parts[0].file}:{span}:{parts[0].name}"
+        return f"{parts[0].file}:{span}:{parts[0].name}", within[:MAX_WITHIN]
 
     def _site(self, signature: int) -> int:
         if signature not in self._known:
@@ -247,13 +254,17 @@ class _Builder:
         return self._known[signature]
 
 
-def _outermost_different(stacks: AnySequence[Stack]) -> Stack:
-    """Return the outermost frames that are not all equal, of stacks from the outermost frame on."""
-    frames: Stack = ()
-    for frames in zip(*stacks, strict=False):
-        if len(set(frames)) > 1:
-            break
-    return frames
+def _outermost_different(stacks: AnySequence[Stack]) -> tuple[Stack, Stack]:
+    """Return the outermost frames that are not all equal, of stacks from the outermost frame on.
+
+    Returns:
+        Them, and the frames around them, innermost first.
+    """
+    levels = list(zip(*stacks, strict=False))
+    if not levels:
+        return (), ()
+    at = next((i for i, frames in enumerate(levels) if len(set(frames)) > 1), len(levels) - 1)
+    return levels[at], stacks[0][:at][::-1]
 
 
 def _times(trips: tuple[int, ...]) -> str:

@@ -1,4 +1,4 @@
-"""Call sites: frames of a call stack in the recorder's notation."""
+"""Call sites: frames of a call stack in the recorder's notation, and which of them are wrappers of MPI."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from scalatrace.escapes import clean
 
-__all__ = ["Frame", "Stack", "is_offset", "same_stack", "short_frame", "split_frame"]
+__all__ = ["Frame", "Stack", "callers", "is_offset", "is_wrapper", "same_stack", "short_frame", "split_frame"]
 
 Stack = tuple[str, ...]
 """Frames, innermost first."""
@@ -16,6 +16,17 @@ Stack = tuple[str, ...]
 _PYTHON = re.compile(r"(?P<file>.*):(?P<line>\d{1,18}):(?P<function>.*)", re.DOTALL)
 _OFFSET = re.compile(r"0x[0-9a-fA-F]{1,16}")
 _NATIVE = re.compile(r"(?P<module>.*?)\+(?P<rest>0x[0-9a-fA-F]{1,16}(:.*)?)", re.DOTALL)
+
+_FUNCTIONS = re.compile(
+    r"P?MPI_\w+|p?mpi_\w+|ompi_\w+|MPI::.*|mpi::.*|boost::mpi::.*|"
+    r"Foam::(U|I|O|UI|UO)?Pstream(Buffers)?::.*|Foam::UPstream.*"
+)
+"""Names of functions: bindings and the classes of libraries that only pass messages."""
+
+_MODULES = re.compile(r"lib(p?mpi|boost_mpi|Pstream|mpicxx|mpifort)\b.*|MPI\.[\w.-]*so")
+"""Names of libraries that only pass messages."""
+
+_FOLDERS = ("/mpi4py/", "/boost/mpi/")
 
 
 class Frame(NamedTuple):
@@ -86,3 +97,24 @@ def _close(a: Frame, b: Frame, tolerance: int) -> bool:
     if a.number and b.number and a.name == b.name:
         return abs(a.number - b.number) <= tolerance
     return a == b
+
+
+@cache
+def is_wrapper(frame: str) -> bool:
+    """Whether a frame lies in a wrapper of MPI."""
+    parts = split_frame(frame)
+    return (
+        _FUNCTIONS.fullmatch(parts.name) is not None
+        or _MODULES.fullmatch(parts.file.rpartition("/")[2]) is not None
+        or any(folder in parts.file for folder in _FOLDERS)
+    )
+
+
+def callers(stack: Stack, count: int = 1) -> Stack:
+    """The innermost frames outside the communication layer; of a stack of wrappers only, its outermost one.
+
+    Args:
+        count: so many frames at most.
+    """
+    first = next((i for i, frame in enumerate(stack) if not is_wrapper(frame)), len(stack) - 1)
+    return stack[max(first, 0) :][:count]

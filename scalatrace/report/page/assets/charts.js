@@ -31,7 +31,8 @@ function sizeView(place, trace) {
     }
     return barChart(key === "messages" ? "Messages by size" : "Bytes by size of the message", all, shown, "send");
   };
-  place.append(h("h3", {}, "Message sizes"), trace.sizes.exact ? "" : h("p", { class: "note" }, "estimated from a sample"),
+  const count = bins.reduce((total, one) => total + one.messages, 0), volume = bins.reduce((total, one) => total + one.nbytes, 0);
+  place.append(h("h3", {}, "Message sizes"), h("p", {}, `${number(count)} messages, ${bytes(volume)}, mean ${bytes(count ? volume / count : 0)}`), trace.sizes.exact ? "" : h("p", { class: "note" }, "estimated from a sample"),
     h("div", { class: "charts" }, entries("messages", number), entries("nbytes", bytes)));
 }
 
@@ -58,7 +59,7 @@ function deltaView(place, trace) {
   };
   choice.addEventListener("change", draw);
   weight.addEventListener("change", draw);
-  place.append(h("h3", {}, "Delta times"), h("div", { class: "controls" }, choice, weight), drawing);
+  place.append(h("h3", {}, "Times before and in calls"), h("div", { class: "controls" }, choice, weight), drawing);
   draw();
 }
 
@@ -70,7 +71,10 @@ function shareView(place, trace) {
   shareBar(place, "Where the time goes", [["computation", compute, "compute"], ...rows.map((row) => [row.operation, row.mpi_ns, categoryColor(trace.category.get(row.operation))])]);
 }
 
-function shareBar(place, title, parts) {
+// parts: [name, ns, fill]; all: time of the whole bar in ns, if the parts are less.
+function shareBar(place, title, parts, all = 0) {
+  const sum = parts.reduce((total, part) => total + part[1], 0);
+  if (all > 1.002 * sum) parts.push(["after a rank ends", all - sum, "line"]);
   const whole = parts.reduce((sum, part) => sum + part[1], 0);
   let x = 0;
   const shapes = parts.filter((part) => part[1] > 0).flatMap(([name, ns, fillName]) => {

@@ -39,7 +39,7 @@ function categoryColor(category) {
 }
 
 const LEGEND = [
-  ["send", "send"], ["recv", "receive, probe"], ["sendrecv", "send and receive"], ["completion", "completion"],
+  ["send", "send"], ["recv", "receive, probe"], ["sendrecv", "send and receive"], ["completion", "completion (waits)"],
   ["collective", "collective"], ["io", "files"], ["other", "other"],
 ];
 

@@ -1,10 +1,11 @@
 // Fitted times of extrapolated traces: points, curve and interval over the number of ranks.
 function fitView(place, trace) {
-  place.append(h("div", { class: "charts" }, trace.fits.map(fitChart)));
+  const legend = h("p", { class: "dim" }, "Points: recorded runs; line: the fitted model; band: 95 % interval of the mean.");
+  place.append(legend, h("div", { class: "charts" }, trace.fits.map(fitChart)));
 }
 
 function fitChart(fit) {
-  const width = 420, height = 220, bottom = 32, top = 10;
+  const width = 420, height = 230, bottom = 40, top = 10;
   const ranks = [...fit.points, ...fit.curve].map((point) => point[0]);
   const values = [...fit.points.map((point) => point[1]), ...fit.curve.flatMap((point) => point.slice(1))].filter((value) => value >= 1); // less than 1 ns is no time
   if (!values.length) values.push(1);
@@ -23,8 +24,8 @@ function fitChart(fit) {
   for (const ns of ticks) {
     shapes.push(s("line", { class: "axis", x1: left, x2: width, y1: y(ns), y2: y(ns) }), s("text", { class: "dim", x: left - 5, y: y(ns) + 4, "text-anchor": "end" }, duration(ns)));
   }
-  for (const p of [Math.min(...ranks), Math.max(...ranks)]) shapes.push(s("text", { class: "dim", x: x(p), y: height - 16, "text-anchor": p === Math.max(...ranks) ? "end" : "start" }, number(p)));
-  shapes.push(s("text", { class: "dim", x: (left + width - 12) / 2, y: height - 2, "text-anchor": "middle" }, "ranks, logarithmic"));
+  for (const p of [Math.min(...ranks), Math.max(...ranks)]) shapes.push(s("text", { class: "dim", x: x(p), y: height - 22, "text-anchor": p === Math.max(...ranks) ? "end" : "start" }, number(p)));
+  shapes.push(s("text", { class: "dim", x: (left + width - 12) / 2, y: height - 6, "text-anchor": "middle" }, "ranks, logarithmic"));
   for (const [p, ns] of fit.points) shapes.push(tip(s("circle", { cx: x(p), cy: y(ns), r: 4, tabindex: 0, role: "img", "aria-label": `${p} ranks: ${duration(ns)}`, style: { fill: "var(--more)" } }), `${number(p)} ranks: ${duration(ns)}`));
   const end = fit.curve[fit.curve.length - 1];
   const time = (ns) => (ns < 1 ? "less than 1 ns" : duration(ns));

@@ -6,7 +6,7 @@ const CURVES = { latency: ["latency", "recv"], bandwidth: ["bandwidth", "send"],
 function predictedView(place, trace) {
   const rows = trace.prediction.operations, sum = (key) => rows.reduce((total, row) => total + row[key], 0);
   const parts = rows.map((row) => [row.operation, row.transfer_ns + row.waiting_ns, categoryColor(trace.category.get(row.operation))]);
-  shareBar(place, "Where the predicted time goes", [["computation", sum("compute_ns"), "compute"], ...parts]);
+  shareBar(place, "Where the predicted time goes", [["computation", sum("compute_ns"), "compute"], ...parts], trace.prediction.time_ns * trace.tree.root.nranks);
 }
 
 function pathView(place, trace) {

@@ -1,7 +1,7 @@
 // The loop tree (WAI-ARIA tree): rows are made when they are opened.
 const FIRST_ROWS = 120;
 const MAX_SITE_FRAMES = 5;
-const CHEAP = 0.001; // share of all time below which a row is hidden at first
+const CHEAP = 0.001; // share of all time below which a row that sends nothing is hidden at first
 
 function loopName(node) {
   const all = node.children, what = all.every((child) => child.op) ? "call" : "part";
@@ -26,20 +26,29 @@ function shortRanks(node) {
   return node.ranks.length > 16 || node.ranks.includes("<") ? `${number(node.nranks)} ranks` : node.ranks;
 }
 
-// The call site of a call, with callers where calls beside it have the same one.
-function siteBeside(tree, node, siblings) {
+// The call site of a call, or the place of a loop, with so many frames of it and of its callers.
+function siteWith(tree, node, count) {
   const site = tree.sites[node.site];
-  if (!site) return shortSite(node.place);
-  if (siblings.length > 200) return shortSite(site.shown);
-  const text = (one, count) => {
-    const { frames, shown } = tree.sites[one.site], at = Math.max(0, frames.indexOf(shown));
-    const short = frames.slice(at, at + count).map(shortSite);
-    return short.length > 1 ? short.map((frame) => frame.replace(/(:\d+):.*$/s, "$1")).join(" < ") : short[0] || "";
-  };
-  const others = siblings.filter((one) => one.op === node.op && tree.sites[one.site] && text(one, MAX_SITE_FRAMES) !== text(node, MAX_SITE_FRAMES));
-  let count = 1;
-  while (others.some((one) => text(one, count) === text(node, count))) count += 1;
-  return text(node, count);
+  if (!site && !node.place) return "";
+  const frames = site ? site.frames.slice(Math.max(0, site.frames.indexOf(site.shown))) : [node.place, ...node.within];
+  const short = frames.slice(0, count).map(shortSite);
+  return short.length > 1 ? short.map((frame) => frame.replace(/(:[\d-]+):.*$/s, "$1")).join(" < ") : short[0] || "";
+}
+
+// Node -> its site, with as many callers as tell it from other nodes of the same kind.
+function sitesAmong(tree, nodes) {
+  const sites = new Map(), whole = new Map(nodes.map((node) => [node, siteWith(tree, node, MAX_SITE_FRAMES)]));
+  let left = nodes;
+  for (let count = 1; left.length && count <= MAX_SITE_FRAMES; count += 1) {
+    const texts = new Map(left.map((node) => [node, siteWith(tree, node, count)])), alike = new Map();
+    for (const [node, text] of texts) {
+      const key = `${node.op} ${text}`;
+      alike.set(key, (alike.get(key) || new Set()).add(whole.get(node)));
+    }
+    for (const [node, text] of texts) if (alike.get(`${node.op} ${text}`).size === 1 || count === MAX_SITE_FRAMES) sites.set(node, text);
+    left = left.filter((node) => !sites.has(node));
+  }
+  return sites;
 }
 
 function timeOf(node) {
@@ -69,12 +78,13 @@ class TreeView {
     this.whole = timeOf(this.tree.root) || 1;
     this.items = new Map(); // node -> its elements
     this.up = new Map();
+    this.sites = new Map(); // parent -> sites of its children
     walkTree(this.tree.root, (node, above) => this.up.set(node, above[above.length - 1]));
     this.search = h("input", { type: "search", placeholder: searchExample(this.tree), "aria-label": "Search the program" });
     this.found = h("span", { class: "dim", "aria-live": "polite" });
     this.search.addEventListener("input", () => this.find(this.search.value.trim()));
-    this.cheap = h("button", { type: "button", hidden: true, "aria-pressed": "false", onclick: () => this.brief(!this.list.classList.contains("brief")) });
-    const all = h("button", { type: "button", onclick: () => this.expandTo(5000) }, "Open all");
+    this.cheap = h("button", { type: "button", hidden: true, onclick: () => this.brief(!this.list.classList.contains("brief")) });
+    const all = h("button", { type: "button", onclick: () => { this.brief(false); this.expandTo(5000); } }, "Open all");
     const none = h("button", { type: "button", onclick: () => this.collapse() }, "Close all");
     this.list = h("div", { class: "tree", role: "tree", "aria-label": "Loops and calls" });
     const names = ["loop or call", "MPI + computation", "share", "calls", "sent", "ranks", "call site"];
@@ -86,7 +96,7 @@ class TreeView {
     this.add(this.tree.root, this.list, 1);
     this.items.get(this.tree.root).row.tabIndex = 0;
     this.expandTo(FIRST_ROWS);
-    this.brief(this.tree.timed && timeOf(this.tree.root) > 0);
+    this.brief(this.items.size > FIRST_ROWS / 2 && this.cheapTime() < timeOf(this.tree.root) / 10);
     this.list.addEventListener("keydown", (event) => this.key(event));
   }
 
@@ -103,10 +113,10 @@ class TreeView {
       "aria-label": `${titleOf(node)}, ${duration(timeOf(node))}, ${number(node.calls)} calls`,
     }, name, h("span", {}, this.bar(node)), h("span", { class: "n" }, this.tree.timed ? percent(timeOf(node), this.whole) : ""),
     h("span", { class: "n" }, number(node.calls)), h("span", { class: "n c-sent" }, bytes(node.sent)),
-    h("span", { class: "c-ranks", title: node.ranks }, shortRanks(node)), h("span", { title: where }, siteBeside(this.tree, node, (this.up.get(node) || node).children)));
+    h("span", { class: "c-ranks", title: node.ranks }, shortRanks(node)), h("span", { title: where }, this.siteOf(node)));
     const item = { row, twist, level, group: h("div", { role: "group", hidden: true }), filled: false, about: null };
     this.items.set(node, item);
-    row.classList.toggle("cheap", this.tree.timed && timeOf(node) < CHEAP * this.whole);
+    row.classList.toggle("cheap", this.isCheap(node));
     row.classList.toggle("other", Boolean(this.kept && !this.kept.has(node)));
     row.addEventListener("click", (event) => {
       this.focus(node);
@@ -166,14 +176,31 @@ class TreeView {
     }
   }
 
+  // The site of a node, with callers where nodes beside it have the same one.
+  siteOf(node) {
+    const parent = this.up.get(node);
+    if (!parent) return "";
+    if (!this.sites.has(parent)) this.sites.set(parent, sitesAmong(this.tree, parent.children));
+    return this.sites.get(parent).get(node);
+  }
+
+  isCheap(node) {
+    return this.tree.timed && timeOf(node) < CHEAP * this.whole && !node.sent;
+  }
+
+  cheapTime() {
+    let time = 0;
+    walkTree(this.tree.root, (node) => { if (node.op && this.isCheap(node)) time += timeOf(node); });
+    return time;
+  }
+
   // Hide or show the rows that take little time.
   brief(hide) {
     let count = 0;
-    walkTree(this.tree.root, (node) => { if (timeOf(node) < CHEAP * this.whole) count += 1; });
+    walkTree(this.tree.root, (node) => { if (this.isCheap(node)) count += 1; });
     this.list.classList.toggle("brief", hide && count > 0);
     this.cheap.hidden = !count || !this.tree.timed;
-    this.cheap.setAttribute("aria-pressed", String(!hide));
-    this.cheap.textContent = `${hide ? "Show" : "Hide"} ${number(count)} below ${percent(CHEAP, 1)} of the time`;
+    this.cheap.textContent = `${hide ? "Show" : "Hide"} ${number(count)} rows below ${percent(CHEAP, 1)} of the time`;
   }
 
   collapse() {
@@ -200,7 +227,7 @@ class TreeView {
     this.find("");
     walkTree(this.tree.root, (node) => {
       if (node.number !== numberOfNode) return;
-      if (timeOf(node) < CHEAP * this.whole) this.brief(false);
+      if (this.isCheap(node)) this.brief(false);
       this.reveal(node);
       this.focus(node);
       this.items.get(node).row.scrollIntoView({ block: "center" });
@@ -218,11 +245,11 @@ class TreeView {
     }
     const facts = [
       [node.op ? "times in a row" : "iterations", node.times && node.repeat.length > node.times.length ? `${node.times}: ${node.repeat}` : node.repeat], ["ranks", node.number >= 0 ? `${node.ranks} (${number(node.nranks)})` : ""], ["parameters", node.params],
-      ["time in MPI", this.tree.timed ? duration(node.comm_ns) : ""],
-      ["beyond shortest", this.tree.timed ? duration(node.beyond_ns) : ""],
-      ["waiting, simulated", node.waiting_ns !== null ? duration(node.waiting_ns) : ""],
-      ["computation before", this.tree.timed ? duration(node.compute_ns) : ""],
-      ["calls", number(node.calls)], ["sent", bytes(node.sent)], ["received", bytes(node.received)],
+      ["time in MPI, all ranks", this.tree.timed ? duration(node.comm_ns) : ""],
+      ["beyond shortest, all ranks", this.tree.timed ? duration(node.beyond_ns) : ""],
+      ["waiting, simulated, all ranks", node.waiting_ns !== null ? duration(node.waiting_ns) : ""],
+      ["computation before, all ranks", this.tree.timed ? duration(node.compute_ns) : ""],
+      ["calls", number(node.calls)], ["sent", bytes(node.sent)], ["receive buffers", bytes(node.received)],
     ];
     if (node.pattern) facts.push(["pattern", patternText(node.pattern)]);
     const site = this.tree.sites[node.site];
@@ -268,7 +295,13 @@ class TreeView {
   find(text) {
     for (const item of this.items.values()) item.row.classList.remove("hit", "other");
     this.kept = null; // rows that are shown; null: all
-    if (text && this.list.classList.contains("brief")) this.brief(false);
+    if (text && this.list.classList.contains("brief")) {
+      this.brief(false);
+      this.briefAgain = true;
+    } else if (!text && this.briefAgain) {
+      this.brief(true);
+      this.briefAgain = false;
+    }
     if (!text) {
       this.found.textContent = "";
       return;
@@ -293,6 +326,8 @@ class TreeView {
   }
 }
 
+const DECLARATION = /^\s*((pure|recursive|elemental|module)\s+)*(subroutine|function|program)\b/i;
+
 function sourceBox(source) {
   const lines = source.lines.map((line, i) => {
     const at = source.first + i;
@@ -300,5 +335,6 @@ function sourceBox(source) {
     return at === source.line ? h("span", { class: "here" }, text) : text;
   });
   return h("div", {}, h("pre", { class: "source" }, lines),
+    DECLARATION.test(source.lines[source.line - source.first] || "") ? h("p", { class: "note" }, "the debug information has the line of the subroutine, not that of the call") : "",
     source.changed ? h("p", { class: "note" }, "this file was changed after the run") : "");
 }

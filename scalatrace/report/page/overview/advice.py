@@ -6,23 +6,28 @@ cores, waiting is that of a simulated run, if there is one: measured times then 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from scalatrace.operations import Category, operation
 from scalatrace.report.page.histograms import Sizes
 from scalatrace.report.page.overview.basis import Basis
+from scalatrace.report.page.overview.computing import Computing
 from scalatrace.report.page.overview.summary import EQUALLY, Summary
 from scalatrace.report.page.predictions.simulated import Prediction
 from scalatrace.report.page.tree import Tree, TreeNode, leaves
 from scalatrace.report.page.waiting import Waiting, waiting
 from scalatrace.report.style import duration, nbytes, number, percent
+from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.query.requests import POLLING
 
 __all__ = ["Advice", "advice_of"]
 
 MIN_SHARE = 0.02
 """Share of all time from which on something is worth a look."""
+
+MIN_COMPUTING = 0.1
+"""Share of all time from which on one computation between two calls is named."""
 
 SMALL_BYTES = 1024
 SMALL_PART = 2
@@ -37,7 +42,7 @@ class Advice:
 
     Attributes:
         kind: "shared-cores", "late-senders", "imbalance", "slow-sends", "small-messages", "load", "polling",
-            or "nothing".
+            "computation" or "nothing".
         share: of all time, between 0 and 1.
         numbers: name and value of each number behind it.
         node: number of the node in the tree that costs most of it; 0: none.
@@ -52,17 +57,27 @@ class Advice:
 
 
 def advice_of(
-    summary: Summary, tree: Tree, sizes: Sizes, basis: Basis, prediction: Prediction | None = None
+    summary: Summary,
+    tree: Tree,
+    sizes: Sizes,
+    basis: Basis,
+    computing: Sequence[Computing] = (),
+    prediction: Prediction | None = None,
 ) -> tuple[Advice, ...]:
-    """Return the entries: whether times are of use, then those with the largest share of the time first."""
+    """Return the entries: whether times are of use, then those with the largest share of the time first.
+
+    Args:
+        computing: the longest computation first.
+    """
     found: list[Advice] = []
     calls = list(leaves(tree.root))
     if basis.whole_ns:
-        who = tuple(_who(summary, basis))
         for name, kind in KINDS.items():
-            found += _waiting(calls, basis, name, kind, who)
+            more = (*_mean_waiting(calls, basis, kind, prediction), *_late(tree, summary, basis, prediction))
+            found += _waiting(calls, basis, name, kind, more)
+        found += _computing(computing, basis)
         found += _polling(calls, basis)
-        found += _load(summary, basis)
+        found += _load(summary, basis, prediction)
     found += _small(sizes, calls, basis, prediction)
     found.sort(key=lambda one: -one.share)
     if not found:
@@ -110,14 +125,65 @@ MEASURED = {
 
 SIMULATED = {
     "late-senders": "In the simulated run, receives and completions wait for messages that are sent late.",
-    "imbalance": "In the simulated run, ranks wait in collective calls for those that arrive late.",
+    "imbalance": "In the simulated run, ranks wait in collective calls for those that arrive late. "
+    "Each rank draws its computation times, so single long ones make all others wait.",
     "slow-sends": "In the simulated run, sends wait for their receivers.",
 }
 
 
-def _who(summary: Summary, basis: Basis) -> Iterator[tuple[str, str]]:
+def _computing(computing: Sequence[Computing], basis: Basis) -> Iterator[Advice]:
+    """Yield the longest computation between two calls, if it is a good part of the time."""
+    if not computing:
+        return
+    most = computing[0]
+    time = most.compute_ns * basis.compute_factor
+    if time < MIN_COMPUTING * basis.whole_ns:
+        return
+    numbers = (
+        ("between", f"{most.after[0]} and {most.before[0][0]}"),
+        ("takes", _per_rank(time, basis)),
+        ("possible saving, if twice as fast", f"{duration(time / 2 / basis.nranks)} per rank"),
+    )
+    text = f"The longest computation between two MPI calls: {most.place}."
+    yield Advice("computation", "Computation", text, time / basis.whole_ns, numbers)
+
+
+def _mean_waiting(
+    calls: list[TreeNode], basis: Basis, kind: Waiting, prediction: Prediction | None
+) -> Iterator[tuple[str, str]]:
+    """Yield the waiting of the run with mean times, which lacks that for single long computations."""
+    if basis.simulated and prediction is not None and prediction.seed is not None:
+        mean = sum(prediction.mean_waiting.get(leaf.number, 0.0) for leaf in waiting(calls, kind))
+        yield "with mean computation times", f"{duration(mean / basis.nranks)} per rank"
+
+
+def _late(
+    tree: Tree, summary: Summary, basis: Basis, prediction: Prediction | None
+) -> Iterator[tuple[str, str]]:
+    """Yield the code that others wait for: longer on the longest path than on the mean rank; else ranks."""
+    if not basis.simulated or prediction is None:
+        yield from _who(summary)
+        return
+    extra: dict[tuple[str, str], list[float]] = {}
+    for leaf in leaves(tree.root):
+        times = prediction.nodes.get(leaf.number)
+        if times is not None:
+            one = extra.setdefault((leaf.op, tree.sites[leaf.site].shown), [0.0, 0.0])
+            one[0] += times["path_compute_ns"]
+            one[1] += times["compute_ns"] / basis.nranks
+    if not extra:
+        return
+    (op, site), (on_path, mean) = max(extra.items(), key=lambda one: one[1][0] - one[1][1])
+    if on_path - mean >= MIN_SHARE * prediction.time_ns:
+        text = f"computation before {op} {short_frame(site)}"
+        yield "late", f"{text}, {duration(on_path)} on the longest path, {duration(mean)} on the mean rank"
+
+
+def _who(summary: Summary) -> Iterator[tuple[str, str]]:
     """Yield the ranks that wait most and those that compute most, if the times of each are known."""
-    if not basis.simulated and summary.longest_in_mpi not in ("", EQUALLY):
+    if summary.nprocs == 1:
+        return
+    if summary.longest_in_mpi not in ("", EQUALLY):
         yield "waits most", f"{summary.longest_in_mpi} by time in MPI"
     if summary.busiest not in ("", EQUALLY):
         yield "may be late", f"{summary.busiest} by computation"
@@ -128,9 +194,9 @@ def _per_rank(ns: float, basis: Basis) -> str:
 
 
 def _waiting(
-    calls: list[TreeNode], basis: Basis, name: str, kind: Waiting, who: tuple[tuple[str, str], ...]
+    calls: list[TreeNode], basis: Basis, name: str, kind: Waiting, more: tuple[tuple[str, str], ...]
 ) -> Iterator[Advice]:
-    """Waiting of the calls of a kind; `who`: the ranks that may be concerned."""
+    """Waiting of the calls of a kind; `more`: further numbers."""
     here = waiting(calls, kind)
     waits = sum(map(basis.waiting_ns, here))
     if waits < MIN_SHARE * basis.whole_ns:
@@ -142,17 +208,21 @@ def _waiting(
         ("possible saving, at most", _per_rank(waits, basis)),
         ("its largest part", f"{percent(basis.waiting_ns(most), waits)} in one {most.op}"),
         ("calls", number(sum(leaf.calls for leaf in here))),
-        ("measured time in these calls", f"{duration(inside / basis.nranks)} per rank"),
-        *who,
+        (
+            "with shared cores" if basis.simulated else "time in them",
+            f"{duration(inside / basis.nranks)} per rank",
+        ),
+        *more,
     )
     yield Advice(name, TITLES[name], texts[name], waits / basis.whole_ns, numbers, most.number)
 
 
 def _polling(calls: list[TreeNode], basis: Basis) -> Iterator[Advice]:
     polls = [leaf for leaf in calls if leaf.op in POLLING]
-    time = sum((leaf.waiting_ns or 0.0) if basis.simulated else leaf.comm_ns for leaf in polls)
+    times = [(leaf.waiting_ns or 0.0) if basis.simulated else leaf.comm_ns for leaf in polls]
+    time = sum(times)
     if polls and time >= MIN_SHARE * basis.whole_ns:
-        most = max(polls, key=lambda leaf: leaf.comm_ns)
+        most = polls[times.index(max(times))]
         numbers = (("possible saving, at most", _per_rank(time, basis)),)
         text = (
             "The program polls for messages with tests and probes. "
@@ -161,20 +231,27 @@ def _polling(calls: list[TreeNode], basis: Basis) -> Iterator[Advice]:
         yield Advice("polling", "Polling", text, time / basis.whole_ns, numbers, most.number)
 
 
-def _load(summary: Summary, basis: Basis) -> Iterator[Advice]:
-    found = summary.efficiency
-    if found is None or not found["load_balance"] or summary.nprocs == 1:
+def _load(summary: Summary, basis: Basis, prediction: Prediction | None) -> Iterator[Advice]:
+    """Yield what the busiest rank computes more than the mean, of the run time."""
+    if summary.nprocs == 1:
         return
-    balance = found["load_balance"]
-    run = basis.whole_ns / basis.nranks if basis.simulated else found["run_time_ns"]
-    busiest = max(one.compute_ns[2] for one in summary.ranks)
-    lost = (1 - balance) * busiest / run if run else 0.0
-    if balance < GOOD_BALANCE and lost >= MIN_SHARE:
+    if basis.simulated:
+        means = {} if prediction is None else prediction.means
+        mean, most, run = (means.get(name, 0.0) for name in ("compute_ns", "most_compute_ns", "time_ns"))
+        which, name = "", "predicted run time"
+    elif summary.efficiency is not None:
+        run, balance = summary.efficiency["run_time_ns"], summary.efficiency["load_balance"] or 1.0
+        most = max(one.compute_ns[2] for one in summary.ranks)
+        mean, which, name = balance * most, f", on {summary.busiest}", "run time"
+    else:
+        return
+    lost = (most - mean) / run if run else 0.0
+    if most and mean / most < GOOD_BALANCE and lost >= MIN_SHARE:
         numbers = (
-            ("load balance", f"{100 * balance:.1f} % (mean / largest computation)"),
-            ("largest computation", f"{duration(busiest)}, on {summary.busiest}"),
-            ("run time", duration(run)),
-            ("possible saving, at most", f"{duration(lost * run)} of the run time"),
+            ("load balance", f"{percent(mean, most)} (mean / largest computation)"),
+            ("largest computation", f"{duration(most)}{which}"),
+            (name, duration(run)),
+            ("possible saving, at most", f"{duration(most - mean)} of the run time"),
         )
         text = "Some ranks compute longer than others, which wait for them."
         yield Advice("load", "Load imbalance", text, lost, numbers)

@@ -20,11 +20,13 @@ class Basis:
             contain waiting for cores where ranks shared them.
         whole_ns: time of all ranks; 0: the trace has no times.
         nranks: number of ranks.
+        compute_factor: computation by this basis over the recorded one.
     """
 
     simulated: bool
     whole_ns: float
     nranks: int
+    compute_factor: float = 1.0
 
     def waiting_ns(self, leaf: TreeNode) -> float:
         """Return the time of a call's executions that is waiting: simulated, or at most so much."""
@@ -35,5 +37,7 @@ def basis_of(summary: Summary, tree: Tree, prediction: Prediction | None) -> Bas
     """Return the times to judge a trace by."""
     nranks = tree.root.nranks
     if summary.shared_cores and prediction is not None:
-        return Basis(True, prediction.time_ns * nranks, nranks)
+        computed = sum(times["compute_ns"] for times in prediction.nodes.values())
+        factor = computed / tree.root.compute_ns if tree.root.compute_ns else 1.0
+        return Basis(True, prediction.time_ns * nranks, nranks, factor)
     return Basis(False, tree.root.comm_ns + tree.root.compute_ns, nranks)

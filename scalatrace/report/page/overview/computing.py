@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
-from scalatrace.report.costs.comm_layer import callers
 from scalatrace.report.costs.rows import distinct_sites, site_of
-from scalatrace.trace.model.callsite import Stack, split_frame
+from scalatrace.trace.model.callsite import Stack, callers, split_frame
 from scalatrace.trace.model.trace import START, Trace
 from scalatrace.trace.query.load import COMPUTE
 
@@ -28,18 +27,23 @@ class Computing:
     Attributes:
         after: operation and call site of the call before it.
         before: those of the next calls, those with most of the time first.
-        place: lines of the two calls in their innermost common function, and that; "": not known.
+        more: further calls that come next.
+        place: lines and called functions of the two calls in their innermost common function, or a text.
         compute_ns: time of all ranks.
     """
 
     after: tuple[str, str]
     before: tuple[tuple[str, str], ...]
+    more: int
     place: str
     compute_ns: float
 
 
 Call = tuple[str, Stack]
 """Operation and stack."""
+
+FROM_START: Call = ("the start", ())
+"""Stands for the call before the first one."""
 
 
 def computing_of(trace: Trace) -> tuple[Computing, ...]:
@@ -61,31 +65,43 @@ def computing_of(trace: Trace) -> tuple[Computing, ...]:
 
 def _before(trace: Trace, pred: int) -> Call:
     entry = trace.preds[pred]
-    return ("the start", ()) if entry == START else (trace.ops[entry[0]].name, trace.stack(entry[1]))
+    return FROM_START if entry == START else (trace.ops[entry[0]].name, trace.stack(entry[1]))
 
 
 def _row(after: Call, site: str, following: dict[Call, float]) -> Computing:
     ordered = sorted(following, key=lambda call: -following[call])
-    before = dict.fromkeys((op, site_of(stack)) for op, stack in ordered)
+    before = tuple(dict.fromkeys((op, site_of(stack)) for op, stack in ordered))
     return Computing(
         (after[0], site if after[1] else ""),
-        tuple(before)[:MAX_NEXT],
-        _place(after[1], ordered[0][1]),
+        before[:MAX_NEXT],
+        max(0, len(before) - MAX_NEXT),
+        _place(after, ordered[0]),
         sum(following.values()),
     )
 
 
-def _place(first: Stack, last: Stack) -> str:
-    """Return the lines between two calls in the innermost function that leads to both."""
-    ways = [callers(stack, len(stack))[::-1] for stack in (first, last)]
-    place = ""
-    for one, other in zip(*ways, strict=False):
+def _place(first: Call, last: Call) -> str:
+    """Return the lines between two calls in the innermost function that leads to both.
+
+    A line has the function that it calls. A later line may be that of an inlined function.
+    """
+    if first == FROM_START:
+        return "the start of the program"
+    ways = [callers(stack, len(stack))[::-1] for _, stack in (first, last)]
+    place = "lines not known"
+    for i, (one, other) in enumerate(zip(*ways, strict=False)):
         a, b = split_frame(one), split_frame(other)
         if (a.file, a.name) != (b.file, b.name) or not a.line or not b.line:
             break
-        # A later line may be that of an inlined function, so it is not always that of a loop's end.
-        until = f" to {b.line}" if a.line < b.line else f", then {b.line}" if a.line > b.line else ""
-        place = f"{a.file.rpartition('/')[2]}:{a.line}{until} in {a.name}"
+        name = a.file.rpartition("/")[2]
         if one != other:
-            return place
-    return f"loop around {place}" if place and first == last else place
+            called, then = (_called(way, i, op) for way, (op, _) in zip(ways, (first, last), strict=True))
+            word = "to" if a.line < b.line else "then"
+            return f"{name}:{a.line} ({called}) {word} {b.line} ({then}) in {a.name}"
+        place = f"{name}:{a.line} in {a.name}"
+    return f"{place}, until the next call there" if first == last and ways[0] else place
+
+
+def _called(way: Stack, at: int, op: str) -> str:
+    """Return what a frame of a stack from the outermost one calls: a function, or the operation."""
+    return split_frame(way[at + 1]).name.rpartition("::")[2] if at + 1 < len(way) else op

@@ -33,7 +33,7 @@ MAX_VALUE = 400
 """Characters of an entry of the header."""
 
 EQUALLY = "all ranks equally"
-"""What is said where no rank stands out."""
+"""Text where no rank stands out."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Summary:
         hidden_sites: call sites that `sites` leaves out.
         busiest, longest_in_mpi: ranks that compute most and are longest in MPI, with those within 5 % of
             them; "": times of each rank are not known.
-        shared_cores: what it means for times that there were more ranks than cores; "": there were not.
+        shared_cores: note that ranks shared cores, with its effect on times; "": they did not.
         ranks: times by rank; empty where they are not known.
         notes: what the numbers are not.
     """

@@ -40,10 +40,10 @@ class Prediction:
     """A simulated trace.
 
     Attributes:
+        predicted_ns: the predicted run time: the median of drawn runs, if there are any.
         time_ns: run time of the simulated run that `path` and all further attributes are of.
         mean_ns: run time where each computation takes its mean time.
-        seed: of the drawn run that is shown, whose time is nearest to the median; None: the run with mean
-            times.
+        seed: of the drawn run that is shown, which has the median time; None: the run with mean times.
         interval: `median_ns`, `low_ns`, `high_ns` and `runs` with drawn computation times; None: not run.
         last_rank: the rank that ends last, where the longest path ends.
         path: parts of the longest path in ns, in the order of PATH_PARTS.
@@ -53,11 +53,18 @@ class Prediction:
         tolerance: `parameter`, `slower` (0.01: by 1 %) and `factor` (None: no factor makes the run so slow).
         gains: a better machine in words, and its run time in ns.
         notes: assumptions about operations.
-        waiting: number of a node in the tree -> waiting of all ranks in its calls, ns.
+        nodes: number of a node in the tree -> `waiting_ns` and `compute_ns` of all ranks, and
+            `path_compute_ns`: the computation that is on the longest path.
+        mean_waiting: number of a node -> waiting of all ranks in the run with mean times, ns.
+        means: `compute_ns`, `transfer_ns` and `waiting_ns` of a rank, and `most_compute_ns` of any.
+        machine: `description`, `latency_ns` of short messages, `bytes_per_s` of long ones, and `nodes`.
+        scaling: of an extrapolated trace with its model: `ranks`, and `time_ns` and `means` of runs with mean
+            times on as many ranks as each input and the result have.
     """
 
     platform: str
     calls: int
+    predicted_ns: float
     time_ns: float
     mean_ns: float
     seed: int | None
@@ -72,12 +79,11 @@ class Prediction:
     curves: tuple[Curve, ...]
     gains: tuple[tuple[str, float], ...]
     notes: tuple[tuple[str, str], ...]
-    waiting: Mapping[int, float]
-
-    @property
-    def predicted_ns(self) -> float:
-        """The predicted run time: the median of drawn runs, if there are any."""
-        return self.time_ns if self.interval is None else float(self.interval["median_ns"])
+    nodes: Mapping[int, Mapping[str, float]]
+    mean_waiting: Mapping[int, float]
+    means: Mapping[str, float]
+    machine: Mapping[str, Any]
+    scaling: tuple[Mapping[str, float], ...] = ()
 
     @classmethod
     def of(
@@ -85,25 +91,27 @@ class Prediction:
         facts: Mapping[str, Any],
         rows: Mapping[str, Sequence[Mapping[str, Any]]],
         curves: Mapping[str, Sequence[Mapping[str, Any]]],
-        waiting: Mapping[int, float] | None = None,
+        nodes: Mapping[int, Mapping[str, float]] | None = None,
+        mean_waiting: Mapping[int, float] | None = None,
     ) -> Prediction:
         """Return the prediction of plain data.
 
         Args:
-            facts: as `simulate --json` prints them, with `drawn`, `mean_ns`, `seed` and `tolerance` if they
-                are known.
+            facts: as `simulate --json` prints them; with `drawn`, `mean_ns`, `seed`, `tolerance`, `means`,
+                `machine` and `scaling` if they are known.
             rows: those "operation" and "site".
             curves: parameter -> its `sweep`.
-            waiting: as the attribute; None: not known.
+            nodes, mean_waiting: as the attributes; None: not known.
         """
-        sites = rows["site"]
+        sites, drawn = rows["site"], facts.get("drawn")
         return cls(
             facts["platform"],
             facts["calls"],
+            drawn["median_ns"] if drawn else facts["time_ns"],
             facts["time_ns"],
             facts.get("mean_ns", facts["time_ns"]),
             facts.get("seed"),
-            facts.get("drawn"),
+            drawn,
             facts["last_rank"],
             tuple(facts["path"][name] for name in PATH_PARTS),
             facts["path"]["messages"],
@@ -114,7 +122,11 @@ class Prediction:
             tuple(_curve(name, points) for name, points in curves.items()),
             tuple(_gains(curves)),
             tuple(sorted(facts["notes"].items())),
-            waiting or {},
+            nodes or {},
+            mean_waiting or {},
+            facts.get("means", {}),
+            facts.get("machine", {}),
+            tuple(facts.get("scaling", ())),
         )
 
 

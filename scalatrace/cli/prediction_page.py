@@ -1,0 +1,66 @@
+"""Simulate traces for the page of `report`: prediction, sensitivity, times on other numbers of ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+    from scalatrace.predict.platform import Platform
+    from scalatrace.report.page.predictions.simulated import Prediction
+
+__all__ = ["predict"]
+
+SENSITIVITY = {
+    "latency": (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0),
+    "bandwidth": (0.25, 0.5, 1.0, 2.0, 4.0),
+    "compute": (0.5, 0.75, 1.0, 1.5, 2.0),
+}
+"""Factors on the platform for which small traces are simulated again."""
+
+
+def predict(trace: Trace, platform: Platform, others: Iterable[Trace] = ()) -> Prediction:
+    """Simulate a trace.
+
+    Args:
+        others: the program on other numbers of ranks, ascending.
+
+    Raises:
+        ScalatraceError: the trace cannot be simulated.
+    """
+    from scalatrace.cli.simulation import Simulated
+    from scalatrace.report.page.predictions.simulated import Prediction
+    from scalatrace.report.page.tree import node_numbers
+
+    simulated = Simulated(trace, platform)
+    numbers = node_numbers(trace)
+    means, interval = simulated.means(), simulated.drawn()
+    waiting = {numbers[event]: times["waiting_ns"] for event, times in simulated.event_times().items()}
+    seed = simulated.show_median()
+    facts, curves = simulated.facts(), dict[str, list[dict[str, Any]]]()
+    facts |= {"drawn": interval, "mean_ns": means["time_ns"], "seed": seed, "means": simulated.means()}
+    facts["machine"] = _machine(platform, trace.nprocs)
+    if simulated.is_small:
+        facts["tolerance"] = simulated.tolerance()
+        curves = {name: simulated.sweep({name: factors}) for name, factors in SENSITIVITY.items()}
+    scaling = [{"ranks": one.nprocs, **Simulated(one, platform).means()} for one in others]
+    facts["scaling"] = [*scaling, {"ranks": trace.nprocs, **means}] if scaling else []
+    nodes = {numbers[event]: times for event, times in simulated.event_times().items()}
+    rows = {by: simulated.rows(by) for by in ("operation", "site")}
+    return Prediction.of(facts, rows, curves, nodes, waiting)
+
+
+def _machine(platform: Platform, nranks: int) -> dict[str, Any]:
+    """Return what limits messages on a platform, and the nodes that so many ranks take."""
+    nodes = len({platform.node_of(rank) for rank in (0, nranks - 1)})
+    if nodes > 1:
+        nodes = platform.node_of(nranks - 1) + 1
+    segments = (platform.network if nodes > 1 else platform.memory or platform.network).segments
+    per_byte_ns = segments[-1].per_byte_ns
+    return {
+        "description": platform.description,
+        "latency_ns": segments[0].latency_ns,
+        "bytes_per_s": 1e9 / per_byte_ns if per_byte_ns else None,
+        "nodes": nodes,
+    }
