@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from scalatrace.extrap.grid.model import Model, Rule
+from scalatrace.extrap.grid.model import Model, Rule, histograms
 from scalatrace.extrap.timing.curves.curve import Curve
 from scalatrace.extrap.timing.curves.registry import timing_model
 from scalatrace.extrap.timing.joint import extrapolate_histogram, mean_points
 from scalatrace.extrap.timing.largest.extremes import slowest_interval
 from scalatrace.extrap.timing.plain_report import TimingRow, timing_row
-from scalatrace.extrap.timing.rules import FEWEST, by_ranks
+from scalatrace.extrap.timing.rules import FEWEST, by_ranks, least_totals
 from scalatrace.trace.symbolic.format_formula import format_where
 from scalatrace.trace.values.histogram import Histogram
 
@@ -70,6 +70,8 @@ def fitted_means(
 ) -> list[FittedMean]:
     """Fit all means that have samples in at least two traces, the longest first.
 
+    Means that extrapolation keeps as they are, since they make a small part of the time, are left out.
+
     Args:
         limit: the first so many.
 
@@ -77,12 +79,15 @@ def fitted_means(
         TimingError: an unknown model.
     """
     ranks = [prod(dims) for dims, _ in model.seen]
+    least = least_totals(histograms(model))
     weighed = []
     for rule, conditions in _conditional_events(model.nodes, ()):
         for stat in rule.stats:
             for at, (name, resolution) in enumerate(model.stats):
                 found = by_ranks(stat.histograms, ranks, at)
-                if name in STATS and len(found) >= FEWEST:
+                if name not in STATS or len(found) < FEWEST:
+                    continue
+                if abs(found[max(found)].total) >= least.get(at, 0.0):
                     fields = rule, name, resolution, found, stat.pred, conditions
                     weighed.append((found[max(found)].total, fields))
     weighed.sort(key=lambda item: -item[0])

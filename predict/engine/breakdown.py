@@ -14,7 +14,7 @@ from scalatrace.trace.model.trace import Trace
 __all__ = ["by_rank", "event_times", "path_parts", "rows"]
 
 PARTS = ("compute_ns", "transfer_ns", "waiting_ns")
-EVENT_TIMES = ("compute_ns", "waiting_ns", "path_compute_ns")
+EVENT_TIMES = (*PARTS, "path_compute_ns")
 
 
 def rows(simulation: Simulation, trace: Trace, by: str) -> list[dict[str, Any]]:
@@ -58,18 +58,14 @@ def _keys(simulation: Simulation, trace: Trace, by: str) -> Iterator[tuple[int, 
 
 
 def event_times(simulation: Simulation) -> dict[int, dict[str, float]]:
-    """Return id of an event node -> `compute_ns`, `waiting_ns` of all ranks, and `path_compute_ns`."""
+    """Return id of an event node -> PARTS of all ranks, and `path_compute_ns` of the longest path."""
     path = simulation.path_by_node
     result: dict[int, dict[str, float]] = {}
     for number, node in enumerate(simulation.program.nodes):
         if node.event is None:
             continue
         times = result.setdefault(id(node.event), dict.fromkeys(EVENT_TIMES, 0.0))
-        parts = (
-            simulation.by_node[number, 0],
-            simulation.by_node[number, 2],
-            0 if path is None else path[number, 0],
-        )
+        parts = (*simulation.by_node[number], 0 if path is None else path[number, 0])
         for name, picoseconds in zip(EVENT_TIMES, parts, strict=True):
             times[name] += int(picoseconds) / 1000
     return result

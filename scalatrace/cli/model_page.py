@@ -69,6 +69,7 @@ def _facts(model: Model, trace: Trace, run_noise: float = 0.0) -> ModelFacts:
     from scalatrace.report.page.extrapolated import ModelFacts
 
     fits = fitted_means(model, timing_model_of(trace.meta), run_noise, MAX_FITS)
+    fits.sort(key=lambda one: -_predicted_ns(one, trace.nprocs))
     facts = ModelFacts(tuple(islice(lines(model), MAX_MODEL_LINES)), tuple(_drawn(fits, trace.nprocs)))
     if EXTRAPOLATED in trace.meta:
         facts = replace(facts, warnings=tuple(model_warnings(model, trace.nprocs)))
@@ -79,7 +80,7 @@ def _facts(model: Model, trace: Trace, run_noise: float = 0.0) -> ModelFacts:
             facts,
             inputs=tuple(_at_sizes(model, chosen)),
             parameters=_parameters(model, chosen, here),
-            site_models=_site_models(fits, trace.nprocs),
+            site_models=_site_models(fits),
         )
     return facts
 
@@ -102,30 +103,32 @@ def instances(model: Model, trace: Trace) -> Iterator[Trace]:
                 continue
 
 
-def _site_models(fits: Sequence[FittedMean], nprocs: int) -> dict[tuple[str, str], FittedModel]:
-    """Return operation and call site -> model of the part that takes most time on so many ranks.
-
-    A rank makes as many calls there as in the largest input.
-    """
+def _site_models(fits: Sequence[FittedMean]) -> dict[tuple[str, str], FittedModel]:
+    """Return operation and call site -> model of the part that takes most time; `fits`: the longest first."""
     from scalatrace.report.costs.rows import site_of
     from scalatrace.report.page.growth import FittedModel
 
-    site_models: dict[tuple[str, str], tuple[float, FittedModel]] = {}
+    site_models: dict[tuple[str, str], FittedModel] = {}
     for one in fits:
-        largest = max(one.samples)
-        time_ns = one.curve.predict(nprocs) * one.unit * one.samples[largest].count / largest
-        key = one.op, site_of(one.stack)
-        if key not in site_models or time_ns > site_models[key][0]:
-            where = "in the call" if one.stat == "comm_ns" else "computation before it"
-            site_models[key] = (
-                time_ns,
-                FittedModel(f"{_rounded(one.curve.formula)} ns", f"{where}, after {_after(one)}"),
-            )
-    return {key: model for key, (_, model) in site_models.items()}
+        where = "in the call" if one.stat == "comm_ns" else "computation before it"
+        part = FittedModel(f"{_formula(one)} ns", f"{where}, after {_after(one)}")
+        site_models.setdefault((one.op, site_of(one.stack)), part)
+    return site_models
+
+
+def _predicted_ns(one: FittedMean, nprocs: int) -> float:
+    """Return the time of a rank on so many ranks, if it makes as many calls as in the largest input."""
+    largest = max(one.samples)
+    return one.curve.predict(nprocs) * one.unit * one.samples[largest].count / largest
+
+
+def _formula(one: FittedMean) -> str:
+    """Return the formula of a mean in ns, with four digits at most of each coefficient."""
+    curve = one.curve if one.unit == 1 else one.curve.times(one.unit)
+    return _rounded(curve.formula)
 
 
 def _rounded(formula: str) -> str:
-    """Return a formula whose coefficients have four digits at most."""
     return sub(r"(?<![\w.])(\d+\.\d+(e[+-]?\d+)?|\d{6,})", lambda number: f"{float(number[0]):.4g}", formula)
 
 
@@ -138,12 +141,20 @@ def _after(one: FittedMean) -> str:
 
 
 def _drawn(fits: Sequence[FittedMean], nprocs: int) -> Iterator[Fit]:
-    from scalatrace.report.costs.rows import distinct_sites
+    """Yield the first fits, with callers in their names where they differ only in these."""
+    from scalatrace.report.costs.rows import JOIN, distinct_sites
+    from scalatrace.trace.model.callsite import short_frame
 
     some = fits[:MAX_DRAWN_FITS]
     sites = distinct_sites([(f"{one.op} {one.stat} {_after(one)} {one.ranks}", one.stack) for one in some])
-    for one, site in zip(some, sites, strict=True):
-        yield _fit(one, site, nprocs)
+    before = [one.after or ("the start", ()) for one in some]
+    kinds = [f"{one.op} {one.stat} {site}" for one, site in zip(some, sites, strict=True)]
+    places = distinct_sites(
+        [(f"{kind} {op}", stack) for kind, (op, stack) in zip(kinds, before, strict=True)]
+    )
+    for one, site, (op, stack), place in zip(some, sites, before, places, strict=True):
+        text = JOIN.join(map(short_frame, place.split(JOIN))) if stack else ""
+        yield replace(_fit(one, site, nprocs), after=f"{op}  {text}".strip())
 
 
 def _at_sizes(model: Model, chosen: dict[int, int]) -> Iterator[SiteAtSizes]:
@@ -187,11 +198,10 @@ def _fit(one: FittedMean, site: str, nprocs: int) -> Fit:
         one.op,
         site,
         one.stat,
-        _rounded(one.curve.formula),
+        _formula(one),
         one.curve.deviation,
         LEVEL,
         points,
         tuple(curve),
-        after=_after(one),
         ranks=", ".join(one.ranks)[:MAX_TEXT],
     )

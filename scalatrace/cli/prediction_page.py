@@ -30,6 +30,8 @@ def predict(trace: Trace, platform: Platform, others: Iterable[Trace] = ()) -> P
         ScalatraceError: the trace cannot be simulated.
     """
     from scalatrace.cli.simulation import Simulated
+    from scalatrace.report.costs.efficiency import Efficiency
+    from scalatrace.report.costs.rank_bins import rank_bins
     from scalatrace.report.page.predictions.simulated import Prediction
     from scalatrace.report.page.tree import node_numbers
 
@@ -40,7 +42,7 @@ def predict(trace: Trace, platform: Platform, others: Iterable[Trace] = ()) -> P
     seed = simulated.show_median()
     facts, curves = simulated.facts(), dict[str, list[dict[str, Any]]]()
     facts |= {"drawn": interval, "mean_ns": means["time_ns"], "seed": seed, "means": simulated.means()}
-    facts["machine"] = _machine(platform, trace.nprocs)
+    facts["machine"] = _machine(platform, trace)
     if simulated.is_small:
         facts["tolerance"] = simulated.tolerance()
         curves = {name: simulated.sweep({name: factors}) for name, factors in SENSITIVITY.items()}
@@ -48,11 +50,14 @@ def predict(trace: Trace, platform: Platform, others: Iterable[Trace] = ()) -> P
     facts["scaling"] = [*scaling, {"ranks": trace.nprocs, **means}] if scaling else []
     nodes = {numbers[event]: times for event, times in simulated.event_times().items()}
     rows = {by: simulated.rows(by) for by in ("operation", "site")}
-    return Prediction.of(facts, rows, curves, nodes, waiting)
+    ranks = rank_bins(Efficiency(tuple(range(trace.nprocs)), *simulated.rank_times()))
+    return Prediction.of(facts, rows, curves, nodes, waiting, ranks)
 
 
-def _machine(platform: Platform, nranks: int) -> dict[str, Any]:
-    """Return what limits messages on a platform, and the nodes that so many ranks take."""
+def _machine(platform: Platform, trace: Trace) -> dict[str, Any]:
+    """Return what limits messages on a platform, and the nodes that the ranks of a trace take."""
+    nranks = trace.nprocs
+    mpi = trace.meta.get("mpi", "").partition(",")[0]
     nodes = len({platform.node_of(rank) for rank in (0, nranks - 1)})
     if nodes > 1:
         nodes = platform.node_of(nranks - 1) + 1
@@ -60,7 +65,8 @@ def _machine(platform: Platform, nranks: int) -> dict[str, Any]:
     per_byte_ns = segments[-1].per_byte_ns
     return {
         "description": platform.description,
-        "latency_ns": segments[0].latency_ns,
+        "other_mpi": mpi if "MPI" in platform.description and mpi not in platform.description else "",
+        "latency_ns": sorted({segments[0].latency_ns, segments[-1].latency_ns}),
         "bytes_per_s": 1e9 / per_byte_ns if per_byte_ns else None,
         "nodes": nodes,
     }

@@ -11,6 +11,9 @@ from scalatrace.cli.progress import stage, track
 from scalatrace.predefined import THREAD_LEVEL
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from scalatrace import Trace
     from scalatrace.predict.engine import KernelTimes
     from scalatrace.predict.platform import Platform
@@ -173,14 +176,20 @@ class Simulated:
 
         return event_times(self._result)
 
+    def rank_times(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return computation of each rank, and time in calls, in ns."""
+        parts = self._result.by_rank / 1000
+        return parts[:, 0], parts[:, 1] + parts[:, 2]
+
     def means(self) -> dict[str, float]:
         """Return the run time, and means over the ranks of the parts of `by_rank`, in ns."""
-        rows = self.rows("rank")
-        names = ("compute_ns", "transfer_ns", "waiting_ns")
+        from scalatrace.predict.engine.breakdown import PARTS
+
+        parts = self._result.by_rank / 1000
         return {
             "time_ns": self._result.time_ns,
-            **{name: sum(row[name] for row in rows) / len(rows) for name in names},
-            "most_compute_ns": max(row["compute_ns"] for row in rows),
+            **dict(zip(PARTS, parts.mean(axis=0).tolist(), strict=True)),
+            "most_compute_ns": float(parts[:, 0].max()),
         }
 
     def tolerance(self) -> list[dict[str, Any]]:

@@ -493,7 +493,8 @@ def test_pages_of_shared_cores_start_with_predicted_times(view_of: View, tmp_pat
         bars = view.page.locator("#summary .predicted-view rect")
         assert bars.count() == 3  # computation, the send, and the time after ranks end
         assert not view.page.get_by_text("Call sites that cost most").is_visible()
-        view.page.locator("summary", has_text="Measured times").click()
+        view.page.locator("summary", has_text="Recorded times").click()
         assert view.page.get_by_text("Call sites that cost most").is_visible()
-        assert "with waiting for cores" in view.text("#flame")
+        assert "times of the simulated run" in view.text("#flame")
+        assert "recorded times, with waiting for cores" in view.text("#timeline")
         clean(view)

@@ -318,7 +318,7 @@ def test_computation_is_that_between_two_calls() -> None:
     trace.nodes = [replace(node, stats=(node.stats[pred],)) for node, pred in kept]
     rows = {row.after: row for row in gather(trace, "c").computing}
     assert rows.keys() == {("the start", ""), ("Barrier", "/b/wait.f90:3:sync")}
-    assert rows["the start", ""].place == "the start of the program"
+    assert rows["the start", ""].place == "the start of the program, before main.f90:10:run"
     kernel = rows["Barrier", "/b/wait.f90:3:sync"]
     assert kernel.compute_ns == 2 * 8 * 1000
     assert kernel.place == "main.f90:10 (sync) to 20 (left) in run"

@@ -96,7 +96,7 @@ def test_large_trees_are_pruned() -> None:
         *(b.loop(2, b.event("Barrier", i % 7 + 1, at=(f"a.py:{i}:f",), comm=Comm())) for i in range(500))
     )
     full = gather(trace, "full").tree
-    tree = tree_of(trace, {}, [], find(trace), Sources(), {}, 100)
+    tree = tree_of(trace, {}, [], find(trace), Sources(), max_nodes=100)
     shown = below(tree.root)
     hidden = [node for node in shown if node.number < 0]
     assert len([node for node in shown if node.number > 0]) <= 100
@@ -189,7 +189,7 @@ def simulated(waiting: dict[int, float], means: tuple[float, float] = (900.0, 90
                           (1000.0, *means, 50.0, 50.0), strict=True)),
     }  # fmt: skip
     nodes = {
-        number: {"waiting_ns": ns, "compute_ns": 80.0, "path_compute_ns": 10.0 * number}
+        number: {"waiting_ns": ns, "compute_ns": 80.0, "path_compute_ns": 10.0 * number, "transfer_ns": 5.0}
         for number, ns in waiting.items()
     }
     mean = dict.fromkeys(waiting, 80.0)
@@ -212,7 +212,8 @@ def test_simulated_waiting_counts_where_ranks_shared_cores() -> None:
     assert dict(late.numbers)["with mean computation times"] == "10 ns per rank"
     late_at = numbers["Allreduce"]
     assert dict(late.numbers)["late"] == (
-        f"computation before Allreduce ring.py:9:main, {10 * late_at} ns on the longest path, "
+        "computation before Allreduce ring.py:9:main, with the start of the program, "
+        f"{10 * late_at} ns on the longest path, "
         "10 ns on the mean rank"
     )
     # Eight ranks send 80 messages of 8 bytes, whose calls transfer for 400 ns.
@@ -241,8 +242,10 @@ def test_measured_computation_is_scaled_to_the_simulated_run() -> None:
     trace = shared_cores(ring(8, nbytes=8))
     numbers = [node.number for node in below(gather(trace, "x").tree.root) if node.op]
     found = gather(trace, "x", options=simulated(dict.fromkeys(numbers, 0.0)))
-    factor = 80.0 * len(numbers) / found.tree.root.compute_ns
-    assert found.basis.compute_factor == pytest.approx(factor)
+    assert found.tree.root.compute_ns == 80.0 * len(numbers)
+    assert found.tree.root.comm_ns == 5.0 * len(numbers)
+    assert found.tree.root.recorded_ns == found.summary.comm_ns
+    assert found.basis.compute_factor == pytest.approx(80.0 * len(numbers) / (found.summary.compute_ns or 0))
 
 
 def test_oversubscription_is_noted_where_there_are_times() -> None:

@@ -22,7 +22,7 @@ from scalatrace.report.page.predictions.simulated import Prediction
 from scalatrace.report.page.rank_sets import Budget
 from scalatrace.report.page.sources import Sources
 from scalatrace.report.page.timeline import TimeLine, Window, some_ranks, time_line
-from scalatrace.report.page.tree import Tree, node_numbers, tree_of
+from scalatrace.report.page.tree import SimulatedTimes, Tree, node_numbers, tree_of
 from scalatrace.trace.model.trace import Trace
 
 __all__ = ["Options", "TraceAggregates", "gather"]
@@ -89,9 +89,9 @@ def gather(trace: Trace, name: str, file_bytes: int = 0, options: Options | None
     sources = Sources(trace.meta.get("date", ""), options.source)
     prediction = options.prediction
     nodes = {} if prediction is None else prediction.nodes
-    waiting = {number: times["waiting_ns"] for number, times in nodes.items()}
-    tree = tree_of(trace, _rows(trace, numbers, notes), messages, grid, sources, waiting)
-    basis = basis_of(summary, tree, prediction)
+    basis = basis_of(summary, len(trace.ranks), prediction)
+    rows = _rows(trace, numbers, notes)
+    tree = tree_of(trace, rows, messages, grid, sources, SimulatedTimes(nodes, basis.simulated))
     sizes = sizes_of(messages, budget.exact)
     ranks, chosen = (options.ranks, "") if options.ranks else some_ranks(trace, messages, grid)
     computing = computing_of(trace)

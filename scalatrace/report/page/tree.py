@@ -59,6 +59,8 @@ class TreeNode:
         repeat: trip count, "" for 1.
         ranks, nranks: ranks that take part, as text and as a number.
         times: least and most executions in an execution of the loop around it; "": one.
+        comm_ns, compute_ns: time in calls and computation before them; simulated where ranks shared cores.
+        recorded_ns: recorded time in calls.
         waiting_ns: waiting of a simulated run; None: it was not simulated.
         alone: whether the ranks of a call have no others to wait for.
         place: of a loop: file, lines and function of its calls; "": not known.
@@ -86,6 +88,7 @@ class TreeNode:
     comm_ns: float = 0.0
     compute_ns: float = 0.0
     beyond_ns: float = 0.0
+    recorded_ns: float = 0.0
     waiting_ns: float | None = None
     pattern: Pattern | None = None
     left_out: int = 0
@@ -100,8 +103,22 @@ class TreeNode:
         self.comm_ns += other.comm_ns
         self.compute_ns += other.compute_ns
         self.beyond_ns += other.beyond_ns
+        self.recorded_ns += other.recorded_ns
         if other.waiting_ns is not None:
             self.waiting_ns = (self.waiting_ns or 0.0) + other.waiting_ns
+
+
+@dataclass(frozen=True)
+class SimulatedTimes:
+    """Times of a simulated run.
+
+    Attributes:
+        nodes: node number -> `compute_ns`, `transfer_ns` and `waiting_ns` of all ranks.
+        replace: whether they stand for the recorded ones.
+    """
+
+    nodes: Mapping[int, Mapping[str, float]]
+    replace: bool
 
 
 @dataclass(frozen=True)
@@ -147,16 +164,16 @@ def tree_of(
     messages: AnySequence[Messages],
     grid: Grid,
     sources: Sources,
-    simulated_waiting: Mapping[int, float],
+    simulated: SimulatedTimes | None = None,
     max_nodes: int = MAX_NODES,
 ) -> Tree:
     """Build the tree.
 
     Args:
         rows: node number -> calls, bytes and times of an event node.
-        simulated_waiting: node number -> waiting of a simulated run, ns.
+        simulated: times of a simulated run; None: it was not simulated.
     """
-    builder = _Builder(trace, rows, messages, grid, sources, simulated_waiting)
+    builder = _Builder(trace, rows, messages, grid, sources, simulated or SimulatedTimes({}, False))
     root = TreeNode(0, ranks=ranks_text(trace.ranks)[:MAX_TEXT], nranks=len(trace.ranks))
     builder.fill(root, trace.nodes)
     _prune(root, max_nodes)
@@ -171,9 +188,9 @@ class _Builder:
         messages: AnySequence[Messages],
         grid: Grid,
         sources: Sources,
-        simulated_waiting: Mapping[int, float],
+        simulated: SimulatedTimes,
     ) -> None:
-        self._simulated_waiting = simulated_waiting
+        self._simulated = simulated
         self._trace, self._rows, self._grid, self._sources = trace, rows, grid, sources
         self._numbers, self._taking_part = node_numbers(trace), participants(trace)
         self._trips = {id(node): trip_counts(node.repeat, entered) for node, entered in entries(trace)}
@@ -220,11 +237,16 @@ class _Builder:
         made.params = "  ".join(f"{name}={_cut(value)}" for name, value in params(self._trace, event))
         made.site = self._site(event.signature)
         made.alone = self._is_alone(event)
-        made.waiting_ns = self._simulated_waiting.get(made.number)
         if (row := self._rows.get(made.number)) is not None:
             made.calls, made.sent, made.received = row.calls, row.sent, row.received
             made.comm_ns, made.compute_ns = row.comm_ns or 0.0, row.compute_ns or 0.0
             made.beyond_ns = row.beyond_ns or 0.0
+        made.recorded_ns = made.comm_ns
+        if (times := self._simulated.nodes.get(made.number)) is not None:
+            made.waiting_ns = times["waiting_ns"]
+            if self._simulated.replace:
+                made.comm_ns = times["transfer_ns"] + times["waiting_ns"]
+                made.compute_ns = times["compute_ns"]
 
     def _is_alone(self, event: Event) -> bool:
         if self._trace.nprocs == 1:

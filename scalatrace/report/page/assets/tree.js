@@ -75,6 +75,7 @@ const NOTATION = "{ranks: values; …}: by ranks; [10 8*(2)]: in turn 10, then 2
 class TreeView {
   constructor(place, trace) {
     this.tree = trace.tree;
+    this.simulated = trace.simulated;
     this.whole = timeOf(this.tree.root) || 1;
     this.items = new Map(); // node -> its elements
     this.up = new Map();
@@ -246,6 +247,7 @@ class TreeView {
     const facts = [
       [node.op ? "times in a row" : "iterations", node.times && node.repeat.length > node.times.length ? `${node.times}: ${node.repeat}` : node.repeat], ["ranks", node.number >= 0 ? `${node.ranks} (${number(node.nranks)})` : ""], ["parameters", node.params],
       ["time in MPI, all ranks", this.tree.timed ? duration(node.comm_ns) : ""],
+      [this.simulated ? "recorded in MPI, with shared cores" : "", this.tree.timed ? duration(node.recorded_ns) : ""],
       ["beyond shortest, all ranks", this.tree.timed ? duration(node.beyond_ns) : ""],
       ["waiting, simulated, all ranks", node.waiting_ns !== null ? duration(node.waiting_ns) : ""],
       ["computation before, all ranks", this.tree.timed ? duration(node.compute_ns) : ""],
@@ -257,7 +259,7 @@ class TreeView {
     else if (node.place) facts.push(["lines of its calls", node.place]);
     if (/[<[{]/.test(node.ranks + node.repeat)) facts.push(["notation", NOTATION]);
     item.about = h("div", { class: "more-about" },
-      h("dl", {}, facts.filter(([, text]) => text).map(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])),
+      h("dl", {}, facts.filter(([name, text]) => name && text).map(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])),
       site && site.source ? sourceBox(site.source) : "");
     item.row.after(item.about);
   }

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from scalatrace.operations import Category, operation
 from scalatrace.report.page.histograms import Sizes
 from scalatrace.report.page.overview.basis import Basis
-from scalatrace.report.page.overview.computing import Computing
+from scalatrace.report.page.overview.computing import FROM_START, Computing
 from scalatrace.report.page.overview.summary import EQUALLY, Summary
 from scalatrace.report.page.predictions.simulated import Prediction
 from scalatrace.report.page.tree import Tree, TreeNode, leaves
@@ -28,6 +28,9 @@ MIN_SHARE = 0.02
 
 MIN_COMPUTING = 0.1
 """Share of all time from which on one computation between two calls is named."""
+
+MIN_START = 0.2
+"""Part of the computation before a call from which on the start of the program is mentioned."""
 
 SMALL_BYTES = 1024
 SMALL_PART = 2
@@ -73,7 +76,10 @@ def advice_of(
     calls = list(leaves(tree.root))
     if basis.whole_ns:
         for name, kind in KINDS.items():
-            more = (*_mean_waiting(calls, basis, kind, prediction), *_late(tree, summary, basis, prediction))
+            more = (
+                *_mean_waiting(calls, basis, kind, prediction),
+                *_late(tree, summary, basis, computing, prediction),
+            )
             found += _waiting(calls, basis, name, kind, more)
         found += _computing(computing, basis)
         found += _polling(calls, basis)
@@ -97,7 +103,7 @@ def _shared_cores(summary: Summary, prediction: Prediction | None) -> Iterator[A
             "then this page has a simulated run in which each rank has a core."
         )
     else:
-        text += "Use the predicted times. The entries below are of that run, with a core for each rank."
+        text += "Use the predicted times: entries below are of the simulated run, with a core for each rank."
         measured = duration(summary.run_time_ns or 0.0)
         numbers = (
             ("predicted run time", duration(prediction.predicted_ns)),
@@ -124,7 +130,8 @@ MEASURED = {
 }
 
 SIMULATED = {
-    "late-senders": "In the simulated run, receives and completions wait for messages that are sent late.",
+    "late-senders": "In the simulated run, receives and completions wait for messages that are sent late. "
+    "Each rank draws its computation times, so single long ones make others wait.",
     "imbalance": "In the simulated run, ranks wait in collective calls for those that arrive late. "
     "Each rank draws its computation times, so single long ones make all others wait.",
     "slow-sends": "In the simulated run, sends wait for their receivers.",
@@ -158,7 +165,11 @@ def _mean_waiting(
 
 
 def _late(
-    tree: Tree, summary: Summary, basis: Basis, prediction: Prediction | None
+    tree: Tree,
+    summary: Summary,
+    basis: Basis,
+    computing: Sequence[Computing],
+    prediction: Prediction | None,
 ) -> Iterator[tuple[str, str]]:
     """Yield the code that others wait for: longer on the longest path than on the mean rank; else ranks."""
     if not basis.simulated or prediction is None:
@@ -175,7 +186,14 @@ def _late(
         return
     (op, site), (on_path, mean) = max(extra.items(), key=lambda one: one[1][0] - one[1][1])
     if on_path - mean >= MIN_SHARE * prediction.time_ns:
+        start = any(
+            one.after[0] == FROM_START[0]
+            and (op, site) in one.before
+            and one.compute_ns * basis.compute_factor >= MIN_START * mean * basis.nranks
+            for one in computing
+        )
         text = f"computation before {op} {short_frame(site)}"
+        text += ", with the start of the program" if start else ""
         yield "late", f"{text}, {duration(on_path)} on the longest path, {duration(mean)} on the mean rank"
 
 
@@ -202,7 +220,7 @@ def _waiting(
     if waits < MIN_SHARE * basis.whole_ns:
         return
     most = max(here, key=basis.waiting_ns)
-    inside = sum(leaf.comm_ns for leaf in here)
+    inside = sum(leaf.recorded_ns for leaf in here)
     texts = SIMULATED if basis.simulated else MEASURED
     numbers = (
         ("possible saving, at most", _per_rank(waits, basis)),
@@ -219,7 +237,7 @@ def _waiting(
 
 def _polling(calls: list[TreeNode], basis: Basis) -> Iterator[Advice]:
     polls = [leaf for leaf in calls if leaf.op in POLLING]
-    times = [(leaf.waiting_ns or 0.0) if basis.simulated else leaf.comm_ns for leaf in polls]
+    times = [leaf.comm_ns for leaf in polls]
     time = sum(times)
     if polls and time >= MIN_SHARE * basis.whole_ns:
         most = polls[times.index(max(times))]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scalatrace.report.page.overview.summary import Summary
 from scalatrace.report.page.predictions.simulated import Prediction
-from scalatrace.report.page.tree import Tree, TreeNode
+from scalatrace.report.page.tree import TreeNode
 
 __all__ = ["Basis", "basis_of"]
 
@@ -33,11 +33,10 @@ class Basis:
         return (leaf.waiting_ns or 0.0) if self.simulated else leaf.beyond_ns
 
 
-def basis_of(summary: Summary, tree: Tree, prediction: Prediction | None) -> Basis:
-    """Return the times to judge a trace by."""
-    nranks = tree.root.nranks
+def basis_of(summary: Summary, nranks: int, prediction: Prediction | None) -> Basis:
+    """Return the times to judge a trace of so many ranks by."""
+    computed = summary.compute_ns or 0.0
     if summary.shared_cores and prediction is not None:
-        computed = sum(times["compute_ns"] for times in prediction.nodes.values())
-        factor = computed / tree.root.compute_ns if tree.root.compute_ns else 1.0
-        return Basis(True, prediction.time_ns * nranks, nranks, factor)
-    return Basis(False, tree.root.comm_ns + tree.root.compute_ns, nranks)
+        simulated = sum(times["compute_ns"] for times in prediction.nodes.values())
+        return Basis(True, prediction.time_ns * nranks, nranks, simulated / computed if computed else 1.0)
+    return Basis(False, (summary.comm_ns or 0.0) + computed, nranks)

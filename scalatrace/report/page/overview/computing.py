@@ -10,11 +10,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from scalatrace.report.costs.rows import distinct_sites, site_of
-from scalatrace.trace.model.callsite import Stack, callers, split_frame
+from scalatrace.trace.model.callsite import Stack, callers, short_frame, split_frame
 from scalatrace.trace.model.trace import START, Trace
 from scalatrace.trace.query.load import COMPUTE
 
-__all__ = ["Computing", "computing_of"]
+__all__ = ["FROM_START", "Computing", "computing_of"]
 
 MAX_ROWS, MAX_NEXT = 6, 4
 """Pieces of computation that are listed, and calls after each."""
@@ -86,7 +86,8 @@ def _place(first: Call, last: Call) -> str:
     A line has the function that it calls. A later line may be that of an inlined function.
     """
     if first == FROM_START:
-        return "the start of the program"
+        outermost = callers(last[1], len(last[1]))[-1:]
+        return f"the start of the program, before {short_frame(outermost[0])}" if outermost else "the start"
     ways = [callers(stack, len(stack))[::-1] for _, stack in (first, last)]
     place = "lines not known"
     for i, (one, other) in enumerate(zip(*ways, strict=False)):

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from scalatrace.errors import LimitError, UsageError
-from scalatrace.report.costs.efficiency import Efficiency, efficiency
+from scalatrace.report.costs.efficiency import efficiency
 from scalatrace.report.costs.performance import plain_efficiency
+from scalatrace.report.costs.rank_bins import RankBin, rank_bins
 from scalatrace.report.costs.rows import Row, by_node, timed_by_node, whole_time
 from scalatrace.report.style import number, ranks
 from scalatrace.trace.model.trace import MODULES, Trace
@@ -18,10 +19,7 @@ from scalatrace.trace.oversubscription import oversubscription_note
 from scalatrace.trace.query.counting import least_and_most
 from scalatrace.trace.values.ranklist import RankList
 
-__all__ = ["EQUALLY", "RankBin", "Summary", "summary_of"]
-
-MAX_BINS = 128
-"""Sets of consecutive ranks whose times are drawn."""
+__all__ = ["EQUALLY", "Summary", "summary_of"]
 
 NEAR = 0.95
 """Part of the longest time from which on times count as equal."""
@@ -34,16 +32,6 @@ MAX_VALUE = 400
 
 EQUALLY = "all ranks equally"
 """Text where no rank stands out."""
-
-
-@dataclass(frozen=True)
-class RankBin:
-    """Times of consecutive ranks in ns: least, mean and most of computation, and in MPI."""
-
-    first: int
-    last: int
-    compute_ns: tuple[float, float, float]
-    comm_ns: tuple[float, float, float]
 
 
 @dataclass(frozen=True)
@@ -112,7 +100,7 @@ def summary_of(trace: Trace, file_bytes: int = 0) -> Summary:
         "" if found is None else _largest(found.ranks, found.compute_ns),
         "" if found is None else _largest(found.ranks, found.comm_ns),
         "" if run_time is None else oversubscription_note(trace.meta),
-        _bins(found),
+        () if found is None else rank_bins(found),
         tuple(notes),
     )
 
@@ -161,22 +149,3 @@ def _header(trace: Trace, file_bytes: int) -> tuple[tuple[str, str], ...]:
     return tuple(
         (key, text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…") for key, text in entries
     )
-
-
-def _bins(found: Efficiency | None) -> tuple[RankBin, ...]:
-    """Return the times of at most MAX_BINS sets of consecutive ranks."""
-    if found is None:
-        return ()
-    count = len(found.ranks)
-    size = -(-count // MAX_BINS)
-    starts = np.arange(0, count, size)
-    lengths = np.diff([*starts.tolist(), count])
-
-    def spread(values: np.ndarray[Any, np.dtype[np.float64]]) -> list[tuple[float, float, float]]:
-        least, most = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
-        mean = np.add.reduceat(values, starts) / lengths
-        return list(zip(least.tolist(), mean.tolist(), most.tolist(), strict=True))
-
-    firsts = [found.ranks[start] for start in starts.tolist()]
-    lasts = [found.ranks[min(start + size, count) - 1] for start in starts.tolist()]
-    return tuple(map(RankBin, firsts, lasts, spread(found.compute_ns), spread(found.comm_ns)))

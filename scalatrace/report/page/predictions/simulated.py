@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from scalatrace.report.costs.rank_bins import RankBin
+
 __all__ = ["Curve", "Prediction"]
 
 MAX_SITES = 12
@@ -53,11 +55,13 @@ class Prediction:
         tolerance: `parameter`, `slower` (0.01: by 1 %) and `factor` (None: no factor makes the run so slow).
         gains: a better machine in words, and its run time in ns.
         notes: assumptions about operations.
-        nodes: number of a node in the tree -> `waiting_ns` and `compute_ns` of all ranks, and
+        nodes: number of a node in the tree -> `compute_ns`, `transfer_ns` and `waiting_ns` of all ranks, and
             `path_compute_ns`: the computation that is on the longest path.
         mean_waiting: number of a node -> waiting of all ranks in the run with mean times, ns.
         means: `compute_ns`, `transfer_ns` and `waiting_ns` of a rank, and `most_compute_ns` of any.
-        machine: `description`, `latency_ns` of short messages, `bytes_per_s` of long ones, and `nodes`.
+        machine: `description`, `other_mpi` (the program's, if the description names another one), least and
+            most `latency_ns` of messages, `bytes_per_s` of long ones, and `nodes`.
+        ranks: times by rank.
         scaling: of an extrapolated trace with its model: `ranks`, and `time_ns` and `means` of runs with mean
             times on as many ranks as each input and the result have.
     """
@@ -84,6 +88,7 @@ class Prediction:
     means: Mapping[str, float]
     machine: Mapping[str, Any]
     scaling: tuple[Mapping[str, float], ...] = ()
+    ranks: tuple[RankBin, ...] = ()
 
     @classmethod
     def of(
@@ -93,6 +98,7 @@ class Prediction:
         curves: Mapping[str, Sequence[Mapping[str, Any]]],
         nodes: Mapping[int, Mapping[str, float]] | None = None,
         mean_waiting: Mapping[int, float] | None = None,
+        ranks: tuple[RankBin, ...] = (),
     ) -> Prediction:
         """Return the prediction of plain data.
 
@@ -101,7 +107,7 @@ class Prediction:
                 `machine` and `scaling` if they are known.
             rows: those "operation" and "site".
             curves: parameter -> its `sweep`.
-            nodes, mean_waiting: as the attributes; None: not known.
+            nodes, mean_waiting, ranks: as the attributes; None, (): not known.
         """
         sites, drawn = rows["site"], facts.get("drawn")
         return cls(
@@ -127,6 +133,7 @@ class Prediction:
             facts.get("means", {}),
             facts.get("machine", {}),
             tuple(facts.get("scaling", ())),
+            ranks,
         )
 
 

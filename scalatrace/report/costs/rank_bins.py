@@ -1,0 +1,42 @@
+"""Times of consecutive ranks, recorded or simulated, for the chart of times by rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scalatrace.report.costs.efficiency import Efficiency
+
+__all__ = ["RankBin", "rank_bins"]
+
+MAX_BINS = 128
+"""Sets of consecutive ranks whose times are drawn."""
+
+
+@dataclass(frozen=True)
+class RankBin:
+    """Times of consecutive ranks in ns: least, mean and most of computation, and in MPI."""
+
+    first: int
+    last: int
+    compute_ns: tuple[float, float, float]
+    comm_ns: tuple[float, float, float]
+
+
+def rank_bins(found: Efficiency) -> tuple[RankBin, ...]:
+    """Return the times of at most MAX_BINS sets of consecutive ranks."""
+    count = len(found.ranks)
+    size = -(-count // MAX_BINS)
+    starts = np.arange(0, count, size)
+    lengths = np.diff([*starts.tolist(), count])
+
+    def spread(values: np.ndarray[Any, np.dtype[np.float64]]) -> list[tuple[float, float, float]]:
+        least, most = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
+        mean = np.add.reduceat(values, starts) / lengths
+        return list(zip(least.tolist(), mean.tolist(), most.tolist(), strict=True))
+
+    firsts = [found.ranks[start] for start in starts.tolist()]
+    lasts = [found.ranks[min(start + size, count) - 1] for start in starts.tolist()]
+    return tuple(map(RankBin, firsts, lasts, spread(found.compute_ns), spread(found.comm_ns)))
