@@ -225,7 +225,7 @@ def of_model(
     trace.meta = header(model, grid, inputs, timing, accept_unconfirmed)
     times = tuple(total_times(model, nprocs, rule, timing))
     poor = poor_fits(model, rule, timing, run_noise)
-    return Extrapolation(trace, grid, model, times=times, warnings=tuple(warnings(model, grid, poor)))
+    return Extrapolation(trace, grid, model, times=times, warnings=tuple(warnings(model, nprocs, poor)))
 
 
 def _instantiated(

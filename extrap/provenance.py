@@ -74,14 +74,13 @@ MIN_IRREGULAR = 7
 """So many numbers describe no regular trip counts."""
 
 
-def warnings(model: Model, grid: Grid, poor: Sequence[PoorFit]) -> Iterator[str]:
-    """Yield warnings about a result and its times.
+def warnings(model: Model, nprocs: int, poor: Sequence[PoorFit]) -> Iterator[str]:
+    """Yield warnings about a result of so many ranks, and its times.
 
     Args:
-        model, grid: of the result.
         poor: calls whose times follow no curve well.
     """
-    yield from model_warnings(model, grid.nprocs)
+    yield from model_warnings(model, nprocs)
     if poor:
         first, share = poor[0], sum(one.share for one in poor if one.stat == poor[0].stat)
         where = "inside" if first.stat == "comm_ns" else "between"

@@ -44,9 +44,7 @@ def write_model_page(
     from scalatrace.report.page.gather import Options, gather
     from scalatrace.report.page.page import page
 
-    facts = _facts(model, trace, run_noise)
-    if warnings is not None:
-        facts = replace(facts, warnings=tuple(warnings))
+    facts = _facts(model, trace, run_noise, warnings)
     aggregates = gather(trace, path, os.path.getsize(path), Options(model=facts))
     return write_file(output, page([aggregates]).encode("utf-8", "replace"))
 
@@ -56,14 +54,16 @@ def with_model(options: Options, model: Model, trace: Trace) -> Options:
     return replace(options, model=_facts(model, trace))
 
 
-def _facts(model: Model, trace: Trace, run_noise: float = 0.0) -> ModelFacts:
-    """Return what a page shows of a model.
+def _facts(
+    model: Model, trace: Trace, run_noise: float = 0.0, warnings: Sequence[str] | None = None
+) -> ModelFacts:
+    """Return what a page shows of a model; `warnings` as in `write_model_page`.
 
     Only extrapolated traces have warnings and times of the inputs; the latter not if calls were dropped.
     """
     from scalatrace.extrap.extrapolate import inputs_of
     from scalatrace.extrap.formatting import lines
-    from scalatrace.extrap.provenance import EXTRAPOLATED, LOSSY, model_warnings, timing_model_of
+    from scalatrace.extrap.provenance import EXTRAPOLATED, LOSSY, timing_model_of
     from scalatrace.extrap.timing.report import fitted_means
     from scalatrace.extrap.timing.site_times import chosen_inputs
     from scalatrace.report.page.extrapolated import ModelFacts
@@ -72,7 +72,8 @@ def _facts(model: Model, trace: Trace, run_noise: float = 0.0) -> ModelFacts:
     fits.sort(key=lambda one: -_predicted_ns(one, trace.nprocs))
     facts = ModelFacts(tuple(islice(lines(model), MAX_MODEL_LINES)), tuple(_drawn(fits, trace.nprocs)))
     if EXTRAPOLATED in trace.meta:
-        facts = replace(facts, warnings=tuple(model_warnings(model, trace.nprocs)))
+        known = _warnings(model, trace, run_noise) if warnings is None else warnings
+        facts = replace(facts, warnings=tuple(known))
     if EXTRAPOLATED in trace.meta and LOSSY not in model.meta:
         here = inputs_of(trace)
         chosen = chosen_inputs(model, here)
@@ -83,6 +84,22 @@ def _facts(model: Model, trace: Trace, run_noise: float = 0.0) -> ModelFacts:
             site_models=_site_models(fits),
         )
     return facts
+
+
+def _warnings(model: Model, trace: Trace, run_noise: float) -> Iterator[str]:
+    """Yield the warnings of a result: about its size, its inputs, and poor fits."""
+    from math import prod
+
+    from scalatrace.extrap.grid.model import histograms
+    from scalatrace.extrap.provenance import timing_model_of
+    from scalatrace.extrap.provenance import warnings as warnings_of
+    from scalatrace.extrap.timing.rules import over_ranks
+    from scalatrace.extrap.timing.total import poor_fits
+    from scalatrace.extrap.workers import available
+
+    timing, seen = timing_model_of(trace.meta), [prod(dims) for dims, _ in model.seen]
+    rule = over_ranks(histograms(model), seen, trace.nprocs, timing, run_noise, available())
+    return warnings_of(model, trace.nprocs, poor_fits(model, rule, timing, run_noise))
 
 
 def instances(model: Model, trace: Trace) -> Iterator[Trace]:
@@ -111,7 +128,7 @@ def _site_models(fits: Sequence[FittedMean]) -> dict[tuple[str, str], FittedMode
     site_models: dict[tuple[str, str], FittedModel] = {}
     for one in fits:
         where = "in the call" if one.stat == "comm_ns" else "computation before it"
-        part = FittedModel(f"{_formula(one)} ns", f"{where}, after {_after(one)}")
+        part = FittedModel(f"{_formula(one)} ns", f"{where}, after {_after(one)}", one.curve.deviation)
         site_models.setdefault((one.op, site_of(one.stack)), part)
     return site_models
 

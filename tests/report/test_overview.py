@@ -289,7 +289,7 @@ def grown(
 def test_growth_has_exponents_and_laws() -> None:
     here = grown((1e3, 4e3)).sizes[-1]
     assert here is not None
-    model = FittedModel("2 * p ns", "in the call, after Send  ring.py:4:turn")
+    model = FittedModel("2 * p ns", "in the call, after Send  ring.py:4:turn", 0.1)
     square = grown((here.time_ns / 8, here.time_ns / 2), {("Send", "ring.py:4:turn"): model})
     assert square.recorded == pytest.approx(2)
     assert square.extrapolated == pytest.approx(1)

@@ -31,10 +31,12 @@ class FittedModel:
     Attributes:
         formula: mean time of a call in ns, over the number of ranks.
         part: which part, such as "in the calls, after Send  app.py:12:main".
+        error: deviation from the points, as a part of the values.
     """
 
     formula: str
     part: str
+    error: float
 
 
 class AtSize(NamedTuple):
