@@ -95,8 +95,8 @@ def model_warnings(model: Model, nprocs: int) -> Iterator[str]:
     yield from (model.meta[name] for name in (LOSSY, UNCONFIRMED) if name in model.meta)
     largest = max(prod(dims) for dims, _ in model.seen)
     if nprocs > MAX_REACH * largest and model.stats:
-        times = nprocs // largest
-        yield f"{nprocs:,} ranks are {times:,} times the largest trace: times of so many are a guess"
+        times = f"{nprocs / largest:,.0f} times the largest trace"
+        yield f"{nprocs:,} ranks are {times}: times of so many are a guess"
     if irregular := irregular_loop(model):
         yield irregular
     if OVERSUBSCRIBED in model.meta:

@@ -37,21 +37,31 @@ def predict(trace: Trace, platform: Platform, others: Iterable[Trace] = ()) -> P
 
     simulated = Simulated(trace, platform)
     numbers = node_numbers(trace)
-    means, interval = simulated.means(), simulated.drawn()
+    mean_ns, interval = simulated.means()["time_ns"], simulated.drawn()
     waiting = {numbers[event]: times["waiting_ns"] for event, times in simulated.event_times().items()}
     seed = simulated.show_median()
     facts, curves = simulated.facts(), dict[str, list[dict[str, Any]]]()
-    facts |= {"drawn": interval, "mean_ns": means["time_ns"], "seed": seed, "means": simulated.means()}
+    facts |= {"drawn": interval, "mean_ns": mean_ns, "seed": seed, "means": simulated.means()}
     facts["machine"] = _machine(platform, trace)
     if simulated.is_small:
         facts["tolerance"] = simulated.tolerance()
         curves = {name: simulated.sweep({name: factors}) for name, factors in SENSITIVITY.items()}
-    scaling = [{"ranks": one.nprocs, **Simulated(one, platform).means()} for one in others]
-    facts["scaling"] = [*scaling, {"ranks": trace.nprocs, **means}] if scaling else []
+    scaling = [{"ranks": one.nprocs, **_typical(one, platform)} for one in others]
+    facts["scaling"] = [*scaling, {"ranks": trace.nprocs, **facts["means"]}] if scaling else []
     nodes = {numbers[event]: times for event, times in simulated.event_times().items()}
     rows = {by: simulated.rows(by) for by in ("operation", "site")}
     ranks = rank_bins(Efficiency(tuple(range(trace.nprocs)), *simulated.rank_times()))
     return Prediction.of(facts, rows, curves, nodes, waiting, ranks)
+
+
+def _typical(trace: Trace, platform: Platform) -> dict[str, float]:
+    """Return the run time and means over the ranks of the drawn run with the median time."""
+    from scalatrace.cli.simulation import Simulated
+
+    simulated = Simulated(trace, platform)
+    simulated.drawn()
+    simulated.show_median()
+    return simulated.means()
 
 
 def _machine(platform: Platform, trace: Trace) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -113,10 +114,14 @@ def test_predicted_times_on_the_ranks_of_the_inputs(capsys: pytest.CaptureFixtur
     assert main(["report", "big.st", *words, "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)["traces"][0]["prediction"]
     assert [row["ranks"] for row in shown["scaling"]] == [4, 6, 8, 64]
-    assert shown["scaling"][-1]["time_ns"] == shown["mean_ns"]
+    assert shown["scaling"][-1]["time_ns"] == shown["predicted_ns"]
     assert main(["simulate", "r4.st", "--platform", "cluster", "--json"]) == 0
-    assert shown["scaling"][0]["time_ns"] == pytest.approx(
-        json.loads(capsys.readouterr().out)["time_ns"], rel=0.02
+    drawn = json.loads(capsys.readouterr().out)["drawn"]
+    assert shown["scaling"][0]["time_ns"] == pytest.approx(drawn["median_ns"], rel=0.02)
+    text, exponents = shown["scaling_growth"][0]
+    assert text == "from 4 to 8 ranks"
+    assert exponents[0] == pytest.approx(
+        math.log2(shown["scaling"][2]["time_ns"] / shown["scaling"][0]["time_ns"])
     )
     assert main(["report", "big.st", *words]) == 0
     assert "Predicted on the platform" in Path("report.html").read_text()

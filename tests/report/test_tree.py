@@ -210,12 +210,13 @@ def test_simulated_waiting_counts_where_ranks_shared_cores() -> None:
     assert found.advice[0] == first
     assert (late.share, imbalance.share) == (0.25, 0.1)  # of 1000 ns on each of 8 ranks
     assert dict(late.numbers)["with mean computation times"] == "10 ns per rank"
-    late_at = numbers["Allreduce"]
-    assert dict(late.numbers)["late"] == (
-        "computation before Allreduce ring.py:9:main, with the start of the program, "
-        f"{10 * late_at} ns on the longest path, "
-        "10 ns on the mean rank"
-    )
+    on_path = sum(10 * numbers[op] for op in ("Wait", "Allreduce"))
+    text = dict(late.numbers)["computation that is late"]
+    assert text.endswith(f": {on_path} ns on the longest path, 20 ns on the mean rank")
+    assert "single long computations" in late.text
+    lasting = replace(options.prediction, mean_waiting={numbers["Wait"]: 1900.0})
+    found_again = gather(shared_cores(trace), "x", options=Options(prediction=lasting))
+    assert any("some ranks or calls always take longer" in one.text for one in found_again.advice)
     # Eight ranks send 80 messages of 8 bytes, whose calls transfer for 400 ns.
     assert (
         dict(kinds["small-messages"].numbers)["possible saving, about"] == "50 ns per rank, 5.0 % of the run"

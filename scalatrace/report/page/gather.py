@@ -27,6 +27,9 @@ from scalatrace.trace.model.trace import Trace
 
 __all__ = ["Options", "TraceAggregates", "gather"]
 
+MAX_COMPUTING = 6
+"""Pieces of computation that a page lists."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -94,14 +97,14 @@ def gather(trace: Trace, name: str, file_bytes: int = 0, options: Options | None
     tree = tree_of(trace, rows, messages, grid, sources, SimulatedTimes(nodes, basis.simulated))
     sizes = sizes_of(messages, budget.exact)
     ranks, chosen = (options.ranks, "") if options.ranks else some_ranks(trace, messages, grid)
-    computing = computing_of(trace)
+    computing = computing_of(trace, numbers)
     return TraceAggregates(
         name,
         summary,
         basis,
         advice_of(summary, tree, sizes, basis, computing, prediction),
         waits_of(trace, tree, numbers, basis),
-        computing,
+        computing[:MAX_COMPUTING],
         tree,
         blocks_of(trace, messages, budget.exact),
         rank_grid(trace, grid, source),

@@ -12,7 +12,16 @@ from scalatrace.report.costs.rows import timed_by_node
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["RESULT", "AtSize", "FittedModel", "Growth", "SiteAtSizes", "growth_of", "rising_computation"]
+__all__ = [
+    "RESULT",
+    "AtSize",
+    "FittedModel",
+    "Growth",
+    "SiteAtSizes",
+    "exponent",
+    "growth_of",
+    "rising_computation",
+]
 
 RESULT = 0
 """Stands for the number of ranks of the result, which may be that of an input, too."""
@@ -206,7 +215,11 @@ def _ends(one: Growth) -> tuple[AtSize, AtSize, AtSize]:
 
 
 def _exponent(first: AtSize, last: AtSize) -> float | None:
-    """Return the power of the number of ranks with which the time of a rank grows; None: not known."""
-    if first.ranks == last.ranks or first.time_ns <= 0 or last.time_ns <= 0:
+    return exponent(first.ranks, first.time_ns, last.ranks, last.time_ns)
+
+
+def exponent(ranks: float, time_ns: float, more_ranks: float, other_ns: float) -> float | None:
+    """Return the power of the number of ranks with which a time grows; None: not known."""
+    if ranks == more_ranks or time_ns <= 0 or other_ns <= 0:
         return None
-    return log(last.time_ns / first.time_ns) / log(last.ranks / first.ranks)
+    return log(other_ns / time_ns) / log(more_ranks / ranks)

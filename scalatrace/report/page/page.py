@@ -93,6 +93,7 @@ def _embedded(one: dict[str, Any]) -> dict[str, Any]:
     simulated = one["basis"]["simulated"] and one["prediction"]["ranks"]
     facts["ranks"] = one["prediction" if simulated else "summary"]["ranks"]
     facts["simulated"] = bool(simulated)
+    facts["extrapolated"] = bool(one["provenance"] and one["provenance"]["origin"])
     facts["runTime"] = one["summary"]["run_time_ns"]
     facts["operations"] = one["summary"]["operations"]
     facts["fits"] = one["provenance"]["fits"] if one["provenance"] else []

@@ -76,6 +76,7 @@ class TreeView {
   constructor(place, trace) {
     this.tree = trace.tree;
     this.simulated = trace.simulated;
+    this.source = trace.extrapolated ? "extrapolated" : "recorded";
     this.whole = timeOf(this.tree.root) || 1;
     this.items = new Map(); // node -> its elements
     this.up = new Map();
@@ -247,8 +248,8 @@ class TreeView {
     const facts = [
       [node.op ? "times in a row" : "iterations", node.times && node.repeat.length > node.times.length ? `${node.times}: ${node.repeat}` : node.repeat], ["ranks", node.number >= 0 ? `${node.ranks} (${number(node.nranks)})` : ""], ["parameters", node.params],
       ["time in MPI, all ranks", this.tree.timed ? duration(node.comm_ns) : ""],
-      [this.simulated ? "recorded in MPI, with shared cores" : "", this.tree.timed ? duration(node.recorded_ns) : ""],
-      ["beyond shortest, all ranks", this.tree.timed ? duration(node.beyond_ns) : ""],
+      [this.simulated ? `${this.source} in MPI, with shared cores` : "", this.tree.timed ? duration(node.recorded_ns) : ""],
+      [this.simulated ? `${this.source} beyond shortest, with shared cores` : "beyond shortest, all ranks", this.tree.timed ? duration(node.beyond_ns) : ""],
       ["waiting, simulated, all ranks", node.waiting_ns !== null ? duration(node.waiting_ns) : ""],
       ["computation before, all ranks", this.tree.timed ? duration(node.compute_ns) : ""],
       ["calls", number(node.calls)], ["sent", bytes(node.sent)], ["receive buffers", bytes(node.received)],

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from scalatrace.operations import Category, operation
 from scalatrace.report.page.histograms import Sizes
 from scalatrace.report.page.overview.basis import Basis
-from scalatrace.report.page.overview.computing import FROM_START, Computing
+from scalatrace.report.page.overview.computing import Computing
 from scalatrace.report.page.overview.summary import EQUALLY, Summary
 from scalatrace.report.page.predictions.simulated import Prediction
 from scalatrace.report.page.tree import Tree, TreeNode, leaves
 from scalatrace.report.page.waiting import Waiting, waiting
 from scalatrace.report.style import duration, nbytes, number, percent
-from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.query.requests import POLLING
 
 __all__ = ["Advice", "advice_of"]
@@ -29,8 +28,8 @@ MIN_SHARE = 0.02
 MIN_COMPUTING = 0.1
 """Share of all time from which on one computation between two calls is named."""
 
-MIN_START = 0.2
-"""Part of the computation before a call from which on the start of the program is mentioned."""
+LASTING = 0.5
+"""Part of the waiting from which on it does not come from single long computations."""
 
 SMALL_BYTES = 1024
 SMALL_PART = 2
@@ -78,9 +77,9 @@ def advice_of(
         for name, kind in KINDS.items():
             more = (
                 *_mean_waiting(calls, basis, kind, prediction),
-                *_late(tree, summary, basis, computing, prediction),
+                *_late(summary, basis, computing, prediction),
             )
-            found += _waiting(calls, basis, name, kind, more)
+            found += _waiting(calls, basis, name, kind, prediction, more)
         found += _computing(computing, basis)
         found += _polling(calls, basis)
         found += _load(summary, basis, prediction)
@@ -130,10 +129,8 @@ MEASURED = {
 }
 
 SIMULATED = {
-    "late-senders": "In the simulated run, receives and completions wait for messages that are sent late. "
-    "Each rank draws its computation times, so single long ones make others wait.",
-    "imbalance": "In the simulated run, ranks wait in collective calls for those that arrive late. "
-    "Each rank draws its computation times, so single long ones make all others wait.",
+    "late-senders": "In the simulated run, receives and completions wait for messages that are sent late.",
+    "imbalance": "In the simulated run, ranks wait in collective calls for those that arrive late.",
     "slow-sends": "In the simulated run, sends wait for their receivers.",
 }
 
@@ -160,41 +157,44 @@ def _mean_waiting(
 ) -> Iterator[tuple[str, str]]:
     """Yield the waiting of the run with mean times, which lacks that for single long computations."""
     if basis.simulated and prediction is not None and prediction.seed is not None:
-        mean = sum(prediction.mean_waiting.get(leaf.number, 0.0) for leaf in waiting(calls, kind))
+        mean = _with_means(waiting(calls, kind), prediction)
         yield "with mean computation times", f"{duration(mean / basis.nranks)} per rank"
 
 
+def _with_means(calls: list[TreeNode], prediction: Prediction) -> float:
+    return sum(prediction.mean_waiting.get(leaf.number, 0.0) for leaf in calls)
+
+
+def _origin(waits: float, calls: list[TreeNode], prediction: Prediction) -> str:
+    """Return whether ranks differ in every iteration, or single long computations make others wait."""
+    if prediction.seed is None:
+        return ""
+    if _with_means(calls, prediction) >= LASTING * waits:
+        return "Most of it stays with mean computation times: some ranks or calls always take longer."
+    return (
+        "Most of it is due to single long computations, which are drawn for each rank. "
+        "Shared cores may have caused them: record with a core for each rank to know."
+    )
+
+
 def _late(
-    tree: Tree,
-    summary: Summary,
-    basis: Basis,
-    computing: Sequence[Computing],
-    prediction: Prediction | None,
+    summary: Summary, basis: Basis, computing: Sequence[Computing], prediction: Prediction | None
 ) -> Iterator[tuple[str, str]]:
     """Yield the code that others wait for: longer on the longest path than on the mean rank; else ranks."""
     if not basis.simulated or prediction is None:
         yield from _who(summary)
         return
-    extra: dict[tuple[str, str], list[float]] = {}
-    for leaf in leaves(tree.root):
-        times = prediction.nodes.get(leaf.number)
-        if times is not None:
-            one = extra.setdefault((leaf.op, tree.sites[leaf.site].shown), [0.0, 0.0])
-            one[0] += times["path_compute_ns"]
-            one[1] += times["compute_ns"] / basis.nranks
-    if not extra:
+    longer: list[tuple[float, float, str]] = []
+    for row in computing:
+        times = [prediction.nodes[number] for number in row.nodes if number in prediction.nodes]
+        on_path = sum(one["path_compute_ns"] for one in times)
+        longer.append((on_path, sum(one["compute_ns"] for one in times) / basis.nranks, row.place))
+    if not longer:
         return
-    (op, site), (on_path, mean) = max(extra.items(), key=lambda one: one[1][0] - one[1][1])
+    on_path, mean, place = max(longer, key=lambda one: one[0] - one[1])
     if on_path - mean >= MIN_SHARE * prediction.time_ns:
-        start = any(
-            one.after[0] == FROM_START[0]
-            and (op, site) in one.before
-            and one.compute_ns * basis.compute_factor >= MIN_START * mean * basis.nranks
-            for one in computing
-        )
-        text = f"computation before {op} {short_frame(site)}"
-        text += ", with the start of the program" if start else ""
-        yield "late", f"{text}, {duration(on_path)} on the longest path, {duration(mean)} on the mean rank"
+        times_text = f"{duration(on_path)} on the longest path, {duration(mean)} on the mean rank"
+        yield "computation that is late", f"{place}: {times_text}"
 
 
 def _who(summary: Summary) -> Iterator[tuple[str, str]]:
@@ -212,7 +212,12 @@ def _per_rank(ns: float, basis: Basis) -> str:
 
 
 def _waiting(
-    calls: list[TreeNode], basis: Basis, name: str, kind: Waiting, more: tuple[tuple[str, str], ...]
+    calls: list[TreeNode],
+    basis: Basis,
+    name: str,
+    kind: Waiting,
+    prediction: Prediction | None,
+    more: tuple[tuple[str, str], ...],
 ) -> Iterator[Advice]:
     """Waiting of the calls of a kind; `more`: further numbers."""
     here = waiting(calls, kind)
@@ -221,7 +226,9 @@ def _waiting(
         return
     most = max(here, key=basis.waiting_ns)
     inside = sum(leaf.recorded_ns for leaf in here)
-    texts = SIMULATED if basis.simulated else MEASURED
+    text = MEASURED[name]
+    if basis.simulated and prediction is not None:
+        text = f"{SIMULATED[name]} {_origin(waits, here, prediction)}".strip()
     numbers = (
         ("possible saving, at most", _per_rank(waits, basis)),
         ("its largest part", f"{percent(basis.waiting_ns(most), waits)} in one {most.op}"),
@@ -232,7 +239,7 @@ def _waiting(
         ),
         *more,
     )
-    yield Advice(name, TITLES[name], texts[name], waits / basis.whole_ns, numbers, most.number)
+    yield Advice(name, TITLES[name], text, waits / basis.whole_ns, numbers, most.number)
 
 
 def _polling(calls: list[TreeNode], basis: Basis) -> Iterator[Advice]:
@@ -256,7 +263,9 @@ def _load(summary: Summary, basis: Basis, prediction: Prediction | None) -> Iter
     if basis.simulated:
         means = {} if prediction is None else prediction.means
         mean, most, run = (means.get(name, 0.0) for name in ("compute_ns", "most_compute_ns", "time_ns"))
-        which, name = "", "predicted run time"
+        ranks = [] if prediction is None else prediction.ranks
+        busiest = [one for one in ranks if one.first == one.last and one.compute_ns[2] == most]
+        which, name = f", on rank {busiest[0].first}" if busiest else "", "predicted run time"
     elif summary.efficiency is not None:
         run, balance = summary.efficiency["run_time_ns"], summary.efficiency["load_balance"] or 1.0
         most = max(one.compute_ns[2] for one in summary.ranks)

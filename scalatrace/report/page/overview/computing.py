@@ -7,6 +7,7 @@ same call share a row, so one piece of code that is followed by several calls is
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scalatrace.report.costs.rows import distinct_sites, site_of
@@ -14,10 +15,10 @@ from scalatrace.trace.model.callsite import Stack, callers, short_frame, split_f
 from scalatrace.trace.model.trace import START, Trace
 from scalatrace.trace.query.load import COMPUTE
 
-__all__ = ["FROM_START", "Computing", "computing_of"]
+__all__ = ["Computing", "computing_of"]
 
-MAX_ROWS, MAX_NEXT = 6, 4
-"""Pieces of computation that are listed, and calls after each."""
+MAX_NAMED, MAX_NEXT = 40, 4
+"""Pieces of computation that are named with callers, and calls that are listed after each."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Computing:
         more: further calls that come next.
         place: lines and called functions of the two calls in their innermost common function, or a text.
         compute_ns: time of all ranks.
+        nodes: numbers of the calls in the tree before which most of the computation is after this call.
     """
 
     after: tuple[str, str]
@@ -37,6 +39,7 @@ class Computing:
     more: int
     place: str
     compute_ns: float
+    nodes: tuple[int, ...]
 
 
 Call = tuple[str, Stack]
@@ -46,21 +49,36 @@ FROM_START: Call = ("the start", ())
 """Stands for the call before the first one."""
 
 
-def computing_of(trace: Trace) -> tuple[Computing, ...]:
-    """Return the computation of all ranks, the longest first; none if the trace has no times."""
+def computing_of(trace: Trace, numbers: Mapping[int, int]) -> tuple[Computing, ...]:
+    """Return the computation of all ranks, the longest first; none if the trace has no times.
+
+    Args:
+        numbers: id of a node -> number in the tree.
+    """
     if (at := trace.stat_index.get(COMPUTE)) is None:
         return ()
     unit = trace.stats[at].resolution
     totals: dict[Call, dict[Call, float]] = defaultdict(lambda: defaultdict(float))
+    nodes: dict[Call, list[int]] = defaultdict(list)
     for leaf in trace.leaves():
         call = trace.ops[leaf.op].name, trace.stack(leaf.signature)
+        before = dict[Call, float]()
         for stats in leaf.stats:
             histogram = stats.histograms[at] if at < len(stats.histograms) else None
             if histogram is not None and histogram.total:
-                totals[_before(trace, stats.pred)][call] += histogram.total * unit
-    rows = sorted(totals.items(), key=lambda row: -sum(row[1].values()))[:MAX_ROWS]
-    sites = distinct_sites([after for after, _ in rows])
-    return tuple(_row(after, site, following) for (after, following), site in zip(rows, sites, strict=True))
+                first = _before(trace, stats.pred)
+                before[first] = before.get(first, 0.0) + histogram.total * unit
+        for first, time in before.items():
+            totals[first][call] += time
+        if before:
+            nodes[max(before, key=lambda first: before[first])].append(numbers[id(leaf)])
+    rows = sorted(totals.items(), key=lambda row: -sum(row[1].values()))
+    sites = distinct_sites([after for after, _ in rows[:MAX_NAMED]])
+    sites += [site_of(after[1]) for after, _ in rows[MAX_NAMED:]]
+    return tuple(
+        _row(after, site, following, tuple(nodes[after]))
+        for (after, following), site in zip(rows, sites, strict=True)
+    )
 
 
 def _before(trace: Trace, pred: int) -> Call:
@@ -68,7 +86,7 @@ def _before(trace: Trace, pred: int) -> Call:
     return FROM_START if entry == START else (trace.ops[entry[0]].name, trace.stack(entry[1]))
 
 
-def _row(after: Call, site: str, following: dict[Call, float]) -> Computing:
+def _row(after: Call, site: str, following: dict[Call, float], nodes: tuple[int, ...]) -> Computing:
     ordered = sorted(following, key=lambda call: -following[call])
     before = tuple(dict.fromkeys((op, site_of(stack)) for op, stack in ordered))
     return Computing(
@@ -77,6 +95,7 @@ def _row(after: Call, site: str, following: dict[Call, float]) -> Computing:
         max(0, len(before) - MAX_NEXT),
         _place(after, ordered[0]),
         sum(following.values()),
+        nodes,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scalatrace.report.costs.rank_bins import RankBin
+from scalatrace.report.page.growth import exponent
 
 __all__ = ["Curve", "Prediction"]
 
@@ -15,6 +16,8 @@ MAX_SITES = 12
 
 PATH_PARTS = ("compute_ns", "latency_ns", "bytes_ns", "overhead_ns")
 
+
+SCALING_COLUMNS = ("time_ns", "compute_ns", "most_compute_ns", "transfer_ns", "waiting_ns")
 
 GAINS = {
     "latency": (0.5, "half the latency"),
@@ -62,8 +65,10 @@ class Prediction:
         machine: `description`, `other_mpi` (the program's, if the description names another one), least and
             most `latency_ns` of messages, `bytes_per_s` of long ones, and `nodes`.
         ranks: times by rank.
-        scaling: of an extrapolated trace with its model: `ranks`, and `time_ns` and `means` of runs with mean
-            times on as many ranks as each input and the result have.
+        scaling: of an extrapolated trace with its model: `ranks`, and `time_ns` and `means` of the run with
+            the median time on as many ranks as each input and the result have.
+        scaling_growth: in words from where to where, and exponents of the number of ranks with which the
+            columns of `scaling` grow; None: not known.
     """
 
     platform: str
@@ -89,6 +94,7 @@ class Prediction:
     machine: Mapping[str, Any]
     scaling: tuple[Mapping[str, float], ...] = ()
     ranks: tuple[RankBin, ...] = ()
+    scaling_growth: tuple[tuple[str, tuple[float | None, ...]], ...] = ()
 
     @classmethod
     def of(
@@ -134,6 +140,18 @@ class Prediction:
             facts.get("machine", {}),
             tuple(facts.get("scaling", ())),
             ranks,
+            tuple(_scaling_growth(facts.get("scaling", ()))),
+        )
+
+
+def _scaling_growth(rows: Sequence[Mapping[str, float]]) -> Iterator[tuple[str, tuple[float | None, ...]]]:
+    """Yield the growth on the ranks of the inputs, and from there to the result."""
+    for first, last in ((0, -2), (-2, -1)) if len(rows) > 2 else ():
+        one, other = rows[first], rows[last]
+        words = f"from {one['ranks']:,} to {other['ranks']:,} ranks"
+        yield (
+            words,
+            tuple(exponent(one["ranks"], one[name], other["ranks"], other[name]) for name in SCALING_COLUMNS),
         )
 
 
