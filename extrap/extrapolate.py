@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from keyword import iskeyword
+from math import prod
 from typing import TYPE_CHECKING
 
 from scalatrace.errors import FormatError
@@ -219,13 +220,28 @@ def of_model(
             f"{irregular}. Add traces of further sizes ({MIN_AGREEING} that agree are taken), "
             "or accept these trip counts (--accept-unconfirmed)"
         )
-    seen = [g.nprocs for g in grids]
-    rule = over_ranks(histograms(model), seen, nprocs, timing, run_noise, workers)
+    rule = timing_rule(model, nprocs, timing, run_noise, workers)
     trace = _instantiated(model, grid, inputs, rule, accept_unconfirmed)
     trace.meta = header(model, grid, inputs, timing, accept_unconfirmed)
     times = tuple(total_times(model, nprocs, rule, timing))
-    poor = poor_fits(model, rule, timing, run_noise)
-    return Extrapolation(trace, grid, model, times=times, warnings=tuple(warnings(model, nprocs, poor)))
+    return Extrapolation(
+        trace, grid, model, times=times, warnings=result_warnings(model, nprocs, rule, timing, run_noise)
+    )
+
+
+def timing_rule(
+    model: Model, nprocs: int, timing: str | None = None, run_noise: float = 0.0, workers: int = 1
+) -> Timing:
+    """The times of a model's calls on `nprocs` ranks."""
+    seen = [prod(dims) for dims, _ in model.seen]
+    return over_ranks(histograms(model), seen, nprocs, timing, run_noise, workers)
+
+
+def result_warnings(
+    model: Model, nprocs: int, rule: Timing, timing: str | None = None, run_noise: float = 0.0
+) -> tuple[str, ...]:
+    """The warnings of a result on `nprocs` ranks: about its size, its inputs and poor fits."""
+    return tuple(warnings(model, nprocs, poor_fits(model, rule, timing, run_noise)))
 
 
 def _instantiated(

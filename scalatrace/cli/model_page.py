@@ -61,19 +61,23 @@ def _facts(
 
     Only extrapolated traces have warnings and times of the inputs; the latter not if calls were dropped.
     """
-    from scalatrace.extrap.extrapolate import inputs_of
+    from scalatrace.extrap.extrapolate import inputs_of, result_warnings, timing_rule
     from scalatrace.extrap.formatting import lines
     from scalatrace.extrap.provenance import EXTRAPOLATED, LOSSY, timing_model_of
     from scalatrace.extrap.timing.report import fitted_means
     from scalatrace.extrap.timing.site_times import chosen_inputs
+    from scalatrace.extrap.workers import available
     from scalatrace.report.page.extrapolated import ModelFacts
 
-    fits = fitted_means(model, timing_model_of(trace.meta), run_noise, MAX_FITS)
+    timing = timing_model_of(trace.meta)
+    fits = fitted_means(model, timing, run_noise, MAX_FITS)
     fits.sort(key=lambda one: -_predicted_ns(one, trace.nprocs))
     facts = ModelFacts(tuple(islice(lines(model), MAX_MODEL_LINES)), tuple(_drawn(fits, trace.nprocs)))
     if EXTRAPOLATED in trace.meta:
-        known = _warnings(model, trace, run_noise) if warnings is None else warnings
-        facts = replace(facts, warnings=tuple(known))
+        if warnings is None:
+            rule = timing_rule(model, trace.nprocs, timing, run_noise, available())
+            warnings = result_warnings(model, trace.nprocs, rule, timing, run_noise)
+        facts = replace(facts, warnings=tuple(warnings))
     if EXTRAPOLATED in trace.meta and LOSSY not in model.meta:
         here = inputs_of(trace)
         chosen = chosen_inputs(model, here)
@@ -86,24 +90,11 @@ def _facts(
     return facts
 
 
-def _warnings(model: Model, trace: Trace, run_noise: float) -> Iterator[str]:
-    """Yield the warnings of a result: about its size, its inputs, and poor fits."""
-    from math import prod
-
-    from scalatrace.extrap.grid.model import histograms
-    from scalatrace.extrap.provenance import timing_model_of
-    from scalatrace.extrap.provenance import warnings as warnings_of
-    from scalatrace.extrap.timing.rules import over_ranks
-    from scalatrace.extrap.timing.total import poor_fits
-    from scalatrace.extrap.workers import available
-
-    timing, seen = timing_model_of(trace.meta), [prod(dims) for dims, _ in model.seen]
-    rule = over_ranks(histograms(model), seen, trace.nprocs, timing, run_noise, available())
-    return warnings_of(model, trace.nprocs, poor_fits(model, rule, timing, run_noise))
-
-
 def instances(model: Model, trace: Trace) -> Iterator[Trace]:
-    """Yield the traces of a model on the ranks of its inputs, for the parameters of an extrapolated trace."""
+    """Yield the traces of a model on the ranks of smaller inputs, for the parameters of a result.
+
+    Those that cannot be made are left out.
+    """
     from scalatrace.errors import ScalatraceError
     from scalatrace.extrap.extrapolate import inputs_of, of_model
     from scalatrace.extrap.provenance import EXTRAPOLATED, LOSSY, timing_model_of
@@ -146,7 +137,7 @@ def _formula(one: FittedMean) -> str:
 
 
 def _rounded(formula: str) -> str:
-    return sub(r"(?<![\w.])(\d+\.\d+(e[+-]?\d+)?|\d{6,})", lambda number: f"{float(number[0]):.4g}", formula)
+    return sub(r"(?<![\w.])(\d+\.\d+(e[+-]?\d+)?|\d{5,})", lambda number: f"{float(number[0]):.4g}", formula)
 
 
 def _after(one: FittedMean) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,6 +13,9 @@ if TYPE_CHECKING:
     from scalatrace.report.page.predictions.simulated import Prediction
 
 __all__ = ["predict"]
+
+_MPI = re.compile(r"(Open MPI|MPICH|MVAPICH\d?|Intel\(R\) MPI Library) v?[\d.]*\d")
+"""MPI in the description of a platform that was calibrated."""
 
 SENSITIVITY = {
     "latency": (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0),
@@ -46,37 +51,42 @@ def predict(trace: Trace, platform: Platform, others: Iterable[Trace] = ()) -> P
     if simulated.is_small:
         facts["tolerance"] = simulated.tolerance()
         curves = {name: simulated.sweep({name: factors}) for name, factors in SENSITIVITY.items()}
-    scaling = [{"ranks": one.nprocs, **_typical(one, platform)} for one in others]
+    scaling = list(_scaling(others, platform))
     facts["scaling"] = [*scaling, {"ranks": trace.nprocs, **facts["means"]}] if scaling else []
     nodes = {numbers[event]: times for event, times in simulated.event_times().items()}
     rows = {by: simulated.rows(by) for by in ("operation", "site")}
-    ranks = rank_bins(Efficiency(tuple(range(trace.nprocs)), *simulated.rank_times()))
+    ranks = rank_bins(Efficiency(tuple(trace.ranks), *simulated.rank_times()))
     return Prediction.of(facts, rows, curves, nodes, waiting, ranks)
 
 
-def _typical(trace: Trace, platform: Platform) -> dict[str, float]:
-    """Return the run time and means over the ranks of the drawn run with the median time."""
-    from scalatrace.cli.simulation import Simulated
+def _scaling(traces: Iterable[Trace], platform: Platform) -> Iterator[dict[str, float]]:
+    """Yield ranks, and run time and means of a rank of the drawn run with the median time.
 
-    simulated = Simulated(trace, platform)
-    simulated.drawn()
-    simulated.show_median()
-    return simulated.means()
+    Traces that cannot be simulated are left out.
+    """
+    from scalatrace.cli.simulation import Simulated
+    from scalatrace.errors import ScalatraceError
+
+    for trace in traces:
+        with suppress(ScalatraceError):
+            simulated = Simulated(trace, platform)
+            simulated.drawn()
+            simulated.show_median()
+            yield {"ranks": trace.nprocs, **simulated.means()}
 
 
 def _machine(platform: Platform, trace: Trace) -> dict[str, Any]:
     """Return what limits messages on a platform, and the nodes that the ranks of a trace take."""
-    nranks = trace.nprocs
     mpi = trace.meta.get("mpi", "").partition(",")[0]
-    nodes = len({platform.node_of(rank) for rank in (0, nranks - 1)})
-    if nodes > 1:
-        nodes = platform.node_of(nranks - 1) + 1
+    nodes = platform.node_of(trace.nprocs - 1) + 1
     segments = (platform.network if nodes > 1 else platform.memory or platform.network).segments
     per_byte_ns = segments[-1].per_byte_ns
+    latencies = [segment.latency_ns for segment in segments]
+    measured = _MPI.search(platform.description)
     return {
         "description": platform.description,
-        "other_mpi": mpi if "MPI" in platform.description and mpi not in platform.description else "",
-        "latency_ns": sorted({segments[0].latency_ns, segments[-1].latency_ns}),
+        "other_mpi": mpi if mpi and measured and not mpi.startswith(measured[0]) else "",
+        "latency_ns": sorted({min(latencies), max(latencies)}),
         "bytes_per_s": 1e9 / per_byte_ns if per_byte_ns else None,
         "nodes": nodes,
     }

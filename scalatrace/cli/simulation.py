@@ -177,15 +177,19 @@ class Simulated:
         return event_times(self._result)
 
     def rank_times(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return computation of each rank, and time in calls, in ns."""
-        parts = self._result.by_rank / 1000
+        """Return computation of each rank of the trace, and time in calls, in ns."""
+        parts = self._rank_parts()
         return parts[:, 0], parts[:, 1] + parts[:, 2]
+
+    def _rank_parts(self) -> NDArray[np.float64]:
+        """Return PARTS of each rank of the trace, in ns."""
+        return self._result.by_rank[list(self._trace.ranks)] / 1000
 
     def means(self) -> dict[str, float]:
         """Return the run time, and means over the ranks of the parts of `by_rank`, in ns."""
         from scalatrace.predict.engine.breakdown import PARTS
 
-        parts = self._result.by_rank / 1000
+        parts = self._rank_parts()
         return {
             "time_ns": self._result.time_ns,
             **dict(zip(PARTS, parts.mean(axis=0).tolist(), strict=True)),

@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
+from scalatrace.report.costs.rank_bins import RankBin
 from scalatrace.report.page.comparison import comparison_of
 from scalatrace.report.page.extrapolated import Fit, ModelFacts
 from scalatrace.report.page.gather import Options, TraceAggregates, gather
 from scalatrace.report.page.page import page
 from scalatrace.report.page.predictions.history import history_page
 from scalatrace.report.page.predictions.simulated import Prediction
+from scalatrace.report.page.tree import node_numbers
 from scalatrace.report.style import duration, nbytes
 from scalatrace.trace.model.nodes import PredStats, Sequence
 from scalatrace.trace.model.trace import Trace
@@ -478,9 +480,17 @@ def test_calls_with_one_site_have_callers(view_of: View, tmp_path: Path) -> None
         texts = view.page.locator(".tree .row:visible span:last-child").all_inner_texts()
         assert "sync.c:5 < main.c:1" in texts
         assert "sync.c:5 < main.c:2" in texts
-        assert (
-            view.page.locator("input[type=search]").get_attribute("placeholder") == "Barrier, sync.c, rank:0"
-        )
+        clean(view)
+
+
+def test_searches_have_an_example(view_of: View, tmp_path: Path) -> None:
+    with view_of(made(tmp_path, flat(2))) as view:
+        search = view.page.locator("input[type=search]")
+        assert search.get_attribute("placeholder") == "Barrier, sync.c, rank:0"
+
+
+def test_bins_of_message_sizes_are_powers_of_two(view_of: View, tmp_path: Path) -> None:
+    with view_of(made(tmp_path, ring(4))) as view:
         sizes = view.page.evaluate("[512, 1024, 1 << 20, 1.5 * 2 ** 30].map(binaryBytes)")
         assert sizes == ["512 B", "1 KiB", "1 MiB", "1.5 GiB"]
 
@@ -488,7 +498,11 @@ def test_calls_with_one_site_have_callers(view_of: View, tmp_path: Path) -> None
 def test_pages_of_shared_cores_start_with_predicted_times(view_of: View, tmp_path: Path) -> None:
     trace = ring(4)
     trace.meta |= {"ranks-per-host": "4", "cores-per-host": "2"}
-    with view_of(made(tmp_path, trace, options=Options(prediction=predicted()))) as view:
+    numbers = node_numbers(trace).values()
+    times = {"compute_ns": 800.0, "transfer_ns": 100.0, "waiting_ns": 100.0, "path_compute_ns": 0.0}
+    ranks = tuple(RankBin(rank, rank, (5000.0,) * 3, (7000.0,) * 3) for rank in range(4))
+    prediction = replace(predicted(), nodes=dict.fromkeys(numbers, times), ranks=ranks)
+    with view_of(made(tmp_path, trace, options=Options(prediction=prediction))) as view:
         assert "Where the predicted time goes" in view.text("#summary")
         bars = view.page.locator("#summary .predicted-view rect")
         assert bars.count() == 3  # computation, the send, and the time after ranks end
@@ -497,4 +511,8 @@ def test_pages_of_shared_cores_start_with_predicted_times(view_of: View, tmp_pat
         assert view.page.get_by_text("Call sites that cost most").is_visible()
         assert "times of the simulated run" in view.text("#flame")
         assert "recorded times, with waiting for cores" in view.text("#timeline")
+        assert "in MPI 7 µs" in view.page.locator("#grid .rank-view g").first.get_attribute("aria-label")
+        assert "4 µs" in view.page.locator(".tree .row").first.get_attribute("aria-label")
+        view.page.locator(".tree .row", has_text="Allreduce").first.click()
+        assert "recorded in MPI, with shared cores" in view.text(".more-about")
         clean(view)

@@ -286,7 +286,7 @@ def grown(
     return next(one for one in found.growth if one.op == "Send")
 
 
-def test_growth_has_exponents_and_laws() -> None:
+def test_growth_has_exponents_and_models() -> None:
     here = grown((1e3, 4e3)).sizes[-1]
     assert here is not None
     model = FittedModel("2 * p ns", "in the call, after Send  ring.py:4:turn", 0.1)
@@ -346,8 +346,13 @@ def test_calls_on_one_line_are_no_loop() -> None:
 def test_calls_that_come_next_are_counted() -> None:
     b = Builder(1)
     trace = timed(b.of(*(b.event("Barrier", at=(f"a.py:{i}:f",), comm=Comm()) for i in range(1, 8))))
-    for row in gather(trace, "next").computing:
-        assert (len(row.before), row.more) == (4, 3)
+    assert {(len(row.before), row.more) for row in gather(trace, "next").computing} == {(4, 3)}
+
+
+def test_calls_without_lines() -> None:
+    b = Builder(2)
+    trace = timed(b.of(b.loop(5, b.event("Barrier", at=("app+0x10", "app+0x90"), comm=Comm()))))
+    assert "lines not known" in {row.place for row in gather(trace, "native").computing}
 
 
 def test_rising_computation_is_noted() -> None:

@@ -19,7 +19,9 @@ from scalatrace.report.page.page import page
 from scalatrace.report.page.predictions.history import history_page
 from scalatrace.report.page.predictions.simulated import Prediction
 from scalatrace.trace.io.writer import save
-from support.reported import hostile, recorded, ring
+from scalatrace.trace.values.ranklist import RankList
+from support.builder import Builder, Comm
+from support.reported import hostile, recorded, ring, timed
 from support.runs import run_of
 
 
@@ -100,6 +102,18 @@ def test_machines_and_their_gains(trace: Path, capsys: pytest.CaptureFixture[str
     assert min(shown["machine"]["latency_ns"]) > 0
     assert len(shown["ranks"]) == 4
     assert shown["means"]["most_compute_ns"] >= shown["means"]["compute_ns"]
+
+
+@pytest.mark.usefixtures("trace")
+def test_ranks_that_are_not_in_the_trace_have_no_load(capsys: pytest.CaptureFixture[str]) -> None:
+    b = Builder(4)
+    part = timed(b.of(b.loop(5, b.event("Comm_rank", at=("a.c:3:f",), comm=Comm()))))
+    part.ranks = RankList(range(3))
+    save(part, "part.st")
+    assert main(["report", "part.st", "--platform", "cluster", "--json"]) == 0
+    means = json.loads(capsys.readouterr().out)["traces"][0]["prediction"]["means"]
+    assert 0 < means["most_compute_ns"] < 2 * means["compute_ns"]
+    assert means["compute_ns"] >= 0.9 * means["most_compute_ns"]
 
 
 @pytest.mark.usefixtures("trace")

@@ -20,7 +20,7 @@ from scalatrace.trace.model.nodes import Event, Node, Peer, Sequence
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.oversubscription import OVERSUBSCRIBED
 
-__all__ = ["Fit", "FormulaRow", "ModelFacts", "Provenance", "provenance_of"]
+__all__ = ["EXTRAPOLATED", "Fit", "FormulaRow", "ModelFacts", "Provenance", "provenance_of"]
 
 MAX_ROWS, MAX_GROWTH = 400, 30
 """Formulas, and call sites with times at all sizes, that are listed."""
@@ -146,8 +146,9 @@ def provenance_of(
     rising, site = rising_computation(growth)
     if rising >= MIN_RISING_AGAIN:
         notes = (
-            f"{rising:.0%} of the computation falls in the recorded runs and rises in the result, most "
-            f"before {site}: such a rise may be noise, also in a prediction. Record a larger run to check it",
+            f"{rising:.0%} of the computation rises in the result, though it falls in the recorded runs; "
+            f"most of this is before {site}",
+            "such a rise may be noise, and predictions contain it: record a larger run to check it",
             *notes,
         )
     return Provenance(

@@ -9,7 +9,7 @@ from functools import partial
 from scalatrace.errors import LimitError, UsageError
 from scalatrace.report.costs.rows import Row, rows_of
 from scalatrace.report.page.blocks import Blocks, blocks_of
-from scalatrace.report.page.extrapolated import ModelFacts, Provenance, provenance_of
+from scalatrace.report.page.extrapolated import EXTRAPOLATED, ModelFacts, Provenance, provenance_of
 from scalatrace.report.page.grid import RankGrid, find_grid, rank_grid
 from scalatrace.report.page.histograms import Deltas, Sizes, deltas_of, sizes_of
 from scalatrace.report.page.messages import Messages, messages_of
@@ -52,9 +52,15 @@ class Options:
 
 @dataclass(frozen=True)
 class TraceAggregates:
-    """The parts of a page that belong to one trace; `notes`: parts that could not be computed, and why."""
+    """The parts of a page that belong to one trace.
+
+    Attributes:
+        kind: "recorded" or "extrapolated".
+        notes: parts that could not be computed, and why.
+    """
 
     name: str
+    kind: str
     summary: Summary
     basis: Basis
     advice: tuple[Advice, ...]
@@ -100,6 +106,7 @@ def gather(trace: Trace, name: str, file_bytes: int = 0, options: Options | None
     computing = computing_of(trace, numbers)
     return TraceAggregates(
         name,
+        "extrapolated" if EXTRAPOLATED in trace.meta else "recorded",
         summary,
         basis,
         advice_of(summary, tree, sizes, basis, computing, prediction),

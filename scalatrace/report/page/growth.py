@@ -87,7 +87,8 @@ class Growth:
         recorded, extrapolated: exponents of the number of ranks, with which the time grows from the smallest
             to the largest input and from there to the result: 0 is constant, 1 linear. None: not known, or
             the program has other parameters.
-        rises_again: whether the time, or the computation in it, falls in the inputs and rises in the result.
+        rises_again, computation_rises: whether the time or the computation in it, or the latter, falls in the
+            inputs and rises in the result.
         model: of its largest part; None: not fitted.
     """
 
@@ -100,6 +101,7 @@ class Growth:
     recorded: float | None = None
     extrapolated: float | None = None
     rises_again: bool = False
+    computation_rises: bool = False
     model: FittedModel | None = None
 
 
@@ -159,9 +161,8 @@ def _compared(
     recorded, extrapolated = (
         (_exponent(first, last), _exponent(last, here)) if same_parameters else (None, None)
     )
-    rises_again = same_parameters and (
-        _rises_again(first, last, here) or _rises_again(*map(_computation, (first, last, here)))
-    )
+    computation_rises = same_parameters and _rises_again(*map(_computation, (first, last, here)))
+    rises_again = computation_rises or (same_parameters and _rises_again(first, last, here))
     return Growth(
         op,
         site,
@@ -172,6 +173,7 @@ def _compared(
         recorded,
         extrapolated,
         rises_again,
+        computation_rises,
         model,
     )
 
@@ -192,26 +194,14 @@ def rising_computation(growth: Sequence[Growth]) -> tuple[float, str]:
     Returns:
         The part, between 0 and 1; operation and call site with the largest one.
     """
-    sites = [one for one in growth if one.op not in (ALL_CALLS, IN_MPI, COMPUTATION)]
-    whole = sum(_here(one).compute_ns for one in sites)
-    rising = [one for one in sites if one.extrapolated is not None and _rises_again(*_ends(one))]
+    computed = [(one.sizes[-1], one) for one in growth if one.op not in (ALL_CALLS, IN_MPI, COMPUTATION)]
+    sites = [(size.compute_ns, one) for size, one in computed if size is not None]
+    whole = sum(time for time, _ in sites)
+    rising = [(time, one) for time, one in sites if one.computation_rises]
     if not rising or not whole:
         return 0.0, ""
-    most = max(rising, key=lambda one: _here(one).compute_ns)
-    return sum(_here(one).compute_ns for one in rising) / whole, f"{most.op}  {short_frame(most.site)}"
-
-
-def _here(one: Growth) -> AtSize:
-    here = one.sizes[-1]
-    assert here is not None
-    return here
-
-
-def _ends(one: Growth) -> tuple[AtSize, AtSize, AtSize]:
-    """Return the computation of the smallest and the largest input that have the call, and of the result."""
-    known = [size for size in one.sizes if size is not None]
-    first, last, here = known[0], known[max(0, len(known) - 2)], known[-1]
-    return _computation(first), _computation(last), _computation(here)
+    _, most = max(rising, key=lambda pair: pair[0])
+    return sum(time for time, _ in rising) / whole, f"{most.op}  {short_frame(most.site)}"
 
 
 def _exponent(first: AtSize, last: AtSize) -> float | None:

@@ -90,10 +90,9 @@ def rendered(
 def _embedded(one: dict[str, Any]) -> dict[str, Any]:
     """What the scripts draw; tables of the template are left out."""
     facts = {name: part for name, part in one.items() if name not in IN_HTML}
-    simulated = one["basis"]["simulated"] and one["prediction"]["ranks"]
+    simulated = one["basis"]["simulated"]
     facts["ranks"] = one["prediction" if simulated else "summary"]["ranks"]
-    facts["simulated"] = bool(simulated)
-    facts["extrapolated"] = bool(one["provenance"] and one["provenance"]["origin"])
+    facts["simulated"] = simulated
     facts["runTime"] = one["summary"]["run_time_ns"]
     facts["operations"] = one["summary"]["operations"]
     facts["fits"] = one["provenance"]["fits"] if one["provenance"] else []

@@ -111,9 +111,8 @@ def some_ranks(trace: Trace, messages: Sequence[Messages], grid: Grid) -> tuple[
             break
         near = {one for sent in messages for one in sent.receivers[sent.senders == rank].tolist()}
         chosen += [one for one in sorted(near) if one in trace.ranks and one not in chosen]
-    text = (
-        f"The ranks are {number(chosen[0])}, in the middle of the grid, its partners, and partners of these"
-    )
+    text = f"The ranks are {number(chosen[0])}{', in the middle of the grid' if chosen[0] == middle else ''}"
+    text += ", its partners, and partners of these" if len(chosen) > 1 else ""
     filled = len(chosen) < DEFAULT_RANKS // 2
     rest = (rank for rank in trace.ranks if rank not in chosen)
     while len(chosen) < DEFAULT_RANKS // 2:

@@ -76,7 +76,7 @@ class TreeView {
   constructor(place, trace) {
     this.tree = trace.tree;
     this.simulated = trace.simulated;
-    this.source = trace.extrapolated ? "extrapolated" : "recorded";
+    this.source = trace.kind;
     this.whole = timeOf(this.tree.root) || 1;
     this.items = new Map(); // node -> its elements
     this.up = new Map();
@@ -85,8 +85,8 @@ class TreeView {
     this.search = h("input", { type: "search", placeholder: searchExample(this.tree), "aria-label": "Search the program" });
     this.found = h("span", { class: "dim", "aria-live": "polite" });
     this.search.addEventListener("input", () => this.find(this.search.value.trim()));
-    this.cheap = h("button", { type: "button", hidden: true, onclick: () => this.brief(!this.list.classList.contains("brief")) });
-    const all = h("button", { type: "button", onclick: () => { this.brief(false); this.expandTo(5000); } }, "Open all");
+    this.cheap = h("button", { type: "button", hidden: true, onclick: () => { this.brief(!this.list.classList.contains("brief")); this.briefAgain = false; } });
+    const all = h("button", { type: "button", onclick: () => { this.brief(false); this.briefAgain = false; this.expandTo(5000); } }, "Open all");
     const none = h("button", { type: "button", onclick: () => this.collapse() }, "Close all");
     this.list = h("div", { class: "tree", role: "tree", "aria-label": "Loops and calls" });
     const names = ["loop or call", "MPI + computation", "share", "calls", "sent", "ranks", "call site"];
@@ -261,7 +261,7 @@ class TreeView {
     if (/[<[{]/.test(node.ranks + node.repeat)) facts.push(["notation", NOTATION]);
     item.about = h("div", { class: "more-about" },
       h("dl", {}, facts.filter(([name, text]) => name && text).map(([name, text]) => [h("dt", {}, name), h("dd", {}, text)])),
-      site && site.source ? sourceBox(site.source) : "");
+      site && site.source ? sourceBox(site.source, site.shown) : "");
     item.row.after(item.about);
   }
 
@@ -329,15 +329,16 @@ class TreeView {
   }
 }
 
-const DECLARATION = /^\s*((pure|recursive|elemental|module)\s+)*(subroutine|function|program)\b/i;
+const FORTRAN = /\.(f|for|ftn|f90|f95|f03|f08):\d/i;
+const DECLARATION = /^\s*((pure|recursive|elemental|module|integer|real|logical|double\s+precision)\s+)*(subroutine|function|program)\s+\w/i;
 
-function sourceBox(source) {
+function sourceBox(source, frame) {
   const lines = source.lines.map((line, i) => {
     const at = source.first + i;
     const text = `${String(at).padStart(5)}  ${line}\n`;
     return at === source.line ? h("span", { class: "here" }, text) : text;
   });
   return h("div", {}, h("pre", { class: "source" }, lines),
-    DECLARATION.test(source.lines[source.line - source.first] || "") ? h("p", { class: "note" }, "the debug information has the line of the subroutine, not that of the call") : "",
+    FORTRAN.test(frame) && DECLARATION.test(source.lines[source.line - source.first] || "") ? h("p", { class: "note" }, "the debug information has the line of the subroutine, not that of the call") : "",
     source.changed ? h("p", { class: "note" }, "this file was changed after the run") : "");
 }

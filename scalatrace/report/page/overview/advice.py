@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from scalatrace.operations import Category, operation
 from scalatrace.report.page.histograms import Sizes
 from scalatrace.report.page.overview.basis import Basis
-from scalatrace.report.page.overview.computing import Computing
+from scalatrace.report.page.overview.computing import FROM_START, Computing
 from scalatrace.report.page.overview.summary import EQUALLY, Summary
 from scalatrace.report.page.predictions.simulated import Prediction
 from scalatrace.report.page.tree import Tree, TreeNode, leaves
@@ -148,7 +148,10 @@ def _computing(computing: Sequence[Computing], basis: Basis) -> Iterator[Advice]
         ("takes", _per_rank(time, basis)),
         ("possible saving, if twice as fast", f"{duration(time / 2 / basis.nranks)} per rank"),
     )
-    text = f"The longest computation between two MPI calls: {most.place}."
+    if most.after[0] == FROM_START[0]:
+        text = f"The program computes longest before its first MPI calls: {most.place}."
+    else:
+        text = f"The longest computation between two MPI calls: {most.place}."
     yield Advice("computation", "Computation", text, time / basis.whole_ns, numbers)
 
 

@@ -15,7 +15,7 @@ from scalatrace.trace.model.callsite import Stack, callers, short_frame, split_f
 from scalatrace.trace.model.trace import START, Trace
 from scalatrace.trace.query.load import COMPUTE
 
-__all__ = ["Computing", "computing_of"]
+__all__ = ["FROM_START", "Computing", "computing_of"]
 
 MAX_NAMED, MAX_NEXT = 40, 4
 """Pieces of computation that are named with callers, and calls that are listed after each."""
@@ -44,6 +44,8 @@ class Computing:
 
 Call = tuple[str, Stack]
 """Operation and stack."""
+
+UNKNOWN = "lines not known"
 
 FROM_START: Call = ("the start", ())
 """Stands for the call before the first one."""
@@ -108,7 +110,7 @@ def _place(first: Call, last: Call) -> str:
         outermost = callers(last[1], len(last[1]))[-1:]
         return f"the start of the program, before {short_frame(outermost[0])}" if outermost else "the start"
     ways = [callers(stack, len(stack))[::-1] for _, stack in (first, last)]
-    place = "lines not known"
+    place = UNKNOWN
     for i, (one, other) in enumerate(zip(*ways, strict=False)):
         a, b = split_frame(one), split_frame(other)
         if (a.file, a.name) != (b.file, b.name) or not a.line or not b.line:
@@ -119,7 +121,7 @@ def _place(first: Call, last: Call) -> str:
             word = "to" if a.line < b.line else "then"
             return f"{name}:{a.line} ({called}) {word} {b.line} ({then}) in {a.name}"
         place = f"{name}:{a.line} in {a.name}"
-    return f"{place}, until the next call there" if first == last and ways[0] else place
+    return f"{place}, until the next call there" if first == last and place != UNKNOWN else place
 
 
 def _called(way: Stack, at: int, op: str) -> str:

@@ -49,6 +49,7 @@ class Summary:
         busiest, longest_in_mpi: ranks that compute most and are longest in MPI, with those within 5 % of
             them; "": times of each rank are not known.
         shared_cores: note that ranks shared cores, with its effect on times; "": they did not.
+        mean_note: note that the run time is a mean of the ranks; "": it is that of the longest one.
         ranks: times by rank; empty where they are not known.
         notes: what the numbers are not.
     """
@@ -67,6 +68,7 @@ class Summary:
     busiest: str
     longest_in_mpi: str
     shared_cores: str
+    mean_note: str
     ranks: tuple[RankBin, ...]
     notes: tuple[str, ...]
 
@@ -78,11 +80,12 @@ def summary_of(trace: Trace, file_bytes: int = 0) -> Summary:
     operations, notes = _rows(trace, "op", ("operation",))
     sites, _ = _rows(trace, "site", ("operation", "site"))
     run_time: float | None = None
+    mean_note = ""
     if found is not None:
         run_time = found.run_time_ns
     elif whole.comm_ns is not None or whole.compute_ns is not None:
         run_time = ((whole.comm_ns or 0.0) + (whole.compute_ns or 0.0)) / len(trace.ranks)
-        notes.append("times of each rank are not known: run time is the mean, and there are no efficiencies")
+        mean_note = "times of each rank are not known: run time is the mean, and there are no efficiencies"
     else:
         notes.append("the trace has no times")
     return Summary(
@@ -100,6 +103,7 @@ def summary_of(trace: Trace, file_bytes: int = 0) -> Summary:
         "" if found is None else _largest(found.ranks, found.compute_ns),
         "" if found is None else _largest(found.ranks, found.comm_ns),
         "" if run_time is None else oversubscription_note(trace.meta),
+        mean_note,
         () if found is None else rank_bins(found),
         tuple(notes),
     )
