@@ -20,7 +20,6 @@ from scalatrace.predict.engine.operations import Flags, Op, Treatment, treatment
 from scalatrace.predict.engine.parameters import Parameters
 from scalatrace.predict.engine.platform_arrays import COLLECTIVES
 from scalatrace.trace.model.nodes import Event, Node
-from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import entries, executions
 from scalatrace.trace.query.requests import POLLING
@@ -122,7 +121,7 @@ _NOTHING = constant(0)
 
 @dataclass
 class Arrays:
-    """Arrays of request ages and of indices; others are empty."""
+    """Arrays of request ages; others are empty."""
 
     offsets: Ints
     values: Ints
@@ -324,6 +323,4 @@ def _completion_fields(lowered: Lowered, parameters: Parameters) -> set[int]:
         used |= lowered.fields["list"].distinct()
     if "index" in names:
         lowered.fields["peer"] = parameters.values("index")
-        if parameters.kinds["index"] is Kind.ARRAY:
-            used |= lowered.fields["peer"].distinct()
     return used

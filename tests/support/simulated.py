@@ -76,7 +76,7 @@ class _Run:
             waiting = [self.receive(rank, call["source"], call["tag"])]
         elif call.op == "Barrier":
             waiting = [self.meet(rank)]
-        elif call.op in ("Wait", "Waitall"):
+        elif call.op in ("Wait", "Waitall", "Waitsome"):
             live = self.live[rank]
             waiting = [live[-1 - age] for age in ages(call)]
             self.live[rank] = [event for event in live if not any(event is other for other in waiting)]

@@ -492,11 +492,6 @@ void Engine::wait_for(int32_t r, const st_sim_node &node) {
         };
         if (node.op == ST_SIM_WAITANY) {
             one(field(node.peer, r));
-        } else if (node.op == ST_SIM_WAITSOME) {
-            const int64_t some = field(node.peer, r);
-            if (some >= 0 && some < program_.narrays)
-                for (int64_t k = program_.array_offsets[some]; k < program_.array_offsets[some + 1]; ++k)
-                    one(program_.array_values[k]);
         } else {
             for (int64_t k = 0; k < n; ++k) one(k);
         }

@@ -32,7 +32,7 @@ enum st_sim_op {
     ST_SIM_WAIT,       /* list: age of one request */
     ST_SIM_WAITALL,    /* list: index of an array of ages */
     ST_SIM_WAITANY,    /* list: index of an array of ages; peer: the completed entry */
-    ST_SIM_WAITSOME,   /* list: index of an array of ages; peer: index of an array of completed entries */
+    ST_SIM_WAITSOME,   /* list: index of an array of ages, of the completed requests only */
     ST_SIM_START,      /* list: age of one request */
     ST_SIM_STARTALL,   /* list: index of an array of ages */
     ST_SIM_FREE,       /* list: age of one request */

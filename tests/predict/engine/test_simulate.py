@@ -282,6 +282,32 @@ PLATFORMS = st.builds(
 )
 
 
+def test_waitsome_ends_what_it_completed_beside_persistent_requests() -> None:
+    """Requests that it left would shift the ages of persistent ones."""
+    right, left = To(Encoding.MODULO, Vec(1)), To(Encoding.MODULO, Vec(-1))
+
+    def of(*ends: tuple[str, tuple[int, ...]]) -> Trace:
+        b = Builder(4)
+        return b.of(
+            b.event("Send_init", dest=right, **both(64, 0)),
+            b.event("Recv_init", source=left, **both(64, 0)),
+            b.loop(
+                6,
+                b.event("Startall", requests=(1, 0)),
+                b.event("Waitall", requests=(1, 0)),
+                b.event("Irecv", source=left, **both(400, 1)),
+                b.event("Isend", dest=right, **both(400, 1)),
+                *(b.event(op, requests=ages) for op, ages in ends),
+            ),
+            b.event("Barrier", comm=Comm()),
+        )
+
+    platform = Platform(network=Network((Segment(latency_ns=100.0, per_byte_ns=1.0),)))
+    whole = simulate(of(("Waitall", (1, 0))), platform).time_ns
+    assert simulate(of(("Waitsome", (1, 0))), platform).time_ns == whole
+    assert simulate(of(("Waitsome", (0,)), ("Waitsome", (0,))), platform).time_ns == whole
+
+
 @st.composite
 def loops(draw: Any, wild: bool = True) -> Trace:
     """A loop of shifts, exchanges, receives from any source and barriers, with computation on some ranks."""
@@ -325,7 +351,11 @@ def loops(draw: Any, wild: bool = True) -> Trace:
             step = 1 if kind == "shift" else draw(st.integers(0, n - 1))
             nodes.append(b.event("Irecv", source=To(Encoding.MODULO, Vec(-step % n)), **data))
             nodes.append(b.event("Isend", dest=To(Encoding.MODULO, Vec(step)), **data))
-            nodes.append(b.event("Waitall", requests=(1, 0)))
+            if draw(st.booleans()):
+                nodes.append(b.event("Waitall", requests=(1, 0)))
+            else:  # a trace names what a Waitsome completed
+                nodes.append(b.event("Waitsome", requests=(0,)))
+                nodes.append(b.event("Waitsome", requests=(0,)))
     return b.of(
         b.loop(draw(st.sampled_from([1, 3, 12, 30])), *nodes), b.event("Barrier", comm=Comm()), every=True
     )
