@@ -12,7 +12,7 @@ import pytest
 import scalatrace
 from scalatrace.cli import main
 from scalatrace.trace.io.writer import save
-from support.reported import ring, timed
+from support.reported import extrapolate_rings, ring, timed
 
 
 @pytest.fixture
@@ -97,11 +97,7 @@ def test_mistakes(
 
 
 def test_model(tmp_path: Path, traces: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    for nprocs in (4, 6, 8):
-        save(ring(nprocs), f"r{nprocs}.st")
-    inputs = [f"r{nprocs}.st" for nprocs in (4, 6, 8)]
-    assert main(["extrapolate", *inputs, "--symbolic", "-o", "ring.stx"]) == 0
-    assert main(["extrapolate", *inputs, "-P", "64", "-o", "big.st"]) == 0
+    extrapolate_rings()
     capsys.readouterr()
     assert main(["report", "big.st", "--model", "ring.stx", "--json"]) == 0
     provenance = json.loads(capsys.readouterr().out)["traces"][0]["provenance"]

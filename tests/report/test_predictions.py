@@ -21,7 +21,7 @@ from scalatrace.report.page.predictions.simulated import Prediction
 from scalatrace.trace.io.writer import save
 from scalatrace.trace.values.ranklist import RankList
 from support.builder import Builder, Comm
-from support.reported import hostile, recorded, ring, timed
+from support.reported import extrapolate_rings, hostile, recorded, ring, timed
 from support.runs import run_of
 
 
@@ -118,11 +118,7 @@ def test_ranks_that_are_not_in_the_trace_have_no_load(capsys: pytest.CaptureFixt
 
 @pytest.mark.usefixtures("trace")
 def test_predicted_times_on_the_ranks_of_the_inputs(capsys: pytest.CaptureFixture[str]) -> None:
-    for nprocs in (4, 6, 8):
-        save(ring(nprocs), f"r{nprocs}.st")
-    inputs = [f"r{nprocs}.st" for nprocs in (4, 6, 8)]
-    assert main(["extrapolate", *inputs, "--symbolic", "-o", "ring.stx"]) == 0
-    assert main(["extrapolate", *inputs, "-P", "64", "-o", "big.st"]) == 0
+    extrapolate_rings()
     capsys.readouterr()
     words = ["--model", "ring.stx", "--platform", "cluster"]
     assert main(["report", "big.st", *words, "--json"]) == 0

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import scalatrace
+from scalatrace.cli import main
 from scalatrace.errors import ScalatraceError
+from scalatrace.trace.io.writer import save
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Event, PredStats, Sequence
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -17,7 +19,7 @@ from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm, To
 
-__all__ = ["hostile", "million_stencil", "recorded", "ring", "timed"]
+__all__ = ["extrapolate_rings", "hostile", "million_stencil", "recorded", "ring", "timed"]
 
 SEEDS = Path(__file__).resolve().parents[1] / "corpus" / "trace" / "seeds"
 
@@ -114,3 +116,12 @@ def hostile() -> Trace:
     trace = timed(b.of(b.loop(3, event, odd)))
     trace.meta = {"program": HOSTILE, HOSTILE: HOSTILE, "extrapolated": HOSTILE}
     return trace
+
+
+def extrapolate_rings() -> None:
+    """Save rings of 4, 6 and 8 ranks as r4.st, ..., their formulas as ring.stx, and 64 ranks as big.st."""
+    inputs = [f"r{nprocs}.st" for nprocs in (4, 6, 8)]
+    for nprocs, path in zip((4, 6, 8), inputs, strict=True):
+        save(ring(nprocs), path)
+    assert main(["extrapolate", *inputs, "--symbolic", "-o", "ring.stx"]) == 0
+    assert main(["extrapolate", *inputs, "-P", "64", "-o", "big.st"]) == 0

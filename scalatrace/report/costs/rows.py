@@ -23,8 +23,8 @@ from scalatrace.trace.query.traffic import traffic, traffic_of
 from scalatrace.trace.values.histogram import Histogram
 
 __all__ = [
-    "JOIN", "KEYS", "NO_STACK", "RANK", "Row", "by_node", "by_rank", "distinct_sites", "key_of",
-    "rank_totals", "rows_of", "site_of", "timed_by_node", "whole_time",
+    "JOIN", "KEYS", "NO_STACK", "RANK", "Row", "by_node", "by_rank", "distinct_sites",
+    "histogram_of", "key_of", "rank_totals", "rows_of", "site_of", "timed_by_node", "whole_time",
 ]  # fmt: skip
 
 MAX_RANKS = 1 << 22
@@ -64,12 +64,12 @@ class Row:
         """Add an event node's histograms."""
         inside = []
         for stats in event.stats:
-            if (h := _histogram(stats, comm)) is not None and comm is not None:
+            if (h := histogram_of(stats, comm)) is not None and comm is not None:
                 inside.append(h)
                 self.comm_ns = (self.comm_ns or 0.0) + h.total * units[comm]
                 self.timed += h.count
                 self.max_ns = max(self.max_ns or 0.0, h.max * units[comm])
-            if (h := _histogram(stats, compute)) is not None and compute is not None:
+            if (h := histogram_of(stats, compute)) is not None and compute is not None:
                 self.compute_ns = (self.compute_ns or 0.0) + h.total * units[compute]
         if inside and comm is not None:
             shortest = min(h.min for h in inside)
@@ -111,7 +111,7 @@ def _plain(name: str, part: str) -> str | int:
     return int(part) if name == RANK else part
 
 
-def _histogram(stats: PredStats, index: int | None) -> Histogram | None:
+def histogram_of(stats: PredStats, index: int | None) -> Histogram | None:
     """Return a statistic's histogram; trailing ones that are missing are not stored."""
     return stats.histograms[index] if index is not None and index < len(stats.histograms) else None
 

@@ -40,12 +40,12 @@ function sitesAmong(tree, nodes) {
   const sites = new Map(), whole = new Map(nodes.map((node) => [node, siteWith(tree, node, MAX_SITE_FRAMES)]));
   let left = nodes;
   for (let count = 1; left.length && count <= MAX_SITE_FRAMES; count += 1) {
-    const texts = new Map(left.map((node) => [node, siteWith(tree, node, count)])), alike = new Map();
+    const texts = new Map(left.map((node) => [node, siteWith(tree, node, count)])), kinds = new Map();
     for (const [node, text] of texts) {
       const key = `${node.op} ${text}`;
-      alike.set(key, (alike.get(key) || new Set()).add(whole.get(node)));
+      kinds.set(key, (kinds.get(key) || new Set()).add(whole.get(node)));
     }
-    for (const [node, text] of texts) if (alike.get(`${node.op} ${text}`).size === 1 || count === MAX_SITE_FRAMES) sites.set(node, text);
+    for (const [node, text] of texts) if (kinds.get(`${node.op} ${text}`).size === 1 || count === MAX_SITE_FRAMES) sites.set(node, text);
     left = left.filter((node) => !sites.has(node));
   }
   return sites;

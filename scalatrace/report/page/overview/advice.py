@@ -74,11 +74,9 @@ def advice_of(
     found: list[Advice] = []
     calls = list(leaves(tree.root))
     if basis.whole_ns:
+        late = tuple(_late(summary, basis, computing, prediction))
         for name, kind in KINDS.items():
-            more = (
-                *_mean_waiting(calls, basis, kind, prediction),
-                *_late(summary, basis, computing, prediction),
-            )
+            more = (*_mean_waiting(calls, basis, kind, prediction), *late)
             found += _waiting(calls, basis, name, kind, prediction, more)
         found += _computing(computing, basis)
         found += _polling(calls, basis)

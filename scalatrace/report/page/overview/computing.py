@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scalatrace.report.costs.rows import distinct_sites, site_of
+from scalatrace.report.costs.rows import distinct_sites, histogram_of, site_of
 from scalatrace.trace.model.callsite import Stack, callers, short_frame, split_frame
 from scalatrace.trace.model.trace import START, Trace
 from scalatrace.trace.query.load import COMPUTE
@@ -66,7 +66,7 @@ def computing_of(trace: Trace, numbers: Mapping[int, int]) -> tuple[Computing, .
         call = trace.ops[leaf.op].name, trace.stack(leaf.signature)
         before = dict[Call, float]()
         for stats in leaf.stats:
-            histogram = stats.histograms[at] if at < len(stats.histograms) else None
+            histogram = histogram_of(stats, at)
             if histogram is not None and histogram.total:
                 first = _before(trace, stats.pred)
                 before[first] = before.get(first, 0.0) + histogram.total * unit
