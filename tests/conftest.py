@@ -6,12 +6,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from support.mpis import Mpi, installed
 from support.programs import Sample, Workshop
 from support.running import record
 
 Recorder = Callable[[Mpi, int, Sample], tuple[Path, Path]]
+
+# Tests count work, not seconds: they pass on a busy machine, too.
+settings.register_profile(
+    "untimed", settings.default, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("untimed")
 
 
 ON_EVERY_MPI = {

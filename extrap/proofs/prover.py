@@ -9,9 +9,6 @@ from scalatrace.extrap.proofs.values import Unprovable
 from scalatrace.formula import TRUE, Cond, Truth, either, negate
 from scalatrace.formula.prove import Counterexample, Proved, prove_opaque
 
-CLAIM_MS = 2_000
-"""Time for one claim."""
-
 OUT_OF_TIME = "time is up"
 """Why claims are not proved after the deadline."""
 
@@ -30,7 +27,7 @@ class Prover:
     """Proves claims for all sizes of a scenario.
 
     Args:
-        deadline: by the monotonic clock; later claims are not proved.
+        deadline: by the monotonic clock; no proof begins later.
     """
 
     def __init__(self, scenario: Scenario, deadline: float) -> None:
@@ -44,11 +41,7 @@ class Prover:
             return Proved()
         if claim not in self._known:
             self.require_time()
-            left_ms = int((self.deadline - monotonic()) * 1000) + 1
-            scenario = self.scenario
-            self._known[claim] = prove_opaque(
-                claim, scenario.domain, scenario.divisors, min(CLAIM_MS, left_ms)
-            )
+            self._known[claim] = prove_opaque(claim, self.scenario.domain, self.scenario.divisors)
         return self._known[claim]
 
     def is_over(self) -> bool:

@@ -2,8 +2,8 @@
 
     pip install 'scalatrace[prove]'
 
-Without z3, and where it finds no answer in time, all values up to a size are checked one by one. Such a
-result is `Checked` and says how far it reaches; it never counts as a proof.
+Without z3, and where it finds no answer within its limit of work, all values up to a size are checked one by
+one. Such a result is `Checked` and says how far it reaches; it never counts as a proof.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ __all__ = [
     "prove_opaque",
 ]
 
-TIMEOUT_MS = 2_000
-"""Time for one proof."""
+MAX_PROOF_STEPS = 10_000_000
+"""Work of z3 for one proof, in its units (`rlimit`), a few seconds: the same result on a busy machine."""
 
 MAX_CHECKED = 20_000
 """Combinations of values that are checked one by one, about."""
@@ -84,21 +84,21 @@ def available() -> bool:
     return find_spec("z3") is not None
 
 
-def prove_equal(a: Expr, b: Expr, domain: Domain, timeout_ms: int = TIMEOUT_MS) -> Proof:
+def prove_equal(a: Expr, b: Expr, domain: Domain, max_steps: int = MAX_PROOF_STEPS) -> Proof:
     """Return whether two expressions are equal everywhere in a domain."""
-    return prove(Compare("==", a, b), domain, timeout_ms)
+    return prove(Compare("==", a, b), domain, max_steps)
 
 
-def prove(claim: Cond, domain: Domain, timeout_ms: int = TIMEOUT_MS) -> Proof:
+def prove(claim: Cond, domain: Domain, max_steps: int = MAX_PROOF_STEPS) -> Proof:
     """Return whether a condition holds, and has a value, everywhere in a domain.
 
     Args:
         claim: the condition.
         domain: limits of the variables; those of none are integers from `Var.least` on.
-        timeout_ms: how long z3 may take.
+        max_steps: how much work z3 may do, in its units.
     """
     if available():
-        result = _by_z3(claim, domain, timeout_ms)
+        result = _by_z3(claim, domain, max_steps)
         if result is not None:
             return result
     return _one_by_one(claim, domain)
@@ -171,7 +171,7 @@ def _holds(claim: Cond, values: Mapping[str, int]) -> bool:
 # z3
 
 
-def _by_z3(claim: Cond, domain: Domain, timeout_ms: int) -> Proof | None:
+def _by_z3(claim: Cond, domain: Domain, max_steps: int) -> Proof | None:
     """The answer of z3; None when it has none."""
     import z3  # type: ignore[import-untyped]
 
@@ -182,12 +182,12 @@ def _by_z3(claim: Cond, domain: Domain, timeout_ms: int) -> Proof | None:
         goal = z3.And(*writer.defined, goal)
     except Untranslatable:
         return None
-    found = _answer(claim, goal, domain, timeout_ms, writer)
+    found = _answer(claim, goal, domain, max_steps, writer)
     return Proved(BIT_LIMIT) if bits and found == Proved() else found
 
 
 def prove_opaque(
-    claim: Cond, domain: Domain, divisors: frozenset[str], timeout_ms: int = TIMEOUT_MS
+    claim: Cond, domain: Domain, divisors: frozenset[str], max_steps: int = MAX_PROOF_STEPS
 ) -> Proved | Counterexample | None:
     """Return whether a condition holds wherever its formulas have values, for whatever its functions are.
 
@@ -203,20 +203,20 @@ def prove_opaque(
 
     writer = Opaque(z3, divisors)
     try:
-        return _answer(claim, writer.cond(claim), domain, timeout_ms, writer)
+        return _answer(claim, writer.cond(claim), domain, max_steps, writer)
     except Untranslatable:
         return None
 
 
 def _answer(
-    claim: Cond, goal: Any, domain: Domain, timeout_ms: int, writer: Integers
+    claim: Cond, goal: Any, domain: Domain, max_steps: int, writer: Integers
 ) -> Proved | Counterexample | None:
     """The answer of z3 to whether a goal, which is a claim's, holds everywhere in a domain."""
     import z3
 
     order = _variables(claim, domain)
     solver = z3.Solver()
-    solver.set("timeout", timeout_ms)
+    solver.set("rlimit", max_steps)
     writer.defined.clear()
     for variable in order:
         low, high = _limits(variable, domain)

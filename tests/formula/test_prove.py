@@ -9,7 +9,15 @@ import pytest
 from scalatrace.errors import FormulaError
 from scalatrace.formula import Const, Expr, Var, evaluate, parse_condition, parse_number, sub
 from scalatrace.formula.domain import Domain
-from scalatrace.formula.prove import Checked, Counterexample, Proved, available, prove, prove_equal
+from scalatrace.formula.prove import (
+    MAX_PROOF_STEPS,
+    Checked,
+    Counterexample,
+    Proved,
+    available,
+    prove,
+    prove_equal,
+)
 
 needs_z3 = pytest.mark.skipif(not available(), reason="z3 is not installed (extra [prove])")
 
@@ -45,7 +53,7 @@ PROVED = [
 @needs_z3
 @pytest.mark.parametrize(("claim", "domain"), PROVED, ids=[claim for claim, _ in PROVED])
 def test_proved(claim: str, domain: Domain) -> None:
-    assert isinstance(prove(parse_condition(claim), domain, 20_000), Proved)
+    assert isinstance(prove(parse_condition(claim), domain, 10 * MAX_PROOF_STEPS), Proved)
 
 
 WRONG = [

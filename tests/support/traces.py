@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups
@@ -18,12 +17,6 @@ from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.histogram_columns import rounded
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, PROC_NULL, Vec
-
-# Time limits per example fail on busy machines only, and say nothing about the code.
-settings.register_profile(
-    "traces", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("traces")
 
 OPS = [
     Op("Isend", (("count", Kind.INT), ("datatype", Kind.TYPE), ("dest", Kind.PEER), ("comm", Kind.COMM))),
