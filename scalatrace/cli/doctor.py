@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from typing import TYPE_CHECKING
 
 from scalatrace.cli.output import add_json, print_json
@@ -27,23 +27,24 @@ def _simgrid() -> Fact:
     from scalatrace.record.doctor import Fact
 
     path = shutil.which("smpirun")
-    missing = "not installed; only simulations with SimGrid need it: apt-get install libsimgrid-dev"
-    return Fact("SimGrid", True, path or missing)
+    hint = "only simulations with SimGrid need it: apt-get install libsimgrid-dev"
+    return Fact("SimGrid", path is not None, path or "not installed", hint, optional=True)
 
 
 def run(args: argparse.Namespace) -> int:
     """Look, and report."""
     from scalatrace.record.doctor import build_all, facts
     from scalatrace.record.shim import INCLUDE
-    from scalatrace.report.checks import ChecksReporter
+    from scalatrace.report.checks import Check, ChecksReporter
     from scalatrace.report.style import console
 
     if args.include:
         print(INCLUDE)
         return 0
-    checks = [*facts(), *(build_all() if args.build else []), _simgrid()]
+    built = build_all() if args.build else []
+    checks = [*facts(), *built, _simgrid()]
     if args.json:
         print_json([asdict(fact) for fact in checks])
     else:
-        ChecksReporter([(fact.name, fact.ok, fact.detail, fact.hint) for fact in checks]).render(console())
-    return 0 if all(fact.ok for fact in checks) else 1
+        ChecksReporter([Check(*astuple(fact)) for fact in checks]).render(console())
+    return 0 if all(fact.ok or fact.optional for fact in checks) else 1

@@ -14,6 +14,7 @@ from scalatrace import cache
 from scalatrace.compilers.launchers import foreign_launcher_in
 from scalatrace.compilers.mpi import Mpi, installed
 from scalatrace.errors import ScalatraceError
+from scalatrace.record.launcher_check import LaunchResult, try_launcher
 from scalatrace.record.shim import core_library, shim_for, shim_name
 
 __all__ = ["Fact", "build_all", "facts"]
@@ -21,12 +22,16 @@ __all__ = ["Fact", "build_all", "facts"]
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Result of one check: whether it passed, detail, hint if it failed."""
+    """Result of one check: whether it passed, detail, hint if it failed.
+
+    What is optional fails no check where it is missing.
+    """
 
     name: str
     ok: bool
     detail: str
     hint: str = ""
+    optional: bool = False
 
 
 def facts() -> list[Fact]:
@@ -97,14 +102,33 @@ def _package(name: str) -> Fact:
 
 
 def _launcher() -> Iterator[Fact]:
-    if launcher := shutil.which("mpiexec"):
-        wrong = foreign_launcher_in([launcher, sys.executable])
-        hint = "use the mpiexec of the MPI that mpi4py loads" if wrong else ""
-        yield Fact("mpiexec", not wrong, wrong or launcher, hint)
+    launcher = shutil.which("mpiexec")
+    if launcher is None:
+        hint = "install an MPI with its launcher, or use srun"
+        yield Fact("mpiexec", False, "not on the PATH", hint, optional=True)
+        return
+    wrong = foreign_launcher_in([launcher, sys.executable])
+    hint = "use the mpiexec of the MPI that mpi4py loads" if wrong else ""
+    yield Fact("mpiexec", not wrong, wrong or launcher, hint)
+    yield from map(_started, try_launcher(launcher))
+
+
+def _started(result: LaunchResult) -> Fact:
+    """Whether ranks start; those that need more than the cores are optional."""
+    many = result.nranks > 1
+    name = "ranks > cores" if many else "starts a rank"
+    detail = f"mpiexec -n {result.nranks} {'works' if result.ok else 'fails: ' + result.error}"
+    if result.ok:
+        return Fact(name, True, detail)
+    hint = result.exports if result.variables else "see the documentation of the launcher"
+    return Fact(name, False, detail, hint, optional=many)
 
 
 def _mpi(mpi: Mpi) -> Iterator[Fact]:
     yield Fact("MPI", True, f"{mpi.library} ({mpi.flavour}, {mpi.compiler})")
     name = shim_name(mpi)
-    shim = cache.find(name)
-    yield Fact("shim", True, f"{shim} (built)" if shim else f"{name} (will be built when first needed)")
+    if shim := cache.find(name):
+        yield Fact("shim", True, f"{shim} (built)")
+    else:
+        hint = "built when first needed, or now with scalatrace doctor --build"
+        yield Fact("shim", False, f"{name}: not built yet", hint, optional=True)

@@ -1,8 +1,9 @@
-"""`doctor`: a list of checks with results and, for failed ones, hints."""
+"""`doctor`: a list of checks with results and, for what failed or is missing, hints."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.text import Text
@@ -10,8 +11,15 @@ from rich.text import Text
 from scalatrace.escapes import clean
 from scalatrace.report.style import DIM
 
-Check = tuple[str, bool, str, str]
-"""Name, whether it passed, detail, hint if it failed."""
+
+class Check(NamedTuple):
+    """Name, whether it passed, detail, hint if it failed, whether it may be missing."""
+
+    name: str
+    ok: bool
+    detail: str
+    hint: str
+    optional: bool
 
 
 class ChecksReporter:
@@ -22,10 +30,12 @@ class ChecksReporter:
 
     def render(self, console: Console) -> None:
         """Print them."""
-        width = max((len(name) for name, *_ in self.checks), default=0)
-        for name, ok, detail, hint in self.checks:
-            mark = ("✓ ", "green") if ok else ("✗ ", "bold red")
-            line = Text.assemble(mark, f"{clean(name):<{width}}  ", (clean(detail), DIM if ok else "red"))
+        width = max((len(check.name) for check in self.checks), default=0)
+        for name, ok, detail, hint, optional in self.checks:
+            mark, style = ("✓ ", DIM) if ok else ("– ", "yellow") if optional else ("✗ ", "red")
+            line = Text.assemble(
+                (mark, "green" if ok else style), f"{clean(name):<{width}}  ", (clean(detail), style)
+            )
             console.print(line, soft_wrap=True)
             if hint and not ok:
                 console.print(Text(f"  {'':<{width}}  → {clean(hint)}"), soft_wrap=True)
