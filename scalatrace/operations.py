@@ -13,8 +13,8 @@ from functools import cache
 from typing import Any, Protocol
 
 __all__ = [
-    "SYNCHRONISING", "CallLike", "Category", "Flow", "Operation", "blocking_name", "operation",
-    "received_bytes", "sent_bytes",
+    "SYNCHRONISING", "CallLike", "Category", "Flow", "Operation", "blocking_name", "communicates",
+    "operation", "received_bytes", "sent_bytes",
 ]  # fmt: skip
 
 ROOT = -1000000003  # MPI_ROOT in a trace: this rank of an intercommunicator is the root
@@ -282,3 +282,24 @@ SYNCHRONISING = frozenset({
     "Win_allocate", "Win_allocate_shared", "Win_fence", "Win_free",
 })  # fmt: skip
 """Calls in which all members of a communicator exchange a few bytes."""
+
+_COMMUNICATING = frozenset({
+    Category.SEND, Category.RECV, Category.SENDRECV, Category.PROBE, Category.START, Category.COMPLETION,
+    Category.COLLECTIVE, Category.NEIGHBOUR, Category.ONE_SIDED, Category.IO,
+})  # fmt: skip
+_LOCAL_COMPLETION = frozenset({"Cancel", "Request_free", "Request_get_status"})
+_WINDOW_LIFE = ("Win_create", "Win_allocate", "Win_attach", "Win_detach", "Win_set", "Win_free")
+
+
+def communicates(name: str) -> bool:
+    """Return whether calls move data between ranks or synchronise them.
+
+    Calls that make or free communicators, windows, files, datatypes and persistent requests do not.
+    MPI_Pcontrol counts, since programs mark with it what they want to have measured.
+    """
+    row = operation(name)
+    if row.category is Category.WINDOW:
+        return not name.startswith(_WINDOW_LIFE)
+    if row.flow_later or name in _LOCAL_COMPLETION:
+        return False
+    return name == "Pcontrol" or row.category in _COMMUNICATING

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scalatrace.errors import UsageError
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.nodes import Event, Node, Sequence, events
 from scalatrace.trace.model.trace_tables import START, TraceTables
+from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-__all__ = ["LOAD_STEPS", "MODULES", "NO_PRED", "PARAMETER", "START", "Trace"]
+__all__ = ["LOAD_STEPS", "MODULES", "NO_PRED", "PARAMETER", "START", "Phase", "Phases", "Taken", "Trace"]
 
 PARAMETER = "param."
 """Prefix of the header's entries that `scalatrace record --param` makes."""
@@ -34,6 +36,50 @@ OLD_LOAD_STEPS = 4
 
 NO_PRED = -1
 """Predecessor index of a (op, signature) pair that is in no table: no statistics were kept for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Time of a phase, computation and calls together, in ns.
+
+    Attributes:
+        mean_ns: of the ranks.
+        max_ns: no rank has more.
+    """
+
+    mean_ns: float = 0.0
+    max_ns: float = 0.0
+
+
+class Taken(NamedTuple):
+    """A histogram that belongs to a phase.
+
+    Attributes:
+        event, pred, stat: event node, predecessor, and number of the statistic.
+        ranks: that have samples in it; more where only some executions come after this predecessor.
+    """
+
+    event: Event
+    pred: int
+    stat: int
+    histogram: Histogram
+    ranks: RankList
+
+
+@dataclass(frozen=True)
+class Phases:
+    """The phases of a trace.
+
+    Attributes:
+        taken: the histograms of start-up, and of shut-down.
+    """
+
+    start_up: Phase = Phase()
+    shut_down: Phase = Phase()
+    taken: tuple[tuple[Taken, ...], tuple[Taken, ...]] = ((), ())
+
+    def __bool__(self) -> bool:
+        return any(self.taken)
 
 
 @dataclass
@@ -86,6 +132,26 @@ class Trace(TraceTables):
             return None if counting.takes_long(self.nodes) else self.nevents()
         except UsageError:
             return None
+
+    @cached_property
+    def phases(self) -> Phases:
+        """Start-up and shut-down; see `scalatrace.trace.phases`. Raises FormatError."""
+        from scalatrace.trace.phases import find_phases
+
+        return find_phases(self)
+
+    @cached_property
+    def without_phases(self) -> Trace:
+        """The trace without the times of start-up and shut-down, which its `phases` still have.
+
+        Raises:
+            FormatError: the trace contradicts itself.
+        """
+        from scalatrace.trace.phases import leave_out_phases
+
+        result = leave_out_phases(self, self.phases)
+        vars(result).update(phases=self.phases, without_phases=result)
+        return result
 
     @property
     def nnodes(self) -> int:

@@ -104,6 +104,19 @@ class TraceTables:
                 raise FormatError(f"{error} (family {family})") from None
         return self._layouts[family]
 
+    def is_world(self, family: int) -> bool:
+        """Return whether the communicator of a family has all ranks of the run, in any order.
+
+        Raises FormatError when there is no such family or its description contradicts itself.
+        """
+        if family == 0:
+            return True
+        entry = _entry(self.comms, family, "communicator")
+        low = entry.members.smallest()
+        if entry.kind in ("self", "null") or entry.remote_members is not None or low is None or low < 0:
+            return False  # a negative member is a process of another run
+        return self.layout(family).sizes == [self.nprocs]
+
     def datatype(self, index: int) -> Datatype:
         """An entry of `types`. Raises FormatError when there is none."""
         return _entry(self.types, index, "datatype")

@@ -15,6 +15,7 @@ from scalatrace.trace.values.vec import Vec
 
 __all__ = [
     "MAX_VISITS",
+    "Classes",
     "check_countable",
     "check_visits",
     "entries",
@@ -25,6 +26,7 @@ __all__ = [
     "participants",
     "runs",
     "takes_long",
+    "total_of",
     "trip_counts",
 ]
 
@@ -55,7 +57,7 @@ def runs(repeat: Elastic, rank: int, entry_count: int) -> int:
         return 0
     if isinstance(repeat, Formulas):
         _not_negative(vec)
-    return _total(vec, entry_count)
+    return total_of(vec, entry_count)
 
 
 def _not_negative(vec: Vec) -> None:
@@ -65,7 +67,8 @@ def _not_negative(vec: Vec) -> None:
         raise FormatError("corrupt trace: the formulas of a node's repeat give a negative trip count")
 
 
-def _total(vec: Vec, entry_count: int) -> int:
+def total_of(vec: Vec, entry_count: int) -> int:
+    """Return how often a node with this repeat runs in so many entries. Raises FormatError."""
     try:
         return vec.total(entry_count)
     except ValueError as error:
@@ -128,7 +131,7 @@ def _after(repeat: Elastic, entries: Classes) -> Classes:
 
 def _classes(repeat: Elastic, ranks: RankList, entry_count: int) -> Iterator[tuple[RankList, int]]:
     if isinstance(repeat, Vec):
-        yield ranks, _total(repeat, entry_count)
+        yield ranks, total_of(repeat, entry_count)
     elif isinstance(repeat, Columns):
         by_trip_count: dict[int, list[tuple[int, int]]] = {}
         for rank in ranks & repeat.ranks:
@@ -138,11 +141,11 @@ def _classes(repeat: Elastic, ranks: RankList, entry_count: int) -> Iterator[tup
     elif isinstance(repeat, Formulas):
         for group, vec in _divided(repeat, ranks):
             _not_negative(vec)
-            yield group, _total(vec, entry_count)
+            yield group, total_of(vec, entry_count)
     else:
         for group, vec in repeat.groups:
             if some := ranks & group:
-                yield some, _total(vec, entry_count)
+                yield some, total_of(vec, entry_count)
 
 
 def _divided(repeat: Elastic, ranks: RankList) -> Iterator[tuple[RankList, Vec]]:

@@ -1,0 +1,164 @@
+"""Start-up and shut-down of a program: the times before its first and after its last communicating call.
+
+    Init  Cart_create  [imports, input]  Bcast  { loop }  Gather  [output]  Comm_free  Finalize
+    <---------- start-up ------------->                          <-------- shut-down -------->
+
+Start-up ends where a rank enters its first call that communicates on a communicator of more than one rank, or
+of all ranks of the run. Calls that make communicators, windows, files, datatypes or persistent requests are
+none. Shut-down begins at the end of the last such call.
+
+Histograms are kept per call site and predecessor, over all ranks. The computation after a call that belongs
+to start-up does so, too; so the time before the first communicating call has a histogram of its own. What
+shares a histogram with calls between the phases stays there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from scalatrace.errors import UsageError
+from scalatrace.trace.model.nodes import Event, Node, PredStats, Sequence
+from scalatrace.trace.model.tables import TIMES
+from scalatrace.trace.model.trace import Phase, Phases, Taken, Trace
+from scalatrace.trace.phases.loads import remaining_load
+from scalatrace.trace.phases.scan import Partners, Scan
+from scalatrace.trace.query.counting import executions
+from scalatrace.trace.query.load import COMPUTE
+from scalatrace.trace.values.ranklist import RankList
+
+__all__ = ["find_phases", "leave_out_phases"]
+
+MAX_SINGLE_POINT_CALLS = 64
+"""Communicating calls of a rank up to which a program may communicate at one point only."""
+
+MIN_SHARE_BETWEEN = 1e-3
+"""Computation between the phases over that in them; with less, a program communicates at one point only."""
+
+
+def find_phases(trace: Trace) -> Phases:
+    """Return the phases of a trace, in time proportional to its nodes.
+
+    They are empty where a program communicates at one point only: a rank makes at most
+    MAX_SINGLE_POINT_CALLS communicating calls and computes next to nothing between the first and the last.
+    So they are where the trace has no times, or too many sets of ranks to examine.
+
+    Raises:
+        FormatError: the trace contradicts itself.
+    """
+    stats = [i for i, stat in enumerate(trace.stats) if stat.name in TIMES]
+    if not stats:
+        return Phases()
+    try:
+        partners = Partners(trace)
+        first, last = (Scan(trace, partners, backward).inside for backward in (False, True))
+        last = {number: node for number, node in last.items() if number not in first}
+        start_up = list(_start_up(trace, first, set(last), stats))
+        ends = (_taken(event, ranks, event.stats, stats) for event, ranks in last.values())
+        shut_down = [one for taken in ends for one in taken]
+        if _at_one_point(trace, partners, [*start_up, *shut_down]):
+            return Phases()
+    except UsageError:
+        return Phases()
+    parts = tuple(start_up), tuple(shut_down)
+    return Phases(_phase(trace, parts[0]), _phase(trace, parts[1]), parts)
+
+
+def leave_out_phases(trace: Trace, phases: Phases) -> Trace:
+    """Return the trace without the times of its phases: their histograms are None, as if not measured.
+
+    The ranks' loads become those of the time that is left, or None where rounding hides them.
+    """
+    if not phases:
+        return trace
+    taken = [one for part in phases.taken for one in part]
+    without = {_key(one) for one in taken}
+    load = [
+        remaining_load(trace, i, [(one.histogram, one.ranks) for one in taken if one.stat == i])
+        for i in range(len(trace.load))
+    ]
+    return replace(trace, nodes=[_without(node, without) for node in trace.nodes], load=load)
+
+
+Key = tuple[int, int, int]
+"""id of an event node, predecessor, number of the statistic."""
+
+
+def _key(one: Taken) -> Key:
+    return id(one.event), one.pred, one.stat
+
+
+def _start_up(
+    trace: Trace, inside: dict[int, tuple[Event, RankList]], last: set[int], stats: list[int]
+) -> Iterator[Taken]:
+    """Yield the histograms of calls in start-up, and of the computation after these calls.
+
+    Args:
+        last: ids of the event nodes in shut-down.
+    """
+    for event, ranks in inside.values():
+        yield from _taken(event, ranks, event.stats, stats)
+    outside = {(leaf.op, leaf.signature) for leaf in trace.leaves() if id(leaf) not in inside}
+    keys = {(event.op, event.signature) for event, _ in inside.values()} - outside
+    before = {0} | {trace.pred_index[key] for key in keys if key in trace.pred_index}
+    compute = [i for i in stats if trace.stats[i].name == COMPUTE]
+    for leaf in trace.leaves():
+        first = [one for one in leaf.stats if one.pred in before]
+        if first and id(leaf) not in inside and id(leaf) not in last:
+            yield from _taken(leaf, trace.participants(leaf), first, compute)
+
+
+def _taken(event: Event, ranks: RankList, rows: Iterable[PredStats], stats: list[int]) -> Iterator[Taken]:
+    """Yield the histograms of some statistics."""
+    for row in rows:
+        for i in stats:
+            if i < len(row.histograms) and (histogram := row.histograms[i]) is not None:
+                yield Taken(event, row.pred, i, histogram, ranks)
+
+
+def _phase(trace: Trace, taken: tuple[Taken, ...]) -> Phase:
+    total, most = 0.0, dict[int, float]()
+    for one in taken:
+        unit = trace.stats[one.stat].resolution
+        total += one.histogram.total * unit
+        per_rank = -(-one.histogram.count // max(len(one.ranks), 1)) * one.histogram.max * unit
+        for start, stop in one.ranks.runs:
+            most[start] = most.get(start, 0.0) + per_rank
+            most[stop] = most.get(stop, 0.0) - per_rank
+    level = largest = 0.0
+    for _, change in sorted(most.items()):
+        level += change
+        largest = max(largest, level)
+    return Phase(total / len(trace.ranks), largest)
+
+
+def _at_one_point(trace: Trace, partners: Partners, taken: list[Taken]) -> bool:
+    """Whether a program computes next to nothing between few communicating calls."""
+    index = trace.stat_index.get(COMPUTE)
+    if index is None:
+        return False
+    inside = sum(one.histogram.total for one in taken if one.stat == index)
+    histograms = (row.histograms for leaf in trace.leaves() for row in leaf.stats)
+    whole = sum(h.total for row in histograms if index < len(row) and (h := row[index]) is not None)
+    if whole - inside >= MIN_SHARE_BETWEEN * inside:
+        return False
+    communicating = ((e, n, r) for e, classes in executions(trace) for r, n in classes)
+    calls = sum(n * len(partners.of(event, ranks)) for event, n, ranks in communicating)
+    return calls <= MAX_SINGLE_POINT_CALLS * len(trace.ranks)
+
+
+def _without(node: Node, taken: set[Key]) -> Node:
+    """Return a node without some histograms; the same one where it has none of them."""
+    if isinstance(node, Sequence):
+        nodes = tuple(_without(child, taken) for child in node.nodes)
+        same = all(new is old for new, old in zip(nodes, node.nodes, strict=True))
+        return node if same else Sequence(node.repeat, nodes)
+    changed = False
+    rows = []
+    for row in node.stats:
+        histograms = tuple(
+            None if (id(node), row.pred, i) in taken else h for i, h in enumerate(row.histograms)
+        )
+        changed = changed or histograms != row.histograms
+        rows.append(PredStats(row.pred, histograms))
+    return replace(node, stats=tuple(rows)) if changed else node

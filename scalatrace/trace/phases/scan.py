@@ -1,0 +1,138 @@
+"""Find the event nodes that run only before, or only after, the communicating calls of their ranks.
+
+    forward, by sets of ranks:   Cart_create   File_open    loop { Send  Recv }   Comm_free
+                                 all: inside   0: inside    ranks of Send, Recv    not inside
+                                                            are closed from here
+
+A scan visits each node at most once, from the first to the last or the other way round, and keeps the ranks
+that have communicated (`closed`), until these are all. Of a loop with communicating calls, it sees the first
+(the last) iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain, islice
+
+from scalatrace.operations import communicates
+from scalatrace.trace.model.elastic import Formulas, Summary
+from scalatrace.trace.model.nodes import Event, Node, Peer, events
+from scalatrace.trace.model.rank_classes import rank_classes
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.counting import Classes, total_of
+from scalatrace.trace.values.ranklist import RankList
+
+__all__ = ["Partners", "Scan"]
+
+MAX_CLASSES = 1 << 12
+"""Sets of ranks with different trip counts of a node; with more, a scan raises UsageError."""
+
+MAX_VALUES = 64
+"""Communicators of one call site that are looked at."""
+
+NOBODY = RankList()
+
+
+class Partners:
+    """Ranks that communicate with others in a call: its communicator has several ranks, or all of the run."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._joined: dict[int, RankList] = {}
+        self.communicating = {i for i, op in enumerate(trace.ops) if communicates(op.name)}
+
+    def of(self, event: Event, ranks: RankList) -> RankList:
+        """Return those of some ranks that communicate in the calls of an event node."""
+        if event.op not in self.communicating:
+            return NOBODY
+        at = self._trace.ops[event.op].position(Kind.COMM)
+        value = None if at is None else event.params[at]
+        if value is None or isinstance(value, Formulas | Summary | Peer):
+            return ranks
+        result = NOBODY
+        for some, vec in rank_classes(value, ranks, MAX_CLASSES):
+            for family in set(islice(vec, MAX_VALUES)):
+                result |= some & self._in_family(family)
+        return result
+
+    def _in_family(self, family: int) -> RankList:
+        """Return the ranks whose communicator of a family has partners."""
+        if family not in self._joined:
+            self._joined[family] = self._with_partners(family)
+        return self._joined[family]
+
+    def _with_partners(self, family: int) -> RankList:
+        trace = self._trace
+        if not 0 <= family < len(trace.comms):
+            return NOBODY  # a special value
+        layout = trace.layout(family)
+        if trace.is_world(family) or (layout.remote is None and min(layout.sizes, default=0) > 1):
+            return RankList.all(trace.nprocs)
+        if layout.remote is None and max(layout.sizes, default=0) < 2:
+            return NOBODY
+        far = layout.remote or [()] * len(layout.groups)
+        pairs = zip(layout.groups, far, strict=True)
+        return RankList(r for near, far in pairs if len(near) + len(far) > 1 for r in near if r >= 0)
+
+
+class Scan:
+    """Scans the nodes of a trace from one end.
+
+    Args:
+        backward: from the last node to the first.
+
+    Attributes:
+        inside: id of an event node -> the node and its ranks; none of them has communicated before
+            (backward: communicates after) any of its executions.
+    """
+
+    def __init__(self, trace: Trace, partners: Partners, backward: bool) -> None:
+        self.inside: dict[int, tuple[Event, RankList]] = {}
+        self._partners, self._backward = partners, backward
+        self._closed, self._nranks = NOBODY, len(trace.ranks)
+        self._scan(trace.nodes, [(trace.ranks, 1)], at_end=True, communicating=True)
+
+    def _scan(self, nodes: Sequence[Node], entries: Classes, at_end: bool, communicating: bool) -> None:
+        """Scan nodes.
+
+        Args:
+            entries: the sets of ranks that enter them equally often, and how often.
+            at_end: whether no rank has communicated before the last of these entries.
+            communicating: whether any of the nodes communicates, so that only the first entry is at the end.
+        """
+        for node in reversed(nodes) if self._backward else nodes:
+            if len(self._closed) == self._nranks:
+                return
+            runs, once = self._runs(node, entries)
+            if not runs:
+                continue
+            here = at_end and (once or not communicating)
+            if isinstance(node, Event):
+                self._take(node, _union(runs), here)
+            else:
+                below = any(leaf.op in self._partners.communicating for leaf in events(node.nodes))
+                self._scan(node.nodes, runs, here, below)
+
+    def _take(self, event: Event, ranks: RankList, at_end: bool) -> None:
+        joined = self._partners.of(event, ranks)
+        if joined:
+            self._closed |= joined
+        elif at_end and ranks.isdisjoint(self._closed):
+            self.inside[id(event)] = event, ranks
+
+    def _runs(self, node: Node, entries: Classes) -> tuple[Classes, bool]:
+        """Return sets of ranks and how often each runs a node; and whether all that is in the first entry."""
+        runs: dict[int, list[tuple[int, int]]] = {}
+        once = True
+        for ranks, n in entries:
+            for some, vec in rank_classes(node.repeat, ranks, MAX_CLASSES):
+                total = total_of(vec, n)
+                if total > 0:
+                    runs.setdefault(total, []).extend(some.runs)
+                    once = once and vec[n - 1 if self._backward else 0] == total
+        return [(RankList.from_runs(intervals), n) for n, intervals in runs.items()], once
+
+
+def _union(classes: Classes) -> RankList:
+    return RankList.from_runs(chain.from_iterable(ranks.runs for ranks, _ in classes))
