@@ -23,6 +23,7 @@ from scalatrace.trace.model.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.model.nodes import Peer
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.query.factors import Factors
+from scalatrace.trace.values.ranks_text import ranks as ranks_text
 from scalatrace.trace.values.vec import Vec
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def check(trace: Trace, size: int, options: Options | None = None, force: bool =
     if size != trace.nprocs:
         raise RanksError(f"the trace is of {trace.nprocs} ranks, this is {size}: mpiexec -n {trace.nprocs}")
     if len(trace.ranks) != trace.nprocs:
-        raise RanksError(f"the trace has only the ranks {trace.ranks} of {trace.nprocs}")
+        raise RanksError(f"the trace has only the ranks {ranks_text(trace.ranks)} of {trace.nprocs}")
     lacking = missing(trace.ops[leaf.op].name for leaf in trace.leaves())
     if lacking:
         raise UnsupportedError(f"no handler for {', '.join('MPI_' + op for op in lacking)}")

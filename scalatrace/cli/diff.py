@@ -1,5 +1,5 @@
-"""Compare two traces: calls, bytes and times of each call site, then event by event; exit status 1 when they
-differ."""
+"""Compare two traces: computation; calls, bytes and times of each call site; then event by event.
+The exit status is 1 when they differ. Traces of different numbers of ranks are compared per rank."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ TABLE = Table(
         "right_bytes_sent": "right trace",
         "left_mpi_ns": "in the calls, left trace",
         "right_mpi_ns": "right trace",
-        "time_ratio": "right_mpi_ns / left_mpi_ns",
+        "time_ratio": "right_mpi_ns / left_mpi_ns, per rank",
+        "left_compute_ns": "in the computation before the calls, left trace",
+        "right_compute_ns": "right trace",
     },
 )
 
@@ -46,7 +48,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "depends on it",
     )
     parser.add_argument(
-        "--by", choices=("op", "site"), default="site", help="rows of the table (default: site)"
+        "--by",
+        choices=("op", "site"),
+        help="rows of the tables (default: site; with --ignore callsites: op)",
     )
     parser.add_argument(
         "--limit", type=natural, default=20, metavar="N", help="the N rows that differ most (default: 20)"
@@ -65,7 +69,8 @@ def run(args: argparse.Namespace) -> int:
 
     left, right = load_named_alike((args.left, args.right), args.names)
     ignored = set(args.ignore)
-    comparison = ComparisonReporter(left, right, args.by, not ignored & {TIMING, "times"}, args.limit)
+    by = args.by or ("op" if "callsites" in ignored else "site")
+    comparison = ComparisonReporter(left, right, by, not ignored & {TIMING, "times"}, args.limit)
     if TIMING in ignored:
         from scalatrace.extrap.choices.canonical import canonical
         from scalatrace.trace.query.absolute import absolute
@@ -76,9 +81,10 @@ def run(args: argparse.Namespace) -> int:
     differences = diff(left, right, ignored)
     reporter = DiffReporter(differences, args.left, args.right)
     if args.json:
-        print_json({**reporter.plain(), "comparison": comparison.plain()})
+        tables = {"computation": comparison.computation(), "comparison": comparison.plain()}
+        print_json({**reporter.plain(), **tables})
     elif args.csv:
-        without = {"call site"} if args.by == "op" else set()
+        without = {"call site"} if by == "op" else set()
         print_csv(TABLE, (flat(row, "left", "right") for row in comparison.plain()), without)
     else:
         if differences:

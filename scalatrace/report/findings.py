@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from scalatrace.escapes import clean
+from scalatrace.report.costs.measures import amount
 from scalatrace.report.style import number, ranks
-from scalatrace.trace.query.diff import Difference
+from scalatrace.trace.query.diff import Difference, Statistic
+from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.query.verify import Verification
 from scalatrace.trace.values.ranklist import RankList
 
@@ -39,18 +41,31 @@ class DiffReporter:
         for where, found in groups[:MAX_SHOWN_RANKS]:
             place = where if found.event is None else f"{where}, event {found.event}"
             console.print(Text(place, style="bold"))
-            for mark, side, style in (("-", found.left, "red"), ("+", found.right, "green")):
-                console.print(
-                    Text(f"  {mark} {clean(side) or 'no more events'}", style=style), soft_wrap=True
-                )
+            left, right = (found.left, found.left_stats), (found.right, found.right_stats)
+            for mark, (call, stats), style in (("-", left, "red"), ("+", right, "green")):
+                text = f"  {mark} {clean(call) or 'no more events'}{clean(_stats(stats))}"
+                console.print(Text(text, style=style), soft_wrap=True)
         _more(console, len(groups))
 
     def _groups(self) -> list[tuple[str, Difference]]:
         """Return each difference once, with the ranks that have it."""
-        found: dict[tuple[int | None, str, str], list[Difference]] = {}
+        found: dict[Any, list[Difference]] = {}
         for one in self.differences:
-            found.setdefault((one.event, one.left, one.right), []).append(one)
+            found.setdefault(replace(one, rank=None), []).append(one)
         return [(_ranks(same), same[0]) for same in found.values()]
+
+
+MEANINGS = {COMPUTE: "before it", COMM: "in it"}
+"""What the tracer's own times are."""
+
+
+def _stats(stats: Sequence[Statistic]) -> str:
+    """Return statistics as text; equal calls share them."""
+    if not stats:
+        return ""
+    shown = [f"{amount(one.name, one.mean)} {MEANINGS.get(one.name, one.name)}" for one in stats]
+    most = max(one.calls for one in stats)
+    return f"; {', '.join(shown)}{f' (means of {number(most)} calls)' if most > 1 else ''}"
 
 
 def _ranks(same: Sequence[Difference]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
-from itertools import pairwise
 from math import log10
 from typing import Any, Literal
 
@@ -18,7 +17,7 @@ from scalatrace.escapes import clean
 from scalatrace.launched import launched_rank
 from scalatrace.operations import Category, operation
 from scalatrace.trace.model.callsite import short_frame
-from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.ranks_text import ranks as ranks
 
 FILE_COLUMNS = 200
 """Characters in a line of a drawing written to a file or a pipe."""
@@ -45,7 +44,6 @@ CATEGORY_STYLES = {
 SITE, DIM, LOOP, TITLE = "italic bright_black", "bright_black", "bold", "bold"
 
 _BYTE_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")
-_RUNS_SHOWN = 10
 _SITE_SHOWN = 48
 
 
@@ -134,6 +132,11 @@ def or_dash(shown: Callable[[float], str], value: float | None) -> str:
     return "-" if value is None else shown(value)
 
 
+def ratio_text(ratio: float) -> str:
+    """Return a ratio with two digits after the point, a small one with two digits."""
+    return f"{ratio:,.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
+
+
 def number(n: float) -> str:
     """Return a whole number with its thousands apart."""
     return _huge(n) or f"{n:,.0f}"
@@ -142,27 +145,6 @@ def number(n: float) -> str:
 def percent(part: float, whole: float) -> str:
     """Return a share of a whole; nothing of nothing is "-"."""
     return f"{100 * part / whole:.1f} %" if whole else "-"
-
-
-def ranks(which: RankList) -> str:
-    """Return a set of ranks: runs (0-3, 8), a stride (0-98:2), or the dissertation's notation if longer."""
-    runs = which.runs
-    if len(runs) > 2 and (step := _stride(which)):
-        return f"{runs[0][0]}-{runs[-1][0]}:{step}"
-    if len(runs) > _RUNS_SHOWN:
-        return str(which)
-    return ", ".join(_run(start, stop) for start, stop in runs) or "none"
-
-
-def _run(start: int, stop: int) -> str:
-    return str(start) if stop == start + 1 else f"{start}-{stop - 1}"
-
-
-def _stride(which: RankList) -> int:
-    """Return the distance between ranks that are all equally far apart, else 0."""
-    starts = [start for start, stop in which.runs if stop == start + 1]
-    steps = {b - a for a, b in pairwise(starts)}
-    return steps.pop() if len(starts) == len(which.runs) and len(steps) == 1 else 0
 
 
 def short_site(frame: str) -> str:

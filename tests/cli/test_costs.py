@@ -14,11 +14,13 @@ from scalatrace.cli.dispatch import main
 from scalatrace.report.costs.comparison import ComparisonReporter
 from scalatrace.report.costs.efficiency import efficiency
 from scalatrace.report.costs.performance import PerformanceReporter
+from scalatrace.report.findings import DiffReporter
 from scalatrace.report.stats import StatsReporter
 from scalatrace.report.style import UNBROKEN, console
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.model.tables import Op, Stat
 from scalatrace.trace.model.trace import LOAD_STEPS, START, Trace
+from scalatrace.trace.query.diff import diff
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm
@@ -110,14 +112,86 @@ def test_two_traces_side_by_side() -> None:
     (row,) = ComparisonReporter(left, right, "op", True, 20).plain()
     assert row == {
         "operation": "Barrier",
-        "left": {"calls": 4, "bytes_sent": 0, "mpi_ns": 8000},
-        "right": {"calls": 4, "bytes_sent": 0, "mpi_ns": 16000},
+        "left": {"calls": 4, "bytes_sent": 0, "mpi_ns": 8000, "compute_ns": 16000},
+        "right": {"calls": 4, "bytes_sent": 0, "mpi_ns": 16000, "compute_ns": 16000},
         "time_ratio": 2.0,
     }
     assert ComparisonReporter(left, right, "op", False, 20).plain() == []
     rows = ComparisonReporter(left, barriers(COMPUTE, INSIDE, "Bcast"), "site", True, 1)
     assert [(row["left"]["calls"], row["right"]["calls"]) for row in rows.plain()] == [(4, 0), (0, 4)]
     assert "1 more differ" in drawn(rows)
+
+
+def heat(
+    file: str = "heat.py", compute_ns: int = 100, inside_ns: int = 50, nprocs: int = 4, lines: int = 0
+) -> Trace:
+    """A kernel from the end of an exchange to the next one: lines 39 and 30 of halo, and so many `lines`."""
+    frames = [f"{file}:{30 + lines}:halo", f"{file}:{39 + lines}:halo"]
+    nodes = []
+    for op, times in enumerate([(compute_ns, inside_ns), (10, 20)]):
+        histograms = tuple(Histogram(nprocs, ns, ns, ns, 0) for ns in times)
+        nodes.append(Event(Vec(1), op, op + 1, (), (PredStats(2 - op, histograms),)))
+    return Trace(
+        nprocs, ops=[Op("Barrier", ()), Op("Waitall", ())], preds=[START, (0, 1), (1, 2)], frames=frames,
+        signatures=[(), (0,), (1,)], stats=[Stat("compute_ns", 1.0), Stat("comm_ns", 1.0)], nodes=nodes,
+    )  # fmt: skip
+
+
+def test_a_slower_computation_comes_first() -> None:
+    found = ComparisonReporter(heat(), heat(compute_ns=400, inside_ns=150), "site", True, 20)
+    (row,) = found.computation()
+    assert row == {
+        "operation": "Barrier", "call site": "heat.py:30:halo",
+        "after operation": "Waitall", "after call site": "heat.py:39:halo",
+        "left": {"compute_ns": 400}, "right": {"compute_ns": 1600},
+        "place": "heat.py:39 (Waitall) then 30 (Barrier) in halo", "time_ratio": 4.0,
+        "share_of_difference": 0.75,
+    }  # fmt: skip
+    shown = drawn(found)
+    assert "heat.py:39 (Waitall) then 30 (Barrier) in halo 400 ns 1.6 µs 4.00 75.0 %" in " ".join(
+        shown.split()
+    )
+    assert shown.index("computation before") < shown.index("MPI time")
+    assert ComparisonReporter(heat(), heat(compute_ns=400), "site", False, 20).computation() == []
+
+
+@pytest.mark.parametrize("by", ["op", "site"])
+def test_more_ranks_are_compared_per_rank(by: str) -> None:
+    found = ComparisonReporter(heat(), heat(nprocs=8, compute_ns=200), by, True, 20)
+    (row,) = found.computation()
+    assert (row["time_ratio"], row["right"]["compute_ns"]) == (2.0, 1600)
+    (calls,) = found.plain()  # the call after the slower computation; MPI times of a rank are equal
+    assert (calls["operation"], calls["time_ratio"], calls["right"]["calls"]) == ("Barrier", 1.0, 8)
+    assert "numbers are those of a rank: 4 and 8 ranks" in drawn(found)
+
+
+def test_call_sites_with_other_files_or_lines_are_compared() -> None:
+    found = ComparisonReporter(heat(), heat("slow.py", 400, lines=2), "site", True, 20)
+    assert [row["time_ratio"] for row in found.computation()] == [4.0]
+    assert "heat.py:30:halo → slow.py:32" in drawn(found)
+    three = heat("slow.py", 400)
+    three.frames.append("slow.py:50:halo")
+    three.signatures.append((2,))
+    three.nodes.append(Event(Vec(1), 0, 3, ()))
+    found = ComparisonReporter(heat(), three, "site", True, 20)  # which of two Barriers is it?
+    assert [row["left"]["calls"] for row in found.plain() if row["operation"] == "Barrier"].count(0) == 2
+
+
+def test_differences_are_shown_in_the_terms_of_users(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = diff(barriers(COMPUTE, INSIDE), barriers(COMPUTE, (8000, 2000, 2000, 4000)))
+    shown = drawn(DiffReporter(found, "a.st", "b.st"))
+    assert "- Barrier(); 4 µs before it, 2 µs in it (means of 4 calls)" in shown
+    assert "compute_ns" not in shown
+    a, b = tmp_path / "a.st", tmp_path / "b.st"
+    scalatrace.save(barriers(COMPUTE, INSIDE), a)
+    scalatrace.save(barriers(INSIDE, COMPUTE), b)
+    assert main(["diff", str(a), str(b), "--ignore", "callsites"]) == 1
+    assert "call site" not in capsys.readouterr().out
+    scalatrace.save(heat(nprocs=8), b)
+    assert main(["diff", str(a), str(b)]) == 1
+    assert "- ranks 0-3 of 4" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("width", "hidden"), [(140, 0), (110, 2), (80, 4), (60, 4)])

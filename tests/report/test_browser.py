@@ -406,7 +406,7 @@ CONTRAST = """() => {
     return 0.2126 * channels[0] + 0.7152 * channels[1] + 0.0722 * channels[2];
   };
   const ratio = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
-  const names = ["text", "dim", "accent", "more", "less"];
+  const names = ["text", "dim", "accent", "worse", "better"];
   return Math.min(...names.flatMap((name) => [ratio(name, "bg"), ratio(name, "panel")]));
 }"""
 """The least contrast of the colours of texts."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scalatrace.operations import received_bytes, sent_bytes
-from scalatrace.report.page.comparison import comparison_of
+from scalatrace.report.page.comparison import LESS, MORE, NEITHER, change, comparison_of
 from scalatrace.report.page.extrapolated import ModelFacts, provenance_of
 from scalatrace.report.page.gather import Options, TraceAggregates, gather
 from scalatrace.report.page.grid import find_grid
@@ -337,6 +337,26 @@ def has_formulas(leaf: Event) -> bool:
     return any(isinstance(value, Formulas) for value in (*values, leaf.repeat))
 
 
+def test_colours_mean_better_and_worse() -> None:
+    assert [change(ratio, LESS) for ratio in (5.0, 1.04, 0.5, None)] == ["worse", "", "better", ""]
+    assert [change(ratio, MORE) for ratio in (5.0, 0.5)] == ["better", "worse"]
+    assert change(2.78, NEITHER) == ""
+    traces = {n: ring(n) for n in (2, 4)}
+    sides = {n: gather(trace, "x").summary for n, trace in traces.items()}
+    worse = replace(sides[4], efficiency={name: 0.1 for name in EFFICIENCIES}, run_time_ns=9e9)
+    better = replace(sides[2], efficiency={name: 0.5 for name in EFFICIENCIES}, run_time_ns=1e9)
+    found = comparison_of(traces[2], traces[4], (better, worse))
+    figures = {one.name: one for one in found.figures}
+    assert figures["ranks"].change == ""
+    assert {figures[name.replace("_", " ")].change for name in EFFICIENCIES} == {"worse"}
+    assert figures["run time"].change == "worse"
+    assert "calls per rank" in figures
+    assert "time in MPI per rank" in figures
+
+
+EFFICIENCIES = ("parallel_efficiency", "load_balance", "communication_efficiency")
+
+
 def test_comparison() -> None:
     left, right = ring(4), ring(6, nbytes=1600)
     sides: list[TraceAggregates] = [gather(trace, "x") for trace in (left, right)]
@@ -344,7 +364,8 @@ def test_comparison() -> None:
     figures = {one.name: one for one in found.figures}
     assert (figures["ranks"].left, figures["ranks"].right, figures["ranks"].ratio) == ("4", "6", 1.5)
     sends = next(row for row in found.operations if row["operation"] == "Send")
-    assert (sends["left"]["bytes_sent"], sends["right"]["bytes_sent"]) == (32_000, 96_000)
+    # Those of a rank, since the numbers of ranks differ.
+    assert (sends["left"]["bytes_sent"], sends["right"]["bytes_sent"]) == (8_000, 16_000)
     assert comparison_of(left, left, (sides[0].summary, sides[0].summary)).sites == ()
 
 

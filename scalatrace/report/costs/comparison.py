@@ -1,15 +1,17 @@
-"""`diff`: two traces side by side, per operation or call site: calls, bytes, time in MPI, and their ratio."""
+"""Tables of `diff`: computation of two traces, then calls, bytes and times of operations or call sites."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from scalatrace.errors import LimitError
-from scalatrace.report.costs.rows import KEYS, Row, by_node
+from scalatrace.escapes import clean
+from scalatrace.report.costs.compared import CallPair, Compared, Ranks, compare, site_text
+from scalatrace.report.costs.rows import KEYS
 from scalatrace.report.style import (
     DIM,
     SITE,
@@ -19,43 +21,19 @@ from scalatrace.report.style import (
     number,
     op_text,
     or_dash,
-    short_site,
+    percent,
+    ratio_text,
     table,
 )
 from scalatrace.trace.model.trace import Trace
+
+MIN_SHARE = 0.01
+"""Part of all differences of times from which on computation is printed."""
 
 WIDE, MEDIUM = 130, 100
 """Characters of terminals that have room for all columns, and for calls and times."""
 
 __all__ = ["ComparisonReporter"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """The rows of one key in both traces; an empty row where one has no such call."""
-
-    key: tuple[str, ...]
-    left: Row
-    right: Row
-
-    def differs(self, timed: bool) -> bool:
-        """Whether a number is not the same."""
-        same = (self.left.calls, self.left.sent) == (self.right.calls, self.right.sent)
-        return not same or (timed and self.left.comm_ns != self.right.comm_ns)
-
-    @property
-    def time_ratio(self) -> float | None:
-        """Time in MPI of the right trace over that of the left one; None where one has none."""
-        return self.right.comm_ns / self.left.comm_ns if self.left.comm_ns and self.right.comm_ns else None
-
-    @property
-    def weight(self) -> tuple[float, int, int]:
-        """How much it differs: time first, then bytes and calls."""
-        return (
-            abs((self.right.comm_ns or 0.0) - (self.left.comm_ns or 0.0)),
-            abs((self.right.sent or 0) - (self.left.sent or 0)),
-            abs(self.right.calls - self.left.calls),
-        )
 
 
 class ComparisonReporter:
@@ -69,55 +47,83 @@ class ComparisonReporter:
 
     def __init__(self, left: Trace, right: Trace, by: str, timed: bool, limit: int) -> None:
         self.by, self.timed, self.limit = by, timed, limit
-        self.pairs: list[_Pair] = []
         self.note = ""
+        self.compared = Compared(Ranks(len(left.ranks), len(right.ranks)), [], 0, [])
         try:
-            rows = [{row.key: row for row in by_node(trace, by)} for trace in (left, right)]
+            self.compared = compare(left, right, by, timed)
         except LimitError as error:
             self.note = f"no table: {error}"
-            return
-        keys = dict.fromkeys([*rows[0], *rows[1]])
-        pairs = [_Pair(key, *(side.get(key, Row(key)) for side in rows)) for key in keys]
-        self.equal = sum(not pair.differs(timed) for pair in pairs)
-        self.pairs = sorted(
-            (pair for pair in pairs if pair.differs(timed)), key=lambda pair: pair.weight, reverse=True
-        )
 
     def plain(self) -> list[dict[str, Any]]:
         """Return the rows that differ as plain data; times are absent if they are not compared."""
         names = KEYS[self.by][0]
         result = []
-        for pair in self.pairs:
-            facts: dict[str, Any] = dict(zip(names, pair.key, strict=True))
+        for pair in self.compared.calls:
+            facts: dict[str, Any] = dict(zip(names, pair.left_key, strict=True))
             for side, row in (("left", pair.left), ("right", pair.right)):
                 facts[side] = {"calls": row.calls, "bytes_sent": row.sent}
                 if self.timed:
-                    facts[side]["mpi_ns"] = row.times()["mpi_ns"]
+                    facts[side] |= {name: row.times()[name] for name in ("mpi_ns", "compute_ns")}
             if self.timed:
                 facts["time_ratio"] = pair.time_ratio
             result.append(facts)
         return result
 
+    def computation(self) -> list[dict[str, Any]]:
+        """Return the computation between two calls that differs as plain data."""
+        return [pair.plain(self.by) for pair in self.compared.computation]
+
     def render(self, console: Console) -> None:
-        """Print the table: `-` is the left trace, `+` the right one."""
+        """Print the tables: `-` is the left trace, `+` the right one."""
         if self.note:
             console.print(Text(self.note, style=DIM), soft_wrap=True)
-        if not self.pairs:
+        self._computation(console)
+        self._calls(console)
+        if (ranks := self.compared.ranks).differ:
+            text = f"numbers are those of a rank: {ranks.left} and {ranks.right} ranks are compared"
+            console.print(Text(text, style=DIM), soft_wrap=True)
+
+    def _computation(self, console: Console) -> None:
+        """Print the computation that differs by a part of all differences that is worth a look."""
+        pairs = [pair for pair in self.compared.computation if pair.share >= MIN_SHARE][: self.limit]
+        if not pairs:
+            return
+        numbers = ("-", "+", "ratio", "of difference")
+        rows = table("computation before", *numbers, right=numbers)
+        for pair in pairs:
+            times = (self._time(ns, side) for side, ns in enumerate((pair.left_ns, pair.right_ns)))
+            shown = (*times, or_dash(ratio_text, pair.ratio), percent(pair.share, 1))
+            rows.add_row(Text(clean(pair.place), style=SITE), *shown)
+        console.print(rows)
+        text = "of difference: of all times that differ; a call that waits for slower computation is longer"
+        console.print(Text(text, style=DIM), soft_wrap=True)
+
+    def _calls(self, console: Console) -> None:
+        pairs = self.compared.calls
+        if not pairs:
             return
         numbers = self._columns(console)
         rows = table(*KEYS[self.by][0], *numbers, right=numbers)
-        for pair in self.pairs[: self.limit]:
-            site = [Text(short_site(part), style=SITE) for part in pair.key[1:]]
+        for pair in pairs[: self.limit]:
+            sites = zip(pair.left_key[1:], pair.right_key[1:], strict=True)
             shown = self._numbers(pair)
-            rows.add_row(op_text(pair.key[0]), *site, *(shown[name] for name in numbers))
+            rows.add_row(
+                op_text(pair.left_key[0]),
+                *(Text(site_text(*both), style=SITE) for both in sites),
+                *(shown[name] for name in numbers),
+            )
         console.print(rows)
-        hidden, rest = len(self.pairs) - self.limit, []
+        self._left_out(console, numbers)
+
+    def _left_out(self, console: Console, numbers: Collection[str]) -> None:
+        """Say how many rows, and which columns, the table of calls does not have."""
+        hidden, counts = len(self.compared.calls) - self.limit, []
         if hidden > 0:
-            rest.append(f"{hidden} more differ")
-        if self.equal:
-            rest.append(f"{self.equal} are equal")
-        if rest:
-            console.print(Text(", ".join(rest), style=DIM))
+            counts.append(f"{hidden} more differ")
+        if self.compared.equal:
+            counts.append(f"{self.compared.equal} are equal")
+        if counts:
+            console.print(Text(", ".join(counts), style=DIM))
         if hidden_columns := [name for name in self._all_columns if name not in numbers]:
             console.print(Text(f"note: {more_columns(hidden_columns)}", style=DIM), soft_wrap=True)
 
@@ -135,10 +141,19 @@ class ComparisonReporter:
                 names = [name for name in names if not name.startswith("calls")]
         return names
 
-    def _numbers(self, pair: _Pair) -> dict[str, str]:
-        shown = {"ratio": or_dash(lambda ratio: f"{ratio:.2f}", pair.time_ratio)}
-        for side, row in (("-", pair.left), ("+", pair.right)):
-            shown[f"calls {side}"] = number(row.calls)
-            shown[f"sent {side}"] = or_dash(nbytes, row.sent)
-            shown[f"MPI time {side}"] = or_dash(duration, row.comm_ns)
+    def _numbers(self, pair: CallPair) -> dict[str, str]:
+        shown = {"ratio": or_dash(ratio_text, pair.time_ratio)}
+        for side, (mark, row) in enumerate((("-", pair.left), ("+", pair.right))):
+            over = self._over(side)
+            calls, part = divmod(row.calls, over)
+            shown[f"calls {mark}"] = f"{row.calls / over:,.4g}" if part else number(calls)
+            shown[f"sent {mark}"] = "-" if row.sent is None else nbytes(row.sent // over)
+            shown[f"MPI time {mark}"] = self._time(row.comm_ns, side)
         return shown
+
+    def _time(self, ns: float | None, side: int) -> str:
+        return "-" if ns is None else duration(ns / self._over(side))
+
+    def _over(self, side: int) -> int:
+        """Return what amounts of a trace are divided by: its ranks where these differ, else 1."""
+        return self.compared.ranks[side] if self.compared.ranks.differ else 1

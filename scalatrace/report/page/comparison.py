@@ -1,29 +1,87 @@
-"""Two traces side by side: figures, operations and call sites that differ."""
+"""Two traces side by side: figures, computation, operations and call sites that differ."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from scalatrace.report.costs.comparison import ComparisonReporter
 from scalatrace.report.page.overview.summary import Summary
 from scalatrace.report.style import duration, number
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["Comparison", "Figure", "comparison_of"]
+__all__ = ["LESS", "MORE", "NEITHER", "Comparison", "Figure", "change", "comparison_of"]
 
 MAX_ROWS = 200
+
+MIN_SHARE = 0.001
+"""Part of all differences of times from which on computation is listed."""
+
+LESS, MORE, NEITHER = -1, 1, 0
+"""Which direction of a quantity is better."""
+
+NEAR = 0.05
+"""Change of a ratio from 1 up to which nothing is called better or worse."""
+
+BETTER, WORSE = "better", "worse"
+
+
+class _Quantity(NamedTuple):
+    """A number of a trace.
+
+    Attributes:
+        of: its value; None: not known.
+        shown: the value as text.
+        direction: LESS, MORE or NEITHER is better.
+        summed: over all ranks, so that traces of different numbers of ranks are compared per rank.
+    """
+
+    name: str
+    of: Callable[[Summary], float | None]
+    shown: Callable[[float], str]
+    direction: int
+    summed: bool = False
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+def _efficiency(name: str) -> _Quantity:
+    def of(summary: Summary) -> float | None:
+        value: float | None = summary.efficiency[name] if summary.efficiency else None
+        return value
+
+    return _Quantity(name.replace("_", " "), of, _percent, MORE)
+
+
+QUANTITIES = (
+    _Quantity("ranks", lambda one: one.nprocs, number, NEITHER),
+    _Quantity("calls", lambda one: one.events, number, NEITHER, summed=True),
+    _Quantity("run time", lambda one: one.run_time_ns, duration, LESS),
+    _Quantity("time in MPI", lambda one: one.comm_ns, duration, LESS, summed=True),
+    _Quantity("computation", lambda one: one.compute_ns, duration, LESS, summed=True),
+    _efficiency("parallel_efficiency"),
+    _efficiency("load_balance"),
+    _efficiency("communication_efficiency"),
+)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A number of both traces as text; `ratio`: right over left, None where it is not known."""
+    """A number of both traces as text.
+
+    Attributes:
+        ratio: right over left; None: not known.
+        change: "better", "worse" or "": neither.
+    """
 
     name: str
     left: str
     right: str
     ratio: float | None
+    change: str
 
 
 @dataclass(frozen=True)
@@ -31,43 +89,68 @@ class Comparison:
     """Differences.
 
     Attributes:
-        operations, sites: rows as in `diff --json`, the largest differences first.
+        computation: rows as in `diff --json`, the largest differences first.
+        operations, sites: rows as in `diff --json`, likewise.
+        ranks: numbers of ranks if they differ; then all amounts are per rank.
         note: why there are none.
     """
 
     figures: tuple[Figure, ...]
+    computation: tuple[dict[str, Any], ...]
     operations: tuple[dict[str, Any], ...]
     sites: tuple[dict[str, Any], ...]
+    ranks: tuple[int, int] | None
     note: str
 
 
 def comparison_of(left: Trace, right: Trace, summaries: tuple[Summary, Summary]) -> Comparison:
     """Compare two traces, whose summaries are given."""
-    tables = [ComparisonReporter(left, right, by, True, MAX_ROWS) for by in ("op", "site")]
-    operations, sites = (
-        tuple({**row, "call site": row.get("call site", "")} for row in table.plain()[:MAX_ROWS])
-        for table in tables
+    by_op, by_site = (ComparisonReporter(left, right, by, True, MAX_ROWS) for by in ("op", "site"))
+    ranks = by_site.compared.ranks
+    over = (ranks.left, ranks.right) if ranks.differ else (1, 1)
+    return Comparison(
+        tuple(_figure(quantity, *summaries) for quantity in QUANTITIES),
+        _rows([row for row in by_site.computation() if row["share_of_difference"] >= MIN_SHARE], over),
+        _rows(by_op.plain(), over),
+        _rows(by_site.plain(), over),
+        (ranks.left, ranks.right) if ranks.differ else None,
+        by_site.note,
     )
-    return Comparison(tuple(_figures(*summaries)), operations, sites, tables[0].note)
 
 
-def _figures(left: Summary, right: Summary) -> list[Figure]:
-    pairs: list[tuple[str, float | None, float | None, Callable[[float], str]]] = [
-        ("ranks", left.nprocs, right.nprocs, number),
-        ("calls", left.events, right.events, number),
-        ("run time", left.run_time_ns, right.run_time_ns, duration),
-        ("time in MPI, all ranks", left.comm_ns, right.comm_ns, duration),
-        ("computation, all ranks", left.compute_ns, right.compute_ns, duration),
-    ]
-    for name in ("parallel_efficiency", "load_balance", "communication_efficiency"):
-        values = [one.efficiency[name] if one.efficiency else None for one in (left, right)]
-        pairs.append((name.replace("_", " "), values[0], values[1], lambda value: f"{100 * value:.1f} %"))
-    result = []
-    for name, a, b, shown in pairs:
-        left_text, right_text = ("-" if value is None else shown(value) for value in (a, b))
-        result.append(Figure(name, left_text, right_text, _ratio(a, b)))
-    return result
+def change(ratio: float | None, direction: int) -> str:
+    """Return whether a ratio is "better" or "worse"; "" for neither."""
+    if ratio is None or direction == NEITHER or abs(ratio - 1) <= NEAR:
+        return ""
+    return BETTER if (ratio > 1) == (direction == MORE) else WORSE
 
 
-def _ratio(left: float | None, right: float | None) -> float | None:
-    return None if left is None or right is None or not left else right / left
+def _rows(rows: list[dict[str, Any]], over: tuple[int, int]) -> tuple[dict[str, Any], ...]:
+    """Return the first rows with their change and amounts over the ranks."""
+    return tuple(
+        {
+            **row,
+            "call site": row.get("call site", ""),
+            "left": _divided(row["left"], over[0]),
+            "right": _divided(row["right"], over[1]),
+            "change": change(row["time_ratio"], LESS),
+        }
+        for row in rows[:MAX_ROWS]
+    )
+
+
+def _divided(side: dict[str, Any], ranks: int) -> dict[str, Any]:
+    return side if ranks == 1 else {name: None if n is None else n / ranks for name, n in side.items()}
+
+
+def _figure(quantity: _Quantity, left: Summary, right: Summary) -> Figure:
+    a, b = quantity.of(left), quantity.of(right)
+    name = quantity.name
+    if quantity.summed and left.nprocs != right.nprocs:
+        name += " per rank"
+        a, b = (None if n is None else n / one.nprocs for n, one in ((a, left), (b, right)))
+    elif quantity.summed and quantity.shown is duration:
+        name += ", all ranks"
+    left_text, right_text = ("-" if value is None else quantity.shown(value) for value in (a, b))
+    ratio = None if a is None or b is None or not a else b / a
+    return Figure(name, left_text, right_text, ratio, change(ratio, quantity.direction))

@@ -23,7 +23,7 @@ from scalatrace.escapes import clean
 from scalatrace.report.costs.rows import JOIN
 from scalatrace.report.page.comparison import Comparison
 from scalatrace.report.page.gather import TraceAggregates
-from scalatrace.report.style import duration, nbytes, number
+from scalatrace.report.style import duration, nbytes, number, ratio_text
 from scalatrace.trace.model.callsite import short_frame, split_frame
 
 __all__ = ["page", "rendered"]
@@ -141,7 +141,7 @@ FILTERS: dict[str, Callable[..., str]] = {
     "nbytes": _or_dash(nbytes),
     "number": _or_dash(number),
     "percent": _or_dash(lambda share: f"{100 * share:.1f} %"),
-    "ratio": _or_dash(lambda ratio: f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"),
+    "ratio": _or_dash(ratio_text),
     "factor": _or_dash(lambda factor: f"{factor:,.0f}" if factor >= 100 else f"{factor:.4g}"),
     "power": _or_dash(lambda exponent: f"P^{round(exponent, 2) + 0.0:.2f}"),
     "change": _or_dash(lambda share: f"{share:+.2%}"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
 from scalatrace.errors import LimitError, UsageError
 from scalatrace.spelling import did_you_mean
@@ -16,15 +16,28 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import check_visits
 from scalatrace.trace.query.matching import CommMatcher
 from scalatrace.trace.query.verify import MAX_CACHED_PAIRS, describe, render
+from scalatrace.trace.values.ranks_text import ranks
 from scalatrace.trace.values.vec import SPECIAL_MAX
 
-__all__ = ["ASPECTS", "Difference", "diff"]
+__all__ = ["ASPECTS", "Difference", "Statistic", "diff"]
 
 ASPECTS = ("callsites", "times", "comms")
 """What can be ignored, besides parameters by name: stacks; statistics; which communicator a call is on."""
 
 CALLS_TRIED, MAX_COMPARED = 1 << 20, 1 << 32
 """Calls of a rank that are compared in any case, and that are compared at all if these are equal."""
+
+
+class Statistic(NamedTuple):
+    """A statistic of equal calls, such as the time before them.
+
+    Attributes:
+        mean: in the unit that its name ends in.
+    """
+
+    name: str
+    calls: int
+    mean: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +48,15 @@ class Difference:
         rank: world rank.
         event: number of the event, from 1.
         left, right: both sides; "" where a walk had already ended.
+        left_stats, right_stats: statistics of both sides, if times are compared.
     """
 
     rank: int | None
     event: int | None
     left: str
     right: str
+    left_stats: tuple[Statistic, ...] = ()
+    right_stats: tuple[Statistic, ...] = ()
 
     def __str__(self) -> str:
         place = "the traces" if self.rank is None else f"rank {self.rank}, event {self.event}"
@@ -60,7 +76,8 @@ def diff(left: Trace, right: Trace, ignore: Collection[str] = ()) -> list[Differ
     """
     _check_words(left, right, ignore)
     if (left.nprocs, left.ranks) != (right.nprocs, right.ranks):
-        return [Difference(None, None, *(f"ranks {t.ranks} of {t.nprocs}" for t in (left, right)))]
+        a, b = (f"ranks {ranks(t.ranks)} of {t.nprocs}" for t in (left, right))
+        return [Difference(None, None, a, b)]
     if _equal_as_stored(left, right, "times" in ignore):
         return []
     for trace in (left, right):
@@ -96,16 +113,17 @@ def _first(left: Trace, right: Trace, rank: int, ignore: frozenset[str]) -> Iter
                 "are too many to compare one by one; record fewer steps"
             )
         if a is None or b is None or not same(a, b):
-            shown = (_shown(call, ignore) if call is not None else "" for call in (a, b))
-            yield Difference(rank, n, *shown)
+            texts = ["" if call is None else render(call) for call in (a, b)]
+            stats = [() if "times" in ignore else _statistics(call) for call in (a, b)]
+            yield Difference(rank, n, texts[0], texts[1], stats[0], stats[1])
             return
 
 
-def _shown(call: Call, ignore: frozenset[str]) -> str:
-    if "times" in ignore:
-        return render(call)
-    means = ((stat.name, call.stat(stat.name)) for stat in call.place.trace.stats)
-    return render(call) + "".join(f" {name}={h.count}*{h.mean:g}" for name, h in means if h is not None)
+def _statistics(call: Call | None) -> tuple[Statistic, ...]:
+    if call is None:
+        return ()
+    known = ((stat.name, call.stat(stat.name)) for stat in call.place.trace.stats)
+    return tuple(Statistic(name, h.count, h.mean) for name, h in known if h is not None)
 
 
 class _Same:

@@ -26,7 +26,7 @@ function fitChart(fit) {
   }
   for (const p of [Math.min(...ranks), Math.max(...ranks)]) shapes.push(s("text", { class: "dim", x: x(p), y: height - 22, "text-anchor": p === Math.max(...ranks) ? "end" : "start" }, number(p)));
   shapes.push(s("text", { class: "dim", x: (left + width - 12) / 2, y: height - 6, "text-anchor": "middle" }, "ranks, logarithmic"));
-  for (const [p, ns] of fit.points) shapes.push(tip(s("circle", { cx: x(p), cy: y(ns), r: 4, tabindex: 0, role: "img", "aria-label": `${p} ranks: ${duration(ns)}`, style: { fill: "var(--more)" } }), `${number(p)} ranks: ${duration(ns)}`));
+  for (const [p, ns] of fit.points) shapes.push(tip(s("circle", { cx: x(p), cy: y(ns), r: 4, tabindex: 0, role: "img", "aria-label": `${p} ranks: ${duration(ns)}`, style: { fill: "var(--worse)" } }), `${number(p)} ranks: ${duration(ns)}`));
   const end = fit.curve[fit.curve.length - 1];
   const time = (ns) => (ns < 1 ? "less than 1 ns" : duration(ns));
   const what = fit.stat === "compute_ns" ? "before" : "in";

@@ -6,7 +6,7 @@ function mark(value, low, high, likelihood) {
   if ([value, low, high, likelihood].includes(null)) return null;
   const slower = value > (low + high) / 2;
   const found = SIGNS.find(([limit]) => likelihood < limit);
-  return found ? { sign: slower ? found[1] : found[2], fill: slower ? "more" : "less", strength: found[3], text: slower ? "slower" : "faster" } : { sign: "", fill: "dim", strength: 0.16, text: "as before" };
+  return found ? { sign: slower ? found[1] : found[2], fill: slower ? "worse" : "better", strength: found[3], text: slower ? "slower" : "faster" } : { sign: "", fill: "dim", strength: 0.16, text: "as before" };
 }
 
 function marksOf(each) {
