@@ -343,8 +343,8 @@ def test_colours_mean_better_and_worse() -> None:
     assert change(2.78, NEITHER) == ""
     traces = {n: ring(n) for n in (2, 4)}
     sides = {n: gather(trace, "x").summary for n, trace in traces.items()}
-    worse = replace(sides[4], efficiency={name: 0.1 for name in EFFICIENCIES}, run_time_ns=9e9)
-    better = replace(sides[2], efficiency={name: 0.5 for name in EFFICIENCIES}, run_time_ns=1e9)
+    worse = replace(sides[4], efficiency=dict.fromkeys(EFFICIENCIES, 0.1), run_time_ns=9e9)
+    better = replace(sides[2], efficiency=dict.fromkeys(EFFICIENCIES, 0.5), run_time_ns=1e9)
     found = comparison_of(traces[2], traces[4], (better, worse))
     figures = {one.name: one for one in found.figures}
     assert figures["ranks"].change == ""
