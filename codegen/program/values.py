@@ -59,6 +59,8 @@ MAX_CACHED_VALUES = 1 << 12
 """Value vectors whose expressions are cached: successive calls often have equal parameters."""
 
 Terms = tuple[Any, ...]
+Group = tuple[RankList, Value]
+Row = tuple[RankList, tuple[int | Special, ...]]
 
 
 def of_elastic(value: Elastic, universe: RankList, nprocs: int, of: Callable[[Vec], Value]) -> Value:
@@ -84,7 +86,7 @@ def _inverse(values: dict[int, int]) -> dict[int, list[int]]:
     return result
 
 
-def _united(groups: Sequence[tuple[RankList, Value]]) -> list[tuple[RankList, Value]]:
+def _united(groups: Sequence[Group]) -> list[Group]:
     """Groups with equal expressions as one."""
     result: dict[Value, RankList] = {}
     for ranks, e in groups:
@@ -92,7 +94,7 @@ def _united(groups: Sequence[tuple[RankList, Value]]) -> list[tuple[RankList, Va
     return [(ranks, e) for e, ranks in result.items()]
 
 
-def _by_rank(groups: list[tuple[RankList, Value]], universe: RankList, nprocs: int) -> Value:
+def _by_rank(groups: Sequence[Group], universe: RankList, nprocs: int) -> Value:
     numbers = [(ranks, n) for ranks, e in groups if (n := stored(e)) is not None]
     if len(groups) > 1 and len(numbers) == len(groups):
         values = {rank: n for ranks, n in numbers for rank in ranks}
@@ -103,8 +105,8 @@ def _by_rank(groups: list[tuple[RankList, Value]], universe: RankList, nprocs: i
             return looked_up(table, rank_variable(nprocs))
     if not groups:
         return Const(0)
-    if len(groups) > 2 and (together := _one_table(groups, nprocs)) is not None:
-        return together
+    if len(groups) > 2:
+        groups = _tables_joined(groups, nprocs)
     # The last one needs no condition: the largest, if conditions can select the others.
     *others, (_, last) = sorted(groups, key=lambda group: len(group[0]))
     left = universe
@@ -117,26 +119,55 @@ def _by_rank(groups: list[tuple[RankList, Value]], universe: RankList, nprocs: i
     return last
 
 
-def _one_table(groups: list[tuple[RankList, Value]], nprocs: int) -> Value | None:
-    """Tables of several groups, read at the same place, as one with a row for each rank."""
-    tables = [e for _, e in groups if isinstance(e, Item | Lookup)]
-    if not tables or any((e.index, len(e.table)) != (tables[0].index, len(tables[0].table)) for e in tables):
+def _tables_joined(groups: Sequence[Group], nprocs: int) -> Sequence[Group]:
+    """Groups of which those with tables, read at the same index, have one table together.
+
+    On each rank the index is below the length of the rank's own table, and of no other. So a rank with a
+    constant has a row of its own only if the index is known to be small enough on all ranks.
+    """
+    rows: list[Row] = [(ranks, e.table) for ranks, e in groups if isinstance(e, Item | Lookup)]
+    constants: list[Group] = [group for group in groups if stored(group[1]) is not None]
+    indices = {e.index for _, e in groups if isinstance(e, Item | Lookup)}
+    if len(indices) != 1 or len(rows) + len(constants) < len(groups):
+        return groups
+    (index,), width = indices, max(len(table) for _, table in rows)
+    limits = bounds(index)
+    if limits is not None and limits[0] >= 0 and limits[1] < width:
+        rows += [(ranks, (_entry(e),) * width) for ranks, e in constants]
+        constants = []
+    if len(rows) < 2:
+        return groups
+    if len(constants) > 1:
+        everyone = _union(constants)
+        constants = [(everyone, _by_rank(constants, everyone, nprocs))]
+    table = _of_rows(rows, index, len(groups), nprocs)
+    return groups if table is None else [*constants, (_union(rows), table)]
+
+
+def _of_rows(rows: list[Row], index: Expr, ngroups: int, nprocs: int) -> Value | None:
+    """An entry of the row of each rank, in one table; None if that is no shorter."""
+    width, nranks = len(rows[0][1]), max(ranks.runs[-1][1] for ranks, _ in rows)
+    if nranks <= 2 * ngroups and all(len(table) == width for _, table in rows):
+        by_rank = {rank: table for ranks, table in rows for rank in ranks}
+        entries = [by_rank.get(rank, (0,) * width) for rank in range(nranks)]
+        start = mul(rank_variable(nprocs), Const(width))
+    elif len(rows) > MAX_RANK_ALTERNATIVES:
+        entries = [table for _, table in rows]
+        starts = accumulate(map(len, entries), initial=0)
+        first = [(ranks, Const(n)) for (ranks, _), n in zip(rows, starts, strict=False)]
+        start = number(_by_rank(first, _union(first), nprocs))
+    else:
         return None
-    width, ranks = len(tables[0].table), max(ranks.runs[-1][1] for ranks, _ in groups)
-    if ranks > 2 * len(groups) or not all(isinstance(e, Item | Lookup | Const | Special) for _, e in groups):
-        return None
-    rows: list[tuple[int | Special, ...]] = [(0,) * width] * ranks
-    for some, e in groups:
-        for rank in some:
-            match e:
-                case Item(table) | Lookup(table):
-                    rows[rank] = table
-                case Const(n):
-                    rows[rank] = (n,) * width
-                case Special():
-                    rows[rank] = (e,) * width
-    index = add(mul(rank_variable(nprocs), Const(width)), tables[0].index)
-    return entry([value for row in rows for value in row], index)
+    return entry([value for row in entries for value in row], add(start, index))
+
+
+def _entry(e: Value) -> int | Special:
+    assert isinstance(e, Const | Special)
+    return e.value if isinstance(e, Const) else e
+
+
+def _union(groups: Sequence[tuple[RankList, object]]) -> RankList:
+    return RankList.from_runs(run for ranks, _ in groups for run in ranks.runs)
 
 
 def _formula(values: dict[int, int], nprocs: int) -> Value | None:

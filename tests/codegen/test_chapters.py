@@ -8,8 +8,9 @@ import pytest
 
 from scalatrace import load
 from scalatrace.codegen.generate import Options, generate
+from support.generated import compiled
 from support.mpis import Mpi
-from support.running import record, run, scalatrace
+from support.running import record, scalatrace
 
 pytestmark = pytest.mark.mpi
 
@@ -20,7 +21,6 @@ CHAPTERS = (
     "file_transfers", "shared_pointers", "addresses", "no_process",
 )  # fmt: skip
 QUICK = ("partitioned", "one_sided", "files")
-STRICT = ("-O1", "-g", "-std=c11", "-Wall", "-Wextra", "-Werror")
 
 
 def chapters(*without: str) -> pytest.MarkDecorator:
@@ -58,10 +58,9 @@ def assert_same(mpi: Mpi, chapter: str, trace: Path, again: Path) -> None:
 @chapters()
 def test_c(openmpi_first: Mpi, chapter: str, tmp_path: Path) -> None:
     mpi, trace = openmpi_first, traced(openmpi_first, chapter, tmp_path)
-    source, binary, again = tmp_path / "bench.c", tmp_path / "bench", tmp_path / "again.st"
+    source, again = tmp_path / "bench.c", tmp_path / "again.st"
     source.write_text(generate(load(trace), "c", Options(compute_scale=0.01)).text)
-    run([mpi.mpicc, *STRICT, "-o", binary, source], env=mpi.environment(), timeout=60).check()
-    record(mpi, 2, [binary], again, timeout=60).check()
+    record(mpi, 2, [compiled(mpi, source)], again, timeout=60).check()
     assert_same(mpi, chapter, trace, again)
 
 

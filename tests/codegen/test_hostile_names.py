@@ -31,6 +31,7 @@ from scalatrace.trace.io.writer import save
 from scalatrace.trace.model.rules import EVERYWHERE, Field, Model, ParamRule, Part, Rule
 from scalatrace.trace.model.tables import Datatype, Kind
 from support.builder import DOUBLE, Builder, Comm
+from support.generated import compiled
 from support.grids import halo, trace_of
 from support.mpis import Mpi
 from support.running import mpirun, run
@@ -143,14 +144,14 @@ def test_c_has_no_more_tokens(title: str, frame: str, name: str) -> None:
 
 @pytest.mark.mpi
 def test_c_with_a_hostile_name_runs_nothing_else(openmpi: Mpi, tmp_path: Path) -> None:
-    source, binary = tmp_path / "bench.c", tmp_path / "bench"
+    source = tmp_path / "bench.c"
     b = Builder(1)
     site = (f"{PAYLOAD}:3:{PAYLOAD}",)
     trace = b.of(b.event("Bcast", at=site, count=1, datatype=DOUBLE, root=0, comm=Comm()))
     trace.meta["program"] = PAYLOAD
     source.write_text(generate(trace, "c").text)
     strict = ("-std=gnu17", "-trigraphs", "-Wall", "-Wextra", "-Werror")
-    run([openmpi.mpicc, *strict, "-o", binary, source], env=openmpi.environment(), timeout=60).check()
+    binary = compiled(openmpi, source, flags=strict)
     said = mpirun(openmpi, 1, [binary], timeout=60).check().stdout
     assert "X" not in said
 

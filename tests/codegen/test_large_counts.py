@@ -22,8 +22,9 @@ from scalatrace.trace.model.typetree import parse
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.vec import PROC_NULL
 from support.builder import DOUBLE, Builder, Comm
+from support.generated import compiled
 from support.mpis import Mpi
-from support.running import record, run
+from support.running import record
 
 MANY = 1 << 32
 NOTHING = Datatype("contiguous(0,MPI_BYTE)", 0, 0)
@@ -43,9 +44,7 @@ def compiles(mpi: Mpi, text: str, folder: Path, *more: str) -> Path:
     """The binary of a C program; no warning is allowed."""
     source = folder / "bench.c"
     source.write_text(text)
-    binary = source.with_suffix("")
-    run([mpi.mpicc, *STRICT, *more, "-o", binary, source], env=mpi.environment(), timeout=60).check()
-    return binary
+    return compiled(mpi, source, *more, flags=STRICT)
 
 
 def mixed() -> Trace:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -12,9 +11,10 @@ import pytest
 from scalatrace import Trace, load, save
 from scalatrace.codegen.generate import Options, generate
 from support.builder import Builder, Comm
+from support.generated import compiled
 from support.mpis import Mpi
 from support.programs import COMPILED_SAMPLES, PYTHON_SAMPLES, Sample
-from support.running import mpirun, record, run, scalatrace
+from support.running import mpirun, record, scalatrace
 from support.substituted import differing
 from support.workloads import WORKLOADS
 
@@ -24,7 +24,6 @@ SAMPLES = [
     *(s for s in (*PYTHON_SAMPLES, *COMPILED_SAMPLES) if s.deterministic),
     *(w.of_steps(6) for w in WORKLOADS),
 ]
-STRICT = ("-O1", "-g", "-std=c11", "-Wall", "-Wextra", "-Werror")
 
 
 def samples(*quick: str) -> pytest.MarkDecorator:
@@ -37,13 +36,6 @@ def samples(*quick: str) -> pytest.MarkDecorator:
 
 def _named(sample: Sample, quick: Collection[str]) -> bool:
     return any(sample.name.startswith(name) for name in quick)
-
-
-def compiled(mpi: Mpi, source: Path, *more: str) -> Path:
-    """The binary; no warning is allowed."""
-    binary = source.with_suffix("")
-    run([mpi.mpicc, *STRICT, *more, "-o", binary, source], env=mpi.environment(), timeout=60).check()
-    return binary
 
 
 @samples("pickled", "coupled")
@@ -107,32 +99,6 @@ def test_the_wrong_number_of_ranks_is_refused(openmpi: Mpi, recorded: Recorder, 
     finished = mpirun(openmpi, 3, [compiled(openmpi, source)], timeout=60)
     assert finished.returncode == 2
     assert "for 4 ranks, not for 3" in finished.stderr
-
-
-CHAPTERS = Path(__file__).parents[1] / "replay" / "chapters.py"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "chapter", ["persistent", "completion", "vectors", "topologies", "one_sided", "files"]
-)
-def test_memory_is_used_as_it_should(openmpi: Mpi, chapter: str, tmp_path: Path) -> None:
-    """Under valgrind, where there is one, else with the compiler's checks."""
-    trace, source = tmp_path / "a.st", tmp_path / "bench.c"
-    record(openmpi, 2, [str(openmpi.python), CHAPTERS, chapter], trace).check()
-    source.write_text(generate(load(trace), "c", Options(compute_scale=0)).text)
-    if shutil.which("valgrind"):
-        # The loader and MPI itself have findings of their own: none may come from the program.
-        watch = ["valgrind", "--undef-value-errors=no"]
-        shown = mpirun(openmpi, 2, [*watch, compiled(openmpi, source)], cwd=tmp_path, timeout=300)
-        assert "ERROR SUMMARY" in shown.check().stderr
-    else:
-        checks = ("-fsanitize=address,undefined", "-fno-omit-frame-pointer")
-        env = {"ASAN_OPTIONS": "detect_leaks=0"}
-        shown = mpirun(openmpi, 2, [compiled(openmpi, source, *checks)], cwd=tmp_path, env=env, timeout=300)
-        shown.check()
-    lines = shown.stderr.split("\n")
-    assert not [line for line in lines if "bench.c:" in line or f"(in {tmp_path}" in line]
 
 
 def world_messages(trace: Trace, rank: int) -> Counter[tuple[int, int]]:

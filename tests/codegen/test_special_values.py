@@ -26,12 +26,11 @@ from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.specials import separate_specials
 from scalatrace.trace.values.vec import ANY_TAG, PROC_NULL, SPECIAL, Vec
 from support.builder import DOUBLE, Builder, Comm, To
+from support.generated import compiled
 from support.mpis import Mpi
 from support.running import record, scalatrace
-from support.running import run as start
 
 PROGRAMS = Path(__file__).parent / "programs"
-STRICT = ("-O1", "-g", "-std=c11", "-Wall", "-Wextra", "-Werror")
 RANKS = 4
 
 peers = st.lists(st.sampled_from([-1, 0, 1, 2, PROC_NULL]), min_size=1, max_size=24)
@@ -129,9 +128,7 @@ def benchmark(mpi: Mpi, source: Path, language: str) -> list[str | Path]:
     """The command that runs a generated program."""
     if language == "python":
         return [str(mpi.python), source]
-    binary = source.with_suffix("")
-    start([mpi.mpicc, *STRICT, "-o", binary, source], env=mpi.environment(), timeout=60).check()
-    return [binary]
+    return [compiled(mpi, source)]
 
 
 @pytest.mark.mpi

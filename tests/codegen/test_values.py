@@ -77,3 +77,23 @@ def test_a_cycle_as_long_as_the_inner_loop_needs_its_variable_only() -> None:
 def test_a_cycle_that_begins_in_its_middle_is_turned() -> None:
     j = Var("j", 4)
     assert of_vec(Vec((5, 2, (0, 0, 7, 1, 5, 2))), j) == Item((5, 2, 7, 1), j)
+
+
+lists = st.lists(values, min_size=1, max_size=12)
+
+
+@given(st.lists(lists, min_size=1, max_size=9), st.lists(st.integers(0, 8), min_size=1, max_size=12))
+@example(numbers=[[3, 5], [6, 2], [4] * 10], owners=[0, 1, 2])
+@example(numbers=[[3, 5], [6, 2], [4, 1, 1], [5, 6, 7, 9, 0], [7, 1], [4] * 9], owners=[0, 1, 2, 3, 4, 5])
+def test_each_rank_reads_its_own_values(numbers: list[list[int]], owners: list[int]) -> None:
+    """Also where loops of other ranks are longer: the evaluation refuses an index outside a table."""
+    lists_of_ranks = [numbers[owner % len(numbers)] for owner in owners]
+    everyone, longest = RankList.all(len(owners)), max(map(len, lists_of_ranks))
+    ranks_of: dict[tuple[int, ...], list[int]] = {}
+    for rank, own in enumerate(lists_of_ranks):
+        ranks_of.setdefault(tuple(own), []).append(rank)
+    groups = [(RankList(ranks), vec_of(own)) for own, ranks in ranks_of.items()]
+    n = Var("n", longest)
+    e = of_elastic(Groups(groups), everyone, len(owners), lambda vec: of_vec(vec, n, longest))
+    for rank, own in enumerate(lists_of_ranks):
+        assert [value(e, at(rank=rank, n=i)) for i in range(len(own))] == own

@@ -9,9 +9,10 @@ import pytest
 
 from scalatrace import load
 from scalatrace.codegen.generate import Options, generate
+from support.generated import compiled
 from support.mpis import Mpi
 from support.programs import Sample
-from support.running import mpirun, record, run, scalatrace
+from support.running import mpirun, record, scalatrace
 
 pytestmark = pytest.mark.mpi
 Recorder = Callable[[Mpi, int, Sample], tuple[Path, Path]]
@@ -66,7 +67,5 @@ def test_generated_programs_end(openmpi_first: Mpi, recorded: Recorder, pattern:
     c, python = tmp_path / "bench.c", tmp_path / "bench.py"
     c.write_text(generate(trace, "c", Options(compute_scale=0)).text)
     python.write_text(generate(trace, "python", Options(compute_scale=0)).text)
-    compile_c = [mpi.mpicc, "-std=c11", "-Wall", "-Wextra", "-Werror", "-o", tmp_path / "bench", c]
-    run(compile_c, env=mpi.environment(), timeout=60).check()
-    mpirun(mpi, NPROCS, [tmp_path / "bench"], cwd=tmp_path).check()
+    mpirun(mpi, NPROCS, [compiled(mpi, c)], cwd=tmp_path).check()
     mpirun(mpi, NPROCS, [str(mpi.python), python], cwd=tmp_path).check()

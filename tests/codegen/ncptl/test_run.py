@@ -8,10 +8,10 @@ import pytest
 
 import scalatrace
 from scalatrace.cli import main
+from support.generated import compiled as binary_of
 from support.mpis import Mpi
 from support.ncptl_programs import PROGRAMS, calls, lowered
 from support.running import mpirun, record
-from support.running import run as execute
 from support.running import scalatrace as command
 
 TASKS = 4
@@ -27,9 +27,7 @@ def data(path: Path) -> str:
 
 def compiled(mpi: Mpi, folder: Path) -> Path:
     command(mpi, "ncptl", "compile", "a.ncptl", "-o", "a.c", cwd=folder).check()
-    flags = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
-    execute([mpi.mpicc, *flags, "a.c", "-o", "a", "-lm"], env=mpi.environment(), cwd=folder).check()
-    return folder / "a"
+    return binary_of(mpi, folder / "a.c", "-lm")
 
 
 def command_of(mpi: Mpi, way: str, folder: Path) -> list[str | Path]:

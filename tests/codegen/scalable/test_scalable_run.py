@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from support.generated import compiled
 from support.mpis import Mpi
-from support.running import mpirun, record, run, scalatrace
+from support.running import mpirun, record, scalatrace
 
 pytestmark = pytest.mark.mpi
-STRICT = ("-O1", "-g", "-std=c11", "-Wall", "-Wextra", "-Werror")
 SAMPLES = Path(__file__).parents[3] / "samples"
 
 
@@ -37,10 +37,7 @@ def test_it_does_what_the_trace_of_that_size_says(
     scalatrace(openmpi, *generate).check()
     command = [str(openmpi.python), source]
     if language == "c":
-        binary = source.with_suffix("")
-        compiling = [openmpi.mpicc, *STRICT, "-o", binary, source]
-        run(compiling, env=openmpi.environment(), timeout=60).check()
-        command = [str(binary)]
+        command = [str(compiled(openmpi, source))]
     want, again = tmp_path / "want.st", tmp_path / "again.st"
     scalatrace(openmpi, "instantiate", formulas, "-P", "7", "-o", want).check()
     record(openmpi, 7, [*command, "--sleep"], again, timeout=60).check()
@@ -68,8 +65,7 @@ def test_sizes_that_no_trace_shows_are_refused(openmpi: Mpi, language: str, tmp_
     scalatrace(openmpi, "generate", made, "--to", language, "-o", source).check()
     command = [str(openmpi.python), source]
     if language == "c":
-        run([openmpi.mpicc, *STRICT, "-o", tmp_path / "bench", source], env=openmpi.environment()).check()
-        command = [str(tmp_path / "bench")]
+        command = [str(compiled(openmpi, source))]
     mpirun(openmpi, 2, command, timeout=60).check()
     refused = mpirun(openmpi, 3, command, timeout=60)
     assert refused.returncode == 2
