@@ -8,6 +8,8 @@ import pytest
 
 from scalatrace import load
 from scalatrace.core.binding import COMM_WORLD, Core
+from scalatrace.trace.io import reader
+from scalatrace.trace.io.unused import without_unused
 from scalatrace.trace.model.tables import Kind
 
 SIZE = 4
@@ -37,6 +39,7 @@ def recorded(calls: Calls, parts: Path | None = None) -> Core:
         "Send": core.define_op("Send", SEND),
         "Barrier": core.define_op("Barrier", SEND[2:]),
         "Allreduce": core.define_op("Allreduce", SEND[1:]),
+        "Bcast": core.define_op("Bcast", SEND[1:]),
     }
     for i, (op, values) in enumerate(calls):
         core.append(ops[op], values, own=1, size=SIZE, stats=[float(i)])
@@ -79,3 +82,36 @@ def test_a_part_in_the_middle_changes_nothing(tmp_path: Path, trips: int) -> Non
         with Core.read_part(path) as part:
             part.write(tmp_path / "a.st")
         assert walked(tmp_path / "a.st") == plain(calls[: int(path.stem) + 1])
+
+
+def left_in_the_middle(step: int, trips: int) -> Calls:
+    """A step whose inner loop makes its second call in every other iteration, in the last step never."""
+    calls: Calls = []
+    for i in range(trips):
+        calls.append(("Send", (0, 1, COMM_WORLD)))
+        if i % 2 and step < 9:
+            calls.append(("Allreduce", (2, COMM_WORLD)))
+        calls.append(("Bcast", (3, COMM_WORLD)))
+    return calls if step == 9 else [*calls, ("Barrier", (COMM_WORLD,))]
+
+
+@pytest.mark.parametrize("parts", [False, True])
+def test_calls_that_never_ran_are_not_stored(
+    tmp_path: Path, parts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The unfinished last step is behind the loop of steps, whose body has a call more."""
+    calls = [call for step in range(10) for call in left_in_the_middle(step, 4)]
+    monkeypatch.setattr(reader, "without_unused", list)
+    trace = tmp_path / "a.st"
+    with recorded(calls) as core:
+        if parts:
+            core.write_part(tmp_path / "a.part")
+        else:
+            core.finish()
+            core.write(trace)
+    if parts:
+        with Core.read_part(tmp_path / "a.part") as part:
+            part.write(trace)
+    executed = load(trace).nodes
+    assert walked(trace) == plain(calls)
+    assert without_unused(executed) == executed

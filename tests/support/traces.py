@@ -8,6 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from scalatrace.trace.io.unused import without_unused
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups
 from scalatrace.trace.model.nodes import Event, Node, Param, Peer, PredStats, Sequence
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -151,7 +152,7 @@ def traces(draw: Any) -> Trace:
     nprocs = draw(st.integers(1, 6))
     trace = Trace(
         nprocs,
-        nodes=draw(st.lists(nodes(nprocs, 3), max_size=4)),
+        nodes=without_unused(draw(st.lists(nodes(nprocs, 3), max_size=4))),
         meta=draw(st.dictionaries(texts, texts, max_size=2)),
         ops=OPS,
         stats=[Stat("compute_ns", 1.0), Stat("odd name", 0.25)],

@@ -6,6 +6,7 @@ import contextlib
 import gc
 import struct
 import zlib
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,16 @@ from scalatrace.errors import FormatError, ScalatraceError
 from scalatrace.trace.io.check import MAX_NODE_DEPTH
 from scalatrace.trace.io.container import HEADER, SMALL_PAYLOAD, pack_container, read_container
 from scalatrace.trace.io.reader import load, loads
+from scalatrace.trace.io.text import text
+from scalatrace.trace.io.textparse import parse
 from scalatrace.trace.io.writer import pack_payload
+from scalatrace.trace.model.groups import Groups
 from scalatrace.trace.model.nodes import Event, Node, Peer, PredStats, Sequence
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Datatype, IntArray, Stat
 from scalatrace.trace.model.trace import START, Trace
 from scalatrace.trace.values.histogram import Bin, Histogram
+from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 from support.traces import OPS, traces
 
@@ -74,6 +79,20 @@ def test_save_and_load(tmp_path: Path) -> None:
     scalatrace.save(_small(), path)
     assert scalatrace.load(path) == _small()
     assert [p.name for p in tmp_path.iterdir()] == ["a.st"]
+
+
+def test_nodes_that_never_ran_are_left_out() -> None:
+    """Earlier versions stored them, with parameters that have no values."""
+    empty = Vec(())
+    never = Event(Vec(0), 0, 1, (empty, empty, Peer(Encoding.MODULO, empty), empty))
+    ranks = Groups([(RankList([0]), Vec((0, 0))), (RankList([2, 3]), Vec(0))])
+    small = _small()
+    old = replace(small, nodes=[Sequence(Vec(2), (never,)), *small.nodes, replace(never, repeat=ranks)])
+    (loop,) = small.nodes
+    assert isinstance(loop, Sequence)
+    old.nodes.append(replace(loop, nodes=(*loop.nodes, never)))
+    for read in (loads(pack_container(pack_payload(old))), parse(text(old))):
+        assert read.nodes == [loop, loop]
 
 
 def test_unwritable(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from scalatrace.files import read_file
 from scalatrace.garbage import without_collection
 from scalatrace.trace.io import check, decode
 from scalatrace.trace.io.container import HEADER, Container, read_container
+from scalatrace.trace.io.unused import without_unused
 from scalatrace.trace.model.nodes import Node, Sequence
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.histogram_columns import ColumnReader
@@ -167,5 +168,5 @@ _FIELDS: dict[str, Callable[[_Payload, dict[str, Any]], Any]] = {
     "counts": _map(decode.natural),
     "load": _table(decode.load),
     IN_COLUMNS: lambda payload, fields: ColumnReader(payload.unpacker.unpack()),
-    "nodes": _Payload.nodes,
+    "nodes": lambda payload, fields: without_unused(payload.nodes(fields)),
 }

@@ -21,6 +21,7 @@ from scalatrace.formula import format_text
 from scalatrace.grammars.syntax import syntax_error
 from scalatrace.trace.io import check, decode
 from scalatrace.trace.io.text import ENCODINGS, KINDS, TEXT_VERSION
+from scalatrace.trace.io.unused import without_unused
 from scalatrace.trace.model.nodes import Node, Sequence
 from scalatrace.trace.model.trace import LOAD_STEPS, START, Trace
 from scalatrace.trace.symbolic.field import EVERYWHERE
@@ -359,7 +360,7 @@ class _Builder:
         try:
             if "nprocs" not in self.fields:
                 raise ValueError("there is no nprocs")
-            return check.check(Trace(nodes=self._nodes(nodes, 0), **self.fields))
+            return check.check(Trace(nodes=without_unused(self._nodes(nodes, 0)), **self.fields))
         except ValueError as error:
             raise _text_error(error, self.path, self.place) from None
 

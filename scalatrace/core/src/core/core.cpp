@@ -182,6 +182,7 @@ void st_core::finish() {
 
 /* Append finished nodes of the queue to the roots. */
 void st_core::add_tail(Body tail) {
+    remove_unused(pool, tail);
     as_iteration(tail);
     const RankSet self(rank);
     std::array<double, kLoads> totals{};

@@ -107,6 +107,32 @@ void update_shape(Node *s) {
     s->shape = h & ~uint64_t{1}; // events have odd shapes, sequences even ones
 }
 
+/* A sequence of one node that runs once each time is that node. */
+static Node *unwrapped(NodePool &pool, Node *s) {
+    Node *kid = s->kids.front();
+    if (s->kids.size() > 1 || !kid->repeat.vec.constant() || kid->repeat.vec.first() != 1) return s;
+    kid->repeat = std::move(s->repeat);
+    kid->count = s->count;
+    kid->transient = s->transient;
+    pool.release_shell(s);
+    return kid;
+}
+
+void remove_unused(NodePool &pool, std::vector<Node *> &body) {
+    size_t used = 0;
+    for (Node *n : body) {
+        const size_t before = n->kids.size();
+        remove_unused(pool, n->kids);
+        if (n->runs == 0 || (before && n->kids.empty())) {
+            pool.release(n);
+            continue;
+        }
+        if (!n->leaf()) update_shape(n);
+        body[used++] = n->kids.size() < before ? unwrapped(pool, n) : n;
+    }
+    body.resize(used);
+}
+
 Node *make_event(NodePool &pool, uint64_t key, uint32_t op, uint64_t signature, size_t nslots) {
     Node *n = pool.make();
     n->shape = n->first = n->last = key;

@@ -172,6 +172,8 @@ Node *make_event(NodePool &pool, uint64_t key, uint32_t op, uint64_t signature, 
 /* Return a new sequence of these nodes. update_shape sets its shape, first, last and nleaves from its children. */
 Node *make_sequence(NodePool &pool, std::vector<Node *> &&kids);
 void update_shape(Node *sequence);
+/* Remove the nodes that never ran: an unfinished iteration has the shape of whole ones (clone_shape). */
+void remove_unused(NodePool &pool, std::vector<Node *> &body);
 
 /* Append the values of executions, a row of `nslots` integers for each. open_rows moves all rows into value vectors. */
 void append_rows(Node *into, const int64_t *rows, size_t nrows);
