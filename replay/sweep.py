@@ -7,11 +7,11 @@ import io
 import itertools
 import json
 import statistics
-import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
+from scalatrace.compilers.programs import run_tool
 from scalatrace.replay.common.errors import ReplayError
 
 __all__ = ["Result", "Setting", "grid", "replayed", "to_csv"]
@@ -63,9 +63,7 @@ def replayed(command: Sequence[str | Path], setting: Setting) -> float:
     Raises:
         ReplayError: it failed; the message has its output.
     """
-    done = subprocess.run(
-        [*command, *setting.options(), "--json"], capture_output=True, text=True, check=False
-    )
+    done = run_tool([*command, *setting.options(), "--json"])
     if done.returncode:
         said = "\n".join(done.stderr.strip().splitlines()[:20])
         raise ReplayError(f"the replay with {' '.join(setting.options())} failed:\n{said}")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import resource
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
+from scalatrace.compilers.programs import find_program, run_tool
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.predict.export.simgrid import LIST, write_simgrid
 from scalatrace.predict.export.simgrid_platform import HOSTS, PLATFORM, write_platform
@@ -52,7 +52,7 @@ def simgrid_time_ns(
 
 def find_smpirun() -> str:
     """Return the path of `smpirun`. Raises UsageError."""
-    path = shutil.which("smpirun")
+    path = find_program("smpirun")
     if path is None:
         raise UsageError("smpirun is not installed; on Debian and Ubuntu: apt-get install libsimgrid-dev")
     return path
@@ -76,9 +76,8 @@ def replay(
         *OPTIONS,
     ]
     try:
-        done = subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, timeout=timeout_s, preexec_fn=_more_files
-        )
+        _allow_open_files()
+        done = run_tool(command, cwd=folder, timeout_s=timeout_s)
     except subprocess.TimeoutExpired:
         raise ScalatraceError(f"SimGrid's replay of {nranks} ranks took more than {timeout_s} s") from None
     output = done.stdout + done.stderr
@@ -94,7 +93,7 @@ def _reason(output: str) -> str:
     return (errors or lines[-1:] or ["no output"])[0][:300]
 
 
-def _more_files() -> None:
+def _allow_open_files() -> None:
     """Allow as many open files as the system does: the replay opens one for each rank."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

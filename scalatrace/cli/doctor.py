@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 from dataclasses import asdict, astuple
 from typing import TYPE_CHECKING
 
 from scalatrace.cli.output import add_json, print_json
+from scalatrace.compilers.programs import find_program
 
 if TYPE_CHECKING:
     from scalatrace.record.doctor import Fact
@@ -26,7 +26,7 @@ def _simgrid() -> Fact:
     """Return whether SimGrid is there, which only predictions with it need."""
     from scalatrace.record.doctor import Fact
 
-    path = shutil.which("smpirun")
+    path = find_program("smpirun")
     hint = "only simulations with SimGrid need it: apt-get install libsimgrid-dev"
     return Fact("SimGrid", path is not None, path or "not installed", hint, optional=True)
 

@@ -7,7 +7,6 @@ differ, nothing else. Status 1 when something does.
 from __future__ import annotations
 
 import argparse
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from scalatrace.cli.launching import add_launcher, launch_words, scalatrace_words
 from scalatrace.cli.output import add_json, add_trace, print_json
+from scalatrace.compilers.programs import run_tool
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.files import check_output, write_file
 
@@ -78,9 +78,6 @@ def _replay(args: argparse.Namespace, nprocs: int, again: Path) -> None:
     compute = [] if args.with_computation else ["--compute", "none"]
     replay = scalatrace_words("replay", args.trace, *compute)
     launch = launch_words(args.launcher, nprocs)
-    done = subprocess.run(
-        [*launch, *scalatrace_words("record", "-o", again, "--"), *replay],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = run_tool([*launch, *scalatrace_words("record", "-o", again, "--"), *replay])
     if done.returncode or not again.exists():
         raise ScalatraceError(f"the replay failed with status {done.returncode}:\n{done.stderr.strip()}")

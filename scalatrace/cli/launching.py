@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import shutil
 import sys
 from pathlib import Path
 
+from scalatrace.compilers.programs import find_program, own_python
 from scalatrace.errors import UsageError
 
 
@@ -29,7 +29,7 @@ def launch_words(command: str | None, nprocs: int) -> list[str]:
     if command:
         return split_words(command)
     beside = Path(sys.executable).with_name("mpiexec")
-    found = str(beside) if beside.exists() else shutil.which("mpiexec")
+    found = str(beside) if beside.exists() else find_program("mpiexec")
     if found is None:
         raise UsageError("no mpiexec found; say what starts the ranks: --launcher 'srun -n 16'")
     return [found, "-n", str(nprocs)]
@@ -45,4 +45,4 @@ def split_words(command: str) -> list[str]:
 
 def scalatrace_words(*words: str | Path) -> list[str]:
     """Return a command of ours, run by this interpreter."""
-    return [sys.executable, "-m", "scalatrace", *map(str, words)]
+    return own_python("-m", "scalatrace", *words)

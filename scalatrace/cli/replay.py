@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from scalatrace.cli import replay_engine
 from scalatrace.cli.output import add_at, add_factors, add_trace, print_json, rules_of, seconds
 from scalatrace.cli.tables import Table, add_formats, print_csv
+from scalatrace.compilers.programs import own_python
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.launched import launched_rank
 
@@ -121,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _start_again(trace: str) -> None:
     """Become the same command under the tracer."""
-    command = [sys.executable, "-m", "scalatrace"]
+    command = own_python("-m", "scalatrace")
     os.environ[RECORDED] = "1"
     os.execv(command[0], [*command, "record", "-o", trace, "--", *command, *sys.argv[1:]])
 

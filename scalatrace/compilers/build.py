@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from scalatrace import cache
+from scalatrace.compilers.programs import run_tool
 from scalatrace.errors import ScalatraceError
 
 __all__ = ["built_once", "compiler_output"]
@@ -74,7 +74,7 @@ def _locked(path: Path) -> Iterator[None]:
 def compiler_output(command: Sequence[str], purpose: str) -> str:
     """Run a compiler; return what it prints. Raises ScalatraceError with the first lines of its complaint."""
     try:
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        result = run_tool(command)
     except OSError as error:
         raise ScalatraceError(f"{command[0]}: {error.strerror}") from None
     if result.returncode:

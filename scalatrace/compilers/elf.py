@@ -6,8 +6,9 @@ import os
 import re
 import stat
 import struct
-import subprocess
 from pathlib import Path
+
+from scalatrace.compilers.programs import run_tool
 
 __all__ = ["is_elf", "linked_files", "linked_mpi", "loaded_mpi", "preload_obstacle"]
 
@@ -34,7 +35,7 @@ def linked_mpi(path: str | Path) -> Path | None:
 def linked_files(path: str | Path) -> list[Path]:
     """The libraries that the dynamic linker would load for this file, directly or not, in its order."""
     try:
-        listing = subprocess.run(["ldd", str(path)], capture_output=True, text=True, check=False).stdout
+        listing = run_tool(["ldd", str(path)]).stdout
     except OSError:
         return []
     found = (line.strip().partition(" => ") for line in listing.splitlines())

@@ -11,7 +11,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scalatrace.compilers.elf import is_elf, linked_mpi
+from scalatrace.compilers.programs import IMPORT_NOTHING_HERE, find_program, run_tool
 from scalatrace.errors import ScalatraceError
 
 __all__ = ["Mpi", "beside_launcher", "find_mpi", "installed", "is_launcher", "library_of", "mpi_of"]
@@ -108,7 +108,7 @@ def _library_behind(path: Path) -> Path:
 
 
 def _on_path(name: str) -> Path:
-    result = shutil.which(name)
+    result = find_program(name)
     if result is None:
         raise ScalatraceError(f"{name}: no such compiler")
     return Path(result)
@@ -117,7 +117,7 @@ def _on_path(name: str) -> Path:
 def _of_compiler(compiler: Path) -> Mpi:
     """The MPI of a compiler wrapper: both kinds print their command with -show."""
     try:
-        result = subprocess.run([compiler, "-show"], capture_output=True, text=True, check=False)
+        result = run_tool([compiler, "-show"])
         words = shlex.split(result.stdout)
     except (OSError, ValueError) as error:
         raise ScalatraceError(f"{compiler} -show fails: {error}; set MPICC to a compiler wrapper") from None
@@ -175,7 +175,7 @@ def _interpreter(program: str) -> str | None:
 
 
 _ASK = (
-    "import sys, importlib.util as u; s = u.find_spec('mpi4py');"
+    f"{IMPORT_NOTHING_HERE}import importlib.util as u; s = u.find_spec('mpi4py');"
     "print(sys.prefix); print(s.origin if s else '')"
 )
 
@@ -199,16 +199,16 @@ def _prefix_and_mpi4py(interpreter: str) -> tuple[str, str]:
     if os.path.samefile(interpreter, sys.executable) and Path(interpreter).is_relative_to(sys.prefix):
         spec = importlib.util.find_spec("mpi4py")
         return sys.prefix, (spec.origin or "") if spec else ""
-    result = subprocess.run([interpreter, "-c", _ASK], capture_output=True, text=True, check=False)
+    result = run_tool([interpreter, "-c", _ASK])
     lines = [*result.stdout.splitlines(), "", ""]
     return lines[0], lines[1]
 
 
 def _by_linker() -> Path | None:
-    import ctypes.util
-
-    name = ctypes.util.find_library("mpi")
-    for folder in ("/usr/lib/x86_64-linux-gnu", "/usr/lib", "/usr/lib64", "/usr/local/lib"):
-        if name and Path(folder, name).exists():
-            return Path(folder, name)
+    """The first MPI library in the folders that the dynamic linker searches."""
+    searched = filter(os.path.isabs, os.environ.get("LD_LIBRARY_PATH", "").split(":"))
+    for folder in (*searched, "/usr/lib/x86_64-linux-gnu", "/usr/lib", "/usr/lib64", "/usr/local/lib"):
+        for name in _LIBRARIES:
+            if (path := Path(folder, name)).exists():
+                return _library_behind(path)
     return None

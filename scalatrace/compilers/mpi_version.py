@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
+
+from scalatrace.compilers.programs import own_python, run_tool
 
 __all__ = ["mpi_version"]
 
@@ -12,6 +13,8 @@ TIME_LIMIT_S = 10.0
 
 _ASK = """
 import ctypes, sys
+
+from scalatrace.compilers.programs import own_python, run_tool
 text, length = ctypes.create_string_buffer(1 << 16), ctypes.c_int()
 ctypes.CDLL(sys.argv[1]).MPI_Get_library_version(text, ctypes.byref(length))
 print(text.value.decode(errors="replace"))
@@ -22,11 +25,10 @@ print(text.value.decode(errors="replace"))
 def mpi_version(library: Path) -> str | None:
     """Return such as "Open MPI v5.0.11" or "MPICH Version: 4.3.0"; None if the library does not report it."""
     try:
-        done = subprocess.run(
-            [sys.executable, "-c", _ASK, str(library)],
-            capture_output=True, text=True, check=True, timeout=TIME_LIMIT_S,
-        )  # fmt: skip
+        done = run_tool(own_python("-c", _ASK, library), timeout_s=TIME_LIMIT_S)
     except (OSError, subprocess.SubprocessError):
+        return None
+    if done.returncode:
         return None
     lines = done.stdout.splitlines() or [""]
     return " ".join(lines[0].partition(",")[0].split()) or None

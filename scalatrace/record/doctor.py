@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from importlib import metadata
 from scalatrace import cache
 from scalatrace.compilers.launchers import foreign_launcher_in
 from scalatrace.compilers.mpi import Mpi, installed
+from scalatrace.compilers.programs import find_program
 from scalatrace.errors import ScalatraceError
 from scalatrace.record.launcher_check import LaunchResult, try_launcher
 from scalatrace.record.shim import core_library, shim_for, shim_name
@@ -74,7 +74,7 @@ def _core() -> Fact:
 
 
 def _compiler() -> Fact:
-    found = shutil.which("cc") or shutil.which("gcc")
+    found = find_program("cc") or find_program("gcc")
     return Fact("C compiler", found is not None, found or "none", "" if found else "install gcc")
 
 
@@ -102,7 +102,7 @@ def _package(name: str) -> Fact:
 
 
 def _launcher() -> Iterator[Fact]:
-    launcher = shutil.which("mpiexec")
+    launcher = find_program("mpiexec")
     if launcher is None:
         hint = "install an MPI with its launcher, or use srun"
         yield Fact("mpiexec", False, "not on the PATH", hint, optional=True)

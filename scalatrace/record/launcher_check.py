@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from scalatrace.compilers.programs import find_program, run_tool
 
 __all__ = ["LaunchResult", "try_launcher"]
 
@@ -68,18 +69,9 @@ def _try(
 
 def _start(launcher: str, nranks: int, variables: Mapping[str, str]) -> str | None:
     """Start ranks that do nothing; the reason if they do not start, else None."""
-    program = shutil.which("true") or "/bin/true"
+    program = find_program("true") or "/bin/true"
     try:
-        done = subprocess.run(
-            [launcher, "-n", str(nranks), program],
-            env={**os.environ, **variables},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=TIMEOUT_S,
-            check=False,
-        )
+        done = run_tool([launcher, "-n", str(nranks), program], timeout_s=TIMEOUT_S, variables=variables)
     except subprocess.TimeoutExpired:
         return f"no answer within {TIMEOUT_S} s"
     except OSError as error:

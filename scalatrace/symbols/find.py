@@ -6,11 +6,11 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from scalatrace.compilers.programs import find_program, run_tool
 from scalatrace.trace.model.trace import MODULES
 
 __all__ = ["Finder"]
@@ -69,8 +69,8 @@ class Finder:
     @cached_property
     def _libraries(self) -> dict[str, Path]:
         """The libraries of this machine, as the dynamic linker's cache knows them."""
-        linker = shutil.which("ldconfig") or shutil.which("ldconfig", path="/sbin:/usr/sbin")
+        linker = find_program("ldconfig") or shutil.which("ldconfig", path="/sbin:/usr/sbin")
         if linker is None:
             return {}
-        listing = subprocess.run([linker, "-p"], capture_output=True, text=True, check=False).stdout
+        listing = run_tool([linker, "-p"]).stdout
         return {name: Path(path) for name, path in reversed(_CACHED.findall(listing))}
