@@ -21,6 +21,7 @@ from scalatrace.extrap.instantiate.ambiguity import check_encodings
 from scalatrace.extrap.instantiate.peers import Places
 from scalatrace.extrap.instantiate.pieces import Around
 from scalatrace.extrap.instantiate.ranks import Ints, Mask, Ranks
+from scalatrace.extrap.instantiate.unvaried import check_parameters
 from scalatrace.extrap.instantiate.values import OnRival, Values, refuse
 from scalatrace.extrap.timing.rules import Timing, no_times
 from scalatrace.extrap.timing.samples import with_a_sample_per_call
@@ -50,16 +51,18 @@ def instantiate(
         accept_unconfirmed: whether formulas count that the traces do not determine there.
 
     Raises:
-        InputError: the grid has another number of dimensions, or a parameter is missing.
+        InputError: the grid has another number of dimensions, a parameter is missing, or no trace shows what
+            follows from its value.
         UndeterminedError: the traces do not determine what happens there.
         ExtrapolationError: a formula has no value there.
     """
     check_dimensions(grid, len(model.sizes))
-    if not accept_unconfirmed:
-        check_sides(grid, [dims for dims, _ in model.seen])
     missing = [name for name in model.inputs if name not in inputs]
     if missing:
         raise InputError(f"the traces have a parameter {missing[0]}: say which it is to be (--param)")
+    if not accept_unconfirmed:
+        check_sides(grid, [dims for dims, _ in model.seen])
+        check_parameters(model, inputs)
     return _Maker(model, grid, inputs, timing, None if accept_unconfirmed else refuse).trace()
 
 

@@ -287,12 +287,14 @@ def instantiate(model: Model, target: Target, options: FitOptions, names: Names)
 
 def _facts(result: Extrapolation, target: Target, names: Names) -> dict[str, Any]:
     """Write the trace; return what is known of it."""
+    from scalatrace.extrap.instantiate.unvaried import unshown_parameters
+
     return {
         "matching": result.matching,
         "times": [asdict(time) for time in result.times],
         "warnings": list(result.warnings),
         **_saved(result, target, names),
-        "untried": _untried(result.model, target.params),
+        "untried": unshown_parameters(result.model, target.params),
         **_timing_facts(result.model, target),
     }
 
@@ -419,9 +421,3 @@ def _count_formulas(model: Model) -> int:
 
     parts = (part for field in fields_of(model.nodes) for part in field.parts)
     return sum(not isinstance(formula, Const) for part in parts for formula in part.formulas or ())
-
-
-def _untried(model: Model, params: Mapping[str, int]) -> list[str]:
-    """Return the parameters that are constant in all traces but differ in the target."""
-    seen = {name: {inputs[name] for _, inputs in model.seen} for name in params}
-    return [name for name, values in seen.items() if values != {params[name]} and len(values) == 1]

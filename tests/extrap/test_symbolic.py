@@ -58,7 +58,10 @@ def test_commands(formulas: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     out = tmp_path / "big.st"
     assert is_symbolic(formulas)
     assert main(["instantiate", str(formulas), "--dims", "9x7", "-o", str(out)]) == 0
-    assert main(["instantiate", str(formulas), "--dims", "9x7", "--param", "n=30", "-o", str(out)]) == 0
+    other = ["instantiate", str(formulas), "--dims", "9x7", "--param", "n=30", "-o", str(out)]
+    assert main(other) == 2  # no trace has another n than 24: blocks of 24 say nothing of those of 30
+    assert "all traces have n = 24, the result is to have n = 30" in capsys.readouterr().err
+    assert main([*other, "--accept-unconfirmed"]) == 0
     assert "n was the same in all traces" in capsys.readouterr().out
     assert main(["show", str(formulas)]) == 0
     assert main(["info", str(formulas)]) == 1

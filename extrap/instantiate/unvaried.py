@@ -1,0 +1,116 @@
+"""Parameters that have one value in all traces: what depends on them is unknown for any other value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
+from typing import Any
+
+from scalatrace.extrap.errors import InputError
+from scalatrace.extrap.grid.model import FamilyRule, Model, Rule
+from scalatrace.formula import Cond, Const, Item, Lookup, Member, Value, children, names_in
+from scalatrace.predefined import DATATYPES
+from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.symbolic.field import Field
+from scalatrace.trace.symbolic.grid import Grid
+
+__all__ = ["check_parameters", "unshown_parameters"]
+
+LARGEST_STRUCTURAL, LARGEST_OF_CONDITIONS = 1, 2
+"""Larger numbers in values may be made of a parameter; conditions have a 2 for odd and even ranks."""
+
+
+def check_parameters(model: Model, inputs: Mapping[str, int]) -> None:
+    """Refuse another value of a parameter that has one value in all traces.
+
+    A trip count that is 120 where n = 120 may be n, or 120 for any n. Any number may be made of a parameter.
+
+    Args:
+        inputs: the parameters of the result.
+
+    Raises:
+        InputError: values of the result may depend on such a parameter; names a trace that would show it.
+    """
+    for name in unshown_parameters(model, inputs):
+        least, given = min(model.seen, key=lambda seen: prod(seen[0]))
+        grid = Grid(least, model.column_major)
+        raise InputError(
+            f"all traces have {name} = {given[name]}, the result is to have {name} = {inputs[name]}: none "
+            f"shows what follows from {name}; add a trace with another, such as one of {grid.nprocs} ranks "
+            f"({grid}) with {name} = {inputs[name]}"
+        )
+
+
+def unshown_parameters(model: Model, inputs: Mapping[str, int]) -> list[str]:
+    """Return the parameters with a new value in the result that may depend on them, and one in all traces."""
+    result = []
+    for name, value in sorted(inputs.items()):
+        seen = {given[name] for _, given in model.seen}
+        if len(seen) == 1 and value not in seen and _may_depend(model, name):
+            result.append(name)
+    return result
+
+
+def _may_depend(model: Model, name: str) -> bool:
+    """Whether a value of the model or a rival has a parameter, or a number that may be made of it."""
+    values = (*_of_rules(model.nodes), *(value for family in model.families for value in _of_family(family)))
+    return any(
+        name in names_in(value) or any(abs(number) > limit for number in _numbers(value))
+        for value, limit in values
+    )
+
+
+def _numbers(part: Value | Cond) -> Iterator[int]:
+    """All numbers that stand in a formula or condition."""
+    if isinstance(part, Const):
+        yield part.value
+    if isinstance(part, Item | Lookup):
+        yield from (entry for entry in part.table if isinstance(entry, int))
+    if isinstance(part, Member):
+        yield from part.values
+    for child in children(part):
+        yield from _numbers(child)
+
+
+Limited = tuple[Value | Cond, int]
+"""A formula or condition, and the largest number in it that says nothing of a parameter."""
+
+
+def _of_rules(rules: Sequence[Rule]) -> Iterator[Limited]:
+    """All formulas and conditions of rules and of those below them."""
+    for rule in rules:
+        yield from _of_field(rule.repeat)
+        for param in rule.params:
+            is_known = param.kind is Kind.COMM or (param.kind is Kind.TYPE and _is_predefined(param.field))
+            yield from () if is_known else _of_field(param.field)
+        yield from _of_rules(rule.children)
+
+
+def _of_field(field: Field) -> Iterator[Limited]:
+    for part in field.parts:
+        yield part.condition, LARGEST_OF_CONDITIONS
+        yield from ((formula, LARGEST_STRUCTURAL) for formula in part.formulas or ())
+        yield from ((rival, LARGEST_STRUCTURAL) for _, rival in part.rivals)
+
+
+def _of_family(family: FamilyRule) -> Iterator[Limited]:
+    """The formulas of communicators that are no slices of the grid."""
+    for vec in family.vecs if family.slices is None else ():
+        yield from ((formula, LARGEST_STRUCTURAL) for formula in (() if vec is None else vec[1]))
+    if family.count is not None:
+        yield family.count, LARGEST_STRUCTURAL
+
+
+def _is_predefined(field: Field) -> bool:
+    """Whether a parameter names predefined datatypes only, whose sizes depend on nothing."""
+    words = {word for part in field.parts for word in _words(part.shape)}
+    return bool(words) and words <= DATATYPES.keys()
+
+
+def _words(shape: Any) -> Iterator[str]:
+    """The words of a datatype's description."""
+    if isinstance(shape, str):
+        yield from filter(None, [shape])
+    elif isinstance(shape, tuple | list):
+        for part in shape:
+            yield from _words(part)
