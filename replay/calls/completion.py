@@ -60,17 +60,13 @@ def testall(rank: RankReplay, event: AnyCall) -> None:
 def any_of(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Waitany(count, requests, index, status): the recorded one must be complete first.
 
-    Others may be complete by then too, and MPI may take one of those. Requests that end with their
-    completion then change ages with it, since nobody can tell them apart afterwards; a persistent one must
-    be the right one, so there the others are kept out of the call.
+    Others may be complete by then too. MPI takes the first of them, so those before the recorded one are
+    kept out of the call. Where an MPI takes another one nevertheless, the two change ages.
     """
     lives, wanted = of_ages(rank, event["requests"]), event["index"]
     if wanted != UNDEFINED:
         await_quietly(rank, event.op, [lives[wanted]])
-        if any(live.persistent and not rank.mpi.is_null(live.handle) for live in lives):
-            lives = [
-                live if i == wanted else Live(rank.mpi.handle("request")) for i, live in enumerate(lives)
-            ]
+        lives[:wanted] = [Live(rank.mpi.handle("request")) for _ in range(wanted)]
     index, flag = Out(), Out(values=[1])
     args: list[Any] = [len(lives), Handles([live.handle for live in lives]), index]
     if event.op == "Testany":

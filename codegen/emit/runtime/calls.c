@@ -154,21 +154,18 @@ static void await_quietly(MPI_Request handle) {
 }
 
 //: one_of | gather await_quietly
-/* What the program saw complete is awaited first. Others may be complete by then too: where one of those would live on,
-   they are kept out of the call. */
+/* What the program saw complete is awaited first. Others may be complete by then too, and MPI takes the first of them:
+   those before are kept out of the call. */
 static int one_of(int ages, int index) {
-    int n = gather(ages), apart = 0;
+    int n = gather(ages);
     if (index == MPI_UNDEFINED) return n;
     await_quietly(handles[index]);
-    for (int i = 0; i < n; i++)
-        if (handles[i] != MPI_REQUEST_NULL && of_age(arrays[ages].at[i])->persistent) apart = 1;
-    for (int i = 0; apart && i < n; i++)
-        if (i != index) handles[i] = MPI_REQUEST_NULL;
+    for (int i = 0; i < index; i++) handles[i] = MPI_REQUEST_NULL;
     return n;
 }
 
 //: one_done | one_of of_age ended
-/* Of requests that nobody can tell apart afterwards, the one that ended takes the age of the one wanted. */
+/* Where an MPI took another one nevertheless, the two change ages. */
 static void one_done(int ages, int wanted, int index) {
     if (wanted == MPI_UNDEFINED || index == MPI_UNDEFINED) return;
     struct live *r = of_age(arrays[ages].at[index]), *place = of_age(arrays[ages].at[wanted]);

@@ -17,7 +17,7 @@ from scalatrace.trace.query.counting import check_visits
 from scalatrace.trace.query.matching import CommMatcher
 from scalatrace.trace.query.verify import MAX_CACHED_PAIRS, describe, render
 from scalatrace.trace.values.ranks_text import ranks
-from scalatrace.trace.values.vec import SPECIAL_MAX
+from scalatrace.trace.values.vec import SPECIAL_MAX, UNDEFINED
 
 __all__ = ["ASPECTS", "Difference", "Statistic", "diff"]
 
@@ -26,6 +26,10 @@ ASPECTS = ("callsites", "times", "comms")
 
 CALLS_TRIED, MAX_COMPARED = 1 << 20, 1 << 32
 """Calls of a rank that are compared in any case, and that are compared at all if these are equal."""
+
+
+COMPLETE_ONE, REQUESTS, INDEX = ("Waitany", "Testany"), "requests", "index"
+"""Operations that complete one of several requests, and their parameters."""
 
 
 class Statistic(NamedTuple):
@@ -152,7 +156,7 @@ class _Same:
         if self.timed and not self.same_times(a, b):
             return False
         return a.place.op.params == b.place.op.params and all(
-            self.array(a, b, x, y) if kind is Kind.ARRAY else self.value(kind, x, y)
+            self.parameter(a, b, name, kind, x, y)
             for (name, kind), x, y in zip(a.place.op.params, a.values, b.values, strict=True)
             if name not in self.ignore
         )
@@ -160,6 +164,11 @@ class _Same:
     def same_times(self, a: Call, b: Call) -> bool:
         names = {stat.name for trace in (self.left, self.right) for stat in trace.stats}
         return all(a.stat(name) == b.stat(name) for name in names)
+
+    def parameter(self, a: Call, b: Call, name: str, kind: Kind, x: int, y: int) -> bool:
+        if kind is not Kind.ARRAY:
+            return self.value(kind, x, y)
+        return self.array(a, b, x, y) or (name == REQUESTS and a.op in COMPLETE_ONE and _same_one(a, b))
 
     def value(self, kind: Kind, x: int, y: int) -> bool:
         if kind is Kind.INT or kind is Kind.PEER or x < SPECIAL_MAX or y < SPECIAL_MAX:
@@ -173,3 +182,16 @@ class _Same:
         if x < SPECIAL_MAX or y < SPECIAL_MAX:
             return x == y
         return self.left.array(x, a.place.own(a.values)) == self.right.array(y, b.place.own(b.values))
+
+
+def _same_one(a: Call, b: Call) -> bool:
+    """Whether two calls complete the same request of the same ones, of which others may be null on one side.
+
+    A request that a call does not complete has no part in it, and a replay keeps those out that are complete
+    too early.
+    """
+    left, right = a[REQUESTS], b[REQUESTS]
+    return len(left) == len(right) and all(
+        x == y or (UNDEFINED in (x, y) and i != a[INDEX])
+        for i, (x, y) in enumerate(zip(left, right, strict=True))
+    )
