@@ -47,6 +47,7 @@ from scalatrace.extrap.grid.communicators import fit_families
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule, StatRule
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.solve.features import torus
+from scalatrace.extrap.solve.numbered_names import Widths, widths_of
 from scalatrace.extrap.workers import each
 from scalatrace.formula import Const, Expr, Var, names_in
 from scalatrace.formula import Value as Formula
@@ -188,6 +189,11 @@ class Fitter:
     @cached_property
     def _of_torus(self) -> _Spaces:
         return _Spaces(self.space.variant(given=torus(self.space.names)))
+
+    @cached_property
+    def _widths(self) -> Widths:
+        """The widths of the numbers in names, such as those of files."""
+        return widths_of(text for trace in self.traces for text in trace.strings)
 
     @cached_property
     def _foldings(self) -> Foldings:
@@ -559,7 +565,7 @@ class Fitter:
             key = id(trace), vec, n, local.width
             if key not in known:
                 known[key] = (
-                    table_content(trace, kind, vec, n, short, form)
+                    table_content(trace, kind, vec, n, short, form, self._widths)
                     if kind in TABLES
                     else vec_parts(normalized(vec, n), n, local.width)
                 )

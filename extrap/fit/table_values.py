@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.extrap.alignment.rank_tree import MAX_NORMALIZED_VALUES
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.fit.array_forms import ArrayForm, array_terms
+from scalatrace.extrap.solve.numbered_names import Widths, parts_of_name, text_of_name
 from scalatrace.trace.model.rules import CYCLE
 from scalatrace.trace.model.tables import Datatype, IntArray, Kind
 from scalatrace.trace.symbolic.shapes import Parts, cycle, split, vec_from
@@ -32,6 +34,8 @@ MAX_EXECUTIONS = 1 << 16
 MAX_SHORT_VALUES = 4
 """Arrays up to this length are taken value by value: those of a grid's dimensions are sizes, equal or not."""
 
+NO_WIDTHS: Widths = MappingProxyType({})
+
 _NUMBER = re.compile(r"-?\d+")
 
 
@@ -42,6 +46,7 @@ def table_content(
     times: int,
     short: int = MAX_SHORT_VALUES,
     form: ArrayForm | None = None,
+    widths: Widths = NO_WIDTHS,
 ) -> Parts:
     """The parts of what a table's indices stand for over `times` executions.
 
@@ -52,12 +57,13 @@ def table_content(
         times: executions.
         short: arrays up to this length are taken value by value.
         form: how to write arrays that follow a pattern.
+        widths: of the numbers in names.
 
     Raises:
         ExtrapolationError: more entries than can be looked at.
     """
     if vec.constant is not None:
-        return split((0, (_entry(trace, kind, vec.constant, short, form),)))
+        return split((0, (_entry(trace, kind, vec.constant, short, form, widths),)))
     if times > MAX_EXECUTIONS:
         raise ExtrapolationError(f"an {kind.name} parameter changes in {times} executions of one node")
     used = list(islice(vec, times))
@@ -67,7 +73,7 @@ def table_content(
     pattern = (
         (CYCLE, *numbers[:period]) if period <= max(MAX_SHORT_VALUES, times // 2) else vec_of(numbers).terms
     )
-    return split((pattern, tuple(_entry(trace, kind, index, short, form) for index in order)))
+    return split((pattern, tuple(_entry(trace, kind, index, short, form, widths) for index in order)))
 
 
 def _period(numbers: Sequence[int]) -> int:
@@ -81,7 +87,7 @@ def _period(numbers: Sequence[int]) -> int:
     return len(numbers) - borders[-1]
 
 
-def _entry(trace: Trace, kind: Kind, index: int, short: int, form: ArrayForm | None) -> Any:
+def _entry(trace: Trace, kind: Kind, index: int, short: int, form: ArrayForm | None, widths: Widths) -> Any:
     if index < SPECIAL_MAX:
         return index
     if kind is Kind.ARRAY:
@@ -96,13 +102,13 @@ def _entry(trace: Trace, kind: Kind, index: int, short: int, form: ArrayForm | N
         vec = separate_specials(vec, array.length)
         return "summed" if array.summed else "array", array.length, vec.terms
     if kind is Kind.STRING:
-        return _template(trace.string(index))
+        return parts_of_name(trace.string(index), widths)
     result = trace.datatype(index)
     return result.size, result.extent, _template(result.description)
 
 
 def _template(text: str) -> tuple[Any, ...]:
-    """A text with its numbers as integers of their own."""
+    """A datatype's description with its numbers as integers of their own."""
     numbers = [int(n) for n in _NUMBER.findall(text)]
     words = _NUMBER.split(text)
     return tuple(part for pair in zip(words, [*numbers, ""], strict=True) for part in pair)
@@ -134,7 +140,7 @@ class Tables:
         if type(entry) is int:
             return entry
         if kind is Kind.STRING:
-            return self.strings.setdefault(_text(entry), len(self.strings))
+            return self.strings.setdefault(text_of_name(entry), len(self.strings))
         if kind is Kind.TYPE:
             size, extent, description = entry
             return self.types.setdefault(Datatype(_text(description), size, extent), len(self.types))

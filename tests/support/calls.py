@@ -16,6 +16,7 @@ from scalatrace.trace.model.trace import Trace
 PEERS = ("dest", "source", "target_rank")
 ARRAYS = ("requests", "sendcounts", "recvcounts", "displs", "dims")
 TYPES = ("datatype", "sendtype", "recvtype")
+STRINGS = ("filename",)
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,8 @@ def _kind(name: str) -> Kind:
         return Kind.PEER
     if name in TYPES:
         return Kind.TYPE
+    if name in STRINGS:
+        return Kind.STRING
     return Kind.ARRAY if name in ARRAYS else Kind.COMM if name == "comm" else Kind.INT
 
 
@@ -95,6 +98,8 @@ def _value(core: Core, name: str, value: Any, family: int) -> int:
         return core.array(value)
     if name in TYPES:
         return core.define_type(value, 8, 8)
+    if name in STRINGS:
+        return core.string(value)
     return family if name == "comm" else int(value)
 
 
