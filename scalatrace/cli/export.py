@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
     form, selection = FORMATS[args.to], _selection(args)
     traces = [scalatrace.load(path) for path in track(args.traces, "reading")]
     if form.kind != "experiment":
-        traces = [_with_senders(trace) for trace in traces]
+        traces = [with_senders(trace) for trace in traces]
     estimate = 0 if form.kind == "experiment" else estimated_bytes(form, traces[0], selection)
     facts = {"format": args.to, "output": args.output, "estimated_bytes": estimate}
     if args.dry_run and args.json:
@@ -141,7 +141,7 @@ def _selection(args: argparse.Namespace) -> Selection:
     return Selection(args.ranks, args.window, platform, args.collectives == "kept")
 
 
-def _with_senders(trace: Trace) -> Trace:
+def with_senders(trace: Trace) -> Trace:
     """Give receives from any source a sender: formats have no order in which they would choose one."""
     from scalatrace.codegen.matching import has_wildcards, resolve_wildcards
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         _replay(args, trace.nprocs, again)
         if args.keep:
             write_file(args.keep, again.read_bytes())
-        differences = diff(trace, scalatrace.load(again), (*IGNORED, *_ignored(trace)))
+        differences = diff(trace, scalatrace.load(again), ignored_aspects(trace))
     if args.json:
         print_json({"nprocs": trace.nprocs, "events": trace.nevents(), "differences": len(differences)})
     elif differences:
@@ -66,12 +65,13 @@ def run(args: argparse.Namespace) -> int:
     return 1 if differences else 0
 
 
-def _ignored(trace: Trace) -> Iterator[str]:
-    """Parameters whose values are of one run only."""
+def ignored_aspects(trace: Trace) -> tuple[str, ...]:
+    """Return what is of one run only, as `diff` takes it: call sites, times, and some parameters."""
     names = {name for op in trace.ops for name, _ in op.params}
-    yield from names.intersection(OF_ONE_RUN)
+    own = [*OF_ONE_RUN]
     if any(op.name == OF_ADDRESSES for op in trace.ops):
-        yield from names.intersection([ADDRESSES])
+        own.append(ADDRESSES)
+    return (*IGNORED, *(name for name in own if name in names))
 
 
 def _replay(args: argparse.Namespace, nprocs: int, again: Path) -> None:
