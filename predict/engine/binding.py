@@ -13,6 +13,8 @@ from scalatrace.errors import CoreError
 __all__ = [
     "E_DEADLOCK",
     "E_MEMORY",
+    "E_TIME",
+    "MAX_PS",
     "PARTS",
     "PATH",
     "PROGRESS",
@@ -26,14 +28,18 @@ __all__ = [
     "Result",
     "RuleParameters",
     "SegmentParameters",
+    "Sum",
     "Times",
     "library",
 ]  # fmt: skip
 
-E_MEMORY, E_DEADLOCK, E_TRACE = -1, -2, -3
+E_MEMORY, E_DEADLOCK, E_TRACE, E_TIME = -1, -2, -3, -4
 
 PS = 1000.0
 """Picoseconds of a nanosecond."""
+
+MAX_PS = (1 << 63) - 1
+"""The longest time of a simulation: 106 days."""
 
 PARTS = 3
 """Computation, transfer, waiting."""
@@ -170,14 +176,20 @@ class Program(ctypes.Structure):
     )
 
 
+class Sum(ctypes.Structure):
+    """struct st_sim_sum."""
+
+    _fields_ = (("low", c_uint64), ("high", c_int64))
+
+
 class Result(ctypes.Structure):
     """struct st_sim_result."""
 
     _fields_ = (
         ("clocks", _INT64),
-        ("by_node", _INT64),
+        ("by_node", POINTER(Sum)),
         ("by_rank", _INT64),
-        ("calls", _INT64),
+        ("calls", POINTER(Sum)),
         ("blocked", _INT32),
         ("executed", c_int64),
         ("message", c_char * 256),

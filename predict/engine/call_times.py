@@ -10,8 +10,9 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from scalatrace.errors import LimitError
 from scalatrace.predict.engine import binding
-from scalatrace.predict.engine.binding import PS
+from scalatrace.predict.engine.binding import MAX_PS, PS
 from scalatrace.predict.engine.fields import pointer
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.model.trace import LOAD_STEPS, Trace
@@ -19,7 +20,28 @@ from scalatrace.trace.query.load import COMM, COMPUTE, near
 from scalatrace.trace.query.requests import POLLING
 from scalatrace.trace.values.histogram import Histogram
 
-__all__ = ["CallTimes", "load_factors"]
+__all__ = ["CallTimes", "TooLongError", "load_factors", "picoseconds"]
+
+
+class TooLongError(LimitError):
+    """A time that a simulation cannot represent."""
+
+    def __init__(self, what: str) -> None:
+        limit = f"2^63 ps ({MAX_PS / PS / NS_OF_DAY:.0f} days)"
+        super().__init__(
+            f"{what} exceeds {limit}, the longest time of a simulation; "
+            "take a smaller --compute-scale or a faster platform, or simulate fewer steps"
+        )
+
+
+NS_OF_DAY = 86_400e9
+
+
+def picoseconds(ps: float, what: str) -> int:
+    """Round a time to an integer. Raises TooLongError where it has more than 63 bits."""
+    if not abs(ps) < MAX_PS:
+        raise TooLongError(f"{what} of {ps / PS / 1e9:.4g} s")
+    return round(ps)
 
 
 class CallTimes:
@@ -48,8 +70,12 @@ class CallTimes:
         ]
         if not known:
             return None
+        what = f"a mean computation before {self._trace.ops[event.op].name}"
         made = (binding.Times * len(known))(
-            *(binding.Times(pred=pred, mean_ps=max(0, round(h.mean * self._ps))) for pred, h in known)
+            *(
+                binding.Times(pred=pred, mean_ps=max(0, picoseconds(h.mean * self._ps, what)))
+                for pred, h in known
+            )
         )
         self._without_bins.append((made, [histogram for _, histogram in known]))
         self.compute_ps += sum(histogram.total for _, histogram in known) * self._ps
@@ -80,7 +106,10 @@ class CallTimes:
         """Return the mean time of an event's calls in picoseconds, as recorded."""
         known = _of_stat(event, self._inside)
         count = sum(histogram.count for histogram in known)
-        return round(sum(histogram.total for histogram in known) / count * self._inside_ps) if count else 0
+        if not count:
+            return 0
+        mean = sum(histogram.total for histogram in known) / count
+        return picoseconds(mean * self._inside_ps, f"a mean time in {self._trace.ops[event.op].name}")
 
     def polled(self, event: Event) -> tuple[int, int]:
         """Return the mean time of polls that found nothing, before a poll that did, in ps; and their sum.
@@ -90,8 +119,11 @@ class CallTimes:
         known = _of_stat(event, self._inside)
         count = sum(histogram.count for histogram in known)
         total = sum(histogram.total for histogram in known) - count * self._shortest_poll
+        if not count:
+            return 0, 0
         total_ps = max(0, round(total * self._inside_ps))
-        return (total_ps // count, total_ps) if count else (0, 0)
+        picoseconds(total_ps / count, f"a mean time of polls in {self._trace.ops[event.op].name}")
+        return total_ps // count, total_ps
 
     @cached_property
     def _shortest_poll(self) -> float:

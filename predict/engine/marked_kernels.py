@@ -16,6 +16,7 @@ import numpy as np
 
 from scalatrace.errors import UsageError
 from scalatrace.predict.engine.binding import PS
+from scalatrace.predict.engine.call_times import picoseconds
 from scalatrace.predict.engine.fields import Quantity, constant
 from scalatrace.predict.engine.parameters import Parameters
 from scalatrace.predict.kernels import KernelModel, KernelModels
@@ -144,9 +145,11 @@ def _moment_of(model: KernelModel, number: int, params: dict[str, Any]) -> Any:
         return 0
     polynomial = model.mean_ns if number == _MEAN else model.deviation_ns
     try:
-        return np.rint(np.maximum(0.0, polynomial.at(params)) * PS)
+        moments = np.rint(np.maximum(0.0, polynomial.at(params)) * PS)
     except UsageError as error:
         raise UsageError(f"kernel {model.name}: {error}") from None
+    picoseconds(float(np.max(moments, initial=0.0)), f"a time of kernel {model.name}")
+    return moments
 
 
 def _listed(names: set[str]) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.errors import LimitError
 from scalatrace.operations import operation
 from scalatrace.predict.engine.fields import Quantity, constant
 from scalatrace.predict.engine.parameters import Parameters
@@ -36,10 +37,10 @@ class MessageSizes:
         names += [flow.times] if flow.times in parameters.names else []
 
         def nbytes(types: Any, *factors: Any) -> Any:
-            product = self.of_type(types)
+            total = self.of_type(types)
             for factor in factors:
-                product = product * np.maximum(factor, 0)
-            return product
+                total = _product(parameters.name, total, np.maximum(factor, 0))
+            return total
 
         return parameters.derived(names, nbytes)
 
@@ -78,7 +79,9 @@ class MessageSizes:
 
         def nbytes(*values: Any) -> Any:
             sizes = [
-                self.elements(count, values[2 * i]) * self.of_type(values[2 * i + 1])
+                _product(
+                    parameters.name, self.elements(count, values[2 * i]), self.of_type(values[2 * i + 1])
+                )
                 for i, (count, _) in enumerate(pairs)
             ]
             return np.maximum.reduce(sizes) if len(sizes) > 1 else sizes[0]
@@ -99,6 +102,13 @@ class MessageSizes:
             self._sums[index] = sum(max(value, 0) for value in listed), len(listed)
         total, length = self._sums[index]
         return -(-total // length) if length else 0
+
+
+def _product(op_name: str, first: Any, second: Any) -> Any:
+    """Return the product of integers that are not negative. Raises LimitError where it has over 63 bits."""
+    if (np.multiply(first, second, dtype=float) >= 2.0**63).any():
+        raise LimitError(f"a message of MPI_{op_name} has more than 2^63 bytes; check its count and datatype")
+    return first * second
 
 
 def _by_name(flat: list[str], function: Any) -> Any:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from scalatrace.predict.engine import binding
 from scalatrace.predict.engine.binding import PS
-from scalatrace.predict.engine.call_times import CallTimes
+from scalatrace.predict.engine.call_times import CallTimes, picoseconds
 from scalatrace.predict.engine.families import Families
 from scalatrace.predict.engine.fields import Quantity, classes_of, constant, pointer
 from scalatrace.predict.engine.marked_kernels import ANNOTATION, KernelTimes, MarkedKernels
@@ -275,7 +275,8 @@ class _Lowering:
         if name in POLLING:
             mean_ps, sum_ps = self.times.polled(event)
             self.polled_ps += sum_ps
-            lowered.duration_ps += mean_ps if self.polls_work else 0
+            own_ps = lowered.duration_ps + mean_ps if self.polls_work else lowered.duration_ps
+            lowered.duration_ps = picoseconds(own_ps, f"a mean time in {name}")
 
     def fill_collective(self, lowered: Lowered, parameters: Parameters, how: Treatment) -> None:
         name = parameters.name

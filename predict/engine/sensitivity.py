@@ -12,8 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from math import inf
 from operator import attrgetter
 
+from scalatrace.predict.engine.call_times import TooLongError
 from scalatrace.predict.engine.simulate import Options, Simulation, Simulator
 from scalatrace.predict.platform import Platform
 from scalatrace.predict.platform.scaled import scaled
@@ -93,7 +95,10 @@ def tolerances(
 
         def run(factor: float, parameter: str = parameter) -> _Run:
             changed = {"latency": factor} if parameter == LATENCY else {"bandwidth": 1 / factor}
-            return _Run.of(simulator.run(scaled(platform, **changed), options), parameter, factor)
+            try:
+                return _Run.of(simulator.run(scaled(platform, **changed), options), parameter, factor)
+            except TooLongError:
+                return _Run(factor, inf, 0.0, 0.0)
 
         search = _Search(run, _Run.of(start, parameter, 1.0))
         # The largest first: its runs bound the others.

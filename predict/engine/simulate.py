@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scalatrace.errors import FormatError, LimitError, ScalatraceError
 from scalatrace.predict.engine import binding
 from scalatrace.predict.engine.binding import PARTS, PATH
-from scalatrace.predict.engine.call_times import load_factors
+from scalatrace.predict.engine.call_times import TooLongError, load_factors
 from scalatrace.predict.engine.fields import pointer
 from scalatrace.predict.engine.marked_kernels import KernelTimes
 from scalatrace.predict.engine.platform_arrays import PlatformArrays
@@ -26,6 +26,9 @@ from scalatrace.trace.query.load import COMPUTE, spread_of
 from scalatrace.trace.values.from_arrays import Ints
 
 __all__ = ["DeadlockError", "Options", "Simulation", "Simulator", "simulate"]
+
+Sums = NDArray[np.object_]
+"""Python integers: 64 bits do not hold the computation of a million ranks."""
 
 Progress = Callable[[int], bool]
 
@@ -64,7 +67,7 @@ class Simulation:
         clocks: [nranks, 5] at each rank's end: total, and along the path that led to it computation, latency,
             bytes, and the number of latencies. The rest of the total are overheads.
         by_node: [nnodes, 3] computation, transfer, waiting; sums over ranks.
-        by_rank: [nranks, 3] the same of each rank.
+        by_rank: [nranks, 3] the same of each rank. Sum it as Python integers or float64.
         calls: [nnodes] of all ranks.
         nsimulated: calls that were simulated one by one, not by steady loops.
         path_by_node: [nnodes, 3] the same of the calls on the longest path; None if it was not followed.
@@ -72,9 +75,9 @@ class Simulation:
 
     program: LoweredProgram
     clocks: Ints
-    by_node: Ints
+    by_node: Sums
     by_rank: Ints
-    calls: Ints
+    calls: Sums
     nsimulated: int
     path_by_node: Ints | None = None
 
@@ -110,17 +113,31 @@ class _Accounts:
 
     def __init__(self, nranks: int, nnodes: int) -> None:
         self.clocks = np.zeros((nranks, PATH), dtype=np.int64)
-        self.by_node = np.zeros((nnodes, PARTS), dtype=np.int64)
+        self._by_node = (binding.Sum * (nnodes * PARTS))()
         self.by_rank = np.zeros((nranks, PARTS), dtype=np.int64)
-        self.calls = np.zeros(nnodes, dtype=np.int64)
+        self._calls = (binding.Sum * nnodes)()
         self.blocked = np.full(nranks, -1, dtype=np.int32)
         self.struct = binding.Result(
             clocks=pointer(self.clocks, ctypes.c_int64),
-            by_node=pointer(self.by_node, ctypes.c_int64),
+            by_node=self._by_node,
             by_rank=pointer(self.by_rank, ctypes.c_int64),
-            calls=pointer(self.calls, ctypes.c_int64),
+            calls=self._calls,
             blocked=pointer(self.blocked, ctypes.c_int32),
         )
+
+    @property
+    def by_node(self) -> Sums:
+        """[nnodes, PARTS] sums over ranks."""
+        return _integers(self._by_node).reshape(-1, PARTS)
+
+    @property
+    def calls(self) -> Sums:
+        """[nnodes] sums over ranks."""
+        return _integers(self._calls)
+
+
+def _integers(sums: Iterable[binding.Sum]) -> Sums:
+    return np.array([(each.high << 64) + each.low for each in sums], dtype=object)
 
 
 class Simulator:
@@ -154,6 +171,7 @@ class Simulator:
             DeadlockError: ranks wait for ever.
             FormatError: the trace contradicts itself.
             LimitError: out of memory.
+            TooLongError: the run takes more than MAX_PS.
         """
         options = options or Options()
         if not self._has_load:
@@ -219,6 +237,8 @@ class Simulator:
             raise DeadlockError(self._deadlock(accounts.blocked))
         if status == binding.E_MEMORY:
             raise LimitError("the simulation needs more memory than there is; simulate fewer ranks")
+        if status == binding.E_TIME:
+            raise TooLongError("the simulated time" + self._place(accounts.blocked))
         result = accounts.struct
         if status:
             raise FormatError(f"cannot simulate: {result.message.decode(errors='replace')}")
@@ -232,15 +252,21 @@ class Simulator:
             on_path,
         )
 
+    def _place(self, reached: NDArray[np.int32]) -> str:
+        """Name the rank and the call, if the run ended in one."""
+        ranks: list[int] = np.flatnonzero(reached >= 0).tolist()
+        return f" of {self._call(ranks[0], reached)}" if ranks else ""
+
+    def _call(self, rank: int, reached: NDArray[np.int32]) -> str:
+        event = self.program.nodes[int(reached[rank])].event
+        assert event is not None  # only calls wait or take time
+        stack = self._trace.stack(event.signature)
+        where = f" at {short_frame(stack[0])}" if stack else ""
+        return f"rank {rank} in {self._trace.ops[event.op].name}{where}"
+
     def _deadlock(self, blocked: NDArray[np.int32]) -> str:
         waiting = np.flatnonzero(blocked >= 0)
-        named = []
-        for rank in waiting[:MAX_NAMED_RANKS].tolist():
-            event = self.program.nodes[int(blocked[rank])].event
-            assert event is not None  # only calls wait
-            stack = self._trace.stack(event.signature)
-            where = f" at {short_frame(stack[0])}" if stack else ""
-            named.append(f"rank {rank} in {self._trace.ops[event.op].name}{where}")
+        named = [self._call(rank, blocked) for rank in waiting[:MAX_NAMED_RANKS].tolist()]
         more = f" and {len(waiting) - len(named)} more" if len(waiting) > len(named) else ""
         return (
             f"the trace deadlocks: {len(waiting)} of {self._trace.nprocs} ranks wait for ever: "

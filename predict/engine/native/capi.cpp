@@ -9,6 +9,7 @@ namespace {
 
 int failed(st_sim_result &result, const std::exception &error) {
     std::snprintf(result.message, sizeof result.message, "%s", error.what());
+    if (dynamic_cast<const sim::TimeError *>(&error)) return ST_SIM_E_TIME;
     return dynamic_cast<const std::bad_alloc *>(&error) ? ST_SIM_E_MEMORY : ST_SIM_E_TRACE;
 }
 
@@ -35,7 +36,7 @@ extern "C" int st_sim_run_path(const st_sim_program *program, const st_sim_platf
             first.trace_back();
         }
         std::vector<int64_t> clocks(static_cast<size_t>(program->nranks) * ST_SIM_PATH);
-        std::vector<int64_t> by_node(static_cast<size_t>(program->nnodes) * ST_SIM_PARTS), calls(by_node.size());
+        std::vector<st_sim_sum> by_node(static_cast<size_t>(program->nnodes) * ST_SIM_PARTS), calls(by_node.size());
         std::vector<int64_t> by_rank(static_cast<size_t>(program->nranks) * ST_SIM_PARTS);
         std::vector<int32_t> blocked(static_cast<size_t>(program->nranks));
         st_sim_result again{};
@@ -53,9 +54,13 @@ extern "C" int st_sim_run_path(const st_sim_program *program, const st_sim_platf
 
 extern "C" void st_sim_collective_times(const st_sim_platform *platform, int32_t collective, int32_t algorithm,
                                         int64_t nbytes, int32_t root, int32_t size, int64_t *times) {
-    sim::Network network(*platform);
-    std::vector<sim::Clock> clocks(static_cast<size_t>(size));
-    for (int32_t i = 0; i < size; ++i) clocks[i].t = times[i];
-    sim::run_algorithm(network, {collective, nbytes, root}, algorithm, nullptr, clocks);
-    std::transform(clocks.begin(), clocks.end(), times, [](const sim::Clock &c) { return c.t; });
+    try {
+        sim::Network network(*platform);
+        std::vector<sim::Clock> clocks(static_cast<size_t>(size));
+        for (int32_t i = 0; i < size; ++i) clocks[i].t = times[i];
+        sim::run_algorithm(network, {collective, nbytes, root}, algorithm, nullptr, clocks);
+        std::transform(clocks.begin(), clocks.end(), times, [](const sim::Clock &c) { return c.t; });
+    } catch (const std::exception &) {
+        std::fill(times, times + size, -1);
+    }
 }

@@ -2,12 +2,15 @@
 #ifndef ST_SIM_CLOCK_HPP
 #define ST_SIM_CLOCK_HPP
 
+#include "sums.hpp"
+
 #include <cstdint>
 
 namespace sim {
 
 /* t = compute + latency + bandwidth + overheads, along the path of calls and messages that ended last. The derivative
- * of t by a factor on all latencies is `latency`, and so on: max() keeps the parts of its larger argument. */
+ * of t by a factor on all latencies is `latency`, and so on: max() keeps the parts of its larger argument. No part is
+ * larger than t, so only t is checked. */
 struct Clock {
     int64_t t = 0; /* ps */
     int64_t compute = 0;
@@ -17,17 +20,17 @@ struct Clock {
     int32_t rank = -1;    /* that the path came from last */
 
     void add_compute(int64_t ps) {
-        t += ps;
+        t = plus(t, ps);
         compute += ps;
     }
-    void add_overhead(int64_t ps) { t += ps; }
+    void add_overhead(int64_t ps) { t = plus(t, ps); }
     void add_latency(int64_t ps) {
-        t += ps;
+        t = plus(t, ps);
         latency += ps;
         ++messages;
     }
     void add_bandwidth(int64_t ps) {
-        t += ps;
+        t = plus(t, ps);
         bandwidth += ps;
     }
 };

@@ -127,10 +127,10 @@ class Rounds {
     /* All members end `rounds` rounds after `b`, each as long as from a to b. */
     void finish(const Clock &a, const Clock &b, int64_t rounds) {
         Clock end = b;
-        end.t += rounds * (b.t - a.t);
-        end.compute += rounds * (b.compute - a.compute);
-        end.latency += rounds * (b.latency - a.latency);
-        end.bandwidth += rounds * (b.bandwidth - a.bandwidth);
+        end.t = extended(end.t, rounds, b.t - a.t);
+        end.compute = extended(end.compute, rounds, b.compute - a.compute);
+        end.latency = extended(end.latency, rounds, b.latency - a.latency);
+        end.bandwidth = extended(end.bandwidth, rounds, b.bandwidth - a.bandwidth);
         end.messages += rounds * (b.messages - a.messages);
         std::fill(now_.begin(), now_.end(), end);
         std::fill(free_.begin(), free_.end(), end);
@@ -187,7 +187,7 @@ class Folded {
     int32_t half_, rest_;
 };
 
-int64_t part(int64_t nbytes, int64_t p) { return (nbytes + p - 1) / p; }
+int64_t part(int64_t nbytes, int64_t p) { return nbytes / p + (nbytes % p != 0); }
 
 void dissemination(Rounds &r) {
     const int32_t p = r.size();
@@ -202,7 +202,7 @@ void down(Rounds &r, int32_t root, int64_t nbytes, bool blocks) {
             const int32_t v = (i + p - root) % p;
             const int32_t low = v % (2 * mask);
             if (low == 0 && v + mask < p)
-                return Step{(v + mask + root) % p, -1, blocks ? nbytes * std::min(mask, p - v - mask) : nbytes, false};
+                return Step{(v + mask + root) % p, -1, blocks ? product(nbytes, std::min(mask, p - v - mask)) : nbytes, false};
             if (low == mask) return Step{-1, (v - mask + root) % p, 0, false};
             return Step{};
         });
@@ -215,7 +215,7 @@ void up(Rounds &r, int32_t root, int64_t nbytes, bool blocks) {
             const int32_t v = (i + p - root) % p;
             const int32_t low = v % (2 * mask);
             if (low == mask)
-                return Step{(v - mask + root) % p, -1, blocks ? nbytes * std::min(mask, p - v) : nbytes, false};
+                return Step{(v - mask + root) % p, -1, blocks ? product(nbytes, std::min(mask, p - v)) : nbytes, false};
             if (low == 0 && v + mask < p) return Step{-1, (v + mask + root) % p, 0, !blocks};
             return Step{};
         });
@@ -260,7 +260,7 @@ void bruck(Rounds &r, int64_t nbytes, bool alltoall) {
         if (alltoall) { /* blocks whose distance has this bit */
             blocks = p / (2 * k) * k + std::max(0, p % (2 * k) - k);
         }
-        r.round([&](int32_t i) { return Step{(i + p - k) % p, (i + k) % p, blocks * nbytes, false}; });
+        r.round([&](int32_t i) { return Step{(i + p - k) % p, (i + k) % p, product(nbytes, blocks), false}; });
     }
 }
 
@@ -270,9 +270,9 @@ void doubling(Rounds &r, int64_t nbytes, bool reduces, bool growing) {
     int64_t n = nbytes;
     for (int32_t mask = 1; mask < f.size(); mask *= 2) {
         f.exchange(mask, n, reduces);
-        n = growing ? n * 2 : n;
+        n = growing ? product(n, 2) : n;
     }
-    f.out(growing ? nbytes * r.size() : nbytes);
+    f.out(growing ? product(nbytes, r.size()) : nbytes);
 }
 
 void halving(Folded &f, int64_t nbytes) {
@@ -404,7 +404,7 @@ void run_algorithm(Network &network, const Call &call, int32_t algorithm, const 
         else if (algorithm == kBruck)
             bruck(r, n, false);
         else
-            up(r, 0, n, true), down(r, 0, n * p, false);
+            up(r, 0, n, true), down(r, 0, product(n, p), false);
         break;
     case ST_SIM_ALLTOALL:
         algorithm == kBruck ? bruck(r, n, true) : pairwise(r, n, false);
@@ -412,13 +412,13 @@ void run_algorithm(Network &network, const Call &call, int32_t algorithm, const 
     case ST_SIM_REDUCE_SCATTER:
         if (algorithm == kRecursiveHalving) {
             Folded f(r);
-            f.in(n * p);
-            halving(f, n * p);
+            f.in(product(n, p));
+            halving(f, product(n, p));
             f.out(n);
         } else if (algorithm == kPairwise) {
             pairwise(r, n, true);
         } else {
-            up(r, 0, n * p, false), down(r, 0, n, true);
+            up(r, 0, product(n, p), false), down(r, 0, n, true);
         }
         break;
     default:

@@ -85,6 +85,17 @@ Engine::Engine(const st_sim_program &program, const st_sim_platform &platform, s
 }
 
 int Engine::run() {
+    try {
+        run_ranks();
+    } catch (const TimeError &) {
+        if (running_ >= 0) result_.blocked[running_] = ranks_[running_].node;
+        throw;
+    }
+    finish_run();
+    return unfinished_ == 0 ? ST_SIM_OK : ST_SIM_E_DEADLOCK;
+}
+
+void Engine::run_ranks() {
     for (;;) {
         while (!queue_.empty()) {
             const int32_t r = queue_.front();
@@ -96,8 +107,6 @@ int Engine::run() {
         }
         if (unfinished_ == 0 || !(match_wildcards() || steady_.release())) break;
     }
-    finish_run();
-    return unfinished_ == 0 ? ST_SIM_OK : ST_SIM_E_DEADLOCK;
 }
 
 void Engine::trace_back() {
@@ -238,12 +247,12 @@ bool Engine::call(int32_t r) {
         rank.began = rank.clock.t;
         rank.clock.add_compute(ps);
         rank.computed = rank.clock.t;
-        result_.by_node[at * ST_SIM_PARTS + ST_SIM_COMPUTE] += ps;
+        add(result_.by_node[at * ST_SIM_PARTS + ST_SIM_COMPUTE], ps);
         result_.by_rank[r * ST_SIM_PARTS + ST_SIM_COMPUTE] += ps;
         rank.begun = true;
         const int64_t before = rank.clock.t;
         begin(r, node);
-        result_.by_node[at * ST_SIM_PARTS + ST_SIM_TRANSFER] += rank.clock.t - before;
+        add(result_.by_node[at * ST_SIM_PARTS + ST_SIM_TRANSFER], rank.clock.t - before);
         result_.by_rank[r * ST_SIM_PARTS + ST_SIM_TRANSFER] += rank.clock.t - before;
     }
     if (!complete(r, node)) return false;
@@ -252,7 +261,7 @@ bool Engine::call(int32_t r) {
     ++rank.calls;
     rank.pred = node.own_pred;
     if (!executions_[at].empty()) ++executions_[at][r];
-    ++result_.calls[at];
+    add(result_.calls[at], 1);
     if (++result_.executed % kProgressCalls == 0 && progress_ && progress_(result_.executed))
         throw TraceError("interrupted");
     return true;
@@ -361,7 +370,7 @@ bool Engine::complete(int32_t r, const st_sim_node &node) {
         }
     }
     for (int part = ST_SIM_TRANSFER; part < ST_SIM_PARTS; ++part) {
-        result_.by_node[rank.node * ST_SIM_PARTS + part] += parts[part];
+        add(result_.by_node[rank.node * ST_SIM_PARTS + part], parts[part]);
         result_.by_rank[r * ST_SIM_PARTS + part] += parts[part];
     }
     const bool ends = node.op >= ST_SIM_WAIT && node.op <= ST_SIM_WAITSOME;

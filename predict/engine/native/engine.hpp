@@ -65,6 +65,7 @@ class Engine {
     bool mark_queued(int32_t r);
     void resume(int32_t r); /* after all ranks in the queue */
     void wake(int32_t r);   /* before them, unless it is the rank that runs */
+    void run_ranks();
     void finish_run();
     int64_t repeat(int32_t node, int32_t r);
     int64_t field(const st_sim_field &f, int32_t r) const;

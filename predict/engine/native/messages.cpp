@@ -17,7 +17,7 @@ bool is_wild(const Request &request) { return request.to.peer == ST_SIM_ANY_SOUR
 int64_t scaled(int64_t ps, float share) { return share == 1.0F ? ps : rounded(static_cast<double>(ps) * share); }
 
 /* When a message can be received at the earliest. */
-int64_t arrival_ps(const Message &m) { return m.at.t + (m.eager ? m.transfer : m.latency); }
+int64_t arrival_ps(const Message &m) { return plus(m.at.t, m.eager ? m.transfer : m.latency); }
 
 } // namespace
 
@@ -177,7 +177,7 @@ void Engine::receive(int32_t r, int32_t number, int64_t *parts) {
     const Request &request = requests_[number];
     Clock arrival = request.clock;
     if (platform_.serializes && request.transfer > 0) {
-        if (arrival.t + request.transfer > rank.receives_from) arrival = later(arrival, rank.receives_until);
+        if (plus(arrival.t, request.transfer) > rank.receives_from) arrival = later(arrival, rank.receives_until);
         rank.receives_from = arrival.t;
     }
     arrival.add_bandwidth(request.transfer);
@@ -262,7 +262,7 @@ bool Engine::match_wildcards() {
         wild_.pop();
         Rank &rank = ranks_[first.rank];
         if (first.version != rank.wild_version) continue;
-        if (!any) certain = first.at + lookahead_;
+        if (!any) certain = plus(first.at, lookahead_);
         any = true;
         const Candidate found = candidate(first.rank);
         if (found.at == INT64_MAX) continue;
@@ -296,9 +296,9 @@ bool Engine::probe(int32_t r, const st_sim_node &node) {
     if (arrival.t > rank.clock.t) {
         const int64_t gap = arrival.t - rank.clock.t;
         const int64_t wait = std::clamp<int64_t>(first->busy_from - rank.clock.t, 0, gap);
-        result_.by_node[rank.node * ST_SIM_PARTS + ST_SIM_WAITING] += wait;
+        add(result_.by_node[rank.node * ST_SIM_PARTS + ST_SIM_WAITING], wait);
         result_.by_rank[r * ST_SIM_PARTS + ST_SIM_WAITING] += wait;
-        result_.by_node[rank.node * ST_SIM_PARTS + ST_SIM_TRANSFER] += gap - wait;
+        add(result_.by_node[rank.node * ST_SIM_PARTS + ST_SIM_TRANSFER], gap - wait);
         result_.by_rank[r * ST_SIM_PARTS + ST_SIM_TRANSFER] += gap - wait;
         if (path_ && !path_->found()) path_->hop(r, rank.calls, {first->from.peer, first->call, first->left});
         rank.clock = arrival;

@@ -3,14 +3,12 @@
 #define ST_SIM_NETWORK_HPP
 
 #include "st_sim.h"
+#include "sums.hpp"
 
 #include <array>
-#include <cmath>
 #include <cstdint>
 
 namespace sim {
-
-inline int64_t rounded(double ps) { return static_cast<int64_t>(std::llround(ps)); }
 
 /* Of one message, in ps. */
 struct Cost {

@@ -167,17 +167,24 @@ enum { ST_SIM_COMPUTE = 0, ST_SIM_TRANSFER = 1, ST_SIM_WAITING = 2, ST_SIM_PARTS
 /* Parts of the path that ends last: total, computation, latency, bytes, number of latencies. */
 enum { ST_SIM_PATH = 5 };
 
-struct st_sim_result {
-    int64_t *clocks;   /* [nranks][ST_SIM_PATH] at the end of each rank */
-    int64_t *by_node;  /* [nnodes][ST_SIM_PARTS] sums over ranks */
-    int64_t *by_rank;  /* [nranks][ST_SIM_PARTS] */
-    int64_t *calls;    /* [nnodes] executions of all ranks */
-    int32_t *blocked;  /* [nranks] node where a rank waits for ever, or -1 */
-    int64_t executed;  /* calls that were simulated one by one */
-    char message[256]; /* of an error */
+/* A sum over ranks: high * 2^64 + low. A million ranks of 106 days each need 83 bits. */
+struct st_sim_sum {
+    uint64_t low;
+    int64_t high;
 };
 
-enum { ST_SIM_OK = 0, ST_SIM_E_MEMORY = -1, ST_SIM_E_DEADLOCK = -2, ST_SIM_E_TRACE = -3 };
+struct st_sim_result {
+    int64_t *clocks;            /* [nranks][ST_SIM_PATH] at the end of each rank */
+    struct st_sim_sum *by_node; /* [nnodes][ST_SIM_PARTS] sums over ranks */
+    int64_t *by_rank;           /* [nranks][ST_SIM_PARTS] */
+    struct st_sim_sum *calls;   /* [nnodes] executions of all ranks */
+    int32_t *blocked;           /* [nranks] node where a rank waits for ever, or whose time is too long; -1 */
+    int64_t executed;           /* calls that were simulated one by one */
+    char message[256];          /* of an error */
+};
+
+/* E_TIME: a clock or a cost is longer than 2^63 ps. */
+enum { ST_SIM_OK = 0, ST_SIM_E_MEMORY = -1, ST_SIM_E_DEADLOCK = -2, ST_SIM_E_TRACE = -3, ST_SIM_E_TIME = -4 };
 
 /* Run the program once. `stop`: polled now and then; nonzero ends the run with ST_SIM_E_TRACE. */
 ST_SIM_API int st_sim_run(const struct st_sim_program *program, const struct st_sim_platform *platform,
@@ -187,7 +194,8 @@ ST_SIM_API int st_sim_run(const struct st_sim_program *program, const struct st_
 ST_SIM_API int st_sim_run_path(const struct st_sim_program *program, const struct st_sim_platform *platform,
                                struct st_sim_result *result, int64_t *by_node, int (*progress)(int64_t executed));
 
-/* Exit clocks of one collective call of members on ranks 0..size-1, for tests: times in ps, in and out. */
+/* Exit clocks of one collective call of members on ranks 0..size-1, for tests: times in ps, in and out; -1 where it
+ * takes too long. */
 ST_SIM_API void st_sim_collective_times(const struct st_sim_platform *platform, int32_t collective, int32_t algorithm,
                                         int64_t nbytes, int32_t root, int32_t size, int64_t *times);
 

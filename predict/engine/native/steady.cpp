@@ -139,7 +139,8 @@ void Steady::forget(Loop &loop) {
     loop.has_state = loop.has_growth = false;
     if (loop.checked) checking_.erase(std::remove(checking_.begin(), checking_.end(), &loop), checking_.end());
     loop.checked = false;
-    for (auto *kept : {&loop.state, &loop.speed, &loop.nodes, &loop.by_rank}) std::vector<int64_t>().swap(*kept);
+    for (auto *kept : {&loop.state, &loop.speed, &loop.by_rank}) std::vector<int64_t>().swap(*kept);
+    std::vector<st_sim_sum>().swap(loop.nodes);
 }
 
 /* Visit all times of the loop's ranks: f(rank, number, what the last iteration added, whether it is a point in time,
@@ -220,18 +221,21 @@ void Steady::multiply(Loop &loop) {
     st_sim_result &result = engine_.result_;
     const st_sim_node &node = engine_.program_.nodes[loop.node];
     const int64_t times = loop.left;
-    const auto extend = [times](int64_t &now, int64_t before) { now += times * (now - before); };
     size_t at = 0;
     for (int32_t n = loop.node; n < node.end; ++n) {
         for (int part = 0; part < ST_SIM_PARTS; ++part)
-            extend(result.by_node[n * ST_SIM_PARTS + part], loop.nodes[at++]);
-        extend(result.calls[n], loop.nodes[at++]);
+            extend(result.by_node[n * ST_SIM_PARTS + part], loop.nodes[at++], times);
+        extend(result.calls[n], loop.nodes[at++], times);
     }
-    visit_growth(loop, [times](int32_t, int64_t &number, int64_t added, bool, size_t) { number += times * added; });
+    visit_growth(loop, [times](int32_t, int64_t &number, int64_t added, bool, size_t) {
+        number = extended(number, times, added);
+    });
     at = 0;
     for (const int32_t r : loop.ranks) {
-        for (int part = 0; part < ST_SIM_PARTS; ++part)
-            extend(result.by_rank[static_cast<size_t>(r) * ST_SIM_PARTS + part], loop.by_rank[at++]);
+        for (int part = 0; part < ST_SIM_PARTS; ++part) {
+            int64_t &now = result.by_rank[static_cast<size_t>(r) * ST_SIM_PARTS + part];
+            now = extended(now, times, now - loop.by_rank[at++]);
+        }
         engine_.note_wild(r);
         Frame &frame = engine_.ranks_[r].stack.back();
         frame.at = frame.end;

@@ -48,7 +48,8 @@ class Steady {
         std::vector<int64_t> state;          /* all times after the last iteration */
         uint64_t growth = 0;                 /* digest of what that iteration added to them */
         std::vector<int64_t> speed;          /* [rank] v while an iteration is checked */
-        std::vector<int64_t> nodes, by_rank; /* accounts before that iteration */
+        std::vector<st_sim_sum> nodes;       /* accounts before that iteration */
+        std::vector<int64_t> by_rank;
         uint64_t shape = 0;                  /* of the state */
         bool has_state = false, has_growth = false, checked = false, violated = false, given_up = false;
     };
