@@ -23,18 +23,16 @@ from scalatrace.trace.values.histogram import Histogram
 __all__ = ["CallTimes", "TooLongError", "load_factors", "picoseconds"]
 
 
+LONGEST = "2^63 ps (106 days), the longest time of a simulation"
+
+
 class TooLongError(LimitError):
     """A time that a simulation cannot represent."""
 
     def __init__(self, what: str) -> None:
-        limit = f"2^63 ps ({MAX_PS / PS / NS_OF_DAY:.0f} days)"
         super().__init__(
-            f"{what} exceeds {limit}, the longest time of a simulation; "
-            "take a smaller --compute-scale or a faster platform, or simulate fewer steps"
+            f"{what} exceeds {LONGEST}; use a smaller --compute-scale, a faster platform, or fewer steps"
         )
-
-
-NS_OF_DAY = 86_400e9
 
 
 def picoseconds(ps: float, what: str) -> int:
