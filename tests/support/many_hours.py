@@ -36,11 +36,10 @@ def many_hours(nprocs: int = NPROCS, count: int = COUNT) -> Trace:
     b = Builder(nprocs)
     b.trace.stats.append(Stat("comm_ns", 1.0))
     n = nprocs * STEPS
-    neighbour = {"datatype": DOUBLE, "comm": Comm()}
-    receive = b.event("Irecv", at=("ring.py:3:step",), count=count, source=To(Encoding.MODULO, Vec(-1)), tag=1,
-                      **neighbour)  # fmt: skip
-    send = b.event("Send", at=("ring.py:4:step",), count=count, dest=To(Encoding.MODULO, Vec(1)), tag=1,
-                   **neighbour)  # fmt: skip
+    neighbour = {"datatype": DOUBLE, "tag": 1, "comm": Comm()}
+    source, dest = (To(Encoding.MODULO, Vec(distance)) for distance in (-1, 1))
+    receive = b.event("Irecv", at=("ring.py:3:step",), count=count, source=source, **neighbour)
+    send = b.event("Send", at=("ring.py:4:step",), count=count, dest=dest, **neighbour)
     wait = b.event("Wait", at=("ring.py:5:step",), request=0)
     total = b.event("Allreduce", at=("ring.py:6:step",), count=1, datatype=DOUBLE, op="MPI_SUM", comm=Comm())
     events = receive, send, wait, total

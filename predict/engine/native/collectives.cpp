@@ -202,7 +202,8 @@ void down(Rounds &r, int32_t root, int64_t nbytes, bool blocks) {
             const int32_t v = (i + p - root) % p;
             const int32_t low = v % (2 * mask);
             if (low == 0 && v + mask < p)
-                return Step{(v + mask + root) % p, -1, blocks ? product(nbytes, std::min(mask, p - v - mask)) : nbytes, false};
+                return Step{(v + mask + root) % p, -1, blocks ? product(nbytes, std::min(mask, p - v - mask)) : nbytes,
+                            false};
             if (low == mask) return Step{-1, (v - mask + root) % p, 0, false};
             return Step{};
         });

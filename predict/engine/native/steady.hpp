@@ -42,15 +42,15 @@ class Steady {
   private:
     struct Loop {
         int32_t node = -1;
-        std::vector<int32_t> ranks;          /* that run it */
-        std::vector<int32_t> parked;         /* that have ended the current iteration */
-        int64_t left = 0, left_before = 0;   /* iterations after this one; after the one before */
-        std::vector<int64_t> state;          /* all times after the last iteration */
-        uint64_t growth = 0;                 /* digest of what that iteration added to them */
-        std::vector<int64_t> speed;          /* [rank] v while an iteration is checked */
-        std::vector<st_sim_sum> nodes;       /* accounts before that iteration */
+        std::vector<int32_t> ranks;        /* that run it */
+        std::vector<int32_t> parked;       /* that have ended the current iteration */
+        int64_t left = 0, left_before = 0; /* iterations after this one; after the one before */
+        std::vector<int64_t> state;        /* all times after the last iteration */
+        uint64_t growth = 0;               /* digest of what that iteration added to them */
+        std::vector<int64_t> speed;        /* [rank] v while an iteration is checked */
+        std::vector<st_sim_sum> nodes;     /* accounts before that iteration */
         std::vector<int64_t> by_rank;
-        uint64_t shape = 0;                  /* of the state */
+        uint64_t shape = 0; /* of the state */
         bool has_state = false, has_growth = false, checked = false, violated = false, given_up = false;
     };
 

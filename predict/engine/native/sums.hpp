@@ -47,7 +47,9 @@ inline int64_t product(int64_t nbytes, int64_t n) {
     return __builtin_mul_overflow(nbytes, n, &result) ? INT64_MAX : result;
 }
 
-inline Wide value(const st_sim_sum &sum) { return static_cast<Wide>(sum.high) * (static_cast<Wide>(1) << 64) + sum.low; }
+inline Wide value(const st_sim_sum &sum) {
+    return static_cast<Wide>(sum.high) * (static_cast<Wide>(1) << 64) + sum.low;
+}
 
 inline void add(st_sim_sum &sum, Wide more) {
     Wide total;

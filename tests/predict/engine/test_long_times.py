@@ -59,14 +59,14 @@ def days(count: int) -> Trace:
 def test_a_clock_ends_at_its_limit() -> None:
     assert simulate(days(100), PLATFORM).time_ns > 100 * DAY_NS
     for count, scale in ((107, 1.0), (1, 107.0), (1, 1e200), (50, 2.2), (1 << 60, 1.0)):
-        with pytest.raises(TooLongError, match="^the simulated time of rank [01] in Barrier at a.py:3:f exceeds"):
+        with pytest.raises(TooLongError, match=r"time of rank [01] in Barrier at a\.py:3:f exceeds"):
             simulate(days(count), PLATFORM, Options(compute_scale=scale))
 
 
 def test_a_recorded_time_beyond_the_limit() -> None:
     b = Builder(2)
     trace = b.of(b.event("Barrier", compute=Histogram.of(107 * DAY_NS), comm=Comm()))
-    with pytest.raises(TooLongError, match="^a mean computation before Barrier of 9.245e\\+06 s exceeds"):
+    with pytest.raises(TooLongError, match=r"^a mean computation before Barrier of 9.245e\+06 s exceeds"):
         simulate(trace, PLATFORM)
 
 
