@@ -4,7 +4,7 @@ In: a trace or a table of times. Out: samples of interval maxima, and the model 
 (Dominguez-Trujillo 2021, chapters 3 and 4).
 """
 
-from scalatrace.predict.variability.intervals import Interval, intervals
+from scalatrace.predict.variability.intervals import Interval, intervals, synchronises
 from scalatrace.predict.variability.maxima import maxima_of, spread_of_ranks
 from scalatrace.predict.variability.partitioned import (
     Send,
@@ -18,5 +18,5 @@ from scalatrace.predict.variability.tables import read_times
 
 __all__ = [
     "Interval", "Send", "ThreadTimes", "intervals", "max_rate", "maxima_of", "partitioned_send", "postal",
-    "read_times", "single_send", "spread_of_ranks",
+    "read_times", "single_send", "spread_of_ranks", "synchronises",
 ]  # fmt: skip

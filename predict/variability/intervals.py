@@ -14,8 +14,9 @@ from scalatrace.trace.model.nodes import Event, Node, events
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMPUTE
 from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.vec import Vec
 
-__all__ = ["SYNCHRONISING", "Interval", "Work", "intervals"]
+__all__ = ["SYNCHRONISING", "Interval", "Work", "intervals", "synchronises"]
 
 SYNCHRONISING = frozenset(
     {"Barrier", "Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw",
@@ -66,8 +67,10 @@ class Interval:
 def intervals(trace: Trace) -> list[Interval]:
     """Return the intervals of a trace in the order of the calls that end them.
 
-    Computation after the last synchronising call belongs to none. Empty without recorded times.
+    Computation after the last synchronising call, in start-up and in shut-down belongs to none. Empty without
+    recorded times.
     """
+    trace = trace.without_phases
     index = trace.stat_index.get(COMPUTE)
     if index is None:
         return []
@@ -134,12 +137,17 @@ def _assigned(trace: Trace, nodes: Sequence[Node], loops: bool) -> Iterator[tupl
         yield from ((event, first) for event in pending)
 
 
+def synchronises(trace: Trace) -> bool:
+    """Return whether any call of a trace synchronises all ranks."""
+    return any(_ends(trace, leaf) for leaf in trace.leaves())
+
+
 def _synchronises(trace: Trace, node: Node) -> bool:
     return any(_ends(trace, leaf) for leaf in events([node]))
 
 
 def _ends(trace: Trace, event: Event) -> bool:
-    """Whether a call synchronises all ranks of the world."""
+    """Whether a call synchronises all ranks of the run, on any communicator that has them."""
     op = trace.ops[event.op]
     if op.name not in SYNCHRONISING:
         return False
@@ -147,4 +155,4 @@ def _ends(trace: Trace, event: Event) -> bool:
     if "comm" not in names:
         return True
     comm = event.params[names.index("comm")]
-    return getattr(comm, "constant", None) == 0
+    return isinstance(comm, Vec) and comm.constant is not None and trace.is_world(comm.constant)

@@ -31,7 +31,7 @@ ROUNDING = (2 ** (1 / LOAD_STEPS) - 1) / np.sqrt(12)
 
 def spread_of_ranks(trace: Trace) -> float:
     """Return the standard deviation of the ranks' total computation over its mean; 0 if not recorded."""
-    load = trace.load_of(COMPUTE)
+    load = trace.without_phases.load_of(COMPUTE)
     if load is None or len(trace.ranks) < 2:
         return 0.0
     factors = np.exp2(np.array(load.first(len(trace.ranks)), float) / LOAD_STEPS)

@@ -40,6 +40,7 @@ def predict(trace: Trace, platform: Platform, others: Iterable[Trace] = ()) -> P
     from scalatrace.report.page.predictions.simulated import Prediction
     from scalatrace.report.page.tree import node_numbers
 
+    trace = trace.without_phases
     simulated = Simulated(trace, platform)
     numbers = node_numbers(trace)
     mean_ns, interval = simulated.means()["time_ns"], simulated.drawn()

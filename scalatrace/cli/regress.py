@@ -115,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
         check_plot(args.plot)
     if args.report:
         check_output(args.report, "--report")
-    runs, efficiencies = _runs(args)
+    runs, efficiencies, phases = _runs(args)
     runs = runs.selected(args.since, args.outlier)
     stage("testing")
     verdict = judge(runs, args.new, args.confidence, args.window or None, args.factors, args.min_change / 100)
@@ -124,6 +124,7 @@ def run(args: argparse.Namespace) -> int:
         "verdict": verdict.plain(),
         "evolution": [each.plain() for each in evolution(runs, args.confidence)],
         "window_evolution": [each.plain() for each in evolution(runs, args.confidence, args.window or 1)],
+        "phases": [row for row in phases if row["run"] in runs.names],
         "efficiency": [row for row in efficiencies if row["run"] in runs.names],
     }
     reporter = RegressReporter(data, in_ns=args.table is None)
@@ -142,8 +143,8 @@ def run(args: argparse.Namespace) -> int:
     return 1 if verdict.regressions else 0
 
 
-def _runs(args: argparse.Namespace) -> tuple[Runs, list[dict[str, Any]]]:
-    """Return the table of runs, and the efficiencies of each where they are known."""
+def _runs(args: argparse.Namespace) -> tuple[Runs, list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the table of runs, and efficiencies and phases of each where they are known."""
     from scalatrace.predict.regress import read_table
 
     if (args.table is None) == (not args.traces):
@@ -151,20 +152,21 @@ def _runs(args: argparse.Namespace) -> tuple[Runs, list[dict[str, Any]]]:
     if args.window < 0:
         raise UsageError(f"--window {args.window}: give a number of runs, or 0 for no windowed test")
     if args.table is not None:
-        return read_table(args.table), []
+        return read_table(args.table), [], []
     return _runs_of_traces(args.traces, args.by, args.min_share / 100, args.ranks)
 
 
 def _runs_of_traces(
     paths: list[str], by: str, min_share: float, target: int | None
-) -> tuple[Runs, list[dict[str, Any]]]:
+) -> tuple[Runs, list[dict[str, Any]], list[dict[str, Any]]]:
     import scalatrace
     from scalatrace.predict.regress import Runs
     from scalatrace.report.costs.efficiency import efficiency
     from scalatrace.report.costs.factors import time_factors
     from scalatrace.report.costs.performance import plain_efficiency
+    from scalatrace.report.costs.phases import plain_phases
 
-    rows, efficiencies, nprocs = [], [], 0
+    rows, efficiencies, phases, nprocs = [], [], [], 0
     for path in track(paths, "reading runs"):
         trace = scalatrace.load(path)
         nprocs = nprocs or trace.nprocs
@@ -176,12 +178,14 @@ def _runs_of_traces(
         if not factors:
             raise UsageError(f"{path}: the trace has no times; record it without --stats that leave them out")
         rows.append((path, factors))
-        row = {"run": path, **(plain_efficiency(efficiency(trace)) or {})}
+        row = {"run": path, **(plain_efficiency(efficiency(trace.without_phases)) or {})}
+        if (left_out := plain_phases(trace.phases)) is not None:
+            phases.append({"run": path, **left_out})
         if target is not None:
             row["prediction"] = _predicted(trace, target)
         if len(row) > 1:
             efficiencies.append(row)
-    return Runs.of(rows).gathered(min_share).ordered(), efficiencies
+    return Runs.of(rows).gathered(min_share).ordered(), efficiencies, phases
 
 
 def _predicted(trace: Trace, nranks: int) -> dict[str, Any] | None:

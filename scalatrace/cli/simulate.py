@@ -101,7 +101,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--measured", type=seconds, metavar="S",
-        help="run time of the program on this machine: added to the checks of the platform file",
+        help="run time of the program on this machine, without start-up and shut-down, as `info` shows it: "
+        "added to the checks of the platform file",
     )  # fmt: skip
     parser.add_argument(
         "--tolerance",
@@ -232,7 +233,7 @@ def _simgrid(args: argparse.Namespace, trace: Trace, platform: Platform) -> int:
     from scalatrace.report.style import console, duration
 
     scaled = replace(platform, compute_scale=platform.compute_scale * args.compute_scale)
-    time_ns = simgrid_time_ns(trace, scaled)
+    time_ns = simgrid_time_ns(trace.without_phases, scaled)
     if args.json:
         print_json(
             {"ranks": trace.nprocs, "platform": platform.name, "time_ns": time_ns, "engine": "simgrid"}

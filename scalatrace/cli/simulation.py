@@ -67,7 +67,7 @@ class Simulated:
         from scalatrace.predict.engine.repeats import sampled_nodes
         from scalatrace.predict.engine.simulate import Simulator
 
-        setting = setting or Setting()
+        setting, trace = setting or Setting(), trace.without_phases
         self._trace, self._platform, self._repeat = trace, platform, setting.repeat
         self._drawn_times: list[float] = []
         self._nodes = None
@@ -97,6 +97,7 @@ class Simulated:
     def facts(self) -> dict[str, Any]:
         """Return the time of the run, calls, the parts of its longest path, and notes."""
         from scalatrace.predict.engine.breakdown import path_parts
+        from scalatrace.report.costs.phases import plain_phases
 
         result = self._result
         return {
@@ -109,6 +110,7 @@ class Simulated:
             "simulated_calls": result.nsimulated,
             "last_rank": result.last_rank,
             "path": path_parts(result),
+            "phases": plain_phases(self._trace.phases),
             "notes": self._simulator.program.notes | self._thread_note(),
         }
 

@@ -111,18 +111,36 @@ def _of_trace_file(args: argparse.Namespace, options: Projection) -> dict[str, A
     trace = scalatrace.load(args.trace)
     data = of_trace(trace, options)
     if data is None:
-        raise UsageError(f"{args.trace}: no computation before a synchronising call was recorded")
+        raise UsageError(f"{args.trace}: {_without_intervals(trace)}")
     return dict(Names.of(trace, args.trace, args.names).facts(data))
+
+
+def _without_intervals(trace: Trace) -> str:
+    """Return why a trace has no intervals, and what to do."""
+    from scalatrace.predict.variability import synchronises
+    from scalatrace.trace.query.load import COMPUTE
+
+    if COMPUTE not in trace.stat_index:
+        return "the trace has no times; record it without --stats that leave them out"
+    if not synchronises(trace):
+        return (
+            f"no call synchronises all {trace.nprocs:,} ranks (Barrier, Allreduce, … on a communicator "
+            "that has them all): its ranks wait for messages only, which `scalatrace simulate` predicts"
+        )
+    return "nothing is computed between two calls that synchronise all ranks; record more steps"
 
 
 def of_trace(trace: Trace, options: Projection) -> dict[str, Any] | None:
     """Return the intervals of a trace and the predictions as plain data; None: it has no intervals."""
     from scalatrace.predict.variability import intervals, maxima_of, spread_of_ranks
+    from scalatrace.report.costs.phases import plain_phases
+    from scalatrace.trace.query.load import COMPUTE
 
     listed = intervals(trace)
     if not listed:
         return None
     nranks, spread = len(trace.ranks), spread_of_ranks(trace)
+    known = trace.without_phases.has_load(COMPUTE)
     rows, predictions = [], []
     for number, each in enumerate(track(listed, "intervals")):
         drawn = max(30, min(each.count, DRAWN_INTERVALS))
@@ -133,7 +151,8 @@ def of_trace(trace: Trace, options: Projection) -> dict[str, Any] | None:
     rows.sort(key=lambda row: -row["count"] * row["slowest_ns"])
     return {
         "nranks": nranks,
-        "spread": spread,
+        "spread": spread if known else None,
+        "phases": plain_phases(trace.phases),
         "intervals": rows,
         "total_ns": sum(row["count"] * row["slowest_ns"] for row in rows),
         "predictions": _summed(predictions),

@@ -15,6 +15,7 @@ from scalatrace.escapes import clean
 from scalatrace.report.costs.efficiency import efficiency
 from scalatrace.report.costs.measures import measures, measures_table
 from scalatrace.report.costs.performance import efficiency_lines, plain_efficiency
+from scalatrace.report.costs.phases import phase_line, plain_phases, unknown_efficiency
 from scalatrace.report.costs.rows import JOIN, KEYS, RANK, Row, by_node, by_rank, key_of, whole_time
 from scalatrace.report.style import (
     DIM,
@@ -56,6 +57,7 @@ class StatsReporter:
 
     def __init__(self, trace: Trace, by: str = "op", limit: int | None = None, frames: int = 1) -> None:
         self.by, self.limit = by, limit
+        self.phases, trace = plain_phases(trace.phases), trace.without_phases
         self.names = (RANK,) if by == "rank" else KEYS[by][0]
         self.rows = by_rank(trace) if by == "rank" else by_node(trace, by, frames)
         self.measures = [] if by == "rank" else measures(trace, key_of(by, frames))
@@ -69,7 +71,8 @@ class StatsReporter:
         measured = {"measured": [row.plain(self.names) for row in self.measures]} if self.measures else {}
         rows = [row.plain(self.names) for row in self.rows]
         whole = {name: self.whole.times()[name] for name in ("mpi_ns", "compute_ns")}
-        facts = {"by": self.by, "rows": rows, "whole": whole, "efficiency": plain_efficiency(self.efficiency)}
+        facts = {"by": self.by, "rows": rows, "whole": whole, "phases": self.phases}
+        facts["efficiency"] = plain_efficiency(self.efficiency)
         return {**facts, **measured, "notes": self.notes}
 
     def render(self, console: Console) -> None:
@@ -84,7 +87,7 @@ class StatsReporter:
         if self.limit is not None and len(self.rows) > self.limit:
             console.print(Text(f"… {len(self.rows) - self.limit} more", style=DIM))
         self._totals(console, comm, compute)
-        for line in efficiency_lines(self.efficiency):
+        for line in filter(None, (phase_line(self.phases), *efficiency_lines(self.efficiency))):
             console.print(Text(line), soft_wrap=True)
         if self.measures:
             kept = {row.key for row in self.rows[: self.limit]}
@@ -140,6 +143,8 @@ def _notes(trace: Trace, by: str) -> Iterator[str]:
     for stat, what in ((COMM, "MPI time"), (COMPUTE, "computation")) if by == "rank" and not single else ():
         if trace.has_load(stat):
             yield f"{what} per rank is measured, and stored within 5 %"
+        elif stat in trace.stat_index and trace.phases:
+            yield f"{what}: {unknown_efficiency(trace.phases)}"
         elif stat in trace.stat_index:
             yield f"{what} per rank is not known: the trace stores that of all ranks together"
     if names := summarised(trace, byte_parameters):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from scalatrace import Trace
 from scalatrace.operations import communicates
@@ -42,6 +42,7 @@ def _outer_calls(trace: Trace, rank: int) -> tuple[set[int], set[int]]:
     return ran - inner_of_first, ran - inner_of_last
 
 
+@settings(max_examples=25)
 @given(traces())
 def test_nodes_of_a_phase_run_in_it_only(trace: Trace) -> None:
     for backward in (False, True):
@@ -51,6 +52,7 @@ def test_nodes_of_a_phase_run_in_it_only(trace: Trace) -> None:
             assert set(inside) & ran <= _outer_calls(trace, rank)[backward]
 
 
+@settings(max_examples=25)
 @given(traces())
 def test_nodes_outside_loops_are_all_in_their_phase(trace: Trace) -> None:
     trace.nodes[:] = [node for node in trace.nodes if isinstance(node, Event)]

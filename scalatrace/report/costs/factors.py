@@ -15,10 +15,13 @@ FACTOR_KEYS = ("site", "function", "op")
 def time_factors(trace: Trace, by: str = "site") -> dict[str, float]:
     """Return the mean time per rank in ns of each call site: in the calls, and computing before them.
 
+    Start-up and shut-down are left out.
+
     Args:
         by: one of FACTOR_KEYS. Lines move when a program is edited, functions and operations do not.
     """
     factors: dict[str, float] = {}
+    trace = trace.without_phases
     for row in timed_by_node(trace, "op" if by == "op" else "site"):
         place = "" if by == "op" else f" {_place(row.key[1], by)}"
         for what, ns in (("MPI", row.comm_ns), ("before", row.compute_ns)):

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from scalatrace.operations import Category, operation
 from scalatrace.report.costs.efficiency import Efficiency, efficiency
+from scalatrace.report.costs.phases import phase_line, plain_phases, unknown_efficiency
 from scalatrace.report.costs.rows import Row, timed_by_node, whole_time
 from scalatrace.report.style import DIM, SITE, duration, number, op_text, percent, short_site, table
 from scalatrace.trace.model.trace import Trace
@@ -27,6 +28,8 @@ class PerformanceReporter:
     """Describes where the time of a trace went; nothing where no time was measured."""
 
     def __init__(self, trace: Trace) -> None:
+        self.phases, trace = plain_phases(trace.phases), trace.without_phases
+        self.why_unknown = unknown_efficiency(trace.phases)
         self.whole = whole_time(trace)
         self.efficiency = efficiency(trace, self.whole)
         self.sites = timed_by_node(trace, "site")[:COSTLIEST]
@@ -39,6 +42,7 @@ class PerformanceReporter:
         return {
             "mpi_ns": whole["mpi_ns"],
             "compute_ns": whole["compute_ns"],
+            "phases": self.phases,
             "efficiency": plain_efficiency(self.efficiency),
             "costliest": [
                 {
@@ -59,8 +63,11 @@ class PerformanceReporter:
         if self.efficiency is None:  # a trace of several ranks without the totals of each
             mean = (comm + (compute or 0.0)) / self.nranks
             lines = [f"run time {duration(mean)} (mean of the ranks)"]
+            lines += [f"no efficiencies: {self.why_unknown}"] if self.phases else []
         lines[0] += f", {percent(comm, comm + (compute or 0.0))} in MPI"
         console.print()
+        if line := phase_line(self.phases):
+            lines.insert(0, line)
         lines += self._waiting(comm)
         for line in lines:
             console.print(Text(line), soft_wrap=True)

@@ -64,6 +64,7 @@ def stats_frame(trace: Trace, by: str = "op") -> pd.DataFrame:
 
     Columns: `operation`, with "site" also `call site`, or `rank`; `calls`; `bytes_sent`, `bytes_received`;
     `mpi_ns`, `mpi_ns_mean`, `mpi_ns_max`, `beyond_shortest_ns`, `compute_ns`. Unknown numbers are missing.
+    Times of start-up and shut-down are left out: `trace.phases` has them.
 
     Raises:
         UsageError: `by` is not "op", "site" or "rank", or pandas is missing.
@@ -73,6 +74,7 @@ def stats_frame(trace: Trace, by: str = "op") -> pd.DataFrame:
         raise UsageError(f"by={by!r}: give {', '.join(map(repr, (*KEYS, RANK)))}")
     pandas = _pandas()
     names = (RANK,) if by == RANK else KEYS[by][0]
+    trace = trace.without_phases
     rows = by_rank(trace) if by == RANK else by_node(trace, by)
     return pandas.DataFrame([row.plain(names) for row in rows])
 

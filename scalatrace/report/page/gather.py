@@ -89,7 +89,7 @@ def gather(trace: Trace, name: str, file_bytes: int = 0, options: Options | None
         UsageError: a rank of the time line is not in the trace.
         FormatError: the trace contradicts itself.
     """
-    options = options or Options()
+    options, trace = options or Options(), trace.without_phases
     budget, notes = Budget(), list[str]()
     messages = _messages(trace, budget, notes)
     numbers = node_numbers(trace)

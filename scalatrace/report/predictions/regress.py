@@ -12,6 +12,7 @@ from rich.text import Text
 
 from scalatrace.escapes import clean
 from scalatrace.files import write_file
+from scalatrace.report.costs.phases import phase_lines
 from scalatrace.report.curves import check_plot
 from scalatrace.report.style import DIM, SITE, duration, number, or_dash, table
 
@@ -51,6 +52,8 @@ class RegressReporter:
         for line in self._overview():
             console.print(line, soft_wrap=True)
         self._efficiency(console)
+        if text := phase_lines(self.data.get("phases", ())):
+            console.print(Text(text, style=DIM), soft_wrap=True)
         console.print(self._verdict(), soft_wrap=True)
 
     def _tests(self) -> Any:

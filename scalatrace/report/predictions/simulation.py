@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.escapes import clean
+from scalatrace.report.costs.phases import phase_line
 from scalatrace.report.style import DIM, TITLE, duration, number, op_text, percent, short_site, table
 
 __all__ = ["SimulationReporter", "predicted_ns"]
@@ -49,6 +50,8 @@ class SimulationReporter:
             f"predicted time  {duration(predicted_ns(facts))}   "
             f"{number(facts['ranks'])} ranks on {clean(facts['platform'])}, {number(facts['calls'])} calls"
         )
+        if line := phase_line(facts.get("phases"), "the predicted time"):
+            out.print(Text(line, style=DIM), soft_wrap=True)
         if drawn:
             interval = f"{duration(drawn['low_ns'])} to {duration(drawn['high_ns'])}"
             runs = f"{drawn['runs']} runs with drawn computation times; the predicted time is their median"

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from scalatrace.report.costs.phases import phase_line
 from scalatrace.report.style import DIM, SITE, duration, number, op_text, percent, short_site, table
 
 __all__ = ["VariabilityReporter"]
@@ -38,8 +39,11 @@ class VariabilityReporter:
             console.print(Text(f"… {more} more", style=DIM))
         self._fits(console, intervals[0])
         console.print(self._predictions())
-        share = f"standard deviation of the ranks' totals: {self.data['spread']:.1%} of their mean"
-        console.print(Text(share, style=DIM))
+        spread = self.data["spread"]
+        share = "not known" if spread is None else f"{spread:.1%} of their mean"
+        console.print(Text(f"standard deviation of the ranks' totals: {share}", style=DIM))
+        if line := phase_line(self.data.get("phases"), "the computation above"):
+            console.print(Text(line, style=DIM), soft_wrap=True)
 
     def _fits(self, console: Console, interval: Mapping[str, Any]) -> None:
         shown = [

@@ -11,6 +11,7 @@ import numpy as np
 from scalatrace.errors import LimitError, UsageError
 from scalatrace.report.costs.efficiency import efficiency
 from scalatrace.report.costs.performance import plain_efficiency
+from scalatrace.report.costs.phases import phase_line, plain_phases, unknown_efficiency
 from scalatrace.report.costs.rank_bins import RankBin, rank_bins
 from scalatrace.report.costs.rows import Row, by_node, timed_by_node, whole_time
 from scalatrace.report.style import number, ranks
@@ -48,6 +49,7 @@ class Summary:
         hidden_sites: call sites that `sites` leaves out.
         busiest, longest_in_mpi: ranks that compute most and are longest in MPI, with those within 5 % of
             them; "": times of each rank are not known.
+        phases: start-up and shut-down, which are left out of all times; "": none.
         shared_cores: note that ranks shared cores, with its effect on times; "": they did not.
         mean_note: note that the run time is a mean of the ranks; "": it is that of the longest one.
         ranks: times by rank; empty where they are not known.
@@ -67,6 +69,7 @@ class Summary:
     hidden_sites: int
     busiest: str
     longest_in_mpi: str
+    phases: str
     shared_cores: str
     mean_note: str
     ranks: tuple[RankBin, ...]
@@ -75,6 +78,7 @@ class Summary:
 
 def summary_of(trace: Trace, file_bytes: int = 0) -> Summary:
     """Return the facts of a trace; `file_bytes`: size of its file, 0: there is none."""
+    trace = trace.without_phases
     whole = whole_time(trace)
     found = efficiency(trace, whole)
     operations, notes = _rows(trace, "op", ("operation",))
@@ -85,7 +89,7 @@ def summary_of(trace: Trace, file_bytes: int = 0) -> Summary:
         run_time = found.run_time_ns
     elif whole.comm_ns is not None or whole.compute_ns is not None:
         run_time = ((whole.comm_ns or 0.0) + (whole.compute_ns or 0.0)) / len(trace.ranks)
-        mean_note = "times of each rank are not known: run time is the mean, and there are no efficiencies"
+        mean_note = f"{unknown_efficiency(trace.phases)}; run time is the mean, and there are no efficiencies"
     else:
         notes.append("the trace has no times")
     return Summary(
@@ -102,6 +106,7 @@ def summary_of(trace: Trace, file_bytes: int = 0) -> Summary:
         max(0, len(sites) - MAX_SITES),
         "" if found is None else _largest(found.ranks, found.compute_ns),
         "" if found is None else _largest(found.ranks, found.comm_ns),
+        phase_line(plain_phases(trace.phases)),
         "" if run_time is None else oversubscription_note(trace.meta),
         mean_note,
         () if found is None else rank_bins(found),
