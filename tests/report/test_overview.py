@@ -9,8 +9,9 @@ import pytest
 from scalatrace.report.page.extrapolated import ModelFacts, provenance_of
 from scalatrace.report.page.gather import TraceAggregates, gather
 from scalatrace.report.page.growth import AtSize, FittedModel, Growth, SiteAtSizes
+from scalatrace.report.page.overview.computing import computing_of
 from scalatrace.report.page.overview.waits import Wait
-from scalatrace.report.page.tree import TreeNode
+from scalatrace.report.page.tree import TreeNode, node_numbers
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.ranklist import RankList
@@ -157,6 +158,7 @@ def test_roots_wildcards_and_communicators() -> None:
             b.event("Recv", at=("a.py:1:f",), source=source, **GIVEN),
             b.event("Bcast", at=("a.py:2:f",), root=0, count=8, datatype=DOUBLE, comm=Comm()),
             b.event("Comm_split", at=("a.py:3:f",), color=0, key=0, comm=Comm(), newcomm=Comm()),
+            b.event("Barrier", at=("a.py:4:f",), comm=Comm()),  # else Comm_split would be shut-down
         )
     )
     found = by_op(gather(trace, "roots"))
@@ -317,8 +319,9 @@ def test_computation_is_that_between_two_calls() -> None:
     kept = [(barrier, 0), *((send, before) for send in sends)]
     trace.nodes = [replace(node, stats=(node.stats[pred],)) for node, pred in kept]
     rows = {row.after: row for row in gather(trace, "c").computing}
-    assert rows.keys() == {("the start", ""), ("Barrier", "/b/wait.f90:3:sync")}
-    assert rows["the start", ""].place == "the start of the program, before main.f90:10:run"
+    assert rows.keys() == {("Barrier", "/b/wait.f90:3:sync")}  # what is before it is start-up
+    first = {row.after: row for row in computing_of(trace, node_numbers(trace))}["the start", ""]
+    assert first.place == "the start of the program, before main.f90:10:run"
     kernel = rows["Barrier", "/b/wait.f90:3:sync"]
     assert kernel.compute_ns == 2 * 8 * 1000
     assert kernel.place == "main.f90:10 (sync) to 20 (left) in run"

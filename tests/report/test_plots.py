@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pytest
 
 from scalatrace.errors import UsageError
-from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.query.matrix import matrix
 from support.reported import hostile, million_stencil, recorded, ring
 
@@ -72,26 +72,25 @@ def test_timeline_of_a_million_ranks() -> None:
     assert 8 <= len(million_stencil().plot.timeline().get_yticks()) <= 16
 
 
-def samples(trace: Trace) -> int:
-    """Computations before calls whose time was measured."""
-    return sum(stats.histograms[0].count for leaf in trace.leaves() for stats in leaf.stats)
+def samples(leaves: Iterable[Event], of: str) -> int:
+    """Times between calls, or in calls, that belong neither to start-up nor to shut-down."""
+    at = ("compute", "mpi").index(of)
+    return sum(h.count for leaf in leaves for stats in leaf.stats if (h := stats.histograms[at]))
 
 
 @pytest.mark.parametrize("of", ["compute", "mpi"])
 def test_histograms_of_times(of: str) -> None:
     trace = ring(4)
     axes = trace.plot.histogram(of)
-    assert sum(bar.get_height() for bar in axes.patches) == samples(trace)
+    assert sum(bar.get_height() for bar in axes.patches) == samples(trace.without_phases.leaves(), of)
     assert axes.get_xscale() == "log"
     total = trace.plot.histogram(of, weight="total")
     stat = "compute_ns" if of == "compute" else "mpi_ns"
     seconds = sum(bar.get_height() for bar in total.patches)
     assert seconds == pytest.approx(trace.stats_frame()[stat].sum() / 1e9)
     one = trace.plot.histogram(of, site="ring.py:4")
-    (send,) = (leaf for leaf in trace.leaves() if trace.ops[leaf.op].name == "Send")
-    assert sum(bar.get_height() for bar in one.patches) == sum(
-        stats.histograms[0].count for stats in send.stats
-    )
+    sends = [leaf for leaf in trace.without_phases.leaves() if trace.ops[leaf.op].name == "Send"]
+    assert sum(bar.get_height() for bar in one.patches) == samples(sends, of)
     assert "Send ring.py:4:turn" in one.get_title()
 
 

@@ -30,6 +30,7 @@ from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 from support.builder import Builder, Comm
 from support.reported import SEEDS, million_stencil, recorded, ring
+from support.timed import trace_of, uneven_solver
 
 RECORDED = recorded()
 
@@ -52,7 +53,7 @@ def test_sums_of_walks(name: str) -> None:
             assert node.calls == sum(child.calls for child in node.children)
             assert node.comm_ns == pytest.approx(sum(child.comm_ns for child in node.children))
         assert node.nranks >= 1
-    assert root.comm_ns == pytest.approx(sum(h.total for h in kept(trace, COMM)))
+    assert root.comm_ns == pytest.approx(sum(h.total for h in kept(trace.without_phases, COMM)))
 
 
 def kept(trace: Trace, stat: str) -> list[Histogram]:
@@ -108,8 +109,8 @@ def find(trace: Trace) -> Grid:
     return find_grid(trace, [])[0]
 
 
-def test_summary_of_a_recorded_trace() -> None:
-    trace = RECORDED["p2p"]
+def test_summary_of_a_recorded_trace(tmp_path: Path) -> None:
+    trace = trace_of(tmp_path / "a.st", *uneven_solver())
     summary = summary_of(trace, 100)
     assert summary.events == sum(1 for rank in trace.ranks for _ in trace.walk(rank))
     assert summary.efficiency is not None
@@ -143,9 +144,9 @@ def test_advice() -> None:
     )
 
 
-def test_ranks_that_stand_out_are_named_with_those_as_long() -> None:
+def test_ranks_that_stand_out_are_named_with_those_as_long(tmp_path: Path) -> None:
     """Totals of a rank are stored in steps, so several have the same."""
-    trace = RECORDED["p2p"]
+    trace = trace_of(tmp_path / "a.st", *uneven_solver())
     summary = summary_of(trace)
     for named, times in (
         (summary.busiest, [one.compute_ns[1] for one in summary.ranks]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +14,8 @@ from scalatrace.report.costs.rows import whole_time
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import LOAD_STEPS
 from scalatrace.trace.phases.scan import Partners, Scan
-from support.timed import Timed, timed, trace_of
+from support.timed import COMMS, S, solver, timed, trace_of
 from support.traces import traces
-
-S = 1e9
-CART: dict[str, tuple[str, Sequence[Sequence[int]]]] = {
-    "grid": ("cart", [range(4)]),
-    "rows": ("split", [(0, 1), (2, 3)]),
-    "alone": ("split", [(0,), (1,), (2,), (3,)]),
-}
 
 
 def _with_partners(trace: Trace, family: int, rank: int) -> bool:
@@ -66,26 +58,12 @@ def test_nodes_outside_loops_are_all_in_their_phase(trace: Trace) -> None:
             assert (id(node) in inside) == bool(expected)
 
 
-def _solver(rank: int, steps: int = 50, comm: str = "grid", load: float = 1.0) -> list[Timed]:
-    """A program with 2 s of imports and input, 1 s of MPI_Init and so on, and 0.5 s of output."""
-    return [
-        timed("Cart_create", 0.5 * S, 0.25 * S, 1, comm="world", newcomm=comm),
-        timed("Type_commit", 0, 0.5 * S, 2),
-        timed("Bcast", (1.5 + 0.1 * rank) * S, 0.01 * S, 3, comm=comm, root=0),
-        *(step for _ in range(steps) for step in (
-            timed("Type_size", 0.001 * S, 0, 4),
-            timed("Allreduce", load * 0.1 * S, 0.01 * S, 5, count=1, comm=comm),
-        )),
-        timed("Comm_free", 0.375 * S, 0.125 * S, 6, comm=comm),
-    ]  # fmt: skip
-
-
 def _compute_s(trace: Trace) -> float:
     return (whole_time(trace).compute_ns or 0.0) / S / len(trace.ranks)
 
 
-def test_phases_of_a_solver(tmp_path: Path) -> None:
-    trace = trace_of(tmp_path / "a.st", [_solver(rank) for rank in range(4)], CART)
+def test_phases_of_asolver(tmp_path: Path) -> None:
+    trace = trace_of(tmp_path / "a.st", [solver(rank) for rank in range(4)], COMMS)
     phases = trace.phases
     assert phases.start_up.mean_ns == pytest.approx(2.9 * S, rel=0.01)
     assert 3.05 * S < phases.start_up.max_ns < 3.3 * S
@@ -97,7 +75,7 @@ def test_phases_of_a_solver(tmp_path: Path) -> None:
 
 
 def test_phases_are_taken_once(tmp_path: Path) -> None:
-    trace = trace_of(tmp_path / "a.st", [_solver(rank) for rank in range(4)], CART)
+    trace = trace_of(tmp_path / "a.st", [solver(rank) for rank in range(4)], COMMS)
     left = trace.without_phases
     assert left.without_phases is left
     assert left.phases is trace.phases
@@ -106,8 +84,8 @@ def test_phases_are_taken_once(tmp_path: Path) -> None:
 
 def test_loads_are_those_of_what_is_left(tmp_path: Path) -> None:
     """Two seconds of start-up would make an imbalance of 16 to 1 one of 4 to 1."""
-    ranks = [_solver(rank, load=(1.6, 0.1, 0.1, 0.1)[rank]) for rank in range(4)]
-    left = trace_of(tmp_path / "a.st", ranks, CART).without_phases
+    ranks = [solver(rank, load=(1.6, 0.1, 0.1, 0.1)[rank]) for rank in range(4)]
+    left = trace_of(tmp_path / "a.st", ranks, COMMS).without_phases
     load = left.load_of("compute_ns")
     assert load is not None
     shares = np.exp2(np.array(load.first(4)) / LOAD_STEPS)
@@ -116,7 +94,7 @@ def test_loads_are_those_of_what_is_left(tmp_path: Path) -> None:
 
 
 def test_loads_that_rounding_hides_are_not_known(tmp_path: Path) -> None:
-    left = trace_of(tmp_path / "a.st", [_solver(rank, steps=2) for rank in range(4)], CART).without_phases
+    left = trace_of(tmp_path / "a.st", [solver(rank, steps=2) for rank in range(4)], COMMS).without_phases
     assert left.phases
     assert left.load_of("compute_ns") is None
 
@@ -126,13 +104,13 @@ def test_loads_that_rounding_hides_are_not_known(tmp_path: Path) -> None:
 )
 def test_calls_of_one_rank_do_not_end_start_up(tmp_path: Path, comm: str, told: bool) -> None:
     """A call on a communicator of one rank before the first one with others."""
-    calls = [timed("Allreduce", 1 * S, 0, 1, count=1, comm=comm), *_solver(0)[2:]]
-    trace = trace_of(tmp_path / "a.st", [calls] * 4, CART)
+    calls = [timed("Allreduce", 1 * S, 0, 1, count=1, comm=comm), *solver(0)[2:]]
+    trace = trace_of(tmp_path / "a.st", [calls] * 4, COMMS)
     assert trace.phases.start_up.mean_ns == pytest.approx((1.0 if told else 2.5) * S, rel=0.01)
 
 
 def test_one_rank_has_phases_of_its_calls_on_the_world(tmp_path: Path) -> None:
-    calls = [*_solver(0, comm="world")[1:-1], timed("Type_free", 0.5 * S, 0, 6)]
+    calls = [*solver(0, comm="world")[1:-1], timed("Type_free", 0.5 * S, 0, 6)]
     phases = trace_of(tmp_path / "a.st", [calls]).phases
     assert phases.start_up.mean_ns == pytest.approx(2.0 * S, rel=0.01)
     assert phases.shut_down.mean_ns == pytest.approx(0.5 * S, rel=0.01)
@@ -175,7 +153,7 @@ def test_input_and_output_around_the_computation(tmp_path: Path) -> None:
 
 
 def test_a_mark_ends_start_up(tmp_path: Path) -> None:
-    calls = [timed("Pcontrol", 1 * S, 0, 1, level=1), *_solver(0)[2:]]
-    assert trace_of(tmp_path / "a.st", [calls] * 4, CART).phases.start_up.mean_ns == pytest.approx(
+    calls = [timed("Pcontrol", 1 * S, 0, 1, level=1), *solver(0)[2:]]
+    assert trace_of(tmp_path / "a.st", [calls] * 4, COMMS).phases.start_up.mean_ns == pytest.approx(
         1 * S, rel=0.01
     )

@@ -138,7 +138,7 @@ class Plots:
     def histogram(
         self, of: str = "compute", site: str | None = None, weight: str = "samples", ax: Axes | None = None
     ) -> Axes:
-        """Draw a histogram with logarithmic bins.
+        """Draw a histogram with logarithmic bins; times of start-up and shut-down are left out.
 
         Args:
             of: "compute": times before calls; "mpi": times in calls; "sizes": bytes of messages.
@@ -168,7 +168,7 @@ class Plots:
         return some_ranks(self._trace, messages, find_grid(self._trace, messages)[0])[0]
 
     def _deltas(self, site: str | None) -> Deltas:
-        listed = deltas_of(self._trace)
+        listed = deltas_of(self._trace.without_phases)
         if not listed:
             raise UsageError("the trace has no times: record it without --stats that leave them out")
         if site is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from operator import is_
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scalatrace.errors import UsageError
@@ -98,6 +98,7 @@ class Trace(TraceTables):
         super().__post_init__()
         self._participants: dict[int, RankList] = {}
         self._in_table: list[Node] = []  # keeps the nodes of the table, hence their ids
+        self._phases: tuple[list[Node], Phases, Trace] | None = None
 
     def walk(self, rank: int) -> Iterator[Call]:
         """The calls of a world rank, one after the other, from the compressed form.
@@ -133,25 +134,31 @@ class Trace(TraceTables):
         except UsageError:
             return None
 
-    @cached_property
+    @property
     def phases(self) -> Phases:
         """Start-up and shut-down; see `scalatrace.trace.phases`. Raises FormatError."""
-        from scalatrace.trace.phases import find_phases
+        return self._divided()[0]
 
-        return find_phases(self)
-
-    @cached_property
+    @property
     def without_phases(self) -> Trace:
         """The trace without the times of start-up and shut-down, which its `phases` still have.
 
         Raises:
             FormatError: the trace contradicts itself.
         """
-        from scalatrace.trace.phases import leave_out_phases
+        return self._divided()[1]
 
-        result = leave_out_phases(self, self.phases)
-        vars(result).update(phases=self.phases, without_phases=result)
-        return result
+    def _divided(self) -> tuple[Phases, Trace]:
+        from scalatrace.trace.phases import find_phases, leave_out_phases
+
+        nodes, phases, left = self._phases or ([], None, None)
+        same = len(nodes) == len(self.nodes) and all(map(is_, nodes, self.nodes))
+        if phases is None or left is None or not same:
+            phases = find_phases(self)
+            left = leave_out_phases(self, phases)
+            left._phases = list(left.nodes), phases, left
+            self._phases = list(self.nodes), phases, left
+        return phases, left
 
     @property
     def nnodes(self) -> int:
