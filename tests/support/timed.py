@@ -68,7 +68,9 @@ COMMS: dict[str, tuple[str, Sequence[Sequence[int]]]] = {
 """Communicators of four ranks."""
 
 
-def solver(rank: int, steps: int = 50, comm: str = "grid", load: float = 1.0) -> list[Timed]:
+def solver(
+    rank: int, steps: int = 50, comm: str = "grid", load: float = 1.0, wait_s: float = 0.01
+) -> list[Timed]:
     """A program with 2 s of imports and input, 1 s of MPI_Init and so on, and 0.5 s of output."""
     return [
         timed("Cart_create", 0.5 * S, 0.25 * S, 1, comm="world", newcomm=comm),
@@ -76,7 +78,7 @@ def solver(rank: int, steps: int = 50, comm: str = "grid", load: float = 1.0) ->
         timed("Bcast", (1.5 + 0.1 * rank) * S, 0.01 * S, 3, comm=comm, root=0),
         *(step for _ in range(steps) for step in (
             timed("Type_size", 0.001 * S, 0, 4),
-            timed("Allreduce", load * 0.1 * S, 0.01 * S, 5, count=1, comm=comm),
+            timed("Allreduce", load * 0.1 * S, wait_s * S, 5, count=1, comm=comm),
         )),
         timed("Comm_free", 0.375 * S, 0.125 * S, 6, comm=comm),
     ]  # fmt: skip
@@ -84,7 +86,8 @@ def solver(rank: int, steps: int = 50, comm: str = "grid", load: float = 1.0) ->
 
 def uneven_solver() -> tuple[list[list[Timed]], dict[str, tuple[str, Sequence[Sequence[int]]]]]:
     """Return the calls of four ranks, of which rank 0 computes 16 times as much, and their communicators."""
-    return [solver(rank, load=(1.6, 0.1, 0.1, 0.1)[rank]) for rank in range(4)], COMMS
+    loads = (1.6, 0.1, 0.1, 0.1)
+    return [solver(rank, load=load, wait_s=0.161 - load / 10) for rank, load in enumerate(loads)], COMMS
 
 
 __all__ = ["COMMS", "S", "Timed", "solver", "timed", "trace_of", "uneven_solver"]

@@ -134,13 +134,13 @@ class Compared:
 
 
 def compare(left: Trace, right: Trace, by: str, timed: bool) -> Compared:
-    """Compare two traces by "op" or "site".
+    """Compare two traces by "op" or "site", without the times of start-up and shut-down.
 
     Raises:
         LimitError: very many ranks have different parameters or trip counts.
     """
     ranks = Ranks(len(left.ranks), len(right.ranks))
-    a, b = ({row.key: row for row in by_node(trace, by)} for trace in (left, right))
+    a, b = ({row.key: row for row in by_node(trace.without_phases, by)} for trace in (left, right))
     moved = _moved_sites(a, b) if by == "site" else {}
     pairs = [
         CallPair(here, there, x or Row(here), y or Row(there), ranks)

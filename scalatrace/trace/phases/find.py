@@ -142,8 +142,8 @@ def _at_one_point(trace: Trace, partners: Partners, taken: list[Taken]) -> bool:
     whole = sum(h.total for row in histograms if index < len(row) and (h := row[index]) is not None)
     if whole - inside >= MIN_SHARE_BETWEEN * inside:
         return False
-    communicating = ((e, n, r) for e, classes in executions(trace) for r, n in classes)
-    calls = sum(n * len(partners.of(event, ranks)) for event, n, ranks in communicating)
+    runs = ((event, (ranks, n)) for event, classes in executions(trace) for ranks, n in classes)
+    calls = sum(each[1] * len(partners.of(event, [each])) for event, each in runs)
     return calls <= MAX_SINGLE_POINT_CALLS * len(trace.ranks)
 
 

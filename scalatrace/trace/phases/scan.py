@@ -42,18 +42,23 @@ class Partners:
         self._joined: dict[int, RankList] = {}
         self.communicating = {i for i, op in enumerate(trace.ops) if communicates(op.name)}
 
-    def of(self, event: Event, ranks: RankList) -> RankList:
-        """Return those of some ranks that communicate in the calls of an event node."""
+    def of(self, event: Event, runs: Classes) -> RankList:
+        """Return the ranks that communicate in the calls of an event node.
+
+        Args:
+            runs: the sets of ranks that run it equally often, and how often.
+        """
         if event.op not in self.communicating:
             return NOBODY
         at = self._trace.ops[event.op].position(Kind.COMM)
         value = None if at is None else event.params[at]
         if value is None or isinstance(value, Formulas | Summary | Peer):
-            return ranks
+            return _union(runs)
         result = NOBODY
-        for some, vec in rank_classes(value, ranks, MAX_CLASSES):
-            for family in set(islice(vec, MAX_VALUES)):
-                result |= some & self._in_family(family)
+        for ranks, n in runs:
+            for some, vec in rank_classes(value, ranks, MAX_CLASSES):
+                for family in set(islice(vec, min(n, MAX_VALUES))):
+                    result |= some & self._in_family(family)
         return result
 
     def _in_family(self, family: int) -> RankList:
@@ -109,14 +114,14 @@ class Scan:
                 continue
             here = at_end and (once or not communicating)
             if isinstance(node, Event):
-                self._take(node, _union(runs), here)
+                self._take(node, runs, here)
             else:
                 below = any(leaf.op in self._partners.communicating for leaf in events(node.nodes))
                 self._scan(node.nodes, runs, here, below)
 
-    def _take(self, event: Event, ranks: RankList, at_end: bool) -> None:
-        joined = self._partners.of(event, ranks)
-        if joined:
+    def _take(self, event: Event, runs: Classes, at_end: bool) -> None:
+        ranks = _union(runs)
+        if joined := self._partners.of(event, runs):
             self._closed |= joined
         elif at_end and ranks.isdisjoint(self._closed):
             self.inside[id(event)] = event, ranks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.quantiles import quantiles
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm
+from support.timed import COMMS, S, solver, trace_of
 
 
 def histogram_of(samples: Sequence[float] | np.ndarray, nbins: int = 16) -> Histogram:
@@ -120,8 +122,11 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "a.st"
     builder = Builder(8)
     samples = np.random.default_rng(1).normal(1e6, 1e5, 800)
-    event: Event = builder.event("Barrier", 100, at=["a.py:3:f"], compute=histogram_of(samples))
-    scalatrace.save(builder.of(event), path)
+    event: Event = builder.event("Barrier", 101, at=["a.py:3:f"], compute=histogram_of(samples))
+    trace = builder.of(event)
+    trace.preds.append((event.op, event.signature))
+    trace.nodes = [replace(event, stats=(replace(event.stats[0], pred=1),))]  # none is start-up
+    scalatrace.save(trace, path)
     assert main(["variability", str(path), "-P", "64", "512", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
     assert data["intervals"][0]["count"] == 100
@@ -133,6 +138,24 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert row["low_ns"] * 0.97 <= truth <= row["high_ns"] * 1.03
     assert main(["variability", str(path), "-P", "64"]) == 0
     assert "95 % from" in capsys.readouterr().out
+
+
+def test_communicators_of_all_ranks_synchronise_the_world(tmp_path: Path) -> None:
+    """As a program whose collectives run on a Cartesian communicator."""
+    trace = trace_of(tmp_path / "a.st", [solver(rank) for rank in range(4)], COMMS)
+    steps = max(intervals(trace), key=lambda one: one.count)
+    assert (steps.op, steps.count) == ("Allreduce", 50)
+    assert steps.mean_ns == pytest.approx(0.101 * S, rel=0.01)
+    assert all(one.mean_ns < 0.11 * S for one in intervals(trace))  # not the seconds of start-up
+
+
+def test_parts_of_the_ranks_do_not_synchronise_the_world(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.st"
+    assert not intervals(trace_of(path, [solver(rank, comm="rows") for rank in range(4)], COMMS))
+    assert main(["variability", str(path), "-P", "64"]) == 2
+    assert "no call synchronises all 4 ranks" in capsys.readouterr().err
 
 
 def test_command_with_measured_times(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -161,7 +184,7 @@ def test_damaged_tables(tmp_path: Path, text: str) -> None:
         (["-P", "64"], "either a trace"),
         (["{trace}", "-P", "2"], "fewer ranks"),
         (["{trace}", "-P", "64", "--method", "inter-node"], "use --times"),
-        (["{bare}", "-P", "64"], "no computation"),
+        (["{bare}", "-P", "64"], "the trace has no times"),
         (["--times", "{table}", "-P", "64", "--ranks-per-node", "3"], "no multiple"),
         (["--times", "{table}", "-P", "64", "--method", "intra-node"], "needs --times and --ranks-per-node"),
     ],
