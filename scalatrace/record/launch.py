@@ -17,7 +17,7 @@ from typing import NoReturn
 from scalatrace.compilers.elf import preload_obstacle
 from scalatrace.compilers.launchers import foreign_launcher, foreign_launcher_in
 from scalatrace.errors import ScalatraceError, UsageError
-from scalatrace.files import check_output
+from scalatrace.files import check_output, remove_leftovers
 from scalatrace.launched import launched_rank, on_one_node
 from scalatrace.record.policy import Policy
 from scalatrace.record.shim_cache import shim_of
@@ -191,7 +191,10 @@ def _discard_old_trace(options: RecordOptions, words: Sequence[str]) -> None:
     A trace that the command line of the program names is an input.
     """
     path = os.path.realpath(options.output)
-    if launched_rank() or not os.path.isfile(path) or os.path.islink(options.output):
+    if launched_rank():
+        return
+    remove_leftovers(path)
+    if not os.path.isfile(path) or os.path.islink(options.output):
         return
     if not any(os.path.realpath(word) == path for word in words):
         with contextlib.suppress(OSError):

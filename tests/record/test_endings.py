@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import stat
 import subprocess
 import time
 from collections.abc import Callable
@@ -209,13 +210,33 @@ def test_full_disk(openmpi: Mpi, build: Builder, tmp_path: Path) -> None:
         spared = {"TMPDIR": str(tmp_path)}
         done = record(openmpi, 2, [build(openmpi, "ending.c")], small / "a.st", env=spared, timeout=300)
         assert done.returncode == 0
-        (instead,) = tmp_path.glob("*-a.st")
+        (instead,) = tmp_path.glob("scalatrace-*/a.st")
+        assert stat.S_IMODE(instead.parent.stat().st_mode) == 0o700
         assert f"wrote {instead}" in done.stderr
         assert len(load(instead).ranks) == 2
         assert done.stderr.count("No space left") == 1
         assert {p.name for p in small.iterdir()} == {"filler"}
     finally:
         subprocess.run(["umount", str(small)], check=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs files of two users")
+def test_links_of_another_user_are_not_followed(openmpi: Mpi, build: Builder, tmp_path: Path) -> None:
+    """The output is full; another user guesses the names in the folder of temporary files."""
+    shared, victim = tmp_path / "shared", tmp_path / "victim"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    victim.write_text("precious")
+    for pid in range(os.getpid(), os.getpid() + 2000):
+        link = shared / f"{pid}-full"
+        link.symlink_to(victim)
+        os.chown(link, 65534, 65534, follow_symlinks=False)
+    (tmp_path / "full").symlink_to("/dev/full")
+    env = {"TMPDIR": str(shared)}
+    done = record(openmpi, 2, [build(openmpi, "ending.c")], tmp_path / "full", env=env).check()
+    (instead,) = shared.glob("scalatrace-*/full")
+    assert f"{instead.parent.name}/full: " in done.stderr
+    assert (victim.read_text(), instead.parent.stat().st_uid) == ("precious", os.geteuid())
 
 
 def _same(done: Finished, untraced: Finished) -> None:

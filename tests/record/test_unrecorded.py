@@ -93,6 +93,18 @@ def test_outputs_are_checked_before_the_program_starts(
     assert done.stderr.count(f"scalatrace: {' '.join(options)}") == 1
 
 
+def test_fifo_without_a_reader(any_mpi: Mpi, build: Builder, tmp_path: Path) -> None:
+    """The program ends; its trace is not lost."""
+    fifo, spared = tmp_path / "fifo", tmp_path / "spared"
+    os.mkfifo(fifo)
+    spared.mkdir()
+    env = {"TMPDIR": str(spared)}
+    done = record(any_mpi, 2, [build(any_mpi, "late.c")], fifo, env=env, timeout=60).check()
+    assert done.stderr.count("fifo: no process reads it") == 1
+    (instead,) = spared.glob("scalatrace-*/fifo")
+    assert load(instead).nprocs == 2
+
+
 def test_trace_through_a_fifo(openmpi: Mpi, build: Builder, tmp_path: Path) -> None:
     fifo, copy = tmp_path / "fifo", tmp_path / "copy.st"
     os.mkfifo(fifo)

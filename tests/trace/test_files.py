@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import signal
 import stat
+import subprocess
+import sys
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from scalatrace import files
 from scalatrace.errors import ScalatraceError, UsageError
-from scalatrace.files import check_output, is_stream, output_file, output_folder, write_file
+from scalatrace.files import check_output, is_stream, output_file, output_folder, temporary, write_file
 
 
 def names(folder: Path) -> list[str]:
@@ -82,7 +86,7 @@ def test_symbolic_link_stays(tmp_path: Path) -> None:
 def test_temporary_name_of_another_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever guesses a name and puts a link there gains nothing."""
     tokens = iter([b"\xaa", b"\xaa", b"\xbb"])
-    monkeypatch.setattr(files, "urandom", lambda nbytes: next(tokens))
+    monkeypatch.setattr(temporary, "urandom", lambda nbytes: next(tokens))
     victim = tmp_path / "victim"
     victim.write_bytes(b"precious")
     (tmp_path / "a.st.aa.tmp").symlink_to(victim)
@@ -99,11 +103,49 @@ def test_nothing_is_left_after_a_failure(tmp_path: Path, monkeypatch: pytest.Mon
     def fail(source: str, target: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(files.os, "rename", fail)
+    monkeypatch.setattr(os, "rename", fail)
     with pytest.raises(KeyboardInterrupt):
         write_file(path, b"new")
     assert path.read_bytes() == b"old"
     assert names(tmp_path) == ["a.st"]
+
+
+def test_leftovers_of_killed_processes_are_removed(tmp_path: Path) -> None:
+    hour_ago = time.time() - 3600
+    for name in ("a.st.0123456789abcdef.tmp", "a.st.00000000000000ff.tmp", "b.st.0123456789abcdef.tmp"):
+        (tmp_path / name).write_bytes(b"half")
+        os.utime(tmp_path / name, (hour_ago, hour_ago))
+    (tmp_path / "a.st.fresh00000000000.tmp").write_bytes(b"")
+    (tmp_path / "a.st.ffffffffffffffff.tmp").write_bytes(b"being written")
+    with (tmp_path / "a.st.00000000000000ff.tmp").open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # its writer is alive
+        write_file(tmp_path / "a.st", b"new")
+    assert names(tmp_path) == [
+        "a.st", "a.st.00000000000000ff.tmp", "a.st.ffffffffffffffff.tmp", "a.st.fresh00000000000.tmp",
+        "b.st.0123456789abcdef.tmp",
+    ]  # fmt: skip
+
+
+WRITES = """
+import sys, time
+from scalatrace.files import output_file, output_folder
+path = sys.argv[1]
+with output_folder(path + "/folder") as folder, output_file(path + "/file") as file:
+    file.write(b"half")
+    open(folder + "/part", "w").close()
+    print(flush=True)
+    time.sleep(60)
+"""
+
+
+def test_nothing_is_left_after_sigterm(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", WRITES, str(tmp_path)], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert len(names(tmp_path)) == 2
+        process.terminate()
+        assert process.wait(30) == -signal.SIGTERM
+    assert names(tmp_path) == []
 
 
 def test_errors_name_the_path(tmp_path: Path) -> None:

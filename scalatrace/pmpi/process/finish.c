@@ -156,14 +156,26 @@ static void send_to_parent(int parent) {
 
 static const char *written_to; /* path of the trace */
 
-/* Write the trace to the folder of temporary files, since its own is full or gone. Return ST_OK or an error. */
+/* Write the trace to a new folder among the temporary files, since its own is full or gone. Others may write there,
+ * too: mkdtemp makes a folder with a random name that only this user can enter. Return ST_OK or an error. */
 static int write_elsewhere(void) {
-    const char *folder = getenv("TMPDIR"), *name = strrchr(st_options.output, '/');
+    const char *temporary = getenv("TMPDIR"), *name = strrchr(st_options.output, '/');
     static char path[4096];
     name = name ? name + 1 : st_options.output;
-    snprintf(path, sizeof path, "%s/%ld-%s", folder && *folder ? folder : "/tmp", (long)getpid(), name);
+    int n = snprintf(path, sizeof path, "%s/scalatrace-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+    if (n < 0 || (size_t)n + strlen(name) + 2 > sizeof path || !mkdtemp(path)) {
+        st_warn_once("no folder for temporary files: set TMPDIR to one with free space");
+        return ST_E_IO;
+    }
+    snprintf(path + n, sizeof path - (size_t)n, "/%s", name);
     int error = st_core_write(st_shared.core, path, st_options.compress);
-    if (error >= 0) written_to = path;
+    if (error >= 0) {
+        written_to = path;
+    } else {
+        st_core_warn(error, "%s", st_core_error(st_shared.core));
+        path[n] = 0;
+        rmdir(path);
+    }
     return error;
 }
 

@@ -9,6 +9,7 @@
 #include <ctime>
 #include <fcntl.h>
 #include <memory>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -100,6 +101,17 @@ Target resolve(std::string path) {
     return {};
 }
 
+/* Open a FIFO or device. A FIFO that no process reads is an error: to wait for a reader may be to wait for ever. */
+int open_stream(const char *path) {
+    const int file = open_again(path, O_WRONLY | O_NOCTTY | O_NONBLOCK);
+    if (file >= 0) ::fcntl(file, F_SETFL, ::fcntl(file, F_GETFL) & ~O_NONBLOCK);
+    return file;
+}
+
+std::string stream_failure(const std::string &path) {
+    return errno == ENXIO ? "cannot write " + path + ": no process reads it" : failure(path);
+}
+
 uint64_t random_number() {
     uint64_t number = 0;
     if (::getrandom(&number, sizeof number, GRND_NONBLOCK) == static_cast<ssize_t>(sizeof number)) return number;
@@ -115,6 +127,7 @@ int create_beside(const std::string &path, mode_t mode, std::string &temporary) 
         std::snprintf(ending, sizeof ending, ".%016llx.tmp", static_cast<unsigned long long>(random_number()));
         temporary = path.substr(0, slash) + path.substr(slash, kMaxName - std::strlen(ending)) + ending;
         const int file = open_again(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+        if (file >= 0) ::flock(file, LOCK_EX | LOCK_NB); /* without a lock it is left over */
         if (file >= 0 || errno != EEXIST) return file;
     }
 }
@@ -159,9 +172,9 @@ std::string write_file(const std::string &path, std::initializer_list<std::strin
     struct stat old;
     if (target.descriptor < 0 && (::stat(path.c_str(), &old) != 0 || S_ISREG(old.st_mode)))
         return replace(target.path, pieces) ? "" : failure(path);
-    const int file = target.descriptor >= 0 ? ::fcntl(target.descriptor, F_DUPFD_CLOEXEC, 0)
-                                            : open_again(path.c_str(), O_WRONLY | O_NOCTTY);
-    return file >= 0 && write_pieces(file, pieces) ? "" : failure(path);
+    const int file =
+        target.descriptor >= 0 ? ::fcntl(target.descriptor, F_DUPFD_CLOEXEC, 0) : open_stream(path.c_str());
+    return file >= 0 && write_pieces(file, pieces) ? "" : stream_failure(path);
 }
 
 } // namespace st

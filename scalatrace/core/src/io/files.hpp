@@ -20,10 +20,10 @@ using File = std::unique_ptr<FILE, CloseFile>;
  *
  *   regular file, or nothing there   temporary file beside it (random name, O_EXCL), renamed to it; permissions and
  *                                    symbolic links to it stay
- *   FIFO, device                     opened and written
+ *   FIFO, device                     opened and written; a FIFO that no process reads is an error
  *   /dev/stdout, /dev/fd/N           written to the descriptor itself
  *
- * scalatrace/files.py is the same for Python. */
+ * scalatrace/files/ is the same for Python. */
 std::string write_file(const std::string &path, std::initializer_list<std::string_view> pieces);
 
 } // namespace st
