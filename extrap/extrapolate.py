@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from keyword import iskeyword
-from math import prod
 from typing import TYPE_CHECKING
 
 from scalatrace.errors import FormatError
@@ -20,7 +19,7 @@ from scalatrace.extrap.grid import topology
 from scalatrace.extrap.grid.arguments import check_arguments
 from scalatrace.extrap.grid.communicators import has_factor_chain
 from scalatrace.extrap.grid.groups import borders, group_size
-from scalatrace.extrap.grid.model import Model, histograms
+from scalatrace.extrap.grid.model import Model
 from scalatrace.extrap.grid.observed import Observed
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.grid.target import check_dimensions, check_sides, target_grid
@@ -34,8 +33,9 @@ from scalatrace.extrap.provenance import FOUND_SIZE, PARAMETER, header, irregula
 from scalatrace.extrap.sizes import deciding, deciding_input
 from scalatrace.extrap.solve.features import RESERVED, Structure
 from scalatrace.extrap.timing.curves.registry import timing_model
-from scalatrace.extrap.timing.rules import Timing, no_times, over_ranks
+from scalatrace.extrap.timing.rules import Times, Timing, no_times
 from scalatrace.extrap.timing.total import TotalTime, poor_fits, total_times
+from scalatrace.extrap.timing.trends import Trends
 from scalatrace.extrap.workers import concurrently, each
 from scalatrace.trace.query.absolute import absolute
 from scalatrace.trace.query.diff import diff
@@ -214,34 +214,22 @@ def of_model(
     grids = [Grid(seen, model.column_major) for seen, _ in model.seen]
     grid = target_grid(grids, nprocs, dims)
     inputs = target_inputs(model, params or {})
-    timing_model(timing)
+    timing_model(timing)  # refuse an unknown one before the trace is made
     if not accept_unconfirmed and len(grids) < MIN_AGREEING and (irregular := irregular_loop(model)):
         raise ExtrapolationError(
             f"{irregular}. Add traces of further sizes ({MIN_AGREEING} that agree are taken), "
             "or accept these trip counts (--accept-unconfirmed)"
         )
-    rule = timing_rule(model, nprocs, timing, run_noise, workers)
-    trace = _instantiated(model, grid, inputs, rule, accept_unconfirmed)
+    times = Times(model, nprocs, Trends(model, timing, run_noise), workers)
+    trace = _instantiated(model, grid, inputs, times, accept_unconfirmed)
     trace.meta = header(model, grid, inputs, timing, accept_unconfirmed)
-    times = tuple(total_times(model, nprocs, rule, timing))
-    return Extrapolation(
-        trace, grid, model, times=times, warnings=result_warnings(model, nprocs, rule, timing, run_noise)
-    )
+    totals = tuple(total_times(model, times, trace))
+    return Extrapolation(trace, grid, model, times=totals, warnings=result_warnings(model, times, totals))
 
 
-def timing_rule(
-    model: Model, nprocs: int, timing: str | None = None, run_noise: float = 0.0, workers: int = 1
-) -> Timing:
-    """The times of a model's calls on `nprocs` ranks."""
-    seen = [prod(dims) for dims, _ in model.seen]
-    return over_ranks(histograms(model), seen, nprocs, timing, run_noise, workers)
-
-
-def result_warnings(
-    model: Model, nprocs: int, rule: Timing, timing: str | None = None, run_noise: float = 0.0
-) -> tuple[str, ...]:
-    """The warnings of a result on `nprocs` ranks: about its size, its inputs and poor fits."""
-    return tuple(warnings(model, nprocs, poor_fits(model, rule, timing, run_noise)))
+def result_warnings(model: Model, times: Times, totals: Sequence[TotalTime]) -> tuple[str, ...]:
+    """The warnings of a result with these times and totals: about its size, its inputs and poor fits."""
+    return tuple(warnings(model, times.nprocs, totals, poor_fits(model, times)))
 
 
 def _instantiated(

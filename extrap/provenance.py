@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from scalatrace.escapes import clean
 from scalatrace.extrap.grid.model import Model, Rule, events
 from scalatrace.extrap.timing.curves.registry import DEFAULT
-from scalatrace.extrap.timing.total import PoorFit
+from scalatrace.extrap.timing.total import PoorFit, TotalTime
+from scalatrace.extrap.timing.trends import MAX_WAITING_REACH
 from scalatrace.formula import Const
 from scalatrace.trace.model.trace import PARAMETER
 from scalatrace.trace.oversubscription import HOSTS, OVERSUBSCRIBED, is_oversubscribed
@@ -35,7 +36,10 @@ TIMES_BY = "times by "
 ACCEPTED = "formulas that the traces do not confirm were accepted"
 
 MAX_REACH = 16
-"""Times of results with more ranks than so many times the largest trace are a guess."""
+"""Times that follow a function to more than so many times the largest trace are a guess."""
+
+MIN_SHARE = 0.05
+"""Part of the time between or inside calls that a warning is about."""
 
 __all__ = [
     "EXTRAPOLATED", "FOUND_SIZE", "LOSSY", "PARAMETER", "header", "irregular_loop",
@@ -74,13 +78,16 @@ MIN_IRREGULAR = 7
 """So many numbers describe no regular trip counts."""
 
 
-def warnings(model: Model, nprocs: int, poor: Sequence[PoorFit]) -> Iterator[str]:
+def warnings(
+    model: Model, nprocs: int, totals: Sequence[TotalTime], poor: Sequence[PoorFit]
+) -> Iterator[str]:
     """Yield warnings about a result of so many ranks, and its times.
 
     Args:
         poor: calls whose times follow no curve well.
     """
-    yield from model_warnings(model, nprocs)
+    yield from model_warnings(model)
+    yield from _reach_warnings(model, nprocs, totals)
     if poor:
         first, share = poor[0], sum(one.share for one in poor if one.stat == poor[0].stat)
         where = "inside" if first.stat == "comm_ns" else "between"
@@ -90,17 +97,34 @@ def warnings(model: Model, nprocs: int, poor: Sequence[PoorFit]) -> Iterator[str
         )
 
 
-def model_warnings(model: Model, nprocs: int) -> Iterator[str]:
-    """Yield warnings about a result of so many ranks; none about the curves of its times."""
+def model_warnings(model: Model) -> Iterator[str]:
+    """Yield warnings about a result; none about how far its times are extended."""
     yield from (model.meta[name] for name in (LOSSY, UNCONFIRMED) if name in model.meta)
-    largest = max(prod(dims) for dims, _ in model.seen)
-    if nprocs > MAX_REACH * largest and model.stats:
-        times = f"{nprocs / largest:,.0f} times the largest trace"
-        yield f"{nprocs:,} ranks are {times}: times of so many are a guess"
     if irregular := irregular_loop(model):
         yield irregular
     if OVERSUBSCRIBED in model.meta:
         yield f"{model.meta[OVERSUBSCRIBED]}; their times contain waiting for cores"
+
+
+def _reach_warnings(model: Model, nprocs: int, totals: Sequence[TotalTime]) -> Iterator[str]:
+    """Yield how far times are extended: by a function, as in the largest trace, or in calls that wait."""
+    largest = max(prod(dims) for dims, _ in model.seen)
+    if nprocs <= largest:
+        return
+    far = f"{nprocs / largest:,.0f} times the largest trace"
+    if nprocs > MAX_REACH * largest and any(one.extended > MIN_SHARE for one in totals):
+        yield f"{nprocs:,} ranks are {far}: times that follow a function so far are a guess"
+    cause = "ranks shared cores" if OVERSUBSCRIBED in model.meta else "no trace confirms how it changes"
+    for one in totals:
+        if one.unconfirmed > MIN_SHARE:
+            where = "inside" if one.stat == "comm_ns" else "between"
+            yield f"{one.unconfirmed:.0%} of the time {where} calls stays as on {largest:,} ranks: {cause}"
+    inside = sum(one.kept for one in totals if one.stat == "comm_ns")
+    if nprocs > MAX_WAITING_REACH * largest and inside > MIN_SHARE:
+        yield (
+            "time inside calls that wait for other ranks is not extended beyond "
+            f"{MAX_WAITING_REACH} times the largest trace; `scalatrace simulate` predicts it"
+        )
 
 
 def irregular_loop(model: Model) -> str:

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Protocol
 
 __all__ = [
-    "SYNCHRONISING", "CallLike", "Category", "Flow", "Operation", "blocking_name", "communicates",
+    "SYNCHRONISING", "CallLike", "Category", "Flow", "Operation", "blocking_name", "communicates", "may_wait",
     "operation", "received_bytes", "sent_bytes",
 ]  # fmt: skip
 
@@ -253,6 +253,20 @@ def blocking_name(name: str) -> str:
     base = name.removesuffix("_c").removesuffix("_init")
     is_variant = base[:1] == "I" and base[1:2].islower() and operation(name).nonblocking
     return base[1:].capitalize() if is_variant else base
+
+
+_LOCAL = frozenset({Category.PERSISTENT, Category.START, Category.DATATYPE, Category.ONE_SIDED})
+"""Kinds of calls that return without other ranks."""
+
+
+def may_wait(name: str) -> bool:
+    """Return whether the time in an operation may depend on when other ranks come.
+
+    Polls count: a trace has one event for all of them until one succeeds.
+    """
+    row = operation(name)
+    local = row.category in _LOCAL or name.removesuffix("_c") == "Bsend" or name.startswith("Group_")
+    return not (row.nonblocking or local)
 
 
 _PROBED = Flow("count", "datatype", "source")  # a probe has a peer but no datatype, hence no bytes

@@ -169,7 +169,7 @@ class _Maker:
                 pred = self.preds.setdefault(key, len(self.preds))
             else:
                 continue  # the largest trace has no such call
-            histograms = self.timing(stat.histograms)
+            histograms = self.timing(rule.op or "", stat.histograms)
             if any(h is not None for h in histograms):
                 result.append(PredStats(pred, histograms))
         return tuple(result)

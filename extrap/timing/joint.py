@@ -21,6 +21,7 @@ from scalatrace.extrap.timing.curves.models import constant
 from scalatrace.extrap.timing.curves.normalform import fit_normal_form
 from scalatrace.extrap.timing.curves.points import Points, Scale, as_row
 from scalatrace.extrap.timing.curves.registry import timing_model
+from scalatrace.extrap.timing.growth import predicts_largest, proportional_curve
 from scalatrace.extrap.timing.largest.bins import Part, by_order, by_quantile
 from scalatrace.trace.values.histogram import Histogram
 
@@ -28,6 +29,8 @@ __all__ = ["HistogramModel", "extrapolate_histogram", "fit_histograms", "mean_po
 
 INTEGER = 0.29
 """Standard deviation of what rounding to an integer does: the file's means are integers."""
+MAX_MISCOUNT = 0.05
+"""Number of samples that the smaller traces may mispredict, as a part of it; else all ranks have as many."""
 CHANCE = 0.1
 """Bins adapt to the samples as they come: so much of a share is chance, beyond what its samples tell."""
 
@@ -138,7 +141,8 @@ def with_expected_count(
 
 
 def _count_curve(histograms: Sequence[Histogram], scales: Sequence[Scale], names: Sequence[str]) -> Curve:
-    return fit_normal_form(Points.of(scales, [h.count for h in histograms], names=names))
+    points = Points.of(scales, [h.count for h in histograms], names=names)
+    return fit_normal_form(points) if predicts_largest(points, MAX_MISCOUNT) else proportional_curve(points)
 
 
 def mean_points(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scalatrace.extrap.timing.curves.curve import LEVEL, Curve
-from scalatrace.extrap.timing.curves.points import Scale
+from scalatrace.extrap.timing.curves.points import Scale, as_row
 from scalatrace.extrap.timing.largest.bootstrap import Interval
 
 __all__ = ["TimingRow", "timing_row"]
@@ -22,7 +22,8 @@ class TimingRow:
         model: what was fitted, a name of `TIMING_MODELS` or one of the four models it chose from.
         formula: of the mean, in the statistic's unit per sample.
         fit: the model's deviation, as a part of the values: 0.01 is 1 %.
-        prediction, low, high: mean at the target and its interval, in the statistic's unit.
+        ranks: number of ranks that the prediction is of; may be fewer than the result's.
+        prediction, low, high: mean on so many ranks and its interval, in the statistic's unit.
         level: probability of the interval.
         sure: no other form fits nearly as well.
         slowest, slowest_low, slowest_high: time of the slowest of all ranks in an execution, by extreme-value
@@ -35,6 +36,7 @@ class TimingRow:
     model: str
     formula: str
     fit: float
+    ranks: int
     prediction: float
     low: float
     high: float
@@ -77,6 +79,7 @@ def timing_row(
         curve.model,
         shown.formula,
         curve.deviation,
+        round(as_row(scale)[-1]),
         mean * unit,
         low * unit,
         high * unit,

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
 
-from scalatrace.extrap.grid.model import Model, Rule, histograms
-from scalatrace.extrap.timing.curves.curve import Curve
-from scalatrace.extrap.timing.curves.registry import timing_model
-from scalatrace.extrap.timing.joint import extrapolate_histogram, mean_points
+from scalatrace.extrap.grid.model import Model, Rule
 from scalatrace.extrap.timing.largest.extremes import slowest_interval
 from scalatrace.extrap.timing.plain_report import TimingRow, timing_row
-from scalatrace.extrap.timing.rules import FEWEST, by_ranks, least_totals
+from scalatrace.extrap.timing.trends import FEWEST, Trend, Trends
 from scalatrace.trace.symbolic.format_formula import format_where
-from scalatrace.trace.values.histogram import Histogram
 
 __all__ = ["STATS", "FittedMean", "fitted_means", "timing_rows"]
 
@@ -31,11 +26,8 @@ def timing_rows(
     """
     rows = []
     for one in fitted_means(model, choice, run_noise):
-        predicted = extrapolate_histogram(
-            list(one.samples.values()), list(one.samples), nprocs, choice, run_noise=run_noise
-        )
-        slowest = slowest_interval(predicted, nprocs)
-        rows.append(timing_row(one.site, one.op, one.stat, one.curve, nprocs, one.unit, slowest=slowest))
+        ranks, slowest = one.trend.ranks(nprocs), slowest_interval(one.trend.histogram(nprocs), nprocs)
+        rows.append(timing_row(one.site, one.op, one.stat, one.trend.curve, ranks, one.unit, slowest=slowest))
     return rows
 
 
@@ -45,7 +37,6 @@ class FittedMean:
 
     Attributes:
         unit: the statistic's resolution: samples and curve are in multiples of it.
-        samples: ranks of each input -> its histogram.
         after: operation and stack of the predecessor; None at the start.
         ranks: conditions on the ranks that make the call, of its node and the loops around it; none: all.
     """
@@ -54,8 +45,7 @@ class FittedMean:
     stack: tuple[str, ...]
     stat: str
     unit: float
-    samples: dict[int, Histogram]
-    curve: Curve
+    trend: Trend
     after: tuple[str, tuple[str, ...]] | None
     ranks: tuple[str, ...]
 
@@ -78,25 +68,21 @@ def fitted_means(
     Raises:
         TimingError: an unknown model.
     """
-    ranks = [prod(dims) for dims, _ in model.seen]
-    least = least_totals(histograms(model))
+    trends = Trends(model, choice, run_noise)
     weighed = []
     for rule, conditions in _conditional_events(model.nodes, ()):
         for stat in rule.stats:
             for at, (name, resolution) in enumerate(model.stats):
-                found = by_ranks(stat.histograms, ranks, at)
-                if name not in STATS or len(found) < FEWEST:
-                    continue
-                if abs(found[max(found)].total) >= least.get(at, 0.0):
-                    fields = rule, name, resolution, found, stat.pred, conditions
-                    weighed.append((found[max(found)].total, fields))
+                samples = trends.samples(stat.histograms, at)
+                if name in STATS and len(samples) >= FEWEST and not trends.is_small(samples, at):
+                    weighed.append((samples[max(samples)].total, (rule, at, resolution, stat, conditions)))
     weighed.sort(key=lambda item: -item[0])
     result = []
-    for _, (rule, name, resolution, found, after, conditions) in weighed[:limit]:
-        points = mean_points(list(found.values()), list(found), (), run_noise)
-        curve = timing_model(choice).fit([points])[0]
-        stack = tuple(rule.stack)
-        result.append(FittedMean(rule.op or "", stack, name, resolution, found, curve, after, conditions))
+    for _, (rule, at, resolution, stat, conditions) in weighed[:limit]:
+        op, stack, name = rule.op or "", tuple(rule.stack), trends.names[at]
+        trend = trends.trend(op, stat.histograms, at)
+        assert trend is not None
+        result.append(FittedMean(op, stack, name, resolution, trend, stat.pred, conditions))
     return result
 
 

@@ -1,107 +1,85 @@
-"""Extrapolate the histograms of each event from those of the input traces."""
+"""Extend the histograms of each event from the input traces to one number of ranks."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.extrap.timing.joint import extrapolate_histogram, with_expected_count
-from scalatrace.extrap.timing.largest.extremes import stretched
+from scalatrace.extrap.grid.model import Model, events
+from scalatrace.extrap.timing.curves.curve import Curve
+from scalatrace.extrap.timing.trends import Rows, State, Trend, Trends
 from scalatrace.extrap.workers import each
 
 if TYPE_CHECKING:
     from scalatrace.trace.values.histogram import Histogram
 
-__all__ = ["FEWEST", "Rows", "Timing", "by_ranks", "least_totals", "no_times", "over_ranks"]
+__all__ = ["Estimate", "Times", "Timing", "no_times"]
 
-Rows = tuple[tuple[Any, ...], ...]
-"""The histograms of one event after one predecessor: a tuple per input trace, an entry per statistic."""
-
-Timing = Callable[[Rows], tuple[Any, ...]]
-"""From the histograms of the input traces to those of the result."""
+Timing = Callable[[str, Rows], tuple[Any, ...]]
+"""From an operation and its histograms in the input traces to those of the result."""
 
 
-def no_times(rows: Rows) -> tuple[Any, ...]:
+def no_times(op: str, rows: Rows) -> tuple[Any, ...]:
     """The timing of a trace of which only the calls matter."""
     return ()
 
 
-FEWEST = 2
-"""Runs that show a trend."""
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A statistic of a call in the result.
 
-SMALL = 0.01
-"""Histograms that together have so small a part of a statistic keep the times of the largest trace."""
+    Attributes:
+        low, high: 95 % interval of the mean.
+        ranks: number of ranks that the mean is of: fewer than the result's where it is not extended so far.
+        curve: of the mean, for its formula and fit only.
+    """
+
+    histogram: Histogram
+    low: float
+    high: float
+    state: State
+    ranks: int
+    curve: Curve
+
+    @property
+    def total(self) -> float:
+        """The sum over all ranks, in multiples of the statistic's resolution."""
+        return self.histogram.total
+
+    @classmethod
+    def of(cls, trend: Trend, nprocs: int) -> Estimate:
+        """Evaluate a trend."""
+        histogram, ranks = trend.histogram(nprocs), trend.ranks(nprocs)
+        return cls(histogram, *trend.interval(nprocs), trend.state, ranks, trend.curve.times(1.0))
 
 
-def over_ranks(
-    rules: Iterable[Rows],
-    seen: Sequence[int],
-    nprocs: int,
-    model: str | None = None,
-    run_noise: float = 0.0,
-    workers: int = 1,
-) -> Timing:
-    """Timing that follows the number of ranks, of these histograms.
+class Times:
+    """The timing of a result: the statistics of each event of a model on so many ranks.
 
     Args:
-        rules: the histograms of all events.
-        seen: ranks of each input trace.
-        nprocs: ranks of the result.
-        model: a name of `scalatrace.extrap.timing.curves.registry.TIMING_MODELS`; None: the best.
-        run_noise: how much whole runs differ, as a part of the time.
-        workers: processes that share them.
+        workers: processes that share the fits.
     """
-    rules = list(rules)
-    least = least_totals(rules)
 
-    def timing(rows: Rows) -> tuple[Any, ...]:
+    def __init__(self, model: Model, nprocs: int, trends: Trends, workers: int = 1) -> None:
+        self.nprocs, self.trends = nprocs, trends
+        self._known: dict[int, tuple[Estimate | None, ...]] = {}
+        if workers > 1:
+            rules = [(rule.op or "", stat.histograms) for rule in events(model.nodes) for stat in rule.stats]
+            estimates = each(lambda pair: self._estimated(*pair), rules, workers)
+            self._known = {id(rows): row for (_, rows), row in zip(rules, estimates, strict=True)}
+
+    def __call__(self, op: str, rows: Rows) -> tuple[Any, ...]:
+        """Return the histograms of the result."""
+        return tuple(None if one is None else one.histogram for one in self.estimates(op, rows))
+
+    def estimates(self, op: str, rows: Rows) -> tuple[Estimate | None, ...]:
+        """Return the statistics of the result; None without samples."""
+        if id(rows) not in self._known:
+            self._known[id(rows)] = self._estimated(op, rows)
+        return self._known[id(rows)]
+
+    def _estimated(self, op: str, rows: Rows) -> tuple[Estimate | None, ...]:
         width = max((len(row) for row in rows), default=0)
-        return tuple(one(rows, at) for at in range(width))
-
-    def one(rows: Rows, at: int) -> Histogram | None:
-        found = by_ranks(rows, seen, at)
-        if not found:
-            return None
-        last = found[max(found)]
-        if len(found) < FEWEST:
-            return last
-        if abs(last.total) < least.get(at, 0.0):
-            return stretched(with_expected_count(last, list(found.values()), list(found), nprocs), last)
-        predicted = extrapolate_histogram(
-            list(found.values()), list(found), nprocs, model, run_noise=run_noise
-        )
-        return stretched(predicted, last)
-
-    known: dict[int, tuple[Any, ...]] = {}
-    if workers > 1:
-        predicted = each(timing, rules, workers)
-        known = {id(rows): row for rows, row in zip(rules, predicted, strict=True)}
-
-    def remembered(rows: Rows) -> tuple[Any, ...]:
-        if id(rows) not in known:
-            known[id(rows)] = timing(rows)
-        return known[id(rows)]
-
-    return remembered
-
-
-def by_ranks(rows: Rows, seen: Sequence[int], at: int) -> dict[int, Histogram]:
-    """Ranks of an input trace -> its histogram of a statistic, where it has one."""
-    return {n: row[at] for n, row in zip(seen, rows, strict=True) if at < len(row) and row[at] is not None}
-
-
-def least_totals(rules: Iterable[Rows]) -> dict[int, float]:
-    """Per statistic the total, in the largest trace, below which a histogram is not worth a model."""
-    totals: dict[int, list[float]] = {}
-    for rows in rules:
-        largest = next((row for row in reversed(rows) if row), ())
-        for at, histogram in enumerate(largest):
-            if histogram is not None:
-                totals.setdefault(at, []).append(abs(histogram.total))
-    result = {}
-    for at, values in totals.items():
-        values.sort()
-        rest = SMALL * sum(values)
-        result[at] = next((v for v, upto in zip(values, accumulate(values), strict=True) if upto > rest), 0.0)
-    return result
+        trends = (self.trends.trend(op, rows, at) for at in range(width))
+        return tuple(None if trend is None else Estimate.of(trend, self.nprocs) for trend in trends)

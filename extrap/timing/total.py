@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
-from math import prod
 
 from scalatrace.extrap.grid.model import Model, Rule, events
 from scalatrace.extrap.timing.curves.points import Points
-from scalatrace.extrap.timing.curves.registry import timing_model
-from scalatrace.extrap.timing.joint import mean_points
-from scalatrace.extrap.timing.rules import FEWEST, Rows, Timing, by_ranks
-from scalatrace.trace.values.histogram import Histogram
+from scalatrace.extrap.timing.growth import constant_curve
+from scalatrace.extrap.timing.rules import Estimate, Times
+from scalatrace.extrap.timing.trends import FEWEST, Rows, State
+from scalatrace.trace.model.trace import Trace
 
 STATS = ("compute_ns", "comm_ns")
 POOR_FIT = 0.2
@@ -30,12 +29,18 @@ class TotalTime:
 
     Attributes:
         stat: `compute_ns` for the time between calls, `comm_ns` for the time inside them.
+        extended, kept: parts of it, from 0 to 1: of times that follow a function to the ranks of the result;
+            of times on fewer ranks.
+        unconfirmed: part of it that is kept since no trace confirms how it changes.
     """
 
     stat: str
     mean_ns: float
     low_ns: float
     high_ns: float
+    extended: float
+    kept: float
+    unconfirmed: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,58 +61,107 @@ class PoorFit:
     formula: str
 
 
-def total_times(model: Model, nprocs: int, timing: Timing, choice: str | None = None) -> list[TotalTime]:
-    """The total time of each statistic on so many ranks; of one without samples in two traces there is none.
+def total_times(model: Model, times: Times, trace: Trace) -> list[TotalTime]:
+    """Return the total time of each statistic; of one without samples in two traces there is none.
 
-    The total is the sum over all calls of their predicted times. The interval is, in proportion, that of a
-    curve through the totals of the traces: errors of single calls are not independent of each other.
+    The total is the sum over all calls of the result. Errors of single calls are not independent of each
+    other, so its interval is the sum of the intervals of calls that follow functions. For those that keep
+    their times, it is in proportion that of a constant through the totals of the traces.
 
     Args:
-        timing: predicts the histograms of a call from those of the traces.
-        choice: name of a timing model; None: the best.
+        times: of the result.
+        trace: the result.
     """
-    ranks = [prod(dims) for dims, _ in model.seen]
+    sums = _sums(trace)
     result = []
-    for at, name, resolution in _stats(model):
-        rows = [stat.histograms for rule in events(model.nodes) for stat in rule.stats]
-        seen: dict[int, float] = {}
-        for row in rows:
-            for n, histogram in by_ranks(row, ranks, at).items():
-                seen[n] = seen.get(n, 0.0) + histogram.total
-        if len(seen) < FEWEST:
-            continue
-        total = sum(_total(timing(row), at) for row in rows)
-        points = Points.of(list(seen), [value / n for n, value in seen.items()])
-        curve = timing_model(choice).fit([points])[0]
-        expected, (low, high) = curve.predict(nprocs), curve.interval(nprocs)
-        mean_ns = total / nprocs * resolution
-        scale = mean_ns / expected if expected > 0 else 0.0
-        bounds = max(min(mean_ns, low * scale), 0.0), max(mean_ns, high * scale)
-        result.append(TotalTime(name, mean_ns, *bounds))
+    for at, name, _ in _stats(model):
+        rows = [(estimate, row) for _, row, estimate in _estimates(model, times, at)]
+        if len(_totals(times, [row for _, row in rows], at)) >= FEWEST:
+            bounds = _bounds(times, rows, at)
+            mean_ns = sums.get(name, 0.0) / times.nprocs
+            result.append(_total_time(name, mean_ns, times.nprocs, [one for one, _ in rows], bounds))
     return result
 
 
-def poor_fits(
-    model: Model, timing: Timing, choice: str | None = None, run_noise: float = 0.0
-) -> list[PoorFit]:
-    """The calls among those with most of the predicted time whose times follow no curve well."""
-    ranks = [prod(dims) for dims, _ in model.seen]
+def _sums(trace: Trace) -> dict[str, float]:
+    """Return the sum of each statistic over all calls and ranks."""
+    sums: dict[str, float] = {}
+    for leaf in trace.leaves():
+        for stats in leaf.stats:
+            for stat, histogram in zip(trace.stats, stats.histograms, strict=False):
+                if histogram is not None:
+                    sums[stat.name] = sums.get(stat.name, 0.0) + histogram.total * stat.resolution
+    return sums
+
+
+def _bounds(times: Times, rows: list[tuple[Estimate, Rows]], at: int) -> tuple[float, float]:
+    """Return the interval of the sum of all estimates."""
+    low = high = kept = 0.0
+    for estimate, _ in rows:
+        if estimate.state is State.FOLLOWS:
+            down, up = _relative(estimate)
+            low, high = low + estimate.total * down, high + estimate.total * up
+        else:
+            kept += estimate.total
+    still = [row for estimate, row in rows if estimate.state is not State.FOLLOWS]
+    down, up = _constant_interval(_totals(times, still, at))
+    return low + kept * down, high + kept * up
+
+
+def _total_time(
+    name: str, mean_ns: float, nprocs: int, estimates: list[Estimate], bounds: tuple[float, float]
+) -> TotalTime:
+    total = sum(one.total for one in estimates)
+
+    def share(part: Iterator[float]) -> float:
+        return sum(part) / total if total else 0.0
+
+    low, high = (bound / total if total > 0 else 1.0 for bound in bounds)
+    return TotalTime(
+        name,
+        mean_ns,
+        mean_ns * max(min(1.0, low), 0.0),
+        mean_ns * max(1.0, high),
+        share(one.total for one in estimates if one.state is State.FOLLOWS and one.ranks == nprocs),
+        share(one.total for one in estimates if one.ranks < nprocs),
+        share(one.total for one in estimates if one.state is State.UNCONFIRMED),
+    )
+
+
+def _relative(estimate: Estimate) -> tuple[float, float]:
+    mean = estimate.histogram.mean
+    return (estimate.low / mean, estimate.high / mean) if mean > 0 else (1.0, 1.0)
+
+
+def _totals(times: Times, rows: list[Rows], at: int) -> dict[int, float]:
+    """Return ranks of a trace -> total of a statistic per rank."""
+    seen: dict[int, float] = {}
+    for row in rows:
+        for n, histogram in times.trends.samples(row, at).items():
+            seen[n] = seen.get(n, 0.0) + histogram.total / n
+    return seen
+
+
+def _constant_interval(seen: dict[int, float]) -> tuple[float, float]:
+    """Return the interval of totals that stay as in the largest trace, over that total."""
+    if len(seen) < FEWEST or not (last := seen[max(seen)]):
+        return 1.0, 1.0
+    low, high = constant_curve(Points.of(list(seen), list(seen.values()))).interval(max(seen))
+    return low / last, high / last
+
+
+def poor_fits(model: Model, times: Times) -> list[PoorFit]:
+    """Return the calls with most of the predicted time that follow a curve, but not well."""
     result = []
     for at, name, resolution in _stats(model):
-        rows = list(_rows(model))
-        totals = [_total(timing(row), at) for _, row in rows]
-        order = sorted(range(len(rows)), key=lambda k: -totals[k])
+        rows = sorted(_estimates(model, times, at), key=lambda row: -row[2].total)
+        totals = [estimate.total for _, _, estimate in rows]
         whole = sum(totals)
-        for k, upto in zip(order, accumulate(totals[k] for k in order), strict=True):
-            rule, row = rows[k]
-            found = by_ranks(row, ranks, at)
-            if len(found) >= FEWEST and whole > 0:
-                points = mean_points(list(found.values()), list(found), (), run_noise)
-                curve = timing_model(choice).fit([points])[0]
-                if curve.deviation > POOR_FIT:
-                    site, formula = rule.stack[0] if rule.stack else "", curve.times(resolution).formula
-                    share = totals[k] / whole
-                    result.append(PoorFit(rule.op or "", site, name, share, curve.deviation, formula))
+        for (rule, _, estimate), total, upto in zip(rows, totals, accumulate(totals), strict=True):
+            if whole > 0 and estimate.state is State.FOLLOWS and estimate.curve.deviation > POOR_FIT:
+                site = rule.stack[0] if rule.stack else ""
+                fit, formula = estimate.curve.deviation, estimate.curve.times(resolution).formula
+                result.append(PoorFit(rule.op or "", site, name, total / whole, fit, formula))
             if upto >= LARGE_SHARE * whole:
                 break
     return sorted(result, key=lambda one: -one.share)
@@ -117,10 +171,10 @@ def _stats(model: Model) -> Iterator[tuple[int, str, float]]:
     return ((at, name, resolution) for at, (name, resolution) in enumerate(model.stats) if name in STATS)
 
 
-def _rows(model: Model) -> Iterator[tuple[Rule, Rows]]:
-    return ((rule, stat.histograms) for rule in events(model.nodes) for stat in rule.stats)
-
-
-def _total(row: Sequence[Histogram | None], at: int) -> float:
-    histogram = row[at] if at < len(row) else None
-    return 0.0 if histogram is None else histogram.total
+def _estimates(model: Model, times: Times, at: int) -> Iterator[tuple[Rule, Rows, Estimate]]:
+    """Yield event, histograms of the traces and estimate, where there are samples."""
+    for rule in events(model.nodes):
+        for stat in rule.stats:
+            estimates = times.estimates(rule.op or "", stat.histograms)
+            if at < len(estimates) and (estimate := estimates[at]) is not None:
+                yield rule, stat.histograms, estimate

@@ -106,8 +106,9 @@ def add_target(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timing-model",
         metavar="NAME",
-        help="how times depend on the number of ranks: normal-form (the best of many forms; the default), "
-        "dissertation, constant, linear, inverse, inverse+constant",
+        help="how times depend on the number of ranks: confirmed (normal-form if the largest trace confirms "
+        "it, else no change; the default), normal-form (the best of many forms), dissertation, constant, "
+        "linear, inverse, inverse+constant",
     )
     parser.add_argument(
         "--report", metavar="FILE", help="make an HTML page of the result, with formulas and fitted times"

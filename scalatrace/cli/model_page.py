@@ -61,11 +61,14 @@ def _facts(
 
     Only extrapolated traces have warnings and times of the inputs; the latter not if calls were dropped.
     """
-    from scalatrace.extrap.extrapolate import inputs_of, result_warnings, timing_rule
+    from scalatrace.extrap.extrapolate import inputs_of, result_warnings
     from scalatrace.extrap.formatting import lines
     from scalatrace.extrap.provenance import EXTRAPOLATED, LOSSY, timing_model_of
     from scalatrace.extrap.timing.report import fitted_means
+    from scalatrace.extrap.timing.rules import Times
     from scalatrace.extrap.timing.site_times import chosen_inputs
+    from scalatrace.extrap.timing.total import total_times
+    from scalatrace.extrap.timing.trends import Trends
     from scalatrace.extrap.workers import available
     from scalatrace.report.page.extrapolated import ModelFacts
 
@@ -75,8 +78,9 @@ def _facts(
     facts = ModelFacts(tuple(islice(lines(model), MAX_MODEL_LINES)), tuple(_drawn(fits, trace.nprocs)))
     if EXTRAPOLATED in trace.meta:
         if warnings is None:
-            rule = timing_rule(model, trace.nprocs, timing, run_noise, available())
-            warnings = result_warnings(model, trace.nprocs, rule, timing, run_noise)
+            trends = Trends(model, timing, run_noise)
+            times = Times(model, trace.nprocs, trends, available())
+            warnings = result_warnings(model, times, total_times(model, times, trace))
         facts = replace(facts, warnings=tuple(warnings))
     if EXTRAPOLATED in trace.meta and LOSSY not in model.meta:
         here = inputs_of(trace)
@@ -119,20 +123,21 @@ def _site_models(fits: Sequence[FittedMean]) -> dict[tuple[str, str], FittedMode
     site_models: dict[tuple[str, str], FittedModel] = {}
     for one in fits:
         where = "in the call" if one.stat == "comm_ns" else "computation before it"
-        part = FittedModel(f"{_formula(one)} ns", f"{where}, after {_after(one)}", one.curve.deviation)
+        part = FittedModel(f"{_formula(one)} ns", f"{where}, after {_after(one)}", one.trend.curve.deviation)
         site_models.setdefault((one.op, site_of(one.stack)), part)
     return site_models
 
 
 def _predicted_ns(one: FittedMean, nprocs: int) -> float:
     """Return the time of a rank on so many ranks, if it makes as many calls as in the largest input."""
-    largest = max(one.samples)
-    return one.curve.predict(nprocs) * one.unit * one.samples[largest].count / largest
+    samples = one.trend.samples
+    largest = max(samples)
+    return one.trend.mean(nprocs) * one.unit * samples[largest].count / largest
 
 
 def _formula(one: FittedMean) -> str:
     """Return the formula of a mean in ns, with four digits at most of each coefficient."""
-    curve = one.curve if one.unit == 1 else one.curve.times(one.unit)
+    curve = one.trend.curve if one.unit == 1 else one.trend.curve.times(one.unit)
     return _rounded(curve.formula)
 
 
@@ -192,24 +197,25 @@ def _fit(one: FittedMean, site: str, nprocs: int) -> Fit:
     from scalatrace.extrap.timing.curves.curve import LEVEL
     from scalatrace.report.page.extrapolated import MAX_TEXT, Fit
 
-    least = min(one.samples)
-    most = max(nprocs, *one.samples)
+    trend = one.trend
+    least, most = min(trend.samples), max(nprocs, *trend.samples)
     scales = sorted({round(least * (most / least) ** (i / CURVE_POINTS)) for i in range(CURVE_POINTS + 1)})
     curve = []
     for scale in scales:
-        low, high = one.curve.interval(scale)
-        mean = one.curve.predict(scale)
+        low, high = trend.interval(scale)
+        mean = trend.curve.predict(trend.ranks(scale))
         high = high if high < float("inf") else mean
         curve.append((scale, mean * one.unit, low * one.unit, high * one.unit))
-    points = tuple((ranks, found.mean * one.unit) for ranks, found in one.samples.items())
+    points = tuple((ranks, found.mean * one.unit) for ranks, found in trend.samples.items())
     return Fit(
         one.op,
         site,
         one.stat,
         _formula(one),
-        one.curve.deviation,
+        trend.curve.deviation,
         LEVEL,
         points,
         tuple(curve),
         ranks=", ".join(one.ranks)[:MAX_TEXT],
+        limit=trend.limit(nprocs),
     )

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from scalatrace.escapes import clean
-from scalatrace.report.style import duration, table
+from scalatrace.report.style import estimate, table
 
 __all__ = ["CheckReporter", "ExtrapolationReporter", "MatchingReporter", "SuggestionReporter"]
 
@@ -62,22 +62,20 @@ class ExtrapolationReporter:
         texts = []
         for row in times:
             where = "inside" if row["stat"] == "comm_ns" else "between"
-            interval = f"{duration(row['low_ns'])} .. {duration(row['high_ns'])}"
-            texts.append(f"{duration(row['mean_ns'])} {where} calls (95 %: {interval})")
+            texts.append(f"{where} calls {estimate(row['mean_ns'], row['low_ns'], row['high_ns'])}")
         if texts:
             console.print(f"time per rank: {', '.join(texts)}")
 
     def _timing(self, console: Console, timing: Sequence[Row]) -> None:
         """Print a line per call site and kind of time."""
-        rows = table(
-            "call", "time", "model", "fit", "there", "95 % interval", "slowest rank", right=("fit", "there")
-        )
+        columns = "call", "time", "model", "fit", "of ranks", "mean", "slowest rank"
+        rows = table(*columns, right=("fit", "of ranks"))
         for row in timing:
-            interval = f"{duration(row['low'])} .. {duration(row['high'])}"
-            slowest_interval = f"{duration(row['slowest_low'])} .. {duration(row['slowest_high'])}"
+            mean = estimate(row["prediction"], row["low"], row["high"])
+            slowest = estimate(row["slowest"], row["slowest_low"], row["slowest_high"])
             when = "before" if row["stat"] == "compute_ns" else "inside"
-            model = when, row["formula"], f"{row['fit']:.1%}", duration(row["prediction"]), interval
-            rows.add_row(_call(row), *model, f"{duration(row['slowest'])} ({slowest_interval})")
+            model = when, row["formula"], f"{row['fit']:.1%}", f"{row['ranks']:,}"
+            rows.add_row(_call(row), *model, mean, slowest)
         console.print(rows)
 
     def _losses(self, console: Console, losses: Sequence[Row]) -> None:

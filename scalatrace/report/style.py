@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
-from math import log10
+from math import inf, log10
 from typing import Any, Literal
 
 from rich import box
@@ -120,6 +120,23 @@ def duration(ns: float) -> str:
         if abs(ns) >= factor * 0.9995:
             return f"{ns / factor:,.4g} {unit}" if abs(ns) < factor * 9999.5 else f"{ns / factor:,.0f} {unit}"
     return f"{ns:.3g} ns"
+
+
+MAX_SPREAD = 4.0
+"""Upper over lower end of an interval, from which on it is shown in place of its number."""
+
+
+def is_vague(low: float, high: float) -> bool:
+    """Return whether a number with this interval says less than the interval alone."""
+    return high > MAX_SPREAD * max(low, 0.0)
+
+
+def estimate(value: float, low: float, high: float, shown: Callable[[float], str] = duration) -> str:
+    """Return a number with its 95 % interval; the interval alone if it is too wide for a number."""
+    if high == inf:
+        return f"{shown(low)} or more"
+    interval = f"{shown(low)} .. {shown(high)}"
+    return f"{interval} (95 %)" if is_vague(low, high) else f"{shown(value)} (95 %: {interval})"
 
 
 def more_columns(hidden: Iterable[str]) -> str:

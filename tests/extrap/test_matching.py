@@ -46,7 +46,7 @@ def test_planted_faults(model: Model, line: int, name: str) -> None:
     (found,) = check_sizes(wrong, {}, [Grid((6, 6))])
     assert found.conflict or "peer" in found.undetermined
     if found.conflict and not name.endswith(("count", "root")):  # no data is moved
-        trace = instantiate(wrong, Grid((3, 3)), {}, lambda rows: ())
+        trace = instantiate(wrong, Grid((3, 3)), {}, lambda op, rows: ())
         assert check_deadlock(trace, synchronous=False) is not None
 
 

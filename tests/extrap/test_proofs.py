@@ -310,7 +310,7 @@ def test_planted_faults(model: Model, line: int, name: str) -> None:
         assert "peer" in size.undetermined  # there is no trace of it
     else:
         assert one.grid is not None
-        assert first_conflict(instantiate(wrong, one.grid, dict(one.inputs), lambda rows: ()))
+        assert first_conflict(instantiate(wrong, one.grid, dict(one.inputs), lambda op, rows: ()))
 
 
 def test_check_reports_proofs(model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -36,7 +36,7 @@ def test_header_of_a_result() -> None:
         trace.counts["Comm_rank"] = 7
     made = extrapolate(traces, 9, dims_of=LINES).trace
     assert made.meta["program"] == "ring.py"
-    assert made.meta["extrapolated"] == "from 4, 5, 6 ranks to 9, times by normal-form"
+    assert made.meta["extrapolated"] == "from 4, 5, 6 ranks to 9, times by confirmed"
     assert not {"date", "run", "hosts", "unconfirmed"} & made.meta.keys()
     assert made.counts == {}
 
@@ -58,8 +58,10 @@ def test_total_times_are_those_of_the_histograms() -> None:
 
 def test_warnings() -> None:
     assert extrapolate(_traces(), 9, dims_of=LINES).warnings == ()
-    far = extrapolate(_traces(), 600, dims_of=LINES).warnings
-    assert far == ("600 ranks are 100 times the largest trace: times of so many are a guess",)
+    assert extrapolate(_traces(), 600, dims_of=LINES).warnings == ()  # times are the same in all traces
+    far = extrapolate(_traces(), 600, dims_of=LINES, timing_model="linear").warnings
+    guess = "600 ranks are 100 times the largest trace: times that follow a function so far are a guess"
+    assert far == (guess,)
     crowded = _traces()
     for trace in crowded:
         trace.meta.update({"ranks-per-host": str(trace.nprocs), "cores-per-host": "4"})
@@ -75,8 +77,11 @@ def test_times_that_follow_no_curve() -> None:
             for stats in leaf.stats:
                 rows = [h and h.scaled((1, 9, 2, 7)[k]) for h in stats.histograms]
                 object.__setattr__(stats, "histograms", tuple(rows))
-    (warning,) = extrapolate(traces, 9, dims_of=[(4,), (5,), (6,), (7,)], check=False).warnings
+    lines = [(4,), (5,), (6,), (7,)]
+    (warning,) = extrapolate(traces, 9, dims_of=lines, check=False, timing_model="normal-form").warnings
     assert "of the time between calls follows no curve well; the largest part of it: " in warning
+    (warning,) = extrapolate(traces, 9, dims_of=lines, check=False).warnings
+    assert warning == "100% of the time between calls stays as on 7 ranks: no trace confirms how it changes"
 
 
 def test_parity_that_no_trace_has() -> None:

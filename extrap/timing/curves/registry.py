@@ -20,15 +20,22 @@ FitFields = Callable[[Sequence[Points]], list[Curve]]
 
 @dataclass(frozen=True, slots=True)
 class TimingModel:
-    """One choice: its name, a line of help, and the function that fits all fields of a histogram."""
+    """One choice.
+
+    Attributes:
+        description: a line of help.
+        fit: fits all fields of a histogram.
+        confirms: whether a function counts only if the largest trace confirms it.
+    """
 
     name: str
     description: str
     fit: FitFields
+    confirms: bool = False
 
 
 TIMING_MODELS: dict[str, TimingModel] = {}
-DEFAULT = "normal-form"
+DEFAULT = "confirmed"
 
 
 def timing_model(name: str | None = None) -> TimingModel:
@@ -57,7 +64,10 @@ def _forced(name: str) -> FitFields:
     return fit
 
 
-_add(DEFAULT, "sums of p^(i/j) * log2(p)^k, chosen by leave-one-out error", fit_jointly)
+TIMING_MODELS[DEFAULT] = TimingModel(
+    DEFAULT, "normal-form if the largest trace confirms it, else its time", fit_jointly, True
+)
+_add("normal-form", "sums of p^(i/j) * log2(p)^k, chosen by leave-one-out error", fit_jointly)
 _add("dissertation", "the best of the four below, by deviation, one per histogram", fit_dissertation)
 _add("constant", "t = c", _forced("constant"))
 _add("linear", "t = a * p + b", _forced("linear"))

@@ -54,6 +54,7 @@ class Fit:
         stat: "compute_ns" (before the call) or "comm_ns" (in it).
         after: operation and call site of the predecessor; "": not known.
         ranks: conditions on the ranks that make the call, separated by commas; "": all do.
+        limit: why its value at the size of the result is of fewer ranks; "": it is not.
         error: deviation of the model from the points, as a part of the values.
         points: ranks and mean in ns of each input.
         curve: ranks, mean in ns, and interval of `level`, from the least to the number of ranks wanted.
@@ -69,6 +70,7 @@ class Fit:
     curve: tuple[tuple[int, float, float, float], ...]
     after: str = ""
     ranks: str = ""
+    limit: str = ""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from scalatrace.escapes import clean
 from scalatrace.report.costs.rows import JOIN
 from scalatrace.report.page.comparison import Comparison
 from scalatrace.report.page.gather import TraceAggregates
-from scalatrace.report.style import duration, nbytes, number, ratio_text
+from scalatrace.report.style import duration, is_vague, nbytes, number, ratio_text
 from scalatrace.trace.model.callsite import short_frame, split_frame
 
 __all__ = ["page", "rendered"]
@@ -76,6 +76,7 @@ def rendered(
         lstrip_blocks=True,
     )
     environment.filters |= FILTERS
+    environment.tests["vague"] = lambda interval: is_vague(interval["low_ns"], interval["high_ns"])
     script, style = _inlined(scripts, "js"), _inlined(STYLES, "css")
     return environment.get_template(template).render(
         **_cleaned(values),

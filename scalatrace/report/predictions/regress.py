@@ -14,7 +14,7 @@ from scalatrace.escapes import clean
 from scalatrace.files import write_file
 from scalatrace.report.costs.phases import phase_lines
 from scalatrace.report.curves import check_plot
-from scalatrace.report.style import DIM, SITE, duration, number, or_dash, table
+from scalatrace.report.style import DIM, SITE, duration, estimate, number, or_dash, table
 
 __all__ = ["RegressReporter"]
 
@@ -141,7 +141,7 @@ def _prediction(row: Mapping[str, Any] | None) -> str:
     """Return the computation of the slowest rank with its interval."""
     if row is None:
         return "-"
-    return f"{duration(row['median_ns'])} ({duration(row['low_ns'])} .. {duration(row['high_ns'])})"
+    return estimate(row["median_ns"], row["low_ns"], row["high_ns"])
 
 
 def _coloured(result: str) -> Text:

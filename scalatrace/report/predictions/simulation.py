@@ -10,7 +10,18 @@ from rich.text import Text
 
 from scalatrace.escapes import clean
 from scalatrace.report.costs.phases import phase_line
-from scalatrace.report.style import DIM, TITLE, duration, number, op_text, percent, short_site, table
+from scalatrace.report.style import (
+    DIM,
+    TITLE,
+    duration,
+    estimate,
+    is_vague,
+    number,
+    op_text,
+    percent,
+    short_site,
+    table,
+)
 
 __all__ = ["SimulationReporter", "predicted_ns"]
 
@@ -46,8 +57,10 @@ class SimulationReporter:
 
     def _time(self, out: Console) -> None:
         facts, drawn = self.facts, self.facts.get("drawn")
+        ends = (drawn["low_ns"], drawn["high_ns"]) if drawn else (1.0, 1.0)
+        time = estimate(0.0, *ends) if is_vague(*ends) else duration(predicted_ns(facts))
         out.print(
-            f"predicted time  {duration(predicted_ns(facts))}   "
+            f"predicted time  {time}   "
             f"{number(facts['ranks'])} ranks on {clean(facts['platform'])}, {number(facts['calls'])} calls"
         )
         if line := phase_line(facts.get("phases"), "the predicted time"):

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.report.costs.phases import phase_line
-from scalatrace.report.style import DIM, SITE, duration, number, op_text, percent, short_site, table
+from scalatrace.report.style import DIM, SITE, duration, is_vague, number, op_text, percent, short_site, table
 
 __all__ = ["VariabilityReporter"]
 
@@ -59,7 +59,9 @@ class VariabilityReporter:
         rows = table("method", *numbers, right=numbers)
         rows.add_row("recorded", number(self.data["nranks"]), duration(recorded), "", "", "")
         for each in self.data["predictions"]:
-            times = (duration(each[name]) for name in ("median_ns", "low_ns", "high_ns"))
-            over = f"{each['median_ns'] / recorded - 1:+.1%}" if recorded else "-"
-            rows.add_row(each["method"], number(each["nranks"]), *times, over)
+            low, high = each["low_ns"], each["high_ns"]
+            vague = is_vague(low, high)
+            median = "-" if vague else duration(each["median_ns"])
+            over = f"{each['median_ns'] / recorded - 1:+.1%}" if recorded and not vague else "-"
+            rows.add_row(each["method"], number(each["nranks"]), median, duration(low), duration(high), over)
         return rows

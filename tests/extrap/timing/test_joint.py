@@ -11,9 +11,11 @@ from scalatrace.extrap.timing.curves.errors import TimingError
 from scalatrace.extrap.timing.curves.registry import TIMING_MODELS
 from scalatrace.extrap.timing.joint import extrapolate_histogram, fit_histograms, with_expected_count
 from scalatrace.extrap.timing.largest.bins import by_order, by_quantile
-from scalatrace.extrap.timing.rules import over_ranks
+from scalatrace.extrap.timing.rules import Times
+from scalatrace.extrap.timing.trends import Trends
 from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.quantiles import quantiles
+from support.timed_models import timed_model
 from support.traces import histograms
 
 RANKS = [8, 16, 32, 64]
@@ -138,7 +140,7 @@ def test_refuses() -> None:
         extrapolate_histogram([one], [4], 16, run_noise=-1)
     with pytest.raises(TimingError, match="one of each per trace"):
         extrapolate_histogram([one], [4, 8], 16)
-    with pytest.raises(TimingError, match=r"choose one of normal-form, dissertation, constant"):
+    with pytest.raises(TimingError, match=r"choose one of confirmed, normal-form, dissertation, constant"):
         extrapolate_histogram([one], [4], 16, "cubic")
 
 
@@ -149,5 +151,6 @@ def test_small_histograms_have_the_samples_of_the_larger_run() -> None:
     assert (one.count, one.mean, one.min, one.max) == (6300, 2.0, 1.0, 3.0)
     small = tuple((h,) for h in found.values())
     large = tuple((Histogram(h.count, 1e6, 3e6, 2e6, 5e5),) for h in found.values())
-    predicted = over_ranks([small, large], list(found), 64)(small)[0]
+    model = timed_model(list(found), {"Irecv": small, "Recv": large})
+    predicted = Times(model, 64, Trends(model))("Irecv", small)[0]
     assert (predicted.count, predicted.mean) == (6300, 2.0)

@@ -30,8 +30,8 @@ function fitChart(fit) {
   const end = fit.curve[fit.curve.length - 1];
   const time = (ns) => (ns < 1 ? "less than 1 ns" : duration(ns));
   const what = fit.stat === "compute_ns" ? "before" : "in";
-  const context = [fit.after && `after ${fit.after}`, fit.ranks && `where ${fit.ranks}`].filter(Boolean);
+  const context = [fit.after && `after ${fit.after}`, fit.ranks && `where ${fit.ranks}`, fit.limit].filter(Boolean);
   return h("figure", { style: { maxWidth: `${width}px` } },
-    h("figcaption", {}, h("strong", {}, `mean ${fit.stat === "compute_ns" ? "computation before" : "time in"} ${fit.op}`), `  ${shortSites(fit.site)}`, h("br"), context.map((text) => [text, h("br")]), h("code", {}, `${fit.formula} ns`), `, mean deviation from the points ${(100 * fit.error).toFixed(1)} %; at ${number(end[0])} ranks ${time(end[1])} (${Math.round(100 * fit.level)} %: ${time(end[2])} to ${time(end[3])})`),
+    h("figcaption", {}, h("strong", {}, `mean ${fit.stat === "compute_ns" ? "computation before" : "time in"} ${fit.op}`), `  ${shortSites(fit.site)}`, h("br"), context.map((text) => [text, h("br")]), h("code", {}, `${fit.formula} ns`), `, mean deviation from the points ${(100 * fit.error).toFixed(1)} %; at ${number(end[0])} ranks ${estimate(...end.slice(1), time, fit.level)}`),
     s("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, width, role: "group", "aria-label": `Fitted mean time ${what} ${fit.op} over the number of ranks` }, shapes));
 }

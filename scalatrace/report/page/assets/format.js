@@ -16,6 +16,12 @@ function duration(ns) {
   return `${Number(ns.toPrecision(3))} ns`;
 }
 
+// A number with its interval; the interval alone where it is wider than a factor of 4.
+function estimate(value, low, high, shown = duration, level = 0.95) {
+  const interval = `${shown(low)} to ${shown(high)}`, part = `${Math.round(100 * level)} %`;
+  return high > 4 * Math.max(low, 0) ? `${interval} (${part})` : `${shown(value)} (${part}: ${interval})`;
+}
+
 function bytes(n) {
   if (n === null || n === undefined) return "–";
   const units = ["B", "kB", "MB", "GB", "TB", "PB"];
