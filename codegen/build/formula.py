@@ -22,6 +22,7 @@ from scalatrace.formula import (
     Item,
     Lookup,
     Member,
+    Search,
     Select,
     Special,
     Truth,
@@ -110,6 +111,8 @@ class Reader:
                 return self._called(name, [of(argument) for argument in arguments], domain)
             case Item(table, index):
                 return Item(table, of(index))
+            case Search(table, index):
+                return Search(table, of(index))
             case Var() | Element():
                 pass
         raise GenerateError(f"the formula {format_text(value)} cannot be expressed in a program")

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from scalatrace.codegen.build.tree_builder import SILENT, Built, TreeBuilder, under
 from scalatrace.codegen.errors import GenerateError, where
 from scalatrace.codegen.foreign import Foreign
+from scalatrace.codegen.program.by_rank import of_elastic
 from scalatrace.codegen.program.conditions import among
 from scalatrace.codegen.program.peers import WORLD, Peers
 from scalatrace.codegen.program.tidy import tidy
 from scalatrace.codegen.program.tree import Argument, Call, Duration, Program, Stmt
-from scalatrace.codegen.program.values import of_elastic, of_vec, prefix_of_vec
+from scalatrace.codegen.program.values import of_vec, prefix_of_vec
 from scalatrace.codegen.timing.imbalance import shares, spread_of_shares
 from scalatrace.codegen.timing.predecessor_schedule import PredecessorSchedules
 from scalatrace.codegen.timing.predecessors import Predecessors, choose_context

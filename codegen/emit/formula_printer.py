@@ -11,6 +11,8 @@ from scalatrace.formula.printing.base import ATOM, CHOICE, OR, PRODUCT, SUM, Pri
 
 __all__ = ["Infix", "Notation"]
 
+INT_MAX = 2**31 - 1
+
 FUNCTIONS = {"log2": "log_2", "min": "smaller", "max": "larger"}
 """Names that the languages have otherwise."""
 
@@ -86,6 +88,11 @@ class Infix(Printer):
 
     def item(self, table: tuple[int | Special, ...], index: Expr) -> str:
         return f"{self.table(table)}[{self.expr(index)}]"
+
+    def search(self, table: tuple[int, ...], index: Expr) -> str:
+        name = "search" if max(table) <= INT_MAX else "search_wide"
+        self.helpers.add(name)
+        return f"{name}({self.table(table)}, {len(table)}, {self.expr(index)})"
 
     def call(self, name: str, arguments: Sequence[str]) -> str:
         name = FUNCTIONS.get(name, name)

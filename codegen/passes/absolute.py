@@ -25,6 +25,7 @@ from scalatrace.formula import (
     Expr,
     Item,
     Lookup,
+    Search,
     Select,
     Special,
     Value,
@@ -250,6 +251,8 @@ class _Absolute:
                 return Choose(cond, self.local_expr(a, rows), self.local_expr(b, rows))
             case Item(table, index):
                 return Item(table, self.local_expr(index, rows))
+            case Search(table, index):
+                return Search(table, self.local_expr(index, rows))
         return peer
 
     def subset(self, number: int) -> Subset:

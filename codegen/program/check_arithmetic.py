@@ -16,6 +16,7 @@ from scalatrace.formula import (
     Element,
     Item,
     Lookup,
+    Search,
     Select,
     Value,
 )
@@ -79,7 +80,7 @@ def _operand(e: Value, is_rank: bool) -> int | None:
                 left += [(a, rank, True), (b, rank, True)]
             case Called(_, arguments):
                 left += [(argument, rank, True) for argument in arguments]
-            case Item(_, index) | Lookup(_, index) | Element(_, index):
+            case Item(_, index) | Lookup(_, index) | Search(_, index) | Element(_, index):
                 left.append((index, False, True))
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from typing import overload
 
@@ -31,6 +32,8 @@ class Rewriter:
                 return choose(decided, self.expr(a), self.expr(b))
             case nodes.Item(table, index):
                 return self.item(table, self.expr(index))
+            case nodes.Search(table, index):
+                return self.search(table, self.expr(index))
         return nodes.Called(e.name, tuple(map(self.expr, e.arguments)))
 
     def value(self, value: nodes.Value) -> nodes.Value:
@@ -61,6 +64,12 @@ class Rewriter:
     def item(self, table: tuple[int, ...], index: nodes.Expr) -> nodes.Expr:
         """Return an entry of a table at a rebuilt index."""
         return nodes.Const(table[index.value]) if isinstance(index, nodes.Const) else nodes.Item(table, index)
+
+    def search(self, table: tuple[int, ...], index: nodes.Expr) -> nodes.Expr:
+        """Return the piece that a rebuilt index is in."""
+        if isinstance(index, nodes.Const):
+            return nodes.Const(bisect_right(table, index.value))
+        return nodes.Search(table, index)
 
     def lookup(self, table: tuple[int | nodes.Special, ...], index: nodes.Expr) -> nodes.Value:
         """Return an entry of a table with symbols at a rebuilt index."""

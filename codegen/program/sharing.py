@@ -26,8 +26,9 @@ def with_children(part: P, parts: Sequence[Part]) -> P:
     return result
 
 
+_WITH_TABLE = (nodes.Item, nodes.Lookup, nodes.Search)
 _REBUILT: dict[type, Callable[..., Any]] = {
-    **{kind: lambda part, index, kind=kind: kind(part.table, index) for kind in (nodes.Item, nodes.Lookup)},
+    **{kind: lambda part, index, kind=kind: kind(part.table, index) for kind in _WITH_TABLE},
     nodes.Element: lambda part, index: nodes.Element(part.array, index),
     nodes.Member: lambda part, e: nodes.Member(e, part.values, part.outside),
     **{kind: lambda part, a, b, kind=kind: kind(part.op, a, b) for kind in (nodes.Binary, nodes.Compare)},
@@ -36,7 +37,7 @@ _REBUILT: dict[type, Callable[..., Any]] = {
     **{kind: lambda _, *parts, kind=kind: kind(parts) for kind in (nodes.AllOf, nodes.AnyOf)},
 }
 _RESTS: dict[type, Callable[[Any], Any]] = {
-    **dict.fromkeys((nodes.Item, nodes.Lookup), attrgetter("table")),
+    **dict.fromkeys(_WITH_TABLE, attrgetter("table")),
     nodes.Element: attrgetter("array"),
     nodes.Member: attrgetter("values", "outside"),
     **dict.fromkeys((nodes.Binary, nodes.Compare), attrgetter("op")),

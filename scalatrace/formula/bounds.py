@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from scalatrace.formula.nodes import Binary, Choose, Const, Expr, Item, Lookup, Select, Special, Value, Var
+from scalatrace.formula.nodes import (
+    Binary,
+    Choose,
+    Const,
+    Expr,
+    Item,
+    Lookup,
+    Search,
+    Select,
+    Special,
+    Value,
+    Var,
+)
 
 __all__ = ["bounds", "number_bounds"]
 
@@ -29,6 +41,8 @@ def bounds(e: Expr) -> tuple[int, int] | None:
             return value, value
         case Var(_, limit, least):
             return (least, limit - 1) if limit else None
+        case Search(table, _):
+            return 0, len(table)
         case Item() | Choose() | Binary():
             try:
                 return e._bounds

@@ -21,6 +21,7 @@ from scalatrace.formula.nodes import (
     Item,
     Lookup,
     Member,
+    Search,
     Select,
     Special,
     Symbolic,
@@ -189,7 +190,7 @@ def is_nonzero(e: Expr) -> Cond:
     match e:
         case Choose(cond, a, b):
             return either(all_of(cond, is_nonzero(a)), all_of(negate(cond), is_nonzero(b)))
-        case Item(table, index):
+        case Item(table, index) if not isinstance(index, Search):
             return _where(index, tuple(i for i, value in enumerate(table) if value), len(table))
     return compare("!=", e, Const(0))
 

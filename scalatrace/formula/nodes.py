@@ -1,6 +1,6 @@
 """Nodes of expressions and conditions: small immutable values that know their hash, bounds and length.
 
-    Expr     : an integer                     Const Var Element Binary Choose Item Called
+    Expr     : an integer                     Const Var Element Binary Choose Item Search Called
     Cond     : a truth value                  Truth Compare AllOf AnyOf Member
     Symbolic : a symbol, or a choice of such  Special Select Lookup
     Value    : an integer or symbol           Expr or Symbolic
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 __all__ = [
     "FALSE", "TRUE", "AllOf", "AnyOf", "Binary", "Called", "Choose", "Compare", "Cond", "Const", "Element",
-    "Expr", "Item", "Lookup", "Member", "Select", "Special", "Symbolic", "Truth", "Value", "Var",
+    "Expr", "Item", "Lookup", "Member", "Search", "Select", "Special", "Symbolic", "Truth", "Value", "Var",
 ]  # fmt: skip
 
 
@@ -106,6 +106,18 @@ class Item(_Hashed):
 
 
 @dataclass(frozen=True, slots=True)
+class Search(_Hashed):
+    """How many entries of an ascending static table are at most an index: in which piece the index is.
+
+    The table has the first index of each piece but the first one.
+    """
+
+    table: tuple[int, ...]
+    index: Expr
+    __hash__ = _Hashed.__hash__
+
+
+@dataclass(frozen=True, slots=True)
 class Called(_Hashed):
     """A function of integers, by its name in `scalatrace.formula.functions`."""
 
@@ -114,7 +126,7 @@ class Called(_Hashed):
     __hash__ = _Hashed.__hash__
 
 
-Expr = Const | Var | Element | Binary | Choose | Item | Called
+Expr = Const | Var | Element | Binary | Choose | Item | Search | Called
 
 
 @dataclass(frozen=True, slots=True)

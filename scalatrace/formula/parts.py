@@ -27,7 +27,7 @@ def children(part: nodes.Value | nodes.Cond) -> tuple[nodes.Value | nodes.Cond, 
 
 
 _CHILDREN: dict[type, Callable[[Any], tuple[nodes.Value | nodes.Cond, ...]]] = {
-    **dict.fromkeys((nodes.Element, nodes.Item, nodes.Lookup), lambda part: (part.index,)),
+    **dict.fromkeys((nodes.Element, nodes.Item, nodes.Lookup, nodes.Search), lambda part: (part.index,)),
     nodes.Member: lambda part: (part.expr,),
     **dict.fromkeys((nodes.Binary, nodes.Compare), lambda part: (part.left, part.right)),
     **dict.fromkeys((nodes.Choose, nodes.Select), lambda part: (part.cond, part.then, part.otherwise)),
@@ -78,7 +78,7 @@ def mentions(e: nodes.Expr, variable: nodes.Var) -> bool:
             return e == variable
         case nodes.Binary(_, a, b):
             return mentions(a, variable) or mentions(b, variable)
-        case nodes.Item(_, index):
+        case nodes.Item(_, index) | nodes.Search(_, index):
             return mentions(index, variable)
         case nodes.Called(_, arguments):
             return any(mentions(a, variable) for a in arguments)
@@ -96,15 +96,15 @@ def length(*parts: nodes.Value | nodes.Cond) -> int:
 
 
 _UNITS = frozenset({nodes.Const, nodes.Var, nodes.Special, nodes.Truth})
-_WITH_NAME = frozenset({nodes.Element, nodes.Item, nodes.Lookup, nodes.Member})
-"""Kinds whose name of an array, table or set counts beside their parts."""
+_OWN_LENGTHS = {**dict.fromkeys((nodes.Element, nodes.Item, nodes.Lookup, nodes.Member), 1), nodes.Search: 6}
+"""What the name of an array, table or set counts beside the parts; a search takes the time of several."""
 
 
 def _length(part: nodes.Value | nodes.Cond) -> int:
     try:
         return part._length  # type: ignore[union-attr]
     except AttributeError:
-        result = length(*children(part)) + (type(part) in _WITH_NAME)
+        result = length(*children(part)) + _OWN_LENGTHS.get(type(part), 0)
         object.__setattr__(part, "_length", result)
         return result
 

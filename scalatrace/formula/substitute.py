@@ -22,6 +22,7 @@ from scalatrace.formula.nodes import (
     Item,
     Lookup,
     Member,
+    Search,
     Select,
     Special,
     Truth,
@@ -77,6 +78,8 @@ class Substitution:
                 return Called(name, tuple(map(self.number, arguments)))
             case Item(table, index):
                 return Item(table, self.number(index))
+            case Search(table, index):
+                return Search(table, self.number(index))
             case Lookup(entries, index):
                 return Lookup(entries, self.number(index))
             case Element(array, index):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from random import Random
+from typing import Any
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from scalatrace.codegen.program.by_rank import of_elastic
 from scalatrace.codegen.program.interpret import Setting, value
-from scalatrace.codegen.program.values import of_elastic, of_vec, prefix_of_vec
+from scalatrace.codegen.program.values import of_vec, prefix_of_vec
 from scalatrace.formula import Binary, Const, Item, Lookup, Special, Var, add, leaves, length, mod, mul
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.values.compress import vec_of
@@ -97,3 +101,35 @@ def test_each_rank_reads_its_own_values(numbers: list[list[int]], owners: list[i
     e = of_elastic(Groups(groups), everyone, len(owners), lambda vec: of_vec(vec, n, longest))
     for rank, own in enumerate(lists_of_ranks):
         assert [value(e, at(rank=rank, n=i)) for i in range(len(own))] == own
+
+
+def irregular(random: Random, npieces: int) -> Vec:
+    """Runs of different kinds that follow no rule, and a cycle at the end."""
+    terms: list[Any] = []
+    for _ in range(npieces):
+        n, value = random.randint(9, 40), random.randint(0, 99)
+        inner = random.choice([(value,), (value, 5), (value, (3, 2, 1)), ((40, 0, 1), (2, 1, 50, value))])
+        terms += [(n, random.choice([0, 0, 2]), *inner), random.choice([value, PROC_NULL]), value]
+    return Vec((*terms, (0, 0, 4, 4, 7)))
+
+
+@pytest.mark.parametrize("npieces", [10, 400])
+def test_many_irregular_pieces_are_searched(npieces: int) -> None:
+    vec, random = irregular(Random(npieces), npieces), Random(1)
+    n = Var("n")
+    e, total = of_vec(vec, n), prefix_of_vec(Vec(tuple(t for t in vec.terms if t != PROC_NULL)), n)
+    ends = [random.randrange(50 * npieces) for _ in range(300)]
+    plain = Vec(tuple(t for t in vec.terms if t != PROC_NULL))
+    assert [value(e, at(n=i)) for i in ends] == [vec[i] for i in ends]
+    assert [value(total, at(n=i)) for i in ends] == [plain.total(i) for i in ends]
+    assert e == of_vec(vec, n)
+
+
+def test_pieces_of_many_ranks_are_searched() -> None:
+    nprocs = 300
+    everyone = RankList.all(nprocs)
+    vecs = [Vec(((rank + 2, 3, 1), (0, 0, rank, 1))) for rank in everyone]
+    groups = Groups([(RankList([rank]), vec) for rank, vec in enumerate(vecs)])
+    e = of_elastic(groups, everyone, nprocs, lambda vec: of_vec(vec, Var("n")))
+    for rank in range(0, nprocs, 7):
+        assert [value(e, at(rank=rank, n=n)) for n in range(20)] == list(vecs[rank].first(20))

@@ -119,6 +119,7 @@ class _Writing(Writing):
         lines = [
             *(f"# {line}".rstrip() for line in heading),
             "",
+            *(["import bisect"] if self.infix.helpers & {"search", "search_wide"} else []),
             "import ctypes",
             "import math",
             "import os",

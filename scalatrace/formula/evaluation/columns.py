@@ -126,6 +126,9 @@ class Columns:
                 return self._entries(self.arrays[array], index, array)
             case nodes.Item(table, index):
                 return self._entries(table, index, "a table")
+            case nodes.Search(table, index):
+                found = np.searchsorted(np.array(table, dtype=np.int64), self.value(index), side="right")
+                return (found if found.ndim else int(found)), (0, len(table))
             case nodes.Lookup(table, index):
                 numbers = [self.specials[v.name] if isinstance(v, nodes.Special) else v for v in table]
                 return self._entries(numbers, index, "a table")

@@ -5,6 +5,7 @@ Every sum, product, quotient and shift is checked against 64 bits, as generated 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -70,6 +71,7 @@ def compiled(value: nodes.Value | nodes.Cond) -> Evaluate:
     lines = "\n".join(writer.lines)
     source = f"def evaluate(names, arrays, specials):\n{lines}\n    return {result}\n"
     scope: dict[str, Any] = {
+        "bisect_right": bisect_right,
         "called": called,
         "exceeds": exceeds,
         "entry": _entry,
@@ -144,6 +146,8 @@ class _Writer:
                 return self._assigned(f"item(arrays[{array!r}], {self.value(index)}, {array!r})")
             case nodes.Item(table, index):
                 return self._assigned(f"item({self._table(table)}, {self.value(index)}, 'a table')")
+            case nodes.Search(table, index):
+                return self._assigned(f"bisect_right({self._table(table)}, {self.value(index)})")
             case nodes.Lookup(table, index):
                 return self._assigned(f"entry({self._table(table)}, {self.value(index)}, specials)")
             case nodes.Called(name, arguments):

@@ -63,6 +63,8 @@ class Printer:
                 return self.element(array, index), ATOM
             case nodes.Item(table, index) | nodes.Lookup(table, index):
                 return self.item(table, index), ATOM
+            case nodes.Search(table, index):
+                return self.search(table, index), ATOM
             case nodes.Called(name, arguments):
                 return self.call(name, [self.expr(argument) for argument in arguments]), ATOM
             case nodes.Choose(cond, a, b) | nodes.Select(cond, a, b):
@@ -125,6 +127,10 @@ class Printer:
     def item(self, table: tuple[int | nodes.Special, ...], index: nodes.Expr) -> str:
         """Return an entry of a static table."""
         raise NotImplementedError
+
+    def search(self, table: tuple[int, ...], index: nodes.Expr) -> str:
+        """Return the number of entries of a static table that are at most an index."""
+        return f"search({self.expr(index)},{','.join(map(str, table))})"
 
     def entry(self, entry: int | nodes.Special) -> str:
         """Return a number or symbol of a static table."""

@@ -19,6 +19,7 @@ from scalatrace.formula import (
     Expr,
     Item,
     Member,
+    Search,
     Truth,
     Var,
 )
@@ -98,6 +99,8 @@ def expr(e: Expr, task: str = "t") -> t.Expr:
             result = t.Binary(OPERATORS[op], expr(a, task), expr(b, task))
         case Choose(c, a, b):
             result = t.Conditional(expr(a, task), cond(c, task), expr(b, task))
+        case Item(table, Search(starts, index)):
+            result = _pieces(table, (0, *starts), expr(index, task))
         case Item(table, index):
             result = _table(table, expr(index, task))
         case _:
@@ -124,6 +127,19 @@ def _table(table: tuple[int, ...], index: t.Expr) -> t.Expr:
     for value in reversed(others):
         result = t.Conditional(expr(Const(value)), _is_in(index, places[value]), result)
     return result
+
+
+def _pieces(values: tuple[int, ...], starts: tuple[int, ...], index: t.Expr) -> t.Expr:
+    """Return the values of pieces, of which the starts are known, as conditions that halve them."""
+    if len(values) > MAX_ENTRIES:
+        raise GenerateError(f"{len(values)} pieces of values follow no formula (limit {MAX_ENTRIES})")
+    if len(values) == 1:
+        return expr(Const(values[0]))
+    middle = len(values) // 2
+    lower, upper = (
+        _pieces(values[some], starts[some], index) for some in (slice(middle), slice(middle, None))
+    )
+    return t.Conditional(lower, t.Compare("<", index, integer(starts[middle])), upper)
 
 
 def _halves(values: tuple[int, ...], index: t.Expr, start: int) -> t.Expr:
