@@ -18,8 +18,7 @@ namespace {
 
 constexpr int kMaxRanks = 1 << 24; // as in trace/values/ranklist.py
 constexpr uint64_t kMaxArray = kMaxRanks;
-constexpr uint64_t kMaxSamples = UINT64_C(1) << 48; // of a histogram: sums over all ranks fit 63 bits
-constexpr int kMaxDepth = 64;                       // of trees, as in trace/io/check.py; deeper input is hostile
+constexpr int kMaxDepth = 64; // of trees, as in trace/io/check.py; deeper input is hostile
 
 /* Reads in the order of pack.hpp. Methods throw FormatError; result_ owns all nodes that were made. */
 class Loader {
@@ -246,13 +245,15 @@ class Loader {
         std::memcpy(static_cast<void *>(h.get()), bytes.data(), bytes.size());
         if (h->nbins < 1 || h->nbins > Histogram::kBins || bytes.size() != Histogram::nbytes(h->nbins) || !h->count)
             in_.fail("a damaged histogram");
-        if (h->count > kMaxSamples || !(h->m2 >= 0) || !are_finite({h->min, h->max, h->mean, h->m2}))
+        if (h->count > Histogram::kMaxSamples || !(h->m2 >= 0) || !are_finite({h->min, h->max, h->mean, h->m2}))
             in_.fail("a damaged histogram");
+        uint64_t left = h->count;
         for (int i = 0; i < h->nbins; ++i) {
             const Bin &b = h->bins[i];
-            if (!b.count || b.count > kMaxSamples || !are_finite({b.min, b.max, b.sum}))
-                in_.fail("a damaged histogram");
+            if (!b.count || b.count > left || !are_finite({b.min, b.max, b.sum})) in_.fail("a damaged histogram");
+            left -= b.count;
         }
+        if (left) in_.fail("a damaged histogram");
         return h;
     }
 

@@ -5,6 +5,8 @@
  */
 #include "values/histogram.hpp"
 
+#include "io/msgpack.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -53,6 +55,8 @@ void Histogram::merge(const Histogram &o) {
         *this = o;
         return;
     }
+    if (o.count > kMaxSamples - count)
+        throw FormatError("a histogram has more than 2^62 samples: a part of the trace is damaged");
     const double n = static_cast<double>(count), m = static_cast<double>(o.count), d = o.mean - mean;
     mean += d * m / (n + m);
     m2 += o.m2 + d * d * n * m / (n + m);

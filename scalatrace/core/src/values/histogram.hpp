@@ -33,6 +33,8 @@ struct Bin {
 
 struct Histogram {
     static constexpr int kBins = 5;
+    /* A million ranks that poll 10^12 times each. Doubles, and codes of counts in 63 bits, hold it. */
+    static constexpr uint64_t kMaxSamples = UINT64_C(1) << 62;
 
     uint64_t count = 0;
     double min = 0, max = 0, mean = 0;
@@ -48,7 +50,7 @@ struct Histogram {
     }
     void add(double sample);
     void add(double sample, uint64_t times);
-    void merge(const Histogram &other);
+    void merge(const Histogram &other); // throws FormatError beyond kMaxSamples
     double stddev() const;
     /* Bytes of a histogram with n bins, without the unused ones. */
     static constexpr size_t nbytes(int n) { return offsetof(Histogram, bins) + static_cast<size_t>(n) * sizeof(Bin); }
