@@ -165,6 +165,7 @@ def _runs_of_traces(
     from scalatrace.report.costs.factors import time_factors
     from scalatrace.report.costs.performance import plain_efficiency
     from scalatrace.report.costs.phases import plain_phases
+    from scalatrace.trace.threads import check_one_thread
 
     rows, efficiencies, phases, nprocs = [], [], [], 0
     for path in track(paths, "reading runs"):
@@ -174,6 +175,7 @@ def _runs_of_traces(
             raise UsageError(
                 f"{path} has {trace.nprocs} ranks, {paths[0]} has {nprocs}: compare equal numbers"
             )
+        check_one_thread(trace, f"compare times of {path}")
         factors = time_factors(trace, by)
         if not factors:
             raise UsageError(f"{path}: the trace has no times; record it without --stats that leave them out")

@@ -231,7 +231,9 @@ def _simgrid(args: argparse.Namespace, trace: Trace, platform: Platform) -> int:
 
     from scalatrace.predict.export.simgrid_run import simgrid_time_ns
     from scalatrace.report.style import console, duration
+    from scalatrace.trace.threads import check_one_thread
 
+    check_one_thread(trace, "simulate")
     scaled = replace(platform, compute_scale=platform.compute_scale * args.compute_scale)
     time_ns = simgrid_time_ns(trace.without_phases, scaled)
     if args.json:

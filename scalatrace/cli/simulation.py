@@ -66,7 +66,9 @@ class Simulated:
         from scalatrace.predict.engine import Options
         from scalatrace.predict.engine.repeats import sampled_nodes
         from scalatrace.predict.engine.simulate import Simulator
+        from scalatrace.trace.threads import check_one_thread
 
+        check_one_thread(trace, "simulate")
         setting, trace = setting or Setting(), trace.without_phases
         self._trace, self._platform, self._repeat = trace, platform, setting.repeat
         self._drawn_times: list[float] = []

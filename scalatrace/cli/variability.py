@@ -135,7 +135,9 @@ def of_trace(trace: Trace, options: Projection) -> dict[str, Any] | None:
     from scalatrace.predict.variability import intervals, maxima_of, spread_of_ranks
     from scalatrace.report.costs.phases import plain_phases
     from scalatrace.trace.query.load import COMPUTE
+    from scalatrace.trace.threads import check_one_thread
 
+    check_one_thread(trace, "find intervals of computation")
     listed = intervals(trace)
     if not listed:
         return None

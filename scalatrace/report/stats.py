@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.escapes import clean
-from scalatrace.report.costs.efficiency import efficiency
+from scalatrace.report.costs.efficiency import efficiency, run_time
 from scalatrace.report.costs.measures import measures, measures_table
 from scalatrace.report.costs.performance import efficiency_lines, plain_efficiency
 from scalatrace.report.costs.phases import phase_line, plain_phases, unknown_efficiency
@@ -64,6 +64,7 @@ class StatsReporter:
         self.timed = COMM in trace.stat_index
         self.whole = whole_time(trace)
         self.efficiency = efficiency(trace, self.whole)
+        self.run_time = run_time(trace, self.whole, self.efficiency)
         self.notes = list(_notes(trace, by))
 
     def plain(self) -> dict[str, Any]:
@@ -71,7 +72,8 @@ class StatsReporter:
         measured = {"measured": [row.plain(self.names) for row in self.measures]} if self.measures else {}
         rows = [row.plain(self.names) for row in self.rows]
         whole = {name: self.whole.times()[name] for name in ("mpi_ns", "compute_ns")}
-        facts = {"by": self.by, "rows": rows, "whole": whole, "phases": self.phases}
+        facts: dict[str, Any] = {"by": self.by, "rows": rows, "whole": whole, "phases": self.phases}
+        facts["run_time_ns"] = None if self.run_time.ns is None else round(self.run_time.ns)
         facts["efficiency"] = plain_efficiency(self.efficiency)
         return {**facts, **measured, "notes": self.notes}
 
@@ -87,7 +89,8 @@ class StatsReporter:
         if self.limit is not None and len(self.rows) > self.limit:
             console.print(Text(f"… {len(self.rows) - self.limit} more", style=DIM))
         self._totals(console, comm, compute)
-        for line in filter(None, (phase_line(self.phases), *efficiency_lines(self.efficiency))):
+        lines = efficiency_lines(self.run_time, self.efficiency) if self.timed else ()
+        for line in filter(None, (phase_line(self.phases), *lines)):
             console.print(Text(line), soft_wrap=True)
         if self.measures:
             kept = {row.key for row in self.rows[: self.limit]}

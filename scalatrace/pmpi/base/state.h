@@ -43,6 +43,8 @@ struct st_shared {
     st_core *core;         /* this rank's compressor; under the lock (lock.h) */
     int rank, nprocs;      /* in MPI_COMM_WORLD */
     int threads;           /* number of threads that made events; under the lock */
+    atomic_llong start_ns; /* when the first computation began, later by the time without events (MPI_Pcontrol) */
+    atomic_llong end_ns;   /* when the last call of an event ended; under the lock */
     MPI_Comm private_comm; /* a duplicate of MPI_COMM_WORLD for the tracer's own messages */
 };
 extern struct st_shared st_shared;

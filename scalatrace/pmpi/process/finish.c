@@ -217,7 +217,10 @@ static void report_written(st_core *core) {
     if (n && !strncmp(path, folder, n) && path[n] == '/') path += n + 1;
     if (!stat(written_to, &file)) snprintf(size, sizeof size, "%lld bytes, ", (long long)file.st_size);
     double total_ns = st_core_total(core, 0) + st_core_total(core, 1);
-    if (total_ns > 0)
+    if (st_shared.threads > 1) /* their times overlap */
+        snprintf(times, sizeof times, ", %.2f s, calls by %d threads of a rank",
+                 (double)(st_shared.end_ns - st_shared.start_ns) / 1e9, st_shared.threads);
+    else if (total_ns > 0)
         snprintf(times, sizeof times, ", %.2f s each, %.0f %% in MPI", total_ns / st_shared.nprocs / 1e9,
                  100 * st_core_total(core, 1) / total_ns);
     bool lacks_children = st_core_ncomms(core, "spawn") > 0 && !st_children_exist();

@@ -237,6 +237,7 @@ static void start_tracing(void) {
     if (st_shared.plugins_active) st_plugins_exit(NULL);
     st_thread.depth = 0;
     st_thread.last_exit = st_now();
+    st_shared.start_ns = st_thread.last_exit;
     st_selection_set_start(st_thread.last_exit);
 }
 

@@ -64,6 +64,7 @@ void st_set_times(struct st_call *call) {
 void st_append(struct st_call *call, int nvalues) {
     if (!call->on) return;
     if (__builtin_expect(!st_thread.counted, 0)) st_thread.counted = true, st_shared.threads++;
+    if (call->t1 > st_shared.end_ns) st_shared.end_ns = call->t1;
     st_set_times(call);
     call->event.nvalues = (uint32_t)nvalues;
     st_append_event(&call->event, (int)call->event.op);
@@ -99,12 +100,17 @@ void st_enable_events(bool on) {
     if (on && st_shared.plugins_active) st_plugins_exit(NULL);
     st_thread.last_exit = st_now();
     st_thread.poll_ns = st_thread.before_ns = 0;
+    if (on) st_shared.start_ns += st_between(st_shared.end_ns ? st_shared.end_ns : st_shared.start_ns, st_now());
 }
 
 void st_publish_totals(void) {
-    char threads[16];
+    char threads[16], elapsed[24];
     snprintf(threads, sizeof threads, "%d", st_shared.threads);
-    if (st_shared.threads > 1) st_core_check(st_set_meta(st_shared.core, "threads", threads));
+    snprintf(elapsed, sizeof elapsed, "%lld", st_shared.end_ns - st_shared.start_ns);
+    if (st_shared.threads > 1) { /* the times of the events are then of several threads at once */
+        st_core_check(st_set_meta(st_shared.core, "threads", threads));
+        st_core_check(st_set_meta(st_shared.core, "elapsed-ns", elapsed));
+    }
     st_publish_counts();
     uint64_t nskipped = __atomic_load_n(&st_selection.nskipped, __ATOMIC_RELAXED);
     if (nskipped) st_core_check(st_set_count(st_shared.core, "not selected", nskipped));

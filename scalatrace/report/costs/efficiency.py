@@ -14,14 +14,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
+from scalatrace.report.costs.phases import unknown_efficiency
 from scalatrace.report.costs.rows import Row, rank_totals, whole_time
+from scalatrace.report.style import duration
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMM, COMPUTE
+from scalatrace.trace.threads import elapsed_ns, thread_count
 
-__all__ = ["Efficiency", "efficiency"]
+__all__ = ["Efficiency", "RunTime", "efficiency", "run_time"]
+
+
+ELAPSED = "elapsed"
 
 
 @dataclass(frozen=True)
@@ -69,11 +76,13 @@ class Efficiency:
 
 
 def efficiency(trace: Trace, whole: Row | None = None) -> Efficiency | None:
-    """The times of all ranks; None where the trace does not have those of each rank.
+    """The times of all ranks; None where the trace does not have those of each rank, or of several threads.
 
     Args:
         whole: the result of `whole_time`, if the caller has it.
     """
+    if thread_count(trace.meta) > 1:
+        return None
     whole = whole_time(trace) if whole is None else whole
     compute = rank_totals(trace, COMPUTE, whole.compute_ns)
     comm = rank_totals(trace, COMM, whole.comm_ns)
@@ -81,6 +90,46 @@ def efficiency(trace: Trace, whole: Row | None = None) -> Efficiency | None:
         mean = ((whole.comm_ns or 0.0) + (whole.compute_ns or 0.0)) / len(trace.ranks)
         comm = np.maximum(max(mean, float(compute.max())) - compute, 0.0)
     return None if compute is None or comm is None else Efficiency(tuple(trace.ranks), compute, comm)
+
+
+class RunTime(NamedTuple):
+    """The time of a run between start-up and shut-down.
+
+    Attributes:
+        ns: elapsed time; None: not known.
+        basis: what it is, where it is not that of the longest rank.
+        note: why there are no efficiencies; "": there are, or each rank's times were never stored.
+    """
+
+    ns: float | None
+    basis: str = ""
+    note: str = ""
+
+    @property
+    def is_elapsed(self) -> bool:
+        """Whether several threads made calls, so that sums of times are longer than the run."""
+        return self.basis == ELAPSED
+
+
+def run_time(trace: Trace, whole: Row, found: Efficiency | None) -> RunTime:
+    """Return the run time of a trace: of the longest rank, else the mean; of several threads that elapsed.
+
+    Args:
+        whole: the result of `whole_time`.
+        found: the result of `efficiency`.
+    """
+    if (threads := thread_count(trace.meta)) > 1:
+        comm, compute = ((ns or 0.0) / len(trace.ranks) for ns in (whole.comm_ns, whole.compute_ns))
+        sums = f"{duration(comm)} in MPI and {duration(compute)} computing per rank"
+        note = f"up to {threads} threads of a rank call MPI: {sums} are sums over them, as all times below"
+        return RunTime(elapsed_ns(trace), ELAPSED, note)
+    if found is not None:
+        return RunTime(found.run_time_ns)
+    if whole.comm_ns is None and whole.compute_ns is None:
+        return RunTime(None)
+    mean = ((whole.comm_ns or 0.0) + (whole.compute_ns or 0.0)) / len(trace.ranks)
+    note = f"no efficiencies: {unknown_efficiency(trace.phases)}" if trace.phases else ""
+    return RunTime(mean, "mean of the ranks", note)
 
 
 def _over(part: float, whole: float) -> float | None:

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.operations import Category, operation
-from scalatrace.report.costs.efficiency import Efficiency, efficiency
-from scalatrace.report.costs.phases import phase_line, plain_phases, unknown_efficiency
+from scalatrace.report.costs.efficiency import Efficiency, RunTime, efficiency, run_time
+from scalatrace.report.costs.phases import phase_line, plain_phases
 from scalatrace.report.costs.rows import Row, timed_by_node, whole_time
 from scalatrace.report.style import DIM, SITE, duration, number, op_text, percent, short_site, table
 from scalatrace.trace.model.trace import Trace
@@ -29,9 +29,9 @@ class PerformanceReporter:
 
     def __init__(self, trace: Trace) -> None:
         self.phases, trace = plain_phases(trace.phases), trace.without_phases
-        self.why_unknown = unknown_efficiency(trace.phases)
         self.whole = whole_time(trace)
         self.efficiency = efficiency(trace, self.whole)
+        self.run_time = run_time(trace, self.whole, self.efficiency)
         self.sites = timed_by_node(trace, "site")[:COSTLIEST]
         self.operations = timed_by_node(trace, "op")
         self.nranks = len(trace.ranks)
@@ -43,6 +43,7 @@ class PerformanceReporter:
             "mpi_ns": whole["mpi_ns"],
             "compute_ns": whole["compute_ns"],
             "phases": self.phases,
+            "run_time_ns": None if self.run_time.ns is None else round(self.run_time.ns),
             "efficiency": plain_efficiency(self.efficiency),
             "costliest": [
                 {
@@ -59,12 +60,9 @@ class PerformanceReporter:
         comm, compute = self.whole.comm_ns, self.whole.compute_ns
         if comm is None:
             return
-        lines = list(efficiency_lines(self.efficiency))
-        if self.efficiency is None:  # a trace of several ranks without the totals of each
-            mean = (comm + (compute or 0.0)) / self.nranks
-            lines = [f"run time {duration(mean)} (mean of the ranks)"]
-            lines += [f"no efficiencies: {self.why_unknown}"] if self.phases else []
-        lines[0] += f", {percent(comm, comm + (compute or 0.0))} in MPI"
+        lines = list(efficiency_lines(self.run_time, self.efficiency))
+        if not self.run_time.is_elapsed:
+            lines[0] += f", {percent(comm, comm + (compute or 0.0))} in MPI"
         console.print()
         if line := phase_line(self.phases):
             lines.insert(0, line)
@@ -108,11 +106,14 @@ def _numbers(row: Row, comm: float) -> list[str]:
     return [number(row.timed), duration(times[0]), percent(times[0], comm), duration(times[1])]
 
 
-def efficiency_lines(found: Efficiency | None) -> Iterator[str]:
-    """Yield run time, efficiencies and the ranks that stand out; nothing where they are not known."""
+def efficiency_lines(time: RunTime, found: Efficiency | None) -> Iterator[str]:
+    """Yield run time, efficiencies and the ranks that stand out, or why they are not known."""
+    basis = f" ({time.basis})" if time.basis else ""
+    yield "run time not known" if time.ns is None else f"run time {duration(time.ns)}{basis}"
+    if time.note:
+        yield time.note
     if found is None:
         return
-    yield f"run time {duration(found.run_time_ns)}"
     factors = (found.parallel_efficiency, found.load_balance, found.communication_efficiency)
     if None in factors:
         return

@@ -24,6 +24,7 @@ _ENTRIES = {
     "parameters": rf"{_LIMIT}( {_LIMIT})*",
     "signature_tolerance": r"\d+",
     "threads": r"\d+",
+    "elapsed-ns": r"\d+",
     THREAD_LEVEL: "|".join(THREAD_LEVELS),
     "choices": "Waitany and Testany in the order of the requests",
     "unconfirmed": "formulas that the traces do not confirm were accepted",

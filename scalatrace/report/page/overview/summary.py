@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from scalatrace.errors import LimitError, UsageError
-from scalatrace.report.costs.efficiency import efficiency
+from scalatrace.report.costs.efficiency import efficiency, run_time
 from scalatrace.report.costs.performance import plain_efficiency
 from scalatrace.report.costs.phases import phase_line, plain_phases, unknown_efficiency
 from scalatrace.report.costs.rank_bins import RankBin, rank_bins
@@ -43,7 +43,7 @@ class Summary:
         origin: program, MPI and date of the run, as far as they are known.
         header: name and text of the entries of the header, and sizes.
         events: calls of all ranks; None: not counted.
-        run_time_ns: of the longest rank, else the mean of the ranks; None: no times.
+        run_time_ns: of the longest rank, else the mean; of several threads that elapsed; None: not known.
         efficiency: POP efficiencies, as `info --json` has them; None: times of each rank are not known.
         operations, sites: rows as `stats --json` has them, the most expensive first.
         hidden_sites: call sites that `sites` leaves out.
@@ -83,21 +83,19 @@ def summary_of(trace: Trace, file_bytes: int = 0) -> Summary:
     found = efficiency(trace, whole)
     operations, notes = _rows(trace, "op", ("operation",))
     sites, _ = _rows(trace, "site", ("operation", "site"))
-    run_time: float | None = None
+    time = run_time(trace, whole, found)
+    notes += ["the trace has no times"] if whole.comm_ns is None and whole.compute_ns is None else []
     mean_note = ""
-    if found is not None:
-        run_time = found.run_time_ns
-    elif whole.comm_ns is not None or whole.compute_ns is not None:
-        run_time = ((whole.comm_ns or 0.0) + (whole.compute_ns or 0.0)) / len(trace.ranks)
+    if time.is_elapsed:
+        notes.append(time.note)
+    elif time.basis:
         mean_note = f"{unknown_efficiency(trace.phases)}; run time is the mean, and there are no efficiencies"
-    else:
-        notes.append("the trace has no times")
     return Summary(
         _origin(trace),
         _header(trace, file_bytes),
         trace.nprocs,
         trace.counted(),
-        run_time,
+        time.ns,
         whole.comm_ns,
         whole.compute_ns,
         plain_efficiency(found),
@@ -107,7 +105,7 @@ def summary_of(trace: Trace, file_bytes: int = 0) -> Summary:
         "" if found is None else _largest(found.ranks, found.compute_ns),
         "" if found is None else _largest(found.ranks, found.comm_ns),
         phase_line(plain_phases(trace.phases)),
-        "" if run_time is None else oversubscription_note(trace.meta),
+        "" if time.ns is None else oversubscription_note(trace.meta),
         mean_note,
         () if found is None else rank_bins(found),
         tuple(notes),
