@@ -9,10 +9,9 @@ from scalatrace.predict.lowering.calls import RankLowering
 from scalatrace.predict.lowering.channels import Tags
 from scalatrace.predict.lowering.messages import Messages
 from scalatrace.predict.lowering.report import Account
-from scalatrace.predict.lowering.times import MeanTimes
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.load import COMPUTE
+from scalatrace.trace.query.load import COMPUTE, MeanTimes
 
 __all__ = ["Lowering"]
 

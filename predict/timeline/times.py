@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 
 from scalatrace.errors import LimitError
 from scalatrace.predict.lowering import Action, Collective, Lowering, Step
-from scalatrace.predict.lowering.times import MeanTimes
 from scalatrace.predict.timeline.needs import Board, Need, RankMessages, Received, Sent, awaited
 from scalatrace.trace.model.call import Call
-from scalatrace.trace.query.load import COMM
+from scalatrace.trace.query.load import COMM, MeanTimes
 
 __all__ = ["MAX_CALLS", "CallTimes", "call_times"]
 

@@ -8,6 +8,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from scalatrace import Trace
     from scalatrace.predict.platform import Platform
     from scalatrace.report.page.predictions.simulated import Prediction
@@ -25,8 +28,10 @@ SENSITIVITY = {
 """Factors on the platform for which small traces are simulated again."""
 
 
-def predict(trace: Trace, platform: Platform, others: Iterable[Trace] = ()) -> Prediction:
-    """Simulate a trace.
+def predict(
+    trace: Trace, platform: Platform, others: Iterable[Trace] = ()
+) -> tuple[Prediction, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Simulate a trace; return the prediction, and computation and time in calls of each rank, ns.
 
     Args:
         others: the program on other numbers of ranks, ascending.
@@ -56,8 +61,9 @@ def predict(trace: Trace, platform: Platform, others: Iterable[Trace] = ()) -> P
     facts["scaling"] = [*scaling, {"ranks": trace.nprocs, **facts["means"]}] if scaling else []
     nodes = {numbers[event]: times for event, times in simulated.event_times().items()}
     rows = {by: simulated.rows(by) for by in ("operation", "site")}
-    ranks = rank_bins(Efficiency(tuple(trace.ranks), *simulated.rank_times()))
-    return Prediction.of(facts, rows, curves, nodes, waiting, ranks)
+    times = simulated.rank_times()
+    ranks = rank_bins(Efficiency(tuple(trace.ranks), *times))
+    return Prediction.of(facts, rows, curves, nodes, waiting, ranks), times
 
 
 def _scaling(traces: Iterable[Trace], platform: Platform) -> Iterator[dict[str, float]]:

@@ -117,10 +117,11 @@ def _with_predictions(args: argparse.Namespace, options: Options, traces: list[T
 
     platform = read_platform(args.platform)
     others = [instances(model, trace) if model else [] for trace in traces]
-    return [
-        replace(one, prediction=predict(trace, platform, sizes))
-        for one, trace, sizes in zip(shown, traces, others, strict=True)
-    ]
+    result = []
+    for one, trace, sizes in zip(shown, traces, others, strict=True):
+        prediction, rank_times = predict(trace, platform, sizes)
+        result.append(replace(one, prediction=prediction, rank_times=rank_times))
+    return result
 
 
 def _need_trace(path: str) -> None:

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
 import pytest
 
+from scalatrace.cli import main
 from scalatrace.errors import UsageError
 from scalatrace.operations import received_bytes, sent_bytes
+from scalatrace.predict.timeline import Timeline
 from scalatrace.report.page import timeline
 from scalatrace.report.page.grid import find_grid
 from scalatrace.report.page.messages import messages_of
 from scalatrace.report.page.rank_sets import Budget
-from scalatrace.report.page.timeline import Window, some_ranks, time_line
+from scalatrace.report.page.timeline import Line, Window, some_ranks, time_line
 from scalatrace.trace.model.elastic import Groups
+from scalatrace.trace.query.load import MeanTimes
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, Vec
 from support.builder import DOUBLE, Builder, Comm
 from support.reported import million_stencil, recorded, ring, timed
+from support.timed import S, trace_of, uneven_solver
 
 RECORDED = recorded()
 
@@ -30,12 +38,57 @@ def test_calls_of_walks(name: str) -> None:
         assert [found.places[bar.place].op for bar in line.bars] == [call.op for call in calls]
         moved = [sent_bytes(call.op, call) or received_bytes(call.op, call) for call in calls]
         assert [bar.nbytes for bar in line.bars] == moved
-        clock = 0.0
-        for bar, call in zip(line.bars, calls, strict=True):
-            compute, comm = (h.mean if (h := call.stat(name)) else 0.0 for name in ("compute_ns", "comm_ns"))
+        clock, left = 0.0, trace.without_phases
+        times = [MeanTimes(left, name).of_rank(line.rank) for name in ("compute_ns", "comm_ns")]
+        for bar, call in zip(line.bars, left.walk(line.rank), strict=True):
+            compute, comm = (time(call) for time in times)
             comm = comm if found.timed else 1000.0
             assert bar.start_ns == pytest.approx(clock + compute, abs=1)
             clock += compute + comm
+
+
+def computation(bars: Sequence[tuple[int, int]]) -> list[int]:
+    """Times between calls, of their starts and ends, ns."""
+    ends = [0, *(end for _, end in bars)]
+    return [start - end for (start, _), end in zip(bars, ends, strict=False)]
+
+
+def drawn(line: Line) -> list[tuple[int, int]]:
+    return [(bar.start_ns, bar.start_ns + bar.length_ns) for bar in line.bars]
+
+
+def test_bars_are_the_exported_intervals(tmp_path: Path) -> None:
+    """One rank computes 16 times as much as the others. Exports may delay a call, so later ones, too."""
+    trace = trace_of(tmp_path / "a.st", *uneven_solver())
+    exported = Timeline(trace.without_phases)
+    for line in time_line(trace, range(4), Window()).lines:
+        calls = [(event.start_ns, event.end_ns) for event in exported.events(line.rank)]
+        assert computation(drawn(line)) == pytest.approx(computation(calls), abs=5)
+        assert drawn(line)[-1][1] == pytest.approx(calls[-1][1], rel=0.1)
+    sums = [sum(computation(drawn(line))) for line in time_line(trace, range(4), Window()).lines]
+    assert sums == pytest.approx([8.05 * S, 0.55 * S, 0.55 * S, 0.55 * S], abs=0.2 * S)
+
+
+def test_the_time_line_of_a_simulated_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace_of(path := tmp_path / "a.st", *uneven_solver())
+    words = ["report", str(path), "--platform", "cluster", "--json"]
+    assert main(words) == 0
+    (page,) = json.loads(capsys.readouterr().out)["traces"]
+    assert page["timeline"]["simulated"]
+    assert main(["simulate", str(path), "--platform", "cluster", "--by", "rank", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    for line, row in zip(page["timeline"]["lines"], rows, strict=True):
+        bars = [(start, start + length) for start, length, *_ in line["bars"]]
+        assert sum(computation(bars)) == pytest.approx(row["compute_ns"], rel=0.02)
+        assert bars[-1][1] == pytest.approx(row["end_ns"], rel=0.02)
+
+
+def test_calls_of_several_threads_have_no_time_line() -> None:
+    trace = ring(4)
+    trace.meta |= {"threads": "3", "elapsed-ns": "1000"}
+    found = time_line(trace, range(4), Window())
+    assert not found.lines
+    assert "several threads" in found.note
 
 
 def test_messages_of_a_ring() -> None:

@@ -8,9 +8,11 @@ from typing import Any, NamedTuple
 
 from scalatrace import Trace, load
 from scalatrace.convert.ranks import RankCalls, write_trace
-from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.tables import Datatype, Kind
 
 KINDS = {"comm": Kind.COMM, "newcomm": Kind.COMM, "dest": Kind.PEER, "source": Kind.PEER}
+KINDS |= {"dims": Kind.ARRAY, "periods": Kind.ARRAY, "datatype": Kind.TYPE}
+DOUBLE = Datatype("MPI_DOUBLE", 8, 8)
 
 
 class Timed(NamedTuple):
@@ -68,17 +70,20 @@ COMMS: dict[str, tuple[str, Sequence[Sequence[int]]]] = {
 """Communicators of four ranks."""
 
 
+GRID = {"ndims": 2, "dims": (2, 2), "periods": (0, 0), "reorder": 0}
+
+
 def solver(
     rank: int, steps: int = 50, comm: str = "grid", load: float = 1.0, wait_s: float = 0.01
 ) -> list[Timed]:
     """A program with 2 s of imports and input, 1 s of MPI_Init and so on, and 0.5 s of output."""
     return [
-        timed("Cart_create", 0.5 * S, 0.25 * S, 1, comm="world", newcomm=comm),
+        timed("Cart_create", 0.5 * S, 0.25 * S, 1, comm="world", **GRID, newcomm=comm),
         timed("Type_commit", 0, 0.5 * S, 2),
-        timed("Bcast", (1.5 + 0.1 * rank) * S, 0.01 * S, 3, comm=comm, root=0),
+        timed("Bcast", (1.5 + 0.1 * rank) * S, 0.01 * S, 3, count=8, datatype=DOUBLE, root=0, comm=comm),
         *(step for _ in range(steps) for step in (
             timed("Type_size", 0.001 * S, 0, 4),
-            timed("Allreduce", load * 0.1 * S, wait_s * S, 5, count=1, comm=comm),
+            timed("Allreduce", load * 0.1 * S, wait_s * S, 5, count=1, datatype=DOUBLE, comm=comm),
         )),
         timed("Comm_free", 0.375 * S, 0.125 * S, 6, comm=comm),
     ]  # fmt: skip

@@ -104,7 +104,7 @@ def test_loads_that_rounding_hides_are_not_known(tmp_path: Path) -> None:
 )
 def test_calls_of_one_rank_do_not_end_start_up(tmp_path: Path, comm: str, told: bool) -> None:
     """A call on a communicator of one rank before the first one with others."""
-    calls = [timed("Allreduce", 1 * S, 0, 1, count=1, comm=comm), *solver(0)[2:]]
+    calls = [timed("Barrier", 1 * S, 0, 1, comm=comm), *solver(0)[2:]]
     trace = trace_of(tmp_path / "a.st", [calls] * 4, COMMS)
     assert trace.phases.start_up.mean_ns == pytest.approx((1.0 if told else 2.5) * S, rel=0.01)
 

@@ -104,7 +104,7 @@ class Plots:
 
         Args:
             ranks: world ranks, at most 64; None: all of few, or some of many.
-            window: seconds since the first call.
+            window: seconds since the first call, without start-up.
             ax: where to draw.
 
         Raises:
@@ -129,7 +129,7 @@ class Plots:
         axes.set_ylabel("rank")
         axes.set_xlabel(f"time in {unit}" if lines.timed else "calls, all of equal length")
         if not any(line.bars for line in lines.lines):
-            axes.set_title("no calls in this window")
+            axes.set_title(lines.note or "no calls in this window")
         elif not are_drawn:
             axes.set_title(f"{number(len(lines.arrows))} messages not drawn: choose a shorter window")
         _legend(axes)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from scalatrace.errors import LimitError, UsageError
+from scalatrace.report.costs.durations import SimulatedDurations, Times
 from scalatrace.report.costs.rows import Row, rows_of
 from scalatrace.report.page.blocks import Blocks, blocks_of
 from scalatrace.report.page.extrapolated import EXTRAPOLATED, ModelFacts, Provenance, provenance_of
@@ -24,6 +25,7 @@ from scalatrace.report.page.sources import Sources
 from scalatrace.report.page.timeline import TimeLine, Window, some_ranks, time_line
 from scalatrace.report.page.tree import SimulatedTimes, Tree, node_numbers, tree_of
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.counting import executions
 
 __all__ = ["Options", "TraceAggregates", "gather"]
 
@@ -41,6 +43,7 @@ class Options:
         source: read source lines.
         model: facts of the symbolic trace; None: it is not given.
         prediction: of a simulation, if there was one.
+        rank_times: computation and time in calls of each rank in it, ns; None: the time line is the recorded.
     """
 
     ranks: tuple[int, ...] = ()
@@ -48,6 +51,7 @@ class Options:
     source: bool = True
     model: ModelFacts | None = None
     prediction: Prediction | None = None
+    rank_times: tuple[Times, Times] | None = None
 
 
 @dataclass(frozen=True)
@@ -117,11 +121,25 @@ def gather(trace: Trace, name: str, file_bytes: int = 0, options: Options | None
         rank_grid(trace, grid, source),
         sizes,
         deltas_of(trace),
-        time_line(trace, ranks, options.window, chosen),
+        time_line(trace, ranks, options.window, chosen, _simulated_durations(trace, numbers, options)),
         provenance_of(trace, numbers, options.model),
         prediction,
         tuple(notes),
     )
+
+
+def _simulated_durations(
+    trace: Trace, numbers: dict[int, int], options: Options
+) -> SimulatedDurations | None:
+    """Return the times of calls in the simulation; None: there was none."""
+    if options.prediction is None or options.rank_times is None:
+        return None
+    nodes, inside = options.prediction.nodes, dict[int, float]()
+    for event, runs in executions(trace):
+        if times := nodes.get(numbers[id(event)]):
+            calls = sum(len(ranks) * n for ranks, n in runs)
+            inside[id(event)] = (times["transfer_ns"] + times["waiting_ns"]) / max(calls, 1)
+    return SimulatedDurations(trace, inside, options.rank_times)
 
 
 def _messages(trace: Trace, budget: Budget, notes: list[str]) -> Sequence[Messages]:

@@ -1,8 +1,9 @@
 """A time line of a few ranks in a window, reconstructed from the mean times of the trace.
 
 A trace has no time stamps. Each call starts after the mean computation at its place after its predecessor,
-and takes the mean time in it. So the order of a rank's calls is exact. Times, and the order between
-ranks, are not.
+and takes the mean time in it, both times the rank's load: the times that exports begin with, before they
+delay calls that would end before the messages that they need. So the order of a rank's calls and its total
+are exact. Single times, and the order between ranks, are not.
 """
 
 from __future__ import annotations
@@ -15,16 +16,19 @@ from typing import NamedTuple
 
 from scalatrace.errors import UsageError
 from scalatrace.operations import Category, operation, received_bytes, sent_bytes
+from scalatrace.report.costs.durations import CallDuration, Durations, SimulatedDurations
 from scalatrace.report.page.messages import ANY, NONE, Messages, world_rank
 from scalatrace.report.style import number
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.query.requests import ENDING, ages
 from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.threads import thread_count
 from scalatrace.trace.values.vec import ANY_TAG
 
 __all__ = ["Bar", "Line", "Place", "TimeLine", "Window", "some_ranks", "time_line"]
+
+OVERLAPPING = "no time line: several threads of a rank call MPI, and their calls overlap"
 
 MAX_BARS = 6000
 """Calls of all ranks that are drawn."""
@@ -33,8 +37,6 @@ MAX_WALKED = 1 << 18
 """Calls that are walked to reach a window, of all ranks."""
 
 MAX_RANKS, DEFAULT_RANKS = 64, 16
-UNTIMED_NS = 1000.0
-"""Length of calls where the trace has no times."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,8 @@ class TimeLine:
 
     Attributes:
         arrows: messages between them: sending line and bar, receiving line and bar.
+        simulated: times are those of a simulated run.
+        note: why there are no calls; "": there are.
         timed: False: the trace has no times, so each call has the same length.
         chosen: how the ranks were chosen; "": all ranks, or those that were asked for.
     """
@@ -94,6 +98,8 @@ class TimeLine:
     arrows: tuple[tuple[int, int, int, int], ...]
     timed: bool
     chosen: str = ""
+    simulated: bool = False
+    note: str = ""
 
 
 def some_ranks(trace: Trace, messages: Sequence[Messages], grid: Grid) -> tuple[list[int], str]:
@@ -120,22 +126,35 @@ def some_ranks(trace: Trace, messages: Sequence[Messages], grid: Grid) -> tuple[
     return sorted(chosen[:DEFAULT_RANKS]), f"{text}{', and the first ranks' if filled else ''}."
 
 
-def time_line(trace: Trace, ranks: Sequence[int], window: Window, chosen: str = "") -> TimeLine:
-    """Reconstruct the calls of some ranks in a window.
+def time_line(
+    trace: Trace,
+    ranks: Sequence[int],
+    window: Window,
+    chosen: str = "",
+    durations: Durations | None = None,
+) -> TimeLine:
+    """Reconstruct the calls of some ranks in a window, without the times of start-up and shut-down.
 
     Args:
         chosen: how the ranks were chosen.
+        durations: of the calls of the trace; None: recorded ones.
 
     Raises:
         UsageError: a rank is not in the trace, or there are more than MAX_RANKS.
     """
     if len(ranks) > MAX_RANKS:
         raise UsageError(f"a time line of {len(ranks)} ranks: the limit is {MAX_RANKS}; give fewer ranks")
+    trace = trace.without_phases
+    if thread_count(trace.meta) > 1:
+        return TimeLine((), (), (), True, chosen, note=OVERLAPPING)
+    durations = durations or Durations(trace)
     places: dict[Place, int] = {}
     share = max(1, len(ranks))
-    walked = [_Walk(trace, rank, places, MAX_BARS // share, MAX_WALKED // share) for rank in ranks]
+    limits = MAX_BARS // share, MAX_WALKED // share
+    walked = [_Walk(trace, rank, places, durations.of_rank(rank), *limits) for rank in ranks]
     lines = tuple(walk.line(window) for walk in walked)
-    return TimeLine(tuple(places), lines, tuple(_arrows(walked, window)), COMM in trace.stat_index, chosen)
+    simulated = isinstance(durations, SimulatedDurations)
+    return TimeLine(tuple(places), lines, tuple(_arrows(walked, window)), durations.timed, chosen, simulated)
 
 
 Channel = tuple[int, int, int, int]
@@ -146,12 +165,17 @@ class _Walk:
     """The walk of one rank. `sends` and `receives`: channel and number of a message -> its bar."""
 
     def __init__(
-        self, trace: Trace, rank: int, places: dict[Place, int], max_bars: int, max_walked: int
+        self,
+        trace: Trace,
+        rank: int,
+        places: dict[Place, int],
+        delta: CallDuration,
+        max_bars: int,
+        max_walked: int,
     ) -> None:
         self._trace, self._rank, self._places = trace, rank, places
         self._max_bars, self._max_walked = max_bars, max_walked
-        self._times: dict[tuple[int, int], tuple[float, float]] = {}
-        self._kept: list[object] = []
+        self._delta = delta
         self._seen: Counter[tuple[bool, Channel]] = Counter()
         self._live: list[int | None] = []
         self._bars: list[Bar] = []
@@ -173,15 +197,6 @@ class _Walk:
                 break
             self._take(call, start, comm, clock >= first)
         return Line(self._rank, tuple(self._bars), cut)
-
-    def _delta(self, call: Call) -> tuple[float, float]:
-        """Mean computation before a call, and mean time in it."""
-        key = id(call.place), call.pred
-        if key not in self._times:
-            self._kept.append(call.place)
-            compute, comm = (found.mean if (found := call.stat(name)) else 0.0 for name in (COMPUTE, COMM))
-            self._times[key] = compute, comm if COMM in self._trace.stat_index else UNTIMED_NS
-        return self._times[key]
 
     def _take(self, call: Call, start: float, length: float, shown: bool) -> None:
         at = len(self._bars) if shown else None

@@ -1,4 +1,4 @@
-"""Load of each rank relative to the mean computation of its calls.
+"""Load of each rank relative to the mean computation of its calls, and times of its calls by their means.
 
 Histograms cover all ranks that make a call. A trace also keeps each rank's total, in steps (`LOAD_STEPS`).
 Where ranks make different calls, the means of these calls explain most of the difference.
@@ -12,12 +12,13 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from scalatrace.trace.model.call import Call, Place
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import LOAD_STEPS, OLD_LOAD_STEPS, Trace
 from scalatrace.trace.query.contexts import TooLongError, executions_after
 from scalatrace.trace.query.counting import executions_of
 
-__all__ = ["COMM", "COMPUTE", "Loads", "Means", "near", "spread_of"]
+__all__ = ["COMM", "COMPUTE", "Loads", "MeanTimes", "Means", "near", "spread_of"]
 
 COMPUTE, COMM = "compute_ns", "comm_ns"
 """The statistics of the time before a call and in it."""
@@ -93,6 +94,34 @@ class Loads:
         step = -(-len(ranks) // MAX_SPREAD_RANKS)
         chosen = range(0, len(ranks), step) if self.kept else ()
         return spread_of([self.over_means(ranks[at]) for at in chosen])
+
+
+class MeanTimes:
+    """Means of a statistic, in ns, as a replay uses them.
+
+    Args:
+        stat: `load.COMPUTE` (before a call) or `load.COMM` (in it).
+        scale: factor on all times.
+    """
+
+    def __init__(self, trace: Trace, stat: str, scale: float = 1.0) -> None:
+        self._stat, self._scale = stat, scale
+        self._loads = Loads(trace, stat)
+
+    def of_rank(self, rank: int) -> Callable[[Call], float]:
+        """Return a function that gives the time of a call of the rank, ns; 0 where none was recorded."""
+        factor = self._scale * self._loads.over_means(rank)
+        known: dict[tuple[Place, int], float] = {}
+
+        def of(call: Call) -> float:
+            key = call.place, call.pred
+            ns = known.get(key)
+            if ns is None:
+                histogram = call.stat(self._stat)
+                ns = known[key] = max(0.0, histogram.mean * factor) if histogram else 0.0
+            return ns
+
+        return of
 
 
 def near(steps: Iterable[int]) -> float:

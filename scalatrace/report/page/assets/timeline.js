@@ -11,7 +11,7 @@ class TimeLineView {
     this.first = Math.min(...starts, Infinity);
     this.last = Math.max(...ends, 0);
     if (!(this.last > this.first)) {
-      place.append(h("p", {}, "No calls in this window."));
+      place.append(h("p", {}, this.data.note || "No calls in this window."));
       return;
     }
     this.chosen = [0, -1];
@@ -25,6 +25,7 @@ class TimeLineView {
         button("←", "Earlier", () => this.move(-0.3)), button("→", "Later", () => this.move(0.3)), button("All", "Show all", () => this.all()),
         this.span = h("span", { class: "dim" }), this.hidden = h("span", { class: "dim" })),
       legend(this.data.places.map((one) => one[1]), "computation: gaps"), this.canvas, this.detail, dashed,
+      this.data.simulated ? h("p", { class: "dim" }, "Times are those of the simulated run: means of call sites that add up to the totals of each rank.") : "",
       this.data.chosen ? h("p", { class: "dim" }, this.data.chosen) : "",
       this.lines.some((line) => line.cut) ? h("p", { class: "note" }, "the calls that fit into the page are shown; choose a later window with --window") : "",
       this.data.timed ? "" : h("p", { class: "note" }, "the trace has no times: all calls have the same length"));
