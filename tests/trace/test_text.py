@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
+from hypothesis.strategies import booleans
 
 from scalatrace import grammars
 from scalatrace.errors import FormatError, TextError
+from scalatrace.trace.io.reader import load
 from scalatrace.trace.io.text import RESERVED, text
 from scalatrace.trace.io.textparse import load_text, parse
-from scalatrace.trace.model.nodes import Event, Peer, Sequence
+from scalatrace.trace.io.writer import save
+from scalatrace.trace.model.nodes import Event, Peer, PredStats, Sequence
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind, Op, Stat
-from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.vec import Vec
 from support.traces import traces
 
@@ -39,6 +44,30 @@ def test_round_trip(trace: Trace) -> None:
     written = text(trace)
     assert written.isascii()
     assert parse(written) == trace
+
+
+@given(traces(), booleans())
+def test_a_file_becomes_text_and_the_same_file(trace: Trace, round_times: bool) -> None:
+    """Times that columns of a file would round are stored as they are."""
+    with TemporaryDirectory() as folder:
+        save(trace, before := Path(folder, "before.st"), round_times=round_times)
+        read = load(before)
+        save(parse(text(read)), after := Path(folder, "after.st"))
+        assert load(after) == read
+        if round_times:  # as recorded: all times are in columns
+            assert after.read_bytes() == before.read_bytes()
+
+
+def test_times_of_older_files_keep_their_digits(tmp_path: Path) -> None:
+    """They have more digits than columns; four bins stay four."""
+    bins = (Bin(1, 26304, 26304, 26304), Bin(1, 26496, 26496, 26496), Bin(2, 28992, 48000, 38528))
+    histogram = Histogram(4, 26304, 48000, 32453, 10432, bins)
+    event = Event(Vec(4), 0, 0, (), (PredStats(0, (histogram,)),))
+    trace = Trace(1, [event], ops=[Op("Barrier", ())], stats=[Stat("comm_ns", 1.0)], preds=[START])
+    read = parse(text(trace))
+    save(read, path := tmp_path / "a.st")
+    (leaf,) = load(path).leaves()
+    assert leaf.stats[0].histograms == (histogram,)
 
 
 def test_reads_what_people_write() -> None:

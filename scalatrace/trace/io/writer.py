@@ -22,19 +22,25 @@ from scalatrace.trace.values.histogram_columns import ColumnWriter
 __all__ = ["pack_payload", "save"]
 
 
-def save(trace: Trace, path: str | PathLike[str], compress: bool = True) -> int:
+def save(trace: Trace, path: str | PathLike[str], compress: bool = True, round_times: bool = False) -> int:
     """Write a trace file in one step, so that no reader ever sees half of it; return its size in bytes.
+
+    Args:
+        trace: what was read from a file or a text is the same when it is read again.
+        compress: deflate it.
+        round_times: round histograms of times, as recording does, for times that were computed.
 
     Raises:
         ScalatraceError: the file cannot be written, or a value does not fit the format.
     """
-    return write_file(path, pack_container(pack_payload(trace), compress))
+    return write_file(path, pack_container(pack_payload(trace, round_times), compress))
 
 
-def pack_payload(trace: Trace) -> bytes:
+def pack_payload(trace: Trace, round_times: bool = False) -> bytes:
     """The msgpack payload of a trace. Raises ScalatraceError when a value is no 64-bit integer."""
     try:
-        return bytes(msgpack.packb(_payload(trace), unicode_errors="surrogateescape"))
+        payload = _payload(trace, ColumnWriter(is_exact=not round_times))
+        return bytes(msgpack.packb(payload, unicode_errors="surrogateescape"))
     except (OverflowError, TypeError, ValueError) as error:
         raise ScalatraceError(f"the trace cannot be stored: {error}") from None
 
@@ -53,8 +59,7 @@ def _arrays(arrays: Sequence[IntArray]) -> Iterator[tuple[Any, ...]]:
         yield (array.length, vec_of(array.values).terms) if plain is None else (plain,)
 
 
-def _payload(trace: Trace) -> dict[str, Any]:
-    columns = ColumnWriter()
+def _payload(trace: Trace, columns: ColumnWriter) -> dict[str, Any]:
     nodes = [_node(node, trace.stats, columns) for node in trace.nodes]
     return {
         "nprocs": trace.nprocs,
@@ -71,7 +76,7 @@ def _payload(trace: Trace) -> dict[str, Any]:
         "preds": trace.preds,
         "counts": trace.counts,
         "load": [None if vec is None else {LOAD_STEPS: vec.terms} for vec in trace.load],
-        "histograms": columns.columns,
+        **({"histograms": columns.columns} if any(columns.columns) else {}),
         "nodes": nodes,
     }
 
