@@ -10,8 +10,8 @@ import numpy as np
 
 from scalatrace.errors import ScalatraceError
 from scalatrace.extrap.grid.butterflies import Pairs
+from scalatrace.trace.exchange.matrix import Site, pairs_by_site
 from scalatrace.trace.query.counting import executions_of
-from scalatrace.trace.query.matrix import Site, pairs_by_site
 
 if TYPE_CHECKING:
     from scalatrace import Trace

@@ -12,12 +12,12 @@ from scalatrace.operations import Category, operation, sent_bytes
 from scalatrace.predict.lowering.actions import Action, Collective, Compute, Recv, Send, Target
 from scalatrace.predict.lowering.exchange import Exchange
 from scalatrace.predict.lowering.messages import Messages
-from scalatrace.predict.lowering.neighbours import Neighbours, neighbour_bytes
 from scalatrace.predict.lowering.pending import PendingCollective
 from scalatrace.predict.lowering.report import Account, Outcome
 from scalatrace.predict.lowering.schedules import Round, Shape, expand, used_algorithm
 from scalatrace.predict.lowering.shapes import shape_of
 from scalatrace.predict.platform import Platform
+from scalatrace.trace.exchange.neighbours import Neighbours, neighbour_bytes
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.tables import Communicator
 

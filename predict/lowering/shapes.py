@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from scalatrace.operations import blocking_name
 from scalatrace.predict.lowering.schedules import Shape
-from scalatrace.predict.lowering.type_sizes import member_sizes
 from scalatrace.predict.platform.algorithms import OPERATION_OF
+from scalatrace.trace.exchange.type_sizes import member_sizes
 from scalatrace.trace.model.call import Call
 
 __all__ = ["shape_of"]

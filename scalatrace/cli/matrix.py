@@ -1,20 +1,35 @@
-"""Show the point-to-point communication matrix: a table, for many ranks a heat map, or CSV.
+"""Show the communication matrix, point to point and of collectives: tables, for many ranks heat maps, or CSV.
 
-What collectives and one-sided calls send is not in it, and is counted below it."""
+Collectives that say who sends to whom are in it: alltoall, allgather, gather, scatter, and those of
+neighbours.
+What others send, and one-sided calls, is counted below it."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from scalatrace.cli.output import add_trace, print_json
+from scalatrace.cli.progress import stage
 from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import LimitError
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+CALLS = ("all", "p2p", "collective")
 
 PAIR = {"sender": "world rank", "receiver": "world rank"}
 TABLE = Table(
     "pair of ranks that exchange messages",
-    {**PAIR, "bytes": "with --what bytes", "messages": "with --what messages"},
+    {
+        **PAIR,
+        "bytes": "point to point, with --what bytes",
+        "collective_bytes": "in collectives",
+        "messages": "point to point, with --what messages",
+        "collective_messages": "calls of collectives",
+    },
 )
 EXAMPLE = "scalatrace matrix stencil.st\n  scalatrace matrix stencil.st --what messages --csv > messages.csv"
 
@@ -23,36 +38,56 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_trace(parser)
     parser.add_argument("--what", choices=("bytes", "messages"), default="bytes", help="default: bytes")
+    parser.add_argument(
+        "--calls", choices=CALLS, default="all", help="p2p: messages only; collective: collectives only"
+    )
     add_formats(parser, TABLE)
 
 
 def run(args: argparse.Namespace) -> int:
     """Load the trace and report."""
     import scalatrace
-    from scalatrace.report.matrix import MatrixReporter
-    from scalatrace.report.style import console, nbytes, number
-    from scalatrace.trace.query.matrix import outside, pairs
-    from scalatrace.trace.query.summaries import byte_parameters, summarised
+    from scalatrace.report.matrix import MatrixReporter, block_size, parts_of
+    from scalatrace.report.style import console
 
+    stage("reading")
     trace = scalatrace.load(args.trace)
-    notes = []
-    if args.what == "bytes" and (names := summarised(trace, byte_parameters)):
-        notes = [f"messages whose sizes are kept as histograms count their mean size: {', '.join(names)}"]
-    try:
-        notes += [
-            f"not in the matrix: {number(calls)} {category.name.lower().replace('_', '-')} calls that send "
-            f"{nbytes(sent)}"
-            for category, (calls, sent) in outside(trace).items()
-            if sent
-        ]
-    except LimitError as error:  # the matrix itself has less to count
-        notes.append(f"collectives and one-sided calls are not in the matrix, and not counted: {error}")
-    reporter = MatrixReporter(pairs(trace, args.what), trace.nprocs, args.what, notes)
+    out = console()
+    block = 1 if args.csv or args.json else block_size(out, trace.nprocs)
+    stage("adding up what ranks send")
+    parts, notes = parts_of(trace, args.what, args.calls, block)
+    if args.csv and notes and any(part.pairs is None for part in parts):
+        raise LimitError(notes[0])
+    notes = [*_means(trace, args.what), *notes, *_outside(trace)]
+    reporter = MatrixReporter(parts, trace.nprocs, block, args.what, notes)
     if args.csv:
         sys.stderr.writelines(f"scalatrace: note: {note}\n" for note in notes)
-        print_csv(TABLE, reporter.rows(), without={"bytes", "messages"} - {args.what})
+        shown = {part.prefix + args.what for part in parts}
+        print_csv(TABLE, reporter.rows(), without=set(TABLE.columns) - set(PAIR) - shown)
     elif args.json:
         print_json(reporter.plain())
     else:
-        reporter.render(console())
+        reporter.render(out)
     return 0
+
+
+def _means(trace: Trace, what: str) -> list[str]:
+    from scalatrace.trace.query.summaries import byte_parameters, summarised
+
+    if what == "bytes" and (names := summarised(trace, byte_parameters)):
+        return [f"messages whose sizes are kept as histograms count their mean size: {', '.join(names)}"]
+    return []
+
+
+def _outside(trace: Trace) -> list[str]:
+    """Return the line of what is not in the matrix."""
+    from scalatrace.report.style import nbytes, number
+    from scalatrace.trace.exchange.matrix import outside
+
+    try:
+        sums = outside(trace).items()
+    except LimitError as error:  # the matrix itself has less to count
+        return [f"other collectives and one-sided calls are not in the matrix, and not counted: {error}"]
+    listed = (f"{number(calls)} {op} that send {nbytes(sent)}" for op, (calls, sent) in sums)
+    text = ", ".join(listed)
+    return [f"not in the matrix, since the calls do not say who sends to whom: {text}"] if text else []

@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.escapes import clean
-from scalatrace.report.costs.measures import amount
-from scalatrace.report.style import number, ranks
+from scalatrace.report.style import amount, number, ranks
 from scalatrace.trace.query.diff import Difference, Statistic
 from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.query.verify import Verification

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from scalatrace.errors import LimitError
 from scalatrace.escapes import clean
+from scalatrace.report.page.blocks import summed
 from scalatrace.report.style import DIM, columns, nbytes, number, table
+from scalatrace.trace.exchange.matrix import (
+    COLLECTIVE,
+    POINT_TO_POINT,
+    PairTable,
+    has_collectives,
+    pair_table,
+)
+from scalatrace.trace.exchange.rank_sets import Budget
+from scalatrace.trace.model.trace import Trace
 
 COLUMN = 7
 """Width of a number; where the columns do not fit, a heat map is drawn."""
@@ -22,66 +36,113 @@ SHADES = " ·░░▒▓█"
 """The same without colours."""
 
 
+TITLES = {POINT_TO_POINT: "point to point", COLLECTIVE: "collectives"}
+PREFIXES = {POINT_TO_POINT: "", COLLECTIVE: "collective_"}
+"""Of the names of amounts in tables for scripts."""
+
 MAX_TABLE_RANKS = 1024
 """Ranks up to which the JSON form has the whole table; of more ranks it lists the pairs that have any."""
 
 
+@dataclass(frozen=True)
+class Part:
+    """What some calls send.
+
+    Attributes:
+        title: which calls.
+        prefix: of the names of their amounts in tables for scripts.
+        pairs: None: they are too many to list.
+        blocks: sums of blocks of ranks, or of pairs: row (sender), column (receiver) -> amount.
+    """
+
+    title: str
+    prefix: str
+    pairs: PairTable | None
+    blocks: Mapping[tuple[int, int], int]
+
+
 class MatrixReporter:
-    """Shows the communication matrix.
+    """Shows the communication matrix, point to point and of collectives.
 
     Args:
-        pairs: (sender, receiver) -> amount.
+        parts: those that are shown.
         nprocs: ranks.
+        block: ranks of a block.
         what: "bytes" or "messages".
         notes: limits of the numbers, such as estimates.
     """
 
     def __init__(
-        self, pairs: Mapping[tuple[int, int], int], nprocs: int, what: str, notes: Sequence[str] = ()
+        self, parts: Sequence[Part], nprocs: int, block: int, what: str, notes: Sequence[str] = ()
     ) -> None:
-        self.pairs = {pair: n for pair, n in sorted(pairs.items()) if n}
-        self.nprocs, self.what, self.notes = nprocs, what, list(notes)
+        self.parts, self.nprocs, self.block = parts, nprocs, block
+        self.what, self.notes = what, list(notes)
 
     def rows(self) -> Iterator[dict[str, int]]:
-        """Yield sender, receiver and amount of each pair that has any."""
-        for (sender, receiver), n in self.pairs.items():
-            yield {"sender": sender, "receiver": receiver, self.what: n}
+        """Yield sender, receiver and amounts of each pair that has any."""
+        names = [part.prefix + self.what for part in self.parts]
+        for pair, amounts in self._merged():
+            yield {"sender": pair[0], "receiver": pair[1], **dict(zip(names, amounts, strict=True))}
+
+    def _merged(self) -> Iterator[tuple[tuple[int, int], list[int]]]:
+        """Yield the pairs of all parts in order, with the amount in each part."""
+        listed = [
+            [((sender, receiver), i, n) for sender, receiver, n in part.pairs or ()]
+            for i, part in enumerate(self.parts)
+        ]
+        for pair, same in groupby(heapq.merge(*listed), key=lambda entry: entry[0]):
+            amounts = [0] * len(self.parts)
+            for _, i, n in same:
+                amounts[i] = n
+            yield pair, amounts
 
     def plain(self) -> dict[str, Any]:
-        """Return the matrix as plain data: "matrix" with all entries, "pairs" if it is large."""
-        facts: dict[str, Any] = {"what": self.what, "notes": self.notes}
-        if self.nprocs > MAX_TABLE_RANKS:
-            return {**facts, "nprocs": self.nprocs, "pairs": [[*pair, n] for pair, n in self.pairs.items()]}
-        return {**facts, "matrix": self._table()}
+        """Return plain data: "matrix" with all entries, "pairs" if it is large; None: not listed."""
+        facts: dict[str, Any] = {"what": self.what, "notes": self.notes, "nprocs": self.nprocs}
+        for part in self.parts:
+            name = f"{part.prefix}{'pairs' if self.nprocs > MAX_TABLE_RANKS else 'matrix'}"
+            if part.pairs is None:
+                facts[name] = None
+            elif self.nprocs > MAX_TABLE_RANKS:
+                facts[name] = [list(entry) for entry in part.pairs]
+            else:
+                facts[name] = self._table({(i, j): n for i, j, n in part.pairs}, self.nprocs)
+        return facts
 
-    def _table(self, step: int = 1) -> list[list[int]]:
-        """Return all entries, those of `step` times `step` ranks in one."""
-        n = -(-self.nprocs // step)
+    def _table(self, cells: Mapping[tuple[int, int], int], n: int) -> list[list[int]]:
         rows = [[0] * n for _ in range(n)]
-        for (i, j), amount in self.pairs.items():
-            rows[i // step][j // step] += amount
+        for (i, j), amount in cells.items():
+            rows[i][j] = amount
         return rows
 
     def render(self, console: Console) -> None:
-        """Print numbers for few ranks, a heat map for many, and the totals."""
-        if COLUMN * (self.nprocs + 2) <= columns(console):
-            self._numbers(console)
-        else:
-            self._heat(console)
-        flat = list(self.pairs.values())
-        shown = nbytes if self.what == "bytes" else number
-        text = f"{len(flat)} pairs, {shown(sum(flat))} in all"
-        if flat:
-            text += f", {shown(min(flat))} to {shown(max(flat))} a pair"
-        console.print(Text(text, style="bold"))
+        """Print numbers for few ranks, a heat map for many, and the totals, of each part."""
+        for part in self.parts:
+            if len(self.parts) > 1 or part.prefix:
+                console.print(Text(part.title, style="bold"))
+            if self.block == 1 and COLUMN * (self.nprocs + 2) <= columns(console):
+                self._numbers(console, part)
+            else:
+                self._heat(console, part)
+            console.print(Text(self._totals(part), style="bold"))
         for note in self.notes:
             console.print(Text(f"note: {clean(note)}", style=DIM), soft_wrap=True)
 
-    def _numbers(self, console: Console) -> None:
+    def _totals(self, part: Part) -> str:
+        shown = nbytes if self.what == "bytes" else number
+        if part.pairs is None:
+            return f"{shown(sum(part.blocks.values()))} in all"
+        text = f"{number(len(part.pairs))} pairs, {shown(part.pairs.total)} in all"
+        if len(part.pairs):
+            least, most = int(part.pairs.amounts.min()), int(part.pairs.amounts.max())
+            text += f", {shown(least)} to {shown(most)} a pair"
+        return text
+
+    def _numbers(self, console: Console, part: Part) -> None:
         names = [str(i) for i in range(self.nprocs)]
         rows = table("from \u2192", *names, right=names)
-        most = max(self.pairs.values(), default=0)
-        for i, row in enumerate(self._table()):
+        most = max(part.blocks.values(), default=0)
+        for i, row in enumerate(self._table(part.blocks, self.nprocs)):
             rows.add_row(str(i), *(self._number(n, most) for n in row))
         console.print(rows)
 
@@ -90,20 +151,55 @@ class MatrixReporter:
             return Text("·", style=DIM)
         return Text(nbytes(n).replace(" ", "").removesuffix("B"), style=_colour(n, most), no_wrap=True)
 
-    def _heat(self, console: Console) -> None:
-        """Print pixels, two rows of them a line; ranks share a pixel when there are more than columns."""
-        pixels = self._pixels(max(8, columns(console) - 8))
-        step = -(-self.nprocs // len(pixels))
+    def _heat(self, console: Console, part: Part) -> None:
+        """Print pixels, two rows of them a line, each a block of ranks."""
+        pixels = self._table(part.blocks, -(-self.nprocs // self.block))
         most = max((n for row in pixels for n in row), default=0)
         if console.color_system is None:
             lines = [(top, [(SHADES[_heat(n, most)], "") for n in row]) for top, row in enumerate(pixels)]
         else:
             lines = [(top, _two_rows(pixels[top : top + 2], most)) for top in range(0, len(pixels), 2)]
         for top, cells in lines:
-            console.print(Text.assemble((f"{top * step:>6} ", DIM), *cells), no_wrap=True)
+            console.print(Text.assemble((f"{top * self.block:>7} ", DIM), *cells), no_wrap=True)
 
-    def _pixels(self, width: int) -> list[list[int]]:
-        return self._table(-(-self.nprocs // width))
+
+def parts_of(trace: Trace, what: str, calls: str, block: int) -> tuple[list[Part], list[str]]:
+    """Return what each kind of calls sends, and notes on it.
+
+    Args:
+        what, calls: as in `trace.exchange.matrix.pair_table`; messages and collectives of "all" are apart.
+        block: ranks of a block.
+
+    Raises:
+        UsageError, FormatError: as `pair_table`.
+    """
+    wanted = [calls]
+    if calls == "all":
+        wanted = [POINT_TO_POINT, *([COLLECTIVE] if has_collectives(trace) else [])]
+    notes = list[str]()
+    return [_part(trace, what, kind, block, notes) for kind in wanted], notes
+
+
+def _part(trace: Trace, what: str, calls: str, block: int, notes: list[str]) -> Part:
+    title, pairs, budget = TITLES[calls], None, Budget()
+    try:
+        pairs = pair_table(trace, what, calls)
+    except LimitError as error:
+        notes.append(f"{title}: pairs are not listed: {error}")
+    if block == 1 and pairs is not None:
+        blocks = {(sender, receiver): n for sender, receiver, n in pairs}
+    else:
+        blocks = summed(trace, budget, block, what, calls)
+    if not budget.exact:
+        notes.append(f"{title}: amounts are estimated from a sample of the ranks or calls")
+    return Part(title, PREFIXES[calls], pairs, blocks)
+
+
+def block_size(console: Console, nprocs: int) -> int:
+    """Return how many ranks share a row and column of the drawing; 1: numbers or pixels of single ranks."""
+    if COLUMN * (nprocs + 2) <= columns(console):
+        return 1
+    return -(-nprocs // max(8, columns(console) - 9))
 
 
 def _two_rows(rows: list[list[int]], most: int) -> list[tuple[str, str]]:

@@ -91,6 +91,9 @@ def op_style(name: str) -> str:
     return f"bold {CATEGORY_STYLES.get(operation(name).category, 'white')}"
 
 
+IN_CALL = ".call"
+"""End of the names of statistics of the time in calls."""
+
 MAX_EXPONENT = 1000
 """Bits of the largest integers that are written as floating-point numbers."""
 
@@ -157,6 +160,16 @@ def ratio_text(ratio: float) -> str:
 def number(n: float) -> str:
     """Return a whole number with its thousands apart."""
     return _huge(n) or f"{n:,.0f}"
+
+
+def amount(stat: str, value: float) -> str:
+    """Return a value with the unit that the statistic's name ends in."""
+    name = stat.removesuffix(IN_CALL)
+    if name.endswith("_ns"):
+        return duration(value)
+    if name.endswith("_bytes"):
+        return nbytes(value)
+    return number(value) if abs(value) >= 1000 or value == round(value) else f"{value:.4g}"
 
 
 def percent(part: float, whole: float) -> str:

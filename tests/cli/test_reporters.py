@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
@@ -11,7 +14,7 @@ from scalatrace.operations import received_bytes, sent_bytes
 from scalatrace.report.costs.rows import by_node, by_rank
 from scalatrace.report.info import InfoReporter
 from scalatrace.report.lines import LinesReporter
-from scalatrace.report.matrix import MatrixReporter
+from scalatrace.report.matrix import MatrixReporter, Part, parts_of
 from scalatrace.report.notation import NotationReporter, notation
 from scalatrace.report.replay import ReplayReporter
 from scalatrace.report.sizes import shares
@@ -21,6 +24,7 @@ from scalatrace.report.trees.legend import LEGEND
 from scalatrace.report.trees.reporter import TreeReporter
 from scalatrace.report.trees.selection import Selection
 from scalatrace.report.values import param, peer_text, vec
+from scalatrace.trace.exchange.matrix import PairTable
 from scalatrace.trace.io.writer import pack_payload
 from scalatrace.trace.model.elastic import Columns, Groups
 from scalatrace.trace.model.nodes import Peer
@@ -30,8 +34,9 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, Vec
-from support.builder import Builder, Comm, stencil
+from support.builder import DOUBLE, Builder, Comm, stencil
 from support.drawing import drawn
+from support.reported import million_stencil
 from support.traces import traces
 
 
@@ -200,21 +205,51 @@ def test_nothing_from_a_trace_steers_the_terminal() -> None:
         assert not {"\x1b", "\x07", "\r", "\u202e"} & set(shown)
 
 
+def matrix_of(pairs: dict[tuple[int, int], int], nprocs: int, block: int, what: str) -> MatrixReporter:
+    """A reporter of messages between these pairs."""
+    columns = np.array([(*pair, n) for pair, n in sorted(pairs.items()) if n]).T
+    blocks = Counter[tuple[int, int]]()
+    for (i, j), n in pairs.items():
+        blocks[i // block, j // block] += n
+    return MatrixReporter([Part("point to point", "", PairTable(*columns), blocks)], nprocs, block, what)
+
+
 def test_matrix_of_few_and_of_many_ranks() -> None:
-    few = drawn(MatrixReporter({(i, i): 1000 * i for i in range(4)}, 4, "bytes"))
+    few = drawn(matrix_of({(i, i): 1000 * i for i in range(4)}, 4, 1, "bytes"))
     assert "3k" in few
     assert "3 pairs, 6 kB in all, 1 kB to 3 kB a pair" in few
-    many = {(200, 100): 3, (5, 7): 3}
-    shown = drawn(MatrixReporter(many, 300, "messages"), 80)
+    many = matrix_of({(200, 100): 3, (5, 7): 3}, 300, 5, "messages")
+    shown = drawn(many, 80)
     assert max(map(len, shown.splitlines())) <= 80
     assert "2 pairs, 6 in all, 3 to 3 a pair" in shown
-    assert [tuple(row.values()) for row in MatrixReporter(many, 300, "messages").rows()] == [
-        (5, 7, 3),
-        (200, 100, 3),
-    ]
-    assert MatrixReporter(many, 300, "messages").plain()["matrix"][5][7] == 3
-    assert MatrixReporter(many, 1 << 24, "messages").plain()["pairs"] == [[5, 7, 3], [200, 100, 3]]
-    assert "2 pairs" in drawn(MatrixReporter(many, 1 << 24, "messages"), 80)
+    assert [tuple(row.values()) for row in many.rows()] == [(5, 7, 3), (200, 100, 3)]
+    assert many.plain()["matrix"][5][7] == 3
+
+
+def test_collectives_are_told_apart_from_messages() -> None:
+    b = Builder(4)
+    trace = b.of(
+        b.event("Alltoall", sendcount=1, sendtype=DOUBLE, recvcount=1, recvtype=DOUBLE, comm=Comm()),
+        b.event("Send", count=2, datatype=DOUBLE, dest=1, tag=0, comm=Comm()),
+    )
+    parts, notes = parts_of(trace, "bytes", "all", 1)
+    found = MatrixReporter(parts, 4, 1, "bytes", notes)
+    shown = drawn(found)
+    assert "4 pairs, 64 B in all, 16 B to 16 B a pair" in shown[: shown.index("collectives")]
+    assert "16 pairs, 128 B in all, 8 B to 8 B a pair" in shown[shown.index("collectives") :]
+    rows = list(found.rows())
+    assert rows[1] == {"sender": 0, "receiver": 1, "bytes": 16, "collective_bytes": 8}
+    assert rows[2] == {"sender": 0, "receiver": 2, "bytes": 0, "collective_bytes": 8}
+    assert found.plain()["collective_matrix"][3] == [8] * 4
+
+
+def test_the_matrix_of_a_million_ranks() -> None:
+    trace = million_stencil()
+    parts, notes = parts_of(trace, "bytes", "all", 8192)
+    shown = drawn(MatrixReporter(parts, trace.nprocs, 8192, "bytes", notes))
+    assert "4,190,208 pairs" in shown
+    assert parts[0].pairs is not None
+    assert parts[0].pairs.total == sum(parts[0].blocks.values())
 
 
 def test_replay_reporter_tells_what_differs() -> None:

@@ -10,13 +10,13 @@ from scalatrace.cli.dispatch import main
 from scalatrace.errors import UsageError
 from scalatrace.report.lines import LinesReporter
 from scalatrace.report.stats import StatsReporter
+from scalatrace.trace.exchange.matrix import pairs
 from scalatrace.trace.io.writer import save
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Stat
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.matrix import pairs
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm, To

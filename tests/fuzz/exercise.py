@@ -20,7 +20,7 @@ from scalatrace.errors import ScalatraceError
 from scalatrace.report.findings import DiffReporter
 from scalatrace.report.info import InfoReporter
 from scalatrace.report.lines import LinesReporter
-from scalatrace.report.matrix import MatrixReporter
+from scalatrace.report.matrix import MatrixReporter, parts_of
 from scalatrace.report.notation import NotationReporter
 from scalatrace.report.page.gather import Options as PageOptions
 from scalatrace.report.page.gather import gather
@@ -38,7 +38,6 @@ from scalatrace.trace.model.nodes import untimed
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import check_visits
 from scalatrace.trace.query.diff import diff
-from scalatrace.trace.query.matrix import pairs
 
 __all__ = ["QUICK", "THOROUGH", "USUAL", "Effort", "Finding", "check_message", "exercise", "stage"]
 
@@ -161,7 +160,8 @@ def _stats_of(by: str) -> Callable[[Trace], None]:
 
 def _matrix_of(what: str) -> Callable[[Trace], None]:
     def matrix(trace: Trace) -> None:
-        reporter = MatrixReporter(pairs(trace, what), trace.nprocs, what)
+        parts, notes = parts_of(trace, what, "all", 1)
+        reporter = MatrixReporter(parts, trace.nprocs, 1, what, notes)
         json.dumps(reporter.plain())
         list(reporter.rows())
         _rendered(reporter)

@@ -7,15 +7,15 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from scalatrace.report.page import rank_sets
 from scalatrace.report.page.blocks import blocks_of
 from scalatrace.report.page.histograms import sizes_of
-from scalatrace.report.page.messages import messages_of
-from scalatrace.report.page.rank_sets import Budget, sampled
+from scalatrace.trace.exchange import rank_sets
+from scalatrace.trace.exchange.matrix import pairs
+from scalatrace.trace.exchange.messages import messages_of
+from scalatrace.trace.exchange.rank_sets import Budget, sampled
 from scalatrace.trace.model.elastic import Columns
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.matrix import pairs
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm, To
@@ -31,7 +31,7 @@ def test_blocks_are_sums_of_pairs(name: str, max_blocks: int) -> None:
     blocks = blocks_of(trace, messages_of(trace, budget), budget.exact, max_blocks)
     for position, what in ((2, "messages"), (3, "bytes")):
         expected = Counter[tuple[int, int]]()
-        for (sender, receiver), amount in pairs(trace, what).items():
+        for (sender, receiver), amount in pairs(trace, what, "p2p").items():
             expected[sender // blocks.size, receiver // blocks.size] += amount
         assert +expected == {cell[:2]: cell[position] for cell in blocks.cells if cell[position]}
     assert blocks.exact
@@ -40,8 +40,8 @@ def test_blocks_are_sums_of_pairs(name: str, max_blocks: int) -> None:
 def test_sizes_of_walks() -> None:
     for trace in RECORDED.values():
         sizes = sizes_of(messages_of(trace, Budget()), True)
-        assert sum(one.messages for one in sizes.bins) == sum(pairs(trace, "messages").values())
-        assert sum(one.nbytes for one in sizes.bins) == sum(pairs(trace, "bytes").values())
+        assert sum(one.messages for one in sizes.bins) == sum(pairs(trace, "messages", "p2p").values())
+        assert sum(one.nbytes for one in sizes.bins) == sum(pairs(trace, "bytes", "p2p").values())
         for one in sizes.bins:
             assert one.above * one.messages <= one.nbytes <= (one.below - 1) * one.messages
 

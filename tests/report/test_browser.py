@@ -199,7 +199,7 @@ def test_cells_of_the_matrix_answer(view_of: View, tmp_path: Path) -> None:
         canvas.focus()
         view.page.keyboard.press("ArrowDown")
         view.page.keyboard.press("ArrowRight")
-        assert view.text("#matrix .detail") == "from rank 1 to rank 2; 10 messages, 8 kB"
+        assert view.text("#matrix .detail") == "from rank 1 to rank 2; point to point: 10 messages, 8 kB"
         clean(view)
 
 

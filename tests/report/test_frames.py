@@ -8,7 +8,7 @@ import pytest
 
 from scalatrace.errors import UsageError
 from scalatrace.operations import received_bytes, sent_bytes
-from scalatrace.trace.query.matrix import pairs
+from scalatrace.trace.exchange.matrix import pairs
 from support.reported import HOSTILE, hostile, million_stencil, recorded, ring
 
 RECORDED = recorded()

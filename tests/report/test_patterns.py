@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from scalatrace.report.page.grid import find_grid, rank_grid
-from scalatrace.report.page.messages import Messages, messages_of
 from scalatrace.report.page.patterns import Pattern, Receives, loop_pattern, recognise
-from scalatrace.report.page.rank_sets import Budget
+from scalatrace.trace.exchange.messages import Messages, messages_of
+from scalatrace.trace.exchange.rank_sets import Budget
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Sequence
 from scalatrace.trace.model.peer_encoding import Encoding

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from scalatrace.errors import UsageError
+from scalatrace.trace.exchange.matrix import matrix
 from scalatrace.trace.model.nodes import Event
-from scalatrace.trace.query.matrix import matrix
 from support.reported import hostile, million_stencil, recorded, ring
 
 matplotlib = pytest.importorskip("matplotlib")

@@ -14,9 +14,9 @@ from scalatrace.operations import received_bytes, sent_bytes
 from scalatrace.predict.timeline import Timeline
 from scalatrace.report.page import timeline
 from scalatrace.report.page.grid import find_grid
-from scalatrace.report.page.messages import messages_of
-from scalatrace.report.page.rank_sets import Budget
 from scalatrace.report.page.timeline import Line, Window, some_ranks, time_line
+from scalatrace.trace.exchange.messages import messages_of
+from scalatrace.trace.exchange.rank_sets import Budget
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.query.load import MeanTimes
 from scalatrace.trace.values.ranklist import RankList

@@ -18,6 +18,7 @@ from scalatrace.errors import FormatError, LimitError, TextError
 from scalatrace.report.costs.rows import by_node, by_rank
 from scalatrace.report.trees.reporter import TreeReporter
 from scalatrace.trace.consistency.partners import first_unmatched
+from scalatrace.trace.exchange.matrix import pairs
 from scalatrace.trace.io.check import MAX_NODE_DEPTH
 from scalatrace.trace.io.container import pack_container
 from scalatrace.trace.io.reader import loads
@@ -31,7 +32,6 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query import counting
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.query.grouped import TOO_MANY, grouped
-from scalatrace.trace.query.matrix import pairs
 from scalatrace.trace.query.requests import MAX_WALKED
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec

@@ -56,9 +56,9 @@ def test_matrix_equals_walk(trace: Trace) -> None:
                     expected[rank, call.comm.members[call["dest"]]] += 1
     except IndexError:
         with pytest.raises(FormatError, match="not in the communicator"):
-            trace.matrix("messages")
+            trace.matrix("messages", "p2p")
         return
-    assert (trace.matrix("messages") == expected).all()
+    assert (trace.matrix("messages", "p2p") == expected).all()
 
 
 def test_unknown_measure() -> None:

@@ -11,15 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from scalatrace.escapes import clean
-from scalatrace.report.style import duration, nbytes, number, table
+from scalatrace.report.style import IN_CALL, amount, number, table
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["COLUMNS", "Measure", "amount", "measures", "measures_table"]
+__all__ = ["COLUMNS", "Measure", "measures", "measures_table"]
 
 OWN = frozenset({"compute_ns", "comm_ns", "source", "polls"})
 """The tracer's own statistics."""
-SUFFIX = ".call"
 COLUMNS = ("samples", "total", "mean", "min", "max")
 
 
@@ -63,23 +62,13 @@ def measures(trace: Trace, key: Callable[[Trace, Event], tuple[str, ...]]) -> li
                 if (histogram := stats.histograms[i]) is None:
                     continue
                 h, where = histogram.scaled(stat.resolution), key(trace, leaf)
-                level = stat.name.removesuffix(SUFFIX) in levels
+                level = stat.name.removesuffix(IN_CALL) in levels
                 row = found.setdefault((i, where), Measure(where, stat.name, level))
                 row.samples += h.count
                 row.total += h.total
                 row.min, row.max = min(row.min, h.min), max(row.max, h.max)
     order = sorted(found.items(), key=lambda item: (item[0][0], -item[1].total, item[0][1]))
     return [measure for _, measure in order]
-
-
-def amount(stat: str, value: float) -> str:
-    """Return a value with the unit that the statistic's name ends in."""
-    name = stat.removesuffix(SUFFIX)
-    if name.endswith("_ns"):
-        return duration(value)
-    if name.endswith("_bytes"):
-        return nbytes(value)
-    return number(value) if abs(value) >= 1000 or value == round(value) else f"{value:.4g}"
 
 
 def measures_table(

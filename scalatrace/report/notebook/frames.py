@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from scalatrace.errors import UsageError
 from scalatrace.operations import operation, received_bytes, sent_bytes
 from scalatrace.report.costs.rows import KEYS, RANK, by_node, by_rank
+from scalatrace.trace.exchange.matrix import pair_table
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.query.load import COMM, COMPUTE
-from scalatrace.trace.query.matrix import pairs
 from scalatrace.trace.query.summaries import bytes_estimated
 
 if TYPE_CHECKING:
@@ -79,16 +79,20 @@ def stats_frame(trace: Trace, by: str = "op") -> pd.DataFrame:
     return pandas.DataFrame([row.plain(names) for row in rows])
 
 
-def matrix_frame(trace: Trace, what: str = "bytes") -> pd.DataFrame:
+def matrix_frame(trace: Trace, what: str = "bytes", calls: str = "all") -> pd.DataFrame:
     """Return the communicating pairs of ranks: `sender`, `receiver`, and `bytes` or `messages`.
 
+    Args:
+        calls: "p2p": messages only; "collective": collectives that say who sends to whom; "all".
+
     Raises:
-        UsageError: an unknown measure, or pandas is missing; and as `trace.query.matrix.pairs`.
+        UsageError: an unknown measure, or pandas is missing; and as `trace.exchange.matrix.pair_table`.
         LimitError: very many ranks or different calls.
     """
     pandas = _pandas()
-    rows = [(*pair, amount) for pair, amount in sorted(pairs(trace, what).items()) if amount]
-    return pandas.DataFrame(rows, columns=["sender", "receiver", what])
+    table = pair_table(trace, what, calls)
+    columns = {"sender": table.senders, "receiver": table.receivers, what: table.amounts}
+    return pandas.DataFrame(columns)
 
 
 def _pandas() -> Any:

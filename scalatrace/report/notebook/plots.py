@@ -17,11 +17,13 @@ from scalatrace.operations import Category
 from scalatrace.report.page.blocks import blocks_of
 from scalatrace.report.page.grid import find_grid
 from scalatrace.report.page.histograms import BINS_PER_DECADE, Deltas, TimeBin, deltas_of, sizes_of
-from scalatrace.report.page.messages import messages_of
-from scalatrace.report.page.rank_sets import Budget
 from scalatrace.report.page.timeline import Line, TimeLine, Window, some_ranks, time_line
 from scalatrace.report.style import number, short_site
 from scalatrace.spelling import did_you_mean
+from scalatrace.trace.exchange.collectives import exchanges_of
+from scalatrace.trace.exchange.matrix import CALLS, COLLECTIVE, MEASURES, POINT_TO_POINT
+from scalatrace.trace.exchange.messages import messages_of
+from scalatrace.trace.exchange.rank_sets import Budget
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Plots"]
 
-MEASURES = ("bytes", "messages")
+CALLS_TITLES = {"all": "", "p2p": ", point to point", "collective": " in collectives"}
 HISTOGRAMS = ("compute", "mpi", "sizes")
 MAX_ARROWS = 300
 """Messages of a time line, at most; of more, none is drawn, since they cover each other."""
@@ -55,7 +57,7 @@ class Plots:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
 
-    def matrix(self, what: str = "bytes", ax: Axes | None = None) -> Axes:
+    def matrix(self, what: str = "bytes", ax: Axes | None = None, calls: str = "all") -> Axes:
         """Draw the communication matrix as a heat map, on a logarithmic scale.
 
         Of more than 128 ranks, a cell stands for a block of consecutive ranks.
@@ -63,22 +65,25 @@ class Plots:
         Args:
             what: "bytes" or "messages", from the rank of a row to that of a column.
             ax: where to draw.
+            calls: "p2p": messages only; "collective": collectives that say who sends to whom; "all".
 
         Raises:
-            UsageError: an unknown measure, matplotlib is missing, or the trace has no destinations.
+            UsageError: an unknown word, matplotlib is missing, or the trace has no destinations.
             LimitError: very many ranks or different calls.
         """
         _choose("what", what, MEASURES)
+        _choose("calls", calls, CALLS)
         budget = Budget()
-        messages = messages_of(self._trace, budget)
-        blocks = blocks_of(self._trace, messages, budget.exact)
+        messages = messages_of(self._trace, budget) if calls != COLLECTIVE else ()
+        exchanges = list(exchanges_of(self._trace, budget)) if calls != POINT_TO_POINT else ()
+        blocks = blocks_of(self._trace, messages, budget.exact, exchanges=exchanges)
         axes = _axes(ax)
         from matplotlib.colors import LogNorm
         from matplotlib.ticker import MaxNLocator
 
         table = np.zeros((blocks.count, blocks.count))
         for row, column, *amounts in blocks.cells:
-            table[row, column] = amounts[MEASURES[::-1].index(what)]
+            table[row, column] = sum(amounts[MEASURES[::-1].index(what) :: 2])
         side = blocks.count * blocks.size - 0.5
         drawn = axes.imshow(
             np.ma.masked_equal(table, 0), norm=LogNorm() if table.any() else None,
@@ -91,7 +96,7 @@ class Plots:
         axes.set_ylabel("from rank")
         per_block = "" if blocks.size == 1 else f", blocks of {number(blocks.size)} ranks"
         estimated = "" if blocks.exact else ", estimated"
-        axes.set_title(f"{what} between ranks{per_block}{estimated}")
+        axes.set_title(f"{what} between ranks{CALLS_TITLES[calls]}{per_block}{estimated}")
         return axes
 
     def timeline(

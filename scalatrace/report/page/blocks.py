@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from scalatrace.errors import LimitError, UsageError
-from scalatrace.report.page.messages import Messages
-from scalatrace.report.page.rank_sets import Number
+from scalatrace.trace.exchange.collectives import Exchange
+from scalatrace.trace.exchange.matrix import flows, outside
+from scalatrace.trace.exchange.messages import Messages
+from scalatrace.trace.exchange.rank_sets import Budget, Number
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.matrix import outside
 from scalatrace.trace.values.from_arrays import Ints
 
-__all__ = ["Blocks", "Distance", "Outside", "blocks_of"]
+__all__ = ["Blocks", "Distance", "Outside", "blocks_of", "summed"]
 
 MAX_BLOCKS = 128
 """Blocks along a side of the matrix."""
@@ -33,9 +34,9 @@ class Distance:
 
 @dataclass(frozen=True)
 class Outside:
-    """Calls of a category that sends, but not from one rank to one other."""
+    """Calls that send, but do not say from whom to whom."""
 
-    category: str
+    operation: str
     calls: int
     nbytes: int
 
@@ -47,34 +48,95 @@ class Blocks:
     Attributes:
         size: consecutive ranks in a block; 1: each cell is a pair of ranks.
         count: blocks along a side.
-        cells: row (sender), column (receiver), messages, bytes.
+        cells: row (sender), column (receiver), messages, bytes; and the same of collectives, in which each
+            call counts as a message to each partner.
+        distances: of messages.
         exact: False: estimated from a sample.
     """
 
     nprocs: int
     size: int
     count: int
-    cells: tuple[tuple[int, int, int, int], ...]
+    cells: tuple[tuple[int, int, int, int, int, int], ...]
     distances: tuple[Distance, ...]
     outside: tuple[Outside, ...]
     exact: bool
 
 
 def blocks_of(
-    trace: Trace, messages: Sequence[Messages], exact: bool, max_blocks: int = MAX_BLOCKS
+    trace: Trace,
+    messages: Sequence[Messages],
+    exact: bool,
+    max_blocks: int = MAX_BLOCKS,
+    exchanges: Iterable[Exchange] = (),
 ) -> Blocks:
-    """Add up messages by block. Time depends on different calls and on pairs of ranks, not on events."""
+    """Add up messages by block. Time depends on different calls and on pairs of ranks, not on events.
+
+    Args:
+        exchanges: what collectives send.
+    """
     size = -(-trace.nprocs // max_blocks)
     count = -(-trace.nprocs // size)
     cells: dict[int, list[Number]] = {}
-    for one in messages:
-        numbers = one.senders // size * count + one.receivers // size
-        for cell, pairs in _counted(numbers):
-            sums = cells.setdefault(cell, [0, 0])
-            sums[0] += pairs * one.count
-            sums[1] += pairs * one.count * one.nbytes
-    rows = tuple((*divmod(cell, count), round(n), round(b)) for cell, (n, b) in sorted(cells.items()))
+    for at, sent in ((0, messages), (2, exchanges)):
+        for one in sent:
+            for cell, pairs, nbytes in _by_block(one, size, count):
+                sums = cells.setdefault(cell, [0, 0, 0, 0])
+                sums[at] += pairs * one.count
+                sums[at + 1] += nbytes * one.count
+    rows = tuple(_cell(cell, count, sums) for cell, sums in sorted(cells.items()))
     return Blocks(trace.nprocs, size, count, rows, _distances(messages), _outside(trace), exact)
+
+
+def summed(trace: Trace, budget: Budget, size: int, what: str, calls: str) -> dict[tuple[int, int], int]:
+    """Return the amount of each pair of blocks that has any.
+
+    Args:
+        size: ranks of a block.
+        what, calls: as in `trace.exchange.matrix.pair_table`.
+    """
+    count = -(-trace.nprocs // size)
+    sums: dict[int, Number] = {}
+    for one in flows(trace, budget, calls):
+        for cell, pairs, nbytes in _by_block(one, size, count):
+            amount = (pairs if what == "messages" else nbytes) * one.count
+            sums[cell] = sums.get(cell, 0) + amount
+    result = {}
+    for cell, amount in sorted(sums.items()):
+        row, column = divmod(cell, count)
+        if amount:
+            result[row, column] = round(amount)
+    return result
+
+
+def _cell(cell: int, count: int, sums: Sequence[Number]) -> tuple[int, int, int, int, int, int]:
+    row, column = divmod(cell, count)
+    return (row, column, round(sums[0]), round(sums[1]), round(sums[2]), round(sums[3]))
+
+
+def _by_block(one: Messages | Exchange, size: int, count: int) -> Iterator[tuple[int, int, int]]:
+    """Yield cell, pairs of ranks, and bytes of one call of each pair."""
+    if not isinstance(one, Exchange) or not one.product:
+        numbers = one.senders // size * count + one.receivers // size
+        yield from _with_bytes(numbers, one.nbytes)
+        return
+    receiving = list(_with_bytes(one.receivers // size, one.nbytes))
+    for row, senders in _counted(one.senders // size):
+        for column, receivers, nbytes in receiving:
+            yield row * count + column, senders * receivers, senders * nbytes
+
+
+def _with_bytes(numbers: Ints, nbytes: Ints | int) -> Iterator[tuple[int, int, int]]:
+    """Yield the different numbers, how often each occurs, and the bytes of all of them."""
+    counted = _counted(numbers)
+    if isinstance(nbytes, int):
+        yield from ((number, n, n * nbytes) for number, n in counted)
+        return
+    order = np.argsort(numbers, kind="stable")
+    ordered = nbytes[order].astype(object)
+    ends = np.cumsum([n for _, n in sorted(counted)]).tolist()
+    for (number, n), end in zip(sorted(counted), ends, strict=True):
+        yield number, n, int(ordered[end - n : end].sum())
 
 
 MAX_BINCOUNT = 1 << 20
@@ -113,4 +175,4 @@ def _outside(trace: Trace) -> tuple[Outside, ...]:
         found = outside(trace)
     except (LimitError, UsageError):
         return ()
-    return tuple(Outside(category.value, calls, nbytes) for category, (calls, nbytes) in found.items())
+    return tuple(Outside(name, calls, nbytes) for name, (calls, nbytes) in found.items())

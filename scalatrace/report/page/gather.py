@@ -13,17 +13,18 @@ from scalatrace.report.page.blocks import Blocks, blocks_of
 from scalatrace.report.page.extrapolated import EXTRAPOLATED, ModelFacts, Provenance, provenance_of
 from scalatrace.report.page.grid import RankGrid, find_grid, rank_grid
 from scalatrace.report.page.histograms import Deltas, Sizes, deltas_of, sizes_of
-from scalatrace.report.page.messages import Messages, messages_of
 from scalatrace.report.page.overview.advice import Advice, advice_of
 from scalatrace.report.page.overview.basis import Basis, basis_of
 from scalatrace.report.page.overview.computing import Computing, computing_of
 from scalatrace.report.page.overview.summary import Summary, summary_of
 from scalatrace.report.page.overview.waits import Wait, waits_of
 from scalatrace.report.page.predictions.simulated import Prediction
-from scalatrace.report.page.rank_sets import Budget
 from scalatrace.report.page.sources import Sources
 from scalatrace.report.page.timeline import TimeLine, Window, some_ranks, time_line
 from scalatrace.report.page.tree import SimulatedTimes, Tree, node_numbers, tree_of
+from scalatrace.trace.exchange.collectives import Exchange, exchanges_of
+from scalatrace.trace.exchange.messages import Messages, messages_of
+from scalatrace.trace.exchange.rank_sets import Budget
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions
 
@@ -96,6 +97,7 @@ def gather(trace: Trace, name: str, file_bytes: int = 0, options: Options | None
     options, trace = options or Options(), trace.without_phases
     budget, notes = Budget(), list[str]()
     messages = _messages(trace, budget, notes)
+    exchanges = _exchanges(trace, budget, notes)
     numbers = node_numbers(trace)
     grid, source = find_grid(trace, messages)
     summary = summary_of(trace, file_bytes)
@@ -108,6 +110,7 @@ def gather(trace: Trace, name: str, file_bytes: int = 0, options: Options | None
     sizes = sizes_of(messages, budget.exact)
     ranks, chosen = (options.ranks, "") if options.ranks else some_ranks(trace, messages, grid)
     computing = computing_of(trace, numbers)
+    blocks = blocks_of(trace, messages, budget.exact, exchanges=exchanges)
     return TraceAggregates(
         name,
         "extrapolated" if EXTRAPOLATED in trace.meta else "recorded",
@@ -117,7 +120,7 @@ def gather(trace: Trace, name: str, file_bytes: int = 0, options: Options | None
         waits_of(trace, tree, numbers, basis),
         computing[:MAX_COMPUTING],
         tree,
-        blocks_of(trace, messages, budget.exact),
+        blocks,
         rank_grid(trace, grid, source),
         sizes,
         deltas_of(trace),
@@ -147,6 +150,14 @@ def _messages(trace: Trace, budget: Budget, notes: list[str]) -> Sequence[Messag
         return messages_of(trace, budget)
     except (LimitError, UsageError) as error:
         notes.append(f"no messages between ranks: {error}")
+        return []
+
+
+def _exchanges(trace: Trace, budget: Budget, notes: list[str]) -> Sequence[Exchange]:
+    try:
+        return list(exchanges_of(trace, budget))
+    except (LimitError, UsageError) as error:
+        notes.append(f"no collectives between ranks: {error}")
         return []
 
 

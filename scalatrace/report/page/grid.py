@@ -14,9 +14,9 @@ from math import prod
 import numpy as np
 
 from scalatrace.errors import LimitError, UsageError
-from scalatrace.report.page.messages import Messages
-from scalatrace.report.page.rank_sets import check_size, sampled
 from scalatrace.report.style import ranks as ranks_text
+from scalatrace.trace.exchange.messages import Messages
+from scalatrace.trace.exchange.rank_sets import check_size, sampled
 from scalatrace.trace.model.elastic import Columns, Formulas, Groups, at
 from scalatrace.trace.model.nodes import Peer
 from scalatrace.trace.model.rank_classes import class_numbers

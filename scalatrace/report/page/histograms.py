@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import floor, log10
 
 from scalatrace.report.costs.rows import JOIN, key_of
-from scalatrace.report.page.messages import Messages
-from scalatrace.report.page.rank_sets import Number
+from scalatrace.trace.exchange.messages import Messages
+from scalatrace.trace.exchange.rank_sets import Number
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMM, COMPUTE

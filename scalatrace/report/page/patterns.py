@@ -22,7 +22,7 @@ import numpy as np
 
 from scalatrace.operations import Category, operation
 from scalatrace.report.page.grid import pairs
-from scalatrace.report.page.messages import Messages
+from scalatrace.trace.exchange.messages import Messages
 from scalatrace.trace.model import nodes
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace

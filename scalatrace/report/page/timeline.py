@@ -17,8 +17,8 @@ from typing import NamedTuple
 from scalatrace.errors import UsageError
 from scalatrace.operations import Category, operation, received_bytes, sent_bytes
 from scalatrace.report.costs.durations import CallDuration, Durations, SimulatedDurations
-from scalatrace.report.page.messages import ANY, NONE, Messages, world_rank
 from scalatrace.report.style import number
+from scalatrace.trace.exchange.messages import ANY, NONE, Messages, world_rank
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.requests import ENDING, ages

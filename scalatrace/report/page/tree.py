@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from scalatrace.operations import operation
 from scalatrace.report.costs.rows import Row
-from scalatrace.report.page.messages import Messages
 from scalatrace.report.page.patterns import Pattern, loop_pattern
 from scalatrace.report.page.sources import SourceLines, Sources
 from scalatrace.report.style import number
 from scalatrace.report.style import ranks as ranks_text
 from scalatrace.report.values import params, repeat_of
+from scalatrace.trace.exchange.messages import Messages
 from scalatrace.trace.model.callsite import Stack, callers, split_frame
 from scalatrace.trace.model.nodes import Event, Node, Sequence
 from scalatrace.trace.model.trace import Trace

@@ -185,11 +185,16 @@ class Trace(TraceTables):
             raise UsageError("the node is not in this trace")
         return result
 
-    def matrix(self, what: str = "bytes") -> NDArray[np.int64]:
-        """What each rank (row) sent to each rank (column) point to point; see `trace.query.matrix`."""
-        from scalatrace.trace.query.matrix import matrix
+    def matrix(self, what: str = "bytes", calls: str = "all") -> NDArray[np.int64]:
+        """What each rank (row) sent to each rank (column), point to point and in collectives.
 
-        return matrix(self, what)
+        Args:
+            what: "bytes" or "messages".
+            calls: "p2p": messages only; "collective": collectives that say who sends to whom; "all".
+        """
+        from scalatrace.trace.exchange.matrix import matrix
+
+        return matrix(self, what, calls)
 
     def events_frame(self, rank: int, limit: int | None = None) -> pd.DataFrame:
         """The calls of a rank as a pandas DataFrame; see `scalatrace.report.notebook.frames`."""
@@ -203,11 +208,11 @@ class Trace(TraceTables):
 
         return stats_frame(self, by)
 
-    def matrix_frame(self, what: str = "bytes") -> pd.DataFrame:
+    def matrix_frame(self, what: str = "bytes", calls: str = "all") -> pd.DataFrame:
         """The communicating pairs of ranks as a pandas DataFrame; see `scalatrace.report.notebook.frames`."""
         from scalatrace.report.notebook.frames import matrix_frame
 
-        return matrix_frame(self, what)
+        return matrix_frame(self, what, calls)
 
     @property
     def plot(self) -> Any:

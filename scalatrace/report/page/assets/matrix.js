@@ -7,25 +7,30 @@ class MatrixView {
     this.data = trace.blocks;
     const { size, count, nprocs, cells } = this.data;
     if (cells.length) this.heat(place, size, count, nprocs);
-    else place.append(h("p", {}, "There are no point-to-point messages between ranks."));
+    else place.append(h("p", {}, "There are no messages between ranks, and no collectives that say who sends to whom."));
     if (!this.data.exact) place.append(h("p", { class: "note" }, "numbers are estimated from a sample of the ranks or calls"));
     if (this.data.outside.length) {
-      place.append(h("p", {}, "Not in the matrix: ", this.data.outside.map((one) =>
-        `${number(one.calls)} ${one.category} calls that send ${bytes(one.nbytes)}`).join("; "), "."));
+      place.append(h("p", {}, "Not in the matrix, since the calls do not say who sends to whom: ", this.data.outside.map((one) =>
+        `${number(one.calls)} ${one.operation} that send ${bytes(one.nbytes)}`).join(", "), "."));
     }
   }
 
   heat(place, size, count, nprocs) {
+    const has = (at) => this.data.cells.some((cell) => cell[at]);
+    this.both = has(2) && has(4);
+    this.calls = [2, 4].filter(has);
     this.table = new Map(this.data.cells.map((cell) => [cell[0] * count + cell[1], cell]));
-    this.what = 3;
+    this.what = 1;
     this.at = [this.data.cells[0][0], this.data.cells[0][1]];
     this.pixel = Math.max(1, Math.floor(MATRIX_PIXELS / count * 4) / 4);
     this.canvas = h("canvas", { tabindex: 0, role: "application", "aria-label": "Heat map of messages between ranks: arrow keys move the marked cell" });
     this.detail = h("p", { class: "detail", "aria-live": "polite" }, "Point at a cell, or focus the drawing and use the arrow keys.");
-    const choice = h("select", { "aria-label": "What the colours show" }, h("option", { value: 3 }, "bytes"), h("option", { value: 2 }, "messages"));
+    const choice = h("select", { "aria-label": "What the colours show" }, h("option", { value: 1 }, "bytes"), h("option", { value: 0 }, "messages"));
     choice.addEventListener("change", () => { this.what = Number(choice.value); this.draw(); });
+    const kinds = h("select", { "aria-label": "Which calls are counted" }, h("option", { value: "2,4" }, "all calls"), h("option", { value: "2" }, "point to point"), h("option", { value: "4" }, "collectives"));
+    kinds.addEventListener("change", () => { this.calls = kinds.value.split(",").map(Number); this.draw(); });
     const scale = h("span", { class: "dim" }, size > 1 ? `${number(nprocs)} ranks in ${count} × ${count} blocks of ${number(size)} ranks` : `${rankCount(nprocs)}, a cell for each pair`);
-    place.append(h("div", { class: "controls" }, choice, scale, this.colors = h("span", { class: "dim" })),
+    place.append(h("div", { class: "controls" }, choice, this.both ? kinds : h("span", { class: "dim" }, has(4) ? "collectives" : "point to point"), scale, this.colors = h("span", { class: "dim" })),
       h("div", { class: "matrix-row" }, h("div", {}, this.canvas, this.detail), this.distances()));
     this.canvas.addEventListener("mousemove", (event) => {
       const cell = this.hit(event.offsetX, event.offsetY);
@@ -60,7 +65,15 @@ class MatrixView {
   describe(row, column) {
     const cell = this.table.get(row * this.data.count + column);
     const pair = `from rank ${this.ranks(row)} to rank ${this.ranks(column)}`;
-    return cell ? `${pair}\n${number(cell[2])} messages, ${bytes(cell[3])}` : `${pair}\nno messages`;
+    if (!cell) return `${pair}\nno messages`;
+    const parts = [];
+    if (cell[2]) parts.push(`point to point: ${number(cell[2])} messages, ${bytes(cell[3])}`);
+    if (cell[4]) parts.push(`collectives: ${number(cell[4])} calls, ${bytes(cell[5])}`);
+    return [pair, ...parts].join("\n");
+  }
+
+  amount(cell) {
+    return this.calls.reduce((sum, at) => sum + cell[at + this.what], 0);
   }
 
   draw() {
@@ -75,14 +88,15 @@ class MatrixView {
     pen.font = "11px system-ui, sans-serif";
     pen.fillStyle = color("panel");
     pen.fillRect(MATRIX_LEFT, MATRIX_TOP, side, side);
-    const most = Math.max(...this.data.cells.map((cell) => cell[this.what])), least = Math.min(...this.data.cells.map((cell) => cell[this.what] || most));
-    const linear = most < LEAST_LOG_RANGE * least, shown = Number(this.what) === 3 ? bytes : number;
+    const amounts = this.data.cells.map((cell) => this.amount(cell)), most = Math.max(...amounts), least = Math.min(...amounts.map((amount) => amount || most));
+    const linear = most < LEAST_LOG_RANGE * least, shown = this.what ? bytes : number;
     this.colors.textContent = linear ? `colours: 0 to ${shown(most)}` : `colours: ${shown(least)} to ${shown(most)}, logarithmic`;
     const low = rgb(color("heat0")), high1 = rgb(color("heat1"));
     for (const cell of this.data.cells) {
-      const share = linear ? cell[this.what] / (most || 1) : Math.log(Math.max(cell[this.what], least) / least) / Math.log(most / least);
+      const amount = this.amount(cell);
+      const share = linear ? amount / (most || 1) : Math.log(Math.max(amount, least) / least) / Math.log(most / least);
       const at = 0.18 + 0.82 * share;
-      pen.fillStyle = cell[this.what] ? `rgb(${low.map((x, i) => Math.round(x + at * (high1[i] - x))).join(",")})` : color("line");
+      pen.fillStyle = amount ? `rgb(${low.map((x, i) => Math.round(x + at * (high1[i] - x))).join(",")})` : color("line");
       pen.fillRect(MATRIX_LEFT + cell[1] * this.pixel, MATRIX_TOP + cell[0] * this.pixel, Math.max(this.pixel - (this.pixel > 5 ? 1 : 0), 1), Math.max(this.pixel - (this.pixel > 5 ? 1 : 0), 1));
     }
     pen.fillStyle = color("dim");
@@ -102,7 +116,8 @@ class MatrixView {
 
   distances() {
     const sign = (d) => (d === null ? "all others" : d > 0 ? `+${number(d)}` : number(d));
-    return h("div", {}, h("h3", {}, "By distance between ranks"), h("table", {},
+    if (!this.data.distances.length) return "";
+    return h("div", {}, h("h3", {}, "Messages by distance between ranks"), h("table", {},
       h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "n" }, "receiver − sender"), h("th", { scope: "col", class: "n" }, "messages"), h("th", { scope: "col", class: "n" }, "bytes"))),
       h("tbody", {}, this.data.distances.map((one) => h("tr", {}, h("th", { scope: "row", class: "n" }, sign(one.distance)),
         h("td", { class: "n" }, number(one.messages)), h("td", { class: "n" }, bytes(one.nbytes)))))));

@@ -15,12 +15,12 @@ import numpy as np
 
 from scalatrace.operations import Category, blocking_name, operation
 from scalatrace.report.costs.rows import distinct_sites
-from scalatrace.report.page.messages import ANY, NONE, world_rank
 from scalatrace.report.page.overview.basis import Basis
-from scalatrace.report.page.rank_sets import sampled
 from scalatrace.report.page.tree import Tree, TreeNode, leaves
 from scalatrace.report.page.waiting import Waiting, kind_of, waiting
 from scalatrace.report.style import number
+from scalatrace.trace.exchange.messages import ANY, NONE, world_rank
+from scalatrace.trace.exchange.rank_sets import sampled
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Event, Node, Peer

@@ -1,7 +1,7 @@
 """Sets of ranks that execute an event node with equal parameters, as arrays: one call stands for a set.
 
 A set costs the same for four ranks and for a million. Where ranks differ too much, a random sample stands for
-all of them; results are then estimates.
+all of them if the budget allows that; results are then estimates.
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Event, Peer
 from scalatrace.trace.model.rank_classes import class_numbers
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.counting import check_countable, executions
+from scalatrace.trace.query.counting import check_countable, check_visits, executions
 from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.values.from_arrays import Ints, distinct, ranks_in
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["Budget", "Number", "RankSet", "check_size", "rank_sets", "sampled", "sets_of", "some_calls"]
+__all__ = [
+    "Budget", "Number", "RankSet", "TooManySetsError", "check_size", "rank_sets", "sampled", "sets_of",
+    "some_calls",
+]  # fmt: skip
 
 MAX_SETS = 1 << 12
 """Sets of ranks of one event node; if there are more, so many ranks are sampled."""
@@ -62,14 +65,23 @@ class RankSet:
 
 @dataclass
 class Budget:
-    """Different calls that may still be counted for one report."""
+    """What may be counted for one report.
+
+    Attributes:
+        calls: different calls that may still be counted.
+        exact: becomes False where amounts are estimates.
+        sampling: some ranks and calls may stand for all; else what takes too long is an error.
+    """
 
     calls: int = 1 << 19
     exact: bool = True
+    sampling: bool = True
 
 
-def rank_sets(trace: Trace, matters: Matters) -> Iterator[tuple[Event, RankSet]]:
-    """Yield each executed event node with its sets of ranks.
+def rank_sets(
+    trace: Trace, matters: Matters, budget: Budget | None = None
+) -> Iterator[tuple[Event, RankSet]]:
+    """Yield each executed event node with its sets of ranks; `budget`: whether they may be sampled.
 
     Raises:
         LimitError, UsageError: too many ranks, or too many differ in their trip counts.
@@ -77,8 +89,17 @@ def rank_sets(trace: Trace, matters: Matters) -> Iterator[tuple[Event, RankSet]]
     check_size(trace)
     check_countable(trace)
     for event, classes in executions(trace):
-        for one in sets_of(trace, event, classes, matters):
+        try:
+            sets = list(sets_of(trace, event, classes, matters, budget is None or budget.sampling))
+        except TooManySetsError:
+            check_visits(trace)  # each rank is a set of its own
+            sets = [RankSet(np.array([rank]), times) for ranks, times in classes if times for rank in ranks]
+        for one in sets:
             yield event, one
+
+
+class TooManySetsError(Exception):
+    """There are more than MAX_SETS sets of ranks, and they may not be sampled."""
 
 
 def check_size(trace: Trace) -> None:
@@ -90,9 +111,17 @@ def check_size(trace: Trace) -> None:
 
 
 def sets_of(
-    trace: Trace, event: Event, classes: list[tuple[RankList, int]], matters: Matters
+    trace: Trace,
+    event: Event,
+    classes: list[tuple[RankList, int]],
+    matters: Matters,
+    sampling: bool = True,
 ) -> Iterator[RankSet]:
-    """Yield the sets of ranks of one event node; `classes`: its ranks by their number of executions."""
+    """Yield the sets of ranks of one event node; `classes`: its ranks by their number of executions.
+
+    Raises:
+        TooManySetsError: there are too many without `sampling`.
+    """
     op = trace.ops[event.op]
     values = [
         param.value if isinstance(param, Peer) else param
@@ -108,6 +137,8 @@ def sets_of(
             rows = [class_numbers(value, ranks, trace.nprocs, MAX_SETS)[0][where] for value in differing]
             yield from _divided(where, rows, times)
         except UsageError:
+            if not sampling:
+                raise TooManySetsError from None
             some = sampled(where, MAX_SETS)
             for rank in some.tolist():
                 yield RankSet(np.array([rank]), times, Fraction(len(where), len(some)))
@@ -141,7 +172,13 @@ def some_calls(
     """Yield the different calls of the first rank of a set with their numbers per rank.
 
     Where there are more than the budget allows, the numbers of those counted are scaled up.
+
+    Raises:
+        LimitError: very many different calls, which may not be sampled.
     """
+    if not budget.sampling:
+        yield from counted_calls(trace, event, int(one.ranks[0]), one.times, matters)
+        return
     limit = min(MAX_CALLS, max(MIN_CALLS, budget.calls))
     calls = counted_calls(trace, event, int(one.ranks[0]), one.times, matters)
     listed = list(islice(calls, limit))

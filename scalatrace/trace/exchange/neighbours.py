@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scalatrace.predict.lowering.type_sizes import member_sizes
+from scalatrace.trace.exchange.type_sizes import member_sizes
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.values.vec import PROC_NULL
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scalatrace.predict.lowering.type_sizes import member_sizes
+from scalatrace.trace.exchange.type_sizes import member_sizes
 from scalatrace.trace.model.tables import Datatype
 
 

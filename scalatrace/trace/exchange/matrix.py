@@ -1,0 +1,239 @@
+"""Communication matrix: bytes or messages from each rank to each rank, from the compressed form.
+
+point to point   messages, also those of persistent and partitioned sends, each time they are started
+collective       collectives that say who sends what to whom (`exchanges`): each call counts as a message
+                 to each of its partners, the own rank included
+outside          others, such as broadcasts and reductions, and one-sided calls: totals only
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scalatrace.errors import LimitError, UsageError
+from scalatrace.operations import SENDING, Category, blocking_name, operation
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.summaries import summarised
+from scalatrace.trace.query.traffic import traffic
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from scalatrace.trace.exchange.collectives import Exchange
+    from scalatrace.trace.exchange.messages import Messages
+
+__all__ = [
+    "CALLS", "COLLECTIVE", "MAX_DENSE_RANKS", "MEASURES", "POINT_TO_POINT", "PairTable", "flows",
+    "has_collectives", "matrix", "outside", "pair_table", "pairs", "pairs_by_site",
+]  # fmt: skip
+
+MEASURES = ("bytes", "messages")
+
+POINT_TO_POINT, COLLECTIVE = "p2p", "collective"
+CALLS = ("all", POINT_TO_POINT, COLLECTIVE)
+"""Which calls are counted."""
+
+MAX_DENSE_RANKS = 8192
+"""Ranks of a matrix with all its entries, which takes 512 MB then."""
+
+MAX_PAIRS = 1 << 23
+"""Pairs of ranks that are listed, of each call; more take gigabytes."""
+
+OUTSIDE = (Category.COLLECTIVE, Category.NEIGHBOUR, Category.ONE_SIDED)
+"""What moves bytes between ranks and may not be in the matrix."""
+
+Pairs = dict[tuple[int, int], int]
+"""(sender, receiver), both world ranks -> amount; pairs without any are left out."""
+
+Site = tuple[str, tuple[str, ...]]
+"""Operation and stack of a call."""
+
+
+@dataclass(frozen=True)
+class PairTable:
+    """Pairs of world ranks, in order of sender and receiver, with an amount above 0.
+
+    Attributes:
+        amounts: integers of 64 bits, or Python integers where these are too small.
+    """
+
+    senders: NDArray[np.int64]
+    receivers: NDArray[np.int64]
+    amounts: NDArray[Any]
+
+    def __len__(self) -> int:
+        return len(self.senders)
+
+    def __iter__(self) -> Iterator[tuple[int, int, int]]:
+        columns = (self.senders, self.receivers, self.amounts)
+        return zip(*(column.tolist() for column in columns), strict=True)
+
+    @property
+    def total(self) -> int:
+        """The sum of all amounts."""
+        return int(self.amounts.sum())
+
+
+def pairs(trace: Trace, what: str = "bytes", calls: str = "all") -> Pairs:
+    """Return `pair_table` as a dictionary. Raises as it does."""
+    return {(sender, receiver): amount for sender, receiver, amount in pair_table(trace, what, calls)}
+
+
+def pair_table(trace: Trace, what: str = "bytes", calls: str = "all") -> PairTable:
+    """Return what each rank sent to each rank; equal calls are counted, not walked.
+
+    PROC_NULL and processes of another world count nowhere.
+
+    Args:
+        what: one of MEASURES: "bytes" or "messages".
+        calls: one of CALLS: "p2p": messages; "collective": collectives that say who sends to whom; "all".
+
+    Raises:
+        UsageError: an unknown word, or the trace has histograms instead of destinations.
+        FormatError: a message goes to a rank that its communicator does not have.
+        LimitError: very many ranks, different calls or pairs.
+    """
+    _check(trace, what, calls)
+    from scalatrace.trace.exchange.rank_sets import Budget
+
+    return _table(trace.nprocs, list(flows(trace, Budget(sampling=False), calls)), what)
+
+
+def flows(trace: Trace, budget: Any, calls: str = "all") -> Iterator[Messages | Exchange]:
+    """Yield what ranks send, as sets of equal calls; `budget`: of `rank_sets`. Raises as `pair_table`."""
+    from scalatrace.trace.exchange.collectives import exchanges_of
+    from scalatrace.trace.exchange.messages import messages_of
+
+    if calls != COLLECTIVE:
+        yield from messages_of(trace, budget)
+    if calls != POINT_TO_POINT:
+        yield from exchanges_of(trace, budget)
+
+
+def _check(trace: Trace, what: str, calls: str) -> None:
+    from scalatrace.trace.exchange.messages import sends_to
+
+    if what not in MEASURES:
+        raise UsageError(f"unknown measure {what!r}; give {' or '.join(MEASURES)}")
+    if calls not in CALLS:
+        raise UsageError(f"unknown calls {calls!r}; give {', '.join(CALLS)}")
+    if calls != COLLECTIVE and (names := summarised(trace, lambda op, name: sends_to(op, name))):
+        raise UsageError(f"no matrix: the trace has histograms instead of destinations ({', '.join(names)})")
+
+
+def _table(nprocs: int, sent: list[Messages | Exchange], what: str) -> PairTable:
+    """Add up amounts by pair: in 64 bits if all of them together fit, else as Python integers."""
+    import numpy as np  # takes longer to import than most traces to read
+
+    npairs = sum(one.npairs for one in sent)
+    if npairs > MAX_PAIRS:
+        raise LimitError(
+            f"calls of {nprocs:,} ranks have {npairs:,} pairs of ranks, too many to list "
+            f"(limit {MAX_PAIRS:,}); `scalatrace matrix` and `scalatrace report` draw blocks of ranks"
+        )
+    chunks = [one.expanded() for one in sent]
+    keys = np.concatenate([np.zeros(0, np.int64), *(one.senders * nprocs + one.receivers for one in chunks)])
+    parts = [_amounts(one, what) for one in chunks]
+    fits = sum(int(part.sum()) for part in parts) < 1 << 63
+    amounts = np.concatenate([np.zeros(0, np.int64 if fits else object), *parts])
+    if fits:
+        amounts = amounts.astype(np.int64)
+    order = np.argsort(keys, kind="stable")
+    keys, amounts = keys[order], amounts[order]
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    keys, amounts = keys[starts], np.add.reduceat(amounts, starts) if len(starts) else amounts
+    some = amounts > 0
+    senders, receivers = np.divmod(keys[some.astype(bool)], nprocs)
+    return PairTable(senders, receivers, amounts[some.astype(bool)])
+
+
+def _amounts(one: Messages | Exchange, what: str) -> NDArray[Any]:
+    """Return the amount of each pair in all calls, exactly."""
+    import numpy as np
+
+    count, n = int(one.count), len(one.senders)
+    nbytes = 1 if what == "messages" else one.nbytes
+    largest = nbytes if isinstance(nbytes, int) else int(nbytes.max(initial=0))
+    kind: Any = np.int64 if count * largest * max(n, 1) < 1 << 62 else object
+    if isinstance(nbytes, int):
+        return np.full(n, nbytes * count, dtype=kind)
+    return nbytes.astype(kind) * count
+
+
+def pairs_by_site(trace: Trace, one_sided: bool = False) -> dict[Site, set[tuple[int, int]]]:
+    """Return the pairs that exchange messages, by operation and stack of the send. Raises as `pairs`.
+
+    Args:
+        one_sided: return origins and targets of one-sided communication instead.
+    """
+    from scalatrace.trace.exchange.messages import messages_of
+    from scalatrace.trace.exchange.rank_sets import Budget
+
+    _check(trace, "messages", POINT_TO_POINT)
+    result: dict[Site, set[tuple[int, int]]] = {}
+    for one in messages_of(trace, Budget(sampling=False), {Category.ONE_SIDED} if one_sided else SENDING):
+        if one.count:
+            site = one.call[0], trace.stack(one.call[1])
+            result.setdefault(site, set()).update(
+                zip(one.senders.tolist(), one.receivers.tolist(), strict=True)
+            )
+    return result
+
+
+def matrix(trace: Trace, what: str = "bytes", calls: str = "all") -> NDArray[np.int64]:
+    """Return `pair_table` as nprocs x nprocs; row: sender, column: receiver.
+
+    Raises:
+        LimitError: more than MAX_DENSE_RANKS ranks, or an amount of more than 64 bits; and as `pair_table`.
+    """
+    import numpy as np
+
+    if trace.nprocs > MAX_DENSE_RANKS:
+        raise LimitError(
+            f"the matrix of {trace.nprocs} ranks is too large to hold all entries (limit {MAX_DENSE_RANKS}); "
+            "scalatrace.trace.exchange.matrix.pair_table has those that are not 0"
+        )
+    result = np.zeros((trace.nprocs, trace.nprocs), np.int64)
+    table = pair_table(trace, what, calls)
+    for sender, receiver, amount in table if table.amounts.dtype == object else ():
+        if amount >> 63:
+            raise LimitError(
+                f"rank {sender} sends {amount} {what} to rank {receiver}, more than 64 bits hold; "
+                "scalatrace.trace.exchange.matrix.pairs has exact integers"
+            )
+    result[table.senders, table.receivers] = table.amounts
+    return result
+
+
+def has_collectives(trace: Trace) -> bool:
+    """Whether the trace has collectives that say who sends to whom."""
+    from scalatrace.trace.exchange.collectives import has_pairs
+
+    return any(has_pairs(op.name) for op in trace.ops)
+
+
+def outside(trace: Trace) -> dict[str, tuple[int, int]]:
+    """Return calls and bytes sent of what is not in the matrix, by operation; only those that send.
+
+    Raises:
+        LimitError: very many ranks have different parameters or trip counts.
+    """
+    from scalatrace.trace.exchange.collectives import has_pairs, is_unknown
+
+    wanted = {
+        i
+        for i, op in enumerate(trace.ops)
+        if operation(op.name).category in OUTSIDE and not has_pairs(op.name)
+    }
+    result: dict[str, tuple[int, int]] = {}
+    for event, ncalls, nbytes, _ in traffic(trace) if wanted else ():
+        if event.op in wanted and ncalls:
+            if has_pairs(trace.ops[event.op].name) and not is_unknown(trace, event):
+                continue
+            name = blocking_name(trace.ops[event.op].name)
+            calls, sent = result.get(name, (0, 0))
+            result[name] = calls + ncalls, sent + nbytes
+    return {name: (calls, sent) for name, (calls, sent) in result.items() if sent}
