@@ -19,12 +19,12 @@ from scalatrace.predict.lowering import Lowering, Target
 from scalatrace.predict.platform import read_platform
 from scalatrace.predict.timeline import Timeline
 from scalatrace.report.page.gather import gather
-from scalatrace.report.page.messages import messages_of
 from scalatrace.report.page.page import page
-from scalatrace.report.page.rank_sets import Budget
 from scalatrace.report.page.tree import leaves
 from scalatrace.report.stats import StatsReporter
-from scalatrace.trace.query.matrix import pairs
+from scalatrace.trace.exchange.matrix import pairs
+from scalatrace.trace.exchange.messages import messages_of
+from scalatrace.trace.exchange.rank_sets import Budget
 from scalatrace.trace.query.verify import verify
 from support.lowered import run as run_lowered
 
@@ -66,7 +66,7 @@ def matrix(recording: Recording) -> Outcome:
     """Compare the matrix with the messages of time lines and of the page."""
     trace = recording.trace
     for what in ("messages", "bytes"):
-        found = pairs(trace, what)
+        found = pairs(trace, what, "p2p")
         for name, other in (
             ("the time line", _timeline_pairs(recording)),
             ("the page", _page_pairs(recording)),
