@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from scalatrace.errors import FormatError
@@ -15,6 +15,12 @@ from scalatrace.predict.regression import fit
 __all__ = ["Calibration", "CollectiveTime", "fit_archive"]
 
 MAX_HOSTS_NAMED = 4
+
+MAX_DISTURBED = 0.2
+"""Share of interrupted repeats beyond which the cores were shared with other programs."""
+
+MAX_ERROR, MAX_WORST_ERROR = 0.1, 0.5
+"""Median and largest relative error of predicted messages beyond which the parameters do not fit."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,7 @@ def fit_archive(archive: Archive, name: str = "calibrated") -> Calibration:
         description=_description(archive),
         source=f"scalatrace calibrate, {archive.metadata.get('started', 'unknown time')}",
         thread_level=str(archive.metadata.get("thread_level", "")),
+        doubts="; ".join(text for level, one in fits.items() for text in _doubts(level, one)),
         ranks_per_node=_ranks_per_node(archive) if several else 0,
         network=fits["network" if several else "memory"].network,
         memory=fits["memory"].network if several and "memory" in fits else None,
@@ -68,6 +75,16 @@ def fit_archive(archive: Archive, name: str = "calibrated") -> Calibration:
         strided=StridedCost(round(_per_byte_ns(archive.of("pack")), 6)),
     )
     return Calibration(platform, fits, _collectives(archive.of("collective")))
+
+
+def _doubts(level: str, fit_: NetworkFit) -> Iterator[str]:
+    """Yield the checks of a campaign that fail."""
+    where = {"memory": "within a node", "network": "between nodes"}[level]
+    if fit_.disturbed > MAX_DISTURBED:
+        yield f"{fit_.disturbed:.0%} of the repeats {where} were interrupted: other programs used the cores"
+    if fit_.error > MAX_ERROR or fit_.worst_error > MAX_WORST_ERROR:
+        off = f"{fit_.error:.0%} (median) and {fit_.worst_error:.0%} (worst)"
+        yield f"predicted times of messages {where} are off by {off}"
 
 
 def _description(archive: Archive) -> str:

@@ -1,11 +1,13 @@
 """LogGOPS parameters of one network from measured messages, by piecewise regression.
 
 The time of a message is known best, from the ping-pong; send and receive overheads are parts of it. So
-latency and gap per byte are the rest, and the sum is exactly the fit of the ping-pong.
+latency and gap per byte are the rest, and the sum is exactly the fit of the ping-pong. The latency is above 0
+and does not fall with the size (`joint_lines`); overheads are limited to what it leaves.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from math import ceil
@@ -15,6 +17,7 @@ import numpy as np
 
 from scalatrace.errors import FormatError
 from scalatrace.predict.calibrate.archive import Archive, Measurement
+from scalatrace.predict.calibrate.joint_lines import Line, joint_lines
 from scalatrace.predict.calibrate.typical import Series, by_size, series, typical, undisturbed
 from scalatrace.predict.platform import Network, Segment
 from scalatrace.predict.regression import PiecewiseLinear, fit
@@ -24,6 +27,8 @@ __all__ = ["NetworkFit", "fit_network", "one_way_ns"]
 MAX_BREAKPOINTS, MAX_OVERHEAD_BREAKPOINTS = 6, 3
 MIN_SIZES = 5
 OUTLIER = 2.0
+MIN_LATENCY_SHARE = 0.05
+"""Part of the constant time of short messages that is latency, at least: overheads may overlap."""
 TOLERATED = 0.02
 """Share of a message by which one handshake latency for all segments may lengthen it."""
 UNEXPLAINED = 0.1
@@ -89,8 +94,8 @@ def fit_network(archive: Archive, level: str) -> NetworkFit:
     whole, counted = _fit(pingpong, known, MAX_BREAKPOINTS)
     sending, _ = _fit(send, known, MAX_OVERHEAD_BREAKPOINTS)
     receiving = _fit(recv, (), MAX_OVERHEAD_BREAKPOINTS)[0] if len(recv[0]) >= MIN_SIZES else None
-    starts = sorted({int(p.from_x) for f in (whole, sending, receiving) if f for p in f.pieces})
-    segments = [_segment(start, whole, sending, receiving, limit) for start in starts]
+    lines = joint_lines(counted, [int(piece.from_x) for piece in whole.pieces], whole.at)
+    segments = _segments(lines, sending, receiving, limit)
     segments = _with_gaps(segments, series(archive.of("burst", level)))
     segments = _with_noise(segments, archive.of("pingpong", level))
     network = _with_rendezvous(segments, limit)
@@ -110,26 +115,41 @@ def _starting_at(function: PiecewiseLinear, known: Sequence[int], measured: Sequ
     return replace(function, pieces=(replace(function.pieces[0], from_x=0), *pieces))
 
 
+def _segments(
+    lines: Sequence[Line], sending: PiecewiseLinear, receiving: PiecewiseLinear | None, limit: int | None
+) -> list[Segment]:
+    """Split the time of messages into overheads, latency and transfer, segment by segment."""
+    functions = [function for function in (sending, receiving) if function]
+    starts = {int(piece.from_x) for function in functions for piece in function.pieces}
+    result: list[Segment] = []
+    for start in sorted(starts | {line.from_bytes for line in lines}):
+        line = lines[bisect_right(lines, start, key=lambda one: one.from_bytes) - 1]
+        before = result[-1].latency_ns if result else MIN_LATENCY_SHARE * line.fixed_ns
+        result.append(_segment(start, line, before, sending, receiving, limit))
+    return result
+
+
 def _segment(
     start: int,
-    whole: PiecewiseLinear,
+    line: Line,
+    least_latency_ns: float,
     sending: PiecewiseLinear,
     receiving: PiecewiseLinear | None,
     limit: int | None,
 ) -> Segment:
     """Split the time of a message into overheads, latency and transfer."""
-    total, send = whole.piece(start), sending.piece(start)
+    send = sending.piece(start)
     rendezvous = limit is not None and start > limit
     # A rendezvous message is received while it is transferred: only the constant overhead is apart.
     recv = (0.0, 0.0) if receiving is None else _overhead(receiving, 0 if rendezvous else start)
     if rendezvous:
         recv = (recv[0], 0.0)
-    fixed = _shares(total.intercept, (send.intercept, recv[0]))
-    growing = _shares(total.slope, (send.slope, recv[1]))
+    fixed = _shares(line.fixed_ns - least_latency_ns, (send.intercept, recv[0]))
+    growing = _shares(line.per_byte_ns, (send.slope, recv[1]))
     return Segment(
         from_bytes=start,
-        latency_ns=total.intercept - sum(fixed),
-        per_byte_ns=total.slope - sum(growing),
+        latency_ns=line.fixed_ns - sum(fixed),
+        per_byte_ns=line.per_byte_ns - sum(growing),
         send_overhead_ns=fixed[0],
         recv_overhead_ns=fixed[1],
         send_overhead_per_byte_ns=growing[0],

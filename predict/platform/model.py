@@ -170,6 +170,7 @@ class Platform:
     Attributes:
         name, description, source: texts; where the numbers are from.
         thread_level: of MPI in the measurements ("single", "multiple", ...); "": not known.
+        doubts: why the measurements do not describe the machine well; "": nothing speaks against them.
         ranks_per_node: ranks are placed node by node; 0: all on one node.
         compute_scale: duration of a computation here over that in the trace.
         network: messages between nodes.
@@ -185,6 +186,7 @@ class Platform:
     description: str = ""
     source: str = ""
     thread_level: str = ""
+    doubts: str = ""
     ranks_per_node: int = 1
     compute_scale: float = 1.0
     network: Network = Network()

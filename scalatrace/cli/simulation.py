@@ -113,7 +113,7 @@ class Simulated:
             "last_rank": result.last_rank,
             "path": path_parts(result),
             "phases": plain_phases(self._trace.phases),
-            "notes": self._simulator.program.notes | self._thread_note(),
+            "notes": self._simulator.program.notes | self._thread_note() | self._doubts_note(),
         }
 
     def _thread_note(self) -> dict[str, str]:
@@ -123,6 +123,11 @@ class Simulated:
             return {}
         levels = f"the platform was measured with thread level {measured}, the program has {own}"
         return {"MPI": f"{levels}: short messages may take a different time (calibrate --thread-level {own})"}
+
+    def _doubts_note(self) -> dict[str, str]:
+        """A note if checks of the measurements failed, of which the platform was made."""
+        doubts = self._platform.doubts
+        return {"platform": f"{doubts}; measure it again (calibrate)"} if doubts else {}
 
     def rows(self, by: str) -> list[dict[str, Any]]:
         """Return calls and times by "site", "operation" or "rank"."""

@@ -108,6 +108,18 @@ def test_another_thread_level_is_noted(
     )
 
 
+def test_doubts_of_a_platform_are_repeated(
+    trace: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    platform, page = tmp_path / "busy.toml", tmp_path / "page.html"
+    write_platform(platform, replace(read_platform("cluster"), doubts="35% of the repeats were interrupted"))
+    assert main(["simulate", trace, "--platform", str(platform)]) == 0
+    line = "35% of the repeats were interrupted; measure it again (calibrate)"
+    assert f"platform: {line}" in capsys.readouterr().out
+    assert main(["report", trace, "--platform", str(platform), "-o", str(page)]) == 0
+    assert line in page.read_text()
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [

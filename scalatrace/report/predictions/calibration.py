@@ -11,7 +11,6 @@ from rich.text import Text
 from scalatrace.report.style import DIM, duration, nbytes, number, percent, table
 
 _LEVELS = {"memory": "messages within a node", "network": "messages between nodes"}
-MAX_DISTURBED = 0.2
 _NUMBERS = ("latency", "per kB", "gap", "send", "recv", "noise")
 
 
@@ -25,6 +24,9 @@ class CalibrationReporter:
         """Print the networks, then the other parameters."""
         platform = self.facts["platform"]
         console.print(Text(platform["description"], style=DIM))
+        if platform["doubts"]:
+            text = f"warning: {platform['doubts']}: measure again on an idle machine"
+            console.print(Text(text, style="yellow"), soft_wrap=True)
         for level, fit in self.facts["fits"].items():
             self._network(console, level, fit)
         console.print(
@@ -54,6 +56,3 @@ class CalibrationReporter:
             f"{protocol}; predicted within {percent(fit['error'], 1)} (median of {fit['sizes']} sizes), "
             f"{percent(fit['worst_error'], 1)} at worst"
         )
-        if fit["disturbed"] > MAX_DISTURBED:
-            text = f"{percent(fit['disturbed'], 1)} of the repeats were interrupted: the cores are shared"
-            console.print(Text(text, style="yellow"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -243,3 +244,51 @@ def test_archives_without_pingpong_cannot_be_fitted(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"0 sizes of send \(memory\)"):
         fit_archive(Archive({}, tuple(few)))
     assert json.loads(HEADER)["version"] == 1
+
+
+def messages(time: Callable[[int], float], noise: float = 0.03, disturbed: float = 0.0) -> Archive:
+    """Ping-pongs that take so many ns, and sends that take a third of it."""
+    random = np.random.default_rng(3)
+    rows = [
+        Measurement(kind, noisy(random, part * time(size), disturbed), level="memory", nbytes=size)
+        for size in [0, 1, *log_uniform(random, 60, 4 << 20)]
+        for kind, part in (("pingpong", 1.0), ("send", 1 / 3))
+    ]
+    return Archive({}, tuple(rows))
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        lambda n: 500 + 0.05 * n + max(0.0, 0.2 * (n - 1_500_000)),
+        lambda n: 500 + 0.4 * min(n, 4000) + 0.05 * n,
+        lambda n: 300 + 0.05 * n**1.15,
+        lambda n: 300 + 2000 * (n > 60_000) + 0.02 * n,
+        lambda n: 400.0,
+    ],
+    ids=["slower beyond the cache", "slower start", "convex", "jump", "constant"],
+)
+@pytest.mark.parametrize("noise", [0.01, 0.2])
+def test_latency_does_not_fall_and_bytes_take_time(time: Callable[[int], float], noise: float) -> None:
+    fit = fit_archive(messages(time, noise)).fits["memory"]
+    latencies = [segment.latency_ns for segment in fit.network.segments]
+    assert latencies[0] > 0
+    assert latencies == sorted(latencies)
+    assert all(
+        s.per_byte_ns + s.send_overhead_per_byte_ns + s.recv_overhead_per_byte_ns > 0
+        for s in fit.network.segments
+    )
+    assert fit.error < 0.02 + noise / 2
+
+
+def test_a_campaign_whose_checks_fail_is_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def line(n: int) -> float:
+        return 500 + 0.1 * n
+
+    assert fit_archive(messages(line)).platform.doubts == ""
+    archive, output = tmp_path / "busy.jsonl", tmp_path / "busy.toml"
+    write_archive(archive, messages(line, disturbed=0.35))
+    assert main(["calibrate", "--from", str(archive), "-o", str(output)]) == 0
+    assert "of the repeats within a node were interrupted" in capsys.readouterr().out
+    doubts = read_platform(output).doubts
+    assert doubts.endswith("of the repeats within a node were interrupted: other programs used the cores")
