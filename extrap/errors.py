@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scalatrace.errors import FormulaError, UsageError
-from scalatrace.formula import Binary, Const, Expr, format_text
+from scalatrace.extrap.refusal import Cause, Refused
+from scalatrace.formula import Expr, format_text
+from scalatrace.trace.model.tables import Kind
 
 if TYPE_CHECKING:
     from scalatrace.trace.symbolic.grid import Grid
@@ -13,22 +16,57 @@ if TYPE_CHECKING:
 __all__ = [
     "ExtrapolationError",
     "InputError",
+    "NoFormulaError",
     "PollingError",
     "UnconfirmedError",
     "UndeterminedError",
     "UndeterminedPeerError",
+    "UnseenSideError",
+    "Values",
 ]
 
 
-class ExtrapolationError(FormulaError):
+class ExtrapolationError(Refused, FormulaError):
     """Something in the traces follows no formula that was found; says which event, parameter and values."""
 
 
-class UnconfirmedError(ExtrapolationError):
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What was seen of a quantity without a formula.
+
+    Attributes:
+        op, name: of the call, "" for a loop, and of its parameter, "repeat" for how often it runs.
+        kind: of the parameter; None for a repeat.
+        ranks: for each trace the ranks that have values.
+        totals, means, largest: for each trace the sum of all numbers, their mean, and the largest.
+        agreed: whether all ranks of a trace have the same value.
+        unlike: whether each rank of the largest trace has other values than the others.
+    """
+
+    op: str
+    name: str
+    kind: Kind | None
+    ranks: tuple[frozenset[int], ...]
+    totals: tuple[int, ...]
+    means: tuple[int, ...]
+    largest: tuple[int, ...]
+    agreed: bool
+    unlike: bool
+
+
+class NoFormulaError(ExtrapolationError):
+    """No formula gives the values of a quantity."""
+
+    def __init__(self, fact: str, values: Values | None = None) -> None:
+        super().__init__(fact)
+        self.values = values
+
+
+class UnconfirmedError(NoFormulaError):
     """No formula was found; some dimension has fewer sizes than another, whose formulas may serve it."""
 
 
-class PollingError(ExtrapolationError):
+class PollingError(NoFormulaError):
     """How often a program asks whether something is complete, or has come, follows no formula."""
 
 
@@ -40,51 +78,41 @@ class UndeterminedError(ExtrapolationError):
         rank, grid: where they differ.
     """
 
-    def __init__(
-        self,
-        formula: Expr,
-        rival: Expr,
-        rank: int,
-        grid: Grid,
-        what: str = "",
-        trace: str = "a trace in which they differ",
-    ) -> None:
+    def __init__(self, formula: Expr, rival: Expr, rank: int, grid: Grid, what: str = "") -> None:
         self.formula, self.rival, self.rank, self.grid, self.what = formula, rival, rank, grid, what
-        if isinstance(formula, Binary) and isinstance(formula.left, Const):
-            trace += (
-                ", give the size of the problem that is divided (--inputs n=...), "
-                f"or accept {format_text(formula)} (--accept-unconfirmed)"
-            )
         super().__init__(
             f"{what}{': ' if what else ''}the traces cannot tell {format_text(formula)} from "
-            f"{format_text(rival)}, which differ on rank {rank} of {grid.nprocs} ({grid}): add {trace}"
+            f"{format_text(rival)}, which differ on rank {rank} of {grid.nprocs} ({grid})",
+            Cause.TWO_RULES,
         )
 
     def of(self, what: str) -> UndeterminedError:
         """The error of this quantity."""
         return UndeterminedError(self.formula, self.rival, self.rank, self.grid, what)
 
-    def decided_by(self, grid: Grid | None, other: tuple[Grid, str, int] | None = None) -> UndeterminedError:
-        """The error that names sizes of which a trace would decide: of ranks, or with a parameter's value."""
-        traces = [f"a trace of {grid.nprocs} ranks ({grid})"] if grid is not None else []
-        if other is not None:
-            few, name, value = other
-            traces.append(f"a trace of {few.nprocs} ranks ({few}) with {name} = {value}")
-        if not traces:
-            return self
-        trace = ", or ".join(traces)
-        return UndeterminedError(self.formula, self.rival, self.rank, self.grid, self.what, trace)
-
 
 class UndeterminedPeerError(ExtrapolationError):
     """Two formulas in different encodings give the peers of all traces, and another one each at this size."""
 
-    def __init__(self, peer: int, other: int, rank: int, grid: Grid) -> None:
+    def __init__(self, peer: int, other: int, rank: int, grid: Grid, what: str = "") -> None:
+        self.peers, self.rank, self.grid = (peer, other), rank, grid
         super().__init__(
-            f"two formulas fit the traces; on rank {rank} of {grid.nprocs} ({grid}) one gives peer {peer}, "
-            f"the other {other}: add a trace of another size"
+            f"{what}{': ' if what else ''}two formulas fit the traces; on rank {rank} of {grid.nprocs} "
+            f"({grid}) one gives peer {peer}, the other {other}",
+            Cause.TWO_RULES,
         )
+
+    def of(self, what: str) -> UndeterminedPeerError:
+        """The error of this quantity."""
+        return UndeterminedPeerError(*self.peers, self.rank, self.grid, what)
 
 
 class InputError(UsageError):
     """The traces, sizes or parameters given do not go together."""
+
+
+class UnseenSideError(Refused, InputError):
+    """No trace shows what follows from a side of the grid that was asked for."""
+
+    def __init__(self, fact: str) -> None:
+        super().__init__(fact, Cause.FEW_SIZES)

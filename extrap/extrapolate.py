@@ -8,6 +8,8 @@ from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 from scalatrace.errors import FormatError
+from scalatrace.extrap.advice.advise import advising
+from scalatrace.extrap.advice.recordings import Case
 from scalatrace.extrap.alignment.canonical_folding import Foldings, foldings_of
 from scalatrace.extrap.choices.canonical import canonical
 from scalatrace.extrap.errors import ExtrapolationError, InputError, PollingError, UndeterminedError
@@ -24,13 +26,12 @@ from scalatrace.extrap.grid.observed import Observed
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.grid.target import check_dimensions, check_sides, target_grid
 from scalatrace.extrap.grid.trees import tree_arity
-from scalatrace.extrap.hints import hint
 from scalatrace.extrap.instantiate.instantiate import instantiate
 from scalatrace.extrap.matching import check_consistent, check_matching, is_small
 from scalatrace.extrap.message_sizes import decided_by_messages
 from scalatrace.extrap.proofs.prove import available, prove_model
 from scalatrace.extrap.provenance import FOUND_SIZE, PARAMETER, header, irregular_loop, notes, warnings
-from scalatrace.extrap.sizes import deciding, deciding_input
+from scalatrace.extrap.refusal import Action, Cause, NextStep
 from scalatrace.extrap.solve.features import RESERVED, Structure
 from scalatrace.extrap.timing.curves.registry import timing_model
 from scalatrace.extrap.timing.rules import Times, Timing, no_times
@@ -122,7 +123,9 @@ def extrapolate(
         ExtrapolationError: something follows no rule, the smaller traces mispredict the largest, or calls of
             the result do not fit together.
     """
-    _, model, evidence = model_of(traces, dims_of, workers, accept_unconfirmed, (nprocs, dims))
+    ordered, model, evidence = model_of(
+        traces, dims_of, workers, accept_unconfirmed, (nprocs, dims, params or {})
+    )
 
     def make() -> Extrapolation:
         made = of_model(model, nprocs, dims, params, timing_model, run_noise, workers, accept_unconfirmed)
@@ -131,8 +134,19 @@ def extrapolate(
 
     if not check:
         return make()
-    checked, result = concurrently(lambda inner: check_largest(traces, dims_of, inner, model), make, workers)
+    with advising(_case_of(model, nprocs, dims, params), ordered, model):
+        checked, result = concurrently(
+            lambda inner: check_largest(traces, dims_of, inner, model), make, workers
+        )
     return replace(result, check=checked)
+
+
+def _case_of(model: Model, nprocs: int, dims: Sequence[int] | None, params: Mapping[str, int] | None) -> Case:
+    """What a model was made of, and what is asked for. Raises InputError."""
+    grids = [Grid(seen, model.column_major) for seen, _ in model.seen]
+    runs = [Run(grid, inputs) for grid, (_, inputs) in zip(grids, model.seen, strict=True)]
+    grid = target_grid(grids, nprocs, dims)
+    return Case(runs, grid, target_inputs(model, params or {}), FOUND_SIZE in model.meta)
 
 
 def checked_matching(
@@ -194,7 +208,7 @@ def check_largest(
     if differing:
         raise ExtrapolationError(
             f"the smaller traces predict {len(differing)} of {real.nprocs} ranks of the largest one wrongly: "
-            f"{differing[0]}\nA larger size could break the rules again: add traces of further sizes"
+            f"{differing[0]}\nA larger size could break the rules again"
         )
     given = f", given {model.meta[FOUND_SIZE]}" if model is not None and FOUND_SIZE in model.meta else ""
     return f"the smaller traces{given} predict {name}: all {real.nevents():,} events are equal"
@@ -211,17 +225,16 @@ def of_model(
     accept_unconfirmed: bool = False,
 ) -> Extrapolation:
     """A symbolic trace's trace on `nprocs` ranks. Raises InputError, ExtrapolationError."""
-    grids = [Grid(seen, model.column_major) for seen, _ in model.seen]
-    grid = target_grid(grids, nprocs, dims)
-    inputs = target_inputs(model, params or {})
+    case = _case_of(model, nprocs, dims, params)
+    grid, inputs = case.target
     timing_model(timing)  # refuse an unknown one before the trace is made
-    if not accept_unconfirmed and len(grids) < MIN_AGREEING and (irregular := irregular_loop(model)):
-        raise ExtrapolationError(
-            f"{irregular}. Add traces of further sizes ({MIN_AGREEING} that agree are taken), "
-            "or accept these trip counts (--accept-unconfirmed)"
-        )
-    times = Times(model, nprocs, Trends(model, timing, run_noise), workers)
-    trace = _instantiated(model, grid, inputs, times, accept_unconfirmed)
+    with advising(case, model=model):
+        if not accept_unconfirmed and len(case.runs) < MIN_AGREEING and (loop := irregular_loop(model)):
+            raise ExtrapolationError(
+                f"{loop} ({MIN_AGREEING} traces that agree are believed)", Cause.FEW_SIZES
+            )
+        times = Times(model, nprocs, Trends(model, timing, run_noise), workers)
+        trace = _instantiated(model, grid, inputs, times, accept_unconfirmed)
     trace.meta = header(model, grid, inputs, timing, accept_unconfirmed)
     totals = tuple(total_times(model, times, trace))
     return Extrapolation(trace, grid, model, times=totals, warnings=result_warnings(model, times, totals))
@@ -238,12 +251,10 @@ def _instantiated(
     """The trace on a grid; formulas that fit the traces equally well are decided by messages if possible."""
     try:
         return instantiate(model, grid, inputs, rule, accept_unconfirmed)
-    except UndeterminedError as error:
+    except UndeterminedError:
         decided = decided_by_messages(model, grid, inputs)
         if decided is None:
-            grids = [Grid(seen, model.column_major) for seen, _ in model.seen]
-            first, other = next(deciding(grids, error, inputs), None), deciding_input(grids, error, inputs)
-            raise error.decided_by(first, other) from None
+            raise
         return instantiate(decided, grid, inputs, rule)
 
 
@@ -252,35 +263,43 @@ def model_of(
     dims_of: Sequence[Sequence[int]] | None = None,
     workers: int = 1,
     accept_unconfirmed: bool = False,
-    target: tuple[int, Sequence[int] | None] | None = None,
+    target: tuple[int, Sequence[int] | None, Mapping[str, int]] | None = None,
 ) -> tuple[list[Trace], Model, str]:
     """The traces in order of their size, the symbolic trace behind them, and how their grid was found.
 
     Args:
-        target: ranks of the result, and the sides of its grid if they are given: checked before the formulas
-            are sought.
+        target: ranks of the result, the sides of its grid if they are given, and its parameters: checked
+            before the formulas are sought.
     """
     ordered, runs, evidence = prepared(traces, dims_of)
     on_a_line = dims_of is None and len(runs[0].grid.dims) == 1
+    case = Case(runs)
     if target is not None:
+        nprocs, dims, params = target
         try:
-            _check_target(runs, *target, accept_unconfirmed)
+            case = Case(runs, _target(runs, nprocs, dims), params)
+            with advising(case, ordered):
+                _check_target(case, accept_unconfirmed)
         except InputError as error:
-            raise InputError(f"{error}{_without_smallest(ordered, 2) if on_a_line else ''}") from None
+            if on_a_line and (smaller := _without_smallest(ordered, 2)):
+                raise InputError(f"{error}{smaller}") from None
+            raise
     foldings = foldings_of(ordered)
-    try:
-        model = fit_prepared(ordered, runs, workers, accept_unconfirmed, foldings)
-    except PollingError as error:
-        raise ExtrapolationError(f"{error}\ngrid: {evidence}") from None
-    except ExtrapolationError as error:
-        sized = _with_problem_size(ordered, runs, workers, foldings)
-        if sized is None:
-            more = (on_a_line and _without_smallest(ordered, 2)) or hint(ordered, runs, workers, str(error))
-            raise ExtrapolationError(f"{error}\ngrid: {evidence}{more}") from None
-    else:
-        sized = _with_problem_size(ordered, runs, workers, foldings) if divides_numbers(model) else None
-        if sized is None:
-            return ordered, model, evidence
+    with advising(case, ordered, workers=workers):
+        try:
+            model = fit_prepared(ordered, runs, workers, accept_unconfirmed, foldings)
+        except ExtrapolationError as error:
+            is_of_timing = isinstance(error, PollingError)
+            sized = None if is_of_timing else _with_problem_size(ordered, runs, workers, foldings)
+            if sized is None:
+                error.notes = (f"grid: {evidence}",)
+                if on_a_line and not is_of_timing:
+                    error.step = _leaving_out_smallest(ordered)
+                raise
+        else:
+            sized = _with_problem_size(ordered, runs, workers, foldings) if divides_numbers(model) else None
+            if sized is None:
+                return ordered, model, evidence
     model, size = sized
     evidence += f"; problem size {NAME} = {size} found: all counts follow from its blocks"
     return ordered, model, evidence
@@ -304,15 +323,19 @@ def _with_problem_size(
     return found[0] if len(found) == 1 else None
 
 
-def _check_target(
-    runs: Sequence[Run], nprocs: int, dims: Sequence[int] | None, accept_unconfirmed: bool
-) -> None:
-    """Raise InputError where no formula can lead to this grid."""
+def _target(runs: Sequence[Run], nprocs: int, dims: Sequence[int] | None) -> Grid:
+    """The grid that is asked for. Raises InputError."""
     grids = [run.grid for run in runs]
     grid = target_grid(grids, nprocs, dims)
     check_dimensions(grid, len(grids[0].dims))
+    return grid
+
+
+def _check_target(case: Case, accept_unconfirmed: bool) -> None:
+    """Raise InputError where no formula can lead to the grid that is asked for."""
+    assert case.grid is not None
     if not accept_unconfirmed:
-        check_sides(grid, [one.dims for one in grids])
+        check_sides(case.grid, [grid.dims for grid in case.grids])
 
 
 def fit_prepared(
@@ -375,17 +398,24 @@ def _structure(grids: Sequence[Grid], observed: Sequence[Observed]) -> Structure
 
 def _without_smallest(traces: Sequence[Trace], ndims: int = 1) -> str:
     """A hint where the other traces have a grid of `ndims` or more that explains their arguments."""
+    step = _leaving_out_smallest(traces, ndims)
+    return "" if step is None else f"\nnext: {step.text}"
+
+
+def _leaving_out_smallest(traces: Sequence[Trace], ndims: int = 2) -> NextStep | None:
+    """The step of leaving out the smallest trace, where the others have a grid of `ndims` or more."""
     if len(traces) < MIN_OTHERS + 1:
-        return ""
+        return None
     try:
         _, runs, _ = prepared(traces[1:])
     except InputError:
-        return ""
+        return None
     if len(runs[0].grid.dims) < ndims:
-        return ""
+        return None
     grids = ", ".join(str(run.grid) for run in runs)
     smallest = f"the trace of {traces[0].nprocs} ranks"
-    return f"\nThe others have the grids {grids}: {smallest} is too small. Leave it out"
+    text = f"leave out {smallest}, which is too small: the others have the grids {grids}"
+    return NextStep(Action.LEAVE_OUT, text, leave_out=(0,))
 
 
 def check(traces: Sequence[Trace], dims_of: Sequence[Sequence[int]] | None = None) -> None:

@@ -1,21 +1,26 @@
-"""Which sizes to record next."""
+"""Which runs to record next."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING
 
-from scalatrace.extrap.errors import ExtrapolationError, InputError, UndeterminedError
-from scalatrace.extrap.extrapolate import fit_prepared, inputs_of, of_model, prepared, target_inputs
+from scalatrace.extrap.advice.advise import advise
+from scalatrace.extrap.advice.recordings import Case, unseen
+from scalatrace.extrap.errors import ExtrapolationError, InputError
+from scalatrace.extrap.extrapolate import fit_prepared, of_model, prepared, target_inputs
+from scalatrace.extrap.grid.target import check_sides, target_grid
 from scalatrace.extrap.matching import check_consistent, check_matching, check_model
-from scalatrace.extrap.sizes import MAX_SUGGESTED, deciding, instructive
+from scalatrace.extrap.refusal import Recording, Refused
 from scalatrace.trace.symbolic.grid import Grid
 
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["suggested"]
+MAX_SUGGESTED = 5
+"""Runs that are suggested."""
+
+__all__ = ["MAX_SUGGESTED", "suggested"]
 
 
 def suggested(
@@ -25,10 +30,10 @@ def suggested(
     dims: Sequence[int] | None = None,
     params: Mapping[str, int] | None = None,
     check: bool = True,
-) -> tuple[str, list[Grid]]:
-    """Why another trace is needed, and of which sizes one would help, the smallest first.
+) -> tuple[str, list[Recording]]:
+    """Why another trace is needed, and which runs would help, the smallest first.
 
-    Where two formulas fit the traces, the sizes are those that tell them apart; else those with a side of the
+    Where two formulas fit the traces, the runs are those that tell them apart; else those with a side of the
     grid that no trace has: something follows no rule, or calls of larger sizes do not fit together. Without a
     reason ("") nothing is needed.
 
@@ -42,21 +47,26 @@ def suggested(
         InputError: the traces do not go together.
     """
     ordered, runs, _ = prepared(traces, dims_of)
-    grids = [run.grid for run in runs]
+    case = Case(runs)
+    size = nprocs if nprocs is not None or dims is None else Grid(tuple(dims)).nprocs
     try:
+        if size is not None:
+            grid = target_grid(case.grids, size, dims)
+            case = Case(runs, grid, params)
+            check_sides(grid, [one.dims for one in case.grids])
         model = fit_prepared(ordered, runs)
         consistent = check and not check_consistent(ordered)
-        if nprocs is None and dims is None:
+        if size is None:
             if consistent:
                 check_model(model)
-            return "", list(islice(instructive(grids), MAX_SUGGESTED))
-        size = nprocs if nprocs is not None else Grid(tuple(dims or ())).nprocs
+            return "", unseen(case)[:MAX_SUGGESTED]
         result = of_model(model, size, dims, params)
         if consistent:
             check_matching(model, result.trace, result.grid, target_inputs(model, params or {}))
-    except UndeterminedError as error:
-        inputs = inputs_of(ordered[-1]) | dict(params or {})
-        return str(error), list(islice(deciding(grids, error, inputs), MAX_SUGGESTED))
     except (ExtrapolationError, InputError) as error:
-        return str(error), list(islice(instructive(grids), MAX_SUGGESTED))
+        if not isinstance(error, Refused):
+            return str(error), unseen(case)[:MAX_SUGGESTED]
+        advise(error, case, ordered)
+        step = error.step
+        return str(error), list(step.recordings if step is not None else ())
     return "", []

@@ -13,6 +13,7 @@ import argparse
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 
@@ -89,15 +90,6 @@ def _drawn(number: int) -> Results:
     """The results of some programs."""
     results = Results()
 
-    @seed(number)
-    @settings(
-        max_examples=CHUNK,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(programs())
     def judge(program: RandomProgram) -> None:
         began = time.monotonic()
         found = outcome(program)
@@ -107,8 +99,34 @@ def _drawn(number: int) -> Results:
         if found.startswith(WRONG):
             results.wrong.append(f"{program}\n  {found}")
 
-    judge()
+    judge_programs(number, judge)
     return results
+
+
+def judge_programs(
+    number: int, judge: Callable[[RandomProgram], None], count: int = CHUNK, typed: bool = False
+) -> None:
+    """Call a function with random programs that a seed gives.
+
+    Args:
+        number: the seed.
+        count: programs.
+        typed: whether messages may have datatypes with sizes that follow formulas.
+    """
+
+    @seed(number)
+    @settings(
+        max_examples=count,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(programs(typed))
+    def judge_one(program: RandomProgram) -> None:
+        judge(program)
+
+    judge_one()
 
 
 def outcome(program: RandomProgram) -> str:

@@ -11,6 +11,7 @@ from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.grid_shape import Array
 from scalatrace.formula import Const, Expr, Special, Value, Var, map_leaves
 from scalatrace.formula.domain import Domain
+from scalatrace.trace.exchange.type_sizes import BY_DESCRIPTION, size_and_extent
 from scalatrace.trace.model.rules import CYCLE, Shape
 from scalatrace.trace.model.tables import Datatype, IntArray, Kind
 from scalatrace.trace.symbolic.special_values import stored
@@ -52,8 +53,10 @@ class Tables:
             return Const(self._array(entry, facts))
         if kind is Kind.STRING:
             return Const(self.strings.setdefault(_text(entry), len(self.strings)))
-        size, extent, description = entry
-        made = Datatype(_text(description), _number(size), _number(extent))
+        description = _text(entry[-1])
+        by_description = size_and_extent(description) if entry[0] == BY_DESCRIPTION else None
+        size, extent = by_description or (_number(entry[0]), _number(entry[1]))
+        made = Datatype(description, size, extent)
         return Const(self.types.setdefault(made, len(self.types)))
 
     def _array(self, entry: Any, facts: Domain) -> int:

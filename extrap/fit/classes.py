@@ -7,14 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 
+from scalatrace.errors import FormulaError
 from scalatrace.extrap.fit.fit_types import BY_INDEX, BY_LOOPS, MIXED, PLAIN, Class, FitInput, Ints
 from scalatrace.extrap.fit.sequences import by_cycle, by_index, by_loops, holds
+from scalatrace.extrap.fit.undetermined.rivals import is_refuted
 from scalatrace.extrap.fit.undetermined.unseen import rivals_of
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.formula import Cond, Const, Value
 from scalatrace.trace.model.rules import CYCLE, INDEXED, LOOPED
 from scalatrace.trace.symbolic.shapes import is_vec
-from scalatrace.trace.symbolic.special_values import symbolic
+from scalatrace.trace.symbolic.special_values import evaluate, symbolic
 
 __all__ = ["classes_of", "merged"]
 
@@ -112,6 +114,14 @@ def _union(fit_input: FitInput, a: Class, b: Class) -> Class | None:
         rivals = tuple(pair for pair in a.rivals if pair in b.rivals)
         return Class(both, points, a.shape, a.formulas, a.weight, a.confirmed or b.confirmed, rivals)
     for one, other in ((a, b), (b, a)):
+        if (
+            one.confirmed
+            and not other.confirmed
+            and one.shape == other.shape
+            and _hold(fit_input, one, other)
+        ):
+            kept = (pair for pair in one.rivals if not is_refuted(fit_input.space, other.points, *pair))
+            return Class(both, points, one.shape, one.formulas, one.weight, rivals=tuple(kept))
         if one.shape in (INDEXED, LOOPED) and holds(fit_input, one, other.points):
             return Class(both, points, one.shape, one.formulas, one.weight, rivals=one.rivals)
     if {INDEXED, LOOPED} & {a.shape, b.shape} or _least(a, b) > max(a.weight, b.weight):
@@ -120,6 +130,21 @@ def _union(fit_input: FitInput, a: Class, b: Class) -> Class | None:
     if result is None or result.weight > max(a.weight, b.weight) + 1e-9:
         return None
     return result
+
+
+def _hold(fit_input: FitInput, one: Class, other: Class) -> bool:
+    """Whether the formulas of a class, which change from call to call in no way, have another's values."""
+    if one.shape in (INDEXED, LOOPED, CYCLE) or not one.formulas:
+        return False
+    columns = {name: column[other.points] for name, column in fit_input.space.columns.items()}
+    table = np.array([value.slots for value in fit_input.of(other.points) if value is not None])
+    try:
+        return all(
+            bool((np.asarray(evaluate(formula, columns)) == column).all())
+            for formula, column in zip(one.formulas, table.T, strict=True)
+        )
+    except FormulaError:
+        return False
 
 
 def _least(a: Class, b: Class) -> float:

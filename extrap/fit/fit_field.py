@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from scalatrace.extrap.errors import ExtrapolationError, PollingError, UnconfirmedError
+from scalatrace.extrap.errors import NoFormulaError, PollingError, UnconfirmedError, Values
 from scalatrace.extrap.fit.borders import border_condition
 from scalatrace.extrap.fit.classes import classes_of, merged
 from scalatrace.extrap.fit.columns import COARSE, by_columns
@@ -30,15 +30,17 @@ from scalatrace.extrap.fit.fit_types import (
 from scalatrace.extrap.fit.neighbour_lists import by_neighbours
 from scalatrace.extrap.fit.sequences import listed
 from scalatrace.extrap.fit.simple_conditions import SimpleConditions
+from scalatrace.extrap.fit.table_values import TABLES, named_entries
 from scalatrace.extrap.fit.undetermined.rivals import apart
 from scalatrace.extrap.fit.undetermined.unseen import constants_of_one_side
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
 from scalatrace.formula import TRUE, Cond, Value, all_of, either, names_in
+from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.query.requests import POLLING
 from scalatrace.trace.symbolic.counters import Chain
 from scalatrace.trace.symbolic.field import EVERYWHERE, RANKWISE, Field, Part, Step
-from scalatrace.trace.symbolic.shapes import Parts, is_vec
+from scalatrace.trace.symbolic.shapes import Parts, is_vec, join
 from scalatrace.trace.symbolic.special_values import constant
 from scalatrace.trace.values.vec import special_name
 
@@ -229,90 +231,78 @@ def depends_on_rank(formula: Value) -> bool:
     return bool(names_in(formula) & RANKWISE)
 
 
-def no_formula_error(where: str, samples: Samples, space: Space) -> ExtrapolationError:
-    """The error for a quantity that follows no rule: what was seen in each trace, and what may help."""
-    lines, typical, unlike, agreed = [], [], False, True
+def no_formula_error(
+    what: str, samples: Samples, space: Space, op: str, name: str, kind: Kind | None
+) -> NoFormulaError:
+    """The error for a quantity that follows no rule, with what was seen in each trace.
+
+    Args:
+        what: the quantity, for the message.
+        op: of the call; "" for a loop.
+        name: of the parameter; "repeat" for how often the call or the loop runs.
+        kind: of the parameter.
+    """
+    lines, groups_of = [], []
     for k, run in enumerate(space.runs):
         ranks_of: dict[str, list[int]] = {}
         for point in range(int(space.starts[k]), int(space.starts[k + 1])):
             if point in samples:
-                ranks_of.setdefault(shown(samples[point]), []).append(point - int(space.starts[k]))
+                ranks_of.setdefault(shown(samples[point], kind), []).append(point - int(space.starts[k]))
         groups = sorted(ranks_of.items(), key=lambda group: -len(group[1]))
+        groups_of.append(groups)
         seen = "; ".join(f"{_ranks(ranks)}: {value}" for value, ranks in groups[:MAX_SHOWN_GROUPS])
         rest = len(groups) - MAX_SHOWN_GROUPS
+        inputs = "".join(f", {n} = {v}" for n, v in sorted(run.inputs.items()) if n in _varied(space))
         lines.append(
-            f"  {run.grid.nprocs} ranks ({run.grid}): {seen}{f'; {rest} more values' if rest > 0 else ''}"
+            f"  {run.grid.nprocs} ranks ({run.grid}{inputs}): "
+            f"{seen}{f'; {rest} more values' if rest > 0 else ''}"
         )
-        values = [samples[p] for p in range(int(space.starts[k]), int(space.starts[k + 1])) if p in samples]
-        typical.append(max((max(value.slots, default=0) for value in values if value), default=0))
-        agreed = agreed and len(groups) == 1
-        unlike = len(groups) == len(values) >= MIN_UNLIKE and any(
-            len(value.slots) > 1 for value in values if value
-        )
-    text = f"no formula found for {where}\n" + "\n".join(lines)
-    if any(f"{op} at " in where and not where.startswith(f"repeat of {op} at ") for op in COMPLETING):
-        return ExtrapolationError(text + BY_TIMING)
-    if any(f"{op} at " in where for op in POLLING):
-        return PollingError(text + BY_TIMING)
-    few = _few_sizes(space)
-    kind = UnconfirmedError if few else ExtrapolationError
-    converging = agreed and where.startswith("repeat of ")
-    otherwise = OF_DATA if unlike else OF_CONVERGENCE if converging else _more_traces(space)
-    return kind(text + (_problem_size(space, typical) or otherwise) + few)
+    text = "\n".join([f"no formula found for {what}", *lines])
+    if op in POLLING:
+        return PollingError(text, _values(samples, space, op, name, kind))
+    error = UnconfirmedError if _has_few_sides(space) else NoFormulaError
+    return error(text, _values(samples, space, op, name, kind))
 
 
-def _few_sizes(space: Space) -> str:
-    """Which dimension has fewer sizes than another, so that fewer formulas are confirmed."""
-    sides = {name: sorted(set(space.columns[name].tolist())) for name in space.names.sizes}
-    fewest, most = min(sides, key=lambda name: len(sides[name])), max(map(len, sides.values()))
-    if len(sides[fewest]) == most:
-        return ""
-    seen = ", ".join(map(str, sides[fewest]))
-    return f"\nThe traces have only {fewest} = {seen}: a trace with another {fewest} may confirm a formula"
+def _values(samples: Samples, space: Space, op: str, name: str, kind: Kind | None) -> Values:
+    """What was seen in each trace, as numbers."""
+    ranks, rows, agreed, unlike = [], [], True, False
+    for start, end in pairwise(space.starts.tolist()):
+        given = {point - start: value for point in range(start, end) if (value := samples.get(point))}
+        numbers = [number for value in given.values() for number in _numbers(value)]
+        different = len({(value, value.times) for value in given.values()})
+        ranks.append(frozenset(given))
+        rows.append(numbers or [0])
+        agreed = agreed and different <= 1 and len(given) == end - start
+        unlike = len(given) == different >= MIN_UNLIKE and any(len(v.slots) > 1 for v in given.values())
+    return Values(
+        op, name, kind, tuple(ranks), tuple(map(sum, rows)), tuple(round(sum(r) / len(r)) for r in rows),
+        tuple(map(max, rows)), agreed, unlike,
+    )  # fmt: skip
 
 
-BY_TIMING = (
-    "\nWhich request is complete first, and how often a program polls, differs from run to run. "
-    "No formula describes that"
-)
+def _numbers(value: Parts) -> Sequence[int]:
+    """The integers of a value that are no constants of MPI."""
+    whole = is_vec(value.shape) and 0 < value.times <= MAX_INDEXED_VALUES
+    numbers = listed(value, value.times) if whole else value.slots
+    return [number for number in numbers if special_name(number) is None]
 
 
-OF_DATA = (
-    "\nEvery rank of the largest run has other values, as where they depend on data. Record with "
-    "--histograms 1, which keeps their means, or let --lossy drop these calls (--max-dropped)"
-)
+def _varied(space: Space) -> set[str]:
+    """The parameters that are not the same in all traces."""
+    return {name for name in space.inputs if len({run.inputs[name] for run in space.runs}) > 1}
 
-OF_CONVERGENCE = (
-    "\nAll ranks of a run agree, as on the iterations until a solver converges: if they depend on data, "
-    "record with a fixed number of them"
-)
+
+def _has_few_sides(space: Space) -> bool:
+    """Whether one dimension has fewer sizes than another, so that fewer formulas are confirmed."""
+    return len({len(set(space.columns[name].tolist())) for name in space.names.sizes}) > 1
+
 
 MIN_UNLIKE = 4
-"""Ranks that must all have other values before a message says that these may depend on data."""
-
-COMPLETING = ("Waitany", "Waitsome")
-"""Operations that complete some of several requests."""
-
+"""Ranks that must all have other values before these are taken to depend on data."""
 
 MAX_SHOWN_GROUPS = 4
 """Values of one trace that a message shows, each with its ranks."""
-
-MIN_TRACES = 4
-"""With fewer traces, more of them may help."""
-
-
-def _problem_size(space: Space, typical: Sequence[int]) -> str:
-    """The advice to give the size of the problem, where numbers shrink as the grid grows."""
-    if not space.inputs and typical[0] > typical[-1] > 1 and all(a >= b for a, b in pairwise(typical)):
-        return "\nIt shrinks as the grid grows: if a size of the problem is divided, give it (--inputs n=...)"
-    return ""
-
-
-def _more_traces(space: Space) -> str:
-    """The advice to add traces, where there are few."""
-    if len(space.runs) < MIN_TRACES:
-        return f"\nThese are {len(space.runs)} sizes: add traces of further sizes"
-    return ""
 
 
 def _ranks(ranks: Sequence[int]) -> str:
@@ -328,12 +318,21 @@ def _ranks(ranks: Sequence[int]) -> str:
     return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(texts)}{more}"
 
 
-def shown(value: Parts | None) -> str:
-    """The first integers of a value, for messages."""
+def shown(value: Parts | None, kind: Kind | None = None) -> str:
+    """A value for messages: datatypes by name, of others the first integers."""
     if value is None:
         return "none"
+    if kind in TABLES and not is_vec(value.shape):
+        return _shortened(named_entries(kind, join(value.shape, iter(value.slots))))
     whole = is_vec(value.shape) and 0 < value.times <= MAX_INDEXED_VALUES
     numbers = listed(value, value.times) if whole else value.slots
     numbers = numbers[:1] if len(set(numbers)) == 1 else numbers
-    names = (special_name(number) or str(number) for number in numbers[:12])
-    return " ".join(names) + (" ..." if len(numbers) > 12 else "")
+    return _shortened([special_name(number) or str(number) for number in numbers])
+
+
+def _shortened(words: Sequence[str]) -> str:
+    return " ".join(words[:MAX_SHOWN_VALUES]) + (" ..." if len(words) > MAX_SHOWN_VALUES else "")
+
+
+MAX_SHOWN_VALUES = 12
+"""Values of one rank that a message shows."""

@@ -41,7 +41,14 @@ from scalatrace.extrap.fit.partners import Peers, encoded, vec_of_rank
 from scalatrace.extrap.fit.symmetry import formulas_of_sides, mirrored
 from scalatrace.extrap.fit.table_values import MAX_SHORT_VALUES, TABLES, table_content
 from scalatrace.extrap.fit.undetermined.coincidences import without_coincidences, without_logarithms
-from scalatrace.extrap.fit.undetermined.rivals import apart, shares_of_numbers, with_rivals, with_rivals_that
+from scalatrace.extrap.fit.undetermined.rivals import (
+    apart,
+    shares_of_numbers,
+    with_rivals,
+    with_rivals_that,
+    without_refuted,
+)
+from scalatrace.extrap.fit.undetermined.siblings import decided_by_siblings
 from scalatrace.extrap.fit.undetermined.stage_counts import stages_among, with_logarithms
 from scalatrace.extrap.grid.communicators import fit_families
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule, StatRule
@@ -261,7 +268,11 @@ class Fitter:
         self._fitted = self.all_events(nodes, around)
         rules = self.nodes(nodes, around)
         self._fitted.clear()
-        return rules
+        return self.decided(nodes, rules)
+
+    def decided(self, nodes: Sequence[Aligned], rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        """The rules with the formulas that all nodes of each call site have together."""
+        return decided_by_siblings(self.space, nodes, rules)
 
     def all_events(self, nodes: Sequence[Aligned], around: Chains) -> dict[int, Fitted]:
         """All events, by identity: where that may help, the last ones with formulas of the others."""
@@ -430,16 +441,22 @@ class Fitter:
         return _Mispredicted(field.cost, mismatch)
 
     def _found(
-        self, name: str, node: Aligned, samples: Samples, chains: Chains, field: Field | _Mispredicted | None
+        self,
+        name: str,
+        node: Aligned,
+        samples: Samples,
+        chains: Chains,
+        field: Field | _Mispredicted | None,
+        kind: Kind | None = None,
     ) -> Field:
         """The field, or that of another dimension. Raises ExtrapolationError."""
         if field is None and self._by_symmetry is not None:
             field = fields.fit(self._by_symmetry, samples, chains, name == "repeat")
         what = f"{name} of {where(node)}"
         if field is None:
-            raise fields.no_formula_error(what, samples, self.space)
+            raise fields.no_formula_error(what, samples, self.space, _op(node), name, kind)
         if isinstance(field, _Mispredicted):
-            raise misprediction_error(what, self.space, field.mismatch)
+            raise misprediction_error(what, self.space, field.mismatch, kind)
         if "count" not in name:
             field = _without_shares(self.space, field)
         elif self.space.inputs:
@@ -448,7 +465,7 @@ class Fitter:
             field = _without_constants(field)
         if name == GRID:
             field = _as_the_grid(self.space, field)
-        return with_rivals(self.space, field, samples)
+        return without_refuted(self.space, with_rivals(self.space, field, samples), samples)
 
     def _param(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> ParamRule:
         if kind is not Kind.PEER:
@@ -492,7 +509,8 @@ class Fitter:
                 found = [(one.cost, Encoding.ABSOLUTE, one)]
         if not found:
             what = f"{name} of {where(node)}"
-            raise fields.no_formula_error(what, encoded(decoded, Encoding.ABSOLUTE), self.space)
+            peers = encoded(decoded, Encoding.ABSOLUTE)
+            raise fields.no_formula_error(what, peers, self.space, _op(node), name, kind)
         _, encoding, best = min(found, key=_cost)
         field = self._found(name, node, samples[encoding], inside, best)
         field = without_coincidences(self.space, _without_blocks(field))
@@ -513,17 +531,17 @@ class Fitter:
             if by_value is None or not _is_determined(by_value):
                 by_value = self._fit(samples, inside, self._of_lists) or by_value
             if by_value is not None:
-                return self._found(name, node, samples, inside, by_value)
+                return self._found(name, node, samples, inside, by_value, kind)
         samples = self._samples(node, at, kind)
         by_direction = self._by_direction(node, samples, inside) if kind is Kind.INT else None
         field = by_direction or self._fit(samples, inside)
         if field is None and kind is Kind.ARRAY and (form := self._array_form(node, at)) is not None:
             in_form = self._samples(node, at, kind, form=form)
             if (found := self._fit(in_form, inside)) is not None:
-                return self._found(name, node, in_form, inside, found)
+                return self._found(name, node, in_form, inside, found, kind)
         if kind is Kind.TYPE and isinstance(field, Field) and self._are_predefined(node, at):
             field = replace(field, parts=tuple(map(_with_known_sizes, field.parts)))
-        return self._found(name, node, samples, inside, field)
+        return self._found(name, node, samples, inside, field, kind)
 
     def _are_predefined(self, node: Aligned, at: int) -> bool:
         """Whether a parameter names predefined datatypes only, whose sizes do not depend on anything."""
@@ -717,6 +735,11 @@ def _events_in(node: Aligned) -> Iterator[Aligned]:
         yield node
     for child in node.children:
         yield from _events_in(child)
+
+
+def _op(node: Aligned) -> str:
+    """The operation of an event; "" for a loop."""
+    return "" if node.key is None else node.key.op
 
 
 def where(node: Aligned) -> str:

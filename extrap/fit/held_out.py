@@ -14,6 +14,7 @@ from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PLAIN, Chains, C
 from scalatrace.extrap.fit.sequences import holds, listed
 from scalatrace.extrap.fit.undetermined.rivals import differing
 from scalatrace.extrap.grid.space import Run, Space
+from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Field, Part
 from scalatrace.trace.symbolic.shapes import Parts, cycle, is_vec, vec_from
 from scalatrace.trace.symbolic.special_values import evaluate
@@ -124,13 +125,15 @@ def _predicted(part: Part, slots: tuple[int, ...]) -> Vec:
     return cycle(slots) if part.shape == CYCLE else vec_from(part.shape, iter(slots))
 
 
-def misprediction_error(what: str, space: Space, mismatch: Mismatch) -> ExtrapolationError:
+def misprediction_error(
+    what: str, space: Space, mismatch: Mismatch, kind: Kind | None = None
+) -> ExtrapolationError:
     """The error for a quantity of the largest trace that the smaller ones predict wrongly."""
     run, rank = space.runs[-1], mismatch.point - int(space.starts[-2])
-    predicted = "another value" if mismatch.predicted is None else shown(mismatch.predicted)
+    predicted = "another value" if mismatch.predicted is None else shown(mismatch.predicted, kind)
     return ExtrapolationError(
         f"the formula for {what} that follows from the smaller traces does not hold for "
         f"{run.grid.nprocs} ranks ({run.grid}), rank {rank}:\n"
-        f"  predicted {predicted}, recorded {shown(mismatch.recorded)}\n"
-        "A larger size could break the rule again: add traces of further sizes"
+        f"  predicted {predicted}, recorded {shown(mismatch.recorded, kind)}\n"
+        "A larger size could break the rule again"
     )

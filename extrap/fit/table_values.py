@@ -15,21 +15,25 @@ from scalatrace.extrap.alignment.rank_tree import MAX_NORMALIZED_VALUES
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.fit.array_forms import ArrayForm, array_terms
 from scalatrace.extrap.solve.numbered_names import Widths, parts_of_name, text_of_name
+from scalatrace.trace.exchange.type_sizes import BY_DESCRIPTION, size_and_extent
 from scalatrace.trace.model.rules import CYCLE
 from scalatrace.trace.model.tables import Datatype, IntArray, Kind
 from scalatrace.trace.symbolic.shapes import Parts, cycle, split, vec_from
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.specials import separate_specials
-from scalatrace.trace.values.vec import SPECIAL_MAX, Vec
+from scalatrace.trace.values.vec import SPECIAL_MAX, Vec, special_name
 
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["TABLES", "Tables", "table_content"]
+__all__ = ["TABLES", "Tables", "named_entries", "table_content"]
 
 TABLES = (Kind.ARRAY, Kind.TYPE, Kind.STRING)
 MAX_EXECUTIONS = 1 << 16
 """Executions of one node that may name different entries of a table."""
+
+MAX_NAMED_VALUES = 8
+"""Values of one array that a message shows."""
 
 MAX_SHORT_VALUES = 4
 """Arrays up to this length are taken value by value: those of a grid's dimensions are sizes, equal or not."""
@@ -104,7 +108,10 @@ def _entry(trace: Trace, kind: Kind, index: int, short: int, form: ArrayForm | N
     if kind is Kind.STRING:
         return parts_of_name(trace.string(index), widths)
     result = trace.datatype(index)
-    return result.size, result.extent, _template(result.description)
+    template = _template(result.description)
+    if size_and_extent(result.description) == (result.size, result.extent):
+        return BY_DESCRIPTION, template
+    return result.size, result.extent, template
 
 
 def _template(text: str) -> tuple[Any, ...]:
@@ -142,14 +149,40 @@ class Tables:
         if kind is Kind.STRING:
             return self.strings.setdefault(text_of_name(entry), len(self.strings))
         if kind is Kind.TYPE:
-            size, extent, description = entry
-            return self.types.setdefault(Datatype(_text(description), size, extent), len(self.types))
+            description = _text(entry[-1])
+            if entry[0] == BY_DESCRIPTION:
+                size, extent = size_and_extent(description) or (0, 0)
+            else:
+                size, extent, _ = entry
+            return self.types.setdefault(Datatype(description, size, extent), len(self.types))
         word, length, inner = entry
         parts = split(inner)
         array = IntArray(length, vec_from(parts.shape, iter(parts.slots)), word == "summed")
         if array.summed:
             self.arrays.setdefault(IntArray(length, array.vec), len(self.arrays))
         return self.arrays.setdefault(array, len(self.arrays))
+
+
+def named_entries(kind: Kind, terms: Any) -> list[str]:
+    """The entries of a parameter whose table_content is `terms`, for messages."""
+    return [_entry_name(kind, entry) for entry in terms[1]]
+
+
+def _entry_name(kind: Kind, entry: Any) -> str:
+    if type(entry) is int:
+        return special_name(entry) or str(entry)
+    if kind is Kind.STRING:
+        return f'"{_text(entry)}"'
+    if kind is Kind.TYPE:
+        description = _text(entry[-1])
+        size = (size_and_extent(description) or (0, 0))[0] if entry[0] == BY_DESCRIPTION else entry[0]
+        return f"{description} ({size:,} bytes)"
+    _, length, inner = entry
+    try:
+        values = " ".join(map(str, Vec(inner).first(min(length, MAX_NAMED_VALUES))))
+    except (ValueError, TypeError):
+        values = ""
+    return f"[{values}{' ...' if length > MAX_NAMED_VALUES else ''}]"
 
 
 def named(table: dict[Any, int]) -> Iterator[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from scalatrace.extrap.errors import InputError
+from scalatrace.extrap.errors import InputError, UnseenSideError
 from scalatrace.trace.symbolic.grid import Grid, balanced
 from scalatrace.trace.values.ranklist import MAX_RANK
 
@@ -36,7 +36,7 @@ def check_dimensions(grid: Grid, ndims: int) -> None:
 
 
 def check_sides(grid: Grid, seen: Sequence[tuple[int, ...]]) -> None:
-    """Raise InputError where no trace shows what follows from a side of the grid.
+    """Raise UnseenSideError where no trace shows what follows from a side of the grid.
 
     Args:
         seen: the sides of the traces' grids.
@@ -46,19 +46,19 @@ def check_sides(grid: Grid, seen: Sequence[tuple[int, ...]]) -> None:
 
 
 def _check_side(name: str, side: int, seen: Sequence[int], grid: Grid) -> None:
-    """Raise InputError where no trace shows what follows from a side of the grid."""
+    """Raise UnseenSideError where no trace shows what follows from a side of the grid."""
     if side == 1 and len(grid.dims) > 1 and 1 not in seen:
-        raise InputError(f"a grid of {grid} has {name} = 1: no trace shows what borders do there")
+        raise UnseenSideError(f"a grid of {grid} has {name} = 1: no trace shows what borders do there")
     if len(set(seen)) == 1 and side != seen[0]:
-        raise InputError(
+        raise UnseenSideError(
             f"all traces have {name} = {seen[0]}, a grid of {grid} has {side}: none shows what follows "
-            f"from {name}; add a trace with another"
+            f"from {name}"
         )
     if all((one - seen[0]) % 2 == 0 for one in seen) and (side - seen[0]) % 2:
         seen_parity, parity = ("odd", "even") if seen[0] % 2 else ("even", "odd")
-        raise InputError(
+        raise UnseenSideError(
             f"{name} is {seen_parity} in all traces and {parity} on a grid of {grid}: programs may do "
-            f"something else there; add a trace with an {parity} {name}"
+            "something else there"
         )
 
 

@@ -13,7 +13,8 @@ from scalatrace.errors import FormulaError
 from scalatrace.extrap.errors import UndeterminedError, UndeterminedPeerError
 from scalatrace.extrap.grid.model import ParamRule
 from scalatrace.extrap.instantiate.ranks import Mask, Ranks
-from scalatrace.formula import Choose, Const, Expr, names_in
+from scalatrace.formula import Choose, Const, Expr, Value, names_in
+from scalatrace.formula.substitute import Substitution
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Elastic
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -27,7 +28,7 @@ MAX_COMPARED = 64
 Decode = Callable[[Encoding, int], int]
 """The rank that an encoded peer is."""
 
-__all__ = ["check_encodings", "undetermined"]
+__all__ = ["Decode", "check_encodings", "undetermined"]
 
 
 def undetermined(
@@ -112,13 +113,31 @@ def _first_difference(
     corners: Iterable[int],
 ) -> int | None:
     """A rank on which two formulas of a part differ."""
-    formula, rival = pair
-    if formula in (part.formulas or ()) and any(map(is_counter, names_in(formula, rival))):
-        other = replace(part, formulas=tuple(rival if one == formula else one for one in part.formulas or ()))
-        chosen = (rank for rank in corners if mine[rank])
-        return next((rank for rank in chosen if _differ(ranks, part, other, rank, around)), None)
-    wrong = mine & ranks.differing(formula, rival)
-    return int(wrong.argmax()) if wrong.any() else None
+    wrong = mine if any(map(_varies, pair)) else mine & ranks.differing(*pair)
+    changed = [(one, _in_context(one, pair)) for one in part.formulas or ()]
+    pairs = [both for both in changed if both[0] != both[1]] or [pair]  # or those of a condition
+    if not wrong.any() or not any(_varies(one) for both in pairs for one in both):
+        found = [
+            ranks.differing(old, new) for old, new in pairs if isinstance(old, Expr) and isinstance(new, Expr)
+        ]
+        wrong = wrong & np.any(found, 0) if found else wrong
+        return int(wrong.argmax()) if wrong.any() else None
+    other = replace(part, formulas=tuple(new for _, new in changed))
+    chosen = [rank for rank in corners if wrong[rank]]
+    chosen += np.flatnonzero(wrong)[: MAX_COMPARED - len(chosen)].tolist()
+    return next((rank for rank in chosen if _differ(ranks, part, other, rank, around)), None)
+
+
+def _varies(formula: Value) -> bool:
+    """Whether a formula changes from execution to execution."""
+    return any(map(is_counter, names_in(formula)))
+
+
+def _in_context(formula: Value, pair: tuple[Expr, Expr]) -> Value:
+    """A formula with the rival wherever the first of a pair stands: the rest of it may be 0 there."""
+    if not isinstance(formula, Expr):
+        return formula
+    return Substitution({}, parts=dict([pair])).number(formula)
 
 
 def _differ(ranks: Ranks, part: Part, other: Part, rank: int, around: tuple[Elastic, ...]) -> bool:

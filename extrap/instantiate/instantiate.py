@@ -5,7 +5,7 @@ The cost depends on the number of nodes. Only masks and columns have one element
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -13,11 +13,11 @@ from functools import partial
 import numpy as np
 
 from scalatrace.errors import FormatError, FormulaError
-from scalatrace.extrap.errors import ExtrapolationError, InputError, UndeterminedError
+from scalatrace.extrap.errors import ExtrapolationError, InputError, UndeterminedError, UndeterminedPeerError
 from scalatrace.extrap.grid.communicators import expanded, families_of
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule
 from scalatrace.extrap.grid.target import check_dimensions, check_sides
-from scalatrace.extrap.instantiate.ambiguity import check_encodings
+from scalatrace.extrap.instantiate.ambiguity import Decode, check_encodings
 from scalatrace.extrap.instantiate.peers import Places
 from scalatrace.extrap.instantiate.pieces import Around
 from scalatrace.extrap.instantiate.ranks import Ints, Mask, Ranks
@@ -73,26 +73,36 @@ class Made:
     Attributes:
         events: each event's rule and node.
         rivals: formulas with a rival that gives another value; the trace has the values of the formulas.
+        encodings: rules of peers that formulas in another encoding contradict.
     """
 
     trace: Trace
     ranks: Ranks
     events: list[tuple[Rule, Event]]
     rivals: list[tuple[Field, Part, UndeterminedError]]
+    encodings: list[ParamRule]
 
 
 def made_with_rivals(model: Model, grid: Grid, inputs: Mapping[str, int]) -> Made:
     """As `instantiate`, where formulas that the traces do not determine are only listed."""
     rivals: list[tuple[Field, Part, UndeterminedError]] = []
-    maker = _Maker(model, grid, inputs, no_times, lambda *rival: rivals.append(rival))
-    return Made(maker.trace(), maker.values.ranks, maker.events, rivals)
+    maker = _Maker(model, grid, inputs, no_times, lambda *rival: rivals.append(rival), lists_encodings=True)
+    return Made(maker.trace(), maker.values.ranks, maker.events, rivals, maker.encodings)
 
 
 class _Maker:
     def __init__(
-        self, model: Model, grid: Grid, inputs: Mapping[str, int], timing: Timing, on_rival: OnRival | None
+        self,
+        model: Model,
+        grid: Grid,
+        inputs: Mapping[str, int],
+        timing: Timing,
+        on_rival: OnRival | None,
+        lists_encodings: bool = False,
     ) -> None:
         self.model, self.grid, self.timing, self.check = model, grid, timing, on_rival is not None
+        self.encodings: list[ParamRule] = []
+        self._lists_encodings = lists_encodings
         self.values = Values(grid, inputs, on_rival)
         self.events: list[tuple[Rule, Event]] = []
         self.ops = {name: i for i, name in enumerate(model.ops)}
@@ -188,10 +198,21 @@ class _Maker:
         with located(what):
             decoder = partial(self._places.decoder, family)
             if self.check:
-                check_encodings(self.values.ranks, rule, ranks, inside, self.values.sample.corners, decoder)
+                self.check_encodings(rule, ranks, inside, decoder)
         for one, mine in self.corners(value, idle) if pieces is None or idle is not None else pieces:
             self._places.check(what, family, encoding, one, mine)
         return Peer(encoding, value)
+
+    def check_encodings(
+        self, rule: ParamRule, ranks: Mask, inside: Around, decoder: Callable[[int], Decode | None]
+    ) -> None:
+        """Raise UndeterminedPeerError where formulas in two encodings give other peers, or list the rule."""
+        try:
+            check_encodings(self.values.ranks, rule, ranks, inside, self.values.sample.corners, decoder)
+        except UndeterminedPeerError:
+            if not self._lists_encodings:
+                raise
+            self.encodings.append(rule)
 
     def corners(self, value: Elastic, idle: Idle) -> list[tuple[Ends, Ints]]:
         """The least and the greatest value of some ranks, which stand for all."""
@@ -224,7 +245,7 @@ def located(what: str) -> Iterator[None]:
     """Say in errors what could not be evaluated."""
     try:
         yield
-    except UndeterminedError as error:
+    except (UndeterminedError, UndeterminedPeerError) as error:
         raise error.of(what) from None
     except ExtrapolationError as error:
         raise ExtrapolationError(f"{what}: {error}") from None

@@ -22,6 +22,7 @@ from scalatrace.cli.extrapolation import (
     note_inputs,
     parse_dims,
     parse_params,
+    refusals,
     shared,
 )
 from scalatrace.cli.extrapolation_tables import (
@@ -124,10 +125,11 @@ def _run(args: argparse.Namespace, workers: int) -> int:
         if args.suggest:
             return _suggest(args, traces, dims_of, names)
         options = FitOptions(lossy, not args.no_check, args.accept_unconfirmed, workers)
-        if target is None:
-            facts = extrapolate_symbolic(traces, dims_of, args.output, options)
-        else:
-            facts = extrapolate(traces, dims_of, target, options, names)
+        with refusals(args.json, names):
+            if target is None:
+                facts = extrapolate_symbolic(traces, dims_of, args.output, options)
+            else:
+                facts = extrapolate(traces, dims_of, target, options, names)
     facts = names.facts(facts)
     if args.json:
         print_json(facts)
@@ -162,11 +164,8 @@ def _suggest(args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] 
 
     dims = None if args.dims is None else parse_dims("--dims", args.dims)
     stage("finding sizes to record")
-    reason, grids = suggested(traces, dims_of, args.ranks, dims, parse_params(args.param), not args.no_check)
-    facts: dict[str, Any] = {
-        "reason": names.text(reason),
-        "sizes": [{"ranks": grid.nprocs, "grid": str(grid)} for grid in grids],
-    }
+    reason, runs = suggested(traces, dims_of, args.ranks, dims, parse_params(args.param), not args.no_check)
+    facts: dict[str, Any] = {"reason": names.text(reason), "sizes": [run.plain() for run in runs]}
     if args.json:
         print_json(facts)
     elif args.csv:

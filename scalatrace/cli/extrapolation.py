@@ -13,7 +13,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.budget import TimeExceeded
-from scalatrace.cli.output import natural
+from scalatrace.cli.output import natural, print_json
 from scalatrace.cli.progress import stage
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.files import check_output
@@ -195,6 +195,19 @@ def lossy_options(args: argparse.Namespace) -> LossyOptions | None:
     if not 0 <= args.max_dropped <= 1:
         raise UsageError(f"--max-dropped {args.max_dropped:g}: give a fraction of the calls, from 0 to 1")
     return LossyOptions(args.snippets, args.max_dropped) if args.lossy else None
+
+
+@contextmanager
+def refusals(as_json: bool, names: Names) -> Iterator[None]:
+    """Print the cause and the next step of a refusal as JSON, too."""
+    from scalatrace.extrap.refusal import Refused
+
+    try:
+        yield
+    except Refused as error:
+        if as_json:
+            print_json({"refused": names.facts(error.plain())})
+        raise
 
 
 def parse_dims(option: str, text: str) -> Dims:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from scalatrace.cli.extrapolation import FitOptions, Target, add_target, instantiate
+from scalatrace.cli.extrapolation import FitOptions, Target, add_target, instantiate, refusals
 from scalatrace.cli.extrapolation_tables import RESULT, TIMING, print_result
 from scalatrace.cli.named import Names
 from scalatrace.cli.output import add_names, print_json
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     options = FitOptions(None, not args.no_check, args.accept_unconfirmed, available())
     model = load(args.formulas)
     names = Names.of_model(model, args.formulas, args.names)
-    with names.errors():
+    with names.errors(), refusals(args.json, names):
         facts = names.facts(instantiate(model, target, options, names))
     if args.json:
         print_json(facts)

@@ -127,7 +127,10 @@ class Names:
         try:
             yield
         except ScalatraceError as error:
-            error.args = (self.text(str(error)),)
+            if (rename := getattr(error, "rename", None)) is not None:  # made of several texts
+                rename(self.text)
+            else:
+                error.args = (self.text(str(error)),)
             raise
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Put expressions in place of variables."""
+"""Put expressions in place of variables, or of other expressions."""
 
 from __future__ import annotations
 
@@ -40,11 +40,18 @@ class Substitution:
     Args:
         names: the expressions.
         domain: of what is put in place; quotients by its positive variables are simplified.
+        parts: expressions, each with what takes its place wherever it stands.
     """
 
-    def __init__(self, names: Mapping[str, Expr], domain: Domain | None = None) -> None:
+    def __init__(
+        self,
+        names: Mapping[str, Expr],
+        domain: Domain | None = None,
+        parts: Mapping[Expr, Expr] | None = None,
+    ) -> None:
         self._names, self._domain = names, domain or Domain()
         self._known: dict[Value | Cond, Value | Cond] = {}
+        self._known.update((parts or {}).items())
 
     def number(self, e: Expr) -> Expr:
         """An expression."""

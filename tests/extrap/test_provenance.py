@@ -135,26 +135,26 @@ def test_error_names_the_size_that_decides() -> None:
     traces = [trace_of(rounds, dims) for dims in sizes]
     with pytest.raises(UndeterminedError, match=r"add a trace of \d+ ranks") as caught:
         extrapolate(traces, 16, dims_of=sizes)
-    reason, grids = suggested(traces, sizes, 16)
+    reason, runs = suggested(traces, sizes, 16)
     assert reason == str(caught.value)
-    assert grids
-    for grid in grids:  # each of them decides
-        extended = [*sizes, grid.dims]
+    assert runs
+    for run in runs:  # each of them decides
+        extended = [*sizes, run.grid.dims]
         assert extrapolate([trace_of(rounds, dims) for dims in extended], 16, dims_of=extended, check=False)
 
 
 def test_suggestions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert suggested(_traces(), LINES, 9) == ("", [])
-    assert [grid.nprocs for grid in suggested(_traces(), LINES)[1]] == [7, 8, 9, 10, 11]
+    assert [run.grid.nprocs for run in suggested(_traces(), LINES)[1]] == [7, 8, 9, 10, 11]
     planes = [(2, 2), (2, 3), (3, 3)]
     found = suggested([trace_of(halo(True), dims) for dims in planes], planes)[1]
-    assert [grid.dims for grid in found] == [(2, 4), (2, 5), (3, 4), (2, 7), (3, 5)]  # no 1 x 5
+    assert [run.grid.dims for run in found] == [(2, 4), (2, 5), (3, 4), (2, 7), (3, 5)]  # no 1 x 5
     paths = []
     for trace in _traces():
         paths.append(str(tmp_path / f"{trace.nprocs}.st"))
         scalatrace.save(trace, paths[-1])
     assert main(["extrapolate", *paths, "--suggest", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["sizes"][0] == {"ranks": 7, "grid": "7"}
+    assert json.loads(capsys.readouterr().out)["sizes"][0] == {"ranks": 7, "grid": "7", "inputs": {}}
     assert main(["extrapolate", *paths, "-P", "12", "--suggest"]) == 0
     assert "no further one is needed" in capsys.readouterr().out
     assert main(["extrapolate", *paths, "-P", "12", "--lossy", "--suggest"]) == 2
@@ -171,7 +171,9 @@ def test_irregular_trip_counts() -> None:
 
     planes = [(3, 3), (4, 3), (4, 4), (5, 4)]
     few = [trace_of(solver, dims) for dims in planes[:3]]
-    with pytest.raises(ExtrapolationError, match=r"are irregular, but equal in all traces.*4 that agree"):
+    with pytest.raises(
+        ExtrapolationError, match=r"are irregular, but equal in all traces.*4 traces that agree"
+    ):
         extrapolate(few, 25, (5, 5))
     accepted = extrapolate(few, 25, (5, 5), accept_unconfirmed=True)
     assert any("are irregular, but equal" in text for text in accepted.warnings)

@@ -10,7 +10,7 @@ from typing import Any
 
 import scalatrace
 from scalatrace.core.binding import COMM_WORLD, Core, family
-from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.tables import Datatype, Kind
 from scalatrace.trace.model.trace import Trace
 
 PEERS = ("dest", "source", "target_rank")
@@ -97,7 +97,8 @@ def _value(core: Core, name: str, value: Any, family: int) -> int:
     if name in ARRAYS:
         return core.array(value)
     if name in TYPES:
-        return core.define_type(value, 8, 8)
+        kind = value if isinstance(value, Datatype) else Datatype(value, 8, 8)
+        return core.define_type(kind.description, kind.size, kind.extent)
     if name in STRINGS:
         return core.string(value)
     return family if name == "comm" else int(value)

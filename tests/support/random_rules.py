@@ -15,6 +15,7 @@ from typing import Any
 from hypothesis import assume
 from hypothesis import strategies as st
 
+from scalatrace.trace.model.tables import Datatype
 from support.calls import IssuedCall, call
 from support.grids import Body, Rank
 
@@ -207,6 +208,7 @@ class Exchange:
     count: Rule
     tag: Rule
     taking: Rule | None
+    rows: tuple[Rule, Rule] | None = None
 
     def calls(self, rank: Rank, everybody: Sequence[Rank], step: int, site: int) -> list[IssuedCall]:
         made = []
@@ -223,10 +225,19 @@ class Exchange:
 
     def _message(self, op: str, site: int, sender: Rank, step: int, **peer: int) -> IssuedCall:
         count, tag = self.count(sender, step), self.tag(sender, step)
-        return call(op, site, count=count, datatype=TYPE, **peer, tag=tag, comm="world")
+        return call(op, site, count=count, datatype=self._datatype(sender), **peer, tag=tag, comm="world")
+
+    def _datatype(self, sender: Rank) -> Datatype | str:
+        """The type of `rows[0]` elements, one in each row of `rows[1]` elements."""
+        if self.rows is None:
+            return TYPE
+        count, stride = (rule(sender) + 1 for rule in self.rows)
+        extent = 8 * ((count - 1) * stride + 1)
+        return Datatype(f"vector({count},1,{stride},{TYPE})", 8 * count, extent)
 
     def __repr__(self) -> str:
-        return f"send {self.count} to {self.to} tag {self.tag}" + (
+        rows = f" rows {self.rows}" if self.rows else ""
+        return f"send {self.count}{rows} to {self.to} tag {self.tag}" + (
             f" if {self.taking}" if self.taking else ""
         )
 
@@ -267,11 +278,12 @@ class Loop:
         return f"{self.times} times {list(self.steps)}"
 
 
-def _steps() -> st.SearchStrategy[Any]:
+def _steps(typed: bool) -> st.SearchStrategy[Any]:
     numbers = _numbers()
+    rows = [st.none(), st.tuples(_sizes(), _sizes())] if typed else [st.none()]
     return st.one_of(
         st.builds(Exchange, _peers(), numbers, st.one_of(st.just(Rule("0", lambda r, k: 0)), _places()),
-                  st.one_of(st.none(), st.none(), _places())),
+                  st.one_of(st.none(), st.none(), _places()), st.one_of(*rows)),
         st.builds(Collective, st.just("Gatherv"), numbers),
         st.builds(Collective, st.just("Allreduce"), _sizes()),
     )  # fmt: skip
@@ -309,6 +321,7 @@ def _rules(steps: Iterable[Any]) -> Iterator[tuple[Rule, Callable[[int], Any]]]:
                 yield from _rules(one.steps)
             case Exchange():
                 yield from ((one.count, int), (one.tag, int))
+                yield from ((rule, int) for rule in one.rows or ())
                 if one.taking is not None:
                     yield one.taking, bool
             case Collective():
@@ -316,10 +329,13 @@ def _rules(steps: Iterable[Any]) -> Iterator[tuple[Rule, Callable[[int], Any]]]:
 
 
 @st.composite
-def programs(draw: st.DrawFn) -> RandomProgram:
+def programs(draw: st.DrawFn, typed: bool = False) -> RandomProgram:
     """A program of a few steps, traced on three to six grids, and a larger grid of the same kind.
 
     Programs are left out if a rule has one value in all traces and another one on the larger grid.
+
+    Args:
+        typed: whether messages may have datatypes that follow rules.
     """
     kind = draw(st.sampled_from(["line", "powers", "squares", "planes"]))
     grids = draw({"line": _LINES, "powers": _POWERS, "squares": _SQUARES, "planes": _PLANES}[kind])
@@ -334,8 +350,10 @@ def programs(draw: st.DrawFn) -> RandomProgram:
     for seen, there in zip(zip(*map(_logs, grids), strict=True), _logs(target), strict=True):
         assume(len(set(seen)) > 1 or there in seen)
     n = draw(st.sampled_from([0, 0, 24, 60, 64, 100, 360, 1400]))
-    inner = st.lists(_steps(), min_size=1, max_size=2).map(tuple)
-    steps = draw(st.lists(st.one_of(_steps(), st.builds(Loop, _places(), inner)), min_size=1, max_size=3))
+    inner = st.lists(_steps(typed), min_size=1, max_size=2).map(tuple)
+    steps = draw(
+        st.lists(st.one_of(_steps(typed), st.builds(Loop, _places(), inner)), min_size=1, max_size=3)
+    )
     seen_ranks = [rank for dims in grids for rank in _ranks(dims, n)]
     for rule, outcome in _rules(steps):
         seen = {outcome(rule(rank, 0)) for rank in seen_ranks}

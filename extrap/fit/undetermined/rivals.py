@@ -6,7 +6,7 @@ remainders. A formula that was fitted only there does not determine other sizes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from scalatrace.errors import FormulaError
-from scalatrace.extrap.fit.fit_types import Samples
+from scalatrace.extrap.fit.fit_types import Ints, Samples
 from scalatrace.extrap.grid.model import Model, fields_of
 from scalatrace.extrap.grid.space import Run, Space, columns_of
 from scalatrace.formula import (
@@ -44,10 +44,13 @@ __all__ = [
     "apart",
     "differing",
     "divides_numbers",
+    "is_refuted",
+    "points_of_parts",
     "rivals",
     "shares_of_numbers",
     "with_rivals",
     "with_rivals_that",
+    "without_refuted",
 ]
 
 BLOCKS = (
@@ -259,12 +262,10 @@ def with_rivals(space: Space, field: Field, samples: Samples) -> Field:
     formulas = [formula for part in field.parts for formula in part.formulas or ()]
     if not any(rivals(formula, space.inputs, pairs) for formula in formulas) and not found:
         return field
-    left = np.array(sorted(point for point, value in samples.items() if value is not None), dtype=np.int64)
+    taking = [point for point, value in samples.items() if value is not None]
     parts = []
-    for part in field.parts:
-        columns = {name: column[left] for name, column in space.columns.items()}
-        mask = np.broadcast_to(np.asarray(evaluate(part.condition, columns), dtype=bool), left.shape)
-        here = {name: column[mask] for name, column in columns.items()}
+    for part, points in points_of_parts(space, field, taking):
+        here = {name: column[points] for name, column in space.columns.items()}
         if not space.inputs:
             part = _whole_shares(part, here)
         others = dict.fromkeys(
@@ -274,5 +275,33 @@ def with_rivals(space: Space, field: Field, samples: Samples) -> Field:
             others |= dict.fromkeys(_other_sizes(formula, space.inputs))
         equal = tuple(pair for pair in others if not differing(*pair, here).any())
         parts.append(replace(part, rivals=(*part.rivals, *equal)))
+    return replace(field, parts=tuple(parts))
+
+
+def points_of_parts(space: Space, field: Field, points: Iterable[int]) -> Iterator[tuple[Part, Ints]]:
+    """Each part of a field with those of some points for which it counts."""
+    left = np.array(sorted(points), dtype=np.int64)
+    for part in field.parts:
+        columns = {name: space.columns[name][left] for name in names_in(part.condition)}
+        mask = np.broadcast_to(np.asarray(evaluate(part.condition, columns), dtype=bool), left.shape)
+        yield part, left[mask]
         left = left[~mask]
+
+
+def is_refuted(space: Space, points: Ints, formula: Expr, rival: Expr) -> bool:
+    """Whether two formulas have other values on some of these points, each with the inputs of its trace."""
+    names = names_in(formula, rival)
+    if not len(points) or any(map(is_counter, names)):
+        return False
+    columns = {name: space.columns[name][points] for name in names}
+    return bool(differing(formula, rival, columns).any())
+
+
+def without_refuted(space: Space, field: Field, samples: Samples) -> Field:
+    """The field without rivals that have another value than the formula in some trace."""
+    taking = [point for point, value in samples.items() if value is not None]
+    parts = [
+        replace(part, rivals=tuple(pair for pair in part.rivals if not is_refuted(space, points, *pair)))
+        for part, points in points_of_parts(space, field, taking)
+    ]
     return replace(field, parts=tuple(parts))

@@ -1,16 +1,21 @@
-"""Sizes of the datatypes of MPI_Alltoallw, which a trace has as one struct of them.
+"""Sizes and extents of datatypes by their descriptions, as MPI's rules give them on a 64-bit Linux.
 
-A trace has the size of the struct, not of its members. Those of predefined types are of a 64-bit Linux.
+A trace has the size and the extent of each type. It lacks those of the members of a struct, which stands for
+the types of MPI_Alltoallw; and an extrapolated type has a description at first.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 
 from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.model.typetree import TypeTree, parse
 
-__all__ = ["member_sizes"]
+__all__ = ["BY_DESCRIPTION", "member_sizes", "size_and_extent"]
+
+BY_DESCRIPTION = "by description"
+"""Stands in symbolic traces for the size and the extent of a type that follow from its description."""
 
 _BYTES = {
     1: "CHAR SIGNED_CHAR UNSIGNED_CHAR BYTE PACKED INT8_T UINT8_T C_BOOL CXX_BOOL CHARACTER INTEGER1"
@@ -30,6 +35,10 @@ _BYTES = {
 _PREDEFINED = {f"MPI_{name}": size for size, names in _BYTES.items() for name in names.split()}
 
 
+PAIRS = frozenset(f"MPI_{name}_INT" for name in ("FLOAT", "DOUBLE", "LONG", "SHORT", "LONG_DOUBLE"))
+"""Types whose extent is not their size."""
+
+
 @lru_cache(1 << 10)
 def member_sizes(struct: Datatype) -> tuple[int, ...]:
     """Return the size in bytes of each member of a struct with one element of each.
@@ -42,6 +51,51 @@ def member_sizes(struct: Datatype) -> tuple[int, ...]:
     if len(known) == len(sizes):
         return tuple(known)
     return (struct.size // max(len(sizes), 1),) * len(sizes)
+
+
+@lru_cache(1 << 10)
+def size_and_extent(description: str) -> tuple[int, int] | None:
+    """Return the bytes of data of a type, and its extent; None if this does not know them."""
+    try:
+        tree = parse(description)
+    except ValueError:
+        return None
+    size, bounds = _size(tree), _bounds(tree)
+    return None if size is None or bounds is None else (size, bounds[1] - bounds[0])
+
+
+def _bounds(tree: TypeTree) -> tuple[int, int] | None:
+    """Return the lower and the upper bound of a type in bytes; None if this does not know them."""
+    if tree.predefined:
+        size = _PREDEFINED.get(tree.name)
+        return None if size is None or tree.name in PAIRS else (0, size)
+    if tree.name == "resized":
+        return _int(tree, 0), _int(tree, 0) + _int(tree, 1)
+    if len(tree.inner) != 1 or (inner := _bounds(tree.inner[0])) is None:
+        return None
+    extent = inner[1] - inner[0]
+    match tree.name:
+        case "dup":
+            return inner
+        case "contiguous":
+            return _spread(inner, _int(tree, 0), extent, 1, extent)
+        case "vector":
+            return _spread(inner, _int(tree, 0), _int(tree, 2) * extent, _int(tree, 1), extent)
+        case "hvector":
+            return _spread(inner, _int(tree, 0), _int(tree, 2), _int(tree, 1), extent)
+        case "subarray":
+            return 0, prod(_list(tree, 0)) * extent
+    return None
+
+
+def _spread(
+    inner: tuple[int, int], count: int, stride: int, length: int, extent: int
+) -> tuple[int, int] | None:
+    """Return the bounds of `count` blocks, `stride` bytes apart, of `length` elements."""
+    if min(count, length) < 1:
+        return None
+    last = (count - 1) * stride
+    return inner[0] + min(0, last), inner[1] + max(0, last) + (length - 1) * extent
 
 
 def _size(tree: TypeTree) -> int | None:

@@ -1,0 +1,1 @@
+"""Why an extrapolation is refused, and what to do next."""

@@ -1,0 +1,70 @@
+"""Which traces stand in the way when no rules are found: the smallest one, or those of other shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.extrap.fit.fit_trace import fit
+from scalatrace.extrap.grid.space import Run
+from scalatrace.extrap.refusal import Action, NextStep
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+MIN_HINTED = 3
+"""Traces that have to be left."""
+
+__all__ = ["hint"]
+
+
+def hint(traces: Sequence[Trace], runs: Sequence[Run], workers: int) -> NextStep | None:
+    """The traces to leave out, without which the others follow rules; None where that does not help.
+
+    Args:
+        traces, runs: in order of their size.
+    """
+    return _of_one_shape(traces, runs, workers) or _too_small(traces, runs, workers)
+
+
+def _of_one_shape(traces: Sequence[Trace], runs: Sequence[Run], workers: int) -> NextStep | None:
+    """Whether grids with the larger sides first follow rules, or those with the smaller ones first.
+
+    Programs may choose the order of their steps by the side that is longer (SNAP).
+    """
+    for falling in (True, False):
+        chosen = [
+            k
+            for k, run in enumerate(runs)
+            if all(a >= b if falling else a <= b for a, b in pairwise(run.grid.dims))
+        ]
+        if not MIN_HINTED <= len(chosen) < len(traces):
+            continue
+        if not _follow([traces[k] for k in chosen], [runs[k] for k in chosen], workers):
+            continue
+        named = ", ".join(f"{traces[k].nprocs}" for k in chosen)
+        order = " >= ".join(runs[0].grid.sizes if falling else reversed(runs[0].grid.sizes))
+        text = (
+            f"give only traces with {order}, for a result of that shape: those of {named} ranks follow "
+            "rules, the others do something else"
+        )
+        return NextStep(Action.LEAVE_OUT, text, leave_out=tuple(set(range(len(runs))) - set(chosen)))
+    return None
+
+
+def _too_small(traces: Sequence[Trace], runs: Sequence[Run], workers: int) -> NextStep | None:
+    """Whether all but the smallest trace, on which too much may be equal or missing, follow rules."""
+    if len(traces) <= MIN_HINTED or not _follow(traces[1:], runs[1:], workers):
+        return None
+    text = f"leave out the trace of {traces[0].nprocs} ranks, which is too small: the others follow rules"
+    return NextStep(Action.LEAVE_OUT, text, leave_out=(0,))
+
+
+def _follow(traces: Sequence[Trace], runs: Sequence[Run], workers: int) -> bool:
+    try:
+        fit(traces, runs, workers)
+    except ExtrapolationError:
+        return False
+    return True

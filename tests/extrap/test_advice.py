@@ -1,0 +1,219 @@
+"""Refusals have a cause and a next step; what the step asks for was not given, and leads on."""
+
+from __future__ import annotations
+
+import json
+import random
+from math import prod
+from pathlib import Path
+
+import pytest
+
+import scalatrace
+from benchmarks.extrapolate.closed_loop import CIRCLE, WRONG, followed
+from scalatrace import Trace, extrap
+from scalatrace.cli.dispatch import main
+from scalatrace.extrap.errors import ExtrapolationError, NoFormulaError, UndeterminedError, UnseenSideError
+from scalatrace.extrap.refusal import Action, Cause, Refused
+from scalatrace.trace.model.tables import Datatype
+from scalatrace.trace.query.diff import diff
+from support.calls import IssuedCall, call
+from support.grids import Place, Rank, trace_of
+
+PLANES = [(2, 2), (3, 2), (3, 3), (4, 3), (4, 4)]
+
+
+def columns(rank: Rank) -> list[IssuedCall]:
+    """Columns of a block with a border are sent to both sides."""
+    (x, y), n = rank.dims, rank.n
+    count, stride = n // x, n // y + 2
+    column = Datatype(f"vector({count},1,{stride},MPI_DOUBLE)", 8 * count, 8 * ((count - 1) * stride + 1))
+    peers = [p for step in ((0, -1), (0, 1)) if (p := rank.neighbour(step, False)) is not None]
+    made = [call("Irecv", 1, count=1, datatype=column, source=p, tag=1, comm="world") for p in peers]
+    made += [call("Isend", 2, count=1, datatype=column, dest=p, tag=1, comm="world") for p in peers]
+    return [*made, call("Waitall", 3, requests=tuple(range(len(made)))[::-1])]
+
+
+def refusal(traces: list[Trace], dims: Place, dims_of: list[Place], **params: int) -> Refused:
+    """The error of an extrapolation."""
+    with pytest.raises(Refused) as caught:
+        extrap.extrapolate(traces, prod(dims), dims, params, dims_of)
+    return caught.value
+
+
+def test_what_was_given_is_not_asked_for_again() -> None:
+    """Sizes of a datatype follow from its description, also where two runs differ in n only."""
+    dims_of = [*PLANES, (3, 3)]
+    traces = [*(trace_of(columns, dims, 256) for dims in PLANES), trace_of(columns, (3, 3), 258)]
+    error = refusal(traces, (6, 5), dims_of, n=256)
+    assert isinstance(error, UndeterminedError)
+    assert error.step is not None
+    for run in error.step.recordings:
+        n = run.inputs["n"]
+        assert (run.grid.dims, n) not in [*((dims, 256) for dims in PLANES), ((3, 3), 258)]
+        added = [*traces, trace_of(columns, run.grid.dims, n)]
+        made = extrap.extrapolate(added, 30, (6, 5), {"n": 256}, [*dims_of, run.grid.dims])
+        assert diff(made.trace, trace_of(columns, (6, 5), 256), ["times"]) == []
+
+
+def sweeps(rank: Rank) -> list[IssuedCall]:
+    """Sweeps from all four corners over blocks of n cells, which do not divide."""
+    blocks = [(c + 1) * rank.n // s - c * rank.n // s for c, s in zip(rank.place, rank.dims, strict=True)]
+    made = []
+    for a, b in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+        ends = (
+            ("Recv", 21, (-a, 0), 1),
+            ("Recv", 23, (0, -b), 0),
+            ("Send", 27, (a, 0), 1),
+            ("Send", 29, (0, b), 0),
+        )
+        for op, site, step, axis in ends:
+            if (peer := rank.neighbour(step, False)) is not None:
+                side = {"source" if op == "Recv" else "dest": peer}
+                made.append(call(op, site, count=blocks[axis], **side, tag=axis, comm="world"))
+    return [*made * 3, call("Barrier", 30, comm="world")]
+
+
+def test_nodes_of_a_call_site_decide_together() -> None:
+    grids = [(4, 3), (5, 4), (6, 5), (7, 6)]
+    made = extrap.extrapolate([trace_of(sweeps, dims, 100) for dims in grids], 56, dims_of=grids)
+    assert diff(made.trace, trace_of(sweeps, (8, 7), 100), ["times"]) == []
+
+
+def blocks(rank: Rank) -> list[IssuedCall]:
+    """A sum over blocks, rounded down."""
+    return [call("Allreduce", 1, count=rank.n // rank.dims[0], comm="world")] * 3
+
+
+def test_proposed_runs_divide_where_all_traces_do() -> None:
+    """A program that needs X to divide n is not asked to run where it does not."""
+    sides = [(2,), (3,), (4,)]
+
+    def irregular(rank: Rank) -> list[IssuedCall]:
+        return [call("Bcast", 1, count={2: 5, 3: 77, 4: 12}[rank.dims[0]], root=0, comm="world")]
+
+    error = refusal([trace_of(irregular, dims, 240) for dims in sides], (8,), sides, n=240)
+    assert error.step is not None
+    assert [run.grid.nprocs for run in error.step.recordings] == [5]
+    error = refusal([trace_of(irregular, dims, 264) for dims in sides], (8,), sides, n=264)
+    assert error.step is not None
+    assert [run.grid.nprocs for run in error.step.recordings] == [6]
+
+
+def on_demand(rank: Rank, seed: int = 0) -> list[IssuedCall]:
+    """Rank 0 hands 60 tasks to whoever asks first."""
+    chance = random.Random(100 * rank.dims[0] + seed)
+    order = [chance.randrange(1, rank.dims[0]) for _ in range(60)] + list(range(1, rank.dims[0]))
+    if rank.number:
+        pair = [call("Send", 4, count=1, dest=0, tag=1, comm="world"),
+                call("Recv", 5, count=1, source=0, tag=2, comm="world")]  # fmt: skip
+        return pair * order.count(rank.number)
+    made = []
+    for worker in order:
+        made.append(call("Recv", 2, count=1, source=-1000000002, tag=1, comm="world"))
+        made.append(call("Send", 3, count=1, dest=worker, tag=2, comm="world"))
+    return made
+
+
+def in_turn(rank: Rank) -> list[IssuedCall]:
+    """Rank 0 hands each other rank ten tasks, in a fixed order."""
+    if rank.number:
+        pair = [call("Send", 4, count=1, dest=0, tag=1, comm="world"),
+                call("Recv", 5, count=1, source=0, tag=2, comm="world")]  # fmt: skip
+        return pair * 10
+    made = []
+    for worker in list(range(1, rank.dims[0])) * 10:
+        made.append(call("Recv", 2, count=1, source=worker, tag=1, comm="world"))
+        made.append(call("Send", 3, count=1, dest=worker, tag=2, comm="world"))
+    return made
+
+
+LINES = [(4,), (5,), (6,), (8,)]
+
+
+def test_who_asks_first_is_timing() -> None:
+    error = refusal([trace_of(on_demand, dims) for dims in LINES], (12,), LINES)
+    assert error.cause is Cause.TIMING
+    assert "serves the others in a fixed order" in str(error)
+    assert "--inputs" not in str(error)
+    made = extrap.extrapolate([trace_of(in_turn, dims) for dims in LINES], 12)  # the step was tried
+    assert diff(made.trace, trace_of(in_turn, (12,)), ["times"]) == []
+
+
+def shrinking(rank: Rank) -> list[IssuedCall]:
+    """A count that falls, but is no share of anything."""
+    return [call("Allreduce", 1, count={3: 90, 4: 71, 5: 20, 6: 17}[rank.dims[0]], comm="world")]
+
+
+def test_a_size_is_asked_for_only_where_one_is_divided() -> None:
+    sides = [(3,), (4,), (5,), (6,)]
+    error = refusal([trace_of(shrinking, dims) for dims in sides], (8,), sides)
+    assert error.cause is Cause.FEW_SIZES
+    assert error.step is not None
+    assert error.step.action is Action.RECORD
+    assert [run.grid.nprocs for run in error.step.recordings] == [7]
+
+
+def test_unknown_rules_name_nothing_more_to_record() -> None:
+    sides = [(n,) for n in (3, 4, 5, 6, 7, 8, 9)]
+    numbers = dict(zip(range(3, 10), (5, 77, 12, 140, 3, 58, 31), strict=True))
+
+    def irregular(rank: Rank) -> list[IssuedCall]:
+        return [call("Allreduce", 1, count=numbers[rank.dims[0]], comm="world")]
+
+    error = refusal([trace_of(irregular, dims) for dims in sides], (12,), sides)
+    assert error.cause is Cause.UNKNOWN_RULE
+    assert error.step is not None
+    assert not error.step.recordings
+
+
+def test_datatypes_are_shown_by_name() -> None:
+    def typed(rank: Rank) -> list[IssuedCall]:
+        count = {3: 85, 4: 11, 5: 640}[rank.dims[0]]
+        kind = Datatype(f"vector({count},1,87,MPI_DOUBLE)", 8 * count, 8 * ((count - 1) * 87 + 1))
+        return [call("Bcast", 1, count=1, datatype=kind, root=0, comm="world")]
+
+    error = refusal([trace_of(typed, (n,)) for n in (3, 4, 5)], (8,), [(3,), (4,), (5,)])
+    assert isinstance(error, NoFormulaError)
+    assert "ranks 0-2: vector(85,1,87,MPI_DOUBLE) (680 bytes)" in str(error)
+
+
+def test_a_side_that_never_varied_names_a_run() -> None:
+    grids = [(2, 2), (2, 3), (2, 4)]
+
+    def rows(rank: Rank) -> list[IssuedCall]:
+        return [call("Bcast", 1, count=5, root=0, comm="world")]
+
+    error = refusal([trace_of(rows, dims) for dims in grids], (4, 4), grids)
+    assert isinstance(error, UnseenSideError)
+    assert error.step is not None
+    run = error.step.recordings[0]
+    assert run.grid.dims[0] != 2
+    added = [*grids, run.grid.dims]
+    assert extrap.extrapolate([trace_of(rows, dims) for dims in added], 16, (4, 4), dims_of=added)
+
+
+def test_refusals_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = []
+    for n in (3, 4, 5):
+        paths.append(str(tmp_path / f"{n}.st"))
+        scalatrace.save(trace_of(blocks, (n,), 60), paths[-1])
+    assert main(["extrapolate", *paths, "-P", "7", "-o", str(tmp_path / "x.st"), "--json"]) == 1
+    printed = capsys.readouterr()
+    refused = json.loads(printed.out)["refused"]
+    assert refused["cause"] == "two rules"
+    assert refused["next"]["action"] == "record"
+    assert refused["next"]["any_of"][0] == {"ranks": 8, "grid": "8", "inputs": {"n": 60}}
+    assert printed.err.rstrip().endswith(refused["next"]["text"])
+
+
+def test_the_advice_ends() -> None:
+    results = followed(7, 12)
+    assert not results.texts
+    assert not any(end in (CIRCLE, WRONG) for _, end in results.ends)
+
+
+def test_errors_keep_their_fact() -> None:
+    error = ExtrapolationError("something", Cause.DATA)
+    error.rename(str.upper)
+    assert str(error) == "SOMETHING\ncause: the values depend on data"
