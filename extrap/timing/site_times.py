@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from scalatrace.extrap.grid.model import Model, events
+from scalatrace.extrap.timing.phases import phase_rows
 from scalatrace.extrap.timing.report import STATS
 
 __all__ = ["Total", "chosen_inputs", "site_times"]
@@ -50,20 +51,21 @@ def chosen_inputs(model: Model, inputs: Mapping[str, int]) -> dict[int, int]:
 
 
 def site_times(model: Model, chosen: Mapping[int, int]) -> list[SiteTimes]:
-    """Return the call sites in the order of the program.
+    """Return the call sites in the order of the program, without times of start-up and shut-down.
 
     Args:
         chosen: ranks -> number of the trace.
     """
     result: dict[tuple[str, tuple[str, ...]], SiteTimes] = {}
+    phases = phase_rows(model)
     for rule in events(model.nodes):
         key = rule.op or "", tuple(rule.stack)
         site = result.setdefault(key, SiteTimes(*key))
         for stat in rule.stats:
             for n, number in chosen.items():
                 row = stat.histograms[number]
-                for (name, resolution), histogram in zip(model.stats, row, strict=False):
-                    if histogram is None or name not in STATS:
+                for at, ((name, resolution), histogram) in enumerate(zip(model.stats, row, strict=False)):
+                    if histogram is None or name not in STATS or (id(stat.histograms), at) in phases:
                         continue
                     total = site.totals.setdefault(n, Total())
                     if name == "comm_ns":

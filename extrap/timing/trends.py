@@ -2,7 +2,7 @@
 
 This is the one place that decides it: instantiation, totals, reports, pages and generated programs ask here.
 A timing model that the user names is obeyed. By default a time follows a function only as far as traces
-confirm it (`growth`); otherwise it stays as in the largest trace.
+confirm it (`growth`); otherwise it stays as in the largest trace. So do start-up and shut-down, always.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from scalatrace.extrap.timing.curves.registry import timing_model
 from scalatrace.extrap.timing.growth import confirmed_trend, constant_curve, falling, is_steady
 from scalatrace.extrap.timing.joint import HistogramModel, fit_histograms, mean_points, with_expected_count
 from scalatrace.extrap.timing.largest.extremes import stretched
+from scalatrace.extrap.timing.phases import phase_rows
 from scalatrace.operations import may_wait
 from scalatrace.trace.model.tables import TIMES
 from scalatrace.trace.oversubscription import OVERSUBSCRIBED
@@ -119,6 +120,7 @@ class Trends:
         self.shared_cores = OVERSUBSCRIBED in model.meta
         self._seen = [prod(dims) for dims, _ in model.seen]
         self._least = _least_totals(histograms(model))
+        self._model, self._phases = model, phase_rows(model)  # the model keeps the ids
 
     def samples(self, rows: Rows, at: int) -> dict[int, Histogram]:
         """Return ranks of an input trace -> its histogram of a statistic, where it has one."""
@@ -140,7 +142,8 @@ class Trends:
         if not samples:
             return None
         points = mean_points(list(samples.values()), list(samples), (), self.run_noise)
-        if len(samples) < FEWEST or self.is_small(samples, at):
+        is_phase = (id(rows), at) in self._phases
+        if len(samples) < FEWEST or is_phase or self.is_small(samples, at):
             return Trend(samples, constant_curve(points))
         if not self.choice.confirms:
             model = self._fitted(samples)

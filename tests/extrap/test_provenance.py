@@ -81,7 +81,8 @@ def test_times_that_follow_no_curve() -> None:
     (warning,) = extrapolate(traces, 9, dims_of=lines, check=False, timing_model="normal-form").warnings
     assert "of the time between calls follows no curve well; the largest part of it: " in warning
     (warning,) = extrapolate(traces, 9, dims_of=lines, check=False).warnings
-    assert warning == "100% of the time between calls stays as on 7 ranks: no trace confirms how it changes"
+    # The rest is start-up, which never changes.
+    assert warning == "96% of the time between calls stays as on 7 ranks: no trace confirms how it changes"
 
 
 def test_parity_that_no_trace_has() -> None:

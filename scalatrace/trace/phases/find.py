@@ -27,7 +27,7 @@ from scalatrace.trace.query.counting import executions
 from scalatrace.trace.query.load import COMPUTE
 from scalatrace.trace.values.ranklist import RankList
 
-__all__ = ["find_phases", "leave_out_phases"]
+__all__ = ["at_one_point", "find_phases", "leave_out_phases"]
 
 MAX_SINGLE_POINT_CALLS = 64
 """Communicating calls of a rank up to which a program may communicate at one point only."""
@@ -140,11 +140,21 @@ def _at_one_point(trace: Trace, partners: Partners, taken: list[Taken]) -> bool:
     inside = sum(one.histogram.total for one in taken if one.stat == index)
     histograms = (row.histograms for leaf in trace.leaves() for row in leaf.stats)
     whole = sum(h.total for row in histograms if index < len(row) and (h := row[index]) is not None)
-    if whole - inside >= MIN_SHARE_BETWEEN * inside:
+    if not at_one_point(whole - inside, inside, 0.0):
         return False
     runs = ((event, (ranks, n)) for event, classes in executions(trace) for ranks, n in classes)
     calls = sum(each[1] * len(partners.of(event, [each])) for event, each in runs)
-    return calls <= MAX_SINGLE_POINT_CALLS * len(trace.ranks)
+    return at_one_point(whole - inside, inside, calls / len(trace.ranks))
+
+
+def at_one_point(between: float, inside: float, calls: float) -> bool:
+    """Return whether a program communicates at one point only, so that it has no phases.
+
+    Args:
+        between, inside: computation between the phases, and in them.
+        calls: communicating calls of a rank, on average.
+    """
+    return between < MIN_SHARE_BETWEEN * inside and calls <= MAX_SINGLE_POINT_CALLS
 
 
 def _without(node: Node, taken: set[Key]) -> Node:
