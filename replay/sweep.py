@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import itertools
 import json
@@ -12,6 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from scalatrace.compilers.programs import run_tool
+from scalatrace.escapes import write_csv
 from scalatrace.replay.common.errors import ReplayError
 
 __all__ = ["Result", "Setting", "grid", "replayed", "to_csv"]
@@ -77,7 +77,5 @@ def to_csv(results: Sequence[Result]) -> str:
     """Return a line per setting, with a head."""
     out = io.StringIO()
     names = [*(f.name for f in fields(Setting)), "median_s", "least_s", "most_s"]
-    table = csv.DictWriter(out, names, lineterminator="\n")
-    table.writeheader()
-    table.writerows(result.row() for result in results)
+    write_csv(out, [names, *([result.row()[name] for name in names] for result in results)])
     return out.getvalue()

@@ -6,14 +6,14 @@ A command states its tables once. The help and the output both follow from them,
 from __future__ import annotations
 
 import argparse
-import csv
+import itertools
 import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from scalatrace.cli.output import add_json
-from scalatrace.escapes import clean
+from scalatrace.escapes import write_csv
 
 __all__ = ["CALL_SITE", "Table", "add_formats", "flat", "print_csv"]
 
@@ -56,11 +56,8 @@ def print_csv(
 ) -> None:
     """Print rows with the columns of a table, without some of them; `head`: their names first."""
     names = [name for name in table.columns if name not in without]
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    if head:
-        writer.writerow(names)
-    for row in rows:
-        writer.writerow([_text(row.get(name)) for name in names])
+    cells = ([row.get(name) for name in names] for row in rows)
+    write_csv(sys.stdout, itertools.chain([names] if head else [], cells))
 
 
 def flat(row: Mapping[str, Any], *parts: str) -> dict[str, Any]:
@@ -69,12 +66,3 @@ def flat(row: Mapping[str, Any], *parts: str) -> dict[str, Any]:
     for part in parts:
         result |= {f"{part}_{name}": value for name, value in row[part].items()}
     return result
-
-
-def _text(value: Any) -> str:
-    """Return a value without line breaks and control characters; None is empty."""
-    if value is None:
-        return ""
-    if isinstance(value, list | tuple):
-        return " ".join(map(_text, value))
-    return clean(str(value))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import IO
 
+from scalatrace import escapes
 from scalatrace.errors import UsageError
 from scalatrace.predict.export.events.rows import Row, rows
 from scalatrace.predict.timeline import Timeline
@@ -21,9 +21,7 @@ ROWS_AT_ONCE = 1 << 16
 def write_csv(timeline: Timeline, file: IO[bytes]) -> None:
     """Write a line with the names of the columns (`Row`), then one for each call; nothing stands for None."""
     text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(Row._fields)
-    writer.writerows(rows(timeline))
+    escapes.write_csv(text, chain([Row._fields], rows(timeline)))
     text.detach()
 
 

@@ -64,7 +64,7 @@ def test_hostile_names_are_quoted() -> None:
     site = 'a","b\n=1+1\udcff'
     trace = b.of(b.event("Allreduce", at=(site,), count=1, datatype=DOUBLE, op="MPI_SUM", comm=Comm()))
     timeline = Timeline(trace)
-    assert csv_rows(timeline)[0]["call_site"] == 'a","b\n=1+1\\udcff'
+    assert csv_rows(timeline)[0]["call_site"] == 'a","b\\x0a=1+1\\xdcff'
     out = io.BytesIO()
     write_chrome(timeline, out)
     assert json.loads(out.getvalue())["traceEvents"][3]["args"]["call_site"] == site
