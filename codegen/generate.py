@@ -14,7 +14,7 @@ from scalatrace.codegen.errors import GenerateError, where
 from scalatrace.codegen.matching import align_collectives, resolve_wildcards, with_late_collectives
 from scalatrace.codegen.passes.absolute import absolute_ranks
 from scalatrace.codegen.passes.obfuscate import check, obfuscated
-from scalatrace.codegen.passes.unsupported import find_unsupported, left_out
+from scalatrace.codegen.passes.unsupported import dynamic_windows, find_unsupported, left_out, reaches
 from scalatrace.codegen.passes.whatif import collectives_as_messages, scale_bytes, scale_compute
 from scalatrace.codegen.program.check_arithmetic import check_arithmetic
 from scalatrace.codegen.program.tree import Call, Program, calls
@@ -137,7 +137,7 @@ def _written(program: Program, target: Emitter, options: Options, trace: Trace) 
     language = target.name
     unsupported = find_unsupported(program, target.supports)
     if unsupported and not options.skip_unsupported:
-        raise GenerateError(_complaint(unsupported, language))
+        raise GenerateError(_complaint(program, unsupported, language))
     program, unsupported = left_out(program, target.supports)
     program = scale_compute(scale_bytes(program, options.factors), options.compute_scale, options.factors)
     if options.by_messages:
@@ -154,9 +154,11 @@ def _written(program: Program, target: Emitter, options: Options, trace: Trace) 
     return Benchmark(text, language, sum(1 for _ in calls(program.body)), dict(skipped))
 
 
-def _complaint(unsupported: list[Call], language: str) -> str:
+def _complaint(program: Program, unsupported: list[Call], language: str) -> str:
     first: dict[str, Call] = {}
+    dynamic = dynamic_windows(program)
     for call in unsupported:
-        first.setdefault(call.op, call)
-    named = "; ".join(f"MPI_{op}{where(call.site)}" for op, call in first.items())
+        what = " to an address in a dynamic window" if reaches(dynamic, call) else ""
+        first.setdefault(f"MPI_{call.op}{what}", call)
+    named = "; ".join(f"{what}{where(call.site)}" for what, call in first.items())
     return f"cannot write {named} to {language}: it has no such operation; --skip-unsupported leaves them out"

@@ -1,5 +1,8 @@
 """Operations that a language does not have, and the calls that depend on them.
 
+Displacements in a dynamic window are addresses of the recorded run, which no other program has: calls that
+access such a window are unsupported.
+
 A call that is left out takes along what it made: calls on a communicator or a window that nobody makes any
 more are left out, too. A request that it made stays a number, so that others keep their ages.
 """
@@ -8,26 +11,48 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 
 from scalatrace.codegen.program.tree import Branch, Call, Loop, Program, Stmt, calls
 from scalatrace.formula import Value, numbers_in
 
-__all__ = ["find_unsupported", "left_out"]
+__all__ = ["dynamic_windows", "find_unsupported", "left_out", "reaches"]
 
 PREDEFINED = {0, 1, 2}
 MAKES_WINDOW = frozenset({"Win_create", "Win_create_dynamic", "Win_allocate", "Win_allocate_shared"})
 
+MAKES_DYNAMIC_WINDOW = "Win_create_dynamic"
+
 Supports = Callable[[str], bool]
+Key = tuple[int, int]
+"""A window: its number, and its communicator."""
 
 
 def find_unsupported(program: Program, supports: Supports) -> list[Call]:
     """Return the unsupported calls, in the order of the text."""
-    return [call for call in calls(program.body) if not supports(call.op)]
+    dynamic = dynamic_windows(program)
+    return [call for call in calls(program.body) if not supports(call.op) or reaches(dynamic, call)]
+
+
+def dynamic_windows(program: Program) -> set[Key]:
+    """The dynamic windows of a program."""
+    made = (call for call in calls(program.body) if call.op == MAKES_DYNAMIC_WINDOW)
+    return {key for call in made for key in _keys(call)}
+
+
+def reaches(windows: set[Key], call: Call) -> bool:
+    """Whether a call accesses memory in one of the windows."""
+    return "target_disp" in call and not windows.isdisjoint(_keys(call))
+
+
+def _keys(call: Call) -> set[Key]:
+    """The windows of a call."""
+    return set(product(numbers_in(call["win"]), numbers_in(call["comm"])))
 
 
 def left_out(program: Program, supports: Supports) -> tuple[Program, list[Call]]:
     """The program without them, comments in their place, and the calls that are gone."""
-    gone = _Gone(supports)
+    gone = _Gone(supports, dynamic_windows(program))
     while sum(gone.note(call) for call in calls(program.body)):  # each may take others along
         pass
     skipped = [call for call in calls(program.body) if gone.holds(call)]
@@ -37,14 +62,14 @@ def left_out(program: Program, supports: Supports) -> tuple[Program, list[Call]]
 class _Gone:
     """Calls without words, communicators and windows without makers."""
 
-    def __init__(self, supports: Supports) -> None:
-        self.supports = supports
+    def __init__(self, supports: Supports, dynamic: set[Key]) -> None:
+        self.supports, self.dynamic = supports, dynamic
         self.comms: set[int] = set()
         self.windows: set[tuple[Value, Value]] = set()
 
     def holds(self, call: Call) -> bool:
         """Whether a call goes."""
-        if not self.supports(call.op):
+        if not self.supports(call.op) or reaches(self.dynamic, call):
             return True
         if "win" in call and (call["win"], call["comm"]) in self.windows:
             return True

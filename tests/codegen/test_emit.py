@@ -135,16 +135,18 @@ def test_conditions_become_sets_of_tasks() -> None:
 
 def unknown() -> Trace:
     b = Builder(2)
-    return b.of(b.event("Win_create_dynamic", at=("app.py:3:main",), comm=Comm(), win=0))
+    children = b.family("spawn", (2,), (0, 1))
+    spawning = {"command": "worker", "maxprocs": 2, "root": 0, "comm": Comm(), "newcomm": children}
+    return b.of(b.event("Comm_spawn", at=("app.py:3:main",), **spawning))
 
 
 @pytest.mark.parametrize("language", ["c", "python", "conceptual"])
 def test_what_has_no_words_is_refused_or_left_out(language: str) -> None:
-    with pytest.raises(GenerateError, match=r"MPI_Win_create_dynamic at app.py:3:main"):
+    with pytest.raises(GenerateError, match=r"MPI_Comm_spawn at app.py:3:main"):
         generate(unknown(), language)
     made = generate(unknown(), language, Options(skip_unsupported=True))
-    assert made.skipped == {"Win_create_dynamic": 1}
-    assert "left out: MPI_Win_create_dynamic" in made.text
+    assert made.skipped == {"Comm_spawn": 1}
+    assert "left out: MPI_Comm_spawn" in made.text
 
 
 def test_conceptual_refuses_receives_without_senders() -> None:

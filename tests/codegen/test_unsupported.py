@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
+
 from scalatrace import Trace
+from scalatrace.codegen.build.recorded import build
 from scalatrace.codegen.emit import emitter
-from scalatrace.codegen.errors import cannot_write
+from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.foreign import Foreign
 from scalatrace.codegen.generate import Options, generate
+from scalatrace.codegen.passes.unsupported import left_out
+from scalatrace.codegen.program.tree import calls
+from scalatrace.formula import Const
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm, To
@@ -37,14 +43,38 @@ def test_calls_on_what_nobody_makes_are_left_out_too() -> None:
 def test_windows_without_makers() -> None:
     b = Builder(2)
     trace = b.of(
-        b.event("Win_create_dynamic", comm=Comm(), win=0),
+        b.event("Win_create", size=8, disp_unit=1, comm=Comm(), win=0),
         b.event("Win_fence", **{"assert": "0"}, win=0, comm=Comm()),
-        b.event("Win_create", size=8, disp_unit=1, comm=Comm(), win=1),
+        b.event("Win_create_dynamic", comm=Comm(), win=1),
         b.event("Win_fence", **{"assert": "0"}, win=1, comm=Comm()),
     )
-    made = generate(trace, "c", Options(skip_unsupported=True))
-    assert made.skipped == {"Win_create_dynamic": 1, "Win_fence": 1}
-    assert "    Win_fence(0, 1, WORLD);" in made.text
+    program = build(trace)
+    kept, skipped = left_out(program, lambda op: op != "Win_create")
+    assert [call.op for call in skipped] == ["Win_create", "Win_fence"]
+    assert [call["win"] for call in calls(kept.body) if not call.dropped] == [Const(1), Const(1)]
+
+
+def dynamic(with_access: bool) -> Trace:
+    b = Builder(2)
+    nodes = [
+        b.event("Win_create_dynamic", comm=Comm(), win=0),
+        b.event("Win_flush_all", win=0, comm=Comm()),
+    ]
+    if with_access:
+        put = {"origin_count": 1, "origin_datatype": DOUBLE, "target_rank": OTHER, "target_disp": 1 << 40}
+        there = {"target_count": 1, "target_datatype": DOUBLE, "win": 0, "comm": Comm()}
+        nodes.append(b.event("Put", at=("a.c:3:f",), **put, **there))
+    return b.of(*nodes)
+
+
+@pytest.mark.parametrize("language", ["c", "python"])
+def test_accesses_to_addresses_in_dynamic_windows(language: str) -> None:
+    """A window that nobody accesses is as good as any other."""
+    assert "Win_create_dynamic(WORLD, 0)" in generate(dynamic(False), language).text
+    with pytest.raises(GenerateError, match=r"MPI_Put to an address in a dynamic window at a\.c:3:f"):
+        generate(dynamic(True), language)
+    made = generate(dynamic(True), language, Options(skip_unsupported=True))
+    assert made.skipped == {"Put": 1}
 
 
 def test_requests_keep_their_ages() -> None:

@@ -53,6 +53,12 @@ static void $op(long n, int unit, int comm, int number) {
     CALL($op, 0, MPI_$op(n, unit, MPI_INFO_NULL, comms[comm], &data, &w->handle));
 }
 
+//: Win_create_dynamic | tally comms windows
+static void $op(int comm, int number) {
+    struct window *w = new_window(number, comm);
+    CALL($op, 0, MPI_$op(MPI_INFO_NULL, comms[comm], &w->handle));
+}
+
 //: Win_free | tally windows complete
 static void $op(int number, int comm) {
     struct window *w = window(number, comm), **at = &windows;
