@@ -71,8 +71,9 @@ def check(trace: Trace, size: int, options: Options | None = None, force: bool =
     if not force and "threads" in trace.meta:
         raise ThreadsError(
             f"{trace.meta['threads']} threads of a rank called MPI, and the trace does not know which one "
-            f"made a call; one thread would make all in the order in which they ended, so ranks may wait for "
-            f"each other for ever (--force replays it all the same)"
+            "made a call; one thread would make all in the order in which they ended, so ranks may wait for "
+            "each other for ever. Record a run in which one thread calls MPI (try OMP_NUM_THREADS=1), or "
+            "replay it all the same with --force; info, show, stats, matrix and report need no replay"
         )
     if not force and (selection := trace.meta.get("selection")) and (alone := first_unmatched(trace)):
         raise AloneError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from scalatrace.replay.common.options import Compute, Options
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.compiled.library import Library
 from scalatrace.replay.engine.player import Report
+from scalatrace.replay.engine.senders import Senders, senders_of
 from scalatrace.replay.probabilistic.largest import buffered, largest_sent
 from scalatrace.replay.result import RankResult
 from scalatrace.replay.run import Watch
@@ -40,7 +41,20 @@ def load_library(path: Path, trace: Trace, transport: MPITransport, options: Opt
     first = 1 if begins_with_start(trace) else 0
     largest = largest_sent(trace, transport.rank, WhatIf(options.rules), buffered)
     sleeps = options.compute is Compute.SLEEP
-    return Library(path, options.seed, sleeps, attached_nbytes(largest), first, stop)
+    nbytes = attached_nbytes(largest)
+    sender = _sender(senders_of(trace, transport.rank))
+    recorder = transport.any_source_recorder if sender else 0
+    return Library(path, options.seed, sleeps, nbytes, first, stop, sender, recorder)
+
+
+def _sender(senders: Senders) -> Callable[[int], int] | None:
+    """Return what gives the sender of the next receive from any source; None where all messages fit."""
+
+    def sender(family: int) -> int:
+        planned = senders.next(family) if family in senders else None
+        return -1 if planned is None else planned
+
+    return sender if senders else None
 
 
 def run_compiled(

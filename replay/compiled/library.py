@@ -35,6 +35,7 @@ _Tally._fields_ = [
 ]
 
 _Stop = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
+_Sender = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
 
 
 class _Hosted(ctypes.Structure):
@@ -44,6 +45,8 @@ class _Hosted(ctypes.Structure):
         ("sleeps", ctypes.c_int),
         ("buffer_size", ctypes.c_int),
         ("counts", ctypes.c_int),
+        ("sender", _Sender),
+        ("as_any_source", ctypes.c_void_p),
         ("places", ctypes.POINTER(ctypes.c_char_p)),
         ("at", ctypes.POINTER(ctypes.c_int)),
         ("events", ctypes.POINTER(ctypes.c_long)),
@@ -76,6 +79,8 @@ class Library:
         buffered_nbytes: int,
         first_event: int,
         stop: Callable[[str], None],
+        sender: Callable[[int], int] | None = None,
+        as_any_source: int = 0,
     ) -> None:
         """Load a library.
 
@@ -84,6 +89,9 @@ class Library:
             buffered_nbytes: of the memory for buffered sends.
             first_event: number of the event of the first call.
             stop: called with a message when MPI returns an error; it ends all ranks.
+            sender: gives the sender of the next receive from any source in a family of communicators, as a
+                rank; negative where any message fits. None: it fits in all.
+            as_any_source: address of the function that lets a tracer record such receives as they were.
 
         Raises:
             ScalatraceError: it cannot be loaded, or belongs to another MPI.
@@ -95,7 +103,9 @@ class Library:
             stop(f"{self.position()}: {text.decode(errors='replace')}")
 
         self._stop = _Stop(stopped)  # kept: the library has its address only
-        given = {"seed": seed & (2**64 - 1), "sleeps": sleeps, "buffer_size": min(buffered_nbytes, INT_MAX)}
+        self._sender = _Sender(sender) if sender else _Sender()  # kept: as `_stop`
+        given = {"sender": self._sender, "as_any_source": as_any_source or None}
+        given |= {"seed": seed & (2**64 - 1), "sleeps": sleeps, "buffer_size": min(buffered_nbytes, INT_MAX)}
         self._shared = _Hosted(stop=self._stop, counts=_kernel_counts(), **given)
 
     def prepare(self) -> None:

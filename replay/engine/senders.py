@@ -24,7 +24,7 @@ from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL, UNDEFINE
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Senders", "needs_plan", "senders_of"]
+__all__ = ["Senders", "senders_of"]
 
 MAX_CALLS = 1 << 19
 """Calls that are walked for the plans of one rank: about two seconds."""
@@ -101,6 +101,14 @@ class Senders:
         self.left_s = MAX_WAITS_S
         self._plans = {family: deque(plan or ()) for family, plan in (plans or {}).items()}
 
+    def __bool__(self) -> bool:
+        return bool(self._plans)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all senders are planned."""
+        return all(self._plans.values())
+
     def __contains__(self, family: int) -> bool:
         return family in self._plans
 
@@ -129,11 +137,6 @@ def senders_of(trace: Trace, rank: int) -> Senders:
     own = _Own(trace, rank, families)
     sent = {sender: _Sent(trace, sender, own) for sender in sorted(senders)}
     return Senders({family: _plan(trace, own, sent, family) for family in families})
-
-
-def needs_plan(trace: Trace, rank: int) -> bool:
-    """Return whether a rank receives from any source where messages may not fit."""
-    return bool(_misfits(trace, rank)[0])
 
 
 def _misfits(trace: Trace, rank: int) -> tuple[set[int], dict[int, Lengths]]:

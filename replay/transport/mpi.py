@@ -167,6 +167,13 @@ class MPITransport:
         finally:
             self._record_any_source(0)
 
+    @property
+    def any_source_recorder(self) -> int:
+        """The address of the tracer's function that `recorded_as_any_source` calls; 0 without a tracer."""
+        if not clibrary.has(AS_ANY_SOURCE):
+            return 0
+        return ctypes.cast(clibrary.symbol(AS_ANY_SOURCE), ctypes.c_void_p).value or 0
+
     def gather(self, data: bytes) -> list[bytes] | None:
         """Collect data at rank 0 past any tracer."""
         lengths = Out(self.size)

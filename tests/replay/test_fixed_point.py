@@ -176,4 +176,5 @@ def test_several_threads_are_refused_unless_forced(openmpi: Mpi, tmp_path: Path)
     done = mpirun(openmpi, 2, command, cwd=tmp_path)
     assert done.returncode == 1
     assert done.stderr.count("threads of a rank called MPI") == 1
+    assert "Record a run in which one thread calls MPI" in done.stderr
     mpirun(openmpi, 2, [*command, "--force"], cwd=tmp_path).check()

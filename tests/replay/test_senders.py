@@ -13,7 +13,7 @@ from scalatrace import Trace
 from scalatrace.replay.calls import arrivals
 from scalatrace.replay.common.options import Compute, Options
 from scalatrace.replay.engine.interleaving import Message, Receive, interleaving
-from scalatrace.replay.engine.senders import needs_plan, senders_of
+from scalatrace.replay.engine.senders import senders_of
 from scalatrace.replay.run import run
 from scalatrace.replay.transport.args import Count, Out
 from scalatrace.replay.transport.memory import MemoryTransport
@@ -198,7 +198,7 @@ def test_messages_with_a_tag_of_one_sender_need_no_plan() -> None:
     assert 0 in senders_of(trace_of([*ranks, [send(0, 9, tag=2)]]), 0)
     anything = recv(ANY_SOURCE, 9, "Irecv", tag=ANY_TAG)
     assert 0 in senders_of(trace_of([[anything, *receives], *ranks[1:]]), 0)
-    assert not needs_plan(trace_of([[*matched(5), *matched(9)], [send(0, 5), send(0, 9)]]), 0)
+    assert not senders_of(trace_of([[*matched(5), *matched(9)], [send(0, 5), send(0, 9)]]), 0)
 
 
 def test_a_receive_of_any_tag_couples_the_tags() -> None:
@@ -214,8 +214,8 @@ def test_a_receive_of_any_tag_couples_the_tags() -> None:
 def test_messages_of_several_threads_are_not_in_the_order_of_the_trace() -> None:
     ranks = [[recv(ANY_SOURCE, 5), recv(ANY_SOURCE, 9)], [send(0, 9), send(0, 5)]]
     trace = trace_of(ranks)
-    assert not needs_plan(trace, 0)
-    assert needs_plan(replace(trace, meta={**trace.meta, "threads": "2"}), 0)
+    assert not senders_of(trace, 0)
+    assert senders_of(replace(trace, meta={**trace.meta, "threads": "2"}), 0)
 
 
 def test_named_receives_take_the_longer_messages() -> None:
@@ -223,7 +223,7 @@ def test_named_receives_take_the_longer_messages() -> None:
     tagged = [recv(ANY_SOURCE, 9, tag=2)] * 2
     ranks = [[recv(ANY_SOURCE, 5, tag=1), recv(1, 9, tag=1), *tagged],
              [send(0, 5, tag=1), send(0, 9, tag=1), send(0, 9, tag=2)], [send(0, 9, tag=2)]]  # fmt: skip
-    assert not needs_plan(trace_of(ranks), 0)
+    assert not senders_of(trace_of(ranks), 0)
 
 
 def test_nonblocking_receives_from_any_source_are_not_planned() -> None:

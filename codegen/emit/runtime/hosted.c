@@ -7,6 +7,8 @@ static struct hosted {
     uint64_t seed;
     int sleeps, buffer_size; /* whether to sleep in place of computing; bytes for buffered sends */
     int counts;              /* whether the kernel's clock is the processor's counter */
+    int (*sender)(int comm); /* of the next message from any source, where not all fit; < 0: all do; may be NULL */
+    void (*as_any_source)(int on); /* lets a tracer record that source; may be NULL */
     /* while it runs, for another thread */
     const char *const *places; /* the calls of the text: operation, blank, call site */
     const int *at;             /* the place of the call that is made */
@@ -26,6 +28,34 @@ static void stop(const char *what) {
     host->stop(what);
     exit(1);
 }
+
+/* Receives from any source take the message that the host has planned for them: others may be too long. */
+static int planned(int source, MPI_Comm handle) {
+    static long asked;
+    static int answer;
+    if (source != MPI_ANY_SOURCE || !host->sender) return source;
+    int comm = 0;
+    while (comm < COMMS - 1 && comms[comm] != handle) comm++;
+    if (asked != events) answer = host->sender(comm); /* a poll asks once */
+    asked = events;
+    if (answer < 0) return source;
+    if (host->as_any_source) host->as_any_source(1);
+    return answer;
+}
+
+static int arrived(int code) {
+    if (host->as_any_source) host->as_any_source(0);
+    return code;
+}
+
+#define MPI_Recv(data, n, type, source, tag, comm, status)                                                             \
+    arrived(MPI_Recv(data, n, type, planned(source, comm), tag, comm, status))
+#define MPI_Recv_c(data, n, type, source, tag, comm, status)                                                           \
+    arrived(MPI_Recv_c(data, n, type, planned(source, comm), tag, comm, status))
+#define MPI_Mprobe(source, tag, comm, message, status)                                                                 \
+    arrived(MPI_Mprobe(planned(source, comm), tag, comm, message, status))
+#define MPI_Improbe(source, tag, comm, flag, message, status)                                                          \
+    arrived(MPI_Improbe(planned(source, comm), tag, comm, flag, message, status))
 
 /* Seconds as of the kernel's clock, by the processor's counter: a third of the time per look. */
 #if defined(__x86_64__)
