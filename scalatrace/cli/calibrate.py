@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.output import natural, print_json, words
-from scalatrace.cli.progress import stage, step
+from scalatrace.cli.progress import PrintedSteps, stage
 from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output
@@ -148,7 +148,7 @@ def _measured(args: argparse.Namespace) -> tuple[Archive | None, int]:
 
     settings = _settings(args)
     stage("measuring")
-    report = step if launched_rank() in (None, 0) else None
+    report = PrintedSteps("experiments") if launched_rank() in (None, 0) else None
     archive, error = run_guarded(
         settings, ["scalatrace", *sys.argv[1:]], report, args.thread_level or "multiple"
     )

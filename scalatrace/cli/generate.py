@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scalatrace.cli.output import (
@@ -102,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
         args.absolute_ranks,
         rules_of(args),
     )
-    benchmark, danger = _generated(args, options)
+    benchmark, danger, nprocs = _generated(args, options)
     if danger:
         print(f"warning: {clean(danger, keep=LINES)}", file=sys.stderr)
     if args.to == "conceptual" and benchmark.lines > MAX_CONCEPTUAL_LINES:
@@ -122,14 +123,34 @@ def run(args: argparse.Namespace) -> int:
     }
     if args.json:
         print_json(facts)
-    elif benchmark.skipped:
+    else:
         left_out = ", ".join(f"{n} MPI_{op}" for op, n in benchmark.skipped.items())
-        print(f"{args.output}: {benchmark.lines} lines; left out: {left_out}")
+        more = f"; left out: {left_out}" if left_out else ""
+        print(f"{args.output}: {benchmark.lines:,} lines{more}{_next(args, nprocs)}")
     return 0
 
 
-def _generated(args: argparse.Namespace, options: Options) -> tuple[Benchmark, str | None]:
-    """The benchmark of a trace, or of formulas; and the danger of a deadlock in a trace."""
+RUNS = {
+    "c": "mpicc -O2 {file} -o {program} && mpiexec -n {ranks} {call}",
+    "python": "mpiexec -n {ranks} python {file}",
+    "conceptual": "mpiexec -n {ranks} scalatrace ncptl run {file}",
+}
+"""How a benchmark is run, by language."""
+
+
+def _next(args: argparse.Namespace, nprocs: int | None) -> str:
+    """Return how to run the written file; "" for languages of plug-ins. Formulas hold for any P ranks."""
+    if args.to not in RUNS:
+        return ""
+    path = Path(args.output)
+    program = path.with_suffix("") if path.suffix else path.with_name(f"{path.name}.out")
+    call = program if program.is_absolute() else f"./{program}"
+    command = RUNS[args.to].format(file=path, program=program, call=call, ranks=nprocs or "P")
+    return f". Next: {command}"
+
+
+def _generated(args: argparse.Namespace, options: Options) -> tuple[Benchmark, str | None, int | None]:
+    """The benchmark of a trace, or of formulas; the danger of a deadlock, and the ranks, of a trace."""
     from scalatrace.cli.named import load_named
     from scalatrace.codegen.generate import generate
     from scalatrace.trace.io.container import is_symbolic
@@ -138,7 +159,7 @@ def _generated(args: argparse.Namespace, options: Options) -> tuple[Benchmark, s
     if is_symbolic(args.trace):
         from scalatrace.cli.scaling import scalable
 
-        return scalable(args.trace, args.to, options, args.timing_model, args.plugin, names_s), None
+        return scalable(args.trace, args.to, options, args.timing_model, args.plugin, names_s), None, None
     if args.timing_model or args.plugin:
         raise UsageError(
             f"{args.trace} is a trace: --timing-model and --plugin need formulas (.stx); leave them out"
@@ -147,7 +168,7 @@ def _generated(args: argparse.Namespace, options: Options) -> tuple[Benchmark, s
     stage("generating")
     benchmark = generate(trace, args.to, options)
     stage("looking for deadlocks")
-    return benchmark, _danger(trace)
+    return benchmark, _danger(trace), trace.nprocs
 
 
 def _danger(trace: Trace) -> str | None:

@@ -72,6 +72,10 @@ def _check(args: argparse.Namespace) -> int:
             for each in (*facts["errors"], *facts["warnings"]):
                 mark = "warning: " if each in facts["warnings"] else ""
                 print(f"{facts['file']}:{each['line']}:{each['column']}: {mark}{each['text']}")
+            if not facts["errors"]:
+                on = f" on {args.tasks} tasks" if args.tasks else ""
+                command = f"mpiexec -n {args.tasks or 'N'} scalatrace ncptl run {facts['file']}"
+                print(f"{facts['file']}: no errors{on}. Next: {command}")
     return 1 if any(facts["errors"] for facts in results) else 0
 
 
@@ -155,6 +159,8 @@ def _compile(args: argparse.Namespace) -> int:
     text = compile_program(check(read_text(args.file), args.file), args.file)
     if args.output:
         write_file(args.output, text.encode())
+        name = args.output.removesuffix(".c")
+        print(f"{args.output}: {text.count(chr(10)):,} lines. Next: mpicc -O2 {args.output} -o {name} -lm")
     else:
         sys.stdout.write(text)
     return 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
@@ -18,7 +19,7 @@ from scalatrace.launched import launched_rank
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["DELAY_S", "hide", "progress_of", "stage", "step", "track"]
+__all__ = ["DELAY_S", "PrintedSteps", "hide", "progress_of", "stage", "step", "track"]
 
 T = TypeVar("T")
 
@@ -26,6 +27,8 @@ DELAY_S = 1.0
 """Seconds that a command takes before its progress is shown."""
 END_S = 2.0
 """Seconds in which the line has to be removed."""
+PRINT_S = 10.0
+"""Seconds between two printed lines."""
 REDRAW_S = 0.1
 """Seconds between two drawings of the line."""
 
@@ -120,6 +123,20 @@ def track(items: Iterable[T], text: str, total: int | None = None) -> Iterator[T
     for done, item in enumerate(items, 1):
         yield item
         step(done)
+
+
+class PrintedSteps:
+    """Counts steps as `step`; where no line shows them, prints one now and then: under mpiexec, in a file."""
+
+    def __init__(self, text: str, seconds: float = PRINT_S) -> None:
+        self._text, self._seconds, self._last = text, seconds, float("-inf")
+
+    def __call__(self, done: int, total: int) -> None:
+        step(done, total)
+        now = time.monotonic()
+        if _current is None and (now - self._last >= self._seconds or done == total):
+            self._last = now
+            print(f"scalatrace: {self._text}: {done:,} of {total:,}", file=sys.stderr, flush=True)
 
 
 def hide() -> None:

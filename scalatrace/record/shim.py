@@ -8,13 +8,13 @@ from __future__ import annotations
 import hashlib
 import os
 import shlex
-import sys
 import tempfile
 from pathlib import Path
 
 from scalatrace.compilers.build import built_once, compiler_output
 from scalatrace.compilers.mpi import Mpi
 from scalatrace.errors import ScalatraceError
+from scalatrace.launched import launched_rank
 
 __all__ = ["INCLUDE", "core_library", "shim_for", "shim_name"]
 
@@ -58,12 +58,12 @@ def shim_name(mpi: Mpi) -> str:
 
 
 def shim_for(mpi: Mpi) -> Path:
-    """The shim for this MPI, built if need be, with a message on a terminal.
+    """The shim for this MPI, built if need be; rank 0 says so if it takes long.
 
     Raises ScalatraceError with the compiler's words.
     """
     notice = f"compiling the tracer for {mpi.library}, once for this MPI; this takes 20 to 100 s"
-    shown = notice if sys.stderr.isatty() else ""  # files may hold the program's own output only
+    shown = "" if launched_rank() else notice  # under mpiexec, standard error is a pipe of the launcher
     return built_once(shim_name(mpi), _PURPOSE, lambda folder: _build(mpi, folder), shown)
 
 

@@ -88,7 +88,7 @@ def run(
             print(f"scalatrace: {error}", file=sys.stderr)
         return error.exit_status
     try:
-        execute()
+        wrote = execute()
     except ScalatraceError as error:
         if isinstance(error, ProgramError):
             error.path = path
@@ -97,11 +97,26 @@ def run(
         _abort(f"scalatrace: task {this.rank}: {error.filename or path}: {error.strerror}")
     except MPI.Exception as error:
         _abort(f"scalatrace: task {this.rank}: {path}: {error}")
+    _say_log(this, wrote)
     return 0
 
 
-def _execution(this: _Run, engine: str) -> Callable[[], None]:
-    """Return what runs a program that has been checked. Raises ScalatraceError, ProgramError."""
+def _say_log(this: _Run, wrote: bool) -> None:
+    """Say on task 0 which log was written: the others cannot be asked, a recording would contain that."""
+    own = this.template.replace("%p", str(this.rank))
+    text = f"wrote {own}" if wrote else f"task 0 logs nothing; other tasks log to {this.template}"
+    if wrote and this.tasks > 1 and own != this.template:
+        text += f"; each task that logs has its own file {this.template}"
+    if this.rank == 0:
+        print(f"scalatrace: {text}", file=sys.stderr, flush=True)
+
+
+def _execution(this: _Run, engine: str) -> Callable[[], bool]:
+    """Return what runs a checked program, and says whether it wrote a log.
+
+    Raises:
+        ScalatraceError, ProgramError: it cannot run.
+    """
     given = this.options.parameters
     library = compiled_library(this.program, this.path, engine)
     if library is not None:
@@ -118,7 +133,7 @@ def _abort(reason: str) -> None:
     MPI.COMM_WORLD.Abort(1)
 
 
-def _interpret(this: _Run, lowered: Lowered) -> None:
+def _interpret(this: _Run, lowered: Lowered) -> bool:
     from scalatrace.codegen.conceptual.run.execute import Executor
 
     prologue = this.prologue("interpreter (Python + MPI)", "perf_counter_ns()")
@@ -127,9 +142,10 @@ def _interpret(this: _Run, lowered: Lowered) -> None:
     Executor(lowered, this.rank, prologue, log).run()
     if log is not None:
         log.close()
+    return log is not None
 
 
-def _run_compiled(this: _Run, library: Path) -> None:
+def _run_compiled(this: _Run, library: Path) -> bool:
     def stop(reason: str, place: Place) -> None:
         error = ProgramError(reason, place, path=this.path)
         _abort(f"scalatrace: task {this.rank}: {error}")
@@ -141,3 +157,4 @@ def _run_compiled(this: _Run, library: Path) -> None:
     compiled.play(log.path if log is not None else None)
     if log is not None:
         log.close()
+    return log is not None

@@ -146,7 +146,8 @@ def test_check_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["ncptl", "check", str(good), str(bad)]) == 1
     shown = capsys.readouterr().out.splitlines()
     assert shown[0] == f"{good}:1:1: warning: t is bound but never used"
-    assert shown[1].startswith(f"{bad}:1:6: x is not bound here")
+    assert shown[1].startswith(f"{good}: no errors. Next: ")
+    assert shown[2].startswith(f"{bad}:1:6: x is not bound here")
     good.write_text("TASK 0 SENDS A MESSAGE TO TASK 0.")
     assert main(["ncptl", "check", str(good), "--json"]) == 0
     assert '"execution": "accept"' in capsys.readouterr().out
