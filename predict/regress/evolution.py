@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scalatrace.predict.regress.hotelling import fluctuation_interval, mean_test
+from scalatrace.predict.regress.comparison import compare
 from scalatrace.predict.regress.runs import Runs
 from scalatrace.predict.regress.verdict import MIN_REFERENCE, TOTAL
 
@@ -65,8 +65,7 @@ def _point(
     start = end - window
     if start < 0:
         return None, None, None, None
-    mean = float(values[start:end].mean())
     if start < MIN_REFERENCE:
-        return mean, None, None, None
-    low, high = fluctuation_interval(values[:start], window, confidence)
-    return mean, low, high, mean_test(values[:start], values[start:end]).likelihood
+        return float(values[start:end].mean()), None, None, None
+    test = compare(values[:start, None], values[start:end, None], confidence)
+    return test.new, test.low, test.high, test.likelihood

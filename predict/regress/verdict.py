@@ -15,13 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from scalatrace.errors import UsageError
-from scalatrace.predict.regress.hotelling import fluctuation_interval, mean_test
+from scalatrace.predict.regress.comparison import compare
 from scalatrace.predict.regress.runs import Runs
 
 __all__ = ["MIN_REFERENCE", "SEVERAL", "TOTAL", "Finding", "Verdict", "judge"]
 
 MIN_REFERENCE = 4
 """Runs before the new ones, at least."""
+
+MIN_NOTED_CHANGE = 0.1
+"""Slower factors are named beside "no regression" from this change on."""
 
 RUNS_PER_FACTOR = 3
 """Reference runs per factor of the common test: with fewer, its prediction region is too large for use."""
@@ -41,7 +44,9 @@ class Finding:
         reference, new: means of both sets; of a common test, sums over its factors.
         low, high: fluctuation interval at the level of one test; None for a common test.
         likelihood: of a mean at least as far away, if nothing changed.
-        anomaly: whether it is below the level of one test.
+        detectable: least increase that these runs show, as a part of the reference mean; None for a common
+            test.
+        anomaly: whether the likelihood is below the level of one test.
     """
 
     factor: str
@@ -53,6 +58,7 @@ class Finding:
     low: float | None
     high: float | None
     likelihood: float
+    detectable: float | None
     anomaly: bool
 
     @property
@@ -88,16 +94,35 @@ class Verdict:
         """Anomalies that take less time."""
         return [f for f in self.findings if f.anomaly and f.change < -self.min_change]
 
+    @property
+    def undecided(self) -> list[Finding]:
+        """Factors that take clearly longer, but no longer than runs vary; the largest change of each."""
+        largest: dict[str, Finding] = {}
+        slower = {f.factor for f in self.regressions}
+        for f in self.findings:
+            is_slow = f.factor not in (SEVERAL, *slower) and f.change > max(MIN_NOTED_CHANGE, self.min_change)
+            if is_slow and f.change > largest.get(f.factor, f).change - 1e-12:
+                largest[f.factor] = f
+        return sorted(largest.values(), key=lambda f: -f.change)
+
     def plain(self) -> dict[str, Any]:
         """Return it as plain data; a change from 0 is None."""
         return {
             "confidence": self.confidence,
             "level": self.level,
             "regression": bool(self.regressions),
-            "tests": [
-                asdict(f) | {"change": f.change if isfinite(f.change) else None, "result": self._result(f)}
-                for f in self.findings
-            ],
+            "undecided": [self._plain(f) for f in self.undecided],
+            "tests": [self._plain(f) for f in self.findings],
+        }
+
+    def _plain(self, finding: Finding) -> dict[str, Any]:
+        detectable = finding.detectable
+        if detectable is not None:
+            detectable = max(detectable, self.min_change) if isfinite(detectable) else None
+        return asdict(finding) | {
+            "change": finding.change if isfinite(finding.change) else None,
+            "detectable": detectable,
+            "result": self._result(finding),
         }
 
     def _result(self, finding: Finding) -> str:
@@ -158,12 +183,6 @@ def _finding(runs: Runs, name: str, columns: list[int], nnew: int, level: float)
     chosen = runs.values[:, columns]
     values: npt.NDArray[np.float64] = chosen if name == SEVERAL else chosen.sum(axis=1, keepdims=True)
     split = len(values) - nnew
-    reference, new = values[:split], values[split:]
-    test = mean_test(reference, new)
-    low = high = None
-    if values.shape[1] == 1:
-        low, high = fluctuation_interval(reference[:, 0], nnew, 1 - level)
+    test = compare(values[:split], values[split:], 1 - level)
     names = tuple(runs.factors[column] for column in columns) if name == SEVERAL else (name,)
-    means = float(reference.mean(axis=0).sum()), float(new.mean(axis=0).sum())
-    likelihood = test.likelihood
-    return Finding(name, names, nnew, split, *means, low, high, likelihood, likelihood < level)
+    return Finding(name, names, nnew, split, **asdict(test), anomaly=test.likelihood < level)

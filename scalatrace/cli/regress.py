@@ -41,6 +41,7 @@ TABLE = Table(
         "low": "fluctuation interval",
         "high": "fluctuation interval",
         "likelihood": "of such a mean, if nothing changed",
+        "detectable": "least increase that these runs show; empty for several factors",
         "result": "slower, faster or as before",
     },
 )
@@ -134,6 +135,7 @@ def run(args: argparse.Namespace) -> int:
         from scalatrace.report.page.predictions.history import history_page
 
         write_file(args.report, history_page(data, in_ns=args.table is None).encode("utf-8", "replace"))
+    data["written"] = [str(path) for path in (args.plot, args.report) if path]
     if args.json:
         print_json(data)
     elif args.csv:

@@ -14,6 +14,7 @@ from scalatrace.escapes import clean
 from scalatrace.files import write_file
 from scalatrace.report.costs.phases import phase_lines
 from scalatrace.report.curves import check_plot
+from scalatrace.report.predictions.verdict import is_unsure, limit_text, shown_from, undecided_lines
 from scalatrace.report.style import DIM, SITE, duration, estimate, number, or_dash, table
 
 __all__ = ["RegressReporter"]
@@ -44,7 +45,10 @@ class RegressReporter:
         self.in_ns = in_ns
 
     def render(self, console: Console) -> None:
-        """Print tests, overview, efficiencies and the verdict."""
+        """Print the verdict, tests, overview, efficiencies, and the files that were written."""
+        console.print(self._verdict(), soft_wrap=True)
+        for note in undecided_lines(self.data["verdict"]):
+            console.print(Text(note, style="yellow"), soft_wrap=True)
         console.print(self._tests())
         if (more := len(self.data["verdict"]["tests"]) - TESTS_SHOWN) > 0:
             console.print(Text(f"… {more} more tests with larger likelihoods", style=DIM))
@@ -54,7 +58,8 @@ class RegressReporter:
         self._efficiency(console)
         if text := phase_lines(self.data.get("phases", ())):
             console.print(Text(text, style=DIM), soft_wrap=True)
-        console.print(self._verdict(), soft_wrap=True)
+        for file in self.data.get("written", ()):
+            console.print(f"wrote {file}", soft_wrap=True)
 
     def _tests(self) -> Any:
         rows = table("mean of the last", "factor", *COLUMNS, right=COLUMNS[:-1])
@@ -68,7 +73,7 @@ class RegressReporter:
             rows.add_row(
                 str(test["nnew"]), Text(clean(name), style=SITE), str(test["nreference"]),
                 self.shown(test["reference"]), self.shown(test["new"]), change, interval,
-                f"{test['likelihood']:.2g}", _coloured(test["result"]),
+                f"{test['likelihood']:.2g}", _coloured(test["result"], shown_from(test)),
             )  # fmt: skip
         return rows
 
@@ -109,7 +114,9 @@ class RegressReporter:
         slower = [test for test in verdict["tests"] if test["result"] == "slower"]
         level = f"{len(verdict['tests'])} tests, confidence {verdict['confidence']:g} in all together"
         if not slower:
-            return Text(f"no regression ({level})", style="bold green")
+            unsure = is_unsure(verdict)
+            text = f"no regression{f', {limit}' if (limit := limit_text(verdict)) else ''} ({level})"
+            return Text(text, style="bold yellow" if unsure else "bold green")
         names = ", ".join(dict.fromkeys(clean(test["factor"]) for test in slower))
         return Text(f"REGRESSION: {names} ({level})", style="bold red")
 
@@ -144,8 +151,9 @@ def _prediction(row: Mapping[str, Any] | None) -> str:
     return estimate(row["median_ns"], row["low_ns"], row["high_ns"])
 
 
-def _coloured(result: str) -> Text:
-    return Text(result, style={"slower": "bold red", "faster": "bold blue"}.get(result, DIM))
+def _coloured(result: str, note: str) -> Text:
+    text = f"{result}; {note}" if note else result
+    return Text(text, style={"slower": "bold red", "faster": "bold blue"}.get(result, DIM))
 
 
 def _sign(value: float | None, low: float | None, high: float | None, likelihood: float | None) -> str:

@@ -52,13 +52,30 @@ def test_a_slower_site_fails(capsys: pytest.CaptureFixture[str], history: list[P
     new = saved(tmp_path / "new.st", run_of(77, {"Barrier": 1.05}))
     shown = regress(capsys, *history, new, status=1)
     assert "REGRESSION" in shown
-    assert "Barrier solver.py:11:step before" in shown.splitlines()[-1]
-    assert "Allreduce" not in shown.splitlines()[-1]
+    assert "Barrier solver.py:11:step before" in shown.splitlines()[0]
+    assert "Allreduce" not in shown.splitlines()[0]
 
 
 def test_an_equal_run_passes(capsys: pytest.CaptureFixture[str], history: list[Path], tmp_path: Path) -> None:
     shown = regress(capsys, *history, saved(tmp_path / "new.st", run_of(77)))
     assert "no regression" in shown
+
+
+def test_the_verdict_comes_first_with_its_limit(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A call site that is three times as slow is named, though six runs do not show it."""
+    rows = [f"run{i},{wait},{100 + i % 2}" for i, wait in enumerate((9, 30, 4, 14, 7, 32))]
+    table, page = tmp_path / "runs.csv", tmp_path / "history.html"
+    table.write_text("\n".join(["run,wait,solve", *rows]) + "\n")
+    shown = regress(capsys, "--table", table, "--report", page).splitlines()
+    assert shown[0].startswith("no regression, total: 6 runs show only changes above ")
+    assert shown[1].startswith("slower, but not shown: wait +2")
+    assert "; 6 runs show only changes above " in shown[1]
+    assert shown[-1] == f"wrote {page}"
+    assert all("show only changes above" in line for line in shown if "  as before" in line)
+    text = page.read_text()
+    assert "slower, but not shown: wait" in text
+    assert "No regression, total: 6 runs show only changes above" in text
+    assert 'class="verdict better"' not in text
 
 
 def test_json(capsys: pytest.CaptureFixture[str], history: list[Path], tmp_path: Path) -> None:
@@ -105,7 +122,7 @@ def test_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     rows = [f"day{i},{random.normal(3, 0.01)},{random.normal(7, 0.01)}" for i in range(15)]
     table = tmp_path / "parameters.csv"
     table.write_text("\n".join(["run,MNK,MN", *rows, "today,3.2,7"]) + "\n")
-    assert "MNK" in regress(capsys, "--table", table, status=1).splitlines()[-1]
+    assert "MNK" in regress(capsys, "--table", table, status=1).splitlines()[0]
 
 
 def test_errors(capsys: pytest.CaptureFixture[str], history: list[Path], tmp_path: Path) -> None:

@@ -53,10 +53,11 @@ def test_tests_are_those_of_each_factor_of_the_total_and_of_several() -> None:
     ]
     assert verdict.level == pytest.approx(0.01 / 10)
     several = next(f for f in verdict.findings if f.factor == SEVERAL)
-    assert several.likelihood == pytest.approx(mean_test(runs.values[:20], runs.values[20:]).likelihood)
+    logs = np.log(runs.values)  # times vary in proportion to their size
+    assert several.likelihood == pytest.approx(mean_test(logs[:20], logs[20:]).likelihood)
     total = verdict.findings[0]
-    low, high = fluctuation_interval(runs.totals[:20], 1, 1 - verdict.level)
-    assert (total.low, total.high) == pytest.approx((low, high))
+    low, high = fluctuation_interval(np.log(runs.totals[:20]), 1, 1 - verdict.level)
+    assert (total.low, total.high) == pytest.approx((np.exp(low), np.exp(high)))
 
 
 def test_false_alarms_of_all_tests_together_stay_below_the_level() -> None:
@@ -105,10 +106,11 @@ def test_evolution_has_the_interval_of_the_runs_before() -> None:
     assert (total.factor, solve.factor) == (TOTAL, "solve")
     assert solve.values == pytest.approx(tuple(runs.values[:, 0]))
     assert solve.low[:4] == (None,) * 4
-    assert (solve.low[6], solve.high[6]) == pytest.approx(fluctuation_interval(runs.values[:6, 0], 1, 0.99))
+    logs = fluctuation_interval(np.log(runs.values[:6, 0]), 1, 0.99)
+    assert (solve.low[6], solve.high[6]) == pytest.approx(tuple(np.exp(logs)))
     window = evolution(runs, 0.99, 3)[1]
     assert window.values[:2] == (None, None)
-    assert window.values[8] == pytest.approx(runs.values[6:9, 0].mean())
+    assert window.values[8] == pytest.approx(np.exp(np.log(runs.values[6:9, 0]).mean()))
     assert window.likelihood[8] == pytest.approx(
         mean_test(runs.values[:6, 0], runs.values[6:9, 0]).likelihood
     )
@@ -136,3 +138,54 @@ def test_damaged_tables(tmp_path: Path, text: str, why: str) -> None:
     path.write_text(text)
     with pytest.raises(FormatError, match=why):
         read_table(path)
+
+
+VARYING = np.array([[9.0], [30.0], [4.0], [14.0], [7.0]])
+"""Times of a call site that waits, in ms."""
+
+
+def varying(new: float) -> Runs:
+    """Six runs of two call sites, of which the first varies a lot."""
+    values = np.concatenate([VARYING, [[new]]])
+    steady = 100 * (1 + 0.01 * np.random.default_rng(5).standard_normal((6, 1)))
+    return Runs(tuple("abcdef"), ("wait", "solve"), np.concatenate([values, steady], axis=1))
+
+
+def test_intervals_of_times_lie_above_0() -> None:
+    runs = varying(30.0)
+    assert fluctuation_interval(runs.values[:5, 0], 1, 0.99)[0] < 0  # of the times themselves
+    verdict = judge(runs)
+    assert all(f.low is None or 0 < f.low < f.reference for f in verdict.findings)
+    for each in evolution(runs, 0.99):
+        assert all(low is None or low > 0 for low in each.low)
+
+
+def test_factors_that_are_0_somewhere_are_compared_as_they_are() -> None:
+    runs = Runs(tuple("abcdef"), ("rare",), np.array([[0.0], [3.0], [0.0], [2.0], [1.0], [2.0]]))
+    (finding,) = judge(runs).findings
+    assert finding.low == 0
+    assert finding.reference == pytest.approx(1.2)
+    signed = Runs(runs.names, ("shift",), runs.values - 2)
+    assert judge(signed).findings[0].low < -2  # type: ignore[operator]
+
+
+def test_changes_that_few_runs_do_not_show_are_named() -> None:
+    """Three times as slow, and not outside what five runs vary."""
+    verdict = judge(varying(3.1 * float(np.exp(np.log(VARYING).mean()))))
+    assert verdict.regressions == []
+    (wait,) = (f for f in verdict.undecided if f.factor == "wait")
+    assert wait.change == pytest.approx(2.1, abs=0.01)
+    assert wait.detectable is not None
+    assert wait.detectable > wait.change
+    assert wait.high == pytest.approx(wait.reference * (1 + wait.detectable))
+    plain = verdict.plain()
+    assert plain["undecided"][0]["factor"] == "wait"
+
+
+def test_a_detectable_change_is_a_regression() -> None:
+    runs = varying(10.0)
+    (wait,) = (f for f in judge(runs).findings if f.factor == "wait")
+    assert wait.detectable is not None
+    for factor, slower in ((0.99, False), (1.01, True)):
+        runs.values[-1, 0] = wait.reference * (1 + wait.detectable) * factor
+        assert ("wait" in {f.factor for f in judge(runs).regressions}) == slower

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from scalatrace.report.page.page import rendered
+from scalatrace.report.predictions.verdict import is_unsure, limit_text, shown_from, undecided_lines
 
 __all__ = ["history_page"]
 
@@ -36,6 +37,10 @@ def history_page(data: Mapping[str, Any], in_ns: bool = True) -> str:
     }
     values = {
         "runs": data["runs"],
+        "limit": limit_text(verdict),
+        "unsure": is_unsure(verdict),
+        "undecided": list(undecided_lines(verdict)),
+        "shown_from": shown_from,
         "verdict": verdict,
         "tests": tests,
         "slower": list(dict.fromkeys(test["factor"] for test in tests if test["result"] == "slower")),

@@ -1,0 +1,54 @@
+"""What the tests of `regress` cannot show, in words: for the terminal and for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from scalatrace.escapes import clean
+
+__all__ = ["is_unsure", "limit_text", "shown_from", "undecided_lines"]
+
+MAX_SURE = 0.2
+"""Detectable change of the total beyond which "no regression" says little."""
+
+MAX_NAMED = 5
+"""Slower factors that are named beside the verdict."""
+
+AS_BEFORE = "as before"
+
+
+def shown_from(test: Mapping[str, Any]) -> str:
+    """Return the changes that a test without result would show; empty for others, and for several factors."""
+    if test["result"] != AS_BEFORE or test["detectable"] is None:
+        return ""
+    return f"{test['nreference'] + test['nnew']} runs show only changes above {_share(test['detectable'])}"
+
+
+def limit_text(verdict: Mapping[str, Any]) -> str:
+    """Return the changes of the first factor, the total if there are several, that would be regressions."""
+    first = verdict["tests"][0]
+    return "" if first["detectable"] is None else f"{first['factor']}: {shown_from(first)}".rstrip(": ")
+
+
+def is_unsure(verdict: Mapping[str, Any]) -> bool:
+    """Return whether "no regression" says little: factors are slower, or runs vary a lot."""
+    detectable = verdict["tests"][0]["detectable"]
+    return bool(verdict["undecided"]) or detectable is None or detectable > MAX_SURE
+
+
+def undecided_lines(verdict: Mapping[str, Any]) -> Iterator[str]:
+    """Yield lines on factors that are slower in the new runs, but within what runs vary."""
+    for test in verdict["undecided"][:MAX_NAMED]:
+        yield f"slower, but not shown: {clean(test['factor'])} {_signed(test['change'])}; {shown_from(test)}"
+    if (more := len(verdict["undecided"]) - MAX_NAMED) > 0:
+        yield f"slower, but not shown: {more} more"
+
+
+def _share(change: float) -> str:
+    """Return a change in percent, with two digits; large ones as a factor."""
+    return f"{100 * change:.2g} %" if change < 9.95 else f"{change + 1:,.0f}-fold"
+
+
+def _signed(change: float | None) -> str:
+    return "from 0" if change is None else f"{change:+.0%}"
