@@ -110,10 +110,9 @@ def test_evolution_has_the_interval_of_the_runs_before() -> None:
     assert (solve.low[6], solve.high[6]) == pytest.approx(tuple(np.exp(logs)))
     window = evolution(runs, 0.99, 3)[1]
     assert window.values[:2] == (None, None)
-    assert window.values[8] == pytest.approx(np.exp(np.log(runs.values[6:9, 0]).mean()))
-    assert window.likelihood[8] == pytest.approx(
-        mean_test(runs.values[:6, 0], runs.values[6:9, 0]).likelihood
-    )
+    logarithms = np.log(runs.values[:, 0])
+    assert window.values[8] == pytest.approx(np.exp(logarithms[6:9].mean()))
+    assert window.likelihood[8] == pytest.approx(mean_test(logarithms[:6], logarithms[6:9]).likelihood)
 
 
 def test_tables_are_read(tmp_path: Path) -> None:
