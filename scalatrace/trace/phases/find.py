@@ -25,7 +25,9 @@ from scalatrace.trace.phases.loads import remaining_load
 from scalatrace.trace.phases.scan import Partners, Scan
 from scalatrace.trace.query.counting import executions
 from scalatrace.trace.query.load import COMPUTE
+from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
+from scalatrace.trace.values.rounding import COARSE, pack, unpack
 
 __all__ = ["at_one_point", "find_phases", "leave_out_phases"]
 
@@ -121,7 +123,7 @@ def _phase(trace: Trace, taken: tuple[Taken, ...]) -> Phase:
     for one in taken:
         unit = trace.stats[one.stat].resolution
         total += one.histogram.total * unit
-        per_rank = -(-one.histogram.count // max(len(one.ranks), 1)) * one.histogram.max * unit
+        per_rank = -(-one.histogram.count // max(len(one.ranks), 1)) * _largest(one.histogram) * unit
         for start, stop in one.ranks.runs:
             most[start] = most.get(start, 0.0) + per_rank
             most[stop] = most.get(stop, 0.0) - per_rank
@@ -130,6 +132,13 @@ def _phase(trace: Trace, taken: tuple[Taken, ...]) -> Phase:
         level += change
         largest = max(largest, level)
     return Phase(total / len(trace.ranks), largest)
+
+
+def _largest(histogram: Histogram) -> float:
+    """Return the largest sample as a file has it, so that a trace in memory has the same phases."""
+    if histogram.std == 0:
+        return histogram.mean
+    return unpack(pack(histogram.max, COARSE), COARSE)
 
 
 def _at_one_point(trace: Trace, partners: Partners, taken: list[Taken]) -> bool:
