@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from scalatrace.compilers.generated import ended_by_interrupt
 from scalatrace.replay.common.options import Compute, Options
 from scalatrace.replay.common.whatif import WhatIf
-from scalatrace.replay.compiled.library import Library
+from scalatrace.replay.compiled.library import ALL_FIT, UNPLANNED, Library
 from scalatrace.replay.engine.player import Report
 from scalatrace.replay.engine.senders import Senders, senders_of
 from scalatrace.replay.probabilistic.largest import buffered, largest_sent
@@ -47,12 +47,14 @@ def load_library(path: Path, trace: Trace, transport: MPITransport, options: Opt
     return Library(path, options.seed, sleeps, nbytes, first, stop, sender, recorder)
 
 
-def _sender(senders: Senders) -> Callable[[int], int] | None:
-    """Return what gives the sender of the next receive from any source; None where all messages fit."""
+def _sender(senders: Senders) -> Callable[[int, int], int] | None:
+    """Return what gives the sender of a receive; None where all messages fit."""
 
-    def sender(family: int) -> int:
-        planned = senders.next(family) if family in senders else None
-        return -1 if planned is None else planned
+    def sender(family: int, from_any: int) -> int:
+        if family not in senders or (not from_any and senders.has_plan(family)):
+            return ALL_FIT
+        planned = senders.next(family) if from_any else None
+        return UNPLANNED if planned is None else planned
 
     return sender if senders else None
 

@@ -12,10 +12,13 @@ from scalatrace.operations import operation
 from scalatrace.replay.common.position import Position
 from scalatrace.replay.compiled import REPLAY
 
-__all__ = ["Library"]
+__all__ = ["ALL_FIT", "UNPLANNED", "Library"]
 
 CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 INT_MAX = 2**31 - 1
+
+ALL_FIT, UNPLANNED = -1, -2
+"""In place of a sender: any message fits; it is the sender of the first message that matches."""
 
 LARGE = "_c"
 """How the names of calls with large counts end; a trace names both forms alike."""
@@ -35,7 +38,7 @@ _Tally._fields_ = [
 ]
 
 _Stop = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
-_Sender = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)
+_Sender = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int)
 
 
 class _Hosted(ctypes.Structure):
@@ -79,7 +82,7 @@ class Library:
         buffered_nbytes: int,
         first_event: int,
         stop: Callable[[str], None],
-        sender: Callable[[int], int] | None = None,
+        sender: Callable[[int, int], int] | None = None,
         as_any_source: int = 0,
     ) -> None:
         """Load a library.
@@ -89,8 +92,8 @@ class Library:
             buffered_nbytes: of the memory for buffered sends.
             first_event: number of the event of the first call.
             stop: called with a message when MPI returns an error; it ends all ranks.
-            sender: gives the sender of the next receive from any source in a family of communicators, as a
-                rank; negative where any message fits. None: it fits in all.
+            sender: (family of communicators, whether from any source) -> the planned sender of a receive, or
+                one of ALL_FIT and UNPLANNED. None: all messages fit.
             as_any_source: address of the function that lets a tracer record such receives as they were.
 
         Raises:

@@ -104,11 +104,6 @@ class Senders:
     def __bool__(self) -> bool:
         return bool(self._plans)
 
-    @property
-    def complete(self) -> bool:
-        """Whether all senders are planned."""
-        return all(self._plans.values())
-
     def __contains__(self, family: int) -> bool:
         return family in self._plans
 

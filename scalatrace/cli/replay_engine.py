@@ -42,7 +42,7 @@ def compiled_library(trace: Trace, transport: MPITransport, options: Options, en
     """
     if engine == "python" or (engine == "auto" and trace.nevents() < MIN_EVENTS * trace.nprocs):
         return None
-    reason = _agreed(transport, _misfit(trace, transport.rank, options))
+    reason = _agreed(transport, _misfit(trace))
     if not reason:
         source, reason = b"", ""
         if transport.rank == 0:
@@ -68,19 +68,12 @@ def _agreed(transport: MPITransport, reason: str) -> str:
     return transport.broadcast(next(filter(None, reasons or ()), b"")).decode()
 
 
-def _misfit(trace: Trace, rank: int, options: Options) -> str:
+def _misfit(trace: Trace) -> str:
     """Return why a trace cannot be replayed by a program of its calls; "" when it can."""
-    from scalatrace.replay.engine.senders import senders_of
     from scalatrace.replay.probabilistic.sampled_calls import is_probabilistic
 
     if is_probabilistic(trace):
         return "values of the trace are known by histograms only"
-    senders = senders_of(trace, rank)
-    if not senders.complete or (senders and any(rule.nbytes != 1 for rule in options.rules)):
-        return (
-            f"rank {rank} receives messages of several lengths from any source, and no order is known "
-            "in which all fit; only the Python engine receives what comes"
-        )
     return ""
 
 

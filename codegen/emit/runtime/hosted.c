@@ -5,10 +5,10 @@ struct tally;
 static struct hosted {
     void (*stop)(const char *what); /* ends all ranks */
     uint64_t seed;
-    int sleeps, buffer_size; /* whether to sleep in place of computing; bytes for buffered sends */
-    int counts;              /* whether the kernel's clock is the processor's counter */
-    int (*sender)(int comm); /* of the next message from any source, where not all fit; < 0: all do; may be NULL */
-    void (*as_any_source)(int on); /* lets a tracer record that source; may be NULL */
+    int sleeps, buffer_size;          /* whether to sleep in place of computing; bytes for buffered sends */
+    int counts;                       /* whether the kernel's clock is the processor's counter */
+    int (*sender)(int comm, int any); /* of a receive's message, or ALL_FIT, UNPLANNED; may be NULL */
+    void (*as_any_source)(int on);    /* lets a tracer record that source; may be NULL */
     /* while it runs, for another thread */
     const char *const *places; /* the calls of the text: operation, blank, call site */
     const int *at;             /* the place of the call that is made */
@@ -29,17 +29,20 @@ static void stop(const char *what) {
     exit(1);
 }
 
-/* Receives from any source take the message that the host has planned for them: others may be too long. */
+enum { ALL_FIT = -1, UNPLANNED = -2 };
+
+/* The sender of a receive's message, where messages of several lengths from any source can match: the host may have
+   planned one. Else UNPLANNED, or ALL_FIT. */
 static int planned(int source, MPI_Comm handle) {
     static long asked;
     static int answer;
-    if (source != MPI_ANY_SOURCE || !host->sender) return source;
+    if (!host->sender) return ALL_FIT;
     int comm = 0;
     while (comm < COMMS - 1 && comms[comm] != handle) comm++;
-    if (asked != events) answer = host->sender(comm); /* a poll asks once */
+    if (source != MPI_ANY_SOURCE) return host->sender(comm, 0);
+    if (asked != events) answer = host->sender(comm, 1); /* a poll asks once */
     asked = events;
-    if (answer < 0) return source;
-    if (host->as_any_source) host->as_any_source(1);
+    if (answer != ALL_FIT && host->as_any_source) host->as_any_source(1);
     return answer;
 }
 
@@ -48,14 +51,39 @@ static int arrived(int code) {
     return code;
 }
 
-#define MPI_Recv(data, n, type, source, tag, comm, status)                                                             \
-    arrived(MPI_Recv(data, n, type, planned(source, comm), tag, comm, status))
-#define MPI_Recv_c(data, n, type, source, tag, comm, status)                                                           \
-    arrived(MPI_Recv_c(data, n, type, planned(source, comm), tag, comm, status))
+/* A receive of a message that may be longer than the recorded one. */
+static int receive(void *data, int n, MPI_Datatype type, int source, int tag, MPI_Comm handle, MPI_Status *status) {
+    static char *room;
+    int from = planned(source, handle), size;
+    if (from == ALL_FIT || source == MPI_PROC_NULL) return MPI_Recv(data, n, type, source, tag, handle, status);
+    MPI_Status here;
+    MPI_Count bytes;
+    PMPI_Probe(from == UNPLANNED ? source : from, tag, handle, &here);
+    PMPI_Get_elements_x(&here, MPI_BYTE, &bytes);
+    PMPI_Type_size(type, &size);
+    if (size && bytes > (MPI_Count)n * size) {
+        MPI_Aint least, extent, true_least, true_extent;
+        n = (int)((bytes + size - 1) / size);
+        PMPI_Type_get_extent(type, &least, &extent);
+        PMPI_Type_get_true_extent(type, &true_least, &true_extent);
+        free(room);
+        room = malloc((size_t)((n - 1) * extent + true_extent));
+        if (!room) stop("out of memory");
+        data = room - true_least;
+    }
+    return arrived(MPI_Recv(data, n, type, here.MPI_SOURCE, tag, handle, status));
+}
+
+static int source_of(int source, MPI_Comm handle) {
+    int from = planned(source, handle);
+    return from < 0 ? source : from;
+}
+
+#define MPI_Recv receive
 #define MPI_Mprobe(source, tag, comm, message, status)                                                                 \
-    arrived(MPI_Mprobe(planned(source, comm), tag, comm, message, status))
+    arrived(MPI_Mprobe(source_of(source, comm), tag, comm, message, status))
 #define MPI_Improbe(source, tag, comm, flag, message, status)                                                          \
-    arrived(MPI_Improbe(planned(source, comm), tag, comm, flag, message, status))
+    arrived(MPI_Improbe(source_of(source, comm), tag, comm, flag, message, status))
 
 /* Seconds as of the kernel's clock, by the processor's counter: a third of the time per look. */
 #if defined(__x86_64__)
