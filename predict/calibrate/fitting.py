@@ -68,6 +68,7 @@ def fit_archive(archive: Archive, name: str = "calibrated") -> Calibration:
         thread_level=str(archive.metadata.get("thread_level", "")),
         doubts="; ".join(text for level, one in fits.items() for text in _doubts(level, one)),
         ranks_per_node=_ranks_per_node(archive) if several else 0,
+        measured_up_to_bytes=max(each.nbytes for each in archive.of("pingpong", levels[-1])),
         network=fits["network" if several else "memory"].network,
         memory=fits["memory"].network if several and "memory" in fits else None,
         reduce_per_byte_ns=round(_per_byte_ns(archive.of("reduce_local")), 6),

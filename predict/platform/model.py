@@ -179,6 +179,7 @@ class Platform:
             other (LogGP); "node": the ranks of a node share one; "unlimited": no message waits for others.
         reduce_per_byte_ns: of the operator of a reduction.
         collectives: by operation in lower case ("allreduce"), the first rule that holds counts.
+        measured_up_to_bytes: largest message of the measurements; 0: not known.
         checks: runs that were predicted and measured here; intervals of predictions follow from them.
     """
 
@@ -197,15 +198,18 @@ class Platform:
     strided: StridedCost = StridedCost()
     topology: Topology = Topology()
     collectives: Mapping[str, tuple[Rule, ...]] = field(default_factory=dict)
+    measured_up_to_bytes: int = 0
     checks: tuple[Check, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_asked", set())
         if self.interface not in INTERFACES:
             raise UsageError(f"interface is {self.interface!r}; known: {', '.join(INTERFACES)}")
         if self.thread_level not in ("", *THREAD_LEVELS):
             raise UsageError(f"thread_level is {self.thread_level!r}; known: {', '.join(THREAD_LEVELS)}")
-        if self.ranks_per_node < 0 or self.compute_scale < 0:
-            raise UsageError("ranks_per_node and compute_scale must be 0 or more")
+        if min(self.ranks_per_node, self.compute_scale, self.measured_up_to_bytes) < 0:
+            names = "ranks_per_node, compute_scale and measured_up_to_bytes"
+            raise UsageError(f"{names} must be 0 or more")
         for operation, rules in self.collectives.items():
             known = ALGORITHMS.get(operation)
             if known is None:
@@ -217,6 +221,12 @@ class Platform:
                     raise UsageError(
                         f"collectives.{operation}: no algorithm {rule.algorithm!r}; known: {', '.join(known)}"
                     )
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """The collective operations whose algorithms were asked for."""
+        asked: set[str] = getattr(self, "_asked")  # noqa: B009
+        return frozenset(asked)
 
     def node_of(self, rank: int) -> int:
         """Return the number of a rank's node."""
@@ -235,6 +245,7 @@ class Platform:
             nbytes: of the message that the operation's rules count; see `algorithms.py`.
             nranks: size of the communicator.
         """
+        getattr(self, "_asked").add(operation)  # noqa: B009
         for rule in (*self.collectives.get(operation, ()), *DEFAULT_RULES[operation]):
             fits = rule.max_bytes is None or nbytes <= rule.max_bytes
             if fits and (rule.max_ranks is None or nranks <= rule.max_ranks):

@@ -113,8 +113,18 @@ class Simulated:
             "last_rank": result.last_rank,
             "path": path_parts(result),
             "phases": plain_phases(self._trace.phases),
-            "notes": self._simulator.program.notes | self._thread_note() | self._doubts_note(),
+            "notes": self._simulator.program.notes | self._thread_note() | self._platform_note(),
         }
+
+    def _platform_note(self) -> dict[str, str]:
+        """A note of what speaks against the platform, and what the run did not use of it."""
+        from scalatrace.predict.platform.usage import unused_note
+
+        doubts = self._platform.doubts
+        texts = [f"{doubts}; measure it again (calibrate)"] if doubts else []
+        texts += [unused_note(self._platform, self._trace.nprocs, _largest_message(self._trace))]
+        note = "; ".join(filter(None, texts))
+        return {"platform": note} if note else {}
 
     def _thread_note(self) -> dict[str, str]:
         """A note if MPI has another thread level in the program than in the measurements of the platform."""
@@ -123,11 +133,6 @@ class Simulated:
             return {}
         levels = f"the platform was measured with thread level {measured}, the program has {own}"
         return {"MPI": f"{levels}: short messages may take a different time (calibrate --thread-level {own})"}
-
-    def _doubts_note(self) -> dict[str, str]:
-        """A note if checks of the measurements failed, of which the platform was made."""
-        doubts = self._platform.doubts
-        return {"platform": f"{doubts}; measure it again (calibrate)"} if doubts else {}
 
     def rows(self, by: str) -> list[dict[str, Any]]:
         """Return calls and times by "site", "operation" or "rank"."""
@@ -221,6 +226,19 @@ class Simulated:
 
         settings = track(sweep(self._simulator, self._platform, factors, self._options), "sweep")
         return [{**chosen, "time_ns": each.time_ns} for chosen, each in settings]
+
+
+def _largest_message(trace: Trace) -> int:
+    """Return the bytes of the largest message or part of a collective, of a sample of many ranks."""
+    from scalatrace.errors import LimitError, UsageError
+    from scalatrace.trace.exchange.matrix import flows
+    from scalatrace.trace.exchange.rank_sets import Budget
+
+    try:
+        sizes = [one.nbytes for one in flows(trace, Budget())]
+    except (LimitError, UsageError):
+        return 0
+    return max((n if isinstance(n, int) else int(n.max(initial=0)) for n in sizes), default=0)
 
 
 def _kernel_times(setting: Setting, trace: Trace, platform: Platform) -> KernelTimes | None:

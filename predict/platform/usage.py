@@ -1,0 +1,52 @@
+"""What a run does not use of its platform, and why: for one line beside its results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scalatrace.predict.platform.model import Platform
+
+__all__ = ["unused", "unused_note"]
+
+MAX_NAMED = 3
+"""Operations that are named; further ones are counted."""
+
+
+def unused_note(platform: Platform, nprocs: int, largest_bytes: int) -> str:
+    """Return `unused` as a text; "": the run uses all of the platform."""
+    parts = "; ".join(f"{key} ({reason})" for key, reason in unused(platform, nprocs))
+    beyond = _beyond(platform, largest_bytes)
+    return "; ".join(filter(None, (f"not used: {parts}" if parts else "", beyond)))
+
+
+def unused(platform: Platform, nprocs: int) -> Iterator[tuple[str, str]]:
+    """Yield the keys that a platform sets and a run on it did not use, with the reason.
+
+    Args:
+        platform: after the run, which notes the collective operations that it asks for.
+        nprocs: ranks of the run.
+    """
+    if platform.topology.kind != "full":
+        yield "topology", "links that nodes share are not simulated; `scalatrace models` uses it"
+    if platform.memory is not None:
+        nnodes = platform.node_of(nprocs - 1) + 1
+        if nnodes == 1:
+            yield "network", "all ranks are on one node"
+        if nnodes == nprocs > 1:
+            yield "memory", "no two ranks share a node"
+    left = [name for name in platform.collectives if name not in platform.asked]
+    if left:
+        more = f" and {len(left) - MAX_NAMED} more" if len(left) > MAX_NAMED else ""
+        names = ", ".join(f"collectives.{name}" for name in left[:MAX_NAMED])
+        yield names + more, "the run has no such calls"
+
+
+def _beyond(platform: Platform, largest_bytes: int) -> str:
+    """Return what is said of messages that are larger than the measured ones."""
+    measured = platform.measured_up_to_bytes
+    if not measured or largest_bytes <= measured:
+        return ""
+    return (
+        f"messages have up to {largest_bytes:,} bytes, the platform was measured up to {measured:,}: "
+        "larger ones take the time per byte of the last segment"
+    )

@@ -1,0 +1,64 @@
+"""What a run does not use of its platform is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import scalatrace
+from scalatrace.cli import main
+from scalatrace.predict.platform import Network, Platform, Rule, Segment, Topology, write_platform
+from scalatrace.trace.model.peer_encoding import Encoding
+from scalatrace.trace.values.vec import Vec
+from support.builder import DOUBLE, Builder, Comm, To
+
+NETWORK = Network((Segment(latency_ns=1000.0, per_byte_ns=1.0),))
+RING = {"datatype": DOUBLE, "tag": 0, "comm": Comm()}
+
+
+def notes(folder: Path, capsys: pytest.CaptureFixture[str], platform: Platform) -> dict[str, str]:
+    """The notes of a simulated ring of 8 ranks, with messages of 800 bytes and a sum."""
+    b = Builder(8)
+    trace = b.of(
+        b.event("Isend", count=100, dest=To(Encoding.MODULO, Vec(1)), **RING, request=0),
+        b.event("Recv", count=100, source=To(Encoding.MODULO, Vec(-1)), **RING),
+        b.event("Wait", request=0),
+        b.event("Allreduce", count=1, datatype=DOUBLE, comm=Comm()),
+    )
+    scalatrace.save(trace, folder / "a.st")
+    write_platform(folder / "p.toml", platform)
+    assert main(["simulate", str(folder / "a.st"), "--platform", str(folder / "p.toml"), "--json"]) == 0
+    found: dict[str, str] = json.loads(capsys.readouterr().out)["notes"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("platform", "text"),
+    [
+        (Platform(network=NETWORK), ""),
+        (
+            Platform(network=NETWORK, topology=Topology("fat-tree", radix=4)),
+            "topology (links that nodes share",
+        ),
+        (Platform(network=NETWORK, memory=NETWORK, ranks_per_node=8), "network (all ranks are on one node)"),
+        (Platform(network=NETWORK, memory=NETWORK, ranks_per_node=1), "memory (no two ranks share a node)"),
+        (Platform(network=NETWORK, memory=NETWORK, ranks_per_node=4), ""),
+        (
+            Platform(network=NETWORK, collectives={"scan": (Rule("linear"),)}),
+            "collectives.scan (the run has no",
+        ),
+        (
+            Platform(network=NETWORK, measured_up_to_bytes=100),
+            "up to 800 bytes, the platform was measured up to 100",
+        ),
+        (Platform(network=NETWORK, measured_up_to_bytes=800), ""),
+    ],
+)
+def test_what_a_run_does_not_use(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], platform: Platform, text: str
+) -> None:
+    found = notes(tmp_path, capsys, platform).get("platform", "")
+    assert text in found
+    assert bool(text) == bool(found)
