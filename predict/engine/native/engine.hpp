@@ -97,7 +97,9 @@ class Engine {
         int64_t at;
         size_t posted, message;
     };
-    size_t first_message(const Rank &rank, const Envelope &wanted, int64_t &arrival);
+    size_t first_message(const Rank &rank, const Envelope &wanted, size_t posted_before, int64_t &arrival);
+    bool is_overtaking(const Rank &rank, const Envelope &wanted, const Envelope &from) const;
+    bool is_wanted(const Rank &rank, const Envelope &from, size_t count) const;
     Candidate candidate(int32_t r);
     void note_wild(int32_t r);
     bool match_wildcards();
@@ -128,6 +130,7 @@ class Engine {
     std::vector<int32_t> wild_changed_;   /* ranks whose candidates are to be found anew */
     std::vector<uint64_t> seen_;          /* by rank: the search in which a message of it was seen last */
     uint64_t nsearches_ = 0;              /* for a message from any source */
+    std::vector<Envelope> tried_;         /* receives from any source of one rank, without equal ones */
     int64_t lookahead_ = 0;               /* no message arrives sooner after it was sent */
     int32_t unfinished_ = 0;
     Steady steady_;

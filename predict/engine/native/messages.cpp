@@ -93,7 +93,6 @@ void Engine::cancel(int32_t r, int32_t request) {
     receive.state = Request::kMatched;
     receive.clock = rank.clock;
     receive.busy_from = rank.clock.t;
-    if (!is_wild(receive)) return;
     take_matches(r);
     note_wild(r); /* what is known of its wildcards is not true any more */
 }
@@ -132,6 +131,7 @@ void Engine::deliver(int32_t dest, const Message &message) {
         if (!fits(requests_[request].to, message.from)) continue;
         wild = is_wild(requests_[request]);
         if (wild) break; /* the message that arrives first is not known yet */
+        if (is_overtaking(rank, requests_[request].to, message.from)) break;
         rank.posted.erase(rank.posted.begin() + static_cast<std::ptrdiff_t>(i));
         Message found = message;
         if (platform_.match_entry > 0)
@@ -142,6 +142,14 @@ void Engine::deliver(int32_t dest, const Message &message) {
     rank.arrived.push_back(messages_.add(message));
     if (wild) note_wild(dest);
     if (rank.probes) wake(dest);
+}
+
+/* Whether an earlier message of the same sender fits a receive; it is left since a receive from any source may want it. */
+bool Engine::is_overtaking(const Rank &rank, const Envelope &wanted, const Envelope &from) const {
+    return std::any_of(rank.arrived.begin(), rank.arrived.end(), [&](int32_t number) {
+        const Envelope &earlier = messages_[number].from;
+        return earlier.peer == from.peer && fits(wanted, earlier);
+    });
 }
 
 void Engine::match(int32_t dest, int32_t request, const Message &message) {
@@ -208,8 +216,9 @@ void Engine::take_matches(int32_t r) {
 }
 
 /* Where the message is that arrives first, at `arrival`, of those that fit; SIZE_MAX: none. Of one sender only the first
- * one counts, since no later one may overtake it. */
-size_t Engine::first_message(const Rank &rank, const Envelope &wanted, int64_t &arrival) {
+ * one counts, since no later one may overtake it. What one of the first `posted_before` receives may take is not given
+ * to a later one. */
+size_t Engine::first_message(const Rank &rank, const Envelope &wanted, size_t posted_before, int64_t &arrival) {
     size_t first = SIZE_MAX;
     arrival = INT64_MAX;
     seen_.resize(ranks_.size());
@@ -218,22 +227,38 @@ size_t Engine::first_message(const Rank &rank, const Envelope &wanted, int64_t &
         const Message &message = messages_[rank.arrived[i]];
         if (!fits(wanted, message.from) || seen_[message.from.peer] == nsearches_) continue;
         seen_[message.from.peer] = nsearches_;
-        if (arrival_ps(message) < arrival) arrival = arrival_ps(message), first = i;
+        if (arrival_ps(message) >= arrival || is_wanted(rank, message.from, posted_before)) continue;
+        arrival = arrival_ps(message), first = i;
     }
     return first;
 }
 
-/* The first receive from any source of a rank, and the message that it may take. */
+/* Whether one of the first `count` posted receives fits a message. */
+bool Engine::is_wanted(const Rank &rank, const Envelope &from, size_t count) const {
+    return std::any_of(rank.posted.begin(), rank.posted.begin() + static_cast<std::ptrdiff_t>(count),
+                       [&](int32_t request) { return fits(requests_[request].to, from); });
+}
+
+/* The receive from any source of a rank that can be matched first, and the message that it takes. All of them are tried:
+ * the one that was posted first may get its message last. Equal ones are tried once. */
 Engine::Candidate Engine::candidate(int32_t r) {
     const Rank &rank = ranks_[r];
+    Candidate best{INT64_MAX, 0, 0};
+    tried_.clear();
     for (size_t k = 0; k < rank.posted.size(); ++k) {
         const Request &request = requests_[rank.posted[k]];
         if (!is_wild(request)) continue;
+        const bool again = std::any_of(tried_.begin(), tried_.end(),
+                                       [&](const Envelope &earlier) { return fits(earlier, request.to); });
+        if (again) continue;
+        tried_.push_back(request.to);
         int64_t arrival;
-        const size_t message = first_message(rank, request.to, arrival);
-        return {std::max(arrival, request.clock.t), k, message};
+        const size_t message = first_message(rank, request.to, k, arrival);
+        if (message == SIZE_MAX) continue;
+        const int64_t at = std::max(arrival, request.clock.t);
+        if (at < best.at) best = {at, k, message};
     }
-    return {INT64_MAX, 0, 0};
+    return best;
 }
 
 /* The candidate of a rank may be another one now. */
@@ -284,7 +309,7 @@ bool Engine::probe(int32_t r, const st_sim_node &node) {
     wanted.family = static_cast<int32_t>(field(node.family, r));
     if (wanted.peer < 0 && wanted.peer != ST_SIM_ANY_SOURCE) return true;
     int64_t arrival_of_first;
-    const size_t place = first_message(rank, wanted, arrival_of_first);
+    const size_t place = first_message(rank, wanted, 0, arrival_of_first);
     rank.probes = place == SIZE_MAX;
     if (rank.probes) return false;
     const Message *first = &messages_[rank.arrived[place]];

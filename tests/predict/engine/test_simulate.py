@@ -20,7 +20,7 @@ from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.values.histogram import Bin, Histogram
-from scalatrace.trace.values.vec import ANY_SOURCE, Vec
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, Vec
 from support.builder import Builder, Comm, To
 from support.lowered import every_kind, on
 from support.simulated import simulated_ns
@@ -205,6 +205,48 @@ def test_a_cancelled_receive_is_complete_and_takes_no_message(source: int) -> No
     )
     one_message_ns = simulate(message(8), Platform(network=NETWORK)).time_ns
     assert simulate(trace, Platform(network=NETWORK)).time_ns > 1.5 * one_message_ns
+
+
+@pytest.mark.parametrize("by", ["tag", "communicator"])
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0)])
+def test_the_receive_from_any_source_that_was_posted_first_may_end_last(
+    by: str, order: tuple[int, ...]
+) -> None:
+    """Rank 0 asks for one message after the other; of its receives it has posted all before."""
+    b = Builder(2)
+    comms = [b.family("dup", (2,), (0, 1)) if by == "communicator" else Comm() for _ in order]
+    ask = {"count": 1, "datatype": BYTE, "tag": 9, "comm": Comm()}
+    calls = []
+    for k in range(3):
+        data = {"count": 1, "datatype": BYTE, "tag": k if by == "tag" else 0, "comm": comms[k]}
+        calls.append(b.event("Irecv", repeat=on({0: 1}), source=ANY_SOURCE, **data))
+    live = [0, 1, 2]
+    for k in order:
+        data = {"count": 1, "datatype": BYTE, "tag": k if by == "tag" else 0, "comm": comms[k]}
+        calls += [
+            b.event("Send", repeat=on({0: 1}), dest=1, **ask),
+            b.event("Recv", repeat=on({1: 1}), source=0, **ask),
+            b.event("Send", repeat=on({1: 1}), dest=0, **data),
+            b.event("Wait", repeat=on({0: 1}), request=len(live) - 1 - live.index(k)),
+        ]
+        live.remove(k)
+    result = simulate(b.of(*calls), Platform(network=Network((Segment(0, 10),))))
+    assert result.nevents == len(calls)
+    assert result.time_ns == 60
+
+
+def test_a_message_does_not_overtake_one_that_a_receive_from_any_source_may_want() -> None:
+    """The second receive fits both messages of rank 1, of which the first may be for the first receive."""
+    b = Builder(3)
+    trace = b.of(
+        b.event("Irecv", repeat=on({0: 1}), source=ANY_SOURCE, **both(8, 1)),
+        b.event("Irecv", repeat=on({0: 1}), source=1, **both(8, ANY_TAG)),
+        b.event("Send", repeat=on({1: 1}), dest=0, **both(8, 1)),
+        b.event("Send", repeat=on({1: 1}), dest=0, **both(8, 2)),
+        b.event("Wait", repeat=on({0: 1}), request=0),
+        b.event("Wait", repeat=on({0: 1}), request=0),
+    )
+    assert simulate(trace, Platform(network=NETWORK)).nevents == 6
 
 
 def test_a_message_to_itself_may_be_the_last_call() -> None:
