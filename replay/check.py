@@ -19,6 +19,7 @@ from scalatrace.replay.engine.handlers import missing
 from scalatrace.replay.engine.rank import PREDEFINED
 from scalatrace.replay.probabilistic.sampled_calls import check_sampled, is_probabilistic
 from scalatrace.trace.consistency.partners import first_unmatched
+from scalatrace.trace.consistency.threads import threads_note
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.model.nodes import Peer
 from scalatrace.trace.model.tables import Kind
@@ -68,11 +69,9 @@ def check(trace: Trace, size: int, options: Options | None = None, force: bool =
     _check_communicators(trace)
     if options:
         Factors(options.rules).check(trace)
-    if not force and "threads" in trace.meta:
+    if not force and (note := threads_note(trace)):
         raise ThreadsError(
-            f"{trace.meta['threads']} threads of a rank called MPI, and the trace does not know which one "
-            "made a call; one thread would make all in the order in which they ended, so ranks may wait for "
-            "each other for ever. Record a run in which one thread calls MPI (try OMP_NUM_THREADS=1), or "
+            f"{note}. Record a run in which one thread calls MPI (try OMP_NUM_THREADS=1), or "
             "replay it all the same with --force; info, show, stats, matrix and report need no replay"
         )
     if not force and (selection := trace.meta.get("selection")) and (alone := first_unmatched(trace)):

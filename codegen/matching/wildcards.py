@@ -30,12 +30,13 @@ from scalatrace.codegen.matching.execution.choices import (
 )
 from scalatrace.codegen.matching.execution.collective_state import CollectiveMismatchError
 from scalatrace.codegen.matching.execution.engine import Engine
-from scalatrace.codegen.matching.execution.mailbox import Repeated, Slot
+from scalatrace.codegen.matching.execution.mailbox import Repeated, Slot, Starts
 from scalatrace.codegen.matching.execution.match_actions import MatchActions
 from scalatrace.codegen.matching.execution.quota import Quota
 from scalatrace.codegen.matching.execution.scopes import Scopes
 from scalatrace.codegen.matching.execution.script import Script, cut_down
 from scalatrace.codegen.matching.execution.traffic import Traffic
+from scalatrace.codegen.matching.starts import Items, with_senders_of_starts
 from scalatrace.errors import UsageError
 from scalatrace.operations import operation
 from scalatrace.trace.model.elastic import Columns, Groups, Summary, Value
@@ -43,12 +44,11 @@ from scalatrace.trace.model.nodes import Event, Node, Peer, Sequence
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.explicit import explicit
+from scalatrace.trace.query.requests import STARTING
 from scalatrace.trace.query.walk import distinct_calls
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, Vec
 
 __all__ = ["Execution", "ExecutionPlan", "has_wildcards", "resolve_wildcards", "wildcard_events"]
-
-Items = list[Slot | Repeated]
 
 MAX_RANDOM_POLICIES = 40
 """Executions with drawn senders, when those with a system came to no end."""
@@ -71,9 +71,12 @@ def resolve_wildcards(trace: Trace) -> Trace:
     items = plan.certain()
     left = plan.wild.keys() - items.keys()
     if left:
-        items |= _executed(plan, frozenset(left))
-    made = {id(plan.wild[key]): _resolved(trace, plan.wild[key], rows) for key, rows in items.items()}
-    return replace(trace, nodes=[_exchanged(node, made) for node in trace.nodes])
+        items |= _executed(plan, frozenset(left) | plan.starts.keys())
+    made = {id(plan.wild[key]): _resolved(trace, plan.wild[key], items[key]) for key in plan.wild}
+    trace, starts = with_senders_of_starts(
+        trace, [(event, items[key]) for key, event in plan.starts.items() if key in items]
+    )
+    return replace(trace, nodes=[_exchanged(node, made | starts) for node in trace.nodes])
 
 
 def has_wildcards(trace: Trace) -> bool:
@@ -137,6 +140,10 @@ class ExecutionPlan:
         self.demand = self.traffic.demand(self.actions)
         open_events = {id(event) for event in wildcard_events(trace)}
         self.wild = {cut: event for cut, event in origin.items() if id(event) in open_events}
+        persistent = any(operation(trace.ops[event.op].name).flow_later for event in self.wild.values())
+        self.starts = {
+            cut: event for cut, event in origin.items() if persistent and trace.ops[event.op].name in STARTING
+        }
 
     def certain(self) -> dict[int, dict[int, Items]]:
         """For the event nodes whose senders are certain on every rank: what each rank's receives get."""
@@ -170,12 +177,15 @@ class ExecutionPlan:
         synchronous: bool,
         recorded: frozenset[int] = frozenset(),
         polls_wait: bool = True,
+        keeps_senders: bool = False,
     ) -> Execution:
         """Execute the trace once; it always ends. Arguments are those of `Engine`."""
         spare = self.traffic.spare(self.actions)
         quotas = {box: Quota(messages, receives) for box, messages, receives in self.demand}
         script = Script(self.trace)
-        engine = Engine(script, self.actions, spare, quotas, policy, synchronous, recorded, polls_wait)
+        engine = Engine(
+            script, self.actions, spare, quotas, policy, synchronous, recorded, polls_wait, keeps_senders
+        )
         try:
             if not engine.run():
                 return Execution(engine, diagnose(engine))
@@ -190,11 +200,11 @@ class ExecutionPlan:
 
 def _executed(plan: ExecutionPlan, recorded: frozenset[int]) -> dict[int, dict[int, Items]]:
     report, steps = None, 0
-    for policy, synchronous in _attempts():
-        execution = plan.execute(policy, synchronous, recorded)
+    for policy, synchronous, keeps_senders in _attempts(bool(plan.starts)):
+        execution = plan.execute(policy, synchronous, recorded, keeps_senders=keeps_senders)
         if execution.report is None:
             return execution.items
-        if report is None and not synchronous:
+        if report is None and not synchronous and not keeps_senders:
             report = execution.report
         steps += execution.engine.steps
         if steps > MAX_STEPS and report is not None:
@@ -203,13 +213,17 @@ def _executed(plan: ExecutionPlan, recorded: frozenset[int]) -> dict[int, dict[i
     raise DeadlockError(report)
 
 
-def _attempts() -> Iterator[tuple[Policy, bool]]:
-    """Ways to execute, best first: a policy, and whether sends wait for their receives."""
-    yield CAREFUL, True
-    for policy in (CAREFUL, FAIR, IN_TURNS, LOWEST, HIGHEST):
-        yield policy, False
+def _attempts(persistent: bool) -> Iterator[tuple[Policy, bool, bool]]:
+    """Ways to execute, best first: a policy, whether sends wait for their receives, and `keeps_senders`.
+
+    A language may have one sender for a persistent receive, so that is tried first.
+    """
+    for keeps_senders in (True, False) if persistent else (False,):
+        yield CAREFUL, True, keeps_senders
+        for policy in (CAREFUL, FAIR, IN_TURNS, LOWEST, HIGHEST):
+            yield policy, False, keeps_senders
     for seed in range(MAX_RANDOM_POLICIES):
-        yield shuffled(seed), False
+        yield shuffled(seed), False, False
 
 
 def _check_known(trace: Trace) -> None:
@@ -247,11 +261,11 @@ def _place(items: Items) -> tuple[int, int] | None:
     return scope.comm.rank, max(len(scope.comm.peers), 1)
 
 
-def _slots(items: AnySequence[Slot | Repeated]) -> Iterator[Slot]:
+def _slots(items: AnySequence[Slot | Starts | Repeated]) -> Iterator[Slot]:
     for item in items:
         if isinstance(item, Slot):
             yield item
-        else:
+        elif isinstance(item, Repeated):
             yield from _slots(item.slots)
 
 

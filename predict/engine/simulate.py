@@ -20,12 +20,13 @@ from scalatrace.predict.engine.platform_arrays import PlatformArrays
 from scalatrace.predict.engine.program import LoweredProgram, lower
 from scalatrace.predict.engine.shares import interface_shares
 from scalatrace.predict.platform import Platform
+from scalatrace.trace.consistency.threads import threads_note
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMPUTE, spread_of
 from scalatrace.trace.values.from_arrays import Ints
 
-__all__ = ["DeadlockError", "Options", "Simulation", "Simulator", "simulate"]
+__all__ = ["DeadlockError", "Options", "Simulation", "Simulator", "ThreadsError", "simulate"]
 
 Sums = NDArray[np.object_]
 """Python integers: 64 bits do not hold the computation of a million ranks."""
@@ -38,6 +39,10 @@ MAX_NAMED_RANKS = 4
 
 class DeadlockError(ScalatraceError):
     """Ranks of the trace wait for each other for ever."""
+
+
+class ThreadsError(ScalatraceError):
+    """Ranks wait for each other for ever, since several threads of a rank called MPI in another order."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +173,7 @@ class Simulator:
             steady: multiply the iterations of loops in a steady state, where times are not drawn.
 
         Raises:
-            DeadlockError: ranks wait for ever.
+            DeadlockError, ThreadsError: ranks wait for ever.
             FormatError: the trace contradicts itself.
             LimitError: out of memory.
             TooLongError: the run takes more than MAX_PS.
@@ -234,6 +239,8 @@ class Simulator:
         else:
             status = binding.library().st_sim_run_path(*arguments, pointer(on_path, ctypes.c_int64), callback)
         if status == binding.E_DEADLOCK:
+            if note := threads_note(self._trace):
+                raise ThreadsError(f"the calls cannot be simulated in the order of the trace: {note}")
             raise DeadlockError(self._deadlock(accounts.blocked))
         if status == binding.E_MEMORY:
             raise LimitError("the simulation needs more memory than there is; simulate fewer ranks")
@@ -285,6 +292,6 @@ def simulate(
 
     Raises:
         UsageError, LimitError, FormatError: as `program.lower`.
-        DeadlockError: ranks wait for ever.
+        DeadlockError, ThreadsError: ranks wait for ever.
     """
     return Simulator(trace, kernels).run(platform, options)

@@ -15,7 +15,15 @@ from scalatrace.predict.lowering.pending import Pending
 from scalatrace.predict.lowering.report import Account, Outcome
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.call import Call, Place
-from scalatrace.trace.query.requests import ENDING, STARTING, LiveRequests, ages
+from scalatrace.trace.query.requests import (
+    ENDING,
+    STARTED_SOURCES,
+    STARTED_TAGS,
+    STARTING,
+    LiveRequests,
+    ages,
+)
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
 __all__ = ["RankLowering"]
 
@@ -97,7 +105,7 @@ class RankLowering:
             case Role.COMPLETION:
                 return self._complete(call)
             case Role.START:
-                return [a for request in self._requests.at(ages(call)) for a in self._start(request)]
+                return self._start_all(call)
             case Role.READY:
                 return self._mark_ready(call)
             case Role.FREE | Role.CANCEL as role:
@@ -118,7 +126,7 @@ class RankLowering:
             self._account.add(call.op, template.outcome, template.treatment, template.nbytes)
         if row.flow_later:
             partitions = call.get("partitions", 0) if row.sends is not None else 0
-            self._requests.add(Pending(True, tuple(messages), partitions=partitions))
+            self._requests.add(Pending(True, tuple(messages), partitions=partitions, made_by=call))
             return []
         if not row.makes_request:
             return self._exchange.together(messages)
@@ -139,7 +147,8 @@ class RankLowering:
         return template
 
     def _new_template(self, call: Call) -> _Template:
-        messages, outside = ([], 0) if "message" in call else self._messages.of(call)
+        later = operation(call.op).flow_later and self._messages.is_open(call)
+        messages, outside = ([], 0) if "message" in call or later else self._messages.of(call)
         kind = call.op.lower().removeprefix("i").removesuffix("_c").removesuffix("_init")
         treatment = "as a standard send" if kind in ("ssend", "bsend", "rsend") else ""
         if "partitions" in call:
@@ -164,6 +173,24 @@ class RankLowering:
             self._probed.add(next((each for each in found if isinstance(each, Recv)), None))
         return []
 
+    def _start_all(self, call: Call) -> list[Action]:
+        """Start requests; a receive from any source has the sender that this start names."""
+        requests = self._requests.at(ages(call))
+        unnamed = ((ANY_SOURCE, ANY_TAG),) * len(requests)
+        named = (
+            zip(call[STARTED_SOURCES], call[STARTED_TAGS], strict=True)
+            if STARTED_SOURCES in call
+            else unnamed
+        )
+        self._account.add(call.op, Outcome.KEPT)
+        actions: list[Action] = []
+        for request, (source, tag) in zip(requests, named, strict=True):
+            is_open = request.made_by is not None and self._messages.is_open(request.made_by)
+            if is_open and request.made_by is not None:
+                request.messages = self._messages.received(request.made_by, source, tag)
+            actions += self._start(request)
+        return actions
+
     def _start(self, request: Pending) -> list[Action]:
         if request.collective is not None:
             request.waiting.append(self._collectives.begin(request.collective))
@@ -180,6 +207,7 @@ class RankLowering:
             marked = call["partition_high"] - call["partition_low"] + 1
         else:
             marked = len(call["array_of_partitions"]) if "array_of_partitions" in call else 1
+        self._account.add(call.op, Outcome.KEPT)
         result: list[Action] = []
         for request in self._requests.at((call["request"],)):
             before, request.ready = request.ready, request.ready + marked
@@ -205,6 +233,7 @@ class RankLowering:
         """Free requests, or leave what is cancelled without a wait."""
         if not cancels:
             self._requests.end(ages(call), freed=True)
+            self._account.add(call.op, Outcome.KEPT, "no communication")
             return []
         for request in self._requests.at(ages(call)):
             request.active = []

@@ -40,6 +40,24 @@ class Messages:
             outside += peer is None and call.raw(row.sends.peer) >= 0
         return result, outside
 
+    def is_open(self, call: Call) -> bool:
+        """Return whether a call leaves source or tag of its receive open."""
+        row = operation(call.op)
+        if row.recvs is None or row.recvs.peer not in call:
+            return False
+        return call.raw(row.recvs.peer) == ANY_SOURCE or self._raw_tag(call, "recvtag") == ANY_TAG
+
+    def received(self, call: Call, source: int, tag: int) -> tuple[Recv, ...]:
+        """Return the message of an open receive, given its sender (a world rank) and tag.
+
+        Raises UsageError if they are not known.
+        """
+        if source == ANY_SOURCE or tag == ANY_TAG:
+            raise UsageError(_open(call, "source" if source == ANY_SOURCE else "tag"))
+        peer = None if source < 0 else self.number(source)
+        nbytes = self._nbytes(operation(call.op), call, False)
+        return () if peer is None else (Recv(peer, nbytes, self.tag(call, tag)),)
+
     def peer(self, call: Call, name: str) -> int | None:
         """Return the other rank; None for MPI_PROC_NULL and for a process that is not in the result."""
         stored = call.raw(name)
@@ -68,11 +86,15 @@ class Messages:
         return self._tags.of(call.family, tag, kind)
 
     def _tag(self, call: Call, name: str) -> int:
-        tag = call.raw(name) if name in call else call.raw("tag") if "tag" in call else 0
+        tag = self._raw_tag(call, name)
         if tag == ANY_TAG:
             raise UsageError(_open(call, "tag"))
         partitioned = call.op.startswith(("Psend", "Precv"))
         return self.tag(call, tag, "partitioned" if partitioned else "message")
+
+    @staticmethod
+    def _raw_tag(call: Call, name: str) -> int:
+        return call.raw(name) if name in call else call.raw("tag") if "tag" in call else 0
 
     @staticmethod
     def _nbytes(row: Operation, call: Call, sends: bool) -> int:

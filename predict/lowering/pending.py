@@ -24,6 +24,7 @@ class Pending:
     Attributes:
         persistent: whether it is started again.
         messages: of a request for messages, as they are started.
+        made_by: the call that made a persistent request for messages.
         collective: the call that made a persistent collective.
         partitions: of a partitioned send; `ready`: those marked ready since its start.
         active: requests of the lowered trace that complete it.
@@ -32,6 +33,7 @@ class Pending:
 
     persistent: bool
     messages: tuple[Send | Recv, ...] = ()
+    made_by: Call | None = None
     collective: Call | None = None
     partitions: int = 0
     ready: int = 0

@@ -150,6 +150,9 @@ def with_senders(trace: Trace) -> Trace:
 
 def _notes(args: argparse.Namespace, selection: Selection, trace: Trace) -> list[str]:
     from scalatrace.predict.export.simgrid_platform import HOSTS, PLATFORM, unsupported
+    from scalatrace.trace.consistency.threads import threads_note
+
+    threads = [f"a simulator may not end: {note}"] if (note := threads_note(trace)) else []
 
     if args.to == "simgrid":
         platform = selection.platform
@@ -158,7 +161,7 @@ def _notes(args: argparse.Namespace, selection: Selection, trace: Trace) -> list
             f"cd {args.output} && smpirun -np {len(selection.ranks or trace.ranks)} -platform {files[0]} "
             f"-hostfile {files[1]} -replay ranks.txt --cfg=smpi/host-speed:1Gf"
         )
-        return [*(unsupported(platform) if platform else ()), f"replay: {command}"]
+        return [*threads, *(unsupported(platform) if platform else ()), f"replay: {command}"]
     if args.to in ("goal", "chakra", "extrap"):
-        return []
+        return threads
     return ["times are reconstructed from means; a call's own time was not recorded"]

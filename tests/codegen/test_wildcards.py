@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from scalatrace.codegen.matching import has_wildcards, resolve_wildcards
+from scalatrace.codegen.matching import DeadlockError, has_wildcards, resolve_wildcards
 from scalatrace.codegen.matching.execution.choices import CAREFUL
 from scalatrace.codegen.matching.execution.script import _comes_again
 from scalatrace.codegen.matching.wildcards import ExecutionPlan
@@ -260,3 +260,49 @@ def test_steps_are_calls_where_no_iteration_is_like_another() -> None:
 )
 def test_whether_iterations_are_alike(vec: Vec, n: int, turns: int, again: bool) -> None:
     assert _comes_again(vec, n, turns) == again
+
+
+def _restarted(order: list[int]) -> list[list[IssuedCall]]:
+    """Rank 0 starts one receive from any source again and again; only the rank that it asks sends then."""
+    ranks: list[list[IssuedCall]] = [[recv(tag=ANY_TAG, op="Recv_init")], [], [], []]
+    for sender in order:
+        ranks[0] += [call("Start", 40, request=0), send(sender, site=41), call("Wait", 42, request=0)]
+        ranks[sender] += [recv(0, site=30), send(0, tag=sender, site=31)]
+    ranks[0].append(call("Request_free", 43, request=0))
+    return ranks
+
+
+def test_each_start_of_a_persistent_receive_has_a_sender_of_its_own() -> None:
+    order = [1, 2, 3, 3, 1]
+    made = resolve_wildcards(record(_restarted(order)))
+    starts = [each for each in made.walk(0) if each.op == "Start"]
+    assert [each["sources"] for each in starts] == [(sender,) for sender in order]
+    assert [each["tags"] for each in starts] == [(sender,) for sender in order]
+
+
+def test_starts_stay_as_they_are_where_all_have_one_sender() -> None:
+    made = resolve_wildcards(record(_restarted([2, 2, 2])))
+    assert sources(made, 0) == [2]
+    assert not any("sources" in each for each in made.walk(0))
+
+
+def test_the_answer_to_a_receive_that_is_completed_later_says_whom_it_heard() -> None:
+    """Two receives are open at once; the rank answers the one that it completed."""
+    order = [2, 1, 2, 2, 1, 1, 2, 1]
+    ranks: list[list[IssuedCall]] = [[recv(op="Irecv"), recv(op="Irecv")], [], []]
+    for sender in order:
+        ranks[0] += [call("Wait", 40, request=1), recv(op="Irecv"), send(sender, site=41)]
+        ranks[sender] += [send(0, site=30), recv(0, site=31)]
+    ranks[0] += [call("Cancel", 42, request=age) for age in (0, 1)] + [call("Waitall", 43, requests=(0, 1))]
+    made = resolve_wildcards(record(ranks))
+    assert sources(made, 0) == [*order, PROC_NULL, PROC_NULL]
+
+
+def test_threads_are_named_where_their_calls_do_not_fit_together() -> None:
+    trace = record([[recv(), recv(), send(1), send(2)], [recv(0), send(0)], [recv(0), send(0)]])
+    trace.meta["threads"] = "2"
+    with pytest.raises(DeadlockError) as caught:
+        resolve_wildcards(trace)
+    assert "2 threads of a rank called MPI" in str(caught.value)
+    assert "deadlock" not in str(caught.value)
+    assert "\n" not in str(caught.value)

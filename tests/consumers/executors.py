@@ -103,7 +103,7 @@ def _compared(app: Trace, again: Trace) -> Outcome:
 
 def _failed(finished: Finished) -> Outcome:
     """Return the outcome of a run that failed."""
-    lines = [line for line in finished.stderr.splitlines() if line.startswith("scalatrace: ")]
+    lines = [line for line in finished.warnings.splitlines() if line.startswith("scalatrace: ")]
     if len(lines) == 1 and any(text in lines[0] for text in REFUSALS):
         return refused(lines[0])
     report = re.sub(r"\n-{10,}\n.*", "", finished.stderr, flags=re.DOTALL)

@@ -19,6 +19,7 @@ from scalatrace.codegen.matching.diagnosis.diagnose import shortest_cycle
 from scalatrace.codegen.matching.diagnosis.report import DeadlockError, Problem, Report, Waiting, shown_ranks
 from scalatrace.codegen.matching.execution.iteration_path import IterationPath, calls_with_paths
 from scalatrace.codegen.matching.execution.scopes import WORLD, Scopes, is_collective, stream_parameter
+from scalatrace.trace.consistency.threads import threads_note
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.walk import Call
 
@@ -45,6 +46,7 @@ class Order:
     """See above. `steps` counts calls; `walk` gives those of a rank, with their places."""
 
     def __init__(self, trace: Trace, walk: Walk = calls_with_paths) -> None:
+        self._threads = threads_note(trace)
         self._trace = trace
         self._scopes = Scopes(trace)
         self._walks = {rank: walk(trace, rank) for rank in trace.ranks}
@@ -132,7 +134,8 @@ class Order:
             shown = [
                 f"rank {c.rank} calls MPI_{c.op} at {c.site or 'an unknown line'}" for c in (first, call)
             ]
-            raise DeadlockError(Report(Problem.MISMATCH, detail=f"{shown[0]} where {shown[1]}"))
+            detail = f"{shown[0]} where {shown[1]}"
+            raise DeadlockError(Report(Problem.MISMATCH, detail=detail, threads=self._threads))
 
     def _report(self) -> Report:
         blocked: dict[int, Waiting] = {}
@@ -145,4 +148,5 @@ class Order:
         listed = tuple(blocked[rank] for rank in sorted(blocked))
         ended = sorted({peer for waiting in listed for peer in waiting.awaits if peer not in blocked})
         detail = f"{shown_ranks(ended)} ended before that" if ended and not cycle else ""
-        return Report(Problem.DEADLOCK, tuple(blocked[rank] for rank in cycle), listed, detail=detail)
+        cycled = tuple(blocked[rank] for rank in cycle)
+        return Report(Problem.DEADLOCK, cycled, listed, detail=detail, threads=self._threads)

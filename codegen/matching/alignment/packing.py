@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from scalatrace.codegen.matching.execution.mailbox import Repeated, Slot
+from scalatrace.codegen.matching.execution.mailbox import Repeated, Slot, Starts
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups
 from scalatrace.trace.model.nodes import Peer
@@ -20,11 +20,11 @@ Row = tuple[Any, ...]
 """Values, and terms (count, 0, value, ...) for what is repeated; not compressed yet."""
 
 
-def row(items: Iterable[Slot | Repeated], value: Callable[[Slot], int]) -> Row:
-    """The values of slots. What is repeated swallows what it repeats before it."""
+def row(items: Iterable[Slot | Starts | Repeated], value: Callable[[Any], int]) -> Row:
+    """The values of slots or starts. What is repeated swallows what it repeats before it."""
     result: list[Any] = []
     for item in items:
-        if isinstance(item, Slot):
+        if not isinstance(item, Repeated):
             result.append(value(item))
             continue
         inner, times = list(row(item.slots, value)), item.times

@@ -17,6 +17,7 @@ from scalatrace.codegen.matching.execution.actor import Actor
 from scalatrace.codegen.matching.execution.collective_state import CollectiveMismatchError, CollectivePart
 from scalatrace.codegen.matching.execution.engine import Engine
 from scalatrace.codegen.matching.execution.mailbox import Item, Post, Sent
+from scalatrace.trace.consistency.threads import threads_note
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
@@ -40,6 +41,7 @@ def diagnose(engine: Engine) -> Report:
         unmatched(engine),
         _choices(engine),
         detail,
+        threads_note(engine.script.trace),
     )
 
 
@@ -49,7 +51,8 @@ def mismatch(trace: Trace, error: CollectiveMismatchError) -> Report:
         f"rank {part.rank} calls MPI_{part.collective.op} at {_site(trace, part.event)}"
         for part in (error.first, error.second)
     ]
-    return Report(Problem.MISMATCH, detail=f"{lines[0]} where {lines[1]}")
+    detail = f"{lines[0]} where {lines[1]}"
+    return Report(Problem.MISMATCH, detail=detail, threads=threads_note(trace))
 
 
 def unmatched(engine: Engine) -> tuple[Unmatched, ...]:

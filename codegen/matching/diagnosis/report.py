@@ -89,6 +89,7 @@ class Report:
         unmatched: messages sent and never received.
         choices: the latest decisions for receives from any source that led here, of those that had a choice.
         detail: what else is to say, "" for nothing.
+        threads: that several threads of a rank called MPI, so that no order of its calls is known; "" else.
     """
 
     problem: Problem
@@ -97,10 +98,13 @@ class Report:
     unmatched: tuple[Unmatched, ...] = ()
     choices: tuple[Choice, ...] = ()
     detail: str = ""
+    threads: str = ""
 
     @property
     def headline(self) -> str:
         """One line."""
+        if self.threads and self.problem is not Problem.UNMATCHED:
+            return f"the calls do not fit together in the order of the trace: {self.threads}"
         if self.problem is Problem.MISMATCH:
             return f"collective calls do not fit together: {self.detail}"
         if self.problem is Problem.UNMATCHED:
@@ -115,6 +119,8 @@ class Report:
 
     def _details(self) -> list[str]:
         lines: list[str] = []
+        if self.threads:
+            return lines
         if self.cycle:
             lines.append("the cycle:")
             following = (*self.cycle[1:], self.cycle[0])

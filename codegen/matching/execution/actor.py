@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from scalatrace.codegen.matching.execution.mailbox import Item, Repeated, Slot
+from scalatrace.codegen.matching.execution.mailbox import Item, Repeated, Slot, Starts
 from scalatrace.codegen.matching.execution.match_actions import MatchAction
 from scalatrace.codegen.matching.execution.requests import Requests
 from scalatrace.codegen.matching.execution.script import Edge, Step, When
@@ -13,7 +13,7 @@ from scalatrace.trace.query.walk import Call
 
 __all__ = ["Actor"]
 
-MAX_LOOKAHEAD_CALLS = 8
+MAX_LOOKAHEAD_CALLS = 16
 """Calls after a receive that are looked at to guess whose message it got."""
 
 
@@ -31,7 +31,7 @@ class Actor:
         self.ended = False
         self.requests = Requests()
         self.probed: int | None = None
-        self.found: dict[int, list[Slot | Repeated]] = {}
+        self.found: dict[int, list[Slot | Starts | Repeated]] = {}
 
     def next(self) -> Step | Edge | None:
         """The next call; None at the end."""

@@ -22,13 +22,14 @@ executed.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from scalatrace.codegen.matching.execution.actor import Actor
 from scalatrace.codegen.matching.execution.choices import Candidate, Policy
 from scalatrace.codegen.matching.execution.collective_state import CollectivePart
-from scalatrace.codegen.matching.execution.mailbox import Item, Mailbox, Match, Post, Sent, Slot
+from scalatrace.codegen.matching.execution.hints import hinted_sender
+from scalatrace.codegen.matching.execution.mailbox import Item, Mailbox, Match, Post, Sent, Slot, Starts
 from scalatrace.codegen.matching.execution.match_actions import (
     ActionKind,
     CollectiveCall,
@@ -69,16 +70,18 @@ class Engine(ExecutionState):
         synchronous: bool,
         recorded: frozenset[int],
         polls_wait: bool = True,
+        keeps_senders: bool = False,
     ) -> None:
         """Prepare an execution.
 
         Args:
             recorded: ids of the event nodes whose matches are wanted.
             polls_wait: whether a poll (Test, Iprobe) waits like a Wait or Probe where nothing else can go on.
+            keeps_senders: whether all starts of a persistent receive get messages of one sender.
         """
         super().__init__(script, quotas, synchronous)
         self.actions, self.policy, self.spare, self.recorded = actions, policy, spare, recorded
-        self.polls_wait = polls_wait
+        self.polls_wait, self.keeps_senders = polls_wait, keeps_senders
         self.steps = 0
         self.decisions: deque[Decision] = deque(maxlen=64)
         self._undecided: dict[tuple[object, int], Mailbox] = {}
@@ -145,9 +148,7 @@ class Engine(ExecutionState):
         elif action.kind is ActionKind.PREPARE:
             actor.requests.add(self._prepared(actor, action))
         elif action.kind is ActionKind.START:
-            for request in actor.requests.at(action.ages):
-                if request.action.persistent:
-                    request.items = self._begin(actor, request.action, request.slot, request)
+            self._start(actor, action)
         elif action.kind is ActionKind.COMPLETE:
             return [
                 item for request in actor.requests.end(action.ages, freed=False) for item in request.items
@@ -171,6 +172,18 @@ class Engine(ExecutionState):
             made = (*action.collective.stream, "made")
             request.stream = (*made, self.collectives.next_key(actor.rank, made)[1])
         return request
+
+    def _start(self, actor: Actor, action: MatchAction) -> None:
+        """Start persistent requests; each start of a receive from any source has a sender of its own."""
+        slots: list[Slot | None] = []
+        for request in actor.requests.at(action.ages):
+            receive = request.action.receive
+            is_wild = receive is not None and receive.wild
+            slots.append(Slot(request.action.named, request.slot) if is_wild else None)
+            if request.action.persistent:
+                request.items = self._begin(actor, request.action, slots[-1] or request.slot, request)
+        if id(action.event) in self.recorded:
+            actor.found.setdefault(id(action.event), []).append(Starts(tuple(slots)))
 
     def _begin(
         self, actor: Actor, action: MatchAction, slot: Slot, request: Request | None = None
@@ -202,6 +215,8 @@ class Engine(ExecutionState):
 
     def _receive(self, actor: Actor, receive: Receive, slot: Slot) -> Item:
         post = Post(actor.rank, receive, slot)
+        if self.keeps_senders and slot.request is not None:
+            post.keep(slot.request)
         box = self._mailbox(receive.channel, actor.rank)
         self._settle(box, box.post(post))
         return post
@@ -212,7 +227,9 @@ class Engine(ExecutionState):
             if isinstance(item, Post) and not item.done:
                 box = self._mailbox(item.receive.channel, item.rank)
                 box.posts.remove(item)
+                item.slot.cancel()
                 self._complete(item)
+                self._settle(box, box.settle())
 
     def _mailbox(self, channel: object, dest: int) -> Mailbox:
         key = (channel, dest)
@@ -259,7 +276,9 @@ class Engine(ExecutionState):
         first = {sent.source: sent for sent in box.candidates(post)}
         if not first:
             return False
-        hint = self._hint(post, first)
+        hint = self._hint(box, post, first)
+        if hint is not None and hint not in first and not forced:
+            return False
         options = [self._candidate(box, post, sent, hint) for sent in first.values()]
         best = self.policy.choose(options, forced)
         if best is None:
@@ -274,6 +293,13 @@ class Engine(ExecutionState):
             self._chosen[place] = self._chosen.get(place, 0) + 1
         self._settle(box, box.decide(post, sent))
         return True
+
+    def _hint(self, box: Mailbox, post: Post, sources: Collection[int]) -> int | None:
+        """Whose message it was by what the rank does next: one that is there, or will be sent."""
+        later = (rank for rank in self.actors if self.spare.left((box.channel, rank, box.dest)) > 0)
+        if len(senders := {*sources, *later}) < 2:
+            return None
+        return hinted_sender(self.actors[post.rank], post, self.actions, senders)
 
     def _candidate(self, box: Mailbox, post: Post, sent: Sent, hint: int | None) -> Candidate:
         source, tag = sent.source, sent.send.tag
@@ -290,19 +316,3 @@ class Engine(ExecutionState):
             when=sent.when,
             distance=(source - box.dest) % self.script.trace.nprocs,
         )
-
-    def _hint(self, post: Post, sources: dict[int, Sent]) -> int | None:
-        """Whose message it was, by what the rank does next: it answers, or receives what it probed."""
-        actor = self.actors[post.rank]
-        if len(sources) < 2 or post not in actor.items:
-            return None
-        if post.receive.takes and actor.probed in sources:
-            return actor.probed
-        for call in actor.coming():
-            action = self.actions.of(call)
-            if action.receive is not None:
-                named = not post.receive.takes and action.receive.source in sources
-                return action.receive.source if named else None
-            if action.send is not None and post.receive.takes and action.send.dest in sources:
-                return action.send.dest
-        return None

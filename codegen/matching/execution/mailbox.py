@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from scalatrace.codegen.matching.execution.match_actions import Channel, Named, Receive, Send
 from scalatrace.trace.model.nodes import Event
-from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL
 
-__all__ = ["Item", "Mailbox", "Match", "Post", "Repeated", "Sent", "Slot"]
+__all__ = ["Item", "Mailbox", "Match", "Post", "Repeated", "Sent", "Slot", "Starts"]
 
 
 class Item:
@@ -45,27 +45,49 @@ class Slot:
         scope: its communicator.
         peer, tag: as the program named them, until its message is known.
         source: the sender's world rank, None as long as that is not known.
+        request: of a start of a persistent receive: what the call that made the request names.
+        differs: whether starts of a persistent receive got messages of several senders or tags; it then names
+            what the program named.
     """
 
-    __slots__ = ("peer", "scope", "source", "tag")
+    __slots__ = ("_named", "differs", "peer", "request", "scope", "source", "tag")
 
-    def __init__(self, named: Named | None) -> None:
+    def __init__(self, named: Named | None, request: Slot | None = None) -> None:
         self.scope = named.scope if named else None
-        self.peer, self.tag = (named.peer, named.tag) if named else (0, 0)
+        self._named = (named.peer, named.tag) if named else (0, 0)
+        self.peer, self.tag = self._named
         self.source: int | None = None
+        self.request, self.differs = request, False
 
     def fill(self, source: int, tag: int) -> None:
         """The message has come, or is known to come from there."""
-        self.source, self.tag = source, tag
-        if self.scope is not None:
-            self.peer = self.scope.numbers[source]
+        if self.source is None:
+            self.source, self.tag = source, tag
+            if self.scope is not None:
+                self.peer = PROC_NULL if source == PROC_NULL else self.scope.numbers[source]
+        elif (source, tag) != (self.source, self.tag):
+            self.differs = True
+            self.peer, self.tag = self._named
+        if self.request is not None:
+            self.request.fill(source, tag)
+
+    def cancel(self) -> None:
+        """No message comes any more."""
+        self.fill(PROC_NULL, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Starts:
+    """What the requests get that one Start starts; None: a request that is no receive from any source."""
+
+    slots: tuple[Slot | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Repeated:
     """What a receive got in one iteration of a loop, `times` times."""
 
-    slots: tuple[Slot | Repeated, ...]
+    slots: tuple[Slot | Starts | Repeated, ...]
     times: int
 
 
@@ -77,9 +99,12 @@ class Post(Item):
     def __init__(self, rank: int, receive: Receive, slot: Slot) -> None:
         super().__init__()
         self.rank, self.receive, self.slot = rank, receive, slot
-        # A persistent receive that got a message gets all others from there: it has one source.
-        self.source = receive.source if slot.source is None else slot.source
-        self.tag = receive.tag if slot.source is None else slot.tag
+        self.source, self.tag = receive.source, receive.tag
+
+    def keep(self, earlier: Slot) -> None:
+        """Receive what an earlier start of the same request received."""
+        if earlier.source is not None and earlier.source != PROC_NULL:
+            self.source, self.tag = earlier.source, earlier.tag
 
     @property
     def is_open(self) -> bool:
@@ -144,6 +169,10 @@ class Mailbox:
         """An open receive gets one of its candidates; others may now get theirs."""
         post.source = sent.source
         yield from self._match(post)
+        yield from self.settle()
+
+    def settle(self) -> Iterator[Match]:
+        """Receives of certain senders get what an open one has left to them."""
         for other in tuple(self.posts):
             if not other.is_open:
                 yield from self._match(other)

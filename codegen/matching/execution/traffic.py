@@ -98,6 +98,10 @@ class Spare:
         if tag != ANY_TAG:
             self._of_tag[way, tag] += n
 
+    def left(self, way: Way) -> int:
+        """How many messages of any tag there are to spare."""
+        return self._of_way[way]
+
     def of(self, way: Way, tag: int) -> int:
         """How many messages of a tag there are to spare."""
         return min(self._of_way[way], self._of_tag[way, tag])

@@ -29,6 +29,9 @@ MAX_WALKED = 1 << 22
 T = TypeVar("T")
 
 STARTING = frozenset({"Start", "Startall"})
+STARTED_SOURCES, STARTED_TAGS = "sources", "tags"
+"""Parameters of starts where receives from any source got a sender: a world rank and a tag each."""
+
 ENDING = frozenset({"Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome"})
 POLLING = frozenset({"Test", "Testall", "Testany", "Testsome", "Iprobe", "Improbe"})
 """Calls that may find nothing; a trace has one event for all of them until one succeeds."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from consumers.phases.registry import Text, kind, trips
+from consumers.phases.registry import LENGTH, Text, kind, trips
 
 FILLED = """
 for (int i = 0; i < $trips; i++) {
@@ -57,7 +57,7 @@ def _filled(random: Random, way: str, anyone: bool) -> Text:
         "source": "MPI_ANY_SOURCE" if anyone else "j",
         "tag": "7" if anyone or random.random() < 0.5 else "MPI_ANY_TAG",
         "sent": "7",
-        "count": str(random.randint(1, 60)) if anyone else "${n}_v(rank, i)",
+        "count": LENGTH if anyone else "${n}_v(rank, i)",
         "drain": DRAINS[way],
         "extra": EXTRAS[way] if random.random() < 0.4 else "",
         "end": "MPI_Barrier(WORLD);" if anyone or random.random() < 0.5 else "",
@@ -135,7 +135,7 @@ for (int i = 0; i < $trips; i++) {
 def cancel(random: Random) -> Text:
     """Draw receives that are cancelled."""
     source = random.choice(("MPI_ANY_SOURCE", "rank", "(rank + 1) % N"))
-    return Text(CANCEL, {}, {"trips": trips(random), "source": source, "count": random.randint(1, 60)})
+    return Text(CANCEL, {}, {"trips": trips(random), "source": source, "count": LENGTH})
 
 
 RESTARTED = """
@@ -179,6 +179,6 @@ def restarted(random: Random) -> Text:
         "senders": senders,
         "rounds": random.randint(1, 8),
         "complete": random.choice(ONE_OF_TWO),
-        "count": random.randint(1, 60),
+        "count": LENGTH,
     }
     return Text(RESTARTED, {}, parts)

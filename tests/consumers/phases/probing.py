@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from consumers.phases.registry import Text, kind, trips
+from consumers.phases.registry import LENGTH, Text, kind, trips
 
 PROBED = """
 for (int i = 0; i < $trips; i++) {
@@ -12,7 +12,7 @@ for (int i = 0; i < $trips; i++) {
     MPI_Status s;
     MPI_Message m = MPI_MESSAGE_NULL;
     int flag = 0, count;
-    MPI_Isend(out, ${n}_v(rank, i), MPI_INT, (rank + $s) % N, $sent, WORLD, &r);
+    MPI_Isend(out, $count, MPI_INT, (rank + $s) % N, $sent, WORLD, &r);
     $probe
     MPI_Get_count(&s, MPI_INT, &count);
     $receive
@@ -45,6 +45,7 @@ def probed(random: Random) -> Text:
         "source": "MPI_ANY_SOURCE" if anyone else f"(rank + N - {s}) % N",
         "tag": random.choice(("MPI_ANY_TAG", "6")),
         "sent": "6",
+        "count": LENGTH if anyone else "${n}_v(rank, i)",
         "end": random.choice(("", "MPI_Barrier(WORLD);")),
     }
     return Text(PROBED, {"v": (1, 60)}, parts)

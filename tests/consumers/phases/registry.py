@@ -9,6 +9,9 @@ from string import Template
 
 from consumers.values import values
 
+LENGTH = "24"
+"""Elements of messages to receives from any source: compiled replays refuse several lengths."""
+
 Drawer = Callable[[Random], "Text"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from consumers.phases.registry import Text, kind, trips
+from consumers.phases.registry import LENGTH, Text, kind, trips
 
 GATHERED = """
 for (int i = 0; i < $trips; i++) {
@@ -18,8 +18,9 @@ for (int i = 0; i < $trips; i++) {
 """
 
 
-def _count(random: Random, lengths: bool) -> str:
-    return "${n}_v(rank, i)" if lengths else str(random.randint(1, 60))
+def _count(lengths: bool) -> str:
+    """Return a number of elements; messages to any source have one length, unless `lengths`."""
+    return "${n}_v(rank, i)" if lengths else LENGTH
 
 
 def _gathered(random: Random, lengths: bool) -> Text:
@@ -29,7 +30,7 @@ def _gathered(random: Random, lengths: bool) -> Text:
         "root": random.randint(0, 3),
         "tags": tags,
         "tag": random.choice(("MPI_ANY_TAG", f"4 + i % {tags}")),
-        "count": _count(random, lengths),
+        "count": _count(lengths),
         "end": random.choice(("MPI_Barrier(WORLD);", "")),
     }
     return Text(GATHERED, {"v": (1, 60)} if lengths else {}, parts)
@@ -99,7 +100,7 @@ def _outstanding(random: Random, by: dict[str, str]) -> Text:
         "from": ", ".join(map(str, senders)),
         "order": ", ".join(map(str, random.sample(range(k), k))),
         "trips": trips(random, 6),
-        "count": _count(random, False),
+        "count": _count(False),
         "wait": random.choice(WAITS),
     }
     body = OUTSTANDING
@@ -146,7 +147,7 @@ def taken(random: Random) -> Text:
         "trips": trips(random),
         "root": random.randint(0, 3),
         "tag": random.choice(("MPI_ANY_TAG", "4")),
-        "count": _count(random, False),
+        "count": _count(False),
         "wait": random.choice(TAKEN_WAITS),
         "end": random.choice(("MPI_Barrier(WORLD);", "")),
     }
@@ -192,7 +193,7 @@ def persistent_any(random: Random) -> Text:
         "sent": "K - 1 - j" if by_tag else "rank",
         "waited": "K - 1 - j" if by_tag else "j",
         "trips": trips(random),
-        "count": _count(random, False),
+        "count": _count(False),
     }
     return Text(PERSISTENT_ANY, {}, parts)
 
@@ -218,5 +219,5 @@ if (rank == $root) {
 @kind
 def workers(random: Random) -> Text:
     """Draw a master that gives tasks to whoever asks."""
-    parts = {"tasks": random.randint(0, 12), "root": random.randint(0, 3), "count": _count(random, False)}
+    parts = {"tasks": random.randint(0, 12), "root": random.randint(0, 3), "count": _count(False)}
     return Text(WORKERS, {}, {**parts, "tag": random.choice(("2", "MPI_ANY_TAG"))})

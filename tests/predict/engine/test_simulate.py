@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from scalatrace import Trace
 from scalatrace.errors import UsageError
-from scalatrace.predict.engine.simulate import DeadlockError, Options, Simulator, simulate
+from scalatrace.predict.engine.simulate import DeadlockError, Options, Simulator, ThreadsError, simulate
 from scalatrace.predict.platform import MatchingCost, Network, Platform, Segment
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -533,3 +533,12 @@ def test_simgrid_agrees(trace: Trace, o: float) -> None:
     network = Network((Segment(0, 5000.0, 1.0, 0, o, o),), 65536)
     platform = Platform(network=network, interface="unlimited")
     assert simulate(trace, platform).time_ns == pytest.approx(simgrid_time_ns(trace, platform), rel=0.02)
+
+
+def test_threads_are_named_where_their_calls_wait_for_each_other() -> None:
+    b = Builder(2)
+    trace = b.of(b.event("Recv", source=To(Encoding.MODULO, Vec(1)), **both(8)))
+    trace.meta["threads"] = "2"
+    with pytest.raises(ThreadsError, match="2 threads of a rank called MPI") as caught:
+        simulate(trace, Platform(network=NETWORK))
+    assert "deadlock" not in str(caught.value)

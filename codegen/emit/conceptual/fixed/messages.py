@@ -129,7 +129,7 @@ class MessageEmitter:
         """A persistent request's message."""
         started: dict[Call, list[int]] = {}
         for rank in ranks:
-            for made in self.pending.start(rank, self.ages(call, rank) or ()):
+            for made in self.pending.start(rank, self.started_ages(call, rank)):
                 if not made.dropped:
                     started.setdefault(made, []).append(rank)
         for made, some in started.items():
@@ -140,6 +140,14 @@ class MessageEmitter:
                 True,
                 ("count", "datatype", "source" if made.op == "Recv_init" else "dest", "tag"),
             )
+
+    def started_ages(self, call: Call, rank: int) -> Sequence[int]:
+        """The requests that a call starts."""
+        if "request" in call and not isinstance(
+            self.writer.special.expr(call["request"], rank), Const | Special
+        ):
+            raise GenerateError("it starts different persistent requests by iteration or branch")
+        return self.ages(call, rank) or ()
 
     def complete(self, call: Call, ranks: RankList) -> None:
         """Await completion where the call leaves no pending message."""
