@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from consumers.outcomes import EQUAL, Consumer, Outcome, different, refused
+from consumers.exported import CALLS, is_send
+from consumers.outcomes import EQUAL, Consumer, Outcome, Verdict, different, refused
 from consumers.recording import Recording
-from scalatrace.cli.export import with_senders
 from scalatrace.errors import ScalatraceError
 from scalatrace.operations import SENDING, Category, operation
 from scalatrace.predict.engine.simulate import Simulator
@@ -100,7 +98,7 @@ def exported(name: str) -> Consumer:
         if target.is_dir():
             shutil.rmtree(target)
         form = FORMATS[name]
-        account = export(form, [with_senders(recording.trace)], str(target), Selection())
+        account = export(form, [recording.matched], str(target), Selection())
         if form.kind == "simulator":
             return _lowered(recording, form.target or Target(), account)
         return _events(recording, name)
@@ -121,39 +119,34 @@ READERS: dict[str, Consumer] = {
 def _lowered(recording: Recording, target: Target, account: list[dict[str, object]]) -> Outcome:
     """Run the messages of a simulator's export, and compare the account with the walk."""
     calls: Counter[str] = Counter()
+    nbytes: Counter[str] = Counter()
     for row in account:
-        calls[str(row["operation"]).removeprefix("MPI_")] += int(str(row["calls"]))
+        op = str(row["operation"]).removeprefix("MPI_")
+        calls[op] += int(str(row["calls"]))
+        if is_send(op):
+            nbytes[op] += int(str(row["bytes"]))
     try:
-        run_lowered(Lowering(with_senders(recording.trace), target))
+        run_lowered(Lowering(recording.matched, target))
     except AssertionError as error:
         return different(f"lowered: {error}")
-    return _counts("calls of the account", calls, recording.calls)
+    found = {op: (n, nbytes[op]) for op, n in calls.items()}
+    wanted = {op: (n, sent if is_send(op) else 0) for op, (n, sent) in recording.totals.items()}
+    return _counts("calls and bytes of the account", found, wanted)
 
 
 def _events(recording: Recording, name: str) -> Outcome:
-    counter = COUNTERS.get(name)
-    if counter is None:
-        return EQUAL
-    return _counts(f"calls in {name}", counter(recording), recording.calls)
-
-
-def _csv_calls(recording: Recording) -> Counter[str]:
-    with open(recording.folder / "out.csv", newline="") as file:
-        return Counter(row["call"].removeprefix("MPI_") for row in csv.DictReader(file))
-
-
-def _chrome_calls(recording: Recording) -> Counter[str]:
-    entries = json.loads((recording.folder / "out.chrome").read_text())["traceEvents"]
-    return Counter(entry["name"].removeprefix("MPI_") for entry in entries if entry["ph"] == "X")
-
-
-COUNTERS = {"csv": _csv_calls, "chrome": _chrome_calls}
+    calls, nbytes = CALLS[name](recording.folder / f"out.{name}")
+    outcome = _counts(f"calls in {name}", calls, recording.calls)
+    if outcome.verdict is Verdict.EQUAL and nbytes:
+        sent = {op: sent for op, (_, sent) in recording.totals.items() if is_send(op) and sent}
+        return _counts(f"bytes in {name}", nbytes, sent)
+    return outcome
 
 
 def _timeline_pairs(recording: Recording) -> dict[str, Counter[tuple[int, int]]]:
     messages: Counter[tuple[int, int]] = Counter()
     nbytes: Counter[tuple[int, int]] = Counter()
-    timeline = Timeline(with_senders(recording.trace))
+    timeline = Timeline(recording.matched)
     for rank in timeline.ranks:
         for event in timeline.events(rank):
             for message in event.messages:

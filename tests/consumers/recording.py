@@ -12,6 +12,7 @@ import scalatrace
 from consumers.program import Program, source
 from consumers.values import NRANKS
 from scalatrace import Trace
+from scalatrace.cli.export import with_senders
 from scalatrace.operations import operation, sent_bytes
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.query.requests import ENDING, STARTING, LiveRequests, ages
@@ -58,6 +59,11 @@ class Recording:
     def trace(self) -> Trace:
         """The trace."""
         return scalatrace.load(self.path)
+
+    @cached_property
+    def matched(self) -> Trace:
+        """The trace with a sender for each receive."""
+        return with_senders(self.trace)
 
     @cached_property
     def totals(self) -> dict[str, tuple[int, int]]:

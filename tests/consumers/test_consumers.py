@@ -13,15 +13,41 @@ from consumers.program import PLAIN, RARE, Program, draw_program, source
 from consumers.shrink import reduced
 from support.mpis import Mpi
 
-AGREED = ("flat log", "stats", "report")
+WILD = (
+    "outstanding_tags", "outstanding_comms", "persistent_any", "restarted", "testany", "waitsome", "taken",
+    "workers",
+)  # fmt: skip
+
+
+def assert_agreed(campaign: Campaign, programs: int) -> None:
+    result = campaign.result
+    print("\n".join(table(result)))
+    assert result.programs == programs
+    assert set(result.outcomes) == set(CONSUMERS)
+    assert not any(counts[Verdict.DIFFERENT] for counts in result.outcomes.values()), result.findings
 
 
 @pytest.mark.mpi
 def test_consumers_agree(openmpi: Mpi, tmp_path: Path) -> None:
-    result = Campaign(openmpi, tmp_path, seed=1, names=AGREED).run(20)
-    print("\n".join(table(result)))
-    assert result.programs == 20
-    assert not any(counts[Verdict.DIFFERENT] for counts in result.outcomes.values()), result.findings
+    campaign = Campaign(openmpi, tmp_path, seed=1)
+    campaign.run(100, group=50)
+    assert_agreed(campaign, 100)
+
+
+@pytest.mark.mpi
+def test_consumers_agree_on_receives_from_any_source(openmpi: Mpi, tmp_path: Path) -> None:
+    """Several at once, persistent ones, and Testany, which other consumers called deadlocks."""
+    campaign = Campaign(openmpi, tmp_path, seed=2)
+    campaign.run(12, group=12, kinds=WILD)
+    assert_agreed(campaign, 12)
+
+
+@pytest.mark.slow
+@pytest.mark.mpi
+def test_consumers_agree_on_more_programs(openmpi: Mpi, tmp_path: Path) -> None:
+    campaign = Campaign(openmpi, tmp_path, seed=3)
+    campaign.run(400, group=50)
+    assert_agreed(campaign, 400)
 
 
 def test_a_program_follows_from_its_seed_and_its_number() -> None:
