@@ -19,11 +19,11 @@ from scalatrace.replay.engine.handlers import missing
 from scalatrace.replay.engine.rank import PREDEFINED
 from scalatrace.replay.probabilistic.sampled_calls import check_sampled, is_probabilistic
 from scalatrace.trace.consistency.partners import first_unmatched
-from scalatrace.trace.consistency.threads import threads_note
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.model.nodes import Peer
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.query.factors import Factors
+from scalatrace.trace.threads import order_note
 from scalatrace.trace.values.ranks_text import ranks as ranks_text
 from scalatrace.trace.values.vec import Vec
 
@@ -69,7 +69,7 @@ def check(trace: Trace, size: int, options: Options | None = None, force: bool =
     _check_communicators(trace)
     if options:
         Factors(options.rules).check(trace)
-    if not force and (note := threads_note(trace)):
+    if not force and (note := order_note(trace)):
         raise ThreadsError(
             f"{note}. Record a run in which one thread calls MPI (try OMP_NUM_THREADS=1), or "
             "replay it all the same with --force; info, show, stats, matrix and report need no replay"

@@ -20,10 +20,10 @@ from scalatrace.predict.engine.platform_arrays import PlatformArrays
 from scalatrace.predict.engine.program import LoweredProgram, lower
 from scalatrace.predict.engine.shares import interface_shares
 from scalatrace.predict.platform import Platform
-from scalatrace.trace.consistency.threads import threads_note
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMPUTE, spread_of
+from scalatrace.trace.threads import order_note
 from scalatrace.trace.values.from_arrays import Ints
 
 __all__ = ["DeadlockError", "Options", "Simulation", "Simulator", "ThreadsError", "simulate"]
@@ -239,7 +239,7 @@ class Simulator:
         else:
             status = binding.library().st_sim_run_path(*arguments, pointer(on_path, ctypes.c_int64), callback)
         if status == binding.E_DEADLOCK:
-            if note := threads_note(self._trace):
+            if note := order_note(self._trace):
                 raise ThreadsError(f"the calls cannot be simulated in the order of the trace: {note}")
             raise DeadlockError(self._deadlock(accounts.blocked))
         if status == binding.E_MEMORY:

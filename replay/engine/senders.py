@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from scalatrace.operations import SENDING, Category, operation
 from scalatrace.replay.engine.interleaving import Message, Receive, interleaving
 from scalatrace.trace.consistency.partners import peer_of, tag_of
-from scalatrace.trace.consistency.threads import called_by_threads
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.walk import Call, distinct_calls
+from scalatrace.trace.threads import thread_count
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL, UNDEFINED
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _misfits(trace: Trace, rank: int) -> tuple[set[int], dict[int, Lengths]]:
     for family, by_tag in receives.items():
         # Calls of several threads are recorded when they return; other worlds' messages are not known.
         own_world = len(_peers(trace, family, rank)) == len(trace.communicator(family, rank).peers)
-        keeps_order = own_world and called_by_threads(trace) == 1
+        keeps_order = own_world and thread_count(trace.meta) == 1
         if any(each.may_misfit(tag, lengths[family], keeps_order) for tag, each in by_tag.items()):
             families.add(family)
     return families, lengths

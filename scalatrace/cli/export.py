@@ -150,9 +150,9 @@ def with_senders(trace: Trace) -> Trace:
 
 def _notes(args: argparse.Namespace, selection: Selection, trace: Trace) -> list[str]:
     from scalatrace.predict.export.simgrid_platform import HOSTS, PLATFORM, unsupported
-    from scalatrace.trace.consistency.threads import threads_note
+    from scalatrace.trace.threads import order_note
 
-    threads = [f"a simulator may not end: {note}"] if (note := threads_note(trace)) else []
+    threads = [f"a simulator may not end: {note}"] if (note := order_note(trace)) else []
 
     if args.to == "simgrid":
         platform = selection.platform

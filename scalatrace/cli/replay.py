@@ -180,7 +180,7 @@ def _guarded(trace: Trace, transport: MPITransport, options: Options, args: argp
 def _checked(trace: Trace, transport: MPITransport, options: Options, force: bool) -> int | None:
     """Return None when the trace can be replayed here; else rank 0 says why not, all have its status."""
     from scalatrace.replay import check
-    from scalatrace.trace.consistency.threads import called_by_threads
+    from scalatrace.trace.threads import thread_count
 
     try:
         check(trace, transport.size, options, force)
@@ -188,7 +188,7 @@ def _checked(trace: Trace, transport: MPITransport, options: Options, force: boo
         if transport.rank == 0:
             print(f"scalatrace: {error}", file=sys.stderr)
         return error.exit_status
-    if transport.rank == 0 and called_by_threads(trace) > 1:
+    if transport.rank == 0 and thread_count(trace.meta) > 1:
         print(f"scalatrace: {THREADS}", file=sys.stderr)
     return None
 

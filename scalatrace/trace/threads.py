@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from scalatrace.errors import UsageError
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["check_one_thread", "elapsed_ns", "thread_count"]
+__all__ = ["check_one_thread", "elapsed_ns", "order_note", "thread_count"]
 
 THREADS, ELAPSED = "threads", "elapsed-ns"
 """Entries of the header, where several threads of a rank made calls."""
@@ -42,3 +42,17 @@ def check_one_thread(trace: Trace, what: str) -> None:
             f"cannot {what}: the program calls MPI from {n} threads of a rank, whose times overlap and whose "
             "order is not fixed; record it with calls from one thread only"
         )
+
+
+def order_note(trace: Trace) -> str:
+    """Return why calls of a trace may wait for ever although the program ended; "": not because of threads.
+
+    Threads of two ranks may have ended their calls in different orders, and the trace has one order per rank.
+    """
+    if (n := thread_count(trace.meta)) < 2:
+        return ""
+    return (
+        f"{n} threads of a rank called MPI, and the trace does not know which one made a call; "
+        "one thread would make all in the order in which they ended, "
+        "so ranks may wait for each other for ever"
+    )

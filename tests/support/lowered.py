@@ -36,7 +36,9 @@ def run(lowering: Lowering) -> Outcome:
     posted: dict[Key, deque[int]] = defaultdict(deque)
     complete: list[set[int]] = [set() for _ in ranks]
     blocking = -1
-    at, entered = [0] * len(ranks), [0] * len(ranks)
+    at = [0] * len(ranks)
+    entered: Counter[tuple[int, tuple[int, ...]]] = Counter()
+    everyone = tuple(range(len(ranks)))
     outcome = Outcome()
 
     def match(key: Key) -> None:
@@ -67,9 +69,10 @@ def run(lowering: Lowering) -> Outcome:
                 return False
             complete[i] -= set(action.requests)
         elif isinstance(action, Collective):
+            members = action.members or everyone
             if first:
-                entered[i] += 1
-            return all(n >= entered[i] for n in entered)
+                entered[i, members] += 1
+            return all(entered[member, members] >= entered[i, members] for member in members)
         return True
 
     begun = [-1] * len(ranks)
@@ -86,7 +89,7 @@ def run(lowering: Lowering) -> Outcome:
     assert not stuck, f"ranks wait for ever: {stuck}"
     left = {key: len(n) for key, n in under_way.items() if n}
     assert not left, f"messages without a receive: {left}"
-    outcome.collectives = entered[0]
+    outcome.collectives = sum(n for (rank, _), n in entered.items() if rank == 0)
     return outcome
 
 

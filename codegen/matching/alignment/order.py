@@ -19,9 +19,9 @@ from scalatrace.codegen.matching.diagnosis.diagnose import shortest_cycle
 from scalatrace.codegen.matching.diagnosis.report import DeadlockError, Problem, Report, Waiting, shown_ranks
 from scalatrace.codegen.matching.execution.iteration_path import IterationPath, calls_with_paths
 from scalatrace.codegen.matching.execution.scopes import WORLD, Scopes, is_collective, stream_parameter
-from scalatrace.trace.consistency.threads import threads_note
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.walk import Call
+from scalatrace.trace.threads import order_note
 
 __all__ = ["Entry", "Order"]
 
@@ -46,7 +46,7 @@ class Order:
     """See above. `steps` counts calls; `walk` gives those of a rank, with their places."""
 
     def __init__(self, trace: Trace, walk: Walk = calls_with_paths) -> None:
-        self._threads = threads_note(trace)
+        self._threads = order_note(trace)
         self._trace = trace
         self._scopes = Scopes(trace)
         self._walks = {rank: walk(trace, rank) for rank in trace.ranks}

@@ -17,9 +17,9 @@ from scalatrace.codegen.matching.execution.actor import Actor
 from scalatrace.codegen.matching.execution.collective_state import CollectiveMismatchError, CollectivePart
 from scalatrace.codegen.matching.execution.engine import Engine
 from scalatrace.codegen.matching.execution.mailbox import Item, Post, Sent
-from scalatrace.trace.consistency.threads import threads_note
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.threads import order_note
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
 __all__ = ["diagnose", "mismatch", "shortest_cycle", "unmatched"]
@@ -41,7 +41,7 @@ def diagnose(engine: Engine) -> Report:
         unmatched(engine),
         _choices(engine),
         detail,
-        threads_note(engine.script.trace),
+        order_note(engine.script.trace),
     )
 
 
@@ -52,7 +52,7 @@ def mismatch(trace: Trace, error: CollectiveMismatchError) -> Report:
         for part in (error.first, error.second)
     ]
     detail = f"{lines[0]} where {lines[1]}"
-    return Report(Problem.MISMATCH, detail=detail, threads=threads_note(trace))
+    return Report(Problem.MISMATCH, detail=detail, threads=order_note(trace))
 
 
 def unmatched(engine: Engine) -> tuple[Unmatched, ...]:
