@@ -15,6 +15,7 @@ from zlib import crc32
 
 from rich.console import Console
 
+from fuzz.predicted import COMMANDS
 from scalatrace.codegen.generate import Options, generate
 from scalatrace.errors import ScalatraceError
 from scalatrace.report.findings import DiffReporter
@@ -212,6 +213,7 @@ STEPS: dict[str, Callable[[Trace], None]] = {
     "diff": _diff,
     "generate --to c": _generate_for("c"),
     "generate --to python": _generate_for("python"),
+    **COMMANDS,
 }
 
 

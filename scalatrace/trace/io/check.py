@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence as AnySequence
 
+from scalatrace.trace.io.ranges import Path, Ranges
 from scalatrace.trace.model.elastic import Value, vecs
 from scalatrace.trace.model.nodes import Event, Node, Peer
 from scalatrace.trace.model.schema import check_schema
@@ -25,7 +26,9 @@ def check(trace: Trace) -> Trace:
         ValueError: names the entry that does not fit.
     """
     _check_tables(trace)
-    _check_nodes(trace, trace.nodes, 0)
+    ranges = Ranges(trace)
+    ranges.check_tables()
+    _check_nodes(trace, ranges, trace.nodes, ())
     return trace
 
 
@@ -69,14 +72,17 @@ def _check_names(trace: Trace) -> None:
         raise ValueError("the load does not have one entry per statistic")
 
 
-def _check_nodes(trace: Trace, nodes: AnySequence[Node], depth: int) -> None:
-    if depth > MAX_NODE_DEPTH:
+def _check_nodes(trace: Trace, ranges: Ranges, nodes: AnySequence[Node], path: Path) -> None:
+    if len(path) > MAX_NODE_DEPTH:
         raise ValueError(f"nodes are nested too deeply: more than {MAX_NODE_DEPTH} levels")
     for node in nodes:
+        below = (*path, node.repeat)
         if isinstance(node, Event):
             _check_event(trace, node)
+            ranges.check(node, below)
         else:
-            _check_nodes(trace, node.nodes, depth + 1)
+            ranges.check_repeat(node.repeat)
+            _check_nodes(trace, ranges, node.nodes, below)
 
 
 def _check_event(trace: Trace, event: Event) -> None:

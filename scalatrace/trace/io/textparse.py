@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from lark import Lark, Token, Transformer, UnexpectedInput
 
 from scalatrace import grammars
-from scalatrace.errors import TextError
+from scalatrace.errors import FormatError, TextError
 from scalatrace.files import read_text
 from scalatrace.formula import format_text
 from scalatrace.grammars.syntax import syntax_error
@@ -104,7 +104,11 @@ def _tree(text: str, path: str) -> Any:
 
 
 def _text_error(error: Exception, path: str, place: Any) -> TextError:
-    return TextError(str(error), path, getattr(place, "line", 1) or 1, getattr(place, "column", 1) or 1)
+    return TextError(str(error), path, *_place(place))
+
+
+def _place(place: Any) -> tuple[int, int]:
+    return getattr(place, "line", 1) or 1, getattr(place, "column", 1) or 1
 
 
 class _Plain(Transformer[Any, Any]):
@@ -363,6 +367,8 @@ class _Builder:
             return check.check(Trace(nodes=without_unused(self._nodes(nodes, 0)), **self.fields))
         except ValueError as error:
             raise _text_error(error, self.path, self.place) from None
+        except FormatError as error:
+            raise TextError(error.reason, self.path, *_place(self.place)) from None
 
     def _nodes(self, nodes: list[RawNode], depth: int) -> list[Node]:
         if depth > check.MAX_NODE_DEPTH:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from itertools import accumulate, islice
 
+from scalatrace.errors import FormatError
 from scalatrace.trace.values.vec import UNDEFINED, Vec
 
 __all__ = [
@@ -148,9 +149,11 @@ class Communicator:
         return self.members if self.remote is None else self.remote
 
     def world(self, peer: int) -> int:
-        """World rank of a peer, UNDEFINED in another world. Raises IndexError when there is no such peer."""
-        if peer < 0:
-            raise IndexError(peer)
+        """World rank of a peer, UNDEFINED in another world. Raises FormatError when there is no such peer."""
+        if not 0 <= peer < len(self.peers):
+            raise FormatError(
+                f"a call names rank {peer} of a communicator of {len(self.peers)} (family {self.family})"
+            )
         return self.peers[peer]
 
 
