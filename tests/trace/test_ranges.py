@@ -28,7 +28,7 @@ HUGE = 1 << 62
 
 def sends(value: Elastic, encoding: Encoding = Encoding.ABSOLUTE, comm: int = 0, repeat: Elastic | int = 1,
           compute: int = 1000, count: Elastic | int = 1) -> Trace:  # fmt: skip
-    """Return the trace of six ranks that send; communicator 3 has rows of two, 4 the ranks 0 to 3 and the rest."""
+    """Return six ranks that send; communicator 3 has rows of two, 4 has ranks 0 to 3 and the rest."""
     b = Builder(NPROCS)
     b.family("split", [2, 2, 2], range(NPROCS))
     b.family("split", [4, 2], range(NPROCS))
@@ -51,7 +51,7 @@ WRONG = {
     ),
     "columns": (sends(Columns(RANKS, Vec((1, 2, 3, 4, 5, 9)))), "is 9 on rank 5,"),
     "row": (sends(Vec(2), comm=3), "is 2 on rank 0, whose communicator has the ranks 0 to 1"),
-    "smaller communicator": (sends(Vec(3), comm=4), "is 3 on rank 4, whose communicator has the ranks 0 to 1"),
+    "smaller one": (sends(Vec(3), comm=4), "is 3 on rank 4, whose communicator has the ranks 0 to 1"),
     "far": (sends(Vec(HUGE * 3 >> 1), Encoding.RELATIVE), "on rank 0, whose communicator"),
 }
 VALID = {
@@ -63,7 +63,9 @@ VALID = {
     "wildcard": sends(Vec((ANY_SOURCE, 5)), repeat=2),
     "more values than executions": sends(Vec(((0, 2, 0),)), repeat=3),
     "exclusive or": sends(Vec(1), Encoding.XOR),
-    "rows": sends(Groups([(RankList([0, 2, 4]), Vec(1)), (RankList([1, 3, 5]), Vec(-1))]), Encoding.RELATIVE, 3),
+    "rows": sends(
+        Groups([(RankList([0, 2, 4]), Vec(1)), (RankList([1, 3, 5]), Vec(-1))]), Encoding.RELATIVE, 3
+    ),
     "larger communicator": sends(Vec(3), comm=4, repeat=on(dict.fromkeys(range(4), 1))),
     "ranks that never call": sends(Vec(9), repeat=0),
 }
@@ -92,7 +94,7 @@ def test_peers_within_their_communicator(name: str) -> None:
 @pytest.mark.parametrize(
     ("trace", "expected"),
     [
-        (sends(Vec(1), compute=1 << 63), "Send at a.py:3:f has compute_ns of 9.223e+18, not between 0 and 2^63"),
+        (sends(Vec(1), compute=1 << 63), "a.py:3:f has compute_ns of 9.223e+18, not between 0 and 2^63 ns"),
         (sends(Vec(1), compute=-5), "Send at a.py:3:f has compute_ns of -5, not between 0"),
         (sends(Vec(1), count=Vec(((9, HUGE, 5),))), "parameter 'count' of Send at a.py:3:f reaches 368934"),
         (sends(Vec(1), repeat=Vec(((9, HUGE, 5),))), "the repeat of a node reaches 368934"),
@@ -108,12 +110,12 @@ def test_numbers_beyond_64_bits(trace: Trace, expected: str) -> None:
 def test_a_root_outside_its_communicator() -> None:
     b = Builder(NPROCS)
     trace = b.of(b.event("Bcast", at=("a.py:3:f",), count=1, datatype=DOUBLE, root=6, comm=Comm()))
-    with pytest.raises(FormatError, match="parameter 'root' of Bcast at a.py:3:f is 6 on rank 0"):
+    with pytest.raises(FormatError, match=r"parameter 'root' of Bcast at a\.py:3:f is 6 on rank 0"):
         read(trace)
 
 
 @pytest.mark.parametrize("command", ["pack", "export"])
-def test_commands_say_it_in_one_line(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_takes_one_line(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trace, expected = WRONG["relative"]
     path, output = tmp_path / "a", tmp_path / "b.st"
     if command == "pack":

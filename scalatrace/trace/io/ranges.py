@@ -28,7 +28,7 @@ MAX_TIME_NS = 1 << 63
 """292 years."""
 
 MAX_DECODED_RANKS = 1 << 12
-"""Ranks of one trace whose peers are decoded; a command that decodes those of more ranks refuses them then."""
+"""Ranks of one trace whose peers are decoded here; commands refuse wrong peers of further ranks."""
 
 MAX_DECODED_VALUES = 1 << 8
 """Peers of a rank that are decoded one by one, where not only the smallest and largest one count."""
@@ -172,7 +172,9 @@ class Ranges:
     def _callers(self, path: Path) -> Iterator[int]:
         """Yield ranks that may take part in all nodes of a path, as long as there are not too many."""
         named = min(
-            (each for each in path if not isinstance(each, Vec)), key=lambda each: len(each.ranks), default=None
+            (each for each in path if not isinstance(each, Vec)),
+            key=lambda each: len(each.ranks),
+            default=None,
         )
         for rank in self._trace.ranks if named is None else named.ranks:
             if self._left <= 0:

@@ -149,7 +149,7 @@ class Communicator:
         return self.members if self.remote is None else self.remote
 
     def world(self, peer: int) -> int:
-        """World rank of a peer, UNDEFINED in another world. Raises FormatError when there is no such peer."""
+        """World rank of a peer, UNDEFINED in another world. Raises FormatError for one that is not there."""
         if not 0 <= peer < len(self.peers):
             raise FormatError(
                 f"a call names rank {peer} of a communicator of {len(self.peers)} (family {self.family})"
