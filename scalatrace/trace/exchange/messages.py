@@ -140,7 +140,7 @@ def _started(trace: Trace, budget: Budget) -> Iterator[Messages]:
 def _member(call: Call, peer: int) -> int:
     try:
         return call.comm.world(peer)
-    except IndexError:
+    except FormatError:
         raise FormatError(_outside(call.rank, peer)) from None
 
 
