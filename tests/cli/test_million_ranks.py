@@ -1,0 +1,82 @@
+"""Commands on a million ranks that compute ten hours each: 3.6e19 ns are more than 64 bits hold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from shutil import copyfile
+from typing import Any
+
+import pytest
+
+from scalatrace.cli import main
+from scalatrace.trace.io.writer import save
+from support.many_hours import CALL_NS, COUNT, NPROCS, STEP_NS, STEPS, TOTAL_NS, many_hours
+
+LATER_NS = TOTAL_NS // STEPS * (STEPS - 1)
+"""Without the first step, which is start-up."""
+EXACTLY = 1e-2
+"""Histograms in files are rounded."""
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    file = tmp_path_factory.mktemp("hours") / "a.st"
+    save(many_hours(), file)
+    return str(file)
+
+
+def result(capsys: pytest.CaptureFixture[str], *words: str) -> Any:
+    assert main([*words, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def numbers(value: Any) -> list[float]:
+    """Return all numbers in plain data."""
+    if isinstance(value, dict | list):
+        return [n for each in (value.values() if isinstance(value, dict) else value) for n in numbers(each)]
+    return [value] if isinstance(value, int | float) and not isinstance(value, bool) else []
+
+
+def test_stats(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    data = result(capsys, "stats", path)
+    rows = {row["operation"]: row for row in data["rows"]}
+    assert rows["Irecv"]["compute_ns"] == pytest.approx(LATER_NS, rel=EXACTLY)
+    assert rows["Send"]["bytes_sent"] == NPROCS * STEPS * COUNT * 8 > 1 << 63
+    assert min(numbers(data)) >= 0
+
+
+def test_info(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    performance = result(capsys, "info", path)["performance"]
+    assert performance["compute_ns"] == pytest.approx(LATER_NS, rel=EXACTLY)
+    assert performance["run_time_ns"] == pytest.approx(LATER_NS / NPROCS + STEPS * 4 * CALL_NS, rel=EXACTLY)
+
+
+def test_variability(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    data = result(capsys, "variability", path, "--ranks", "2000000")
+    assert all(row["median_ns"] > LATER_NS / NPROCS for row in data["predictions"])
+
+
+@pytest.mark.slow
+def test_simulate(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    data = result(capsys, "simulate", path, "--platform", "cluster")
+    rows = {row["operation"]: row for row in data["rows"]}
+    assert rows["Irecv"]["compute_ns"] == pytest.approx(TOTAL_NS, rel=EXACTLY)
+    assert data["time_ns"] > STEPS * STEP_NS * 0.99
+    assert min(n for row in data["rows"] for n in numbers(row)) >= 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["report", "export", "regress"])
+def test_others_end_well(command: str, path: str, tmp_path: Path) -> None:
+    output = tmp_path / "output"
+    runs = []
+    for i in range(5):
+        runs.append(str(tmp_path / f"{i}.st"))
+        copyfile(path, runs[-1])
+    words = {
+        "report": ["report", path, "-o", str(output), "--no-source"],
+        "export": ["export", *runs, "--to", "extrap", "-o", str(output)],
+        "regress": ["regress", *runs],
+    }
+    assert main(words[command]) == 0
