@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import numpy as np
 
@@ -131,9 +131,10 @@ def _search(
 ) -> Field | None:
     """The first rule that is found, the cheapest efforts and the coarsest classes first."""
     tried = False
+    most = 1 if _is_of_sizes(space, order, values) else None
     for effort in efforts:
         fit_input = _input(space, order, values, around, effort)
-        for number, partition in enumerate(space.partitions()):
+        for number, partition in enumerate(islice(space.partitions(), most)):
             step = effort, number
             if until is not None and step > until:
                 return None
@@ -153,6 +154,13 @@ def _search(
             if result is not None:
                 return result
     return None
+
+
+def _is_of_sizes(space: Space, order: Ints, values: list[Parts | None]) -> bool:
+    """Whether all ranks of a trace have one value, so that classes of ranks explain nothing."""
+    run_of = space.all_runs()[order].tolist()
+    first: dict[int, Parts | None] = {}
+    return all(first.setdefault(run, value) == value for run, value in zip(run_of, values, strict=True))
 
 
 def _by_borders(

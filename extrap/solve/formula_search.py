@@ -76,6 +76,9 @@ MAX_MULTIPLES = 3
 
 GRID_SIZES = frozenset(["P", *NAMES])
 
+FEW_SIZES = 3
+"""Traces that do not show two numbers of a sum of features of sizes."""
+
 TESTED = 8
 """Points that are compared before all are."""
 
@@ -187,6 +190,8 @@ class System:
             credible = surplus >= required or _is_counter(found.formula)
             if self._on_two_sizes and _has_factor(found, len(subset)):
                 credible = False
+            if self._on_few_sizes and _free_numbers(found, len(subset)) > 1 and self._is_of_sizes(values):
+                credible = False
             one = _Candidate(replace(found, confirmed=by_all and credible), by_all, surplus)
             result.append(one)
             if by_all:
@@ -211,6 +216,16 @@ class System:
     def _on_two_sizes(self) -> bool:
         """Whether the points are of two traces, as where a class of ranks is on two of the grids only."""
         return len(np.unique(self.runs)) == 2
+
+    @cached_property
+    def _on_few_sizes(self) -> bool:
+        """Whether the points are of at most three traces."""
+        return len(np.unique(self.runs)) <= FEW_SIZES
+
+    def _is_of_sizes(self, values: Ints) -> bool:
+        """Whether there is one value in each trace."""
+        _, first, run_of = np.unique(self.runs, return_index=True, return_inverse=True)
+        return bool((values[first][run_of] == values).all())
 
     def _surplus_bits(self, subset: tuple[int, ...], found: Solution, values: Ints) -> float:
         """By how many bits the values are longer than the formula (minimum description length).
@@ -421,6 +436,23 @@ def _has_factor(found: Solution, count: int) -> bool:
     r+(P+1)//2 in the second row of 5x5 and 6x6 ranks.
     """
     return count > 1 and any(abs(c) > 1 for c in found.coefficients[1:-1])
+
+
+def _free_numbers(found: Solution, count: int) -> int:
+    """How many numbers of a formula of sizes values determine: signs are free, equal factors are one.
+
+    A sum of several features has those of its coefficients; a number that is divided among ranks, plus a
+    constant, has these two. Three sizes do not show two of them: the ratios of blocks of any problem are near
+    to those of small numbers.
+    """
+    constant, *factors, denominator = found.coefficients
+    if count > 1:
+        return len({abs(c) for c in factors} - {1}) + (constant != 0) + (denominator > 0)
+    return (constant != 0) + any(map(_divides_a_number, _all_parts(found.formula)))
+
+
+def _divides_a_number(part: Value | Cond) -> bool:
+    return isinstance(part, Binary) and part.op == "//" and isinstance(part.left, Const)
 
 
 def _required_bits(found: Solution, count: int) -> float:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.fit.fit_types import Ints
 from scalatrace.extrap.fit.undetermined.rivals import shares_of_numbers
+from scalatrace.extrap.fit.undetermined.unknown_sizes import problems, with_unknown_sizes
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
 from scalatrace.extrap.solve.exact import Solution
@@ -35,9 +35,6 @@ from scalatrace.formula import (
 from scalatrace.formula.substitute import Substitution
 
 __all__ = ["constants_of_one_side", "rivals_of"]
-
-MAX_BLOCK = 1 << 12
-"""Cells of the smallest block that are tried."""
 
 MAX_SLOPE = 4
 """Cells by which blocks fall, at most, as a side grows by one."""
@@ -60,6 +57,7 @@ def rivals_of(
     """
     yield from constants_of_one_side(space, points, solution.formula)
     yield from _blocks_of_unknown_size(space, points, values, solution.formula, counters)
+    yield from with_unknown_sizes(space, points, values, solution)
     yield from solution.pairs
 
 
@@ -108,9 +106,6 @@ def _blocks_of_unknown_size(
     if len(names) == 1 and sizes:
         yield from _block_in_place_of(space, points, values, formula, sizes[0])
         return
-    if len(sizes) == 1 and names <= {*sizes, *space.inputs} and _has_constant(formula):
-        yield from _share_in_place_of(space, points, values, formula, sizes[0])
-        return
     columns = {name: counters[name] if name in counters else space.columns[name][points] for name in names}
     for name in sizes:
         sides = np.unique(columns[name])
@@ -137,31 +132,6 @@ def _is_product(formula: Expr) -> bool:
     )
 
 
-def _has_constant(formula: Expr) -> bool:
-    """Whether it is a sum with a number."""
-    match formula:
-        case Binary("+" | "-", left, right):
-            return any(isinstance(one, Const) or _has_constant(one) for one in (left, right))
-    return False
-
-
-def _share_in_place_of(space: Space, points: Ints, values: Ints, formula: Expr, name: str) -> Iterator[Rival]:
-    """A formula of a parameter and a side, with a number divided by that side, which has its values too.
-
-    The parameter may not be what is divided: for n = 6, `512*(n//X)+512` is 4096//X on 2, 4 and 8 ranks.
-    """
-    sides, first = np.unique(space.columns[name][points], return_index=True)
-    shares = values[first]
-    if len(sides) < MIN_SIDES or shares[0] == shares[-1]:
-        return
-    for text, low, high in (
-        ("({n}//{s})", shares * sides, shares * sides + sides - 1),
-        ("(-(-{n}//{s}))", (shares - 1) * sides + 1, shares * sides),
-    ):
-        if 0 < low.max() <= high.min():
-            yield formula, parse_number(text.format(n=int(low.max()), s=name))
-
-
 def _falls(formula: Expr, columns: Mapping[str, Ints], name: str) -> bool:
     """Whether a formula is smaller on a side that is longer by one, and nowhere larger."""
     try:
@@ -178,7 +148,7 @@ def _sides_by_blocks(name: str, sides: tuple[int, ...]) -> tuple[Expr, ...]:
     result = []
     row = np.array(sides, dtype=np.int64)
     for slope in range(1, MAX_SLOPE + 1):
-        for text, size, least in _problems(row, slope * (row[-1] - row)):
+        for text, size, least in problems(row, slope * (row[-1] - row)):
             block = parse_number(text.format(n=size, s=name))
             result.append(linear_combination(slope * sides[-1] + least, [-1], [block], slope))
     return tuple(result)
@@ -192,21 +162,6 @@ def _block_in_place_of(space: Space, points: Ints, values: Ints, formula: Expr, 
         return
     factor = int(np.gcd.reduce(falling - falling[-1]))
     more = (falling - falling[-1]) // factor
-    for text, size, least in _problems(sides, more):
+    for text, size, least in problems(sides, more):
         block = parse_number(text.format(n=size, s=name))
         yield formula, linear_combination(int(falling[-1]) - factor * least, [factor], [block])
-
-
-def _problems(sides: Ints, more: Ints) -> Iterator[tuple[str, int, int]]:
-    """For blocks rounded down and up: the smallest problem that has them, and its smallest block.
-
-    Args:
-        more: by how much the block of each side is larger than the smallest.
-    """
-    blocks = np.arange(MAX_BLOCK)[:, None] + more[None, :]
-    down = (blocks * sides).max(axis=1), (blocks * sides + sides - 1).min(axis=1)
-    up = ((blocks - 1) * sides + 1).max(axis=1), (blocks * sides).min(axis=1)
-    for text, (low, high) in (("({n}//{s})", down), ("(-(-{n}//{s}))", up)):
-        found: Any = np.flatnonzero((low <= high) & (low > 0))
-        if len(found):
-            yield text, int(low[found[0]]), int(found[0])

@@ -1,0 +1,56 @@
+"""Parameters that have nothing to do with the values, and three traces: equal or refused, never wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+
+import pytest
+
+from scalatrace import extrap
+from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.trace.query.diff import diff
+from support.calls import IssuedCall, call
+from support.grids import Rank, trace_of
+
+LINES = [(2,), (3,), (6,), (12,)]
+TARGETS = [(16,), (24,)]
+
+COUNTS = {
+    "n*n//(P*P)": lambda p: 240 * 240 // (p * p),
+    "9216//P": lambda p: 9216 // p,
+    "-(-4096//P)": lambda p: -(-4096 // p),
+    "100-100//P": lambda p: 100 - 100 // p,
+}
+
+
+@pytest.mark.parametrize("text", COUNTS)
+@pytest.mark.parametrize("steps", [4, 5, 8])
+def test_idle_parameter_makes_no_formula(text: str, steps: int) -> None:
+    count: Callable[[int], int] = COUNTS[text]
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        return [call("Alltoall", 1, sendcount=count(rank.dims[0]), comm="world")] * 2
+
+    for lines in combinations(LINES, 3):
+        given = [trace_of(body, dims) for dims in lines]
+        for trace in given:
+            trace.meta["param.steps"] = str(steps)
+        for target in TARGETS:
+            try:
+                made = extrap.extrapolate(given, target[0], target, dims_of=lines)
+            except ExtrapolationError:
+                continue
+            assert diff(made.trace, trace_of(body, target), ["times"]) == [], (lines, target)
+
+
+def test_parameter_that_is_divided_is_found_among_idle_ones() -> None:
+    def body(rank: Rank) -> list[IssuedCall]:
+        return [call("Alltoall", 1, sendcount=8 * (rank.n // rank.dims[0]), comm="world")] * 2
+
+    lines = [(3,), (4,), (6,)]
+    given = [trace_of(body, dims, 96) for dims in lines]
+    for trace in given:
+        trace.meta["param.steps"] = "5"
+    made = extrap.extrapolate(given, 12, (12,), dims_of=lines)
+    assert diff(made.trace, trace_of(body, (12,), 96), ["times"]) == []
