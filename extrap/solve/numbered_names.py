@@ -45,11 +45,11 @@ def parts_of_name(text: str, widths: Widths) -> tuple[Any, ...]:
     """A name with its numbers as integers of their own; with a width, as a pair of a format and a number."""
     words = tuple(_NUMBER.split(text))
     if words not in widths:
-        return (text,)
-    result: list[Any] = [words[0]]
-    for number, width, word in zip(_NUMBER.findall(text), widths[words], words[1:], strict=True):
-        result += [(f"%0{width}d", int(number)) if width else int(number), word]
-    return tuple(result)
+        return text, ""
+    result: list[Any] = []
+    for word, number, width in zip(words, _NUMBER.findall(text), widths[words], strict=False):
+        result += [word, (f"%0{width}d", int(number)) if width else int(number)]
+    return (*result, words[-1], "")
 
 
 def text_of_name(parts: Iterable[Any]) -> str:

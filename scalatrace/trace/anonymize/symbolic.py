@@ -104,9 +104,9 @@ class _Anonymizer:
         kind = name.rstrip("0123456789")
         result: list[Any] = [kind, Const(int(name.removeprefix(kind)))]
         for position, number in enumerate(numbers):
-            if isinstance(number, Const) and number.value > self.limit:
-                number = Const(self.names.number_in(name, position, str(number.value)))
-                result += ["_", number]
+            form, value = number if type(number) is tuple else ("%d", number)
+            if isinstance(value, Const) and value.value > self.limit:
+                result += ["_", Const(self.names.number_in(name, position, form % value.value))]
             else:
                 result += [".", number]
         return (*result, "", "")
@@ -118,7 +118,8 @@ class _Anonymizer:
         return size, extent, ("opaque(", size, ",", extent, ")", "")
 
 
-def _numbers(entry: tuple[Any, ...]) -> Iterator[Value]:
+def _numbers(entry: tuple[Any, ...]) -> Iterator[Any]:
+    """Yield the numbers of a name: formulas, or pairs of a format and a formula."""
     yield from (part for part in entry if type(part) is not str)
 
 
