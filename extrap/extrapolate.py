@@ -380,7 +380,7 @@ def prepared(
     ]
     _same_inputs(runs)
     try:
-        multiples = check_arguments(ordered, runs)
+        multiples = check_arguments(ordered, runs, order)
     except InputError as error:
         raise InputError(f"{error}{_without_smallest(ordered) if dims_of is None else ''}") from None
     if multiples:

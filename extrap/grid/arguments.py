@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from math import prod
 from typing import TYPE_CHECKING
 
 from scalatrace.extrap.errors import InputError
+from scalatrace.extrap.grid.command_lines import PROGRAM, Argument, aligned
 from scalatrace.extrap.grid.space import Run
+from scalatrace.extrap.solve.features import RESERVED
 from scalatrace.trace.symbolic.grid import Grid
 
 if TYPE_CHECKING:
@@ -41,11 +44,15 @@ def grids_in_arguments(traces: Sequence[Trace]) -> Iterator[tuple[Grid, ...]]:
                     yield tuple(Grid(dims) for dims in zip(*ordered, strict=True))
 
 
-def check_arguments(traces: Sequence[Trace], runs: Sequence[Run]) -> list[str]:
-    """Compare the command lines, word by word.
+def check_arguments(traces: Sequence[Trace], runs: Sequence[Run], order: Sequence[int] = ()) -> list[str]:
+    """Compare the command lines, argument by argument.
 
-    A word may differ in integers that are the number of ranks, a side of the grid, a multiple of one of these
-    (weak scaling: the problem grows with the machine), or a parameter.
+    An argument may differ in integers that are the number of ranks, a side of the grid, a multiple of one of
+    these (weak scaling: the problem grows with the machine), or a parameter. Where an argument is not given,
+    a parameter has its default. Words that are no numbers follow from a parameter that differs where they do.
+
+    Args:
+        order: the places of the traces on the user's command line.
 
     Returns:
         The multiples, as `5*X`.
@@ -56,22 +63,16 @@ def check_arguments(traces: Sequence[Trace], runs: Sequence[Run]) -> list[str]:
     lines = [trace.meta.get("program", "").split() for trace in traces]
     if not all(lines):
         return []  # made by hand, or by something else than `record`
-    if len({len(words) for words in lines}) > 1:
-        shown = "; ".join(
-            f"{trace.nprocs} ranks: {' '.join(words)}" for trace, words in zip(traces, lines, strict=True)
-        )
-        raise InputError(f"the traces were recorded with different arguments: {shown}")
-    known, multiples = dict(_sizes(runs)), dict[str, None]()
-    for at, column in enumerate(zip(*lines, strict=True)):
-        words = [word.rpartition("/")[2] for word in column] if _is_program(at, column) else list(column)
-        if len(set(words)) > 1:
-            multiples |= dict.fromkeys(_check_word(words, known, traces))
+    known, multiples, unknown = dict(_sizes(runs)), dict[str, None](), []
+    for argument in aligned(lines):
+        found = _multiples_in(argument, known, runs)
+        if found is None:
+            unknown.append(argument)
+        else:
+            multiples |= dict.fromkeys(found)
+    if unknown:
+        raise _other_arguments(unknown, traces, order or range(len(traces)))
     return list(multiples)
-
-
-def _is_program(at: int, column: Sequence[str]) -> bool:
-    """Whether words name the program itself, which may lie in different folders."""
-    return at == 0 or all(word.endswith(".py") for word in column)
 
 
 def _sizes(runs: Sequence[Run]) -> Iterator[tuple[tuple[int, ...], str]]:
@@ -82,22 +83,71 @@ def _sizes(runs: Sequence[Run]) -> Iterator[tuple[tuple[int, ...], str]]:
     yield tuple(run.grid.nprocs for run in runs), "P"
 
 
-def _check_word(
-    words: Sequence[str], known: Mapping[tuple[int, ...], str], traces: Sequence[Trace]
-) -> Iterator[str]:
-    """The multiples of sizes in one word of all command lines."""
+def _multiples_in(
+    argument: Argument, known: Mapping[tuple[int, ...], str], runs: Sequence[Run]
+) -> list[str] | None:
+    """The multiples of sizes in an argument; None if something in it follows from nothing that is known."""
+    if None in argument.words:
+        known_default = _is_a_default(argument, runs) or _follows_from_a_parameter(argument.words, runs)
+        return [] if known_default else None
+    words = [word for word in argument.words if word is not None]
     texts = {_INTEGER.sub("#", word) for word in words}
-    columns = list(zip(*(map(int, _INTEGER.findall(word)) for word in words), strict=False))
+    if len(texts) > 1:
+        return [] if _follows_from_a_parameter(words, runs) else None
+    columns = list(zip(*(map(int, _INTEGER.findall(word)) for word in words), strict=True))
     open_columns = [column for column in columns if len(set(column)) > 1 and column not in known]
     multiples = [_multiple(column, known) for column in open_columns]
-    if len(texts) == 1 and all(multiples):
-        yield from filter(None, multiples)
-        return
-    shown = "; ".join(f"{trace.nprocs} ranks: {word}" for trace, word in zip(traces, words, strict=True))
-    hint = ""
-    if texts == {"#"}:
-        hint = "\nIf it is a size of the problem, note its value in each trace: --inputs n=V,V,..."
-    raise InputError(f"the traces were recorded with different arguments: {shown}{hint}")
+    if not all(multiples):
+        return [] if _follows_from_a_parameter(words, runs) and texts != {"#"} else None
+    return list(filter(None, multiples))
+
+
+def _is_a_default(argument: Argument, runs: Sequence[Run]) -> bool:
+    """Whether an argument has the value of a parameter wherever it is given."""
+    given = [(run, word) for run, word in zip(runs, argument.words, strict=True) if word is not None]
+    return any(all(str(run.inputs[name]) == word for run, word in given) for name in runs[0].inputs)
+
+
+def _follows_from_a_parameter(words: Sequence[str | None], runs: Sequence[Run]) -> bool:
+    """Whether a parameter differs where words do: of each of its values there is one word."""
+    for name in runs[0].inputs:
+        pairs = set(zip((run.inputs[name] for run in runs), words, strict=True))
+        if len(pairs) == len({value for value, _ in pairs}) == len(set(words)):
+            return True
+    return False
+
+
+def _other_arguments(
+    arguments: Sequence[Argument], traces: Sequence[Trace], order: Sequence[int]
+) -> InputError:
+    """The error that names the arguments that differ, and how to go on."""
+    texts = []
+    for argument in arguments:
+        shown = "; ".join(
+            f"{trace.nprocs} ranks: {'not given' if word is None else word}"
+            for trace, word in zip(traces, argument.words, strict=True)
+        )
+        if argument.name == PROGRAM:
+            return InputError(f"the traces are of different programs: {shown}")
+        texts.append(f"{argument.name} ({shown})")
+    options = " ".join(_options(arguments, order))
+    return InputError(
+        f"the traces were recorded with different arguments: {', '.join(texts)}\n"
+        f"Record with equal ones, or make them parameters, with a value for each trace: {options}"
+    )
+
+
+def _options(arguments: Sequence[Argument], order: Sequence[int]) -> Iterator[str]:
+    """The options that note the values of arguments: their numbers, or numbers for their words."""
+    names = iter(f"n{number}" if number else "n" for number in count())
+    for argument in arguments:
+        words = dict.fromkeys(argument.words)
+        are_numbers = all(word is None or _INTEGER.fullmatch(word) for word in words)
+        values = {word: (word or "DEFAULT") if are_numbers else str(n) for n, word in enumerate(words, 1)}
+        given = dict(zip(order, (values[word] for word in argument.words), strict=True))
+        name = argument.name.strip("-").replace("-", "_")
+        is_name = argument.name[0] == "-" and name.isascii() and name.isidentifier() and name not in RESERVED
+        yield f"--inputs {name if is_name else next(names)}={','.join(given[at] for at in sorted(given))}"
 
 
 def _multiple(column: Sequence[int], known: Mapping[tuple[int, ...], str]) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from scalatrace import Trace
@@ -78,3 +80,78 @@ def across(rank: Rank) -> list[IssuedCall]:
     """Messages to squares, on the line of all ranks."""
     nprocs = rank.dims[0] * rank.dims[1]
     return [call("Send", 1, count=1, dest=(rank.number**2 + 3) % nprocs, tag=0, comm="world")]
+
+
+def recorded(*programs: str, inputs: dict[str, tuple[int, ...]] | None = None) -> list[Trace]:
+    """Traces of a ring on 3, 4, 6, ... ranks, with these command lines and parameters."""
+    result = []
+    for at, program in enumerate(programs):
+        trace = trace_of(halo(wrap=True), ((3, 4, 6, 8)[at],))
+        trace.meta["program"] = program
+        trace.meta.update({f"param.{name}": str(values[at]) for name, values in (inputs or {}).items()})
+        result.append(trace)
+    return result
+
+
+LINES = [(3,), (4,), (6,), (8,)]
+
+
+@pytest.mark.parametrize(
+    ("programs", "message"),
+    [
+        (
+            ["app --steps 5", "app --steps 5", "app --nx 258 --steps 5"],
+            "--nx (3 ranks: not given; 4 ranks: not given; 6 ranks: 258)\n",
+        ),
+        (
+            ["app a.msh", "app b.msh", "app a.msh"],
+            "argument 1 (3 ranks: a.msh; 4 ranks: b.msh; 6 ranks: a.msh)\n",
+        ),
+        (
+            ["app -n 5 --tol 0.1", "app -n 7 --tol 0.1", "app -n 7 --tol 0.2"],
+            "-n (3 ranks: 5; 4 ranks: 7; 6 ranks: 7), --tol (3 ranks: 0.1; 4 ranks: 0.1; 6 ranks: 0.2)\n",
+        ),
+    ],
+)
+def test_arguments_that_differ_are_listed(programs: list[str], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        prepared(recorded(*programs), LINES[:3])
+    assert message in str(error.value)
+    assert "--steps" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("programs", "default"),
+    [
+        (["app", "app", "app --nx 258", "app"], {"DEFAULT": "256"}),
+        (["app --nx=256", "app", "app --nx=258", "app -v --nx=260"], {"DEFAULT": "256"}),
+        (["app a.msh", "app b.msh", "app c.msh", "app a.msh"], {}),
+        (["app --mesh a", "app --mesh b", "app --mesh c", "app"], {}),
+        (["app --px 1 --py 3", "app --px 2 --py 2", "app --px 2 --py 3", "app --px 2 --py 4"], {}),
+        (["app 0.5", "app 0.25", "app 0.5", "app 0.1"], {}),
+    ],
+)
+def test_message_leads_on(programs: list[str], default: dict[str, str]) -> None:
+    """What the message says makes the arguments parameters."""
+    with pytest.raises(InputError) as error:
+        prepared(recorded(*programs), LINES)
+    inputs = {}
+    for name, values in re.findall(r"--inputs (\w+)=([\w,]+)", str(error.value)):
+        inputs[name] = tuple(int(default.get(value, value)) for value in values.split(","))
+    assert inputs
+    _, runs, _ = prepared(recorded(*programs, inputs=inputs), LINES)
+    assert [dict(run.inputs) for run in runs] == [
+        {name: values[at] for name, values in inputs.items()} for at in range(len(LINES))
+    ]
+
+
+@pytest.mark.parametrize("text", ["app -np {P}", "app mesh.{P}.dat", "app.{P} -n 5", "app -g {P}x1"])
+def test_arguments_that_follow_from_the_ranks(text: str) -> None:
+    programs = [text.format(P=p) for p in (4, 6, 8)]
+    given = recorded("", *programs)[1:]
+    prepared(given, LINES[1:])
+
+
+def test_values_are_in_the_order_of_the_command_line() -> None:
+    with pytest.raises(InputError, match="--inputs nx=30,10,20"):
+        prepared([recorded(*(f"app --nx {n}" for n in (10, 20, 30)))[at] for at in (2, 0, 1)])

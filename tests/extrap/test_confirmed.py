@@ -174,7 +174,7 @@ def named(trace: Trace, program: str) -> Trace:
     [
         (["app -n 64", "app -n 80", "app -n 96"], "3 ranks: 64; 4 ranks: 80; 6 ranks: 96"),
         (["app a", "app b", "app b"], "3 ranks: a; 4 ranks: b; 6 ranks: b"),
-        (["app", "app -v", "app"], "3 ranks: app; 4 ranks: app -v; 6 ranks: app"),
+        (["app", "app -v", "app"], "-v (3 ranks: not given; 4 ranks: given; 6 ranks: not given)"),
         (["app 0.5", "app 0.25", "app 0.125"], "3 ranks: 0.5; 4 ranks: 0.25"),
         (["lu.x", "sp.x", "lu.x"], "3 ranks: lu.x; 4 ranks: sp.x"),
     ],
