@@ -23,6 +23,9 @@ __all__ = ["MAX_CALLS", "CallTimes", "call_times"]
 MAX_CALLS = 1 << 26
 """Calls whose times are kept: 1 GiB."""
 
+MAX_NS = 1 << 63
+"""A time line is shorter: formats have 64 bits for a time."""
+
 
 @dataclass
 class CallTimes:
@@ -42,7 +45,7 @@ def call_times(lowering: Lowering) -> list[CallTimes]:
     Messages without a partner set no bounds.
 
     Raises:
-        LimitError: the calls are more than MAX_CALLS.
+        LimitError: the calls are more than MAX_CALLS, or the times longer than MAX_NS.
     """
     ncalls = sum(lowering.trace.nevents(rank) for rank in lowering.ranks)
     if ncalls > MAX_CALLS:
@@ -104,6 +107,11 @@ class _Clocks:
                             break
                     bound = max(bound, (time or 0) + 1)
             clock = max(begin + communicated(step.call), start + 1.0, float(bound))
+            if clock >= MAX_NS:
+                raise LimitError(
+                    f"the time line of rank {number} passes 2^63 ns (292 years) in {step.call.op}; "
+                    "the times of the trace are damaged or scaled"
+                )
             end = round(clock)
             result.starts.append(start)
             result.ends.append(end)
