@@ -14,6 +14,7 @@ from scalatrace.formula.domain import Domain
 from scalatrace.trace.exchange.type_sizes import BY_DESCRIPTION, size_and_extent
 from scalatrace.trace.model.rules import CYCLE, Shape
 from scalatrace.trace.model.tables import Datatype, IntArray, Kind
+from scalatrace.trace.model.typetree import checked
 from scalatrace.trace.symbolic.special_values import stored
 from scalatrace.trace.values.compress import vec_of
 
@@ -53,7 +54,7 @@ class Tables:
             return Const(self._array(entry, facts))
         if kind is Kind.STRING:
             return Const(self.strings.setdefault(_text(entry), len(self.strings)))
-        description = _text(entry[-1])
+        description = checked(_text(entry[-1]))
         by_description = size_and_extent(description) if entry[0] == BY_DESCRIPTION else None
         size, extent = by_description or (_number(entry[0]), _number(entry[1]))
         made = Datatype(description, size, extent)

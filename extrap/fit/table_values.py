@@ -18,6 +18,7 @@ from scalatrace.extrap.solve.numbered_names import Widths, parts_of_name, text_o
 from scalatrace.trace.exchange.type_sizes import BY_DESCRIPTION, size_and_extent
 from scalatrace.trace.model.rules import CYCLE
 from scalatrace.trace.model.tables import Datatype, IntArray, Kind
+from scalatrace.trace.model.typetree import checked
 from scalatrace.trace.symbolic.shapes import Parts, cycle, split, vec_from
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.specials import separate_specials
@@ -149,7 +150,7 @@ class Tables:
         if kind is Kind.STRING:
             return self.strings.setdefault(text_of_name(entry), len(self.strings))
         if kind is Kind.TYPE:
-            description = _text(entry[-1])
+            description = checked(_text(entry[-1]))
             if entry[0] == BY_DESCRIPTION:
                 size, extent = size_and_extent(description) or (0, 0)
             else:

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from scalatrace.errors import FormatError
+
 Argument = int | str | tuple[int, ...]
 
 MAX_TYPE_DEPTH = 64
@@ -53,6 +55,15 @@ class TypeTree:
     def predefined(self) -> bool:
         """Whether this is a type that MPI brings along."""
         return self.name.startswith("MPI_")
+
+
+def checked(text: str) -> str:
+    """Return a description that a file gives. Raises FormatError where it is none."""
+    try:
+        parse(text)
+    except ValueError as error:
+        raise FormatError(str(error)) from None
+    return text
 
 
 def parse(description: str) -> TypeTree:
