@@ -27,13 +27,13 @@ def shown_from(test: Mapping[str, Any]) -> str:
 
 def limit_text(verdict: Mapping[str, Any]) -> str:
     """Return the changes of the first factor, the total if there are several, that would be regressions."""
-    first = verdict["tests"][0]
-    return "" if first["detectable"] is None else f"{first['factor']}: {shown_from(first)}".rstrip(": ")
+    first = next(iter(verdict["tests"]), None)
+    return "" if first is None or first["detectable"] is None else f"{first['factor']}: {shown_from(first)}".rstrip(": ")
 
 
 def is_unsure(verdict: Mapping[str, Any]) -> bool:
     """Return whether "no regression" says little: factors are slower, or runs vary a lot."""
-    detectable = verdict["tests"][0]["detectable"]
+    detectable = verdict["tests"][0]["detectable"] if verdict["tests"] else None
     return bool(verdict["undecided"]) or detectable is None or detectable > MAX_SURE
 
 
