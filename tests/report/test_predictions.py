@@ -222,8 +222,8 @@ def test_a_history_of_a_table(trace: Path, capsys: pytest.CaptureFixture[str]) -
 def test_many_factors() -> None:
     each = {"factor": "x", "window": 1, "values": [1.0], "low": [None], "high": [None], "likelihood": [None]}
     data = {
-        "runs": ["a"], "verdict": {"tests": [], "undecided": [], "confidence": 0.99}, "evolution": [each] * 40,
-        "window_evolution": [each] * 40, "efficiency": [],
+        "runs": ["a"], "verdict": {"tests": [], "undecided": [], "confidence": 0.99},
+        "evolution": [each] * 40, "window_evolution": [each] * 40, "efficiency": [],
     }  # fmt: skip
     text = history_page(data)
     assert "16 more factors" in text

@@ -28,7 +28,8 @@ def shown_from(test: Mapping[str, Any]) -> str:
 def limit_text(verdict: Mapping[str, Any]) -> str:
     """Return the changes of the first factor, the total if there are several, that would be regressions."""
     first = next(iter(verdict["tests"]), None)
-    return "" if first is None or first["detectable"] is None else f"{first['factor']}: {shown_from(first)}".rstrip(": ")
+    shown = "" if first is None else shown_from(first)
+    return f"{clean(first['factor'])}: {shown}" if first and shown else ""
 
 
 def is_unsure(verdict: Mapping[str, Any]) -> bool:
