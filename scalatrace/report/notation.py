@@ -16,6 +16,7 @@ from rich.text import Text
 
 from scalatrace.report import values
 from scalatrace.report.style import DIM, SITE, op_text, ranks, short_site, table
+from scalatrace.trace.model.callsite import call_site
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups
 from scalatrace.trace.model.nodes import Event, Node, events
 from scalatrace.trace.model.trace import Trace
@@ -84,7 +85,7 @@ class NotationReporter:
         for (op, signature), number in _names(self.trace).items():
             params = [f"{name}={value}" for name, value in values.params(self.trace, first[op, signature])]
             named = {"event": f"E{number}", "operation": self.trace.ops[op].name, "parameters": params}
-            events.append({**named, "call site": next(iter(self.trace.stack(signature)), "")})
+            events.append({**named, "call site": call_site(self.trace.stack(signature))})
         return {"notation": notation(self.trace), "events": events}
 
     def render(self, console: Console) -> None:

@@ -12,11 +12,14 @@ import pytest
 import scalatrace
 from scalatrace.cli.dispatch import main
 from scalatrace.report.costs.comparison import ComparisonReporter
-from scalatrace.report.costs.efficiency import efficiency
+from scalatrace.report.costs.efficiency import EQUALLY, efficiency
 from scalatrace.report.costs.performance import PerformanceReporter
 from scalatrace.report.findings import DiffReporter
+from scalatrace.report.lines import LinesReporter
+from scalatrace.report.page.overview.summary import summary_of
 from scalatrace.report.stats import StatsReporter
 from scalatrace.report.style import UNBROKEN, console
+from scalatrace.report.trees.reporter import TreeReporter
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.model.tables import Op, Stat
 from scalatrace.trace.model.trace import LOAD_STEPS, START, Trace
@@ -320,3 +323,32 @@ def test_times_of_each_rank_are_measured(openmpi_first: Mpi, tmp_path: Path) -> 
     for rank in (0, 2):  # a busy machine adds to either, and the trace has other calls
         assert abs(rows[rank]["mpi_ns"] - timers[rank]) < 0.25 * timers[rank]
     assert rows[1]["mpi_ns"] < 0.5 * rows[0]["mpi_ns"]
+
+
+def test_commands_and_page_name_the_same_ranks() -> None:
+    """Ranks within the resolution of their totals are named together, or as all of them."""
+    equal = barriers((4000, 4000), (2000, 2000))
+    shown = drawn(PerformanceReporter(equal))
+    assert "all ranks compute equally long; all ranks are equally long in MPI, 2 µs" in shown
+    summary = summary_of(equal)
+    assert (summary.busiest, summary.longest_in_mpi) == (EQUALLY, EQUALLY)
+    times = (8000, 8000, 2000, 2000, 2000, 2000, 4000, 4000)
+    two = barriers(times, times[::-1])
+    shown = drawn(PerformanceReporter(two))
+    assert "ranks 0-1 compute most" in shown
+    assert "ranks 6-7 are longest in MPI" in shown
+    assert summary_of(two).busiest == "ranks 0-1"
+
+
+def test_a_call_site_has_one_name() -> None:
+    """Wrappers of MPI are not the place of a call, in no output."""
+    frames = ["MPI.openmpi.so+0x10:PyMPI_Commctx_free_fn", "pylifecycle.c:2930:Py_FinalizeEx"]
+    trace = barriers(COMPUTE, INSIDE)
+    trace.frames[:] = frames
+    trace.signatures[:] = [(0, 1)]
+    (call,) = trace.walk(0)
+    assert call.site == frames[1]
+    outputs = (TreeReporter(trace), LinesReporter(trace.walk(0)), StatsReporter(trace, "site"))
+    for shown in map(drawn, outputs):
+        assert "Py_FinalizeEx" in shown
+        assert "PyMPI_Commctx" not in shown

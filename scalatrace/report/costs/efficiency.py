@@ -12,23 +12,46 @@ hide what a rank has in MPI between them, all ranks take equally long from one t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from scalatrace.report.costs.phases import unknown_efficiency
 from scalatrace.report.costs.rows import Row, rank_totals, whole_time
-from scalatrace.report.style import duration
+from scalatrace.report.style import duration, number, ranks
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.threads import elapsed_ns, thread_count
+from scalatrace.trace.values.ranklist import RankList
 
 __all__ = ["Efficiency", "RunTime", "efficiency", "run_time"]
 
 
 ELAPSED = "elapsed"
+
+
+NEAR = 0.95
+"""Part of the longest time from which on times count as equal: totals of a rank are known within 5 % only."""
+
+MAX_NAMED = 16
+"""Ranks that are named."""
+
+EQUALLY = "all ranks equally"
+"""Text where no rank stands out."""
+
+
+def longest_ranks(of: Sequence[int], times: np.ndarray[Any, np.dtype[np.float64]]) -> str:
+    """Name the ranks with the longest times, as far as these are known."""
+    near = np.flatnonzero(times >= NEAR * times.max()).tolist()
+    if len(near) > MAX_NAMED and len(near) < len(of):
+        return f"{number(len(near))} of the ranks"
+    if len(near) == len(of) > 1:
+        return EQUALLY
+    named = ranks(RankList.from_runs((of[i], of[i] + 1) for i in near))
+    return f"rank {named}" if len(near) == 1 else f"ranks {named}"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,14 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.operations import Category, operation
-from scalatrace.report.costs.efficiency import Efficiency, RunTime, efficiency, run_time
+from scalatrace.report.costs.efficiency import (
+    EQUALLY,
+    Efficiency,
+    RunTime,
+    efficiency,
+    longest_ranks,
+    run_time,
+)
 from scalatrace.report.costs.phases import phase_line, plain_phases
 from scalatrace.report.costs.rows import Row, timed_by_node, whole_time
 from scalatrace.report.style import DIM, SITE, duration, number, op_text, percent, short_site, table
@@ -123,10 +130,22 @@ def efficiency_lines(time: RunTime, found: Efficiency | None) -> Iterator[str]:
     if len(found.ranks) == 1:
         return
     most = float(found.compute_ns.max() / found.compute_ns.mean())
+    computing = longest_ranks(found.ranks, found.compute_ns)
+    inside = longest_ranks(found.ranks, found.comm_ns)
+    in_mpi = duration(float(found.comm_ns.max()))
     yield (
-        f"rank {found.busiest} computes most, {most:.2f} times the mean; "
-        f"rank {found.longest_in_mpi} is longest in MPI, {duration(float(found.comm_ns.max()))}"
+        f"{_who(computing, 'computes', 'compute')} most, {most:.2f} times the mean; "
+        if computing != EQUALLY
+        else "all ranks compute equally long; "
+    ) + (
+        f"{_who(inside, 'is', 'are')} longest in MPI, {in_mpi}"
+        if inside != EQUALLY
+        else f"all ranks are equally long in MPI, {in_mpi}"
     )
+
+
+def _who(named: str, singular: str, plural: str) -> str:
+    return f"{named} {singular if named.startswith('rank ') else plural}"
 
 
 def plain_efficiency(found: Efficiency | None) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from scalatrace.report.page.growth import (
     rising_computation,
 )
 from scalatrace.report.values import params, repeat
-from scalatrace.trace.model.callsite import short_frame
+from scalatrace.trace.model.callsite import call_site, short_frame
 from scalatrace.trace.model.elastic import Formulas
 from scalatrace.trace.model.nodes import Event, Node, Peer, Sequence
 from scalatrace.trace.model.trace import Trace
@@ -192,4 +192,4 @@ def _call(trace: Trace, node: Node) -> str:
     if isinstance(node, Sequence):
         return "loop"
     stack = trace.stack(node.signature)
-    return f"{trace.ops[node.op].name}  {short_frame(stack[0]) if stack else ''}".strip()
+    return f"{trace.ops[node.op].name}  {short_frame(call_site(stack))}".strip()

@@ -15,6 +15,7 @@ from scalatrace.report import values
 from scalatrace.report.style import DIM, LOOP, SITE, number, op_style, ranks, short_site
 from scalatrace.report.trees.legend import LEGEND
 from scalatrace.report.trees.selection import Choice, LeftOut, Selection
+from scalatrace.trace.model.callsite import callers
 from scalatrace.trace.model.nodes import Event, Node, Sequence
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import participants
@@ -173,7 +174,7 @@ class TreeReporter:
 
     def _put_site(self, text: Line, event: Event) -> None:
         stack = self.trace.stack(event.signature)
-        shown = stack if self.stacks else stack[:1]
+        shown = stack if self.stacks else callers(stack)
         if shown:
             text.append("  " + " < ".join(short_site(frame) for frame in shown), style=SITE)
 

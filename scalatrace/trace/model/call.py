@@ -8,7 +8,7 @@ from typing import Any
 
 from scalatrace.errors import FormatError
 from scalatrace.trace.model import elastic
-from scalatrace.trace.model.callsite import Stack
+from scalatrace.trace.model.callsite import Stack, call_site
 from scalatrace.trace.model.nodes import Event, Param, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Communicator, Kind, Op
@@ -146,9 +146,8 @@ class Call:
 
     @property
     def site(self) -> str:
-        """The innermost frame; "" when no stack was taken."""
-        stack = self.stack
-        return stack[0] if stack else ""
+        """The innermost frame outside wrappers of MPI; "" when no stack was taken."""
+        return call_site(self.stack)
 
     def stat(self, name: str) -> Histogram | None:
         """The samples of a statistic that this node has for calls after this predecessor.

@@ -8,7 +8,17 @@ from typing import NamedTuple
 
 from scalatrace.escapes import clean
 
-__all__ = ["Frame", "Stack", "callers", "is_offset", "is_wrapper", "same_stack", "short_frame", "split_frame"]
+__all__ = [
+    "Frame",
+    "Stack",
+    "call_site",
+    "callers",
+    "is_offset",
+    "is_wrapper",
+    "same_stack",
+    "short_frame",
+    "split_frame",
+]
 
 Stack = tuple[str, ...]
 """Frames, innermost first."""
@@ -108,6 +118,11 @@ def is_wrapper(frame: str) -> bool:
         or _MODULES.fullmatch(parts.file.rpartition("/")[2]) is not None
         or any(folder in parts.file for folder in _FOLDERS)
     )
+
+
+def call_site(stack: Stack) -> str:
+    """The frame that is named as the place of a call, in all outputs: `callers`; "" without a stack."""
+    return next(iter(callers(stack)), "")
 
 
 def callers(stack: Stack, count: int = 1) -> Stack:

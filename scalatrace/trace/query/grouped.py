@@ -15,7 +15,7 @@ from typing import Any
 
 from scalatrace.errors import FormatError, LimitError
 from scalatrace.trace.model.call import Call, Place, ended, vec_at
-from scalatrace.trace.model.callsite import short_frame
+from scalatrace.trace.model.callsite import call_site, short_frame
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import Vec
@@ -59,7 +59,7 @@ def counted_calls(
             limit = max(limit, 2 * sum(_terms(vec.terms) for vec in vecs))
         if listed == limit or n == TOO_MANY:
             stack = trace.stack(event.signature)
-            where = f" at {short_frame(stack[0])}" if stack else ""
+            where = f" at {short_frame(call_site(stack))}" if stack else ""
             raise LimitError(
                 f"{place.op.name}{where}: rank {rank} makes {times} calls with more than {limit} "
                 "different parameter values, too many to count one by one; record fewer steps"

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from scalatrace.operations import Category, operation
 from scalatrace.report.costs.computation import FROM_START
+from scalatrace.report.costs.efficiency import EQUALLY
 from scalatrace.report.page.histograms import Sizes
 from scalatrace.report.page.overview.basis import Basis
 from scalatrace.report.page.overview.computing import Computing
-from scalatrace.report.page.overview.summary import EQUALLY, Summary
+from scalatrace.report.page.overview.summary import Summary
 from scalatrace.report.page.predictions.simulated import Prediction
 from scalatrace.report.page.tree import Tree, TreeNode, leaves
 from scalatrace.report.page.waiting import Waiting, waiting

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from scalatrace.errors import LimitError, UsageError
-from scalatrace.report.costs.efficiency import efficiency, run_time
+from scalatrace.report.costs.efficiency import efficiency, longest_ranks, run_time
 from scalatrace.report.costs.performance import plain_efficiency
 from scalatrace.report.costs.phases import phase_line, plain_phases, unknown_efficiency
 from scalatrace.report.costs.rank_bins import RankBin, rank_bins
@@ -18,21 +16,14 @@ from scalatrace.report.style import number, ranks
 from scalatrace.trace.model.trace import MODULES, Trace
 from scalatrace.trace.oversubscription import oversubscription_note
 from scalatrace.trace.query.counting import least_and_most
-from scalatrace.trace.values.ranklist import RankList
 
-__all__ = ["EQUALLY", "Summary", "summary_of"]
+__all__ = ["Summary", "summary_of"]
 
-NEAR = 0.95
-"""Part of the longest time from which on times count as equal."""
-
-MAX_NAMED, MAX_SITES = 16, 5
-"""Ranks that are named as the longest, and call sites that are listed."""
+MAX_SITES = 5
+"""Call sites that are listed."""
 
 MAX_VALUE = 400
 """Characters of an entry of the header."""
-
-EQUALLY = "all ranks equally"
-"""Text where no rank stands out."""
 
 
 @dataclass(frozen=True)
@@ -102,8 +93,8 @@ def summary_of(trace: Trace, file_bytes: int = 0) -> Summary:
         tuple(operations),
         tuple(sites[:MAX_SITES]),
         max(0, len(sites) - MAX_SITES),
-        "" if found is None else _largest(found.ranks, found.compute_ns),
-        "" if found is None else _largest(found.ranks, found.comm_ns),
+        "" if found is None else longest_ranks(found.ranks, found.compute_ns),
+        "" if found is None else longest_ranks(found.ranks, found.comm_ns),
         phase_line(plain_phases(trace.phases)),
         "" if time.ns is None else oversubscription_note(trace.meta),
         mean_note,
@@ -119,17 +110,6 @@ def _rows(trace: Trace, by: str, names: tuple[str, ...]) -> tuple[list[dict[str,
     except (LimitError, UsageError) as error:
         rows, notes = timed_by_node(trace, by), [f"calls and bytes are not counted: {error}"]
     return [row.plain(names) for row in rows], notes
-
-
-def _largest(of: Sequence[int], times: np.ndarray[Any, np.dtype[np.float64]]) -> str:
-    """Name the ranks with the largest times: totals of a rank are known within 5 % only."""
-    near = np.flatnonzero(times >= NEAR * times.max()).tolist()
-    if len(near) > MAX_NAMED and len(near) < len(of):
-        return f"{number(len(near))} of the ranks"
-    if len(near) == len(of) > 1:
-        return EQUALLY
-    named = ranks(RankList.from_runs((of[i], of[i] + 1) for i in near))
-    return f"rank {named}" if len(near) == 1 else f"ranks {named}"
 
 
 def _origin(trace: Trace) -> tuple[str, ...]:
