@@ -71,7 +71,7 @@ def test_trace_that_hides_the_grid_is_named() -> None:
         trace = trace_of(halo(wrap=True), dims)
         trace.meta["program"] = "solve -i {} -j {} -k {}".format(*dims[::-1])
         given.append(trace)
-    with pytest.raises(InputError, match=r"trace of 4 ranks is too small\. Leave it out"):
+    with pytest.raises(InputError, match="leave out the trace of 4 ranks, which is too small"):
         prepared(given)
     assert [run.grid.dims for run in prepared(given[1:])[1]] == dims_of[1:]
 
