@@ -80,7 +80,7 @@ def _paraver(path: Path) -> Counted:
         if number.isdecimal() and name.strip().startswith("MPI_"):
             names[int(number)] = name.strip().removeprefix("MPI_")
     calls: Counter[str] = Counter()
-    for record in path.with_suffix(".prv").read_text().splitlines()[1:]:
+    for record in path.read_text().splitlines()[1:]:
         fields = record.split(":")
         if fields[0] == "2" and int(fields[7]):
             calls[names[int(fields[7])]] += 1
