@@ -26,6 +26,9 @@ CONSUMERS: dict[str, Consumer] = {**READERS, **EXECUTORS}
 GROUP = 20
 """Programs of a recording."""
 
+MAX_REFUSED = 15
+"""Programs of a group that counts as refused as a whole; larger ones are halved first."""
+
 MAX_REDUCED = 3
 """Findings of a consumer that are reduced; further ones are counted only."""
 
@@ -88,7 +91,7 @@ class Campaign:
             return
         for name, consumer in self._consumers.items():
             outcome = checked(consumer, recording)
-            if outcome.verdict is Verdict.EQUAL or len(programs) == 1:
+            if _is_final(outcome, programs):
                 self._count(name, outcome, programs)
             else:
                 self._halves(name, consumer, programs, outcome)
@@ -103,7 +106,7 @@ class Campaign:
         for part in (programs[:middle], programs[middle:]):
             outcome = self._outcome(consumer, part)
             agreed = agreed and outcome.verdict is Verdict.EQUAL
-            if outcome.verdict is Verdict.EQUAL or len(part) == 1:
+            if _is_final(outcome, part):
                 self._count(name, outcome, part)
             else:
                 self._halves(name, consumer, part, outcome)
@@ -157,6 +160,12 @@ class Campaign:
         text = finding.reason.replace("*/", "* /")
         (self._folder / name).write_text(f"/* {finding.consumer}: {text} */\n{source([finding.program])}")
         self._say(f"  reduced to {finding.program}: {self._folder / name}")
+
+
+def _is_final(outcome: Outcome, programs: Sequence[Program]) -> bool:
+    """Return whether an outcome counts for a whole group, rather than its halves."""
+    most = {Verdict.EQUAL: len(programs), Verdict.REFUSED: MAX_REFUSED, Verdict.DIFFERENT: 1}
+    return len(programs) <= most[outcome.verdict]
 
 
 def kinds_of(group: int) -> tuple[str, ...]:

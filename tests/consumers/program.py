@@ -11,7 +11,7 @@ from consumers.phases import KINDS, Phase, draw_phase
 MIN_PHASES, MAX_PHASES = 2, 6
 
 PLAIN = (
-    "ring", "pairs", "sendrecv", "pipeline", "persistent", "subgroups", "plain_collectives", "vectors",
+    "ring", "pairs", "sendrecv", "pipeline", "subgroups", "plain_collectives", "vectors",
     "types", "gathered", "taken", "early_groups", "left_loops", "unequal_loops",
 )  # fmt: skip
 """Kinds of which coNCePTuaL has all operations."""
