@@ -158,6 +158,11 @@ def test_a_slower_computation_comes_first() -> None:
     assert ComparisonReporter(heat(), heat(compute_ns=400), "site", False, 20).computation() == []
 
 
+def test_start_up_is_no_computation_that_differs() -> None:
+    found = ComparisonReporter(barriers(COMPUTE, INSIDE), barriers(INSIDE, INSIDE), "site", True, 20)
+    assert found.computation() == []
+
+
 @pytest.mark.parametrize("by", ["op", "site"])
 def test_more_ranks_are_compared_per_rank(by: str) -> None:
     found = ComparisonReporter(heat(), heat(nprocs=8, compute_ns=200), by, True, 20)

@@ -228,7 +228,7 @@ def _computation(
 def _times(trace: Trace, by: str, places: dict[Key, str]) -> dict[Key, float]:
     """Return the computation of each key in ns of all ranks, and note the place of each in `places`."""
     times: dict[Key, float] = {}
-    for (first, last), ns in computation_between(trace).items():
+    for (first, last), ns in computation_between(trace.without_phases).items():
         key = (last[0], first[0]) if by == "op" else (*_call_key(last), *_call_key(first))
         times[key] = times.get(key, 0.0) + ns
         if key not in places:
