@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scalatrace.errors import FormatError
 from scalatrace.operations import blocking_name
 from scalatrace.predict.lowering.schedules import Shape
 from scalatrace.predict.platform.algorithms import OPERATION_OF
@@ -69,6 +70,10 @@ def _blocks(call: Call, side: str) -> tuple[int, ...]:
     counts = call[f"{side}counts"]
     if f"{side}types" in call:
         sizes = member_sizes(call[f"{side}types"])
+        if len(sizes) != len(counts):
+            raise FormatError(
+                f"{call.op} of rank {call.rank} has {len(counts)} {side}counts, but {len(sizes)} {side}types"
+            )
         return tuple(max(n, 0) * size for n, size in zip(counts, sizes, strict=True))
     size = _size(call, f"{side}type")
     return tuple(max(n, 0) * size for n in counts)

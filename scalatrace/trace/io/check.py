@@ -10,6 +10,7 @@ from scalatrace.trace.model.nodes import Event, Node, Peer
 from scalatrace.trace.model.schema import check_schema
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.values.vec import UNDEFINED, is_symbol
 
 __all__ = ["MAX_NODE_DEPTH", "check"]
 
@@ -115,6 +116,9 @@ def _check_indices(trace: Trace, value: Value, kind: Kind, where: str) -> None:
     what, table = _TABLES[kind]
     size = len(getattr(trace, table))
     for vec in vecs(value):
+        symbol = vec.constant is not None and is_symbol(vec.constant) and vec.constant != UNDEFINED
+        if symbol and kind is Kind.COMM:
+            raise ValueError(f"{where}: {vec} is no communicator")
         for index in vec.ends():
             if not 0 <= index < size:
                 raise ValueError(f"{where}: there is no {what} {index}: the table has {size}")

@@ -42,10 +42,12 @@ class Ranges:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
+        if any(stat.name in TIMES and stat.resolution <= 0 for stat in trace.stats):
+            raise ValueError("the resolution of a time is not above 0")
         self._times = [
             (i, stat.name, MAX_TIME_NS / stat.resolution)
             for i, stat in enumerate(trace.stats)
-            if stat.name in TIMES and stat.resolution > 0
+            if stat.name in TIMES
         ]
         self._left = MAX_DECODED_RANKS
         self._sizes: dict[int, tuple[int, bool]] = {}
