@@ -8,9 +8,10 @@ from itertools import chain, islice
 from typing import IO
 
 from scalatrace import escapes
-from scalatrace.errors import UsageError
+from scalatrace.errors import LimitError, UsageError
 from scalatrace.predict.export.events.rows import Row, rows
 from scalatrace.predict.timeline import Timeline
+from scalatrace.trace.values.vec import INT64
 
 __all__ = ["write_csv", "write_parquet"]
 
@@ -62,5 +63,7 @@ def _batches(stream: Iterator[Row]) -> Iterator[list[Row]]:
 
 
 def _text(value: object) -> object:
-    """Return a value that Parquet can hold: text without bytes that are no UTF-8."""
+    """Return a value that Parquet can hold: text without bytes that are no UTF-8, and 64-bit integers."""
+    if isinstance(value, int) and value not in INT64:
+        raise LimitError(f"Parquet cannot hold {value}: it is longer than 64 bits; use --to csv")
     return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

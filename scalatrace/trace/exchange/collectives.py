@@ -216,7 +216,8 @@ def _listed(call: Call, n: Number, neighbours: Neighbours | None = None) -> Iter
     """Yield what one rank sends to each of its partners."""
     peers, nbytes = _partners(call, neighbours)
     receivers = np.array([call.comm.world(peer) if peer >= 0 else -1 for peer in peers], dtype=np.int64)
-    amounts = np.array(nbytes, dtype=np.int64)
+    fits = max(nbytes, default=0) < 1 << 63
+    amounts = np.array(nbytes, dtype=np.int64 if fits else object)
     known = receivers >= 0
     if known.any():
         yield Exchange(call.node, np.array([call.rank]), receivers[known], n, amounts[known], product=True)
