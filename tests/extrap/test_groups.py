@@ -121,7 +121,7 @@ def test_communicators_of_blocks(
 ) -> None:
     given = [made(size) for size in sizes]
     for nprocs in targets:
-        _, model, _ = model_of(given, target=(nprocs, None))
+        _, model, _ = model_of(given, target=(nprocs, None, {}))
         save(model, tmp_path / "model.stx")
         result = of_model(load(tmp_path / "model.stx"), nprocs).trace
         assert diff(result, made(nprocs), ["times"]) == []
