@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scalatrace.errors import FormulaError, UsageError
-from scalatrace.extrap.refusal import Cause, Refused
+from scalatrace.extrap.refusal import Cause, NextStep, Recording, Refused
 from scalatrace.formula import Expr, format_text
 from scalatrace.trace.model.tables import Kind
 
@@ -21,6 +21,7 @@ __all__ = [
     "UnconfirmedError",
     "UndeterminedError",
     "UndeterminedPeerError",
+    "UnseenParameterError",
     "UnseenSideError",
     "Values",
 ]
@@ -109,6 +110,18 @@ class UndeterminedPeerError(ExtrapolationError):
 
 class InputError(UsageError):
     """The traces, sizes or parameters given do not go together."""
+
+
+class UnseenParameterError(Refused, InputError):
+    """A parameter has one value in all traces, and the result another one."""
+
+    def __init__(self, name: str, seen: int, run: Recording) -> None:
+        super().__init__(
+            f"all traces have {name} = {seen}, the result is to have {name} = {run.inputs[name]}: none "
+            f"shows what follows from {name}",
+            Cause.FEW_SIZES,
+            NextStep.record(run),
+        )
 
 
 class UnseenSideError(Refused, InputError):

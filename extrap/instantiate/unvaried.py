@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from scalatrace.extrap.errors import InputError
+from scalatrace.extrap.errors import UnseenParameterError
 from scalatrace.extrap.grid.model import FamilyRule, Model, Rule
+from scalatrace.extrap.refusal import Recording
 from scalatrace.formula import Cond, Const, Item, Lookup, Member, Value, children, names_in
 from scalatrace.predefined import DATATYPES
 from scalatrace.trace.model.tables import Kind
@@ -29,16 +30,13 @@ def check_parameters(model: Model, inputs: Mapping[str, int]) -> None:
         inputs: the parameters of the result.
 
     Raises:
-        InputError: values of the result may depend on such a parameter; names a trace that would show it.
+        UnseenParameterError: values of the result may depend on such a parameter; names a run that shows it.
     """
     for name in unshown_parameters(model, inputs):
         least, given = min(model.seen, key=lambda seen: prod(seen[0]))
         grid = Grid(least, model.column_major)
-        raise InputError(
-            f"all traces have {name} = {given[name]}, the result is to have {name} = {inputs[name]}: none "
-            f"shows what follows from {name}; add a trace with another, such as one of {grid.nprocs} ranks "
-            f"({grid}) with {name} = {inputs[name]}"
-        )
+        run = Recording(grid, {**given, name: inputs[name]}, (name,))
+        raise UnseenParameterError(name, given[name], run)
 
 
 def unshown_parameters(model: Model, inputs: Mapping[str, int]) -> list[str]:

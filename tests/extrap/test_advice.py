@@ -193,6 +193,16 @@ def test_a_side_that_never_varied_names_a_run() -> None:
     assert extrap.extrapolate([trace_of(rows, dims) for dims in added], 16, (4, 4), dims_of=added)
 
 
+def test_a_parameter_that_never_varied_names_a_run() -> None:
+    sides = [(3,), (4,), (6,)]
+    traces = [trace_of(blocks, dims, 60) for dims in sides]
+    error = refusal(traces, (12,), sides, n=120)
+    assert error.cause is Cause.FEW_SIZES
+    assert str(error).endswith("next: add a trace of 3 ranks (3) with n = 120")
+    made = extrap.extrapolate([*traces, trace_of(blocks, (3,), 120)], 12, None, {"n": 120}, [*sides, (3,)])
+    assert diff(made.trace, trace_of(blocks, (12,), 120), ["times"]) == []
+
+
 def test_refusals_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = []
     for n in (3, 4, 5):
