@@ -54,3 +54,13 @@ def test_parameter_that_is_divided_is_found_among_idle_ones() -> None:
         trace.meta["param.steps"] = "5"
     made = extrap.extrapolate(given, 12, (12,), dims_of=lines)
     assert diff(made.trace, trace_of(body, (12,), 96), ["times"]) == []
+
+
+def test_blocks_with_halos_are_what_programs_compute_with() -> None:
+    def body(rank: Rank) -> list[IssuedCall]:
+        x, y = rank.dims
+        return [call("Allreduce", 1, count=8 * (rank.n // x + 2) * (rank.n // y + 2), comm="world")] * 2
+
+    planes = [(2, 2), (3, 2), (3, 3), (4, 3), (4, 4)]
+    made = extrap.extrapolate([trace_of(body, dims, 240) for dims in planes], 20, (5, 4), dims_of=planes)
+    assert diff(made.trace, trace_of(body, (5, 4), 240), ["times"]) == []

@@ -90,7 +90,9 @@ def _laws_for(space: Space, solution: Solution, seen: _Sides) -> _Laws | None:
     product = next(term for term in _terms(solution.formula) if not isinstance(term, Const))
     has_input = bool(names - sizes)
     if not _is_plain(product, sizes):
-        return ANY if has_input else WITH_SUMMAND if solution.has_constant else None
+        if has_input:
+            return WITH_FACTOR if _is_plain(product, sizes, with_halos=True) else ANY
+        return WITH_SUMMAND if solution.has_constant else None
     if not solution.has_constant:
         return None
     is_far = abs(solution.coefficients[0]) > int(seen.sides[-1])
@@ -119,15 +121,27 @@ def _factors(formula: Expr) -> Iterator[Expr]:
             yield formula
 
 
-def _is_plain(product: Expr, sizes: set[str]) -> bool:
-    """Whether its factors are sizes, parameters and shares of these, none multiplied by what divides it."""
-    factors = list(_factors(product))
+def _is_plain(product: Expr, sizes: set[str], with_halos: bool = False) -> bool:
+    """Whether its factors are sizes, parameters and shares of these, none multiplied by what divides it.
+
+    Args:
+        with_halos: whether a number may be added to a share.
+    """
+    factors = [_without_halo(one) if with_halos else one for one in _factors(product)]
     shares = [one for one in factors if not isinstance(one, Var)]
     divisors = {name for one in shares if isinstance(one, Binary) for name in names_in(one.right)}
     single = {one.name for one in factors if isinstance(one, Var)}
     return not divisors & single and all(
         isinstance(one, Binary) and one.op == "//" and set() < names_in(one.right) <= sizes for one in shares
     )
+
+
+def _without_halo(factor: Expr) -> Expr:
+    """What a number is added to; else the factor."""
+    match factor:
+        case Binary("+", share, Const()):
+            return share
+    return factor
 
 
 def _blocks_for(seen: _Sides, laws: _Laws) -> Iterator[Expr]:
