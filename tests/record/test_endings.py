@@ -186,6 +186,27 @@ def test_checkpoint_of_a_rank_that_is_killed(openmpi: Mpi, build: Builder, tmp_p
     assert _parts(trace) == _all(1)
 
 
+def test_a_rank_that_becomes_another_program(
+    any_mpi: Mpi, traced: Callable[..., Traced], build: Builder
+) -> None:
+    """It says so, and saves what it has."""
+    run = traced(any_mpi, 2, [build(any_mpi, "ending.c"), "replaced"])
+    assert run.finished.returncode != 0
+    assert run.finished.stderr.count("rank 1 is replaced by /bin/sh before MPI_Finalize") == 1
+    assert 1 in {int(name.split("-")[1].split(".")[0]) for name in _parts(run.trace)}
+
+
+def test_a_rank_that_fails_to_become_another_program(
+    openmpi: Mpi, traced: Callable[..., Traced], build: Builder
+) -> None:
+    """The trace is complete."""
+    run = traced(openmpi, 2, [build(openmpi, "ending.c"), "not replaced"])
+    run.finished.check()
+    assert "replaced" not in run.finished.stderr
+    assert not run.trace.with_name(run.trace.name + ".parts").exists()
+    assert len(load(run.trace).ranks) == 2
+
+
 def test_unwritable_output(any_mpi: Mpi, build: Builder, tmp_path: Path) -> None:
     """A folder that goes while the program runs: said once per rank, and the program does not notice."""
     argv = ["sh", "-c", 'rm -rf gone; exec "$0"', build(any_mpi, "ending.c")]

@@ -30,6 +30,7 @@
 #include "plugins/plugins.h"
 #include "process/children.h"
 #include "process/finish.h"
+#include "process/parts.h"
 #include "process/save.h"
 #include "recording/annotations.h"
 #include "recording/record.h"
@@ -282,6 +283,16 @@ void st_save_unfinished(void) {
     else
         st_save_at_exit();
     st_shared.active = false;
+}
+
+/* Recording goes on where the new program does not start. Nothing may change here in a vfork()ed child. */
+void st_save_before_exec(const char *program) {
+    if (!is_recorded() || getpid() != process || st_thread.busy) return;
+    bool was_inside = st_thread.depth;
+    st_thread.depth = 1;
+    st_warn("rank %d is replaced by %s before MPI_Finalize", st_shared.rank, program);
+    if (st_save_part(true) == ST_OK) st_parts_report();
+    st_thread.depth = was_inside;
 }
 
 __attribute__((destructor)) static void on_exit_without_finalize(void) {

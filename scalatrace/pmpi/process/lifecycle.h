@@ -10,5 +10,7 @@ bool st_started(void);
 /* The process ends: save the events of this node's ranks, unless MPI_Finalize has done so. Safe in signal handlers and
  * in forked children. */
 void st_save_unfinished(void);
+/* This process will be replaced by another program: save this rank's events. They are recorded further where it is not. */
+void st_save_before_exec(const char *program);
 
 #endif

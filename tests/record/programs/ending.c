@@ -1,5 +1,5 @@
 /* Ends badly on rank 1 after some messages, as argv[1] says: abort, exit, signal (all wait for SIGTERM), kill (itself with
- * SIGKILL), fatal (an error in MPI), crash (a bad address), assert, leave (_exit), asleep (exit, and the others sleep);
+ * SIGKILL), fatal (an error in MPI), crash (a bad address), assert, leave (_exit), asleep (exit, and the others sleep), replaced (by another program);
  * caught: a handler that was there first, and goes on. */
 #include <mpi.h>
 #include <signal.h>
@@ -27,6 +27,8 @@ int main(int argc, char **argv) {
     } else if (rank == 1) {
         if (!strcmp(how, "abort")) MPI_Abort(MPI_COMM_WORLD, 7);
         if (!strcmp(how, "exit")) exit(3);
+        if (!strcmp(how, "replaced")) execl("/bin/sh", "sh", "-c", "exit 3", (char *)NULL);
+        if (!strcmp(how, "not replaced")) execlp("/none/at/all", "none", (char *)NULL);
         if (!strcmp(how, "leave")) _exit(3);
         if (!strcmp(how, "asleep")) usleep(200000), exit(3);
         if (!strcmp(how, "kill")) kill(getpid(), SIGKILL);
@@ -38,6 +40,7 @@ int main(int argc, char **argv) {
         sleep(20);
         _exit(0);
     }
+    if (!strcmp(how, "not replaced")) how = "well";
     if (!strcmp(how, "caught")) {
         raise(SIGSEGV);
         printf("rank %d caught %d\n", rank, caught == SIGSEGV);
