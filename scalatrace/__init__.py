@@ -32,14 +32,11 @@ def load(path: str | PathLike[str]) -> Trace:
     return load(path)
 
 
-def save(trace: Trace, path: str | PathLike[str], compress: bool = True, round_times: bool = False) -> int:
-    """Write a trace file in one step and return its size in bytes. Raises ScalatraceError.
-
-    `round_times` makes files of computed times smaller: histograms keep as many digits as recorded ones.
-    """
+def save(trace: Trace, path: str | PathLike[str], compress: bool = True) -> int:
+    """Write a trace file in one step and return its size in bytes. Raises ScalatraceError."""
     from scalatrace.trace.io.writer import save
 
-    return save(trace, path, compress, round_times)
+    return save(trace, path, compress)
 
 
 def tracing(*args: Any, **options: Any) -> Any:

@@ -397,7 +397,7 @@ def _saved(result: Extrapolation | LossyExtrapolation, target: Target, names: Na
     import scalatrace
 
     stage("writing")
-    nbytes = scalatrace.save(result.trace, target.output, round_times=True)
+    nbytes = scalatrace.save(result.trace, target.output)
     page = {}
     if target.report is not None:
         from scalatrace.cli.model_page import write_model_page

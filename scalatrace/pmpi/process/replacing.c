@@ -72,7 +72,7 @@ static void collect(char **argv, const char *first, va_list *arguments) {
     char *argv[n + 1];                                                                                                 \
     argv[0] = NULL;                                                                                                    \
     va_start(arguments, first);                                                                                        \
-    if (first) collect(argv, first, &arguments);                                                                        \
+    if (first) collect(argv, first, &arguments);                                                                       \
     char *const *envp = environment;                                                                                   \
     va_end(arguments);                                                                                                 \
     return replace(next, path, argv, envp)

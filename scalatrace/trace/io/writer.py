@@ -17,30 +17,30 @@ from scalatrace.trace.model.nodes import Event, Node, Param, Peer, PredStats
 from scalatrace.trace.model.tables import TIMES, Family, IntArray, Op, Stat
 from scalatrace.trace.model.trace import LOAD_STEPS, Trace
 from scalatrace.trace.values.compress import vec_of
-from scalatrace.trace.values.histogram_columns import ColumnWriter
+from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.histogram_columns import ColumnWriter, rounded
 
 __all__ = ["pack_payload", "save"]
 
 
-def save(trace: Trace, path: str | PathLike[str], compress: bool = True, round_times: bool = False) -> int:
+def save(trace: Trace, path: str | PathLike[str], compress: bool = True) -> int:
     """Write a trace file in one step, so that no reader ever sees half of it; return its size in bytes.
 
     Args:
-        trace: what was read from a file or a text is the same when it is read again.
+        trace: what was read from a file or a text is the same when it is read again. Times with more digits
+            than a file has, such as computed ones, are rounded as recorded ones.
         compress: deflate it.
-        round_times: round histograms of times, as recording does, for times that were computed.
 
     Raises:
         ScalatraceError: the file cannot be written, or a value does not fit the format.
     """
-    return write_file(path, pack_container(pack_payload(trace, round_times), compress))
+    return write_file(path, pack_container(pack_payload(trace), compress))
 
 
-def pack_payload(trace: Trace, round_times: bool = False) -> bytes:
+def pack_payload(trace: Trace) -> bytes:
     """The msgpack payload of a trace. Raises ScalatraceError when a value is no 64-bit integer."""
     try:
-        payload = _payload(trace, ColumnWriter(is_exact=not round_times))
-        return bytes(msgpack.packb(payload, unicode_errors="surrogateescape"))
+        return bytes(msgpack.packb(_payload(trace), unicode_errors="surrogateescape"))
     except (OverflowError, TypeError, ValueError) as error:
         raise ScalatraceError(f"the trace cannot be stored: {error}") from None
 
@@ -59,7 +59,8 @@ def _arrays(arrays: Sequence[IntArray]) -> Iterator[tuple[Any, ...]]:
         yield (array.length, vec_of(array.values).terms) if plain is None else (plain,)
 
 
-def _payload(trace: Trace, columns: ColumnWriter) -> dict[str, Any]:
+def _payload(trace: Trace) -> dict[str, Any]:
+    columns = ColumnWriter()
     nodes = [_node(node, trace.stats, columns) for node in trace.nodes]
     return {
         "nprocs": trace.nprocs,
@@ -115,7 +116,13 @@ def _node(node: Node, measured: Sequence[Stat], columns: ColumnWriter) -> tuple[
 def _stats(stats: PredStats, measured: Sequence[Stat], columns: ColumnWriter) -> tuple[Any, ...]:
     """Histograms of times in columns; the numbers of other statistics may be names, such as ranks."""
     pairs = zip(measured, stats.histograms, strict=True)
-    return stats.pred, *(h and ((stat.name in TIMES and columns.add(h)) or h.encode()) for stat, h in pairs)
+    return stats.pred, *(h and _histogram(h, stat.name in TIMES, columns) for stat, h in pairs)
+
+
+def _histogram(histogram: Histogram, is_time: bool, columns: ColumnWriter) -> int | bytes | bool:
+    """Append to the columns, unless only a row keeps all digits, as for times of older files."""
+    needs_row = rounded(histogram) != histogram and histogram.rounded() == histogram
+    return (is_time and not needs_row and columns.add(histogram)) or histogram.encode()
 
 
 def _param(param: Param) -> Any:

@@ -35,14 +35,9 @@ MAX_CODE = 1 << 16
 
 
 class ColumnWriter:
-    """Collects histograms.
+    """Collects histograms."""
 
-    Args:
-        is_exact: refuse a histogram that columns would round.
-    """
-
-    def __init__(self, is_exact: bool = False) -> None:
-        self._is_exact = is_exact
+    def __init__(self) -> None:
         self._columns = tuple(bytearray() for _ in COLUMNS)
         self._count = 0
 
@@ -52,9 +47,7 @@ class ColumnWriter:
         return tuple(map(bytes, self._columns))
 
     def add(self, histogram: Histogram) -> bool:
-        """Append one. False: it does not fit, as one sample, negative numbers, or too many digits."""
-        if self._is_exact and rounded(histogram) != histogram:
-            return False
+        """Append one. False: it does not fit, as one sample or negative numbers."""
         bins = _coded(histogram)
         if histogram.count < 2 or len(bins) > MAX_BINS or histogram.mean < 0 or histogram.std < 0:
             return False
