@@ -55,7 +55,7 @@ def timed(trace: Trace, scale: int = 1) -> Trace:
     def with_times(node: Event | Sequence) -> Event | Sequence:
         if isinstance(node, Sequence):
             return Sequence(node.repeat, tuple(map(with_times, node.nodes)))
-        times = ((500, 1500, 1000), (1000, 9000, 3000))
+        times = ((1000, 1000, 1000), (1000, 9000, 3000))
         pair = tuple(Histogram(8, *(scale * one for one in three), 0) for three in times)
         stats = tuple(PredStats(pred, pair) for pred in range(len(trace.preds)))
         return Event(node.repeat, node.op, node.signature, node.params, stats)

@@ -103,8 +103,10 @@ def elastics(draw: Any, nprocs: int, values: st.SearchStrategy[int], partial: bo
 def params(draw: Any, nprocs: int, kind: Kind) -> Param:
     """A parameter of a kind, with indices that exist."""
     if kind is Kind.PEER:
-        values = st.integers(-2, 6) | st.sampled_from([PROC_NULL, ANY_SOURCE])
-        return Peer(draw(st.sampled_from(Encoding)), draw(elastics(nprocs, values)))
+        encoding = draw(st.sampled_from(Encoding))
+        # Peers are in their communicators, of whatever size: only these values are in all of them.
+        inside = st.integers(-2, 6) if encoding == Encoding.MODULO else st.just(0)
+        return Peer(encoding, draw(elastics(nprocs, inside | st.sampled_from([PROC_NULL, ANY_SOURCE]))))
     limits = {Kind.COMM: (0, 1), Kind.TYPE: (0, 1), Kind.STRING: (0, 2), Kind.ARRAY: (0, 1)}
     values = st.integers(*limits[kind]) if kind in limits else ints
     return draw(elastics(nprocs, values.map(lambda v: v * 3 if kind is Kind.COMM else v)))
