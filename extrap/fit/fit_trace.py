@@ -709,12 +709,28 @@ def _without_constants(field: Field) -> Field:
 
 
 def _as_the_grid(space: Space, field: Field) -> Field:
-    """The sides of a Cartesian communicator as those of the grid, where they are: by nothing else."""
+    """The sides of a Cartesian communicator as those of the grid, where they are: by nothing else.
+
+    Sides that are equal in all traces are each its own: 2x2x2, 3x3x2 and 3x3x3 ranks have no grid X x X x Z.
+    """
     sides = {Var(size) for size in space.names.sizes}
     formulas = [formula for part in field.parts for formula in part.formulas or ()]
-    if all(formula in sides or isinstance(formula, Const) for formula in formulas):
-        return with_rivals_that(field, lambda formula, _: formula not in sides)
-    return field
+    if not all(formula in sides or isinstance(formula, Const) for formula in formulas):
+        return field
+    field = with_rivals_that(field, lambda formula, _: formula not in sides)
+    return replace(field, parts=tuple(_with_own_sides(space, part) for part in field.parts))
+
+
+def _with_own_sides(space: Space, part: Part) -> Part:
+    """A part with the side of each dimension in its place, where there is one for each with its values."""
+    given = [formula for formula in part.formulas or () if isinstance(formula, Var)]
+    pairs = list(zip(given, space.names.sizes, strict=False))
+    equal = all(np.array_equal(space.columns[one.name], space.columns[size]) for one, size in pairs)
+    if len(given) != len(space.names.sizes) or not equal:
+        return part
+    own = iter(space.names.sizes)
+    formulas = tuple(Var(next(own)) if isinstance(one, Var) else one for one in part.formulas or ())
+    return replace(part, formulas=formulas)
 
 
 def _without_shares(space: Space, field: Field) -> Field:

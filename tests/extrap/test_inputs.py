@@ -149,3 +149,14 @@ def test_a_dimension_that_was_the_same_in_all_traces() -> None:
     with pytest.raises(InputError, match="all traces have Y = 3, a grid of 6x4 has 4"):
         extrap.extrapolate(traces, 24, (6, 4), dims_of=small)
     assert extrap.extrapolate(traces, 18, (6, 3), dims_of=small).trace.nprocs == 18
+
+
+def test_equal_sides_of_a_cartesian_communicator_are_each_its_own() -> None:
+    """X and Y are equal in all traces, and differ in the result."""
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        return [call("Cart_create", 1, dims=rank.dims, comm="world"), *halo(False, 1)(rank)]
+
+    spaces = [(2, 2, 2), (3, 3, 2), (3, 3, 3)]
+    made = extrap.extrapolate([trace_of(body, dims) for dims in spaces], 36, (4, 3, 3), dims_of=spaces)
+    assert "dims=(4, 3, 3)" in str(next(iter(made.trace.walk(0))))
