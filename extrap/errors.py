@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from scalatrace.trace.symbolic.grid import Grid
 
 __all__ = [
+    "CorruptModelError",
     "ExtrapolationError",
     "InputError",
     "NoFormulaError",
@@ -29,6 +30,10 @@ __all__ = [
 
 class ExtrapolationError(Refused, FormulaError):
     """Something in the traces follows no formula that was found; says which event, parameter and values."""
+
+
+class CorruptModelError(ExtrapolationError):
+    """A symbolic trace has values that no traces give: its file is damaged."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,12 +30,12 @@ def _iterations(core: Core, n: int) -> None:
     op = core.define_op("Send", [("count", Kind.INT), ("dest", Kind.PEER)])
     first, second = (core.define_signature([f"app.py:{line}:step"]) for line in (1, 2))
     for i in range(n):
-        core.append(op, [i, 1], first, 0, 2)
-        core.append(op, [i % 7, 0], second, 0, 2)
+        core.append(op, [i, 0], first, 0, 1)
+        core.append(op, [i % 7, 0], second, 0, 1)
 
 
 def _check_iterations(trace: Trace, n: int) -> Iterator[bool]:
-    expected = (values for i in range(n) for values in ((i, 1), (i % 7, 0)))
+    expected = (values for i in range(n) for values in ((i, 0), (i % 7, 0)))
     return (
         tuple(call.values) == values for (_, call), values in zip(_calls(trace, 2 * n), expected, strict=True)
     )

@@ -16,6 +16,7 @@ from scalatrace.extrap.advice.causes import COMPLETING, cause_of, depends_on_sen
 from scalatrace.extrap.advice.hints import hint
 from scalatrace.extrap.advice.recordings import Case, deciding, unseen, with_sides
 from scalatrace.extrap.errors import (
+    CorruptModelError,
     NoFormulaError,
     UndeterminedError,
     UnseenSideError,
@@ -70,7 +71,9 @@ def advising(
 def advise(
     error: Refused, case: Case, traces: Sequence[Trace] = (), model: Model | None = None, workers: int = 1
 ) -> None:
-    """Give an error its cause and the next step, unless it has them."""
+    """Give an error its cause and the next step, unless it has them; damage of a file has none."""
+    if isinstance(error, CorruptModelError):
+        return
     error.cause = cause_of(error, case.grids, traces)
     if error.step is not None:
         return

@@ -13,7 +13,13 @@ from functools import partial
 import numpy as np
 
 from scalatrace.errors import FormatError, FormulaError
-from scalatrace.extrap.errors import ExtrapolationError, InputError, UndeterminedError, UndeterminedPeerError
+from scalatrace.extrap.errors import (
+    CorruptModelError,
+    ExtrapolationError,
+    InputError,
+    UndeterminedError,
+    UndeterminedPeerError,
+)
 from scalatrace.extrap.grid.communicators import expanded, families_of
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule
 from scalatrace.extrap.grid.target import check_dimensions, check_sides
@@ -117,7 +123,9 @@ class _Maker:
             return self._trace()
         except ExtrapolationError:
             raise
-        except (FormulaError, FormatError) as error:
+        except FormatError as error:
+            raise CorruptModelError(str(error)) from None
+        except FormulaError as error:
             raise ExtrapolationError(str(error)) from None
 
     def _trace(self) -> Trace:

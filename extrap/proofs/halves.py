@@ -20,6 +20,7 @@ from scalatrace.formula import (
     Special,
     Value,
     Var,
+    add,
     all_of,
     choose,
     compare,
@@ -30,6 +31,7 @@ from scalatrace.formula import (
 from scalatrace.formula import number as as_number
 from scalatrace.formula.prove import Proved
 from scalatrace.operations import Category, Flow, operation
+from scalatrace.trace.exchange.type_sizes import filled_template, symbolic_size
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.symbolic.field import Part
 from scalatrace.trace.symbolic.special_values import symbolic
@@ -292,4 +294,8 @@ def _size(part: Part) -> Expr | None:
     match part.shape:
         case (None, ((None, None, _),)) if part.formulas:
             return as_number(part.formulas[1])
-    return None
+    template = filled_template(part.shape, part.formulas or ())
+    if template is None:
+        return None
+    pieces = [piece if isinstance(piece, str | int) else as_number(piece) for piece in template]
+    return symbolic_size(pieces, Const, mul, add)

@@ -7,6 +7,7 @@ collective operation. Ranks are distinguished by their place in the grid; the bu
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -21,6 +22,7 @@ from scalatrace.predict.models.messages import network_of, parameters
 from scalatrace.predict.models.symbols import ALPHA, BETA, GAMMA, LOG, PHI, RHO, TAU, P, S, as_sympy
 from scalatrace.predict.platform import Network, Platform
 from scalatrace.predict.platform.algorithms import OPERATION_OF
+from scalatrace.trace.exchange.type_sizes import filled_template, symbolic_size
 from scalatrace.trace.model.callsite import Stack
 from scalatrace.trace.model.rules import Model, ParamRule, Rule
 from scalatrace.trace.model.tables import Kind
@@ -238,10 +240,20 @@ class _Costs:
 
     def _type_size(self, param: ParamRule) -> sympy.Expr:
         """Return the size of the only datatype; its integers are which one it is, then size and extent."""
-        slots = self.place.slots(param.field)
-        if slots is None or len(slots[1]) < 3 or not isinstance(slots[0], tuple) or len(slots[0][1]) != 1:
+        shape, formulas = self.place.slots(param.field) or (None, ())
+        template = filled_template(shape, formulas)
+        if template is not None:
+            pieces = [
+                piece if isinstance(piece, str | int) else self.place.sympy(piece, "the size of its datatype")
+                for piece in template
+            ]
+            size = symbolic_size(pieces, sympy.Integer, operator.mul, operator.add)
+            if size is None:
+                raise NotClosedError("the size of its datatype is not known")
+            return size
+        if len(formulas) < 3 or not isinstance(shape, tuple) or len(shape[1]) != 1:
             raise NotClosedError("it uses several datatypes")
-        return self.place.sympy(slots[1][1], "the size of its datatype")
+        return self.place.sympy(formulas[1], "the size of its datatype")
 
     def _comm_size(self, rule: Rule) -> sympy.Expr:
         """Return the number of ranks of the communicator."""

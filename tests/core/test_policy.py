@@ -152,6 +152,7 @@ def test_dropped(tmp_path: Path) -> None:
 def test_parts_keep_the_policy(tmp_path: Path) -> None:
     core = Core(0, 1)
     core.set_policy("count", 3)
+    core.define_comm(COMM_WORLD, 0, "world", range(1))
     sends(1, 50)(core, 0)
     core.write_part(tmp_path / "p.part")
     again = Core.read_part(tmp_path / "p.part")

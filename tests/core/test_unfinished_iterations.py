@@ -11,6 +11,7 @@ from scalatrace.core.binding import COMM_WORLD, Core
 from scalatrace.trace.io import reader
 from scalatrace.trace.io.unused import without_unused
 from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.values.vec import PROC_NULL
 
 SIZE = 4
 SEND = (("dest", Kind.PEER), ("count", Kind.INT), ("comm", Kind.COMM))
@@ -19,11 +20,11 @@ Calls = list[tuple[str, tuple[int, ...]]]
 
 
 def program(trips: int, outside: int) -> Calls:
-    """Seven steps of an inner loop, whose peers and counts differ; every `outside`-th peer is no rank."""
+    """Seven steps of an inner loop with other peers and counts; every `outside`-th peer is MPI_PROC_NULL."""
     calls: Calls = []
     for step in range(7):
         for i in range(trips + step % 2):
-            peer = SIZE + 3 if outside and i % outside == outside - 1 else (i * step) % SIZE
+            peer = PROC_NULL if outside and i % outside == outside - 1 else (i * step) % SIZE
             calls.append(("Send", (peer, i % 5 + step, COMM_WORLD)))
             calls.append(("Barrier", (COMM_WORLD,)))
         calls.append(("Allreduce", (step, COMM_WORLD)))

@@ -116,9 +116,15 @@ def test_small_files_of_much(name: str, words: str, crafted: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["many-ranks.st"])
-@pytest.mark.parametrize("words", ["matrix", "matrix --csv", "stats --by rank", "check"])
+@pytest.mark.parametrize("words", ["stats --by rank", "check"])
 def test_ranks_are_not_counted_one_by_one(name: str, words: str, crafted: Path) -> None:
     assert "16777216 ranks execute 16777216 event nodes in all" in refused(words, crafted)
+
+
+@pytest.mark.parametrize("name", ["many-ranks.st"])
+@pytest.mark.parametrize("words", ["matrix", "matrix --csv"])
+def test_a_matrix_of_too_many_ranks_is_refused(name: str, words: str, crafted: Path) -> None:
+    assert "the trace has 16,777,216 ranks (limit 4,194,304)" in refused(words, crafted)
 
 
 @pytest.mark.parametrize("name", ["overflowing-repeats.st"])

@@ -6,13 +6,23 @@ the types of MPI_Alltoallw; and an extrapolated type has a description at first.
 
 from __future__ import annotations
 
-from functools import lru_cache
+import itertools
+import operator
+from collections.abc import Callable, Sequence
+from functools import lru_cache, reduce
 from math import prod
+from typing import Any, TypeVar
 
 from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.model.typetree import TypeTree, parse
 
-__all__ = ["BY_DESCRIPTION", "member_sizes", "size_and_extent"]
+__all__ = ["BY_DESCRIPTION", "filled_template", "member_sizes", "size_and_extent", "symbolic_size"]
+
+E = TypeVar("E")
+
+_PLACEHOLDER = 10**15
+"""Stands for the first expression of a description; the next number stands for the next one."""
+
 
 BY_DESCRIPTION = "by description"
 """Stands in symbolic traces for the size and the extent of a type that follow from its description."""
@@ -98,42 +108,92 @@ def _spread(
     return inner[0] + min(0, last), inner[1] + max(0, last) + (length - 1) * extent
 
 
+def filled_template(shape: object, slots: Sequence[Any]) -> list[Any] | None:
+    """Return the pieces of the description of the only datatype of a symbolic field; None: it is not of one.
+
+    Args:
+        shape, slots: of the field's part; a slot for which entry it is comes first.
+    """
+    match shape:
+        case (None, ((str(word), tuple(template)),)) if word == BY_DESCRIPTION:
+            following = iter(slots[1:])
+            return [next(following) if piece is None else piece for piece in template]
+    return None
+
+
+def symbolic_size(
+    template: Sequence[Any],
+    of_int: Callable[[int], E],
+    mul: Callable[[E, E], E],
+    add: Callable[[E, E], E],
+) -> E | None:
+    """Return the bytes of data of a type whose description has expressions in place of numbers.
+
+    Args:
+        template: the pieces of the description: texts, integers and expressions.
+        of_int, mul, add: make an expression of an integer, a product and a sum.
+
+    Returns:
+        None if this does not know the size.
+    """
+    values = [part for part in template if not isinstance(part, str)]
+    numbers = itertools.count(_PLACEHOLDER)
+    text = "".join(part if isinstance(part, str) else str(next(numbers)) for part in template)
+
+    def value(number: int) -> E:
+        stored = values[number - _PLACEHOLDER] if number >= _PLACEHOLDER else number
+        return of_int(stored) if isinstance(stored, int) else stored
+
+    try:
+        return _size_by(parse(text), value, mul, add)
+    except ValueError:
+        return None
+
+
 def _size(tree: TypeTree) -> int | None:
     """Return the bytes of data of a type; None if it is made of unknown ones."""
+    return _size_by(tree, int, operator.mul, operator.add)
+
+
+def _size_by(
+    tree: TypeTree, value: Callable[[int], E], mul: Callable[[E, E], E], add: Callable[[E, E], E]
+) -> E | None:
     if tree.predefined:
-        return _PREDEFINED.get(tree.name, 0 if tree.name == "MPI_DATATYPE_NULL" else None)
+        size = _PREDEFINED.get(tree.name, 0 if tree.name == "MPI_DATATYPE_NULL" else None)
+        return None if size is None else value(size)
     if tree.name == "opaque":
         first = tree.arguments[0]
-        return first if isinstance(first, int) else None
-    inner = [_size(each) for each in tree.inner]
-    known = [size for size in inner if size is not None]
-    if len(known) < len(inner):
+        return value(first) if isinstance(first, int) else None
+    sizes = [_size_by(each, value, mul, add) for each in tree.inner]
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes):
         return None
     if tree.name == "struct":
-        return sum(n * size for n, size in zip(_list(tree, 0), known, strict=True))
-    return None if (count := _elements(tree)) is None else count * known[0]
+        pairs = zip(map(value, _list(tree, 0)), known, strict=True)
+        return reduce(add, (mul(n, size) for n, size in pairs), value(0))
+    factors = _factors(tree)
+    if factors is None:
+        return None
+    count = [reduce(add, map(value, terms), value(0)) for terms in factors]
+    return reduce(mul, count, known[0] if known else value(1))
 
 
-def _elements(tree: TypeTree) -> int | None:
-    """Return how many elements of its inner type a constructor has; None if this does not know it."""
-    arguments = tree.arguments
+def _factors(tree: TypeTree) -> list[tuple[int, ...]] | None:
+    """Return sums whose product is the number of elements of the inner type; None: it is not known."""
     match tree.name:
         case "contiguous":
-            return _int(tree, 0)
+            return [(_int(tree, 0),)]
         case "vector" | "hvector":
-            return _int(tree, 0) * _int(tree, 1)
+            return [(_int(tree, 0),), (_int(tree, 1),)]
         case "indexed" | "hindexed":
-            return sum(_list(tree, 0))
+            return [_list(tree, 0)]
         case "indexed_block" | "hindexed_block":
-            return _int(tree, 0) * len(_list(tree, 1))
+            return [(_int(tree, 0),), (1,) * len(_list(tree, 1))]
         case "subarray":
-            count = 1
-            for size in _list(tree, 1):
-                count *= size
-            return count
+            return [(size,) for size in _list(tree, 1)]
         case "resized" | "dup":
-            return 1
-    return None if arguments else 1
+            return []
+    return None if tree.arguments else []
 
 
 def _int(tree: TypeTree, at: int) -> int:
