@@ -164,7 +164,11 @@ def leader_alone(rank: Rank) -> list[IssuedCall]:
 
 
 def test_leaders_without_a_group() -> None:
+    """Until a trace of 17 ranks, 4 - 24//P gives as many groups as (P+3)//4 - 1 does."""
     given = [trace_of(leader_alone, (size,)) for size in (7, 9, 10, 12, 13, 16)]
+    with pytest.raises(UndeterminedError, match="next: add a trace of 17 ranks"):
+        extrap.extrapolate(given, 21)
+    given.append(trace_of(leader_alone, (17,)))
     made = extrap.extrapolate(given, 21)
     assert diff(made.trace, trace_of(leader_alone, (21,)), ["times"]) == []
 

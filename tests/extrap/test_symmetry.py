@@ -46,7 +46,13 @@ def test_two_sizes_confirm_the_formula_of_another_dimension(n: int) -> None:
     """With n as a parameter, and without: the sizes of the traces divide it."""
     body = faces(lambda side: 20 * (POINTS // side) + 100)
     params = {"n": n} if n else None
-    made = extrap.extrapolate(stairs(body, n), 36, (6, 6), params=params, dims_of=STAIRS)
+    given, sides = stairs(body, n), list(STAIRS)
+    if not n:  # blocks of another size would do, until a fourth side excludes them
+        with pytest.raises(ExtrapolationError, match=r"next: add a trace of 18 ranks \(6x3\)"):
+            extrap.extrapolate(given, 36, (6, 6), dims_of=sides)
+        sides.append((6, 3))
+        given.append(trace_of(body, (6, 3)))
+    made = extrap.extrapolate(given, 36, (6, 6), params=params, dims_of=sides)
     assert diff(made.trace, trace_of(body, (6, 6), n), ["times"]) == []
 
 

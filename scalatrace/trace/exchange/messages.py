@@ -177,9 +177,8 @@ class Groups:
             FormatError: the communicator does not have such a rank.
         """
         name = operation(call.op).peers[0]
-        peer = call.raw(name) if name in call else -1
-        if peer < SPECIAL_MAX:
-            return None
+        if name not in call or call.raw(name) < SPECIAL_MAX:
+            return None  # not recorded; nobody
         if call.comm.remote is not None:
             return np.array([self._in_remote(call, rank) for rank in one.ranks.tolist()])
         _, _, start, members = self.arrays(call.family, one.ranks)

@@ -238,7 +238,7 @@ def test_sizes_of_blocks_divide_tasks() -> None:
     """coNCePTuaL's messages cannot have sizes that differ within a set of tasks."""
     found = typed(model(wavefront, [*PLANES, (6, 6)], 24))
     text = generate_scalable(found, "conceptual", still, FUNCTIONS).text
-    fixed = generate(of_model(found, 20, (4, 5), {"n": 31}).trace, "conceptual").text
+    fixed = generate(of_model(found, 20, (4, 5), {"n": 31}, accept_unconfirmed=True).trace, "conceptual").text
     assert told(text, 20, {"x": 4, "y": 5, "n": 31}) == told(fixed, 20, {})
 
 
@@ -261,7 +261,8 @@ def test_sizes_that_are_another_on_each_task_are_said_one_task_after_the_other()
     text = generate_scalable(found, "conceptual", still, FUNCTIONS).text
     assert "FOR EACH s IN {0, ..., num_tasks - 1} " in text
     for n, side in ((18, 3), (29, 4), (5, 8)):
-        fixed = generate(of_model(found, side * side, (side, side), {"n": n}).trace, "conceptual").text
+        made = of_model(found, side * side, (side, side), {"n": n}, accept_unconfirmed=True)
+        fixed = generate(made.trace, "conceptual").text
         assert told(text, side * side, {"x": side, "y": side, "n": n}) == told(fixed, side * side, {})
 
 
