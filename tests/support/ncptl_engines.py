@@ -65,7 +65,7 @@ def outcome(source: Path, engine: str, folder: Path) -> tuple[str, ...]:
     log = base.with_suffix(".log")
     lines = log.read_text().splitlines() if log.exists() else []
     kept = [line for line in lines if not line.removeprefix("# ").startswith(OWN_LINES)]
-    output = base.with_suffix(".out").read_text().splitlines()
+    output = base.with_suffix(".out").read_text().replace(f"-{engine}-", "-").splitlines()
     return f"status {status}", *(line for line in output if PROGRAM.notice not in line), *kept
 
 

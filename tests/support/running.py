@@ -25,9 +25,9 @@ class Finished:
 
     @property
     def warnings(self) -> str:
-        """The errors without the line about the trace that a recorded program writes at its end."""
-        kept = (line for line in self.stderr.splitlines(True) if not line.startswith("scalatrace: wrote "))
-        return "".join(kept)
+        """The errors without the lines about a tracer that is built, and about the trace at the end."""
+        usual = ("scalatrace: wrote ", "scalatrace: compiling the tracer ")
+        return "".join(line for line in self.stderr.splitlines(True) if not line.startswith(usual))
 
     def check(self) -> Finished:
         """This result; AssertionError with all output unless the status is 0."""
