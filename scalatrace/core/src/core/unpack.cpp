@@ -257,6 +257,17 @@ class Loader {
         return h;
     }
 
+    /* Readers refuse a trace with times that no run has: below 0, or beyond 64 bits of nanoseconds. */
+    void check_times(const std::pair<std::string, double> &stat, const Histogram &h) {
+        if (stat.first != "compute_ns" && stat.first != "comm_ns") return;
+        const double limit = 0x1p62 / stat.second;
+        const auto is_time = [limit](double x) { return x >= 0 && x < limit; };
+        bool good = is_time(h.min) && is_time(h.max) && is_time(h.mean);
+        for (int i = 0; i < h.nbins; ++i)
+            good = good && is_time(h.bins[i].min) && is_time(h.bins[i].max) && h.bins[i].sum >= 0;
+        if (!good) in_.fail("a time below 0 or beyond 64 bits");
+    }
+
     static bool are_finite(std::initializer_list<double> numbers) {
         return std::all_of(numbers.begin(), numbers.end(), [](double x) { return std::isfinite(x); });
     }
@@ -339,7 +350,10 @@ class Loader {
             expect(in_.array(), 1 + result_->stats.size());
             n->stats.emplace_back();
             n->stats.back().pred = in_.natural();
-            for (size_t i = 0; i < result_->stats.size(); ++i) n->stats.back().hist[i] = histogram();
+            for (size_t i = 0; i < result_->stats.size(); ++i) {
+                n->stats.back().hist[i] = histogram();
+                if (n->stats.back().hist[i]) check_times(result_->stats[i], *n->stats.back().hist[i]);
+            }
         }
     }
 
