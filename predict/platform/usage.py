@@ -13,7 +13,7 @@ MAX_NAMED = 3
 
 
 def unused_note(platform: Platform, nprocs: int, largest_bytes: int) -> str:
-    """Return `unused` as a text; "": the run uses all of the platform."""
+    """Return a note on unused keys and on messages larger than the measured ones; "" without either."""
     parts = "; ".join(f"{key} ({reason})" for key, reason in unused(platform, nprocs))
     beyond = _beyond(platform, largest_bytes)
     return "; ".join(filter(None, (f"not used: {parts}" if parts else "", beyond)))

@@ -101,8 +101,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--measured", type=seconds, metavar="S",
-        help="run time of the program on this machine, without start-up and shut-down, as `info` shows it: "
-        "added to the checks of the platform file",
+        help="time from the first to the last communicating call on this machine, measured without the "
+        "recorder: added to the checks of the platform file",
     )  # fmt: skip
     parser.add_argument(
         "--tolerance",
