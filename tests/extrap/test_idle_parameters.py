@@ -64,3 +64,27 @@ def test_blocks_with_halos_are_what_programs_compute_with() -> None:
     planes = [(2, 2), (3, 2), (3, 3), (4, 3), (4, 4)]
     made = extrap.extrapolate([trace_of(body, dims, 240) for dims in planes], 20, (5, 4), dims_of=planes)
     assert diff(made.trace, trace_of(body, (5, 4), 240), ["times"]) == []
+
+
+@pytest.mark.parametrize("constant", [1, 8, 9, 30, 100])
+def test_lines_are_what_programs_compute_with(constant: int) -> None:
+    """29-55//X has the values of 2*X+8 on 4 to 7 rows."""
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        return [call("Allreduce", 1, count=2 * rank.dims[0] + constant, comm="world")] * 2
+
+    planes = [(4, 4), (5, 4), (5, 5), (6, 5), (7, 6)]
+    made = extrap.extrapolate([trace_of(body, dims) for dims in planes], 72, (8, 9), dims_of=planes)
+    assert diff(made.trace, trace_of(body, (8, 9)), ["times"]) == []
+
+
+@pytest.mark.parametrize("n", [55, 56, 57])
+def test_remainders_of_blocks_are_no_lines(n: int) -> None:
+    """55-55//X has the values of 2*X+34 on 4 to 7 rows."""
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        return [call("Allreduce", 1, count=n - n // rank.dims[0], comm="world")] * 2
+
+    lines = [(4,), (5,), (6,), (7,)]
+    with pytest.raises(ExtrapolationError):
+        extrap.extrapolate([trace_of(body, dims) for dims in lines], 12, (12,), dims_of=lines)

@@ -30,13 +30,21 @@ MIN_SIDES = 3
 
 @dataclass(frozen=True, slots=True)
 class _Laws:
-    """Which laws of blocks a formula is compared with: multiples of blocks; also with a summand; or both."""
+    """Which laws of blocks a formula is compared with.
+
+    Attributes:
+        multiples: multiples of blocks.
+        shifted: blocks with a summand.
+        remainder: a problem less one block of it.
+    """
 
     multiples: bool = False
     shifted: bool = False
+    remainder: bool = False
 
 
-WITH_FACTOR, WITH_SUMMAND, ANY = _Laws(True), _Laws(False, True), _Laws(True, True)
+WITH_FACTOR, WITH_SUMMAND, ANY = _Laws(multiples=True), _Laws(shifted=True), _Laws(True, True, True)
+REMAINDER = _Laws(remainder=True)
 
 
 NUMBERS_BESIDES = 2
@@ -95,8 +103,11 @@ def _laws_for(space: Space, solution: Solution, seen: _Sides) -> _Laws | None:
         return WITH_SUMMAND if solution.has_constant else None
     if not solution.has_constant:
         return None
-    is_far = abs(solution.coefficients[0]) > int(seen.sides[-1])
-    return WITH_FACTOR if has_input else WITH_SUMMAND if is_far else None
+    if has_input:
+        return WITH_FACTOR
+    if abs(solution.coefficients[0]) <= seen.sides[-1]:
+        return None
+    return REMAINDER if seen.values[-1] > seen.values[0] else WITH_SUMMAND
 
 
 def _terms(formula: Expr) -> Iterator[Expr]:
@@ -154,6 +165,8 @@ def _blocks_for(seen: _Sides, laws: _Laws) -> Iterator[Expr]:
             yield linear_combination(0, [factor], [block])
     if laws.shifted:
         yield from _shifted(seen, laws.multiples and len(seen.sides) > MIN_SIDES)
+    if laws.remainder:
+        yield from _remainders(seen)
 
 
 def _blocks(seen: _Sides, blocks: Ints) -> Iterator[Expr]:
@@ -183,6 +196,17 @@ def _shifted(seen: _Sides, multiples: bool) -> Iterator[Expr]:
             block = parse_number(text.format(n=size, s=seen.name))
             constant = int(seen.values[-1]) - sign * factor * least
             yield linear_combination(constant, [sign * factor], [block])
+
+
+def _remainders(seen: _Sides) -> Iterator[Expr]:
+    """A problem less one block of it, as in a broadcast of the rest: 55-55//X is 2*X+34 on 4 to 7 ranks."""
+    side, value = int(seen.sides[-1]), int(seen.values[-1])
+    if side < 2:
+        return
+    size = value * side // (side - 1)  # within one of the problem
+    for n in range(max(size - 1, 1), size + 3):
+        for text in (f"({n}//{seen.name})", f"(-(-{n}//{seen.name}))"):
+            yield linear_combination(n, [-1], [parse_number(text)])
 
 
 def problems(sides: Ints, more: Ints) -> Iterator[tuple[str, int, int]]:
