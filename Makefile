@@ -64,8 +64,8 @@ dist: $(VENV)/.ready ## Build sdist and wheel into dist, and run the tutorial wi
 test: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run the quick tests, under Open MPI and MPICH
 	$(PYTEST) -m 'not slow'
 
-test-all: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run all tests, those with 16 and 64 ranks too, and sanitize
-	$(PYTEST)
+test-all: $(VENV)/.ready $(VENV_MPICH)/.ready ## Run all tests, with 16 and 64 ranks and new random programs, and sanitize
+	$(PYTEST) --hypothesis-profile=random
 	$(MAKE) sanitize
 
 sanitize: $(VENV)/.ready ## Run tests of core and shim under gcc's sanitizers (address, undefined, thread)
