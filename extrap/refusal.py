@@ -30,7 +30,6 @@ class Action(Enum):
     LEAVE_OUT = "leave out a trace"
     OPTION = "use an option"
     CHANGE_PROGRAM = "change the program"
-    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ def confirmed_trend(points: Points) -> int:
     if (sign * steps < -DEVIATIONS * np.hypot(sampled[1:], sampled[:-1])).any():
         return 0
     last, before = (float(points.scales[order[at], 0]) for at in (-1, -2))
-    smaller = fit_normal_form(_selected(points, order[:-1]))
+    smaller = _without_largest(points, order)
     predicted = smaller.predict(last)
     is_trend = sign * (predicted - smaller.predict(before)) > 0
     gain = abs(steps[-1]) - abs(values[-1] - predicted)
@@ -69,7 +69,7 @@ def predicts_largest(points: Points, tolerance: float) -> bool:
     if len(order) < MIN_TRACES:
         return False
     last, value = float(points.scales[order[-1], 0]), float(points.values[order[-1]])
-    return abs(fit_normal_form(_selected(points, order[:-1])).predict(last) - value) <= tolerance * abs(value)
+    return abs(_without_largest(points, order).predict(last) - value) <= tolerance * abs(value)
 
 
 def proportional_curve(points: Points) -> Curve:
@@ -116,5 +116,10 @@ def _errors(points: Points) -> Array:
     return np.hypot(points.errors, RUN_NOISE * points.values)
 
 
-def _selected(points: Points, rows: npt.NDArray[np.intp]) -> Points:
-    return replace(points, scales=points.scales[rows], values=points.values[rows], errors=points.errors[rows])
+def _without_largest(points: Points, order: npt.NDArray[np.intp]) -> Curve:
+    """Return the function that all traces but the largest suggest; `order`: of the traces by ranks."""
+    rows = order[:-1]
+    smaller = replace(
+        points, scales=points.scales[rows], values=points.values[rows], errors=points.errors[rows]
+    )
+    return fit_normal_form(smaller)

@@ -185,9 +185,9 @@ class RankLowering:
         self._account.add(call.op, Outcome.KEPT)
         actions: list[Action] = []
         for request, (source, tag) in zip(requests, named, strict=True):
-            is_open = request.made_by is not None and self._messages.is_open(request.made_by)
-            if is_open and request.made_by is not None:
-                request.messages = self._messages.received(request.made_by, source, tag)
+            made_by = request.made_by
+            if made_by is not None and self._messages.is_open(made_by):
+                request.messages = self._messages.received(made_by, source, tag)
             actions += self._start(request)
         return actions
 

@@ -122,7 +122,8 @@ class Simulated:
 
         doubts = self._platform.doubts
         texts = [f"{doubts}; measure it again (calibrate)"] if doubts else []
-        texts += [unused_note(self._platform, self._trace.nprocs, _largest_message(self._trace))]
+        largest = _largest_message(self._trace) if self._platform.measured_up_to_bytes else 0
+        texts += [unused_note(self._platform, self._trace.nprocs, largest)]
         note = "; ".join(filter(None, texts))
         return {"platform": note} if note else {}
 

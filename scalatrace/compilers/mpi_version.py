@@ -13,8 +13,6 @@ TIME_LIMIT_S = 10.0
 
 _ASK = """
 import ctypes, sys
-
-from scalatrace.compilers.programs import own_python, run_tool
 text, length = ctypes.create_string_buffer(1 << 16), ctypes.c_int()
 ctypes.CDLL(sys.argv[1]).MPI_Get_library_version(text, ctypes.byref(length))
 print(text.value.decode(errors="replace"))

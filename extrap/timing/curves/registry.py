@@ -51,8 +51,8 @@ def timing_model(name: str | None = None) -> TimingModel:
         raise TimingError(f"there is no timing model {name!r}; choose one of {known}") from None
 
 
-def _add(name: str, description: str, fit: FitFields) -> None:
-    TIMING_MODELS[name] = TimingModel(name, description, fit)
+def _add(name: str, description: str, fit: FitFields, confirms: bool = False) -> None:
+    TIMING_MODELS[name] = TimingModel(name, description, fit, confirms)
 
 
 def _forced(name: str) -> FitFields:
@@ -64,9 +64,7 @@ def _forced(name: str) -> FitFields:
     return fit
 
 
-TIMING_MODELS[DEFAULT] = TimingModel(
-    DEFAULT, "normal-form if the largest trace confirms it, else its time", fit_jointly, True
-)
+_add(DEFAULT, "normal-form if the largest trace confirms it, else its time", fit_jointly, confirms=True)
 _add("normal-form", "sums of p^(i/j) * log2(p)^k, chosen by leave-one-out error", fit_jointly)
 _add("dissertation", "the best of the four below, by deviation, one per histogram", fit_dissertation)
 _add("constant", "t = c", _forced("constant"))

@@ -64,7 +64,8 @@ void st_set_times(struct st_call *call) {
 void st_append(struct st_call *call, int nvalues) {
     if (!call->on) return;
     if (__builtin_expect(!st_thread.counted, 0)) st_thread.counted = true, st_shared.threads++;
-    if (call->t1 > st_shared.end_ns) st_shared.end_ns = call->t1;
+    if (call->t1 > atomic_load_explicit(&st_shared.end_ns, memory_order_relaxed))
+        atomic_store_explicit(&st_shared.end_ns, call->t1, memory_order_relaxed); /* under the lock */
     st_set_times(call);
     call->event.nvalues = (uint32_t)nvalues;
     st_append_event(&call->event, (int)call->event.op);

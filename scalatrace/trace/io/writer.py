@@ -121,8 +121,9 @@ def _stats(stats: PredStats, measured: Sequence[Stat], columns: ColumnWriter) ->
 
 def _histogram(histogram: Histogram, is_time: bool, columns: ColumnWriter) -> int | bytes | bool:
     """Append to the columns, unless only a row keeps all digits, as for times of older files."""
-    needs_row = rounded(histogram) != histogram and histogram.rounded() == histogram
-    return (is_time and not needs_row and columns.add(histogram)) or histogram.encode()
+    if not is_time or (rounded(histogram) != histogram and histogram.rounded() == histogram):
+        return histogram.encode()
+    return columns.add(histogram) or histogram.encode()
 
 
 def _param(param: Param) -> Any:
