@@ -164,12 +164,12 @@ def _runs_of_traces(
     import scalatrace
     from scalatrace.predict.regress import Runs
     from scalatrace.report.costs.efficiency import efficiency
-    from scalatrace.report.costs.factors import time_factors
+    from scalatrace.report.costs.factors import KnownSites, time_factors
     from scalatrace.report.costs.performance import plain_efficiency
     from scalatrace.report.costs.phases import plain_phases
     from scalatrace.trace.threads import check_one_thread
 
-    rows, efficiencies, phases, nprocs = [], [], [], 0
+    rows, efficiencies, phases, nprocs, sites = [], [], [], 0, KnownSites()
     for path in track(paths, "reading runs"):
         trace = scalatrace.load(path)
         nprocs = nprocs or trace.nprocs
@@ -178,7 +178,7 @@ def _runs_of_traces(
                 f"{path} has {trace.nprocs} ranks, {paths[0]} has {nprocs}: compare equal numbers"
             )
         check_one_thread(trace, f"compare times of {path}")
-        factors = time_factors(trace, by)
+        factors = time_factors(trace, by, sites)
         if not factors:
             raise UsageError(f"{path}: the trace has no times; record it without --stats that leave them out")
         rows.append((path, factors))

@@ -19,7 +19,10 @@ from scalatrace.report.style import short_site
 from scalatrace.trace.model.callsite import Frame, split_frame
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["COMPUTATION_KEYS", "CallPair", "Compared", "ComputationPair", "Ranks", "compare", "site_text"]
+__all__ = [
+    "COMPUTATION_KEYS", "CallPair", "Compared", "ComputationPair", "Key", "Ranks", "compare", "moved_sites",
+    "site_text",
+]  # fmt: skip
 
 Key = tuple[str, ...]
 T = TypeVar("T")
@@ -141,7 +144,7 @@ def compare(left: Trace, right: Trace, by: str, timed: bool) -> Compared:
     """
     ranks = Ranks(len(left.ranks), len(right.ranks))
     a, b = ({row.key: row for row in by_node(trace.without_phases, by)} for trace in (left, right))
-    moved = _moved_sites(a, b) if by == "site" else {}
+    moved = moved_sites(a, b) if by == "site" else {}
     pairs = [
         CallPair(here, there, x or Row(here), y or Row(there), ranks)
         for here, there, x, y in _joined(a, b, moved)
@@ -186,7 +189,7 @@ def _in_left(key: Key, moved: Mapping[Key, Key]) -> Key:
     return tuple(part for i in range(0, len(key), 2) for part in moved.get(key[i : i + 2], key[i : i + 2]))
 
 
-def _moved_sites(left: Iterable[Key], right: Iterable[Key]) -> dict[Key, Key]:
+def moved_sites(left: Iterable[Key], right: Iterable[Key]) -> dict[Key, Key]:
     """Return call sites of the right trace -> the same in the left one, where file or line changed."""
     ours, theirs = _unmatched(left, right), _unmatched(right, left)
     return {

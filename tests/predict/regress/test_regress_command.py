@@ -48,6 +48,26 @@ def test_lines_may_move_between_versions() -> None:
     assert old == new
 
 
+@pytest.mark.parametrize("by", ["site", "function"])
+def test_call_sites_of_a_renamed_program_are_paired(
+    capsys: pytest.CaptureFixture[str], history: list[Path], tmp_path: Path, by: str
+) -> None:
+    """As `diff` pairs them, so names alone are no regression; and a slower one is named as before."""
+
+    def renamed(path: str, line: int, slow: float = 1.0) -> Path:
+        trace = run_of(77, {"Barrier": slow}, line=line)
+        trace.frames[:] = [frame.replace("solver.py", "solver_new.py") for frame in trace.frames]
+        return saved(tmp_path / path, trace)
+
+    new = renamed("new.st", 30)
+    shown = regress(capsys, *history, new, "--by", by)
+    assert "no regression" in shown
+    assert "solver_new.py" not in shown
+    slow = renamed("slow.st", 90, 1.1)
+    shown = regress(capsys, *history, new, slow, "--by", by, status=1)
+    assert f"Barrier solver.py:{'11:' * (by == 'site')}step before" in shown.splitlines()[0]
+
+
 def test_a_slower_site_fails(capsys: pytest.CaptureFixture[str], history: list[Path], tmp_path: Path) -> None:
     new = saved(tmp_path / "new.st", run_of(77, {"Barrier": 1.05}))
     shown = regress(capsys, *history, new, status=1)
