@@ -18,7 +18,8 @@ FACTOR_KEYS = ("site", "function", "op")
 class KnownSites:
     """Call sites of a series of runs, each as the first run has it.
 
-    Where a file or line changed, call sites are paired as in `diff`. A call site that no earlier run has is paired with one of the run before it, if that is gone.
+    Where a file or line changed, they are paired as in `diff`: new ones with those of the run before that are
+    gone.
     """
 
     def __init__(self) -> None:

@@ -14,7 +14,13 @@ from scalatrace.escapes import clean
 from scalatrace.files import write_file
 from scalatrace.report.costs.phases import phase_lines
 from scalatrace.report.curves import check_plot
-from scalatrace.report.predictions.verdict import is_unsure, limit_text, shown_from, undecided_lines
+from scalatrace.report.predictions.verdict import (
+    decides_nothing,
+    is_unsure,
+    limit_text,
+    shown_from,
+    undecided_lines,
+)
 from scalatrace.report.style import DIM, SITE, duration, estimate, number, or_dash, table
 
 __all__ = ["RegressReporter"]
@@ -66,7 +72,7 @@ class RegressReporter:
         tests = sorted(self.data["verdict"]["tests"], key=lambda test: test["likelihood"])
         for test in tests[:TESTS_SHOWN]:
             interval = "-"
-            if test["low"] is not None:
+            if test["low"] is not None and not decides_nothing(test):
                 interval = f"{self.shown(test['low'])} .. {self.shown(test['high'])}"
             change = "-" if test["change"] is None else f"{test['change']:+.2%}"
             name = test["factor"] if len(test["factors"]) == 1 else f"{len(test['factors'])} factors at once"
@@ -108,6 +114,9 @@ class RegressReporter:
                 shown.append(_prediction(row.get("prediction")))
             rows.add_row(Text(clean(row["run"])), or_dash(duration, row.get("run_time_ns")), *shown)
         console.print(rows)
+        if any("run_time_ns" in row for row in listed):
+            note = "run time: of the longest rank; total and all other factors: means of the ranks"
+            console.print(Text(note, style=DIM), soft_wrap=True)
 
     def _verdict(self) -> Text:
         verdict = self.data["verdict"]

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scalatrace.escapes import clean
+from scalatrace.report.style import is_vague
 
-__all__ = ["is_unsure", "limit_text", "shown_from", "undecided_lines"]
+__all__ = ["decides_nothing", "is_unsure", "limit_text", "shown_from", "undecided_lines"]
 
 MAX_SURE = 0.2
 """Detectable change of the total beyond which "no regression" says little."""
@@ -18,11 +19,20 @@ MAX_NAMED = 5
 AS_BEFORE = "as before"
 
 
+def decides_nothing(test: Mapping[str, Any]) -> bool:
+    """Return whether runs differ so much that a test without result says nothing (`style.MAX_SPREAD`)."""
+    known = test["result"] == AS_BEFORE and test["detectable"] is not None
+    return known and is_vague(test["low"], test["high"])
+
+
 def shown_from(test: Mapping[str, Any]) -> str:
     """Return the changes that a test without result would show; empty for others, and for several factors."""
     if test["result"] != AS_BEFORE or test["detectable"] is None:
         return ""
-    return f"{test['nreference'] + test['nnew']} runs show only changes above {_share(test['detectable'])}"
+    nruns = test["nreference"] + test["nnew"]
+    if decides_nothing(test):
+        return f"{nruns} runs differ too much to tell a change from chance"
+    return f"{nruns} runs show only changes above {_share(test['detectable'])}"
 
 
 def limit_text(verdict: Mapping[str, Any]) -> str:
@@ -41,14 +51,15 @@ def is_unsure(verdict: Mapping[str, Any]) -> bool:
 def undecided_lines(verdict: Mapping[str, Any]) -> Iterator[str]:
     """Yield lines on factors that are slower in the new runs, but within what runs vary."""
     for test in verdict["undecided"][:MAX_NAMED]:
-        yield f"slower, but not shown: {clean(test['factor'])} {_signed(test['change'])}; {shown_from(test)}"
+        name, change = clean(test["factor"]), _signed(test["change"])
+        yield f"slower, perhaps by chance: {name} {change}; {shown_from(test)}"
     if (more := len(verdict["undecided"]) - MAX_NAMED) > 0:
-        yield f"slower, but not shown: {more} more"
+        yield f"slower, perhaps by chance: {more} more"
 
 
 def _share(change: float) -> str:
-    """Return a change in percent, with two digits; large ones as a factor."""
-    return f"{100 * change:.2g} %" if change < 9.95 else f"{change + 1:,.0f}-fold"
+    """Return a change in percent, with two digits."""
+    return f"{100 * change:.2g} %" if change < 0.995 else f"{100 * change:,.0f} %"
 
 
 def _signed(change: float | None) -> str:

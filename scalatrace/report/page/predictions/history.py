@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from scalatrace.report.page.page import rendered
-from scalatrace.report.predictions.verdict import is_unsure, limit_text, shown_from, undecided_lines
+from scalatrace.report.predictions.verdict import (
+    decides_nothing,
+    is_unsure,
+    limit_text,
+    shown_from,
+    undecided_lines,
+)
 
 __all__ = ["history_page"]
 
@@ -41,6 +47,7 @@ def history_page(data: Mapping[str, Any], in_ns: bool = True) -> str:
         "unsure": is_unsure(verdict),
         "undecided": list(undecided_lines(verdict)),
         "shown_from": shown_from,
+        "decides_nothing": decides_nothing,
         "verdict": verdict,
         "tests": tests,
         "slower": list(dict.fromkeys(test["factor"] for test in tests if test["result"] == "slower")),
