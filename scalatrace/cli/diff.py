@@ -1,4 +1,4 @@
-"""Compare two traces: computation; calls, bytes and times of each call site; then event by event.
+"""Compare two traces: total times, computation; calls, bytes, times of each call site; then event by event.
 The exit status is 1 when they differ. Traces of different numbers of ranks are compared per rank."""
 
 from __future__ import annotations
@@ -82,12 +82,13 @@ def run(args: argparse.Namespace) -> int:
     reporter = DiffReporter(differences, args.left, args.right)
     if args.json:
         tables = {"computation": comparison.computation(), "comparison": comparison.plain()}
-        print_json({**reporter.plain(), **tables})
+        print_json({**reporter.plain(), "total": comparison.total(), **tables})
     elif args.csv:
         without = {"call site"} if by == "op" else set()
         print_csv(TABLE, (flat(row, "left", "right") for row in comparison.plain()), without)
     else:
         if differences:
+            reporter.render_names(console())
             comparison.render(console())
         reporter.render(console())
     return 1 if differences else 0

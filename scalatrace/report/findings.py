@@ -30,12 +30,15 @@ class DiffReporter:
         """Return them as plain data."""
         return {"equal": not self.differences, "differences": [asdict(d) for d in self.differences]}
 
+    def render_names(self, console: Console) -> None:
+        """Print which trace `-` and `+` stand for."""
+        console.print(Text(f"- {clean(self.left)}\n+ {clean(self.right)}", style="bold"), soft_wrap=True)
+
     def render(self, console: Console) -> None:
-        """Print them, or that the traces are equal."""
+        """Print the differences, or that the traces are equal."""
         if not self.differences:
             console.print(Text("equal", style="bold green"))
             return
-        console.print(Text(f"- {clean(self.left)}\n+ {clean(self.right)}", style="bold"))
         groups = self._groups()
         for where, found in groups[:MAX_SHOWN_RANKS]:
             place = where if found.event is None else f"{where}, event {found.event}"

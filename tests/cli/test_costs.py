@@ -159,6 +159,29 @@ def test_a_slower_computation_comes_first() -> None:
     assert ComparisonReporter(heat(), heat(compute_ns=400), "site", False, 20).computation() == []
 
 
+def test_totals_come_first() -> None:
+    found = ComparisonReporter(heat(), heat(compute_ns=400, inside_ns=150), "site", True, 20)
+    assert found.total() == {
+        "left": {"mpi_ns": 280, "compute_ns": 440}, "right": {"mpi_ns": 680, "compute_ns": 1640},
+        "time_ratio": pytest.approx(2320 / 720),
+    }  # fmt: skip
+    lines = [" ".join(line.split()) for line in drawn(found).splitlines() if line.strip(" ─")]
+    assert lines[:4] == [
+        "time of all ranks - + ratio", "total 720 ns 2.32 µs 3.22", "in MPI 280 ns 680 ns 2.43",
+        "computation 440 ns 1.64 µs 3.73",
+    ]  # fmt: skip
+    assert ComparisonReporter(heat(), heat(compute_ns=400), "site", False, 20).total() is None
+
+
+def test_totals_of_different_numbers_of_ranks_are_those_of_a_rank() -> None:
+    found = ComparisonReporter(heat(), heat(nprocs=8), "site", True, 20)
+    assert found.total() == {
+        "left": {"mpi_ns": 280, "compute_ns": 440}, "right": {"mpi_ns": 560, "compute_ns": 880},
+        "time_ratio": 1.0,
+    }  # fmt: skip
+    assert "total 180 ns 180 ns 1.00" in " ".join(drawn(found).split())
+
+
 def test_start_up_is_no_computation_that_differs() -> None:
     traces = [heat(), heat()]
     for trace, start_ns in zip(traces, (1000, 9000), strict=True):
@@ -244,6 +267,8 @@ def test_diff_shows_a_table_then_the_events(tmp_path: Path, capsys: pytest.Captu
     scalatrace.save(sends(2), other)
     status, shown = command(capsys, "diff", one, other)
     assert status == 1
+    assert shown.startswith(f"- {one}\n+ {other}\n")
+    assert "time of all ranks" not in shown  # no times
     assert shown.index("calls -") < shown.index("ranks 0-3, event 1")
     assert [words for line in shown.splitlines() if (words := line.split())[:1] == ["Send"]] == [
         ["Send", "a.py:1:f", "12", "12", "96", "B", "192", "B", "-", "-", "-"]

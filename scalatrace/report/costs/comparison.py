@@ -1,4 +1,4 @@
-"""Tables of `diff`: computation of two traces, then calls, bytes and times of operations or call sites."""
+"""Tables of `diff`: total times of two traces, computation, then calls, bytes and times of call sites."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.text import Text
 from scalatrace.errors import LimitError
 from scalatrace.escapes import clean
 from scalatrace.report.costs.compared import CallPair, Compared, Ranks, compare, site_text
-from scalatrace.report.costs.rows import KEYS
+from scalatrace.report.costs.rows import KEYS, Row, whole_time
 from scalatrace.report.style import (
     DIM,
     SITE,
@@ -48,6 +48,7 @@ class ComparisonReporter:
     def __init__(self, left: Trace, right: Trace, by: str, timed: bool, limit: int) -> None:
         self.by, self.timed, self.limit = by, timed, limit
         self.note = ""
+        self.totals = [whole_time(trace.without_phases) for trace in (left, right)]
         self.compared = Compared(Ranks(len(left.ranks), len(right.ranks)), [], 0, [])
         try:
             self.compared = compare(left, right, by, timed)
@@ -73,8 +74,22 @@ class ComparisonReporter:
         """Return the computation between two calls that differs as plain data."""
         return [pair.plain(self.by) for pair in self.compared.computation]
 
+    def total(self) -> dict[str, Any] | None:
+        """Return the times in all calls and all computation as plain data; None: not compared or known."""
+        if not self._has_totals:
+            return None
+        sides = [{name: row.times()[name] for name in ("mpi_ns", "compute_ns")} for row in self.totals]
+        left, right = (_sum(row) / n for row, n in zip(self.totals, self.compared.ranks, strict=True))
+        return {"left": sides[0], "right": sides[1], "time_ratio": right / left if left and right else None}
+
+    @property
+    def _has_totals(self) -> bool:
+        return self.timed and all(row.comm_ns is not None for row in self.totals)
+
     def render(self, console: Console) -> None:
         """Print the tables: `-` is the left trace, `+` the right one."""
+        if self._has_totals:
+            self._total(console)
         if self.note:
             console.print(Text(self.note, style=DIM), soft_wrap=True)
         self._computation(console)
@@ -82,6 +97,21 @@ class ComparisonReporter:
         if (ranks := self.compared.ranks).differ:
             text = f"numbers are those of a rank: {ranks.left} and {ranks.right} ranks are compared"
             console.print(Text(text, style=DIM), soft_wrap=True)
+
+    def _total(self, console: Console) -> None:
+        """Print the times of both traces without start-up and shut-down: in all, in MPI and computing."""
+        numbers = ("-", "+", "ratio")
+        whose = "a rank" if self.compared.ranks.differ else "all ranks"
+        rows = table(f"time of {whose}", *numbers, right=numbers)
+        for name, of in (
+            ("total", _sum),
+            ("in MPI", lambda row: row.comm_ns or 0.0),
+            ("computation", lambda row: row.compute_ns or 0.0),
+        ):
+            left, right = (of(row) / self._over(side) for side, row in enumerate(self.totals))
+            ratio = right / left if left and right else None
+            rows.add_row(name, duration(left), duration(right), or_dash(ratio_text, ratio))
+        console.print(rows)
 
     def _computation(self, console: Console) -> None:
         """Print the computation that differs by a part of all differences that is worth a look."""
@@ -157,3 +187,7 @@ class ComparisonReporter:
     def _over(self, side: int) -> int:
         """Return what amounts of a trace are divided by: its ranks where these differ, else 1."""
         return self.compared.ranks[side] if self.compared.ranks.differ else 1
+
+
+def _sum(row: Row) -> float:
+    return (row.comm_ns or 0.0) + (row.compute_ns or 0.0)
