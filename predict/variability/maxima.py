@@ -2,7 +2,8 @@
 
 A trace has the distribution of times over ranks and iterations, not each time. Maxima are therefore drawn: P
 ranks' times per interval. How much of the variation stays with a rank over all its computations follows from
-the ranks' totals; that part is common to the computations of one rank in an interval.
+the ranks' totals; that part is common to the computations of one rank in an interval. Draws are scaled to the
+mean of the interval, or a rare long time that is not drawn would make the slowest rank faster than the mean.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ Array = npt.NDArray[np.float64]
 
 MAX_SAMPLES = 1 << 22
 """Times drawn at once; more ranks are drawn in parts."""
+
+MAX_STRATIFIED = 1 << 18
+"""Times drawn evenly over the distribution; of more, random ones are as even."""
 
 MAX_DRAWS = 64
 """Computations of one kind in an interval that are drawn one by one; of more, the sum is normal."""
@@ -54,7 +58,9 @@ def maxima_of(interval: Interval, nranks: int, spread: float = 0.0, count: int =
         size = (count, min(part, nranks - start))
         ranks = 1 + spread * random.standard_normal(size)
         times = sum((_drawn(work, size, spread, random) for work in interval.works), np.zeros(size))
-        np.maximum(result, (times * np.maximum(ranks, 0)).max(axis=1), out=result)
+        times *= np.maximum(ranks, 0)
+        mean = float(times.mean())
+        np.maximum(result, times.max(axis=1) * (interval.mean_ns / mean if mean else 1.0), out=result)
     return result
 
 
@@ -68,11 +74,25 @@ def _drawn(work: Work, size: tuple[int, int], spread: float, random: np.random.G
     total = np.zeros(size)
     rest = work.per_interval - whole
     for number in range(whole + (rest > 0)):
-        values = quantiles(histogram, random.uniform(size=size).ravel()).reshape(size) * work.resolution
+        values = quantiles(histogram, _evenly(random, size)).reshape(size) * work.resolution
         drawn = float(values.std())
         scale = min(1.0, std / drawn) if drawn else 1.0  # bins overlap, so draws spread more than samples
         values = mean + scale * (values - mean)
         if number == whole:
-            values *= random.uniform(size=(size[0], 1)) < rest  # the same intervals on all ranks
+            values *= _present(random, size[0], rest)[:, None]  # the same intervals on all ranks
         total += values
     return total
+
+
+def _evenly(random: np.random.Generator, size: tuple[int, int]) -> Array:
+    """Draw numbers from 0 to 1 in random order; of few, one in each of as many equal parts."""
+    count = size[0] * size[1]
+    if count > MAX_STRATIFIED:
+        return random.uniform(size=count)
+    result: Array = (random.permutation(count) + random.uniform(size=count)) / count
+    return result
+
+
+def _present(random: np.random.Generator, count: int, share: float) -> npt.NDArray[np.bool_]:
+    """Draw which of so many intervals have a computation that a share of them has: one at least."""
+    return random.permutation(count) < max(1, round(share * count))

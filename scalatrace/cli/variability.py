@@ -4,12 +4,13 @@ A bulk-synchronous program waits in each interval between synchronising calls fo
 ranks, the later that one is. The input is a trace, whose interval maxima are drawn from its histograms, or a
 table of measured times (--times). Methods after Dominguez-Trujillo (2021), chapter 3: a generalised extreme
 value distribution fitted to the maxima (pooled), to those of each node or of each rank of a node (inter-node,
-intra-node), and resampling of the maxima (resampled).
+intra-node), and resampling of the maxima (resampled). Fewer than 10 intervals are resampled only.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,9 +44,15 @@ TABLE = Table(
         "high_ns": "95 % interval",
     },
 )
-METHODS = ("pooled", "resampled", "inter-node", "intra-node")
-DRAWN_INTERVALS = 400
-"""Intervals whose maxima are drawn from a trace."""
+RESAMPLED = "resampled"
+METHODS = ("pooled", RESAMPLED, "inter-node", "intra-node")
+"""The last two need the times of each rank."""
+
+MIN_FITTED_INTERVALS = 10
+"""Intervals to whose maxima a distribution is fitted; fewer are resampled."""
+
+MIN_DRAWN_INTERVALS, MAX_DRAWN_INTERVALS = 30, 400
+"""Intervals whose maxima are drawn from a trace; a multiple of those that it has, where these are few."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -106,7 +113,7 @@ class Projection:
 def _of_trace_file(args: argparse.Namespace, options: Projection) -> dict[str, Any]:
     import scalatrace
 
-    if args.ranks_per_node or set(options.methods) - {"pooled", "resampled"}:
+    if args.ranks_per_node or set(options.methods) - set(METHODS[:2]):
         raise UsageError("inter-node and intra-node need the times of each rank: use --times")
     trace = scalatrace.load(args.trace)
     data = of_trace(trace, options)
@@ -143,19 +150,22 @@ def of_trace(trace: Trace, options: Projection) -> dict[str, Any] | None:
         return None
     nranks, spread = len(trace.ranks), spread_of_ranks(trace)
     known = trace.without_phases.has_load(COMPUTE)
+    methods = _methods(options, max(each.count for each in listed))
     rows, predictions = [], []
     for number, each in enumerate(track(listed, "intervals")):
-        drawn = max(30, min(each.count, DRAWN_INTERVALS))
+        drawn = min(each.count * -(-MIN_DRAWN_INTERVALS // each.count), MAX_DRAWN_INTERVALS)
         maxima = maxima_of(each, nranks, spread, drawn, options.seed + number)
         site = each.stack[0] if each.stack else ""
         rows.append(_interval(each.op, site, each.count, each.mean_ns, maxima))
-        predictions.append([(each.count, one) for one in _projected(options, maxima, nranks, each.count)])
+        found = _projected(options, methods, maxima, nranks, each.count)
+        predictions.append([(each.count, one) for one in found])
     rows.sort(key=lambda row: -row["count"] * row["slowest_ns"])
     return {
         "nranks": nranks,
         "spread": spread if known else None,
         "phases": plain_phases(trace.phases),
         "intervals": rows,
+        "min_fitted_intervals": MIN_FITTED_INTERVALS,
         "total_ns": sum(row["count"] * row["slowest_ns"] for row in rows),
         "predictions": _summed(predictions),
     }
@@ -173,12 +183,14 @@ def _of_table(args: argparse.Namespace, options: Projection) -> dict[str, Any]:
     row = _interval("measured", str(args.times), count, float(times.mean()), maxima)
     cube = times.reshape(count, -1, per_node) if per_node else None
     totals = times.mean(axis=0)
+    found = _projected(options, _methods(options, count, cube is not None), maxima, nranks, count, cube)
     return {
         "nranks": nranks,
         "spread": float(totals.std(ddof=1) / totals.mean()) if nranks > 1 and totals.mean() else 0.0,
         "intervals": [row],
+        "min_fitted_intervals": MIN_FITTED_INTERVALS,
         "total_ns": count * row["slowest_ns"],
-        "predictions": _summed([[(count, one) for one in _projected(options, maxima, nranks, count, cube)]]),
+        "predictions": _summed([[(count, one) for one in found]]),
     }
 
 
@@ -186,7 +198,7 @@ def _interval(op: str, site: str, count: int, mean_ns: float, maxima: Array) -> 
     from scalatrace.extrap.timing.largest.maxima import fitted
 
     fits = {}
-    for method in ("pwm", "mom"):
+    for method in ("pwm", "mom") if count >= MIN_FITTED_INTERVALS else ():
         fit = fitted(maxima, method)
         fits[method] = {name: getattr(fit, name) for name in ("shape", "location", "scale", "kind")}
     return {
@@ -195,26 +207,47 @@ def _interval(op: str, site: str, count: int, mean_ns: float, maxima: Array) -> 
     }  # fmt: skip
 
 
+def _methods(options: Projection, count: int, has_nodes: bool = False) -> list[str]:
+    """Return the methods to use; those that fit a distribution only if a call ends enough intervals.
+
+    Args:
+        count: largest number of intervals that end with the same call.
+    """
+    possible = list(METHODS if has_nodes else METHODS[:2])
+    chosen = list(options.methods or possible)
+    if missing := [name for name in chosen if name not in possible]:
+        raise UsageError(f"--method {missing[0]} needs --times and --ranks-per-node")
+    if count >= MIN_FITTED_INTERVALS:
+        return chosen
+    if fitting := [name for name in options.methods if name != RESAMPLED]:
+        raise UsageError(
+            f"--method {fitting[0]} fits a distribution to {MIN_FITTED_INTERVALS} intervals or more that end "
+            f"with the same call; here are {count}: use --method {RESAMPLED}, or record more steps"
+        )
+    return [RESAMPLED]
+
+
 def _projected(
-    options: Projection, maxima: Array, nranks: int, count: int, cube: Array | None = None
+    options: Projection,
+    methods: Sequence[str],
+    maxima: Array,
+    nranks: int,
+    count: int,
+    cube: Array | None = None,
 ) -> list[dict[str, Any]]:
     """Return the prediction of one interval by each method, for each number of ranks."""
     from scalatrace.extrap.timing.largest import bootstrap
 
-    possible = ["pooled", "resampled"] + (["inter-node", "intra-node"] if cube is not None else [])
-    chosen = options.methods or possible
-    if missing := [name for name in chosen if name not in possible]:
-        raise UsageError(f"--method {missing[0]} needs --times and --ranks-per-node")
     result = []
     for target in options.ranks:
         if target < nranks:
             raise UsageError(f"-P {target}: fewer ranks than the {nranks} of the input")
-        for name in chosen:
-            if name == "pooled":
-                found = bootstrap.pooled(maxima, target / nranks, options.fit, options.seed)
-            elif name == "resampled":
+        for name in methods:
+            if name == RESAMPLED or count < MIN_FITTED_INTERVALS:
                 many = {"intervals": count, "replicas": 200}
                 found = bootstrap.non_parametric(maxima, round(target / nranks), options.seed, **many)
+            elif name == "pooled":
+                found = bootstrap.pooled(maxima, target / nranks, options.fit, options.seed)
             elif name == "inter-node":
                 assert cube is not None
                 found = bootstrap.inter_node(cube, target / cube.shape[2], options.fit, options.seed)

@@ -15,6 +15,9 @@ __all__ = ["VariabilityReporter"]
 
 INTERVALS_SHOWN = 8
 
+ONE_VALUE = "one value"
+"""Text in place of an interval of width 0."""
+
 
 class VariabilityReporter:
     """Shows the data of `variability`: `nranks`, `spread`, `intervals` and `total`."""
@@ -39,6 +42,9 @@ class VariabilityReporter:
             console.print(Text(f"… {more} more", style=DIM))
         self._fits(console, intervals[0])
         console.print(self._predictions())
+        if any(each["low_ns"] == each["high_ns"] for each in self.data["predictions"]):
+            note = f"{ONE_VALUE}: all draws gave it, such as the largest maximum; no interval is estimated"
+            console.print(Text(note, style=DIM), soft_wrap=True)
         spread = self.data["spread"]
         share = "not known" if spread is None else f"{spread:.1%} of their mean"
         console.print(Text(f"standard deviation of the ranks' totals: {share}", style=DIM))
@@ -46,6 +52,11 @@ class VariabilityReporter:
             console.print(Text(line, style=DIM), soft_wrap=True)
 
     def _fits(self, console: Console, interval: Mapping[str, Any]) -> None:
+        if not interval["fits"]:
+            few = f"{number(interval['count'])} of at least {self.data['min_fitted_intervals']} intervals"
+            text = f"maxima of {interval['op']}: no distribution is fitted to {few}; they are resampled"
+            console.print(Text(text), soft_wrap=True)
+            return
         shown = [
             f"{name.upper()}: type {fit['kind']}, shape {fit['shape']:.2f}, "
             f"location {duration(fit['location'])}, scale {duration(fit['scale'])}"
@@ -63,5 +74,6 @@ class VariabilityReporter:
             vague = is_vague(low, high)
             median = "-" if vague else duration(each["median_ns"])
             over = f"{each['median_ns'] / recorded - 1:+.1%}" if recorded and not vague else "-"
-            rows.add_row(each["method"], number(each["nranks"]), median, duration(low), duration(high), over)
+            ends = (ONE_VALUE, "") if low == high else (duration(low), duration(high))
+            rows.add_row(each["method"], number(each["nranks"]), median, *ends, over)
         return rows

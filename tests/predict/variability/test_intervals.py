@@ -108,6 +108,72 @@ def test_many_computations_are_drawn_as_one() -> None:
     assert float(times.std()) == pytest.approx(20 * 50, rel=0.1)
 
 
+RARE = histogram_of([*np.full(119, 1000.0), 2e6])
+"""One long time of 120, which few draws miss or have several times."""
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.3])
+@pytest.mark.parametrize("nranks", [2, 4])
+@pytest.mark.parametrize(
+    "works",
+    [
+        [Work(RARE, 1.0, 1.0)],
+        [Work(histogram_of([230e3] * 24), 6 / 29, 1.0), Work(histogram_of([239e3] * 92), 23 / 29, 1.0)],
+        [Work(histogram_of([10.0] * 4), 1 / 400, 1.0)],
+        [Work(histogram_of([10.0, 30.0] * 4), 70.0, 1.0)],
+    ],
+)
+def test_the_slowest_rank_is_not_faster_than_the_mean(works: list[Work], nranks: int, spread: float) -> None:
+    interval = Interval("Barrier", (), 29, tuple(works))
+    for seed in range(20):
+        slowest = float(maxima_of(interval, nranks, spread, 29, seed).mean())
+        assert slowest >= interval.mean_ns * (1 - 1e-9)
+
+
+def variability(
+    capsys: pytest.CaptureFixture[str], path: Path, *words: str, status: int = 0
+) -> tuple[str, str]:
+    assert main(["variability", str(path), *words]) == status
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+def test_few_intervals_have_no_distribution(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "few.st"
+    scalatrace.save(bulk_synchronous(steps=9), path)
+    shown, _ = variability(capsys, path, "-P", "64")
+    assert "no distribution is fitted to 1 of at least 10 intervals; they are resampled" in shown
+    assert "GEV" not in shown
+    assert "pooled" not in shown
+    data = json.loads(variability(capsys, path, "-P", "64", "--json")[0])
+    assert {row["method"] for row in data["predictions"]} == {"resampled"}
+    assert all(row["fits"] == {} for row in data["intervals"])
+    _, error = variability(capsys, path, "-P", "64", "--method", "pooled", status=2)
+    assert "--method pooled fits a distribution to 10 intervals or more" in error
+    assert "here are 9: use --method resampled" in error
+
+
+def test_calls_that_end_few_intervals_are_resampled_among_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "a.st"
+    scalatrace.save(bulk_synchronous(steps=10), path)
+    data = json.loads(variability(capsys, path, "-P", "64", "--json")[0])
+    assert [(row["count"], sorted(row["fits"])) for row in data["intervals"]] == [
+        (1, []), (10, ["mom", "pwm"])
+    ]  # fmt: skip
+    assert {row["method"] for row in data["predictions"]} == {"pooled", "resampled"}
+
+
+def test_an_interval_of_width_0_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.st"
+    scalatrace.save(bulk_synchronous(), path)  # all times are equal
+    shown, _ = variability(capsys, path, "-P", "64")
+    (row,) = (line.split() for line in shown.splitlines() if line.split()[:1] == ["resampled"])
+    assert row == ["resampled", "64", "7.37", "µs", "one", "value", "+0.0%"]
+    assert "one value: all draws gave it" in shown
+
+
 def test_spread_of_ranks() -> None:
     trace = bulk_synchronous()
     assert spread_of_ranks(trace) == 0
