@@ -31,7 +31,7 @@ ALPHA = 0.05
 DEVIATIONS = 2.6
 """Of the binomial distribution, within which a rate is as expected (99 %)."""
 
-REQUIRED, LARGE = 0.95, 5
+REQUIRED, MIN_DEVIATIONS = 0.95, 5
 """Part of trials in which to detect a slowdown of at least so many standard deviations of the mean."""
 
 
@@ -47,7 +47,7 @@ class Case:
     @property
     def is_large(self) -> bool:
         """Whether the slowdown stands out of the noise."""
-        return self.slowdown * self.nnew**0.5 >= LARGE * self.noise
+        return self.slowdown * self.nnew**0.5 >= MIN_DEVIATIONS * self.noise
 
     @property
     def name(self) -> str:

@@ -31,7 +31,7 @@ from scalatrace.trace.query.diff import diff
 
 COLUMNS = ("program", "parameter", "cases", "equal", "refused", "wrong")
 KINDS = "none", "same", "varied"
-TRACES, LEAST, MOST = 3, 2, 10
+TRACES, MIN_VALUE, MAX_VALUE = 3, 2, 10
 """Traces of a subset, and the values of the idle parameter."""
 
 _NAME = re.compile(r"([^.]+)\.(\d+)((?:\.[A-Za-z]+\d+)*)\.st")
@@ -112,7 +112,7 @@ def _subset(
     chosen: Sequence[tuple[int, Path]], traces: Sequence[tuple[int, Path]], kind: str, drawn: random.Random
 ) -> Subset:
     targets = tuple(path for nprocs, path in traces if nprocs > chosen[-1][0])
-    values = [drawn.randint(LEAST, MOST) for _ in range(TRACES + 1)]
+    values = [drawn.randint(MIN_VALUE, MAX_VALUE) for _ in range(TRACES + 1)]
     steps = {"none": [], "same": values[:1] * (TRACES + 1), "varied": values}[kind]
     return Subset(tuple(path for _, path in chosen), targets, tuple(steps))
 

@@ -20,7 +20,7 @@ TARGET_S = 2.0
 ASLEEP = 0.9
 """The part of it that is computation."""
 
-MOST_STEPS = 20_000
+MAX_STEPS = 20_000
 TRIAL_STEPS = 3
 
 TIMED = Path(__file__).with_name("timed.py")
@@ -118,7 +118,7 @@ def paced(
 
 
 def _scaled(steps: int, seconds: float, target_s: float) -> int:
-    return min(MOST_STEPS, max(TRIAL_STEPS, round(steps * target_s / seconds)))
+    return min(MAX_STEPS, max(TRIAL_STEPS, round(steps * target_s / seconds)))
 
 
 @dataclass(frozen=True)

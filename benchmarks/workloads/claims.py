@@ -11,7 +11,7 @@ from support.workloads import WORKLOADS
 #: Values without rules: a lossless trace keeps them all.
 GROWING = ("is", "amr")
 SAME_NODES = ("bt", "cg", "ep", "ft", "lu", "sweep3d", "sp", "hpl")
-SPREAD, MG_GROWTH = 0.10, 3
+MAX_SPREAD, MG_GROWTH = 0.10, 3
 Verdict = tuple[str, bool, str]
 """What is demanded; whether it holds; the numbers."""
 
@@ -51,7 +51,7 @@ def _same_size(title: str, lines: list[Line]) -> Verdict:
             low, high = min(traces.values()), max(traces.values())
             worst = max(worst, high / low - 1)
             details.append(f"{nprocs} ranks {100 * (high / low - 1):.0f} % up to {max(traces)} steps")
-    return f"{title}: size constant within {SPREAD:.0%}", worst <= SPREAD, ", ".join(details)
+    return f"{title}: size constant within {MAX_SPREAD:.0%}", worst <= MAX_SPREAD, ", ".join(details)
 
 
 def _same_nodes(title: str, lines: list[Line]) -> Verdict:

@@ -44,7 +44,7 @@ LIMITS = {"no stacks": 250, "Python stacks": 700}
 IRREGULAR, IRREGULAR_LIMIT = ("is", "amr"), 500
 SETUPS = ("plain", "none", "python")
 #: With fewer calls there is no steady state to judge.
-FEWEST = 1000
+MIN_EVENTS = 1000
 #: Calls of the Python loop, and under how many frames.
 CALLS, SHALLOW, DEEP = 200_000, 4, 16
 LOOPS = {frames: Loop("mpi4py", None, CALLS, {}, frames) for frames in (SHALLOW, DEEP)}
@@ -131,7 +131,7 @@ def row(title: str, fed: Fed, surroundings: Around) -> list[str]:
 def limits(lines: list[Line]) -> list[str]:
     """A sentence for each program and column that exceeds its limit, or one that none does."""
     result = []
-    for line in (line for line in lines if (line.number("events") or 0) >= FEWEST):
+    for line in (line for line in lines if (line.number("events") or 0) >= MIN_EVENTS):
         for column, limit in LIMITS.items():
             irregular = line["program"] in IRREGULAR and column == "no stacks"
             most = IRREGULAR_LIMIT if irregular else limit

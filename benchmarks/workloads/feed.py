@@ -26,7 +26,7 @@ from scalatrace.trace.model.tables import Kind
 from support.mpis import Mpi
 
 HERE = Path(__file__).resolve().parent
-MOST_CALLS = 300_000
+MAX_CALLS = 300_000
 STATS = ("compute_ns", "comm_ns")
 _NAMED = {"world": COMM_WORLD, "self": COMM_SELF, "null": COMM_NULL}
 
@@ -35,14 +35,14 @@ class Feed:
     """One rank's calls.
 
     Attributes:
-        ncalls: how many, at most MOST_CALLS.
+        ncalls: how many, at most MAX_CALLS.
         frames: mean number of frames above a call.
     """
 
     def __init__(self, log: Path) -> None:
         """Raises FormatError when the log is damaged."""
         self._log = FlatLog(log)
-        calls = list(islice(self._log, MOST_CALLS))
+        calls = list(islice(self._log, MAX_CALLS))
         self.ncalls = len(calls)
         self.frames = sum(len(self._log.stacks[call.signature]) for call in calls) / max(1, len(calls))
         with self.core() as core:

@@ -19,19 +19,19 @@ from scalatrace.trace.values.vec import ANY_SOURCE
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-ENOUGH_SIZES = 6
+MIN_SIZES = 6
 """Sizes after which another one would not make a formula likely."""
 
 MIN_TOTALS = 3
 """Traces whose totals have to be on a line."""
 
-SPREAD = 0.1
+MAX_ROUNDING = 0.1
 """By which part products of a value and a size may differ that are the size of one problem, rounded."""
 
 COMPLETING = frozenset({"Waitany", "Waitsome"})
 """Operations that complete some of several requests."""
 
-__all__ = ["ENOUGH_SIZES", "cause_of", "depends_on_senders", "is_divided"]
+__all__ = ["MIN_SIZES", "cause_of", "depends_on_senders", "is_divided"]
 
 
 def cause_of(error: Refused, grids: Sequence[Grid], traces: Sequence[Trace]) -> Cause:
@@ -47,7 +47,7 @@ def cause_of(error: Refused, grids: Sequence[Grid], traces: Sequence[Trace]) -> 
         return Cause.TIMING
     if values is not None and (values.unlike or _is_converging(values)):
         return Cause.DATA
-    few = len({grid.dims for grid in grids}) < ENOUGH_SIZES
+    few = len({grid.dims for grid in grids}) < MIN_SIZES
     return Cause.FEW_SIZES if few else Cause.UNKNOWN_RULE
 
 
@@ -104,6 +104,6 @@ def is_divided(values: Values, grids: Sequence[Grid]) -> bool:
     sizes = [[prod(grid.dims) for grid in grids], *zip(*(grid.dims for grid in grids), strict=True)]
     for column in sizes:
         products = [value * size for value, size in zip(values.largest, column, strict=True)]
-        if len(set(column)) > 1 and max(products) <= (1 + SPREAD) * min(products) + max(column):
+        if len(set(column)) > 1 and max(products) <= (1 + MAX_ROUNDING) * min(products) + max(column):
             return True
     return False

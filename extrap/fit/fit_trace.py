@@ -131,8 +131,8 @@ REQUESTS = frozenset({"request", "requests", "index", "indices"})
 GRID = "dims"
 """The parameter that makes a grid, which that of the ranks is found from."""
 
-MANY_LENGTHS = 3
-"""Lists of more lengths are of neighbours in three dimensions, for which other rules are sought long."""
+MAX_NEIGHBOUR_LENGTHS = 3
+"""Lengths of neighbour lists. With more, there are three dimensions: other rules would be sought long."""
 
 MAX_LISTED = 1 << 10
 """Partners of a rank that are looked at for stages of a tree."""
@@ -472,7 +472,7 @@ class Fitter:
             return ParamRule(name, kind, self._plain(node, at, name, kind, inside))
         found: list[tuple[float, Encoding, Field | _Mispredicted]] = []
         decoded = self._peers(node, at)
-        if len({one.times for one in decoded.values()}) > MANY_LENGTHS:
+        if len({one.times for one in decoded.values()}) > MAX_NEIGHBOUR_LENGTHS:
             relative = encoded(decoded, Encoding.RELATIVE)
             if (field := fields.fit_neighbours(self.space, relative, inside)) is not None:
                 return ParamRule(name, kind, field, Encoding.RELATIVE)
@@ -565,7 +565,7 @@ class Fitter:
 
     def _by_direction(self, node: Aligned, samples: Samples, inside: Chains) -> Field | None:
         """The field of a parameter of calls whose peers are lists of neighbours of many lengths."""
-        if len(set(samples.values())) <= MANY_LENGTHS:
+        if len(set(samples.values())) <= MAX_NEIGHBOUR_LENGTHS:
             return None
         for at, (_, kind) in enumerate(self._params(node)):
             if kind is Kind.PEER:

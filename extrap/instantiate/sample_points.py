@@ -18,7 +18,7 @@ from scalatrace.trace.values.from_arrays import distinct
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
-SPREAD = 1 << 12
+CHECKED_RANKS = 1 << 12
 """Ranks besides the corners."""
 
 MAX_CORNERS = 64
@@ -35,7 +35,7 @@ class Sample:
 
     def __init__(self, grid: Grid, env: Mapping[str, Any]) -> None:
         self._grid = grid
-        spread = np.arange(SPREAD) * GOLDEN % grid.nprocs
+        spread = np.arange(CHECKED_RANKS) * GOLDEN % grid.nprocs
         self.ranks: Ints = np.unique(np.concatenate([spread, np.array(self.corners)]))
         self._env = {name: row[self.ranks] if np.ndim(row) else row for name, row in env.items()}
 

@@ -17,7 +17,7 @@ from scalatrace.trace.symbolic.grid import Grid
 
 __all__ = ["check_parameters", "unshown_parameters"]
 
-LARGEST_STRUCTURAL, LARGEST_OF_CONDITIONS = 1, 2
+MAX_STRUCTURAL, MAX_OF_CONDITIONS = 1, 2
 """Larger numbers in values may be made of a parameter; conditions have a 2 for odd and even ranks."""
 
 
@@ -86,17 +86,17 @@ def _of_rules(rules: Sequence[Rule]) -> Iterator[Limited]:
 
 def _of_field(field: Field) -> Iterator[Limited]:
     for part in field.parts:
-        yield part.condition, LARGEST_OF_CONDITIONS
-        yield from ((formula, LARGEST_STRUCTURAL) for formula in part.formulas or ())
-        yield from ((rival, LARGEST_STRUCTURAL) for _, rival in part.rivals)
+        yield part.condition, MAX_OF_CONDITIONS
+        yield from ((formula, MAX_STRUCTURAL) for formula in part.formulas or ())
+        yield from ((rival, MAX_STRUCTURAL) for _, rival in part.rivals)
 
 
 def _of_family(family: FamilyRule) -> Iterator[Limited]:
     """The formulas of communicators that are no slices of the grid."""
     for vec in family.vecs if family.slices is None else ():
-        yield from ((formula, LARGEST_STRUCTURAL) for formula in (() if vec is None else vec[1]))
+        yield from ((formula, MAX_STRUCTURAL) for formula in (() if vec is None else vec[1]))
     if family.count is not None:
-        yield family.count, LARGEST_STRUCTURAL
+        yield family.count, MAX_STRUCTURAL
 
 
 def _is_predefined(field: Field) -> bool:

@@ -76,7 +76,7 @@ MAX_MULTIPLES = 3
 
 GRID_SIZES = frozenset(["P", *NAMES])
 
-FEW_SIZES = 3
+MAX_FEW_SIZES = 3
 """Traces that do not show two numbers of a sum of features of sizes."""
 
 TESTED = 8
@@ -220,7 +220,7 @@ class System:
     @cached_property
     def _on_few_sizes(self) -> bool:
         """Whether the points are of at most three traces."""
-        return len(np.unique(self.runs)) <= FEW_SIZES
+        return len(np.unique(self.runs)) <= MAX_FEW_SIZES
 
     def _is_of_sizes(self, values: Ints) -> bool:
         """Whether there is one value in each trace."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from scalatrace.extrap.grid.model import Model, Rule
 from scalatrace.extrap.timing.largest.extremes import slowest_interval
 from scalatrace.extrap.timing.plain_report import TimingRow, timing_row
-from scalatrace.extrap.timing.trends import FEWEST, Trend, Trends
+from scalatrace.extrap.timing.trends import MIN_RUNS, Trend, Trends
 from scalatrace.trace.symbolic.format_formula import format_where
 
 __all__ = ["STATS", "FittedMean", "fitted_means", "timing_rows"]
@@ -74,7 +74,7 @@ def fitted_means(
         for stat in rule.stats:
             for at, (name, resolution) in enumerate(model.stats):
                 samples = trends.samples(stat.histograms, at)
-                if name in STATS and len(samples) >= FEWEST and not trends.is_small(samples, at):
+                if name in STATS and len(samples) >= MIN_RUNS and not trends.is_small(samples, at):
                     weighed.append((samples[max(samples)].total, (rule, at, resolution, stat, conditions)))
     weighed.sort(key=lambda item: -item[0])
     result = []

@@ -10,7 +10,7 @@ from scalatrace.extrap.grid.model import Model, Rule, events
 from scalatrace.extrap.timing.curves.points import Points
 from scalatrace.extrap.timing.growth import constant_curve
 from scalatrace.extrap.timing.rules import Estimate, Times
-from scalatrace.extrap.timing.trends import FEWEST, Rows, State
+from scalatrace.extrap.timing.trends import MIN_RUNS, Rows, State
 from scalatrace.trace.model.trace import Trace
 
 STATS = ("compute_ns", "comm_ns")
@@ -76,7 +76,7 @@ def total_times(model: Model, times: Times, trace: Trace) -> list[TotalTime]:
     result = []
     for at, name, _ in _stats(model):
         rows = [(estimate, row) for _, row, estimate in _estimates(model, times, at)]
-        if len(_totals(times, [row for _, row in rows], at)) >= FEWEST:
+        if len(_totals(times, [row for _, row in rows], at)) >= MIN_RUNS:
             bounds = _bounds(times, rows, at)
             mean_ns = sums.get(name, 0.0) / times.nprocs
             result.append(_total_time(name, mean_ns, times.nprocs, [one for one, _ in rows], bounds))
@@ -144,7 +144,7 @@ def _totals(times: Times, rows: list[Rows], at: int) -> dict[int, float]:
 
 def _constant_interval(seen: dict[int, float]) -> tuple[float, float]:
     """Return the interval of totals that stay as in the largest trace, over that total."""
-    if len(seen) < FEWEST or not (last := seen[max(seen)]):
+    if len(seen) < MIN_RUNS or not (last := seen[max(seen)]):
         return 1.0, 1.0
     low, high = constant_curve(Points.of(list(seen), list(seen.values()))).interval(max(seen))
     return low / last, high / last

@@ -27,15 +27,15 @@ from scalatrace.trace.model.tables import TIMES
 from scalatrace.trace.oversubscription import OVERSUBSCRIBED
 from scalatrace.trace.values.histogram import Histogram
 
-__all__ = ["FEWEST", "MAX_WAITING_REACH", "Rows", "State", "Trend", "Trends"]
+__all__ = ["MAX_WAITING_REACH", "MIN_RUNS", "Rows", "State", "Trend", "Trends"]
 
 Rows = tuple[tuple[Any, ...], ...]
 """The histograms of one event after one predecessor: a tuple per input trace, an entry per statistic."""
 
-FEWEST = 2
+MIN_RUNS = 2
 """Runs that show a trend."""
 
-SMALL = 0.01
+MAX_SMALL_SHARE = 0.01
 """Histograms that together have so small a part of a statistic keep the times of the largest trace."""
 
 MAX_WAITING_REACH = 4
@@ -143,7 +143,7 @@ class Trends:
             return None
         points = mean_points(list(samples.values()), list(samples), (), self.run_noise)
         is_phase = (id(rows), at) in self._phases
-        if len(samples) < FEWEST or is_phase or self.is_small(samples, at):
+        if len(samples) < MIN_RUNS or is_phase or self.is_small(samples, at):
             return Trend(samples, constant_curve(points))
         if not self.choice.confirms:
             model = self._fitted(samples)
@@ -184,6 +184,6 @@ def _least_totals(rules: Iterable[Rows]) -> dict[int, float]:
     result = {}
     for at, values in totals.items():
         values.sort()
-        rest = SMALL * sum(values)
+        rest = MAX_SMALL_SHARE * sum(values)
         result[at] = next((v for v, upto in zip(values, accumulate(values), strict=True) if upto > rest), 0.0)
     return result

@@ -28,7 +28,7 @@ MAX_STEPS = 60
 MAX_FACTOR = 2.0**40
 GROWTH = 16.0
 """Factor from run to run as long as the parameter is not on the longest path."""
-NEAR_ENOUGH = 1e-6
+MAX_TOLERANCE_ERROR = 1e-6
 """Relative difference of times, or of factors below and above it, at which a tolerance is accepted."""
 ROUNDING_PS = 1.0
 """Rounding error of a message's time."""
@@ -68,7 +68,7 @@ class _Run:
     def of(cls, simulation: Simulation, parameter: str, factor: float) -> _Run:
         time, *parts, nmessages = (float(part) for part in simulation.path)
         slope = parts[_PATH_PART[parameter]] / factor
-        return cls(factor, time, slope, NEAR_ENOUGH * time + nmessages * ROUNDING_PS)
+        return cls(factor, time, slope, MAX_TOLERANCE_ERROR * time + nmessages * ROUNDING_PS)
 
     def tangent(self, factor: float) -> float:
         """Return the time that the slope predicts, which no run falls below."""
@@ -129,7 +129,7 @@ class _Search:
             for run in (low, high):
                 if run and abs(run.time - target) <= run.slack:
                     return run.factor
-            if high and high.factor - low.factor <= NEAR_ENOUGH * low.factor:
+            if high and high.factor - low.factor <= MAX_TOLERANCE_ERROR * low.factor:
                 return high.factor
             step = _step(low, high, target)
             if step is None:

@@ -15,7 +15,7 @@ from scalatrace.predict.regression.points import Floats
 
 __all__ = ["Call", "fit_kernel", "nonnegative"]
 
-SMALLEST_NOISE = 1e-6
+MIN_NOISE = 1e-6
 """Relative deviation below which residuals are rounding errors."""
 MIN_CALLS_PER_TERM = 3
 MAX_REFITS, REFIT_TOLERANCE = 20, 1e-4
@@ -94,7 +94,7 @@ def _best(
         fitted = design @ mean
         for kind in NOISES[1:] if noise in (None, "N-0") else [noise]:
             deviation = _deviation(design, fitted, ns, counts, kind)
-            sigma = np.maximum(design @ deviation, SMALLEST_NOISE * np.maximum(ns, 1.0))
+            sigma = np.maximum(design @ deviation, MIN_NOISE * np.maximum(ns, 1.0))
             # A constant deviation is one parameter, a polynomial has one per term.
             count = len(terms) + (1 if kind == "N-1" else len(terms))
             score = _misfit(ns - fitted, sigma, counts) + count * float(np.log(len(ns)))
@@ -119,7 +119,7 @@ def _mean(design: Floats, ns: Floats, counts: Floats) -> Floats:
     The weights are those of a variance that grows with the mean. So the fitted times have the sum of the
     measured ones. With weights from the measured times, slow calls would have too little weight.
     """
-    floor = SMALLEST_NOISE * max(ns.max(), 1.0)
+    floor = MIN_NOISE * max(ns.max(), 1.0)
     fitted, coefficients = np.maximum(ns, floor), np.zeros(0)
     for _ in range(MAX_REFITS):
         before = fitted
@@ -145,7 +145,7 @@ def _deviation(design: Floats, mean: Floats, ns: Floats, counts: Floats, kind: s
     residuals = ns - mean
     if kind == "N-1":
         return np.append(np.zeros(design.shape[1] - 1), np.sqrt(np.average(residuals**2, weights=counts)))
-    floor = SMALLEST_NOISE * max(mean.max(), 1.0)
+    floor = MIN_NOISE * max(mean.max(), 1.0)
     return nonnegative(
         design, np.abs(residuals) / HALF_NORMAL_MEAN, np.sqrt(counts / np.maximum(mean, floor))
     )

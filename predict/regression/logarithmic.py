@@ -24,7 +24,7 @@ SEARCH, FINAL = 1e-4, 1e-10
 ROUNDING = 1e-12
 MAX_ELEMENTS = 1 << 20
 """Points of all segments that are fitted together, to bound memory."""
-SMALLEST = 1e-100
+MIN_VALUE = 1e-100
 
 
 def linearised(points: Points, f: Floats) -> tuple[Floats, Floats]:
@@ -90,7 +90,7 @@ class _Batch:
 
     def values(self, slope: Floats, intercept: Floats) -> Floats:
         """Return the lines' values at the points."""
-        return np.maximum(slope[self.segment] * self.x + intercept[self.segment], SMALLEST)
+        return np.maximum(slope[self.segment] * self.x + intercept[self.segment], MIN_VALUE)
 
     def cost(self, slope: Floats, intercept: Floats) -> Floats:
         """Return the sums of squares of the segments."""

@@ -16,11 +16,11 @@ __all__ = ["Floats", "Ints", "Objective", "Points", "grouped"]
 
 Ints = NDArray[np.int64]
 
-SMALLEST_RESIDUAL = 1e-7
+MIN_RESIDUAL = 1e-7
 """Residuals below this share of the values are rounding errors, and no better fit."""
 
 
-SMALLEST_NOISE = 1e-3
+MIN_NOISE = 1e-3
 """Relative noise below which measurements count as equally precise."""
 
 
@@ -78,7 +78,7 @@ def grouped(x: Sequence[float] | Floats, y: Sequence[float] | Floats, objective:
     scale, share = _weights(distinct, values, objective)
     within = float(np.sum(scale[index] * (response - means[index]) ** 2))
     size = float(len(xs)) if logarithmic else float(np.sum(scale[index] * ys**2))
-    floor = max(size * SMALLEST_RESIDUAL**2, np.finfo(float).tiny)
+    floor = max(size * MIN_RESIDUAL**2, np.finfo(float).tiny)
     return Points(objective, distinct, values, counts, counts * scale, len(xs) * share, within, floor)
 
 
@@ -88,7 +88,7 @@ def _weights(x: Floats, y: Floats, objective: Objective) -> tuple[Floats, float]
     The BIC assumes that all residuals have one variance. Those of the logarithms do if the noise is
     proportional to y. With constant noise, few points of small y make up the sum of squares, and the BIC
     explains their noise by breakpoints. So the weights are the inverse of the estimated variance. Where
-    it is below SMALLEST_NOISE, residuals stay smaller than their weight expects. Such points do not count:
+    it is below MIN_NOISE, residuals stay smaller than their weight expects. Such points do not count:
     n is replaced by the equivalent number of equal ones (Kish's effective sample size).
     """
     if objective is Objective.ORDINARY:
@@ -96,7 +96,7 @@ def _weights(x: Floats, y: Floats, objective: Objective) -> tuple[Floats, float]
     if objective is Objective.WEIGHTED:
         return np.maximum(x, 1.0) ** -2, 1.0
     noise = relative_noise(x, y)
-    bounded = np.maximum(noise, SMALLEST_NOISE)
+    bounded = np.maximum(noise, MIN_NOISE)
     expected = (noise / bounded) ** 2
     share = expected.sum() ** 2 / (expected**2).sum() / len(x) if expected.any() else 1.0
     return (bounded.max() / bounded) ** 2, float(share)

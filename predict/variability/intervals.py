@@ -24,7 +24,7 @@ SYNCHRONISING = frozenset(
 )  # fmt: skip
 """Operations that no rank leaves before each has entered; the communicator is looked at beside."""
 
-ONCE = 1.5
+MAX_TIMES_ONCE = 1.5
 """Computations of a rank, on average, up to which something happens once in the run."""
 
 
@@ -94,7 +94,7 @@ def _intervals_of(
     if not count:
         return
     runs = [(h, h.count / ranks) for event in inside for h in _histograms(event, index)]
-    once = [(h, times) for h, times in runs if times <= ONCE] if count > ONCE else []
+    once = [(h, times) for h, times in runs if times <= MAX_TIMES_ONCE] if count > MAX_TIMES_ONCE else []
     usual = [one for one in runs if one not in once]
     op, stack = trace.ops[end.op].name, trace.stack(end.signature)
     for number, part in ((1, once), (count, usual)):
@@ -107,7 +107,7 @@ def _per_interval(times: float, count: int) -> float:
     """Return how often something is computed in an interval; one interval more or less does not count."""
     mean = times / count
     whole = round(mean)
-    return float(whole) if whole and abs(mean - whole) * count <= ONCE * whole else mean
+    return float(whole) if whole and abs(mean - whole) * count <= MAX_TIMES_ONCE * whole else mean
 
 
 def _histograms(event: Event, index: int) -> Iterator[Histogram]:

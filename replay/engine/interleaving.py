@@ -14,7 +14,7 @@ from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
 __all__ = ["Message", "Receive", "interleaving"]
 
-NOBODY = -1
+NO_SENDER = -1
 
 MAX_LOOKS = 1 << 22
 """Messages looked at in one search: about three seconds."""
@@ -50,7 +50,7 @@ class Receive:
     tag: int
     nbytes: int
     exact: bool
-    likely: int = NOBODY
+    likely: int = NO_SENDER
 
     def takes(self, message: Message | None) -> bool:
         """Return whether the receive can take a message."""

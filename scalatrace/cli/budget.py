@@ -30,7 +30,7 @@ __all__ = ["TimeExceeded", "add_budgets", "enforced", "over_memory", "over_time"
 
 MEMORY_SHARE = 0.75
 """Default budget of memory, as a share of what the machine or the control group has."""
-LEAST_MEMORY = 192 << 20
+MIN_MEMORY = 192 << 20
 """Lowest budget of memory: that of the libraries, with room for a small input."""
 MAX_MEMORY = (1 << 63) - 1
 """Larger budgets than a limit of the system can hold are that one."""
@@ -54,9 +54,9 @@ def size(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text!r} is no size; write it as 500M or 2G")
     number = float(match[1])
     nbytes = MAX_MEMORY if number > MAX_MEMORY else min(int(number * _UNITS[match[2].upper()]), MAX_MEMORY)
-    if 0 < nbytes < LEAST_MEMORY:
+    if 0 < nbytes < MIN_MEMORY:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is less than the {LEAST_MEMORY >> 20}M that any command needs"
+            f"{text!r} is less than the {MIN_MEMORY >> 20}M that any command needs"
         )
     return nbytes
 

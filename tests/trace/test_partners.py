@@ -16,7 +16,7 @@ from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL, Vec
 from support.builder import INT, Builder, Comm, To, stencil
 
 NEXT, BEFORE = To(Encoding.MODULO, Vec(1)), To(Encoding.MODULO, Vec(-1))
-ANYONE, NOBODY = To(Encoding.ABSOLUTE, Vec(ANY_SOURCE)), To(Encoding.ABSOLUTE, Vec(PROC_NULL))
+ANYONE, NO_PARTNER = To(Encoding.ABSOLUTE, Vec(ANY_SOURCE)), To(Encoding.ABSOLUTE, Vec(PROC_NULL))
 
 
 class Ring:
@@ -61,8 +61,8 @@ def test_messages_in_a_loop() -> None:
             {"source": ANYONE, "tag": ANY_TAG, "repeat": 3},
             "3 messages from any rank on .*2 are",
         ),
-        ({"dest": NOBODY}, {}, "but 0 are sent"),
-        ({"op": "Isend"}, {"source": NOBODY}, "but 0 are received"),
+        ({"dest": NO_PARTNER}, {}, "but 0 are sent"),
+        ({"op": "Isend"}, {"source": NO_PARTNER}, "but 0 are received"),
         ({"repeat": _of(0, 1)}, {}, "from rank 2 on communicator 0 .world., but 0 are sent"),
     ],
 )

@@ -24,7 +24,7 @@ __all__ = ["Interval", "inter_node", "intra_node", "non_parametric", "pooled"]
 LEVEL = 0.95
 REPLICAS = 50
 """Replicas per node, or per rank of a node (§3.2.2)."""
-MANY = 1000
+POOLED_REPLICAS = 1000
 """Replicas for an interval of its own (Efron, in §3.2.2)."""
 
 
@@ -72,7 +72,7 @@ def pooled(
     fit: str = "pwm",
     seed: int = 0,
     level: float = LEVEL,
-    replicas: int = MANY,
+    replicas: int = POOLED_REPLICAS,
 ) -> Interval:
     """Return the interval of the expected maximum over `factor` times the ranks, from maxima over all.
 
@@ -89,7 +89,7 @@ def non_parametric(
     factor: int,
     seed: int = 0,
     level: float = LEVEL,
-    replicas: int = MANY,
+    replicas: int = POOLED_REPLICAS,
     intervals: int = 1,
 ) -> Interval:
     """Return where the mean time of `intervals` intervals lies on `factor` times the ranks."""

@@ -23,7 +23,7 @@ from scalatrace.trace.values.quantiles import quantiles
 __all__ = ["slowest_interval", "stretched"]
 
 LEVEL, DEVIATIONS = 0.95, 1.96
-FEWEST = 5
+MIN_LAST_BIN_SAMPLES = 5
 """Samples in the last bin that tell anything of the tail."""
 
 
@@ -35,7 +35,7 @@ def stretched(histogram: Histogram, seen: Histogram) -> Histogram:
         seen: of the largest run: its maximum is of as many samples as it has.
     """
     last = histogram.all_bins[-1]
-    if histogram.count <= seen.count or last.count < FEWEST:
+    if histogram.count <= seen.count or last.count < MIN_LAST_BIN_SAMPLES:
         return histogram
     top = min(histogram.max + (last.mean - last.min) * log(histogram.count / seen.count), MAX_SAMPLE)
     bins = (*histogram.bins[:-1], last._replace(max=max(top, last.max))) if histogram.bins else ()
@@ -49,7 +49,7 @@ def slowest_interval(histogram: Histogram, nprocs: int) -> Interval:
     """
     last = histogram.all_bins[-1]
     beyond = nprocs * last.count / histogram.count
-    if beyond < 1 or last.count < FEWEST or last.min == last.max:
+    if beyond < 1 or last.count < MIN_LAST_BIN_SAMPLES or last.min == last.max:
         value = min(emma(lambda q: quantiles(histogram, np.array([q]))[0], nprocs), histogram.max)
         return Interval(value, min(last.min, value), max(value, histogram.max), LEVEL, 0)
     sure = DEVIATIONS / sqrt(last.count)

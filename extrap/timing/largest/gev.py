@@ -24,9 +24,9 @@ EULER = 0.5772156649015329
 GUMBEL_SKEWNESS = 1.1395470994046486
 FLAT = 1e-6
 """Shapes nearer to 0 are Gumbel's: the general formulas lose their digits there."""
-HEAVIEST = 0.95
+MAX_SHAPE = 0.95
 """From 1 on the mean is infinite; shapes are kept below."""
-HEAVIEST_MOM = 1 / 3 - 1e-4
+MAX_MOM_SHAPE = 1 / 3 - 1e-4
 """From 1/3 on the skewness is infinite."""
 
 
@@ -120,7 +120,7 @@ def fit_pwm(samples: npt.ArrayLike) -> Gev:
     if spread <= 1e-12 * abs(b0):
         return Gev(0.0, b0, 0.0)
     c = spread / (3 * b2 - b0) - log(2) / log(3)
-    k = max(7.8590 * c + 2.9554 * c * c, -HEAVIEST)
+    k = max(7.8590 * c + 2.9554 * c * c, -MAX_SHAPE)
     if abs(k) < FLAT:
         alpha = spread / log(2)
         return Gev(0.0, b0 - EULER * alpha, alpha)
@@ -154,7 +154,7 @@ FITS: dict[str, Callable[[npt.ArrayLike], Gev]] = {"pwm": fit_pwm, "mom": fit_mo
 
 def _k_of_skewness(wanted: float) -> float:
     """The k with a skewness (equation 2.2), within where skewness is finite and computable."""
-    low, high = -HEAVIEST_MOM, 5.0
+    low, high = -MAX_MOM_SHAPE, 5.0
     for _ in range(60):
         k = (low + high) / 2
         if _skewness(k) > wanted:

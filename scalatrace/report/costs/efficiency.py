@@ -33,7 +33,7 @@ __all__ = ["Efficiency", "RunTime", "efficiency", "run_time"]
 ELAPSED = "elapsed"
 
 
-NEAR = 0.95
+MIN_EQUAL_SHARE = 0.95
 """Part of the longest time from which on times count as equal: totals of a rank are known within 5 % only."""
 
 MAX_NAMED = 16
@@ -45,7 +45,7 @@ EQUALLY = "all ranks equally"
 
 def longest_ranks(of: Sequence[int], times: np.ndarray[Any, np.dtype[np.float64]]) -> str:
     """Name the ranks with the longest times, as far as these are known."""
-    near = np.flatnonzero(times >= NEAR * times.max()).tolist()
+    near = np.flatnonzero(times >= MIN_EQUAL_SHARE * times.max()).tolist()
     if len(near) > MAX_NAMED and len(near) < len(of):
         return f"{number(len(near))} of the ranks"
     if len(near) == len(of) > 1:

@@ -21,7 +21,7 @@ MIN_SHARE = 0.001
 LESS, MORE, NEITHER = -1, 1, 0
 """Which direction of a quantity is better."""
 
-NEAR = 0.05
+MAX_EQUAL_CHANGE = 0.05
 """Change of a ratio from 1 up to which nothing is called better or worse."""
 
 BETTER, WORSE = "better", "worse"
@@ -120,7 +120,7 @@ def comparison_of(left: Trace, right: Trace, summaries: tuple[Summary, Summary])
 
 def change(ratio: float | None, direction: int) -> str:
     """Return whether a ratio is "better" or "worse"; "" for neither."""
-    if ratio is None or direction == NEITHER or abs(ratio - 1) <= NEAR:
+    if ratio is None or direction == NEITHER or abs(ratio - 1) <= MAX_EQUAL_CHANGE:
         return ""
     return BETTER if (ratio > 1) == (direction == MORE) else WORSE
 

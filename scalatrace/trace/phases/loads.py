@@ -31,7 +31,7 @@ MAX_STEP = 1023
 MAX_ERROR = 0.2
 """Error of the ranks' totals over their mean up to which they are kept."""
 
-CLEAR = 3.0
+MIN_DEVIATION = 3.0
 """Deviation of the ranks' totals over their error from which on they are kept, however large the error."""
 
 Totals = NDArray[np.float64]
@@ -82,7 +82,7 @@ def _steps(left: Totals, error: Totals) -> Vec | None:
         return None
     left = np.maximum(left, np.maximum(error / 2, mean * 1e-9))
     mean, relative = float(left.mean()), float(error.mean() / left.mean())
-    is_clear = float(left.std()) >= CLEAR * float(error.mean())
+    is_clear = float(left.std()) >= MIN_DEVIATION * float(error.mean())
     if relative > MAX_ERROR and not is_clear:
         return None
     unit = 1 if relative <= 2 ** (1 / LOAD_STEPS) - 1 else LOAD_STEPS // OLD_LOAD_STEPS

@@ -31,7 +31,7 @@ MAX_CLASSES = 1 << 12
 MAX_VALUES = 64
 """Communicators of one call site that are looked at."""
 
-NOBODY = RankList()
+NO_RANKS = RankList()
 
 
 class Partners:
@@ -49,12 +49,12 @@ class Partners:
             runs: the sets of ranks that run it equally often, and how often.
         """
         if event.op not in self.communicating:
-            return NOBODY
+            return NO_RANKS
         at = self._trace.ops[event.op].position(Kind.COMM)
         value = None if at is None else event.params[at]
         if value is None or isinstance(value, Formulas | Summary | Peer):
             return _union(runs)
-        result = NOBODY
+        result = NO_RANKS
         for ranks, n in runs:
             for some, vec in rank_classes(value, ranks, MAX_CLASSES):
                 for family in set(islice(vec, min(n, MAX_VALUES))):
@@ -70,12 +70,12 @@ class Partners:
     def _with_partners(self, family: int) -> RankList:
         trace = self._trace
         if not 0 <= family < len(trace.comms):
-            return NOBODY  # a special value
+            return NO_RANKS  # a special value
         layout = trace.layout(family)
         if trace.is_world(family) or (layout.remote is None and min(layout.sizes, default=0) > 1):
             return RankList.all(trace.nprocs)
         if layout.remote is None and max(layout.sizes, default=0) < 2:
-            return NOBODY
+            return NO_RANKS
         far = layout.remote or [()] * len(layout.groups)
         pairs = zip(layout.groups, far, strict=True)
         return RankList(r for near, far in pairs if len(near) + len(far) > 1 for r in near if r >= 0)
@@ -95,7 +95,7 @@ class Scan:
     def __init__(self, trace: Trace, partners: Partners, backward: bool) -> None:
         self.inside: dict[int, tuple[Event, RankList]] = {}
         self._partners, self._backward = partners, backward
-        self._closed, self._nranks = NOBODY, len(trace.ranks)
+        self._closed, self._nranks = NO_RANKS, len(trace.ranks)
         self._scan(trace.nodes, [(trace.ranks, 1)], at_end=True, communicating=True)
 
     def _scan(self, nodes: Sequence[Node], entries: Classes, at_end: bool, communicating: bool) -> None:
