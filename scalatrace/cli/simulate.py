@@ -230,7 +230,7 @@ def _simgrid(args: argparse.Namespace, trace: Trace, platform: Platform) -> int:
     from dataclasses import replace
 
     from scalatrace.predict.export.simgrid_run import simgrid_time_ns
-    from scalatrace.report.style import console, duration
+    from scalatrace.report.style import coarse_duration, console
     from scalatrace.trace.threads import check_one_thread
 
     check_one_thread(trace, "simulate")
@@ -241,5 +241,5 @@ def _simgrid(args: argparse.Namespace, trace: Trace, platform: Platform) -> int:
             {"ranks": trace.nprocs, "platform": platform.name, "time_ns": time_ns, "engine": "simgrid"}
         )
     else:
-        console().print(f"predicted time  {duration(time_ns)}  (SimGrid)")
+        console().print(f"predicted time  {coarse_duration(time_ns)}  (SimGrid)")
     return 0

@@ -20,6 +20,8 @@ from scalatrace.report.costs.rows import JOIN, KEYS, RANK, Row, by_node, by_rank
 from scalatrace.report.style import (
     DIM,
     SITE,
+    coarse_duration,
+    coarse_percent,
     duration,
     more_columns,
     nbytes,
@@ -115,17 +117,19 @@ class StatsReporter:
         return [op_text(key[0]), *site]
 
     def _numbers(self, row: Row, comm: float, whole: float) -> dict[str, str]:
+        stored = self.by == RANK and len(self.rows) > 1
+        time, share = (coarse_duration, coarse_percent) if stored else (duration, percent)
         return {
             "calls": number(row.calls),
             "sent": or_dash(nbytes, row.sent),
             "received": or_dash(nbytes, row.received),
-            "MPI time": or_dash(duration, row.comm_ns),
+            "MPI time": or_dash(time, row.comm_ns),
             "mean": or_dash(duration, row.mean_ns),
-            "max": or_dash(duration, row.max_ns),
-            "beyond min": or_dash(duration, row.beyond_ns),
-            "of MPI": or_dash(lambda ns: percent(ns, comm), row.comm_ns),
-            "of all": or_dash(lambda ns: percent(ns, whole), row.comm_ns),
-            "compute before": or_dash(duration, row.compute_ns),
+            "max": or_dash(coarse_duration, row.max_ns),
+            "beyond min": or_dash(coarse_duration, row.beyond_ns),
+            "of MPI": or_dash(lambda ns: share(ns, comm), row.comm_ns),
+            "of all": or_dash(lambda ns: share(ns, whole), row.comm_ns),
+            "compute before": or_dash(time, row.compute_ns),
         }
 
     def _totals(self, console: Console, comm: float, compute: float) -> None:

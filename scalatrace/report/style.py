@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
-from math import inf, log10
+from math import floor, inf, isfinite, log10
 from typing import Any, Literal
 
 from rich import box
@@ -125,6 +125,27 @@ def duration(ns: float) -> str:
     return f"{ns:.3g} ns"
 
 
+RESOLUTION = 0.05
+"""Width of what is stored of a number that is no exact sum: totals of ranks (`LOAD_STEPS`), ends of bins."""
+
+
+def coarse(value: float) -> float:
+    """Return a number of that resolution with its two or three digits: 157 for 156.6, 52 for 52.3."""
+    if not value or not isfinite(value):
+        return value
+    return round(value, -floor(log10(abs(value) * RESOLUTION)))
+
+
+def coarse_duration(ns: float) -> str:
+    """Return a time from loads, bins, draws or a simulation with a unit; exact sums have `duration`."""
+    return duration(coarse(ns))
+
+
+def coarse_percent(part: float, whole: float) -> str:
+    """Return a share as `percent`, from 10 % on with the digits of `coarse`."""
+    return f"{coarse(100 * part / whole):,g} %" if whole and part >= 0.1 * whole else percent(part, whole)
+
+
 MAX_SPREAD = 4.0
 """Upper over lower end of an interval, from which on it is shown in place of its number."""
 
@@ -134,7 +155,7 @@ def is_vague(low: float, high: float) -> bool:
     return high > MAX_SPREAD * max(low, 0.0)
 
 
-def estimate(value: float, low: float, high: float, shown: Callable[[float], str] = duration) -> str:
+def estimate(value: float, low: float, high: float, shown: Callable[[float], str] = coarse_duration) -> str:
     """Return a number with its 95 % interval; the interval alone if it is too wide for a number."""
     if high == inf:
         return f"{shown(low)} or more"

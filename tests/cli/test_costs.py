@@ -88,13 +88,30 @@ def test_footers_are_equal_and_ranks_are_numbers() -> None:
     reporters = [StatsReporter(trace, by) for by in ("op", "site", "rank")]
     footers = [drawn(reporter).split("\n4 calls")[1].split("note")[0] for reporter in reporters]
     assert len(set(footers)) == 1
-    assert "parallel efficiency 44.4 % = load balance 50.0 % * communication efficiency 88.9 %" in footers[0]
+    assert "parallel efficiency 44 % = load balance 50 % * communication efficiency 89 %" in footers[0]
     facts = [reporter.plain() for reporter in reporters]
     assert all(
         (one["whole"], one["efficiency"]) == (facts[0]["whole"], facts[0]["efficiency"]) for one in facts
     )
     assert [row["rank"] for row in facts[2]["rows"]] == [0, 1, 2, 3]
     assert [row["mpi_ns"] for row in facts[2]["rows"]] == list(INSIDE)
+
+
+def test_only_exact_sums_have_all_digits() -> None:
+    """Totals of ranks and ends of histograms have the digits that the file knows; JSON is not rounded."""
+    trace = barriers(tuple(1717 * ns for ns in COMPUTE), tuple(1717 * ns for ns in INSIDE))
+    row = " ".join(table_row(drawn(StatsReporter(trace)), "Barrier"))
+    assert row == "Barrier 4 0 B 0 B 13.74 ms 3.434 ms 6.9 ms 6.9 ms 100.0 % 33.3 % 27.47 ms"
+    by_rank = StatsReporter(trace, "rank")
+    assert " ".join(table_row(drawn(by_rank), "0")).startswith("0 1 0 B 0 B 6.9 ms - - - 50 %")
+    assert by_rank.plain()["rows"][0]["mpi_ns"] == 1717 * INSIDE[0]
+    shown = drawn(PerformanceReporter(trace))
+    assert "run time 15.5 ms, " in shown
+    assert "rank 0 is longest in MPI, 6.9 ms" in shown
+
+
+def table_row(text: str, first: str) -> list[str]:
+    return next(words for line in text.splitlines() if (words := line.split())[:1] == [first])
 
 
 def test_what_costs_most() -> None:
@@ -107,8 +124,8 @@ def test_what_costs_most() -> None:
         4000,
     )
     shown = drawn(PerformanceReporter(trace))
-    assert "rank 1 computes most, 2.00 times the mean; rank 0 is longest in MPI, 4 µs" in shown
-    assert "waiting, at most: 4 µs in collectives (50.0 % of MPI)" in shown
+    assert "rank 1 computes most, 2 times the mean; rank 0 is longest in MPI, 4 µs" in shown
+    assert "waiting, at most: 4 µs in collectives (50 % of MPI)" in shown
 
 
 def test_two_traces_side_by_side() -> None:

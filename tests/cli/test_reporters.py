@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import inf
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from scalatrace.report.notation import NotationReporter, notation
 from scalatrace.report.replay import ReplayReporter
 from scalatrace.report.sizes import shares
 from scalatrace.report.stats import StatsReporter
-from scalatrace.report.style import duration, nbytes, ranks
+from scalatrace.report.style import coarse_duration, coarse_percent, duration, nbytes, ranks
 from scalatrace.report.trees.legend import LEGEND
 from scalatrace.report.trees.reporter import TreeReporter
 from scalatrace.report.trees.selection import Selection
@@ -297,6 +298,25 @@ def test_bytes(n: int, text: str) -> None:
 )
 def test_durations(ns: float, text: str) -> None:
     assert duration(ns) == text
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [
+        (0, "0 ns"), (3, "3 ns"), (751, "750 ns"), (156.6e6, "157 ms"), (52.34e6, "52 ms"),
+        (1.042e9, "1.04 s"), (999.6e6, "1 s"), (-209.1e6, "-210 ms"), (inf, "inf s"),
+    ],
+)  # fmt: skip
+def test_coarse_durations_have_the_digits_of_their_resolution(ns: float, text: str) -> None:
+    assert coarse_duration(ns) == text
+    if 0 < ns < inf:
+        assert {coarse_duration(ns * by) == text for by in (0.94, 1.06)} == {False}  # 6 % more is another one
+
+
+def test_coarse_percent() -> None:
+    shares = [coarse_percent(part, 1) for part in (0, 0.0321, 0.1274, 0.4943, 1, 2.088)]
+    assert shares == ["0.0 %", "3.2 %", "12.7 %", "49 %", "100 %", "210 %"]
+    assert coarse_percent(1, 0) == "-"
 
 
 def test_ranks_are_runs_where_they_are_few() -> None:

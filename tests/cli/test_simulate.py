@@ -10,7 +10,7 @@ import pytest
 
 from scalatrace.cli import main, simulation
 from scalatrace.predict.platform import read_platform, write_platform
-from scalatrace.report.style import duration
+from scalatrace.report.style import coarse_duration
 from scalatrace.trace.io.writer import save
 from scalatrace.trace.values.histogram import Histogram
 from support.builder import Builder, Comm, stencil
@@ -152,8 +152,8 @@ def test_predicted_time_is_the_median(trace: str, capsys: pytest.CaptureFixture[
         first, _, third = capsys.readouterr().out.splitlines()[:3]
         assert third.startswith(name)
         if not words:
-            assert first.startswith(f"predicted time  {duration(drawn['median_ns'])} ")
-            assert f"  {duration(found['time_ns'])} " in third
+            assert first.startswith(f"predicted time  {coarse_duration(drawn['median_ns'])} ")
+            assert f"  {coarse_duration(found['time_ns'])} " in third
     assert main(["simulate", trace, "--platform", "cluster", "--repeat", "1"]) == 0
     assert "mean times" not in capsys.readouterr().out
 

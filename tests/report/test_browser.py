@@ -19,7 +19,7 @@ from scalatrace.report.page.page import page
 from scalatrace.report.page.predictions.history import history_page
 from scalatrace.report.page.predictions.simulated import Prediction
 from scalatrace.report.page.tree import node_numbers
-from scalatrace.report.style import duration, nbytes
+from scalatrace.report.style import coarse_duration, coarse_percent, duration, nbytes
 from scalatrace.trace.model.nodes import PredStats, Sequence
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.histogram import Histogram
@@ -357,7 +357,7 @@ def test_history_of_runs(view_of: View, tmp_path: Path, dark: bool) -> None:
         assert view.text("#tooltip") == "11.st\n150 µs, slower"
         assert view.page.locator("#efficiency circle").count() == 4 * 12
         view.page.locator("#efficiency circle").first.focus()
-        assert view.text("#tooltip") == "00.st\nparallel efficiency 50.0 %"
+        assert view.text("#tooltip") == "00.st\nparallel efficiency 50 %"
         assert view.page.locator("#overview rect").count() == 2 * 12
         view.page.locator("#overview rect[tabindex]").first.focus()
         assert view.text("#tooltip").endswith("slower")
@@ -428,6 +428,11 @@ def test_times_and_numbers_are_written_as_by_the_commands(view_of: View, tmp_pat
     sizes = [int(time) for time in times]
     with view_of(made(tmp_path, ring(4))) as view:
         assert view.page.evaluate("times => times.map(duration)", times) == [duration(time) for time in times]
+        coarse = [coarse_duration(time) for time in times]
+        assert view.page.evaluate("times => times.map(coarseDuration)", times) == coarse
+        shares = [coarse_percent(part, 997) for part in range(998)]
+        count = "[...Array(998).keys()].map((part) => coarsePercent(part, 997))"
+        assert view.page.evaluate(count) == shares
         assert view.page.evaluate("sizes => sizes.map(bytes)", sizes) == [nbytes(size) for size in sizes]
 
 

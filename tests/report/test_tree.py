@@ -223,7 +223,7 @@ def test_simulated_waiting_counts_where_ranks_shared_cores() -> None:
     assert (
         dict(kinds["small-messages"].numbers)["possible saving, about"] == "50 ns per rank, 5.0 % of the run"
     )
-    assert dict(late.numbers)["possible saving, at most"] == "250 ns per rank, 25.0 % of the run"
+    assert dict(late.numbers)["possible saving, at most"] == "250 ns per rank, 25 % of the run"
     assert dict(first.numbers)["predicted run time"] == "1 µs"
     assert [(one.op, one.waiting_ns, one.share) for one in found.waits] == [
         ("Wait", 2000.0, 0.25),
@@ -236,7 +236,7 @@ def test_load_of_a_simulated_run() -> None:
     trace = shared_cores(ring(8, nbytes=8))
     kinds = {one.kind: one for one in gather(trace, "x", options=simulated({}, (400.0, 800.0))).advice}
     assert kinds["load"].share == pytest.approx(0.4)
-    assert dict(kinds["load"].numbers)["load balance"] == "50.0 % (mean / largest computation)"
+    assert dict(kinds["load"].numbers)["load balance"] == "50 % (mean / largest computation)"
     assert "load" not in {one.kind for one in gather(trace, "x", options=simulated({})).advice}
 
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scalatrace.escapes import clean
-from scalatrace.report.style import IN_CALL, amount, number, table
+from scalatrace.report.style import IN_CALL, amount, coarse, number, table
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 
@@ -77,7 +77,9 @@ def measures_table(
     """Return the table of measurements; `shown` formats a key."""
     table_rows = table("measured", *names, *COLUMNS, right=COLUMNS)
     for row in rows:
-        numbers = {name: amount(row.stat, getattr(row, name)) for name in COLUMNS[1:]}
+        numbers = {name: amount(row.stat, getattr(row, name)) for name in ("total", "mean")}
+        ends = coarse if row.stat.removesuffix(IN_CALL).endswith("_ns") else float
+        numbers |= {name: amount(row.stat, ends(getattr(row, name))) for name in ("min", "max")}
         if row.level:
             numbers["total"] = "-"
         table_rows.add_row(clean(row.stat), *shown(row.key), number(row.samples), *numbers.values())

@@ -19,7 +19,19 @@ from scalatrace.report.costs.efficiency import (
 )
 from scalatrace.report.costs.phases import phase_line, plain_phases
 from scalatrace.report.costs.rows import Row, timed_by_node, whole_time
-from scalatrace.report.style import DIM, SITE, duration, number, op_text, percent, short_site, table
+from scalatrace.report.style import (
+    DIM,
+    SITE,
+    coarse,
+    coarse_duration,
+    coarse_percent,
+    duration,
+    number,
+    op_text,
+    percent,
+    short_site,
+    table,
+)
 from scalatrace.trace.model.trace import Trace
 
 __all__ = ["PerformanceReporter", "efficiency_lines", "plain_efficiency"]
@@ -88,7 +100,9 @@ class PerformanceReporter:
             elif category in COMPLETING:
                 groups["receives and completions"] += row.beyond_ns or 0.0
         known = [
-            f"{duration(ns)} in {name} ({percent(ns, comm)} of MPI)" for name, ns in groups.items() if ns
+            f"{coarse_duration(ns)} in {name} ({coarse_percent(ns, comm)} of MPI)"
+            for name, ns in groups.items()
+            if ns
         ]
         if known:
             yield f"waiting, at most: {', '.join(known)}"
@@ -110,13 +124,14 @@ class PerformanceReporter:
 
 def _numbers(row: Row, comm: float) -> list[str]:
     times = (row.comm_ns or 0.0, row.beyond_ns or 0.0)
-    return [number(row.timed), duration(times[0]), percent(times[0], comm), duration(times[1])]
+    return [number(row.timed), duration(times[0]), percent(times[0], comm), coarse_duration(times[1])]
 
 
 def efficiency_lines(time: RunTime, found: Efficiency | None) -> Iterator[str]:
     """Yield run time, efficiencies and the ranks that stand out, or why they are not known."""
     basis = f" ({time.basis})" if time.basis else ""
-    yield "run time not known" if time.ns is None else f"run time {duration(time.ns)}{basis}"
+    shown = duration if basis else coarse_duration  # that of the longest rank is from its stored total
+    yield "run time not known" if time.ns is None else f"run time {shown(time.ns)}{basis}"
     if time.note:
         yield time.note
     if found is None:
@@ -124,7 +139,7 @@ def efficiency_lines(time: RunTime, found: Efficiency | None) -> Iterator[str]:
     factors = (found.parallel_efficiency, found.load_balance, found.communication_efficiency)
     if None in factors:
         return
-    parallel, balance, communication = (f"{100 * (factor or 0.0):.1f} %" for factor in factors)
+    parallel, balance, communication = (coarse_percent(factor or 0.0, 1) for factor in factors)
     product = f"load balance {balance} * communication efficiency {communication}"
     yield f"parallel efficiency {parallel} = {product}"
     if len(found.ranks) == 1:
@@ -132,9 +147,9 @@ def efficiency_lines(time: RunTime, found: Efficiency | None) -> Iterator[str]:
     most = float(found.compute_ns.max() / found.compute_ns.mean())
     computing = longest_ranks(found.ranks, found.compute_ns)
     inside = longest_ranks(found.ranks, found.comm_ns)
-    in_mpi = duration(float(found.comm_ns.max()))
+    in_mpi = coarse_duration(float(found.comm_ns.max()))
     yield (
-        f"{_who(computing, 'computes', 'compute')} most, {most:.2f} times the mean; "
+        f"{_who(computing, 'computes', 'compute')} most, {coarse(most):g} times the mean; "
         if computing != EQUALLY
         else "all ranks compute equally long; "
     ) + (

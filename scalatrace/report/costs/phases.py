@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from scalatrace.report.style import duration
+from scalatrace.report.style import coarse_duration, duration
 from scalatrace.trace.model.trace import Phase, Phases
 
 __all__ = ["PlainPhases", "phase_line", "phase_lines", "plain_phases", "unknown_efficiency"]
@@ -31,7 +31,7 @@ def phase_line(phases: PlainPhases | None, left_out_of: str = "all times and sha
     if phases is None:
         return ""
     parts = [
-        f"{name} {duration(times['mean_ns'])} (at most {duration(times['max_ns'])})"
+        f"{name} {duration(times['mean_ns'])} (at most {coarse_duration(times['max_ns'])})"
         for name, times in (("start-up", phases["start_up"]), ("shut-down", phases["shut_down"]))
         if times["max_ns"] > 0
     ]

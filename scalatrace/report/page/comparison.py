@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from scalatrace.report.costs.comparison import ComparisonReporter
 from scalatrace.report.page.overview.summary import Summary
-from scalatrace.report.style import duration, number
+from scalatrace.report.style import coarse_duration, coarse_percent, duration, number
 from scalatrace.trace.model.trace import Trace
 
 __all__ = ["LESS", "MORE", "NEITHER", "Comparison", "Figure", "change", "comparison_of"]
@@ -45,7 +45,7 @@ class _Quantity(NamedTuple):
 
 
 def _percent(value: float) -> str:
-    return f"{100 * value:.1f} %"
+    return coarse_percent(value, 1)
 
 
 def _efficiency(name: str) -> _Quantity:
@@ -59,7 +59,7 @@ def _efficiency(name: str) -> _Quantity:
 QUANTITIES = (
     _Quantity("ranks", lambda one: one.nprocs, number, NEITHER),
     _Quantity("calls", lambda one: one.events, number, NEITHER, summed=True),
-    _Quantity("run time", lambda one: one.run_time_ns, duration, LESS),
+    _Quantity("run time", lambda one: one.run_time_ns, coarse_duration, LESS),
     _Quantity("time in MPI", lambda one: one.comm_ns, duration, LESS, summed=True),
     _Quantity("computation", lambda one: one.compute_ns, duration, LESS, summed=True),
     _efficiency("parallel_efficiency"),

@@ -23,7 +23,15 @@ from scalatrace.escapes import clean
 from scalatrace.report.costs.rows import JOIN
 from scalatrace.report.page.comparison import Comparison
 from scalatrace.report.page.gather import TraceAggregates
-from scalatrace.report.style import duration, is_vague, nbytes, number, ratio_text
+from scalatrace.report.style import (
+    coarse_duration,
+    coarse_percent,
+    duration,
+    is_vague,
+    nbytes,
+    number,
+    ratio_text,
+)
 from scalatrace.trace.model.callsite import short_frame, split_frame
 
 __all__ = ["page", "rendered"]
@@ -139,6 +147,8 @@ def _without_function(frame: str) -> str:
 
 FILTERS: dict[str, Callable[..., str]] = {
     "duration": _or_dash(duration),
+    "coarse_duration": _or_dash(coarse_duration),
+    "coarse_percent": _or_dash(lambda share: coarse_percent(share, 1)),
     "nbytes": _or_dash(nbytes),
     "number": _or_dash(number),
     "percent": _or_dash(lambda share: f"{100 * share:.1f} %"),

@@ -21,7 +21,17 @@ from scalatrace.report.predictions.verdict import (
     shown_from,
     undecided_lines,
 )
-from scalatrace.report.style import DIM, SITE, duration, estimate, number, or_dash, table
+from scalatrace.report.style import (
+    DIM,
+    SITE,
+    coarse_duration,
+    coarse_percent,
+    duration,
+    estimate,
+    number,
+    or_dash,
+    table,
+)
 
 __all__ = ["RegressReporter"]
 
@@ -109,10 +119,10 @@ class RegressReporter:
         rows = table("run", *numbers, right=numbers)
         for row in listed[-RUNS_SHOWN:]:
             factors = [row.get(name.replace(" ", "_")) for name in EFFICIENCIES]
-            shown = ["-" if factor is None else f"{factor:.1%}" for factor in factors]
+            shown = ["-" if factor is None else coarse_percent(factor, 1) for factor in factors]
             if predicted:
                 shown.append(_prediction(row.get("prediction")))
-            rows.add_row(Text(clean(row["run"])), or_dash(duration, row.get("run_time_ns")), *shown)
+            rows.add_row(Text(clean(row["run"])), or_dash(coarse_duration, row.get("run_time_ns")), *shown)
         console.print(rows)
         if any("run_time_ns" in row for row in listed):
             note = "run time: of the longest rank; total and all other factors: means of the ranks"

@@ -13,12 +13,14 @@ from scalatrace.report.costs.phases import phase_line
 from scalatrace.report.style import (
     DIM,
     TITLE,
+    coarse,
+    coarse_duration,
+    coarse_percent,
     duration,
     estimate,
     is_vague,
     number,
     op_text,
-    percent,
     short_site,
     table,
 )
@@ -58,7 +60,7 @@ class SimulationReporter:
     def _time(self, out: Console) -> None:
         facts, drawn = self.facts, self.facts.get("drawn")
         ends = (drawn["low_ns"], drawn["high_ns"]) if drawn else (1.0, 1.0)
-        time = estimate(0.0, *ends) if is_vague(*ends) else duration(predicted_ns(facts))
+        time = estimate(0.0, *ends) if is_vague(*ends) else coarse_duration(predicted_ns(facts))
         out.print(
             f"predicted time  {time}   "
             f"{number(facts['ranks'])} ranks on {clean(facts['platform'])}, {number(facts['calls'])} calls"
@@ -66,7 +68,7 @@ class SimulationReporter:
         if line := phase_line(facts.get("phases"), "the predicted time"):
             out.print(Text(line, style=DIM), soft_wrap=True)
         if drawn:
-            interval = f"{duration(drawn['low_ns'])} to {duration(drawn['high_ns'])}"
+            interval = f"{coarse_duration(drawn['low_ns'])} to {coarse_duration(drawn['high_ns'])}"
             runs = f"{drawn['runs']} runs with drawn computation times; the predicted time is their median"
             if checks := drawn.get("checks"):
                 near = f"{number(checks['count'])} runs here took {checks['low']:.2f} to {checks['high']:.2f}"
@@ -78,7 +80,9 @@ class SimulationReporter:
             out.print(f"measured        {measured}   {ratio} of the predicted time; added to the checks")
         if drawn and drawn["runs"] > 1:
             one, times = ("one run", "drawn") if facts["drawn_run"] else ("mean times", "mean")
-            out.print(f"{one:<14}  {duration(facts['time_ns'])}   with {times} computation times, as below")
+            out.print(
+                f"{one:<14}  {coarse_duration(facts['time_ns'])}   with {times} computation times, as below"
+            )
         if not (drawn and "checks" in drawn):
             checks = number(facts["platform_checks"])
             note = f"The platform has {checks} checks; from 3 on, there is an interval of real runs."
@@ -95,9 +99,12 @@ class SimulationReporter:
         for row in shown[: self.limit]:
             names: list[str | Text] = [str(row["rank"])] if self.by == "rank" else [op_text(row["operation"])]
             names += [short_site(row["site"])] if self.by == "site" else []
-            first = duration(row["end_ns"]) if self.by == "rank" else number(row["calls"])
-            cells = [first, *(duration(row[part]) for part in ("transfer_ns", "waiting_ns", "compute_ns"))]
-            cells += [percent(row["path_ns"], self.facts["time_ns"])] if has_path else []
+            first = coarse_duration(row["end_ns"]) if self.by == "rank" else number(row["calls"])
+            cells = [
+                first,
+                *(coarse_duration(row[part]) for part in ("transfer_ns", "waiting_ns", "compute_ns")),
+            ]
+            cells += [coarse_percent(row["path_ns"], self.facts["time_ns"])] if has_path else []
             result.add_row(*names, *cells)
         out.print(result)
         if len(shown) > self.limit:
@@ -113,7 +120,9 @@ class SimulationReporter:
             ("overheads", "overhead_ns"),
         ):
             more = f"   {number(path['messages'])} latencies" if key == "latency_ns" else ""
-            out.print(f"  {name:<12} {percent(path[key], total):>6}  {duration(path[key])}{more}")
+            out.print(
+                f"  {name:<12} {coarse_percent(path[key], total):>6}  {coarse_duration(path[key])}{more}"
+            )
 
     def _tolerance(self, out: Console) -> None:
         rows = self.facts.get("tolerance", ())
@@ -121,10 +130,8 @@ class SimulationReporter:
             own = [row for row in rows if row["parameter"] == parameter]
             if not own:
                 continue
-            parts = [
-                f"{row['slower']:.0%} at {'any' if row['factor'] is None else format(row['factor'], '.4g')} x"
-                for row in own
-            ]
+            factors = ["any" if row["factor"] is None else f"{coarse(row['factor']):,g}" for row in own]
+            parts = [f"{row['slower']:.0%} at {factor} x" for row, factor in zip(own, factors, strict=True)]
             out.print(f"  slower by {name}: {', '.join(parts)}")
 
     def _sweep(self, out: Console) -> None:
@@ -135,5 +142,7 @@ class SimulationReporter:
         result = table(*names, "time", "ratio", right=[*names, "time", "ratio"])
         for row in rows:
             ratio = row["time_ns"] / max(self.facts["time_ns"], 1e-9)
-            result.add_row(*(f"{row[name]:g}" for name in names), duration(row["time_ns"]), f"{ratio:.4f}")
+            result.add_row(
+                *(f"{row[name]:g}" for name in names), coarse_duration(row["time_ns"]), f"{ratio:.4f}"
+            )
         out.print(result)

@@ -9,7 +9,19 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.report.costs.phases import phase_line
-from scalatrace.report.style import DIM, SITE, duration, is_vague, number, op_text, percent, short_site, table
+from scalatrace.report.style import (
+    DIM,
+    SITE,
+    coarse,
+    coarse_duration,
+    coarse_percent,
+    duration,
+    is_vague,
+    number,
+    op_text,
+    short_site,
+    table,
+)
 
 __all__ = ["VariabilityReporter"]
 
@@ -31,8 +43,13 @@ class VariabilityReporter:
         numbers = ("intervals", "mean", "slowest", "over mean")
         rows = table("ends with", "call site", *numbers, right=numbers)
         for each in intervals[:INTERVALS_SHOWN]:
-            over = percent(each["slowest_ns"] - each["mean_ns"], each["mean_ns"])
-            times = number(each["count"]), duration(each["mean_ns"]), duration(each["slowest_ns"]), over
+            over = coarse_percent(each["slowest_ns"] - each["mean_ns"], each["mean_ns"])
+            times = (
+                number(each["count"]),
+                duration(each["mean_ns"]),
+                coarse_duration(each["slowest_ns"]),
+                over,
+            )
             rows.add_row(op_text(each["op"]), Text(short_site(each["site"]), style=SITE), *times)
         console.print(
             Text(f"computation between synchronising calls of {number(nranks)} ranks", style="bold")
@@ -46,7 +63,7 @@ class VariabilityReporter:
             note = f"{ONE_VALUE}: all draws gave it, such as the largest maximum; no interval is estimated"
             console.print(Text(note, style=DIM), soft_wrap=True)
         spread = self.data["spread"]
-        share = "not known" if spread is None else f"{spread:.1%} of their mean"
+        share = "not known" if spread is None else f"{coarse_percent(spread, 1)} of their mean"
         console.print(Text(f"standard deviation of the ranks' totals: {share}", style=DIM))
         if line := phase_line(self.data.get("phases"), "the computation above"):
             console.print(Text(line, style=DIM), soft_wrap=True)
@@ -59,7 +76,7 @@ class VariabilityReporter:
             return
         shown = [
             f"{name.upper()}: type {fit['kind']}, shape {fit['shape']:.2f}, "
-            f"location {duration(fit['location'])}, scale {duration(fit['scale'])}"
+            f"location {coarse_duration(fit['location'])}, scale {coarse_duration(fit['scale'])}"
             for name, fit in interval["fits"].items()
         ]
         console.print(Text(f"maxima of {interval['op']}, GEV by {'; '.join(shown)}"), soft_wrap=True)
@@ -68,12 +85,16 @@ class VariabilityReporter:
         recorded = self.data["total_ns"]
         numbers = ("ranks", "computation of the slowest", "95 % from", "to", "over recorded")
         rows = table("method", *numbers, right=numbers)
-        rows.add_row("recorded", number(self.data["nranks"]), duration(recorded), "", "", "")
+        rows.add_row("recorded", number(self.data["nranks"]), coarse_duration(recorded), "", "", "")
         for each in self.data["predictions"]:
             low, high = each["low_ns"], each["high_ns"]
             vague = is_vague(low, high)
-            median = "-" if vague else duration(each["median_ns"])
-            over = f"{each['median_ns'] / recorded - 1:+.1%}" if recorded and not vague else "-"
-            ends = (ONE_VALUE, "") if low == high else (duration(low), duration(high))
+            median = "-" if vague else coarse_duration(each["median_ns"])
+            over = (
+                f"{coarse(100 * (each['median_ns'] / recorded - 1)):+.3g} %"
+                if recorded and not vague
+                else "-"
+            )
+            ends = (ONE_VALUE, "") if low == high else (coarse_duration(low), coarse_duration(high))
             rows.add_row(each["method"], number(each["nranks"]), median, *ends, over)
         return rows

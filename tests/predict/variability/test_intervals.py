@@ -170,7 +170,7 @@ def test_an_interval_of_width_0_is_none(tmp_path: Path, capsys: pytest.CaptureFi
     scalatrace.save(bulk_synchronous(), path)  # all times are equal
     shown, _ = variability(capsys, path, "-P", "64")
     (row,) = (line.split() for line in shown.splitlines() if line.split()[:1] == ["resampled"])
-    assert row == ["resampled", "64", "7.37", "µs", "one", "value", "+0.0%"]
+    assert row == ["resampled", "64", "7.4", "µs", "one", "value", "+0", "%"]
     assert "one value: all draws gave it" in shown
 
 

@@ -99,7 +99,7 @@ function rankView(place, trace) {
   const wide = (width - left - 8) / bins.length, y = (ns) => top + (1 - ns / most) * (height - top - bottom);
   const shapes = [0, 0.5, 1].map((share) => [s("line", { class: "axis", x1: left, x2: width, y1: y(share * most), y2: y(share * most) }), s("text", { class: "dim", x: left - 5, y: y(share * most) + 4, "text-anchor": "end" }, share ? duration(share * most) : "0")]);
   bins.forEach((one, i) => {
-    const about = `rank ${span(one.first, one.last)}\ncomputation ${duration(one.compute_ns[1])}, in MPI ${duration(one.comm_ns[1])}`;
+    const about = `rank ${span(one.first, one.last)}\ncomputation ${coarseDuration(one.compute_ns[1])}, in MPI ${coarseDuration(one.comm_ns[1])}`;
     const bar = (values, fillName, shift) => s("rect", { x: left + i * wide + shift * wide * 0.45 + 0.5, y: y(values[1]), width: Math.max(0.8, wide * 0.42), height: height - bottom - y(values[1]), style: { fill: `var(--${fillName})` } });
     const range = (values, shift) => (one.first === one.last ? "" : s("line", { x1: left + i * wide + (shift * 0.45 + 0.21) * wide, x2: left + i * wide + (shift * 0.45 + 0.21) * wide, y1: y(values[0]), y2: y(values[2]), style: { stroke: "var(--text)" } }));
     shapes.push(tip(s("g", { tabindex: 0, role: "img", "aria-label": about.replace("\n", ", ") }, bar(one.compute_ns, "compute", 0), bar(one.comm_ns, "recv", 1), range(one.compute_ns, 0), range(one.comm_ns, 1)), about));

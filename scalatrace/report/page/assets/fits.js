@@ -28,7 +28,7 @@ function fitChart(fit) {
   shapes.push(s("text", { class: "dim", x: (left + width - 12) / 2, y: height - 6, "text-anchor": "middle" }, "ranks, logarithmic"));
   for (const [p, ns] of fit.points) shapes.push(tip(s("circle", { cx: x(p), cy: y(ns), r: 4, tabindex: 0, role: "img", "aria-label": `${p} ranks: ${duration(ns)}`, style: { fill: "var(--worse)" } }), `${number(p)} ranks: ${duration(ns)}`));
   const end = fit.curve[fit.curve.length - 1];
-  const time = (ns) => (ns < 1 ? "less than 1 ns" : duration(ns));
+  const time = (ns) => (ns < 1 ? "less than 1 ns" : coarseDuration(ns));
   const what = fit.stat === "compute_ns" ? "before" : "in";
   const context = [fit.after && `after ${fit.after}`, fit.ranks && `where ${fit.ranks}`, fit.limit].filter(Boolean);
   return h("figure", { style: { maxWidth: `${width}px` } },

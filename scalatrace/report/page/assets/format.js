@@ -16,8 +16,23 @@ function duration(ns) {
   return `${Number(ns.toPrecision(3))} ns`;
 }
 
+// Two or three digits, for numbers that are stored or predicted within some per cent: as `style.coarse`.
+function coarse(value) {
+  if (!value || !isFinite(value)) return value;
+  const leading = Math.abs(value) / 10 ** Math.floor(Math.log10(Math.abs(value)));
+  return Number(value.toPrecision(leading < 2 ? 3 : 2));
+}
+
+function coarseDuration(ns) {
+  return duration(coarse(ns));
+}
+
+function coarsePercent(part, whole) {
+  return whole && part >= 0.1 * whole ? `${coarse(100 * part / whole)} %` : percent(part, whole);
+}
+
 // A number with its interval; the interval alone where it is wider than a factor of 4.
-function estimate(value, low, high, shown = duration, level = 0.95) {
+function estimate(value, low, high, shown = coarseDuration, level = 0.95) {
   const interval = `${shown(low)} to ${shown(high)}`, part = `${Math.round(100 * level)} %`;
   return high > 4 * Math.max(low, 0) ? `${interval} (${part})` : `${shown(value)} (${part}: ${interval})`;
 }

@@ -44,9 +44,9 @@ function evolutionView(place, data) {
 function efficiencyView(place, data) {
   const rows = data.efficiency, series = [["parallel_efficiency", "accent"], ["load_balance", "compute"], ["communication_efficiency", "recv"]].map(([key, fillName]) => ({
     name: key.replace("_", " "), fill: fillName,
-    points: rows.flatMap((row, i) => (typeof row[key] === "number" ? [[i, row[key], `${row.run}\n${key.replace("_", " ")} ${percent(row[key], 1)}`]] : [])),
+    points: rows.flatMap((row, i) => (typeof row[key] === "number" ? [[i, row[key], `${row.run}\n${key.replace("_", " ")} ${coarsePercent(row[key], 1)}`]] : [])),
   }));
-  const times = rows.flatMap((row, i) => (typeof row.run_time_ns === "number" ? [[i, row.run_time_ns, `${row.run}\nrun time ${duration(row.run_time_ns)}`]] : []));
+  const times = rows.flatMap((row, i) => (typeof row.run_time_ns === "number" ? [[i, row.run_time_ns, `${row.run}\nrun time ${coarseDuration(row.run_time_ns)}`]] : []));
   const shownX = (i) => rows[i].run.split("/").pop();
   place.append(h("div", { class: "charts" },
     lineChart({ title: "POP efficiencies of the runs", series, shownX, shownY: (share) => percent(share, 1) }),

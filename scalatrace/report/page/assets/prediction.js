@@ -16,8 +16,8 @@ function pathView(place, trace) {
     const wide = whole ? 900 * path[i] / whole : 0, left = x;
     x += wide;
     if (wide < 0.5) return [];
-    const text = `${name} ${percent(path[i], whole)}`;
-    const box = tip(s("rect", { tabindex: 0, role: "img", "aria-label": text, x: left, y: 0, width: wide, height: 26, style: { fill: `var(--${fillName})`, fillOpacity: 0.6, stroke: "var(--bg)" } }), `${text}\n${duration(path[i])}`);
+    const text = `${name} ${coarsePercent(path[i], whole)}`;
+    const box = tip(s("rect", { tabindex: 0, role: "img", "aria-label": text, x: left, y: 0, width: wide, height: 26, style: { fill: `var(--${fillName})`, fillOpacity: 0.6, stroke: "var(--bg)" } }), `${text}\n${coarseDuration(path[i])}`);
     return [box, text.length * 6.6 < wide ? s("text", { x: left + 5, y: 17 }, text) : ""];
   });
   place.append(s("svg", { class: "chart", viewBox: "0 0 900 28", width: 900, role: "group", "aria-label": "Parts of the longest path" }, shapes));
@@ -27,7 +27,7 @@ function sensitivityView(place, trace) {
   const whole = trace.prediction.time_ns;
   place.append(h("div", { class: "charts" }, trace.prediction.curves.map((curve) => {
     const [name, fillName] = CURVES[curve.parameter];
-    const points = curve.points.map(([factor, ns]) => [factor, ns, `${name} × ${factor}\n${duration(ns)}, ${whole ? (ns / whole).toFixed(3) : "–"} of the time of the run that is shown`]);
+    const points = curve.points.map(([factor, ns]) => [factor, ns, `${name} × ${factor}\n${coarseDuration(ns)}, ${whole ? (ns / whole).toFixed(3) : "–"} of the time of the run that is shown`]);
     return lineChart({ title: `Run time over a factor on the ${name}`, series: [{ name, fill: fillName, points }], shownX: (factor) => `× ${factor}`, nameX: `factor on the ${name}`, nameY: "run time", shownY: duration, logX: true, zero: true });
   })));
 }

@@ -144,7 +144,7 @@ class TimeLineView {
     const [op, , site] = place;
     const peer = one[PEER] >= 0 ? `peer ${number(one[PEER])}` : one[PEER] === -2 ? "peer: any" : "";
     const size = one[NBYTES] ? bytes(one[NBYTES]) : "";
-    const when = this.data.timed ? `from ${duration(one[START])}, ${duration(one[LENGTH])} long` : `call ${bar + 1}`;
+    const when = this.data.timed ? `from ${coarseDuration(one[START])}, ${coarseDuration(one[LENGTH])} long` : `call ${bar + 1}`;
     return [`rank ${number(this.lines[line].rank)}: ${op}`, [peer, size].filter(Boolean).join(", "), when, site ? shortSite(site) : ""].filter(Boolean).join("\n");
   }
 

@@ -19,7 +19,7 @@ from scalatrace.report.page.overview.summary import Summary
 from scalatrace.report.page.predictions.simulated import Prediction
 from scalatrace.report.page.tree import Tree, TreeNode, leaves
 from scalatrace.report.page.waiting import Waiting, waiting
-from scalatrace.report.style import duration, nbytes, number, percent
+from scalatrace.report.style import coarse_duration, coarse_percent, duration, nbytes, number, percent
 from scalatrace.trace.query.requests import POLLING
 
 __all__ = ["Advice", "advice_of"]
@@ -103,9 +103,10 @@ def _shared_cores(summary: Summary, prediction: Prediction | None) -> Iterator[A
         )
     else:
         text += "Use the predicted times: entries below are of the simulated run, with a core for each rank."
-        measured = duration(summary.run_time_ns or 0.0)
+        shown = coarse_duration if summary.efficiency else duration
+        measured = shown(summary.run_time_ns or 0.0)
         numbers = (
-            ("predicted run time", duration(prediction.predicted_ns)),
+            ("predicted run time", coarse_duration(prediction.predicted_ns)),
             ("run time with shared cores", measured),
         )
     yield Advice("shared-cores", "More ranks than cores", text, 0.0, numbers)
@@ -161,7 +162,7 @@ def _mean_waiting(
     """Yield the waiting of the run with mean times, which lacks that for single long computations."""
     if basis.simulated and prediction is not None and prediction.seed is not None:
         mean = _with_means(waiting(calls, kind), prediction)
-        yield "with mean computation times", f"{duration(mean / basis.nranks)} per rank"
+        yield "with mean computation times", f"{coarse_duration(mean / basis.nranks)} per rank"
 
 
 def _with_means(calls: list[TreeNode], prediction: Prediction) -> float:
@@ -196,7 +197,9 @@ def _late(
         return
     on_path, mean, place = max(longer, key=lambda one: one[0] - one[1])
     if on_path - mean >= MIN_SHARE * prediction.time_ns:
-        times_text = f"{duration(on_path)} on the longest path, {duration(mean)} on the mean rank"
+        times_text = (
+            f"{coarse_duration(on_path)} on the longest path, {coarse_duration(mean)} on the mean rank"
+        )
         yield "computation that is late", f"{place}: {times_text}"
 
 
@@ -210,8 +213,10 @@ def _who(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "may be late", f"{summary.busiest} by computation"
 
 
-def _per_rank(ns: float, basis: Basis) -> str:
-    return f"{duration(ns / basis.nranks)} per rank, {percent(ns, basis.whole_ns)} of the run"
+def _per_rank(ns: float, basis: Basis, *, is_sum: bool = True) -> str:
+    """Return a time per rank and its share; `is_sum`: it is an exact sum of recorded times."""
+    time, share = (duration, percent) if is_sum else (coarse_duration, coarse_percent)
+    return f"{time(ns / basis.nranks)} per rank, {share(ns, basis.whole_ns)} of the run"
 
 
 def _waiting(
@@ -233,8 +238,8 @@ def _waiting(
     if basis.simulated and prediction is not None:
         text = f"{SIMULATED[name]} {_origin(waits, here, prediction)}".strip()
     numbers = (
-        ("possible saving, at most", _per_rank(waits, basis)),
-        ("its largest part", f"{percent(basis.waiting_ns(most), waits)} in one {most.op}"),
+        ("possible saving, at most", _per_rank(waits, basis, is_sum=False)),
+        ("its largest part", f"{coarse_percent(basis.waiting_ns(most), waits)} in one {most.op}"),
         ("calls", number(sum(leaf.calls for leaf in here))),
         (
             "with shared cores" if basis.simulated else "time in them",
@@ -278,10 +283,10 @@ def _load(summary: Summary, basis: Basis, prediction: Prediction | None) -> Iter
     lost = (most - mean) / run if run else 0.0
     if most and mean / most < GOOD_BALANCE and lost >= MIN_SHARE:
         numbers = (
-            ("load balance", f"{percent(mean, most)} (mean / largest computation)"),
-            ("largest computation", f"{duration(most)}{which}"),
-            (name, duration(run)),
-            ("possible saving, at most", f"{duration(most - mean)} of the run time"),
+            ("load balance", f"{coarse_percent(mean, most)} (mean / largest computation)"),
+            ("largest computation", f"{coarse_duration(most)}{which}"),
+            (name, coarse_duration(run)),
+            ("possible saving, at most", f"{coarse_duration(most - mean)} of the run time"),
         )
         text = "Some ranks compute longer than others, which wait for them."
         yield Advice("load", "Load imbalance", text, lost, numbers)
