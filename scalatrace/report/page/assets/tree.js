@@ -249,8 +249,8 @@ class TreeView {
       [node.op ? "times in a row" : "iterations", node.times && node.repeat.length > node.times.length ? `${node.times}: ${node.repeat}` : node.repeat], ["ranks", node.number >= 0 ? `${node.ranks} (${number(node.nranks)})` : ""], ["parameters", node.params],
       ["time in MPI, all ranks", this.tree.timed ? duration(node.comm_ns) : ""],
       [this.simulated ? `${this.source} in MPI, with shared cores` : "", this.tree.timed ? duration(node.recorded_ns) : ""],
-      [this.simulated ? `${this.source} beyond shortest, with shared cores` : "beyond shortest, all ranks", this.tree.timed ? duration(node.beyond_ns) : ""],
-      ["waiting, simulated, all ranks", node.waiting_ns !== null ? duration(node.waiting_ns) : ""],
+      [this.simulated ? `${this.source} beyond shortest, with shared cores` : "beyond shortest, all ranks", this.tree.timed ? coarseDuration(node.beyond_ns) : ""],
+      ["waiting, simulated, all ranks", node.waiting_ns !== null ? coarseDuration(node.waiting_ns) : ""],
       ["computation before, all ranks", this.tree.timed ? duration(node.compute_ns) : ""],
       ["calls", number(node.calls)], ["sent", bytes(node.sent)], ["receive buffers", bytes(node.received)],
     ];
