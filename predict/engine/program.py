@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from scalatrace.errors import ScalatraceError
 from scalatrace.predict.engine import binding
 from scalatrace.predict.engine.binding import PS
 from scalatrace.predict.engine.call_times import CallTimes, picoseconds
@@ -143,11 +144,17 @@ def lower(trace: Trace, kernels: KernelTimes | None = None, polls_work: bool = F
         polls_work: polls that find nothing take their recorded time, else they wait.
 
     Raises:
+        ScalatraceError: the trace does not have all ranks.
         UsageError: a parameter that times depend on was recorded as a histogram, or not at all; or no kernel
             of the trace has a model.
         LimitError: too many values vary.
         FormatError: the trace contradicts itself.
     """
+    if len(trace.ranks) != trace.nprocs:
+        raise ScalatraceError(
+            f"the trace has {len(trace.ranks)} of {trace.nprocs} ranks: a simulation needs all, since the "
+            "others wait for the missing ones"
+        )
     return _Lowering(trace, kernels, polls_work).program()
 
 

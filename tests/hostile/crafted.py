@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import msgpack
@@ -13,7 +14,9 @@ from scalatrace.trace.io.container import HEADER, MAGIC, pack_container
 from scalatrace.trace.io.writer import pack_payload
 from scalatrace.trace.model.nodes import Node
 from scalatrace.trace.model.peer_encoding import Encoding
+from scalatrace.trace.model.tables import IntArray
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm, To, stencil
 from support.parts import uncountable
@@ -139,6 +142,36 @@ def liar() -> bytes:
 def _deflated(stored: bytes, nbytes: int) -> bytes:
     header = HEADER.pack(MAGIC, 1, 1, len(stored), nbytes, 0)
     return header[:-4] + struct.pack("<I", zlib.crc32(stored, zlib.crc32(header[8:28]))) + stored
+
+
+@crafted("few-of-many-ranks.st")
+def few_of_many_ranks() -> bytes:
+    """The first 4 of 2^22 ranks."""
+    b = Builder(1 << 22)
+    trace = b.of(ring(b), b.event("Barrier", comm=Comm()))
+    return packed(replace(trace, ranks=RankList(range(4))))
+
+
+@crafted("dimensions.st")
+def dimensions() -> bytes:
+    """A process grid of 2^24 dimensions."""
+    return _of_arrays("Cart_create", dims=(0,), periods=(1,))
+
+
+@crafted("neighbours.st")
+def neighbours() -> bytes:
+    """A rank with 2^24 neighbours in a communicator of four."""
+    return _of_arrays("Dist_graph_create_adjacent", sources=(0,), destinations=(1,))
+
+
+def _of_arrays(op: str, **arrays: tuple[int, ...]) -> bytes:
+    """Return the file of a call whose arrays have 2^24 values each."""
+    b = Builder(4)
+    made = b.family("topology", [4], range(4))
+    event = b.event(op, comm=Comm(), **arrays, newcomm=made)
+    b.trace.arrays[:] = [IntArray(MAX_RANKS, Vec(value)) for (value,) in arrays.values()]
+    one = {"sendcount": 1, "sendtype": DOUBLE, "recvcount": 1, "recvtype": DOUBLE}
+    return packed(b.of(event, b.event("Neighbor_alltoall", **one, comm=made)))
 
 
 # --- traces that hold what no recorder writes

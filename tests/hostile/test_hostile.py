@@ -95,6 +95,8 @@ def refused(words: str, *paths: Path) -> str:
         ("nan-resolution.st", "'compute_ns' has a resolution beyond 1e.30 or none"),
         ("loads.st", "a load is not between -255 and 255"),
         ("schema.st", "parameter dest of Isend is of kind TYPE, not PEER"),
+        ("dimensions.st", "parameter 'dims' of Cart_create has 16777216 values"),
+        ("neighbours.st", "parameter 'sources' of Dist_graph_create_adjacent has 16777216 values"),
         ("missing-entries.st", "parameter 'datatype' of Irecv: there is no datatype 0: the table has 0"),
     ],
 )
@@ -107,6 +109,10 @@ def test_files_that_no_command_reads(name: str, reason: str, crafted: Path) -> N
     [
         *product(["many-repeats.st", "nested-repeats.st", "overflowing-repeats.st"], (*READING, PAGE)),
         *product(["many-ranks.st"], ["info", "stats", "show", "show --rank 16777215 --limit 1", PAGE]),
+        *product(
+            ["few-of-many-ranks.st"],
+            [*READING, PAGE, "anonymize -o /dev/null", "export --to chrome -o /dev/null"],
+        ),
         *product(["many-nodes.st"], ["stats", "show --notation", "check"]),
         pytest.param("many-nodes.st", PAGE, marks=pytest.mark.slow),
     ],
@@ -119,6 +125,14 @@ def test_small_files_of_much(name: str, words: str, crafted: Path) -> None:
 @pytest.mark.parametrize("words", ["stats --by rank", "check"])
 def test_ranks_are_not_counted_one_by_one(name: str, words: str, crafted: Path) -> None:
     assert "16777216 ranks execute 16777216 event nodes in all" in refused(words, crafted)
+
+
+@pytest.mark.parametrize("name", ["few-of-many-ranks.st"])
+@pytest.mark.parametrize(
+    "words", ["simulate --platform cluster", f"{PAGE} --platform cluster", "generate --to c"]
+)
+def test_what_needs_all_ranks_counts_them_first(name: str, words: str, crafted: Path) -> None:
+    assert "the trace has 4 of 4194304 ranks" in refused(words, crafted)
 
 
 @pytest.mark.parametrize("name", ["many-ranks.st"])

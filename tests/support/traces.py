@@ -22,7 +22,7 @@ from scalatrace.trace.values.vec import ANY_SOURCE, PROC_NULL, Vec
 OPS = [
     Op("Isend", (("count", Kind.INT), ("datatype", Kind.TYPE), ("dest", Kind.PEER), ("comm", Kind.COMM))),
     Op("Recv", (("source", Kind.PEER), ("comm", Kind.COMM), ("tag", Kind.INT))),
-    Op("Alltoallv", (("sendcounts", Kind.ARRAY), ("sendtype", Kind.TYPE), ("comm", Kind.COMM))),
+    Op("Neighbor_alltoallv", (("sendcounts", Kind.ARRAY), ("sendtype", Kind.TYPE), ("comm", Kind.COMM))),
     Op("File_open", (("filename", Kind.STRING), ("mode", Kind.INT))),
     Op("Barrier", ()),
 ]

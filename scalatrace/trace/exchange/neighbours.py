@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from scalatrace.errors import FormatError
 from scalatrace.trace.exchange.type_sizes import member_sizes
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.values.vec import PROC_NULL
@@ -26,18 +27,26 @@ class Neighbours:
         return self._lists.get(family)
 
     def follow(self, call: Call) -> None:
-        """Take a call that may make a communicator with a topology."""
+        """Take a call that may make a communicator with a topology.
+
+        Raises:
+            FormatError: its arrays do not fit together.
+        """
         made = call.get("newcomm")
         if getattr(made, "kind", "null") == "null":
             return
         if call.op == "Cart_create":
-            self._keep_grid(made.family, made.rank, call["dims"], call["periods"])
+            dims, periods = call["dims"], call["periods"]
+            _check(call, len(dims) == len(periods))
+            self._keep_grid(made.family, made.rank, dims, periods)
         elif call.op == "Cart_sub" and call.family in self._grids:
             dims, periods = self._grids[call.family]
+            _check(call, len(dims) == len(call["remain_dims"]))
             kept = [i for i, remains in enumerate(call["remain_dims"]) if remains]
             self._keep_grid(made.family, made.rank, [dims[i] for i in kept], [periods[i] for i in kept])
         elif call.op == "Graph_create":
             index, edges = call["index"], call["edges"]
+            _check(call, made.rank < len(index))
             own = edges[index[made.rank - 1] if made.rank else 0 : index[made.rank]]
             self._lists[made.family] = own, own
         elif call.op == "Dist_graph_create_adjacent":
@@ -52,6 +61,11 @@ class Neighbours:
         self._grids[family] = tuple(dims), tuple(periods)
         own = tuple(_around(rank, dims, periods))
         self._lists[family] = own, own
+
+
+def _check(call: Call, fits: bool) -> None:
+    if not fits:
+        raise FormatError(f"the topology of {call.op} on rank {call.rank} contradicts itself")
 
 
 def _around(rank: int, dims: Sequence[int], periods: Sequence[int]) -> list[int]:
@@ -76,6 +90,7 @@ def neighbour_bytes(call: Call, side: str, degree: int) -> tuple[int, ...]:
     if f"{side}counts" not in call:
         return (max(call[f"{side}count"], 0) * size,) * degree
     counts = call[f"{side}counts"]
+    _check(call, len(counts) == degree)
     if f"{side}types" in call:
         sizes = member_sizes(call[f"{side}types"])
         return tuple(max(n, 0) * each for n, each in zip(counts, sizes, strict=True))

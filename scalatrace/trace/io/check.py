@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence as AnySequence
 
+from scalatrace.trace.io.members import check_families
 from scalatrace.trace.io.ranges import Path, Ranges
 from scalatrace.trace.model.elastic import Value, vecs
 from scalatrace.trace.model.nodes import Event, Node, Peer
@@ -46,6 +47,7 @@ def _check_tables(trace: Trace) -> None:
     for family in trace.comms:
         if not -1 <= family.parent < len(trace.comms):
             raise ValueError(f"communicator family {family.kind!r} refers to a missing parent")
+    check_families(trace)
     _check_names(trace)
     _check_sums(trace)
 

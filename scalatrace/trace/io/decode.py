@@ -55,9 +55,6 @@ Fields = dict[str, Any]
 MAX_ARRAY = MAX_RANK
 """Values of an array parameter."""
 
-MAX_FOREIGN = 1 << 20
-"""Members of a communicator that are processes of another world."""
-
 
 def natural(raw: object) -> int:
     """An integer of at least 0, of 64 bits."""
@@ -155,11 +152,6 @@ def family(raw: object, fields: Fields) -> Family:
     if type(parent) is not int:
         raise ValueError(f"the parent of communicator family {kind!r:.60} is not an index")
     decoded = [Vec.decode(vec) for vec in vecs]
-    for members in decoded[1::2]:
-        if members.constant is None and (
-            members.length is None or members.length > fields["nprocs"] + MAX_FOREIGN
-        ):
-            raise ValueError(f"communicator family {kind!r:.60} has more members than ranks")
     return Family(text(kind), parent, *decoded)
 
 

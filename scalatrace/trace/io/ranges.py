@@ -1,4 +1,4 @@
-"""Check that values and times of a trace are within 64 bits, and peers within their communicators.
+"""Check that values and times of a trace are within 64 bits, and peers and arrays within their communicators.
 
 Value vectors are checked by their ends, in time that depends on the size of the file. A peer depends on the
 rank of its caller: the first and the last caller come first. Only where these may leave the communicator,
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from scalatrace.trace.io.members import check_array
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.elastic import Elastic, Formulas, Groups, Summary, Value, at, vecs
 from scalatrace.trace.model.nodes import Event, Peer
@@ -75,6 +76,8 @@ class Ranges:
                 raise ValueError(f"{self._parameter(event, name)} reaches {far}, more than 64 bits hold")
             if kind is Kind.PEER or (name == "root" and kind is Kind.INT):
                 self._check_peer(event, name, value, encoding, path)
+            if kind is Kind.ARRAY:
+                self._check_arrays(event, name, value)
         for stats in event.stats:
             for i, stat, limit in self._times:
                 h = stats.histograms[i]
@@ -117,6 +120,23 @@ class Ranges:
                         f"{self._parameter(event, name)} is {peer} on rank {rank}, "
                         f"whose communicator has the ranks 0 to {size - 1}"
                     )
+
+    def _check_arrays(self, event: Event, name: str, value: Value) -> None:
+        families = self._families(event)
+        size = self._most_members(families) if isinstance(families, int) else self._trace.nprocs
+        for index in {index for vec in vecs(value) for index in (*_first(vec), *vec.ends())}:
+            if index >= 0:
+                try:
+                    check_array(self._trace.ops[event.op].name, name, self._trace.arrays[index], size)
+                except ValueError as error:
+                    raise ValueError(f"{self._parameter(event, name)} {error}") from None
+
+    def _most_members(self, family: int) -> int:
+        """Return the most ranks that one communicator of a family has, or its remote group."""
+        entry = self._trace.comms[family] if family >= 0 else None
+        if entry is None or entry.kind == "self" or entry.sizes.terms == ():
+            return 1
+        return max(each.largest() or 1 for each in (entry.sizes, entry.remote_sizes) if each is not None)
 
     def _families(self, event: Event) -> int | Value:
         """Return the family of an event's communicator; the value of the parameter where calls differ."""
@@ -228,5 +248,5 @@ def _executions(path: Path, rank: int) -> int:
     return count
 
 
-def _first(vec: Vec, count: int) -> tuple[int, ...]:
+def _first(vec: Vec, count: int = MAX_DECODED_VALUES) -> tuple[int, ...]:
     return tuple(islice(vec, min(count, MAX_DECODED_VALUES)))

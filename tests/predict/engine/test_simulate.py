@@ -13,13 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scalatrace import Trace
-from scalatrace.errors import UsageError
+from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.predict.engine.simulate import DeadlockError, Options, Simulator, ThreadsError, simulate
 from scalatrace.predict.platform import MatchingCost, Network, Platform, Segment
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.values.histogram import Bin, Histogram
+from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, Vec
 from support.builder import Builder, Comm, To
 from support.lowered import every_kind, on
@@ -279,6 +280,12 @@ def test_a_deadlock_names_the_ranks() -> None:
     )
     with pytest.raises(DeadlockError, match=r"2 of 2 ranks wait for ever: rank 0 in Recv at a.py:3:f"):
         simulate(trace, Platform())
+
+
+def test_a_trace_without_some_ranks() -> None:
+    trace = replace(message(8), ranks=RankList([1]))
+    with pytest.raises(ScalatraceError, match="the trace has 1 of 2 ranks: a simulation needs all"):
+        simulate(trace, Platform(network=NETWORK))
 
 
 def test_parameters_in_histograms_are_refused() -> None:
