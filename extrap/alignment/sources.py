@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scalatrace.errors import FormatError
 from scalatrace.extrap.alignment.rank_tree import RankNode
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.nodes import Event, Param, Peer
@@ -72,7 +73,10 @@ class Shared:
         """The first n values of a vec."""
         key = id(vec), n
         if key not in self._values:
-            self._values[key] = vec, vec.first(n)
+            try:
+                self._values[key] = vec, vec.first(n)
+            except ValueError as error:
+                raise FormatError(f"corrupt trace: {error}") from None
         return self._values[key][1]
 
     def calls(self, order: Order, positions: Sequence[int]) -> tuple[Order, list[int]]:
@@ -122,7 +126,9 @@ class Sources:
             if kind is Kind.PEER:
                 kinds.append([special_name(value) for value in stored])
             elif kind is Kind.TYPE:
-                kinds.append([self._trace.types[value].description for value in stored])
+                kinds.append(
+                    [value if value < 0 else self._trace.types[value].description for value in stored]
+                )
             elif kind is Kind.COMM or name in ("op", "level"):
                 kinds.append(stored)
             elif name in TAGS:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from scalatrace.errors import FormatError
-from scalatrace.files import read_text
+from scalatrace.files import read_toml
 
 __all__ = ["checked", "number_map", "read_document"]
 
@@ -17,10 +16,7 @@ _NAMES = {str: "text", float: "number", int: "integer", list: "array", dict: "ta
 
 def read_document(path: str | Path, kind: str, version: int) -> dict[str, Any]:
     """Return the content of a file. Raises FormatError unless it is TOML of this kind and version."""
-    try:
-        raw = tomllib.loads(read_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise FormatError(f"not {kind}: {error}", path) from None
+    raw = read_toml(path)
     found = raw.pop("format", None)
     if found != version:
         raise FormatError(f"format is {found!r}, expected {version}: not {kind} of this version", path)

@@ -6,9 +6,11 @@ A place has each coordinate at the first rank, in the middle, or at the last one
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from math import isfinite
 
 import sympy  # type: ignore[import-untyped]
 
@@ -65,10 +67,19 @@ class Place:
         return {**sizes, **given, **coords, "P": P, "r": rank}
 
     def value(self, formula: sympy.Expr) -> float:
-        """Return the value of a formula in sizes and parameters."""
+        """Return the value of a formula in sizes and parameters.
+
+        Raises:
+            NotClosedError: it depends on loop counters, or is no finite number.
+        """
         whole = as_sympy(sympy.sympify(formula))
+        if unknown := sorted({symbol.name for symbol in whole.free_symbols} - self.numbers.keys()):
+            raise NotClosedError(f"a quantity depends on {unknown[0]}")
         names = {symbol: self.numbers[symbol.name] for symbol in whole.free_symbols}
-        return float(whole.subs(names).doit())
+        with suppress(ArithmeticError, TypeError, ValueError):  # division by 0, complex, too large
+            if isfinite(number := float(whole.subs(names).doit())):
+                return number
+        raise NotClosedError("a quantity is no finite number")
 
     def slots(self, field: Field) -> tuple[object, tuple[Value, ...]] | None:
         """Return shape and formulas of a field here; None: it has no value."""
@@ -127,7 +138,8 @@ class Place:
             case nodes.Var(name):
                 return self.symbols.get(name, sympy.Symbol(name, integer=True))
             case nodes.Binary(op, left, right) if op in _OPERATORS:
-                return _OPERATORS[op](self.sympy(left, what), self.sympy(right, what))
+                with suppress(ZeroDivisionError):
+                    return _OPERATORS[op](self.sympy(left, what), self.sympy(right, what))
             case nodes.Choose(cond, then, otherwise):
                 return self.sympy(then if self._holds(cond, what) else otherwise, what)
             case nodes.Called(name, arguments) if name in _FUNCTIONS:

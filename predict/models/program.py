@@ -129,11 +129,12 @@ def _at(model: Model, platform: Platform, place: Place) -> ProgramTime:
                 raise NotClosedError(reason)
             ncalls = place.value(calls)
             each = costs.each(rule) if ncalls else None
+            value = 0.0 if each is None or each == 0 else ncalls * place.value(each)
         except NotClosedError as error:
             left_out.append(f"{rule.op}: {error}")
             continue
         if each is not None and each != 0:
-            terms.append(Term(rule.op, rule.stack, calls, each, ncalls * place.value(each)))
+            terms.append(Term(rule.op, rule.stack, calls, each, value))
     terms.sort(key=lambda term: -term.value_ns)
     return ProgramTime(place.grid, place.where, tuple(terms), tuple(dict.fromkeys(left_out)))
 

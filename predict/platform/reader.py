@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
 from importlib import resources
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
 from scalatrace.errors import FormatError, UsageError
-from scalatrace.files import read_text
+from scalatrace.files import parse_toml, read_text
 from scalatrace.predict.platform.algorithms import Rule
 from scalatrace.predict.platform.model import (
     Check,
@@ -45,11 +44,7 @@ def read_platform(path: str | Path) -> Platform:
         FormatError: the file cannot be read, is no TOML or of another version.
         UsageError: a key is unknown, or a value is of another type or out of range; names the key.
     """
-    text = _text(path)
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise FormatError(f"not a platform: {error}", path) from None
+    raw = parse_toml(_text(path), path)
     version = raw.pop("format", None)
     if version != FORMAT:
         raise FormatError(f"format is {version!r}, expected {FORMAT}: not a platform of this version", path)

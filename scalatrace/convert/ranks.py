@@ -61,7 +61,7 @@ class RankCalls:
             self._ops[op, schema] = known
         signature = self.core.define_signature(frames) if frames else 0
         at = next((value for _, kind, value in params if kind is Kind.COMM), "world")
-        comm = self._comms[at]
+        comm = self._comms.get(at) or self._comms["world"]
         values = [self._stored(kind, value) for _, kind, value in params]
         self.core.append(known, values, signature, comm.own, comm.size, stats)
 

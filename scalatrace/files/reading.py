@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import errno
+from typing import Any
 
 from scalatrace.errors import FormatError
 from scalatrace.files.targets import FilePath
 
-__all__ = ["hint", "read_file", "read_text", "unreadable"]
+__all__ = ["hint", "parse_toml", "read_file", "read_text", "read_toml", "unreadable"]
 
 _NEXT_STEPS = {
     errno.ENOENT: "check the path",
@@ -36,6 +37,24 @@ def read_text(path: FilePath) -> str:
         raise unreadable(error, path) from None
     except UnicodeDecodeError as error:
         raise FormatError(f"cannot read: not a text in UTF-8 ({error.reason})", path) from None
+
+
+def read_toml(path: FilePath) -> dict[str, Any]:
+    """Return the content of a TOML file. Raises FormatError."""
+    return parse_toml(read_text(path), path)
+
+
+def parse_toml(text: str, path: FilePath) -> dict[str, Any]:
+    """Return the content of a TOML file with this text. Raises FormatError."""
+    import tomllib  # takes 5 ms, and few commands need it
+
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:  # TOMLDecodeError, or int() of thousands of digits
+        reason = str(error).split(";")[0]
+    except RecursionError:
+        reason = "brackets are nested too deeply"
+    raise FormatError(f"not valid TOML: {reason}", path)
 
 
 def unreadable(error: OSError, path: FilePath) -> FormatError:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from scalatrace.errors import FormatError, UsageError
-from scalatrace.files import read_text
+from scalatrace.files import read_toml
 from scalatrace.record.selection import Selection, from_table
 from scalatrace.record.stats import StatSpec, parse_stats
 from scalatrace.trace.model.sites import Range, parse_ranges, spelled
@@ -150,16 +150,10 @@ def from_toml(path: str | Path) -> Policy:
 
     Raises UsageError.
     """
-    import tomllib  # takes 5 ms, and few runs have a policy
-
     try:
-        return _policy(tomllib.loads(read_text(path)))
+        return _policy(read_toml(path))
     except FormatError as error:
         raise UsageError(f"--policy {error}") from None
-    except ValueError as error:  # TOMLDecodeError, or int() of thousands of digits
-        raise UsageError(f"--policy {path}: not valid TOML: {error}") from None
-    except RecursionError:
-        raise UsageError(f"--policy {path}: brackets are nested too deeply") from None
     except UsageError as error:
         raise UsageError(f"--policy {path}: {error}") from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,13 @@ def test_missing_logs(tmp_path: Path) -> None:
     (tmp_path / "logs" / "rank-1.log").unlink()
     with pytest.raises(FormatError, match="no log of rank 1"):
         convert_logs(tmp_path / "logs", tmp_path / "t.st")
+
+
+@pytest.mark.parametrize("comm", ["ANY_TAG", "c-1000000005", "c9", "PROC_NULL"])
+def test_a_communicator_that_is_none(comm: str, tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    write_logs(logs, 2, 1)
+    path = logs / "rank-1.log"
+    path.write_text(re.sub(r" c\d+(?=[ \n])", f" {comm}", path.read_text()))
+    with pytest.raises(FormatError, match=r"rank-1\.log: line \d+ is damaged"):
+        convert_logs(logs, tmp_path / "a.st")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from scalatrace.trace.model.tables import Stat
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
-from scalatrace.trace.values.vec import ANY_SOURCE, PROC_NULL, Vec
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL, ROOT, UNDEFINED, Vec
 from support.builder import DOUBLE, Builder, Comm, To
 from support.lowered import on
 
@@ -115,6 +116,15 @@ def test_tables_that_fit_no_run() -> None:
     trace.stats[:] = [Stat("compute_ns", -1.0)]
     with pytest.raises(FormatError, match="the resolution of a time is not above 0"):
         read(trace)
+
+
+@pytest.mark.parametrize("value", [Vec(ANY_TAG), Vec((0, ROOT)), Vec((UNDEFINED, ROOT, 0))])
+def test_constants_that_are_no_datatype(value: Vec) -> None:
+    b = Builder(NPROCS)
+    event = b.event("Send", count=1, datatype=DOUBLE, dest=0, tag=1, comm=Comm(), repeat=3)
+    wrong = replace(event, params=(event.params[0], value, *event.params[2:]))
+    with pytest.raises(FormatError, match=r"parameter 'datatype' of Send: (ANY_TAG|ROOT) is no datatype"):
+        read(b.of(wrong))
 
 
 def test_a_root_outside_its_communicator() -> None:

@@ -11,7 +11,7 @@ from scalatrace.trace.model.nodes import Event, Node, Peer
 from scalatrace.trace.model.schema import check_schema
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import START, Trace
-from scalatrace.trace.values.vec import UNDEFINED, is_symbol
+from scalatrace.trace.values.vec import SPECIAL_MAX, SPECIAL_MIN, UNDEFINED, special_name
 
 __all__ = ["MAX_NODE_DEPTH", "check"]
 
@@ -118,9 +118,10 @@ def _check_indices(trace: Trace, value: Value, kind: Kind, where: str) -> None:
     what, table = _TABLES[kind]
     size = len(getattr(trace, table))
     for vec in vecs(value):
-        symbol = vec.constant is not None and is_symbol(vec.constant) and vec.constant != UNDEFINED
-        if symbol and kind is Kind.COMM:
-            raise ValueError(f"{where}: {vec} is no communicator")
+        if (low := vec.smallest()) is None or low < 0:
+            for symbol in range(SPECIAL_MIN, SPECIAL_MAX):
+                if symbol != UNDEFINED and vec.find(symbol) is not None:
+                    raise ValueError(f"{where}: {special_name(symbol) or symbol} is no {what}")
         for index in vec.ends():
             if not 0 <= index < size:
                 raise ValueError(f"{where}: there is no {what} {index}: the table has {size}")

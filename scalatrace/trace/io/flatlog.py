@@ -12,7 +12,7 @@ from scalatrace.errors import FormatError
 from scalatrace.files import unreadable
 from scalatrace.trace.model.callsite import Stack
 from scalatrace.trace.model.tables import Datatype, Kind
-from scalatrace.trace.values.vec import SPECIAL
+from scalatrace.trace.values.vec import SPECIAL, UNDEFINED
 
 __all__ = ["FlatCall", "FlatComm", "FlatLog"]
 
@@ -114,9 +114,11 @@ class FlatLog:
         values = tuple(_value(word, kind) for word, (_, kind) in zip(words[2:], schema, strict=True))
         self.stacks[int(words[1])]  # KeyError when not defined
         for value, (_, kind) in zip(values, schema, strict=True):
-            if value not in _SPECIALS and ((kind is Kind.COMM and value not in self.comms) or value is None):
+            if value == UNDEFINED and kind in _TABLES:
+                continue
+            if kind is Kind.COMM and value not in self.comms:
                 raise ValueError("a communicator that is not defined")
-            if kind is Kind.TYPE and value not in _SPECIALS and value not in self.types:
+            if kind is Kind.TYPE and value not in self.types:
                 raise ValueError("a datatype that is not defined")
         return FlatCall(words[0], int(words[1]), values)
 
@@ -137,7 +139,8 @@ class FlatLog:
         self.types[int(number)] = Datatype(_text(description), int(size), int(extent))
 
 
-_SPECIALS = frozenset(SPECIAL.values())
+_TABLES = (Kind.COMM, Kind.TYPE)
+"""Kinds of parameters that are numbers of definitions, or UNDEFINED where there is none."""
 
 _DEFINITIONS: dict[str, Callable[[FlatLog, list[str]], None]] = {
     "@O": FlatLog._schema,

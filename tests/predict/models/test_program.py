@@ -11,6 +11,8 @@ import pytest
 from scalatrace import extrap
 from scalatrace.cli import main
 from scalatrace.extrap.stx import save
+from scalatrace.formula import parse_number
+from scalatrace.predict.models.closed import NotClosedError, places
 from scalatrace.predict.models.program import program_time
 from scalatrace.predict.models.symbols import P, as_sympy
 from scalatrace.predict.platform import Network, Platform, Rule, Segment
@@ -152,3 +154,19 @@ def test_command_for_operations(capsys: pytest.CaptureFixture[str]) -> None:
 def test_errors(words: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", *words]) in (1, 2)
     assert why in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("formula", "why"),
+    [
+        ("self", "a quantity depends on self"),
+        ("Y // 0", "a quantity is no finite number"),
+        ("Y % 0", "is a formula that has no form in sympy"),
+        ("1 << (1 << 20)", "a quantity is no finite number"),
+        ("log2(0)", "a quantity is no finite number"),
+    ],
+)
+def test_formulas_without_a_value(formula: str, why: str) -> None:
+    (place, *_) = places(Grid((4, 4), False), {})
+    with pytest.raises(NotClosedError, match=why):
+        place.value(place.sympy(parse_number(formula), "its size"))

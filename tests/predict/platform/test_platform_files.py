@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scalatrace.errors import FormatError, UsageError
+from scalatrace.predict.kernels import read_cluster, read_kernels
 from scalatrace.predict.platform import (
     Check,
     Network,
@@ -142,6 +143,15 @@ def test_other_files_are_no_platforms(tmp_path: Path) -> None:
             read_platform(path)
     with pytest.raises(UsageError, match=r"installed: .*cluster"):
         read_platform("clusters")
+
+
+@pytest.mark.parametrize("text", ["name = [", f"name = {'9' * 5000}", f"name = {'[' * 100_000}"])
+def test_files_that_are_no_toml(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(f"format = 1\n{text}\n")
+    for read in (read_platform, read_cluster, read_kernels):
+        with pytest.raises(FormatError, match="not valid TOML") as caught:
+            read(tmp_path / "a.toml")
+        assert "\n" not in str(caught.value)
 
 
 def test_a_segment_starts_at_its_size() -> None:
