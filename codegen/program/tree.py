@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.foreign import NO_TEXT, Foreign
 from scalatrace.codegen.program.grid_shape import Shape
 from scalatrace.formula import Cond, Expr, Value, Var, names_in, number
@@ -55,14 +56,14 @@ class Call:
     dropped: bool = False
 
     def __getitem__(self, name: str) -> Value:
-        """The value of a parameter. Raises KeyError."""
+        """The value of a parameter. Raises GenerateError where it was not recorded."""
         for argument in self.arguments:
             if argument.name == name:
                 return argument.value
-        raise KeyError(name)
+        raise GenerateError(f"it was recorded without its parameter {name!r}")
 
     def number(self, name: str) -> Expr:
-        """The value of a parameter that is no constant of MPI. Raises KeyError; FormulaError if it is one."""
+        """The value of a parameter. Raises GenerateError; FormulaError where it is a constant of MPI."""
         return number(self[name])
 
     def __contains__(self, name: object) -> bool:

@@ -100,6 +100,10 @@ def _spelled(limit: int) -> str:
     return {KEEP: "keep", DROP: "drop"}.get(limit, f"histogram:{limit}")
 
 
+MAX_DIGITS = 20
+"""Digits of a number; more are no 64 bits."""
+
+
 def parse_limit(word: Any) -> int:
     """`keep`, `drop`, `histogram`, `histogram:N` -> the limit. Raises UsageError."""
     what, _, number = str(word).partition(":")
@@ -107,7 +111,7 @@ def parse_limit(word: Any) -> int:
         return KEEP if what == "keep" else DROP
     if (
         what == "histogram"
-        and (not number or number.isdecimal())
+        and (not number or (number.isdecimal() and len(number) < MAX_DIGITS))
         and 0 < int(number or DEFAULT_LIMIT) < 1 << 31
     ):
         return int(number or DEFAULT_LIMIT)

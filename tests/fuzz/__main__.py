@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fuzz.campaign import FINDING, Report, fuzz, judged_apart
 from fuzz.exercise import QUICK, THOROUGH, USUAL, Effort
+from fuzz.steps import printed
 from fuzz.targets import TARGETS, Target
 
 ROUND_SECONDS = 60.0
@@ -46,7 +47,7 @@ def run_file(target: Target, path: Path, raising: bool) -> int:
     if raising:
         target.run(data, THOROUGH)
     result = judged_apart(target, data)
-    print(f"{path}: {' '.join(filter(None, result))}")
+    print(f"{path}: {' '.join(filter(None, result[:3]))}")
     return int(result.outcome == FINDING)
 
 
@@ -67,6 +68,7 @@ def campaign(
                 path = keep(target, target.make(seed, number), folder)
                 print(f"FINDING {key}: {text}\n        {path}", flush=True)
     print("\n".join(map(str, reports.values())), flush=True)
+    print(printed((name, report.table) for name, report in reports.items()), flush=True)
     return list(reports.values())
 
 

@@ -24,7 +24,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from fuzz.exercise import THOROUGH, USUAL, Effort, check_message, stage
+from fuzz.exercise import THOROUGH, USUAL, Effort, check_message
+from fuzz.steps import HANG, REFUSED, SIGNAL, TRACEBACK, Step, Table, begin, finish, stage, under_way
 from fuzz.targets import TESTS, Target
 from scalatrace.errors import ScalatraceError
 
@@ -45,7 +46,7 @@ WALL_SECONDS = 300.0
 INPUTS_PER_CHILD = 3000
 """Inputs of one child; caches grow."""
 
-OK, REFUSED, FINDING = "ok", "refused", "finding"
+OK, FINDING = "ok", "finding"
 
 
 class Result(NamedTuple):
@@ -55,11 +56,13 @@ class Result(NamedTuple):
         outcome: OK, REFUSED or FINDING.
         key: what findings with one cause have in common.
         text: the error.
+        steps: what was done.
     """
 
     outcome: str
     key: str = ""
     text: str = ""
+    steps: list[Step] = []  # noqa: RUF012 - of a tuple, and never changed
 
 
 @dataclass
@@ -68,12 +71,14 @@ class Report:
 
     Attributes:
         findings: key -> number of the first input, its text.
+        table: outcomes by command.
     """
 
     target: str
     seconds: float = 0.0
     outcomes: Counter[str] = field(default_factory=Counter)
     findings: dict[str, tuple[int, str]] = field(default_factory=dict)
+    table: Table = field(default_factory=Table)
 
     @property
     def inputs(self) -> int:
@@ -93,18 +98,18 @@ class OverTime(BaseException):
 def judge(run: Callable[[bytes], None], data: bytes, seconds: float = MAX_SECONDS) -> Result:
     """Run one input in this process."""
     try:
+        begin()
         with _timed(seconds):
-            stage("read")
             run(data)
     except ScalatraceError as error:
         try:
             check_message(error)
         except (AssertionError, MemoryError) as wrong:
             return _finding(wrong, error.__traceback__)
-        return Result(REFUSED)
+        return Result(REFUSED, steps=finish(REFUSED))
     except (Exception, OverTime) as error:
         return _finding(error, error.__traceback__)
-    return Result(OK)
+    return Result(OK, steps=finish())
 
 
 def _finding(error: BaseException, raised_at: Any) -> Result:
@@ -119,7 +124,8 @@ def _finding(error: BaseException, raised_at: Any) -> Result:
     message = str(error).split("\n")[0][:200]
     kind = type(error).__name__
     about = f" {message[:60]}" if isinstance(error, AssertionError) else ""
-    return Result(FINDING, f"{kind} in {stage()}: {where}{about}", message or kind)
+    steps = finish(HANG if isinstance(error, OverTime) else TRACEBACK)
+    return Result(FINDING, f"{kind} in {stage()}: {where}{about}", message or kind, steps)
 
 
 @contextmanager
@@ -156,6 +162,7 @@ def fuzz(
         made = (target.make(seed, i) for i in range(number, number + INPUTS_PER_CHILD))
         for result in _in_child(partial(target.run, effort=effort), made, left):
             report.outcomes[result.outcome] += 1
+            report.table.add(result.steps)
             if result.outcome == FINDING and result.key not in report.findings:
                 report.findings[result.key] = number, result.text
             number += 1
@@ -186,14 +193,17 @@ def _in_child(run: Callable[[bytes], None], inputs: Iterable[bytes], seconds: fl
                 line = "" if silent else lines.readline()
                 if not line.endswith("\n"):
                     break
-                yield Result(*json.loads(line))
+                *words, steps = json.loads(line)
+                yield Result(*words, [Step(*one) for one in steps])
     finally:
         if silent:
             os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
     if os.WIFSIGNALED(status) or os.WEXITSTATUS(status):
         name = signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else "exit"
-        yield Result(FINDING, f"{'no result' if silent else name}", f"the process ended with {name}")
+        steps = [Step(under_way(), HANG if silent else SIGNAL)]
+        key = f"{'no result' if silent else name} in {under_way()}"
+        yield Result(FINDING, key, f"the process ended with {name}", steps)
 
 
 def _serve(run: Callable[[bytes], None], inputs: Iterable[bytes], seconds: float, writing: int) -> NoReturn:
@@ -201,8 +211,8 @@ def _serve(run: Callable[[bytes], None], inputs: Iterable[bytes], seconds: float
     status = 1
     try:
         end = time.monotonic() + seconds
-        in_use = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (in_use + MAX_BYTES,) * 2)
+        in_use = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_DATA, (in_use + MAX_BYTES,) * 2)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
         for data in inputs:

@@ -15,7 +15,8 @@ from zlib import crc32
 
 from rich.console import Console
 
-from fuzz.predicted import COMMANDS
+from fuzz.commands import TRACE_COMMANDS
+from fuzz.steps import refuse, stage
 from scalatrace.codegen.generate import Options, generate
 from scalatrace.errors import ScalatraceError
 from scalatrace.report.findings import DiffReporter
@@ -40,7 +41,7 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import check_visits
 from scalatrace.trace.query.diff import diff
 
-__all__ = ["QUICK", "THOROUGH", "USUAL", "Effort", "Finding", "check_message", "exercise", "stage"]
+__all__ = ["QUICK", "THOROUGH", "USUAL", "Effort", "Finding", "check_message", "exercise", "step"]
 
 CALLS = 200
 """Calls of a rank that are walked."""
@@ -76,18 +77,9 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 OPTIONS = Options(skip_unsupported=True)
 
-_stage = ["start"]
-
 
 class Finding(AssertionError):  # noqa: N818 - it is no error of the program that reads
     """Something that no input may cause, and that is no exception by itself."""
-
-
-def stage(name: str = "") -> str:
-    """Note, or return, what is being done: a part of the finding's key."""
-    if name:
-        _stage[0] = name
-    return _stage[0]
 
 
 def check_message(error: ScalatraceError) -> None:
@@ -100,13 +92,14 @@ def check_message(error: ScalatraceError) -> None:
 
 
 @contextmanager
-def _step(name: str) -> Iterator[None]:
-    """Let a command's function refuse the trace."""
+def step(name: str) -> Iterator[None]:
+    """Let a command refuse what it reads."""
     stage(name)
     try:
         yield
     except ScalatraceError as error:
         check_message(error)
+        refuse()
 
 
 def _console() -> tuple[Console, io.StringIO]:
@@ -213,7 +206,8 @@ STEPS: dict[str, Callable[[Trace], None]] = {
     "diff": _diff,
     "generate --to c": _generate_for("c"),
     "generate --to python": _generate_for("python"),
-    **COMMANDS,
+    "generate --to conceptual": _generate_for("conceptual"),
+    **TRACE_COMMANDS,
 }
 
 
@@ -246,7 +240,7 @@ def exercise(trace: Trace, effort: Effort) -> None:
     if len(payload) <= MAX_TEXT_BYTES and random.random() < effort.text_share:
         _round_trip(trace)
     for name in random.sample(list(STEPS), min(effort.steps, len(STEPS))):
-        with _step(name):
+        with step(name):
             STEPS[name](trace)
 
 

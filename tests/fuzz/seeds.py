@@ -12,6 +12,7 @@ import msgpack
 
 from fuzz.targets import CORPUS, TESTS
 from scalatrace import Trace, extrap
+from scalatrace.convert.ranks import RankCalls
 from scalatrace.core.binding import COMM_WORLD, Core
 from scalatrace.extrap import stx
 from scalatrace.trace.io.reader import load
@@ -44,6 +45,8 @@ def main() -> None:
     models()
     for name, cores in parts():
         _path("part", f"{name}.parts").write_bytes(msgpack.packb([core.pack() for core in cores]))
+    predicted()
+    logs()
     _path("policy", "all.toml").write_text(POLICY)
     _path("snippets", "all.snippets").write_text(EXAMPLE)
     template = TESTS.parent / "samples" / "plugins" / "filter_template.snippets"
@@ -153,6 +156,42 @@ def models() -> None:
         save(few, _path("trace", f"{name}.st"), compress=False)
 
 
+def predicted() -> None:
+    """Write models of kernels with a trace that has them, a cluster, and tables of times."""
+    b = Builder(NPROCS)
+    sizes = {f"size{i}": 10 * i for i in range(4)}
+    begin = b.event("Pcontrol", level=1001, kernel="dgemm(m,n,k)", **sizes)
+    end = b.event("Pcontrol", level=1002, kernel="", **dict.fromkeys(sizes, 0))
+    save(b.of(b.loop(3, begin, end), b.event("Barrier", comm=Comm())), _path("kernels", "marked.st"))
+    _path("kernels", "dgemm.toml").write_text(KERNELS)
+    _path("cluster", "one.toml").write_text(CLUSTER)
+    rows = [f"1.0{i * i % 7},2.0{i * i % 5},1.1{i % 9}" for i in range(30)]
+    _path("table", "runs.csv").write_text("\n".join(["first,second,third", *rows]) + "\n")
+    _path("table", "times.csv").write_text("\n".join(rows) + "\n")
+
+
+def logs() -> None:
+    """Write the flat logs of two ranks that exchange messages in rows and on the world."""
+    for rank in range(2):
+        path = _path("logs", f"rank-{rank}.log")
+        path.unlink(missing_ok=True)
+        calls = RankCalls(rank, 2)
+        calls.core.flatlog_open(path)
+        world = ("comm", Kind.COMM, "world")
+        calls.comm("row", "split", [0, 1], ordinal=calls.next_ordinal("world"))
+        row = ("newcomm", Kind.COMM, "row")
+        calls.append("Comm_split", [world, ("color", Kind.INT, 0), row], ["a.c:1:f"])
+        for i in range(4):
+            data = [("count", Kind.INT, 4 + i), ("datatype", Kind.TYPE, DOUBLE)]
+            at = [("tag", Kind.INT, 5), ("comm", Kind.COMM, "row" if i % 2 else "world")]
+            calls.append("Irecv", [*data, ("source", Kind.PEER, 1 - rank), *at], ["a.c:2:f"])
+            calls.append("Send", [*data, ("dest", Kind.PEER, 1 - rank), *at], ["a.c:3:f"])
+            calls.append("Waitall", [("requests", Kind.ARRAY, (0,))], ["a.c:4:f"])
+            calls.append("Allreduce", [*data, ("op", Kind.STRING, "MPI_SUM"), world], ["a.c:5:f"])
+        calls.core.flatlog_close()
+        calls.core.close()
+
+
 def parts() -> Iterator[tuple[str, list[Core]]]:
     """Cores of two ranks: equal calls, and calls with other arrays, loops and call sites."""
     yield "equal", [_core(rank, 0) for rank in (0, 1)]
@@ -186,6 +225,22 @@ def _core(rank: int, shift: int, limit: int = 0) -> Core:
     return core
 
 
+KERNELS = """format = 1
+[[kernels]]
+name = "dgemm"
+parameters = ["m", "n", "k"]
+model = "M-2"
+noise = "N-1"
+mean_ns = {"m*n*k" = 0.5, "m*n" = 1.5, "m*k" = 1, "n*k" = 0, "1" = 200}
+deviation_ns = {"m*n*k" = 0.1, "1" = 3}
+"""
+CLUSTER = """format = 1
+day = [[1e-6, 0, 0], [0, 0, 0], [0, 0, 1e-6]]
+[[groups]]
+nodes = 3
+mean = [1, 0, 0.01]
+spatial = [[1e-4, 0, 0], [0, 1e-6, 0], [0, 0, 1e-6]]
+"""
 POLICY = """stats = ["cpu", "memory:call"]
 [parameters]
 count = "histogram:16"

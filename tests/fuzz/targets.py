@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property
@@ -13,11 +13,21 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import Any
+from zlib import crc32
 
 import msgpack
 
-from fuzz.exercise import USUAL, Effort, Finding, exercise, stage
+from fuzz.commands import (
+    FAMILY_COMMANDS,
+    LOG_COMMANDS,
+    MODEL_COMMANDS,
+    PLATFORM_COMMANDS,
+    TABLE_COMMANDS,
+    run,
+)
+from fuzz.exercise import USUAL, Effort, Finding, exercise, step
 from fuzz.mutate import mutated_bytes, mutated_text, mutated_tree
+from fuzz.steps import stage
 from scalatrace.codegen.conceptual.checks.program import check, examine
 from scalatrace.codegen.conceptual.compiler.compile import compile_program
 from scalatrace.codegen.conceptual.errors import ProgramError
@@ -38,6 +48,7 @@ from scalatrace.trace.io.reader import load, loads
 from scalatrace.trace.io.textparse import load_text
 from scalatrace.trace.io.writer import pack_payload
 from scalatrace.trace.query.verify import verify
+from support.reported import ring
 
 __all__ = ["CORPUS", "TARGETS", "Target"]
 
@@ -103,6 +114,13 @@ class Target(ABC):
     def mutated(self, data: bytes, random: Random) -> bytes:
         """Return a changed input."""
 
+    def commands(self, lines: Mapping[str, str], data: bytes, effort: Effort, *seeds: Path) -> None:
+        """Run commands on the input: all, or as many as the effort says, which the input selects."""
+        random = Random(f"commands {crc32(data)}")
+        for name in random.sample(list(lines), min(effort.steps, len(lines))):
+            with step(name):
+                run(lines[name], self.written(data), *seeds)
+
     @abstractmethod
     def run(self, data: bytes, effort: Effort = USUAL) -> None:
         """Read an input and use it with this effort. Raises ScalatraceError where it is refused."""
@@ -142,6 +160,30 @@ class TraceTarget(PayloadTarget):
 
     def run(self, data: bytes, effort: Effort = USUAL) -> None:
         exercise(loads(data, "a.st"), effort)
+
+
+class FamilyTarget(PayloadTarget):
+    """Traces of one program on several numbers of ranks, of which one is mutated."""
+
+    name, ending, symbolic, below = "family", ".st", False, 0.2
+
+    @cached_property
+    def seeds(self) -> list[bytes]:
+        """The traces of a ring, of 4, 6, 8 and 10 ranks."""
+        return [pack_container(pack_payload(ring(n)), compress=False) for n in (4, 6, 8, 10)]
+
+    @cached_property
+    def others(self) -> list[Path]:
+        """All traces as files."""
+        paths = [self.folder / f"seed-{i}.st" for i in range(len(self.seeds))]
+        for path, seed in zip(paths, self.seeds, strict=True):
+            path.write_bytes(seed)
+        return paths
+
+    def run(self, data: bytes, effort: Effort = USUAL) -> None:
+        nprocs = loads(data, "a.st").nprocs
+        others = [path for path, n in zip(self.others, (4, 6, 8, 10), strict=True) if n != nprocs]
+        self.commands(FAMILY_COMMANDS, data, effort, *others)
 
 
 class PartTarget(Target):
@@ -244,7 +286,10 @@ class TextTarget(TextualTarget):
     name, ending = "text", ".txt"
 
     def run(self, data: bytes, effort: Effort = USUAL) -> None:
-        exercise(load_text(self.written(data)), effort)
+        trace = load_text(self.written(data))
+        with step("pack"):
+            run("pack INPUT -o OUTPUT.st", self.written(data))
+        exercise(trace, effort)
 
 
 class FlatLogTarget(TextualTarget):
@@ -266,6 +311,22 @@ class FlatLogTarget(TextualTarget):
         verify(self.trace, self.folder)
 
 
+class LogsTarget(TextualTarget):
+    """The flat log of one of two ranks, as `import` reads it."""
+
+    name, ending = "logs", ".log"
+
+    def run(self, data: bytes, effort: Effort = USUAL) -> None:
+        for rank, seed in enumerate(self.seeds):
+            (self.folder / f"rank-{rank}.log").write_bytes(seed)
+        rank = int(b"rank 1 of" in data[:60])
+        path = self.folder / f"rank-{rank}.log"
+        path.write_bytes(data)
+        for name, line in LOG_COMMANDS.items():
+            with step(name):
+                run(line, path)
+
+
 class StxTarget(PayloadTarget):
     """Symbolic traces, and the traces that they give."""
 
@@ -282,9 +343,47 @@ class StxTarget(PayloadTarget):
             raise Finding("a model differs after save and load")
         if effort.skips(data):
             return
-        stage("instantiate")
+        self.commands(MODEL_COMMANDS, data, effort)
+        stage("instantiate and exercise")
         trace = of_model(model, NPROCS, None, target_inputs(model, {})).trace
         exercise(loads(pack_container(pack_payload(trace))), replace(effort, share=1.0))
+
+
+class PlatformTarget(TextualTarget):
+    """Platforms, and files beside them: kernels and unequal nodes."""
+
+    name, ending = "platform", ".toml"
+    more_seeds = ("../predict/platform/examples/*.toml",)
+    lines: Mapping[str, str] = PLATFORM_COMMANDS
+
+    def run(self, data: bytes, effort: Effort = USUAL) -> None:
+        self.commands(self.lines, data, effort, CORPUS / "trace" / "seeds" / "stencil.st")
+
+
+class KernelsTarget(PlatformTarget):
+    """Models of kernels."""
+
+    name, more_seeds = "kernels", ()
+    lines: Mapping[str, str] = {"simulate --kernels": "simulate SEED --platform cluster --kernels INPUT"}
+
+    def run(self, data: bytes, effort: Effort = USUAL) -> None:
+        self.commands(self.lines, data, effort, CORPUS / self.name / "seeds" / "marked.st")
+
+
+class ClusterTarget(PlatformTarget):
+    """Unequal nodes."""
+
+    name, more_seeds = "cluster", ()
+    lines: Mapping[str, str] = {"simulate --cluster": "simulate SEED --platform cluster --cluster INPUT"}
+
+
+class TableTarget(TextualTarget):
+    """Tables of times."""
+
+    name, ending = "table", ".csv"
+
+    def run(self, data: bytes, effort: Effort = USUAL) -> None:
+        self.commands(TABLE_COMMANDS, data, effort)
 
 
 class PolicyTarget(TextualTarget):
@@ -322,6 +421,8 @@ class NcptlTarget(TextualTarget):
         if report.program is None or report.errors:
             check(text, str(path))
             raise Finding("a program with errors is accepted")
+        with step("ncptl compile"):
+            run("ncptl compile INPUT -o OUTPUT.c", path)
         stage("compile")
         compile_program(report.program, str(path))
         if MANY.search(text):
@@ -334,7 +435,8 @@ class NcptlTarget(TextualTarget):
 TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
-        TraceTarget(), PartTarget(), TextTarget(), FlatLogTarget(), StxTarget(), PolicyTarget(),
+        TraceTarget(), FamilyTarget(), PartTarget(), TextTarget(), FlatLogTarget(), LogsTarget(),
+        StxTarget(), PlatformTarget(), KernelsTarget(), ClusterTarget(), TableTarget(), PolicyTarget(),
         SnippetsTarget(), NcptlTarget(),
     )
 }  # fmt: skip

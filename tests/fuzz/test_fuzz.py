@@ -10,8 +10,9 @@ from random import Random
 
 import pytest
 
-from fuzz.campaign import FINDING, OK, REFUSED, Result, judge
+from fuzz.campaign import FINDING, OK, judge
 from fuzz.mutate import mutated_bytes, mutated_text, mutated_tree
+from fuzz.steps import REFUSED, Step, Table, printed, refuse, stage
 from fuzz.targets import CORPUS, TARGETS, TESTS
 from scalatrace.errors import UsageError
 
@@ -77,11 +78,34 @@ def test_outcomes() -> None:
         while data:
             pass
 
-    assert judge(lambda data: None, b"") == Result(OK)
-    assert judge(refuses, b"not a trace") == Result(REFUSED)
+    assert judge(lambda data: None, b"").outcome == OK
+    assert judge(refuses, b"not a trace").outcome == REFUSED
     assert judge(refuses, b"two\nlines").outcome == FINDING
     assert judge(lambda data: data[5], b"").outcome == FINDING
     assert judge(works, b"for ever", 0.1).key.startswith("OverTime")
+
+
+def test_steps_are_counted_by_their_outcomes() -> None:
+    def works(data: bytes) -> None:
+        stage("info")
+        stage("export")
+        refuse()
+        stage("report")
+        assert data
+
+    table = Table()
+    for data in (b"x", b""):
+        result = judge(works, data)
+        assert [step[:2] for step in result.steps[:3]] == [
+            ("read", "loaded"), ("info", "loaded"), ("export", "refused")
+        ]  # fmt: skip
+        table.add(result.steps)
+    table.add([Step("info", "signal", 7)])
+    rows = {name: numbers[:6] for name, numbers in table.rows()}
+    assert rows["info"] == [3, 2, 0, 0, 1, 0]
+    assert rows["export"] == [2, 0, 2, 0, 0, 0]
+    assert rows["report"] == [2, 1, 0, 1, 0, 0]
+    assert printed([("trace", table)]).count("\n") == 4
 
 
 def test_a_process_that_dies_is_a_finding() -> None:

@@ -180,7 +180,7 @@ GOOD = 'name = "f"\nparameters = ["n"]\nmodel = "M-1"\nnoise = "N-0"\nmean_ns = 
         ("format = 1\n[[kernels]]\nsize = 1\n" + GOOD, r"kernels\[0\].size: unknown key"),
         ("format = 1\n" + 2 * ("[[kernels]]\n" + GOOD), "kernel f has two models"),
         ("format = 1\nkernels = 3", "kernels is 3; expected array"),
-        ("\x00", "not a file of kernel models"),
+        ("\x00", "not valid TOML"),
     ],
 )
 def test_wrong_files(text: str, message: str, tmp_path: Path) -> None:
