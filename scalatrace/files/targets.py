@@ -7,6 +7,7 @@ import os
 import re
 import stat
 import sys
+from contextlib import suppress
 from os import PathLike, fspath
 from zlib import crc32
 
@@ -16,6 +17,8 @@ __all__ = ["FilePath", "check_output", "is_stdout", "is_stream", "open_stream", 
 
 MAX_LINKS = 40
 """Symbolic links followed in one path, as in Linux."""
+AS_TMP = stat.S_ISVTX | stat.S_IWOTH
+"""Mode of a folder in which all users write, and delete only what is theirs."""
 _DESCRIPTOR = re.compile(r"/proc/\d+(/task/\d+)?/fd/\d+")
 
 FilePath = str | PathLike[str]
@@ -32,8 +35,14 @@ def path_below(folder: str, recorded: str) -> str:
 
 
 def resolved(path: str) -> str:
-    """Follow symbolic links, at most to an entry of a folder (/proc/self/fd). Raises OSError."""
+    """Follow symbolic links, at most to an entry of a folder (/proc/self/fd).
+
+    Raises:
+        OSError: one cannot be followed, or another user planted it in a folder as /tmp.
+    """
     for _ in range(MAX_LINKS):
+        if (planted := _planted(path)) is not None:
+            raise OSError(errno.EPERM, f"{planted} is a link of another user; give another path", path)
         folder, name = os.path.split(path)
         folder = os.path.realpath(folder or ".")
         path = os.path.join(folder, name)
@@ -46,6 +55,22 @@ def resolved(path: str) -> str:
                 return path
             raise
     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+
+
+def _planted(path: str) -> str | None:
+    """Return the part of a path that is a link of another user, in a folder where all users may write.
+
+    Linux follows it unless fs.protected_symlinks is set: who planted it chooses the file that is replaced.
+    """
+    parts = path.split(os.sep)
+    for part in (os.sep.join(parts[:n]) for n in range(1, len(parts) + 1)):
+        with suppress(OSError):
+            link = os.lstat(part)
+            if stat.S_ISLNK(link.st_mode) and link.st_uid != os.geteuid():
+                above = os.stat(os.path.dirname(part) or ".")
+                if above.st_mode & AS_TMP == AS_TMP and above.st_uid != link.st_uid:
+                    return part
+    return None
 
 
 def _own_descriptor(path: str) -> int | None:

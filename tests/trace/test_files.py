@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from scalatrace.core.binding import Core
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.files import check_output, is_stream, output_file, output_folder, temporary, write_file
 
@@ -185,3 +186,29 @@ def test_output_folder_appears_when_complete(tmp_path: Path) -> None:
     assert [path.name for path in target.iterdir()] == ["file"]
     with pytest.raises(UsageError, match="is there already"), output_folder(target):
         pass
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs files of two users")
+@pytest.mark.parametrize("where", ["link", "folder/file", "own"])
+def test_links_that_another_user_planted(where: str, tmp_path: Path) -> None:
+    """In a folder as /tmp, neither links nor ways through them are followed; own links are."""
+    shared, home = tmp_path / "shared", tmp_path / "home"
+    home.mkdir()
+    shared.mkdir()
+    shared.chmod(0o1777)
+    (home / "file").write_text("precious")
+    (shared / "link").symlink_to(home / "file")
+    (shared / "folder").symlink_to(home)
+    (shared / "own").symlink_to(shared / "link")
+    for name in ("link", "folder"):
+        os.chown(shared / name, 65534, 65534, follow_symlinks=False)
+    with pytest.raises(ScalatraceError, match="is a link of another user"):
+        write_file(shared / where, b"other")
+    with Core(0, 1) as core:
+        core.finish()
+        with pytest.raises(ScalatraceError, match="Permission denied"):
+            core.write(shared / where)
+    assert (home / "file").read_text() == "precious"
+    shared.chmod(0o777)
+    write_file(shared / where, b"other")
+    assert (home / "file").read_text() == "other"

@@ -23,6 +23,14 @@ static size_t npreserved;
 
 static void parts_directory(char *path, size_t n) { snprintf(path, n, "%s.parts", st_options.output); }
 
+/* Whether the directory of parts is a link of another user: nothing is deleted or written through it. */
+static bool is_planted(const char *output) {
+    char path[8192];
+    struct stat link;
+    snprintf(path, sizeof path, "%s.parts", output);
+    return lstat(path, &link) == 0 && S_ISLNK(link.st_mode) && link.st_uid != geteuid();
+}
+
 void st_part_path(char *path, size_t n, int rank) {
     snprintf(path, n, "%s.parts/rank-%d.part", st_options.output, rank);
 }
@@ -66,7 +74,7 @@ void st_part_discard(void) {
         st_release(was_busy);
     }
     st_part_path(path, sizeof path, st_shared.rank);
-    if (written) unlink(path);
+    if (written && !is_planted(st_options.output)) unlink(path);
 }
 
 static void unlink_text(const char *output) {
@@ -77,6 +85,7 @@ static void unlink_text(const char *output) {
 
 void st_parts_report(void) {
     char path[4096];
+    if (is_planted(st_options.output)) return;
     snprintf(path, sizeof path, "%s.parts/README", st_options.output);
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file < 0) return;
@@ -89,6 +98,7 @@ void st_parts_report(void) {
 
 void st_parts_remove_directory(void) {
     char path[4096];
+    if (is_planted(st_options.output)) return;
     unlink_text(st_options.output);
     parts_directory(path, sizeof path);
     rmdir(path);
@@ -97,6 +107,7 @@ void st_parts_remove_directory(void) {
 void st_parts_discard_stale(const char *output, int rank) {
     char path[8192];
     int part_rank;
+    if (is_planted(output)) return;
     snprintf(path, sizeof path, "%s.parts", output);
     DIR *folder = opendir(path);
     size_t n = strlen(path);
@@ -113,6 +124,6 @@ void st_parts_discard_stale(const char *output, int rank) {
 void st_parts_discard_own_stale(void) {
     char path[4096];
     st_part_path(path, sizeof path, st_shared.rank);
-    unlink(path);
+    if (!is_planted(st_options.output)) unlink(path);
     if (st_shared.rank == 0) st_parts_discard_stale(st_options.output, st_shared.nprocs);
 }

@@ -78,9 +78,30 @@ struct Target {
     int descriptor = -1; /* of this process: the path is /proc/self/fd/N */
 };
 
+/* Whether a part of a path is a link of another user in a folder as /tmp, which Linux follows unless
+ * fs.protected_symlinks is set: who planted it chooses the file that is replaced. */
+bool is_planted(const std::string &path) {
+    for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+        const std::string part = path.substr(0, end);
+        struct stat link, folder;
+        if (::lstat(part.c_str(), &link) == 0 && S_ISLNK(link.st_mode) && link.st_uid != ::geteuid()) {
+            const size_t slash = part.rfind('/');
+            const std::string above = slash == std::string::npos ? "." : part.substr(0, slash + 1);
+            const bool known = ::stat(above.c_str(), &folder) == 0;
+            if (known && folder.st_mode & S_ISVTX && folder.st_mode & S_IWOTH && folder.st_uid != link.st_uid)
+                return true;
+        }
+        if (end == std::string::npos) return false;
+    }
+}
+
 /* Follow symbolic links, as far as one of this process's descriptors. */
 Target resolve(std::string path) {
     for (int links = 0; links < kMaxLinks; ++links) {
+        if (is_planted(path)) {
+            errno = EACCES;
+            return {};
+        }
         const size_t slash = path.rfind('/');
         const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
         const std::string folder = real(slash == std::string::npos ? "." : path.substr(0, slash + 1));
