@@ -23,16 +23,19 @@ def log_files(folder: Path) -> list[Path]:
     """Return the logs of all ranks, in order.
 
     Raises:
-        FormatError: the folder has none, or not one of each rank.
+        FormatError: the folder has none, or not one of each rank of one run.
     """
-    logs = {FlatLog(path).rank: path for path in folder.glob("rank-*.log")}
+    logs = {log.rank: log for log in map(FlatLog, folder.glob("rank-*.log"))}
     if not logs:
         raise FormatError("no flat logs: expected rank-0.log and so on", folder)
-    nprocs = FlatLog(next(iter(logs.values()))).nprocs
-    missing = [rank for rank in range(nprocs) if rank not in logs]
-    if missing:
-        raise FormatError(f"there is no log of rank {missing[0]}; {nprocs} ranks are needed", folder)
-    return [logs[rank] for rank in range(nprocs)]
+    sizes = sorted({log.nprocs for log in logs.values()})
+    if len(sizes) > 1:
+        raise FormatError(f"some logs are of {sizes[0]} ranks, others of {sizes[-1]}", folder)
+    nprocs = sizes[0]
+    missing = next((rank for rank in range(nprocs) if rank not in logs), None)
+    if missing is not None:
+        raise FormatError(f"there is no log of rank {missing}; {nprocs} ranks are needed", folder)
+    return [Path(logs[rank].path) for rank in range(nprocs)]
 
 
 def convert_logs(folder: str | PathLike[str], path: str | PathLike[str]) -> None:

@@ -71,3 +71,15 @@ def test_a_communicator_that_is_none(comm: str, tmp_path: Path) -> None:
     path.write_text(re.sub(r" c\d+(?=[ \n])", f" {comm}", path.read_text()))
     with pytest.raises(FormatError, match=r"rank-1\.log: line \d+ is damaged"):
         convert_logs(logs, tmp_path / "a.st")
+
+
+def test_logs_that_claim_many_ranks(tmp_path: Path) -> None:
+    write_logs(tmp_path / "logs", 2, 1)
+    for path, expected in zip(
+        sorted((tmp_path / "logs").iterdir()),
+        ("some logs are of 2 ranks, others of 900000000", "there is no log of rank 2; 900000000 ranks"),
+        strict=True,
+    ):
+        path.write_text(path.read_text().replace("of 2\n", "of 900000000\n", 1))
+        with pytest.raises(FormatError, match=expected):
+            convert_logs(tmp_path / "logs", tmp_path / "a.st")

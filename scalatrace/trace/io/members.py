@@ -33,13 +33,8 @@ _PER_MEMBER = frozenset({"sendcounts", "recvcounts", "sdispls", "rdispls", "disp
 
 def check_families(trace: Trace) -> None:
     """Check the members of all communicators. Raises ValueError, which names the family."""
-    world = trace.comms[0] if trace.comms else None
-    everyone = None if world is None else world.members.bounded(trace.nprocs)
-    if (
-        world is None or everyone is None or world.kind != "world" or world.sizes.constant != trace.nprocs
-        or (world.members.length or 1) != trace.nprocs or everyone.ends() != (0, trace.nprocs - 1)
-    ):  # fmt: skip
-        raise ValueError(f"communicator 0 is not the world of the {trace.nprocs} ranks that the trace claims")
+    if trace.comms and trace.comms[0].members.terms != ():  # else no call defined the world
+        _check_world(trace.comms[0], trace.nprocs)
     foreign = 0
     for number, family in enumerate(trace.comms):
         for sizes, members in _groups(family):
@@ -49,6 +44,15 @@ def check_families(trace: Trace) -> None:
                 raise ValueError(f"communicator {number} ({family.kind!r:.60}) {error}") from None
     if foreign > MAX_FOREIGN:
         raise ValueError(f"communicators have {foreign} members of other worlds (limit {MAX_FOREIGN})")
+
+
+def _check_world(world: Family, nprocs: int) -> None:
+    everyone = world.members.bounded(nprocs)
+    if (
+        world.kind != "world" or world.sizes.constant != nprocs
+        or (world.members.length or 1) != nprocs or everyone.ends() != (0, nprocs - 1)
+    ):  # fmt: skip
+        raise ValueError(f"communicator 0 is not the world of the {nprocs} ranks that the trace claims")
 
 
 def _groups(family: Family) -> list[tuple[Vec, Vec]]:
