@@ -155,12 +155,18 @@ def is_vague(low: float, high: float) -> bool:
     return high > MAX_SPREAD * max(low, 0.0)
 
 
-def estimate(value: float, low: float, high: float, shown: Callable[[float], str] = coarse_duration) -> str:
-    """Return a number with its 95 % interval; the interval alone if it is too wide for a number."""
-    if high == inf:
-        return f"{shown(low)} or more"
-    interval = f"{shown(low)} .. {shown(high)}"
-    return f"{interval} (95 %)" if is_vague(low, high) else f"{shown(value)} (95 %: {interval})"
+def interval_ends(low_ns: float, high_ns: float) -> tuple[str, str]:
+    """Return the ends of an interval of times as `coarse_duration`, with more digits if these are equal."""
+    low, high = coarse_duration(low_ns), coarse_duration(high_ns)
+    return (low, high) if low != high else (duration(low_ns), duration(high_ns))
+
+
+def estimate(ns: float, low_ns: float, high_ns: float) -> str:
+    """Return a time with its 95 % interval; the interval alone if it is too wide for a number."""
+    if high_ns == inf:
+        return f"{coarse_duration(low_ns)} or more"
+    interval = " .. ".join(interval_ends(low_ns, high_ns))
+    return f"{interval} (95 %)" if is_vague(low_ns, high_ns) else f"{coarse_duration(ns)} (95 %: {interval})"
 
 
 def more_columns(hidden: Iterable[str]) -> str:

@@ -20,7 +20,14 @@ from scalatrace.report.notation import NotationReporter, notation
 from scalatrace.report.replay import ReplayReporter
 from scalatrace.report.sizes import shares
 from scalatrace.report.stats import StatsReporter
-from scalatrace.report.style import coarse_duration, coarse_percent, duration, nbytes, ranks
+from scalatrace.report.style import (
+    coarse_duration,
+    coarse_percent,
+    duration,
+    estimate,
+    nbytes,
+    ranks,
+)
 from scalatrace.report.trees.legend import LEGEND
 from scalatrace.report.trees.reporter import TreeReporter
 from scalatrace.report.trees.selection import Selection
@@ -311,6 +318,13 @@ def test_coarse_durations_have_the_digits_of_their_resolution(ns: float, text: s
     assert coarse_duration(ns) == text
     if 0 < ns < inf:
         assert {coarse_duration(ns * by) == text for by in (0.94, 1.06)} == {False}  # 6 % more is another one
+
+
+def test_intervals_have_digits_that_tell_their_ends_apart() -> None:
+    assert estimate(2.41e9, 2.38e9, 2.44e9) == "2.4 s (95 %: 2.38 s .. 2.44 s)"
+    assert estimate(2.41e9, 2.2e9, 2.64e9) == "2.4 s (95 %: 2.2 s .. 2.6 s)"
+    assert estimate(2.41e9, 1.234e9, 9.87e9) == "1.23 s .. 9.9 s (95 %)"
+    assert estimate(2.41e9, 2.41e9, inf) == "2.4 s or more"
 
 
 def test_coarse_percent() -> None:

@@ -27,6 +27,7 @@ from scalatrace.report.style import (
     coarse_duration,
     coarse_percent,
     duration,
+    interval_ends,
     is_vague,
     nbytes,
     number,
@@ -147,6 +148,7 @@ def _without_function(frame: str) -> str:
 
 FILTERS: dict[str, Callable[..., str]] = {
     "duration": _or_dash(duration),
+    "interval": lambda one: " to ".join(interval_ends(one["low_ns"], one["high_ns"])),
     "coarse_duration": _or_dash(coarse_duration),
     "coarse_percent": _or_dash(lambda share: coarse_percent(share, 1)),
     "nbytes": _or_dash(nbytes),

@@ -18,6 +18,7 @@ from scalatrace.report.style import (
     coarse_percent,
     duration,
     estimate,
+    interval_ends,
     is_vague,
     number,
     op_text,
@@ -68,7 +69,7 @@ class SimulationReporter:
         if line := phase_line(facts.get("phases"), "the predicted time"):
             out.print(Text(line, style=DIM), soft_wrap=True)
         if drawn:
-            interval = f"{coarse_duration(drawn['low_ns'])} to {coarse_duration(drawn['high_ns'])}"
+            interval = " to ".join(interval_ends(drawn["low_ns"], drawn["high_ns"]))
             runs = f"{drawn['runs']} runs with drawn computation times; the predicted time is their median"
             if checks := drawn.get("checks"):
                 near = f"{number(checks['count'])} runs here took {checks['low']:.2f} to {checks['high']:.2f}"
@@ -130,7 +131,7 @@ class SimulationReporter:
             own = [row for row in rows if row["parameter"] == parameter]
             if not own:
                 continue
-            factors = ["any" if row["factor"] is None else f"{coarse(row['factor']):,g}" for row in own]
+            factors = ["any" if row["factor"] is None else f"{coarse(row['factor']):g}" for row in own]
             parts = [f"{row['slower']:.0%} at {factor} x" for row, factor in zip(own, factors, strict=True)]
             out.print(f"  slower by {name}: {', '.join(parts)}")
 

@@ -16,6 +16,7 @@ from scalatrace.report.style import (
     coarse_duration,
     coarse_percent,
     duration,
+    interval_ends,
     is_vague,
     number,
     op_text,
@@ -95,6 +96,6 @@ class VariabilityReporter:
                 if recorded and not vague
                 else "-"
             )
-            ends = (ONE_VALUE, "") if low == high else (coarse_duration(low), coarse_duration(high))
+            ends = (ONE_VALUE, "") if low == high else interval_ends(low, high)
             rows.add_row(each["method"], number(each["nranks"]), median, *ends, over)
         return rows

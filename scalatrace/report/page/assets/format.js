@@ -33,7 +33,8 @@ function coarsePercent(part, whole) {
 
 // A number with its interval; the interval alone where it is wider than a factor of 4.
 function estimate(value, low, high, shown = coarseDuration, level = 0.95) {
-  const interval = `${shown(low)} to ${shown(high)}`, part = `${Math.round(100 * level)} %`;
+  const end = shown(low) === shown(high) ? duration : shown; // more digits, or the interval seems to be a point
+  const interval = `${end(low)} to ${end(high)}`, part = `${Math.round(100 * level)} %`;
   return high > 4 * Math.max(low, 0) ? `${interval} (${part})` : `${shown(value)} (${part}: ${interval})`;
 }
 
