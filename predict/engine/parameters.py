@@ -41,7 +41,13 @@ class Parameters:
         self.kinds = dict(op.params)
 
     def elastic(self, name: str) -> Elastic:
-        """Return a parameter's value; of a peer, in its encoding. Raises UsageError for a histogram."""
+        """Return a parameter's value; of a peer, in its encoding.
+
+        Raises:
+            UsageError: it was recorded as a histogram, or not at all.
+        """
+        if name not in self.names:
+            raise UsageError(f"cannot simulate: {self.name} was recorded without its parameter {name}")
         param = self.event.params[self.names[name]]
         value = param.value if isinstance(param, Peer) else param
         if isinstance(value, Summary):

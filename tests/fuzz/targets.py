@@ -63,9 +63,13 @@ MAX_INPUT_BYTES = 100_000
 """Longer inputs are cut: their time is that of their length."""
 
 MAX_LOG_CALLS = 10_000
-OPEN = ("is not a name of", " is of kind ", "but not the communicator", "datatype '")
-"""Reasons for which `merge` refuses what the core merged, which checks neither schemas of operations nor
-types.
+OPEN = (
+    "is not a name of", " is of kind ", "but not the communicator", "datatype '", "is not the world",
+    "has a member that", "add up to its members", "members of other worlds", "for a communicator of",
+    "no grid within",
+)  # fmt: skip
+"""Reasons for which `merge` refuses what the core merged, which checks neither schemas of operations, nor
+types, nor members of communicators.
 
 CORPUS/part/open has examples."""
 

@@ -282,6 +282,13 @@ def test_a_deadlock_names_the_ranks() -> None:
         simulate(trace, Platform())
 
 
+def test_a_send_without_its_count() -> None:
+    b = Builder(2)
+    send = b.event("Send", repeat=on({0: 1}), datatype=BYTE, dest=1, tag=0, comm=Comm())
+    with pytest.raises(UsageError, match="Send was recorded without its parameter count"):
+        simulate(b.of(send), Platform(network=NETWORK))
+
+
 def test_a_trace_without_some_ranks() -> None:
     trace = replace(message(8), ranks=RankList([1]))
     with pytest.raises(ScalatraceError, match="the trace has 1 of 2 ranks: a simulation needs all"):
