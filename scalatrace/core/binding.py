@@ -59,6 +59,7 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "st_core_free": (None, (c_void_p,)),
     "st_core_error": (c_char_p, (c_void_p,)),
     "st_define_op": (c_int, (c_void_p, c_char_p, c_int, _STRINGS, POINTER(c_int))),
+    "st_set_communicating": (c_int, (c_void_p, c_int)),
     "st_define_stat": (c_int, (c_void_p, c_char_p, c_double)),
     "st_array": (c_uint64, (c_void_p, _INT64_P, c_size_t)),
     "st_string": (c_uint64, (c_void_p, c_char_p, c_size_t)),
@@ -170,10 +171,17 @@ class Core:
             raise FormatError(reason)
         raise {E_IO: ScalatraceError, E_USAGE: UsageError}.get(code, CoreError)(reason)
 
-    def define_op(self, name: str, params: Sequence[tuple[str, int]]) -> int:
-        """Register an operation with its (parameter, kind) pairs; the number that `append` takes."""
+    def define_op(self, name: str, params: Sequence[tuple[str, int]], communicates: bool = False) -> int:
+        """Register an operation with its (parameter, kind) pairs; the number that `append` takes.
+
+        Args:
+            communicates: whether its calls end start-up, where their communicator has several ranks.
+        """
         names, kinds = _strings([name for name, _ in params]), (c_int * len(params))(*(k for _, k in params))
-        return self._checked(self._lib.st_define_op(self._handle, _bytes(name), len(params), names, kinds))
+        op = self._checked(self._lib.st_define_op(self._handle, _bytes(name), len(params), names, kinds))
+        if communicates:
+            self._checked(self._lib.st_set_communicating(self._handle, op))
+        return op
 
     def define_stat(self, name: str, resolution: float = 1.0) -> int:
         """Register a statistic; its index in the samples that `append` takes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from scalatrace.operations import communicates
 from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.selection import roles, selection
 from scalatrace.pmpi.standard import Parameter, Procedure
@@ -49,7 +50,7 @@ def op_table(procedures: Iterable[Procedure]) -> tuple[str, str]:
             )
             body.append(f"static const int kinds_{op}[] = {{{', '.join(str(v.kind) for v in values)}}};")
         names = f"names_{op}, kinds_{op}" if values else "NULL, NULL"
-        rows.append(f'    {{"{op}", {len(values)}, {names}, {int(role)}}},')
+        rows.append(f'    {{"{op}", {len(values)}, {names}, {int(role)}, {int(communicates(op))}}},')
     body += ["const struct st_op st_ops[] = {", *rows, "};", ""]
     return "\n".join(header), "\n".join(body)
 

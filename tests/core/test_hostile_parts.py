@@ -15,7 +15,7 @@ from scalatrace.trace.model.tables import Kind
 from support.filled import new_core
 from support.parts import fields_of, packed, uncountable
 
-NPROCS, TABLES, NODES = 2, 10, 16
+NPROCS, TABLES, NODES = 2, 13, 19
 """Where the fields stand in a packed core: its ranks, the first table, the nodes."""
 ARRAYS = TABLES + 3
 HUGE = 1 << 40

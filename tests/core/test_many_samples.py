@@ -15,7 +15,7 @@ from support.parts import fields_of, packed
 HOUR_NS = 3_600_000_000_000
 SAMPLE = struct.Struct("<Q 4d 2i Q 3d")
 """A histogram of one bin: samples, minimum, maximum, mean, squares; bins; samples, minimum, maximum, sum."""
-TIMES = 16, 0, 6
+TIMES = 19, 0, 6
 """Where a packed core has the statistics of its first call, by predecessor."""
 
 

@@ -71,8 +71,8 @@ def test_a_vector_depends_on_its_values_alone(values: list[int], cut: int) -> No
 @pytest.mark.parametrize("sums", [[0, HIGH, -2, 5], [0, LOW, HIGH, LOW], [0, 3, 7, 9]])
 def test_arrays_that_would_be_sums_of_another(sums: list[int]) -> None:
     wrapped = [((b - a - LOW) % (1 << 64)) + LOW for a, b in zip(sums, [*sums[1:], 0], strict=True)]
-    core = Core(0, 1)
-    core.define_comm(COMM_WORLD, 0, "world", range(1))
+    core = Core(0, 4)
+    core.define_comm(COMM_WORLD, 0, "world", range(4))
     op = core.define_op("Alltoallv", [("sendcounts", Kind.ARRAY), ("sdispls", Kind.ARRAY)])
     core.append(op, [core.array(wrapped), core.array(sums)])
     call = next(written(core).walk(0))

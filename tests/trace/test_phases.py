@@ -93,10 +93,41 @@ def test_loads_are_those_of_what_is_left(tmp_path: Path) -> None:
     assert shares[0] == pytest.approx(8.05 / 2.425, rel=0.05)
 
 
-def test_loads_that_rounding_hides_are_not_known(tmp_path: Path) -> None:
-    left = trace_of(tmp_path / "a.st", [solver(rank, steps=2) for rank in range(4)], COMMS).without_phases
-    assert left.phases
-    assert left.load_of("compute_ns") is None
+def _factors(trace: Trace) -> np.ndarray:
+    load = trace.load_of("compute_ns")
+    assert load is not None
+    return np.exp2(np.array(load.first(len(trace.ranks))) / LOAD_STEPS)
+
+
+def test_a_long_start_up_hides_no_imbalance(tmp_path: Path) -> None:
+    """Two steps of 0.1 s after two seconds of start-up, in which rank 3 takes longer."""
+    ranks = [solver(rank, steps=2, load=1 + (rank == 1)) for rank in range(4)]
+    trace = trace_of(tmp_path / "a.st", ranks, COMMS)
+    between = np.array([0.2, 0.4, 0.2, 0.2])
+    assert _factors(trace.without_phases) == pytest.approx(between / between.mean(), rel=0.05)
+    start_up = 0.5 + 1.5 + 0.15
+    run = between + start_up + 0.375
+    assert _factors(trace) == pytest.approx(run / run.mean(), rel=0.05)
+
+
+@pytest.mark.parametrize(("start_up_s", "known"), [(0.01, True), (5, False)])
+def test_loads_of_the_whole_run_stand_for_what_is_left(
+    tmp_path: Path, start_up_s: float, known: bool
+) -> None:
+    """Files of earlier versions have these; they are used where start-up is next to nothing."""
+    calls = [timed("Barrier", start_up_s * S, 0, 1, comm="world"), *solver(0)[3:-1]]
+    trace = trace_of(tmp_path / "a.st", [calls] * 4, COMMS)
+    trace.load_between = False
+    assert trace.phases
+    assert trace.load_of("compute_ns") is not None
+    assert (trace.without_phases.load_of("compute_ns") is not None) == known
+
+
+def test_one_point_of_communication_keeps_the_loads(tmp_path: Path) -> None:
+    ranks = [[timed("Barrier", (1 + rank) * S, 0, 1, comm="world")] for rank in range(4)]
+    trace = trace_of(tmp_path / "a.st", ranks, COMMS)
+    assert not trace.load_between
+    assert _factors(trace) == pytest.approx(np.array([1, 2, 3, 4]) / 2.5, rel=0.05)
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,11 @@ ST_API const char *st_core_error(const st_core *core);
  * `kinds[i]`: the parameters in the order of st_event.values. Registering a name twice gives the same number. */
 ST_API int st_define_op(st_core *core, const char *name, int nparams, const char *const *names, const int *kinds);
 
+/* Calls of this operation move data between ranks or synchronise them, where their communicator has several. Before its
+ * first event. What comes before the first and after the last such call of a rank is start-up and shut-down: the loads
+ * in the file are without it. */
+ST_API int st_set_communicating(st_core *core, int op);
+
 /* What is recorded of a parameter ("count", or of one operation: "Alltoallv.sendcounts"); before the first event.
  * limit 0: every value (the default). n > 0: every value while they take up to n terms or groups of ranks, then a
  * histogram of them; of an array, length and average. -1: nothing. Communicators, datatypes and strings are always
@@ -140,7 +145,8 @@ ST_API void st_flatlog_forget(st_core *core);
 /* Number of events appended; bytes of heap the core holds now (approximate). */
 ST_API uint64_t st_core_nevents(const st_core *core);
 ST_API uint64_t st_core_nbytes(const st_core *core);
-/* Sum of all samples of the first or second statistic (0, 1) on all ranks; after finish. 0 for any other. */
+/* Sum of all samples of the first or second statistic (0, 1) on all ranks, without start-up and shut-down; after finish.
+ * 0 for any other. */
 ST_API double st_core_total(const st_core *core, int stat);
 
 /* Number of communicator families of a kind ("split", "spawn", ...). */

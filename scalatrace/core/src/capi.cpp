@@ -89,6 +89,14 @@ int st_define_op(st_core *core, const char *name, int nparams, const char *const
     });
 }
 
+int st_set_communicating(st_core *core, int op) {
+    return guarded_change(core, [&] {
+        if (op < 0 || static_cast<size_t>(op) >= core->ops.size()) return fail(core, ST_E_USAGE, "unknown operation");
+        core->ops[static_cast<size_t>(op)].communicates = true;
+        return 0;
+    });
+}
+
 /* Also for operations that are defined already. */
 int st_set_policy(st_core *core, const char *parameter, int limit) {
     return guarded_change(core, [&] {
@@ -266,7 +274,8 @@ int st_flatlog_close(st_core *core) {
 uint64_t st_core_nevents(const st_core *core) { return core->nevents; }
 
 double st_core_total(const st_core *core, int stat) {
-    return stat >= 0 && static_cast<size_t>(stat) < kLoads ? core->loads[static_cast<size_t>(stat)].sum() : 0;
+    const AllLoads &loads = core->totals.shown(core->ranks.size());
+    return stat >= 0 && static_cast<size_t>(stat) < kLoads ? loads[static_cast<size_t>(stat)].sum() : 0;
 }
 
 uint64_t st_core_ncomms(const st_core *core, const char *kind) {

@@ -9,9 +9,12 @@ uint64_t st_counts[ST_NOPS];
 static int core_numbers[ST_NOPS]; /* the core's number of an operation, plus one; 0: not registered yet */
 
 static int core_number(int op) {
-    if (!core_numbers[op])
-        core_numbers[op] =
-            1 + st_define_op(st_shared.core, st_ops[op].name, st_ops[op].nparams, st_ops[op].names, st_ops[op].kinds);
+    const struct st_op *schema = &st_ops[op];
+    if (!core_numbers[op]) {
+        int number = st_define_op(st_shared.core, schema->name, schema->nparams, schema->names, schema->kinds);
+        if (number >= 0 && schema->communicates) st_core_check(st_set_communicating(st_shared.core, number));
+        core_numbers[op] = 1 + number;
+    }
     return core_numbers[op] - 1;
 }
 

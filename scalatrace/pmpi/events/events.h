@@ -18,7 +18,8 @@ struct st_op {
     int nparams;      /* recorded parameters: their names, and kinds as in enum st_kind */
     const char *const *names;
     const int *kinds;
-    int role; /* of enum st_role */
+    int role;         /* of enum st_role */
+    int communicates; /* as in operations.py: 1 or 0 */
 };
 extern const struct st_op st_ops[]; /* generated: ops.c */
 

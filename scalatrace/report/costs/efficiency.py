@@ -6,8 +6,7 @@
     communication efficiency = largest computation / run time
 
 A rank's total is the mean of all ranks, which the histograms have, times a power of 2^(1/16) (`Trace.load`):
-it is within 2.2 %. Start-up and shut-down are no part of it (`scalatrace.trace.phases`). Where their calls
-hide what a rank has in MPI between them, all ranks take equally long from one to the other.
+it is within 2.2 %. Start-up and shut-down are no part of it (`scalatrace.trace.phases`).
 """
 
 from __future__ import annotations
@@ -109,9 +108,6 @@ def efficiency(trace: Trace, whole: Row | None = None) -> Efficiency | None:
     whole = whole_time(trace) if whole is None else whole
     compute = rank_totals(trace, COMPUTE, whole.compute_ns)
     comm = rank_totals(trace, COMM, whole.comm_ns)
-    if comm is None and compute is not None and trace.phases and COMM in trace.stat_index:
-        mean = ((whole.comm_ns or 0.0) + (whole.compute_ns or 0.0)) / len(trace.ranks)
-        comm = np.maximum(max(mean, float(compute.max())) - compute, 0.0)
     return None if compute is None or comm is None else Efficiency(tuple(trace.ranks), compute, comm)
 
 

@@ -51,5 +51,5 @@ def phase_lines(runs: Sequence[PlainPhases]) -> str:
 def unknown_efficiency(phases: Phases) -> str:
     """Return why the times of each rank are not known."""
     if phases:
-        return "times of each rank are not known: start-up and shut-down are most of their rounded totals"
+        return "times of each rank are not known: the trace has them with start-up and shut-down only"
     return "times of each rank are not known"

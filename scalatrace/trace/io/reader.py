@@ -53,6 +53,9 @@ def loads(data: bytes, path: str | PathLike[str] = "") -> Trace:
 IN_COLUMNS = "histograms"
 """The key of the histograms that are in columns. Files of earlier versions have none."""
 
+LOAD_BETWEEN = "load-between"
+"""The key of loads without start-up and shut-down, in place of `load`."""
+
 _REASONS: dict[type[BaseException], str] = {
     msgpack.OutOfData: "the payload ends too early",
     msgpack.StackError: "values are nested too deeply",
@@ -94,7 +97,9 @@ class _Payload:
             columns = fields.pop(IN_COLUMNS, None)
             if columns is not None:
                 columns.finish()
-            if missing := [key for key in _FIELDS if key not in fields and key != IN_COLUMNS]:
+            if (between := fields.pop(LOAD_BETWEEN, None)) is not None and "load" not in fields:
+                fields.update(load=between, load_between=True)
+            if missing := [key for key in _FIELDS if key not in (*fields, IN_COLUMNS, LOAD_BETWEEN)]:
                 raise ValueError(f"the payload has no {missing[0]!r}")
             if self.unpacker.tell() != self.size:
                 raise ValueError("there is something after the payload")
@@ -167,6 +172,7 @@ _FIELDS: dict[str, Callable[[_Payload, dict[str, Any]], Any]] = {
     "preds": _table(decode.pred),
     "counts": _map(decode.natural),
     "load": _table(decode.load),
+    LOAD_BETWEEN: _table(decode.load),
     IN_COLUMNS: lambda payload, fields: ColumnReader(payload.unpacker.unpack()),
     "nodes": lambda payload, fields: without_unused(payload.nodes(fields)),
 }

@@ -50,6 +50,7 @@ RESERVED = frozenset(
         "pred",
         "start",
         "load",
+        "between",
         "none",
         "x",
         "after",
@@ -101,6 +102,7 @@ def _header(trace: Trace) -> Iterator[str]:
     yield from _numbered(map(_array, trace.arrays))
     yield from _numbered(_pred(trace, *pair) for pair in trace.preds)
     yield from (f"count {_quoted(name)} {n}" for name, n in trace.counts.items())
+    yield from ["load between"] if trace.load_between else []
     yield from (f"load {'none' if vec is None else vec}" for vec in trace.load)
 
 

@@ -291,6 +291,9 @@ class _Plain(Transformer[Any, Any]):
     def load(self, parts: list[Any]) -> Any:
         return "load", parts[0], None
 
+    def load_between(self, parts: list[Any]) -> Any:
+        return "load_between", True, None
+
     def no_load(self, parts: list[Any]) -> Any:
         return "load", None, None
 
@@ -330,6 +333,8 @@ class _Builder:
         try:
             if field in ("nprocs", "ranks"):
                 self._once(field, raw)
+            elif field == "load_between":
+                self.fields[field] = raw
             elif field in ("meta", "counts"):
                 self.fields[field][raw[0]] = raw[1] if field == "meta" else decode.natural(raw[1])
             else:

@@ -76,7 +76,9 @@ def _payload(trace: Trace) -> dict[str, Any]:
         "arrays": list(_arrays(trace.arrays)),
         "preds": trace.preds,
         "counts": trace.counts,
-        "load": [None if vec is None else {LOAD_STEPS: vec.terms} for vec in trace.load],
+        "load-between" if trace.load_between else "load": [
+            None if vec is None else {LOAD_STEPS: vec.terms} for vec in trace.load
+        ],
         **({"histograms": columns.columns} if any(columns.columns) else {}),
         "nodes": nodes,
     }

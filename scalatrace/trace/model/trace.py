@@ -89,16 +89,19 @@ class Trace(TraceTables):
     Attributes:
         nodes: the root nodes, entered once.
         load: per statistic None or a vec over `ranks` of round(LOAD_STEPS log2(total / mean total)).
+        load_between: whether these totals are without start-up and shut-down.
     """
 
     nodes: list[Node] = field(default_factory=list)
     load: list[Vec | None] = field(default_factory=list, kw_only=True)
+    load_between: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._participants: dict[int, RankList] = {}
         self._in_table: list[Node] = []  # keeps the nodes of the table, hence their ids
         self._phases: tuple[list[Node], Phases, Trace] | None = None
+        self._run_load: tuple[Phases, dict[int, Vec | None]] | None = None
 
     def walk(self, rank: int) -> Iterator[Call]:
         """The calls of a world rank, one after the other, from the compressed form.
@@ -231,9 +234,22 @@ class Trace(TraceTables):
         return self.load_of(stat) is not None
 
     def load_of(self, stat: str) -> Vec | None:
-        """The steps of each rank's total of a statistic, over `ranks`; None where none were kept."""
+        """The steps of each rank's total of a statistic over the whole run, over `ranks`; None: not known."""
         index = self.stat_index.get(stat)
-        return self.load[index] if index is not None and index < len(self.load) else None
+        if index is None or index >= len(self.load):
+            return None
+        return self._load_of_run(index) if self.load_between else self.load[index]
+
+    def _load_of_run(self, index: int) -> Vec | None:
+        from scalatrace.trace.phases import run_load
+
+        phases = self.phases
+        if self._run_load is None or self._run_load[0] is not phases:
+            self._run_load = phases, {}
+        known = self._run_load[1]
+        if index not in known:
+            known[index] = run_load(self, phases, index)
+        return known[index]
 
     def load_factor(self, stat: str, rank: int) -> float:
         """The rank's total of a statistic over the mean total of the ranks; 1.0 where none was kept."""

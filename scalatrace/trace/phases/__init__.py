@@ -1,5 +1,5 @@
 """Start-up and shut-down of a program: which times belong to them, and a trace without these times."""
 
-from scalatrace.trace.phases.find import at_one_point, find_phases, leave_out_phases
+from scalatrace.trace.phases.find import at_one_point, find_phases, leave_out_phases, run_load
 
-__all__ = ["at_one_point", "find_phases", "leave_out_phases"]
+__all__ = ["at_one_point", "find_phases", "leave_out_phases", "run_load"]

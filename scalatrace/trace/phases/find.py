@@ -21,15 +21,16 @@ from scalatrace.errors import UsageError
 from scalatrace.trace.model.nodes import Event, Node, PredStats, Sequence
 from scalatrace.trace.model.tables import TIMES
 from scalatrace.trace.model.trace import Phase, Phases, Taken, Trace
-from scalatrace.trace.phases.loads import remaining_load
+from scalatrace.trace.phases.loads import load_between, load_of_run
 from scalatrace.trace.phases.scan import Partners, Scan
 from scalatrace.trace.query.counting import executions
 from scalatrace.trace.query.load import COMPUTE
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.rounding import COARSE, pack, unpack
+from scalatrace.trace.values.vec import Vec
 
-__all__ = ["at_one_point", "find_phases", "leave_out_phases"]
+__all__ = ["at_one_point", "find_phases", "leave_out_phases", "run_load"]
 
 MAX_SINGLE_POINT_CALLS = 64
 """Communicating calls of a rank up to which a program may communicate at one point only."""
@@ -69,17 +70,23 @@ def find_phases(trace: Trace) -> Phases:
 def leave_out_phases(trace: Trace, phases: Phases) -> Trace:
     """Return the trace without the times of its phases: their histograms are None, as if not measured.
 
-    The ranks' loads become those of the time that is left, or None where rounding hides them.
+    The ranks' loads become those of the time that is left, or None where they were not stored.
     """
     if not phases:
         return trace
-    taken = [one for part in phases.taken for one in part]
-    without = {_key(one) for one in taken}
-    load = [
-        remaining_load(trace, i, [(one.histogram, one.ranks) for one in taken if one.stat == i])
-        for i in range(len(trace.load))
-    ]
-    return replace(trace, nodes=[_without(node, without) for node in trace.nodes], load=load)
+    without = {_key(one) for part in phases.taken for one in part}
+    load = [load_between(trace, i, _of_stat(phases, i)) for i in range(len(trace.load))]
+    nodes = [_without(node, without) for node in trace.nodes]
+    return replace(trace, nodes=nodes, load=load, load_between=False)
+
+
+def run_load(trace: Trace, phases: Phases, stat: int) -> Vec | None:
+    """Return the load of a statistic over the whole run; see `Trace.load_of`."""
+    return load_of_run(trace, stat, _of_stat(phases, stat)) if trace.load_between else trace.load[stat]
+
+
+def _of_stat(phases: Phases, stat: int) -> list[tuple[Histogram, RankList]]:
+    return [(one.histogram, one.ranks) for part in phases.taken for one in part if one.stat == stat]
 
 
 Key = tuple[int, int, int]

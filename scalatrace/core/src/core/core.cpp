@@ -158,12 +158,12 @@ void st_core::append(const st_event &e) {
         narrays = tables.arrays.size();
     }
     last_key = key;
+    running.add(e.stats, stats.size(), op.communicates && (e.size > 1 || e.size == nprocs));
     ++nevents;
 }
 
-/* Prepare nodes of the queue for merging: participants, flat vectors, histograms. Add the sums of their samples to
- * `totals`. */
-static void finish_node(NodePool &pool, Node *n, const RankSet &ranks, std::array<double, kLoads> &totals) {
+/* Prepare nodes of the queue for merging: participants, flat vectors, histograms. Add up their samples in `sums`. */
+static void finish_node(NodePool &pool, Node *n, const RankSet &ranks, std::array<double, kLoads> &sums) {
     n->ranks = ranks;
     n->repeat.vec.flatten();
     if (n->leaf()) open_rows(n);
@@ -171,8 +171,8 @@ static void finish_node(NodePool &pool, Node *n, const RankSet &ranks, std::arra
     samples_to_histograms(pool, n);
     for (const PredStats &s : n->stats)
         for (size_t i = 0; i < kLoads; ++i)
-            if (s.hist[i]) totals[i] += s.hist[i]->mean * static_cast<double>(s.hist[i]->count);
-    for (Node *kid : n->kids) finish_node(pool, kid, ranks, totals);
+            if (s.hist[i]) sums[i] += s.hist[i]->mean * static_cast<double>(s.hist[i]->count);
+    for (Node *kid : n->kids) finish_node(pool, kid, ranks, sums);
 }
 
 void st_core::finish() {
@@ -185,22 +185,23 @@ void st_core::add_tail(Body tail) {
     remove_unused(pool, tail);
     as_iteration(tail);
     const RankSet self(rank);
-    std::array<double, kLoads> totals{};
-    for (Node *n : tail) finish_node(pool, n, self, totals);
+    std::array<double, kLoads> sums{};
+    for (Node *n : tail) finish_node(pool, n, self, sums);
     if (ranks.contains(rank)) { // events were appended after finish()
-        for (size_t i = 0; i < kLoads; ++i) loads[i].add(ranks.position(rank), totals[i]);
+        totals.add(ranks.position(rank), sums, added, running);
     } else {
-        AllLoads mine;
-        for (size_t i = 0; i < kLoads; ++i) mine[i].append(1, totals[i]);
+        RankTotals mine;
+        mine.append(sums, running);
         add(self, mine);
     }
+    added = running;
     roots.insert(roots.end(), tail.begin(), tail.end());
 }
 
-/* Add other ranks and their loads. */
-void st_core::add(const RankSet &of, const AllLoads &theirs) {
+/* Add other ranks and their totals. */
+void st_core::add(const RankSet &of, const RankTotals &theirs) {
     if (of.empty()) return;
-    for (size_t i = 0; i < kLoads; ++i) loads[i].unite(ranks, theirs[i], of);
+    totals.unite(ranks, theirs, of);
     ranks.unite(of);
 }
 
@@ -215,7 +216,9 @@ std::unique_ptr<st_core> st_core::snapshot() {
     copy->counts = counts;
     copy->nevents = nevents;
     copy->ranks = ranks;
-    copy->loads = loads;
+    copy->totals = totals;
+    copy->running = running;
+    copy->added = added;
     for (const Node *n : roots) copy->roots.push_back(copy->pool.clone(n));
     copy->add_tail(queue.copy(copy->pool));
     return copy;
@@ -291,7 +294,7 @@ void st_core::merge(Incoming &&other) {
     Peers peers(tables, ops, nprocs);
     Body theirs = std::exchange(other.roots, {});
     unite_roots(pool, order, roots, std::move(theirs), ops, peers, loop_agnostic);
-    add(other.ranks, other.loads);
+    add(other.ranks, other.totals);
     nevents += other.nevents;
 }
 
@@ -304,7 +307,7 @@ void st_core::adopt(Incoming &&other) {
     ops = std::move(other.ops);
     stats = std::move(other.stats);
     tables.merge(std::move(other.tables));
-    add(other.ranks, other.loads);
+    add(other.ranks, other.totals);
     roots = std::exchange(other.roots, {});
     const auto tolerance = meta.find("signature_tolerance");
     if (tolerance == meta.end()) return;

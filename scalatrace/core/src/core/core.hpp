@@ -20,7 +20,7 @@
 
 namespace st {
 
-constexpr int kPackVersion = 6; // of the bytes in pack.hpp
+constexpr int kPackVersion = 7; // of the bytes in pack.hpp
 
 /* An unpacked message or part, which is merged into a core; its nodes belong to the core's pool. */
 struct Incoming {
@@ -33,7 +33,7 @@ struct Incoming {
     std::vector<std::pair<std::string, double>> stats;
     Tables tables; // without the entries that the core has
     RankSet ranks;
-    AllLoads loads;
+    RankTotals totals;
     Body roots;
     NodePool &pool;
 
@@ -61,7 +61,9 @@ struct st_core {
     st::Similar similar;
     bool loop_agnostic = true;
     bool fold_recursion = true;
-    size_t narrays = 0; // arrays in the table after the last event
+    st::RunningTotals running; // of this rank
+    st::RunningTotals added;   // as they were when `totals` got those of this rank
+    size_t narrays = 0;        // arrays in the table after the last event
     std::string error;
     bool untrusted = false; // was it read from a part file, which may claim any number of values?
     bool broken = false;    // did memory run out in a change? Then nodes or tables may be inconsistent
@@ -69,7 +71,7 @@ struct st_core {
     // after finish()
     st::Body roots;
     st::RankSet ranks;
-    st::AllLoads loads; // totals of the first statistics, by rank
+    st::RankTotals totals;
 
     st_core(int rank_, int nprocs_);
 
@@ -91,7 +93,7 @@ struct st_core {
     void add_tail(st::Body tail);
     std::vector<uint32_t> numbers(const std::vector<st::OpSchema> &others);
     void renumber(st::Incoming &other);
-    void add(const st::RankSet &of, const st::AllLoads &theirs);
+    void add(const st::RankSet &of, const st::RankTotals &theirs);
 };
 
 #endif

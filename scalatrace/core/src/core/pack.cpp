@@ -166,7 +166,7 @@ Bytes pack_core(const st_core &c) {
         p.str(name);
         p.real(resolution);
     }
-    for (const Loads &loads : c.loads) loads.pack(p);
+    c.totals.pack(p);
     put_tables(p, c.tables);
     put_ranks(p, c.ranks);
     p.array(c.roots.size());

@@ -3,7 +3,7 @@
  *     version, rank, nprocs, nevents
  *     meta       [key, value, ...]                  counts  [operation, calls, ...]
  *     operations [[name, parameter, kind, limit, ...], ...]
- *     statistics [name, resolution, ...]            loads   [sum, ranks, low, high - low, ...] each
+ *     statistics [name, resolution, ...]            totals  as in values/loads.cpp
  *     tables     communicators, datatypes, strings, arrays, signatures; each entry begins with its name (hash)
  *     ranks      [box, ...]
  *     nodes      [node, ...]

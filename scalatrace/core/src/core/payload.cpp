@@ -218,17 +218,18 @@ class Writer {
 
     /* The totals of each rank relative to the mean, in steps of 4.4 %. */
     void put_load() {
-        p_.str("load");
+        const AllLoads &loads = core_.totals.shown(core_.ranks.size());
+        p_.str(&loads == &core_.totals.whole ? "load" : "load-between");
         p_.array(core_.stats.size());
         for (size_t i = 0; i < core_.stats.size(); ++i) {
-            const double sum = i < kLoads ? core_.loads[i].sum() : 0;
+            const double sum = i < kLoads ? loads[i].sum() : 0;
             const double mean = core_.ranks.empty() ? 0 : sum / static_cast<double>(core_.ranks.size());
             if (!(mean > 0)) {
                 p_.nil();
                 continue;
             }
             Vec steps;
-            core_.loads[i].each([&](uint64_t n, double total) {
+            loads[i].each([&](uint64_t n, double total) {
                 const double of_mean = total > 0 ? kLoadSteps * std::log2(total / mean) : kLeastLoad;
                 const int64_t step = std::llround(std::clamp(of_mean, kLeastLoad, -kLeastLoad));
                 for (; n; --n) steps.append(step);

@@ -30,12 +30,11 @@ class Loader {
         header();
         ops();
         stats();
-        for (Loads &loads : result_->loads) loads = Loads::unpack(in_);
+        result_->totals = RankTotals::unpack(in_);
         tables(result_->tables);
         result_->ranks = ranks();
         nranks_ = result_->ranks.size();
-        for (const Loads &loads : result_->loads)
-            if (loads.size() != nranks_) in_.fail("a load for each rank was expected");
+        if (!result_->totals.has_sizes(nranks_)) in_.fail("a load for each rank was expected");
         for (size_t n = in_.array(); n; --n) node(result_->roots, result_->ranks, 0);
         if (!in_.at_end()) in_.fail("bytes are left over");
         return std::move(result_);

@@ -5,6 +5,7 @@
 #include "values/loads.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace st {
@@ -12,6 +13,10 @@ namespace st {
 namespace {
 
 constexpr int kWidth = 6; // steps between the lowest and the highest total of a run: 2.3 to 4.7 %
+
+// As MAX_SINGLE_POINT_CALLS and MIN_SHARE_BETWEEN of trace/phases/find.py.
+constexpr uint64_t kMaxSinglePointCalls = 64;
+constexpr double kMinShareBetween = 1e-3;
 
 } // namespace
 
@@ -103,6 +108,68 @@ Loads Loads::unpack(Unpacker &in) {
         result.runs_.push_back({count, static_cast<uint16_t>(low), static_cast<uint16_t>(low + wide)});
     }
     if (n) in.fail("no load of ranks");
+    return result;
+}
+
+void RunningTotals::add(const double *samples, size_t n, bool communicates) {
+    for (size_t i = 0; i < std::min(n, kLoads); ++i) {
+        const double sample = std::isnan(samples[i]) ? 0 : samples[i];
+        if (i == 0) now_[i] += sample; // before the call
+        if (communicates && !ncommunicating_) first_[i] = now_[i];
+        if (i != 0) now_[i] += sample; // in the call
+    }
+    if (!communicates) return;
+    last_ = now_;
+    ++ncommunicating_;
+}
+
+void RankTotals::append(const std::array<double, kLoads> &whole_run, const RunningTotals &running) {
+    for (size_t i = 0; i < kLoads; ++i) {
+        whole[i].append(1, whole_run[i]);
+        between[i].append(1, running.between(i));
+    }
+    ncommunicating += running.ncommunicating();
+}
+
+void RankTotals::add(uint64_t position, const std::array<double, kLoads> &more, const RunningTotals &before,
+                     const RunningTotals &now) {
+    for (size_t i = 0; i < kLoads; ++i) {
+        whole[i].add(position, more[i]);
+        between[i].add(position, now.between(i) - before.between(i));
+    }
+    ncommunicating += now.ncommunicating() - before.ncommunicating();
+}
+
+void RankTotals::unite(const RankSet &mine, const RankTotals &other, const RankSet &theirs) {
+    for (size_t i = 0; i < kLoads; ++i) {
+        whole[i].unite(mine, other.whole[i], theirs);
+        between[i].unite(mine, other.between[i], theirs);
+    }
+    ncommunicating += other.ncommunicating;
+}
+
+bool RankTotals::has_sizes(uint64_t nranks) const {
+    const auto fits = [&](const Loads &loads) { return loads.size() == nranks; };
+    return std::all_of(whole.begin(), whole.end(), fits) && std::all_of(between.begin(), between.end(), fits);
+}
+
+bool RankTotals::has_phases(uint64_t nranks) const {
+    const double left = between[0].sum(), inside = whole[0].sum() - left;
+    return ncommunicating > kMaxSinglePointCalls * nranks ||
+           (ncommunicating > 0 && left >= kMinShareBetween * inside && left > 0);
+}
+
+void RankTotals::pack(BytePacker &p) const {
+    for (const AllLoads *loads : {&whole, &between})
+        for (const Loads &one : *loads) one.pack(p);
+    p.natural(ncommunicating);
+}
+
+RankTotals RankTotals::unpack(Unpacker &in) {
+    RankTotals result;
+    for (AllLoads *loads : {&result.whole, &result.between})
+        for (Loads &one : *loads) one = Loads::unpack(in);
+    result.ncommunicating = in.natural();
     return result;
 }
 

@@ -63,5 +63,41 @@ class Loads {
 constexpr size_t kLoads = 2; // statistics whose totals are kept: computation, time in calls
 using AllLoads = std::array<Loads, kLoads>;
 
+/* Totals of one rank as its events come, and between its first and its last communicating call:
+ *
+ *     start-up, with the computation before the call | first call ... last call | shut-down
+ *                                                     ^ first_                   ^ last_
+ */
+class RunningTotals {
+  public:
+    /* Samples of an event; n: statistics. */
+    void add(const double *samples, size_t n, bool communicates);
+    double between(size_t stat) const { return last_[stat] - first_[stat]; }
+    uint64_t ncommunicating() const { return ncommunicating_; }
+
+  private:
+    std::array<double, kLoads> now_{}, first_{}, last_{};
+    uint64_t ncommunicating_ = 0;
+};
+
+/* Totals of the ranks of a set: of the whole run, and between start-up and shut-down. */
+struct RankTotals {
+    AllLoads whole, between;
+    uint64_t ncommunicating = 0; // calls of all ranks
+
+    void append(const std::array<double, kLoads> &whole_run, const RunningTotals &running);
+    /* Increase the totals of the rank at this position. `before`: its running totals when it was appended. */
+    void add(uint64_t position, const std::array<double, kLoads> &more, const RunningTotals &before,
+             const RunningTotals &now);
+    void unite(const RankSet &mine, const RankTotals &other, const RankSet &theirs);
+    bool has_sizes(uint64_t nranks) const;
+    /* Do the totals between the phases stand for the run? Not where the ranks communicate at one point only. */
+    bool has_phases(uint64_t nranks) const;
+    const AllLoads &shown(uint64_t nranks) const { return has_phases(nranks) ? between : whole; }
+
+    void pack(BytePacker &p) const;
+    static RankTotals unpack(Unpacker &in);
+};
+
 } // namespace st
 #endif
