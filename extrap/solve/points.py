@@ -79,7 +79,7 @@ class Points:
     def _solve(self, values: Ints) -> Solution | None:
         first, accept = int(values[0]), self._basis.accept_unconfirmed
         if (values == first).all():
-            return Solution(Const(first), 0, has_constant=True) if self._several_runs or accept else None
+            return Solution(Const(first), 0, has_constant=True, confirmed=self._several_runs or accept)
         if (values < SPECIAL_MAX).any():
             return None  # MPI's constants follow no formula
         if self._basis.is_given:

@@ -13,13 +13,18 @@ import scalatrace
 from benchmarks.extrapolate.closed_loop import CIRCLE, WRONG, followed
 from scalatrace import Trace, extrap
 from scalatrace.cli.dispatch import main
+from scalatrace.extrap.advice.recordings import Case, unseen
 from scalatrace.extrap.errors import ExtrapolationError, NoFormulaError, UndeterminedError, UnseenSideError
+from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.refusal import Action, Cause, Refused
 from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.query.diff import diff
+from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.values.vec import PROC_NULL
 from support.calls import IssuedCall, call
 from support.grids import Place, Rank, trace_of
 
+DOUBLE = Datatype("MPI_DOUBLE", 8, 8)
 PLANES = [(2, 2), (3, 2), (3, 3), (4, 3), (4, 4)]
 
 
@@ -201,6 +206,52 @@ def test_a_parameter_that_never_varied_names_a_run() -> None:
     assert str(error).endswith("next: add a trace of 3 ranks (3) with n = 120")
     made = extrap.extrapolate([*traces, trace_of(blocks, (3,), 120)], 12, None, {"n": 120}, [*sides, (3,)])
     assert diff(made.trace, trace_of(blocks, (12,), 120), ["times"]) == []
+
+
+def test_the_result_is_no_run_to_record() -> None:
+    runs = [Run(Grid(dims), {"n": 256}) for dims in [(2, 2), (3, 2), (4, 2), (3, 3)]]
+    named = [run.grid.dims for run in unseen(Case(runs, Grid((4, 4)), {}))]
+    assert named
+    assert (4, 4) not in named
+
+
+@pytest.mark.parametrize("large", [(4, 4), (5, 4), (5, 5)])
+def test_inner_ranks_of_one_trace(large: Place) -> None:
+    """With 2 and 3 columns, ranks between columns are in one trace: what the last ones do, they do, too."""
+    grids = [(2, 2), (3, 2), (3, 3)]
+
+    def halos(rank: Rank) -> list[IssuedCall]:
+        return _null_halos(rank) * 3
+
+    made = extrap.extrapolate(
+        [trace_of(halos, dims, 256) for dims in grids], prod(large), large, {"n": 256}, grids
+    )
+    assert diff(made.trace, trace_of(halos, large, 256), ["times"]) == []
+
+
+def test_inner_ranks_of_one_trace_that_do_something_else() -> None:
+    """Refused: their count may be 5, or follow the columns."""
+    grids = [(2, 2), (3, 2), (3, 3)]
+
+    def inner(rank: Rank) -> list[IssuedCall]:
+        count = rank.dims[1] + 2 if 0 < rank.place[1] < rank.dims[1] - 1 else 1
+        return [call("Allreduce", 1, count=count, comm="world")] * 2
+
+    refusal([trace_of(inner, dims) for dims in grids], (4, 4), grids)
+
+
+def _null_halos(rank: Rank) -> list[IssuedCall]:
+    """Sends of rows and columns to all sides; across a border they have no partner and no elements."""
+    (x, y), n = rank.dims, rank.n
+    column = Datatype(f"vector({n // x},1,{n // y + 2},MPI_DOUBLE)", 8 * (n // x), 8 * n)
+    made = []
+    for site, step in enumerate([(-1, 0), (1, 0), (0, -1), (0, 1)]):
+        peer = rank.neighbour(step, False)
+        count = 0 if peer is None else 1 if step[1] else n // y
+        datatype = Datatype("MPI_BYTE", 1, 1) if peer is None else column if step[1] else DOUBLE
+        dest = PROC_NULL if peer is None else peer
+        made.append(call("Send", site, count=count, datatype=datatype, dest=dest, tag=site, comm="world"))
+    return made
 
 
 def test_refusals_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
