@@ -86,7 +86,7 @@ class SimulationReporter:
             )
         if not (drawn and "checks" in drawn):
             checks = number(facts["platform_checks"])
-            note = f"The platform has {checks} checks; from 3 on, there is an interval of real runs."
+            note = f"{checks} measured runs are known for this platform; 3 or more give an interval of real runs."
             out.print(Text(f"{note} --measured adds one.", style=DIM))
 
     def _rows(self, out: Console) -> None:
@@ -113,7 +113,7 @@ class SimulationReporter:
 
     def _path(self, out: Console) -> None:
         path, total = self.facts["path"], self.facts["time_ns"]
-        out.print(Text(f"longest path, to rank {self.facts['last_rank']}", style=TITLE))
+        out.print(Text(f"longest path, from rank to rank, to the end of rank {self.facts['last_rank']}", style=TITLE))
         for name, key in (
             ("computation", "compute_ns"),
             ("latency", "latency_ns"),
