@@ -263,10 +263,10 @@ def _read_shape(raw: Any) -> Any:
 
 def _read_rule(raw: Any) -> Rule:
     if len(raw) == 2:
-        return Rule(_read_field(raw[0]), children=tuple(map(_read_rule, raw[1])))
+        return Rule(_read_repeat(raw[0]), children=tuple(map(_read_rule, raw[1])))
     repeat, op, stack, params, stats = raw
     return Rule(
-        _read_field(repeat),
+        _read_repeat(repeat),
         _name(op),
         _texts(stack),
         tuple(map(_read_param, params)),
@@ -275,6 +275,14 @@ def _read_rule(raw: Any) -> Rule:
             for pred, rows in stats
         ),
     )
+
+
+def _read_repeat(raw: Any) -> Field:
+    field = _read_field(raw)
+    for part in field.parts:
+        if part.shape not in (CYCLE, INDEXED, LOOPED) and not is_vec(part.shape):
+            raise FormatError("the repeat of a node is no integers")
+    return field
 
 
 def _read_param(raw: Any) -> ParamRule:

@@ -34,8 +34,9 @@ from scalatrace.codegen.conceptual.errors import ProgramError
 from scalatrace.codegen.conceptual.lowering.faults import find_faults
 from scalatrace.codegen.conceptual.lowering.lower import lower
 from scalatrace.core.binding import Core
-from scalatrace.errors import ScalatraceError
+from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.extrap import stx
+from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.extrapolate import of_model, target_inputs
 from scalatrace.extrap.formatting import lines
 from scalatrace.extrap.lossy.snippets.machine import Machine
@@ -349,7 +350,10 @@ class StxTarget(PayloadTarget):
             return
         self.commands(MODEL_COMMANDS, data, effort)
         stage("instantiate and exercise")
-        trace = of_model(model, NPROCS, None, target_inputs(model, {})).trace
+        try:
+            trace = of_model(model, NPROCS, None, target_inputs(model, {})).trace
+        except ExtrapolationError as error:  # with cause and next step in lines of their own
+            raise UsageError(str(error).split("\n")[0]) from None
         exercise(loads(pack_container(pack_payload(trace))), replace(effort, share=1.0))
 
 
