@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from scalatrace.codegen.matching.execution.mailbox import Item, Repeated, Slot, Starts
 from scalatrace.codegen.matching.execution.match_actions import MatchAction
-from scalatrace.codegen.matching.execution.requests import Requests
+from scalatrace.codegen.matching.execution.requests import Request
 from scalatrace.codegen.matching.execution.script import Edge, Step, When
+from scalatrace.trace.query.requests import LiveRequests
 from scalatrace.trace.query.walk import Call
 
 __all__ = ["Actor"]
@@ -29,7 +30,7 @@ class Actor:
         self.pending = 0
         self.edge: Edge | None = None
         self.ended = False
-        self.requests = Requests()
+        self.requests = LiveRequests[Request](lambda request: request.action.persistent)
         self.probed: int | None = None
         self.found: dict[int, list[Slot | Starts | Repeated]] = {}
 

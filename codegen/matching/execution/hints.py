@@ -7,10 +7,12 @@ that is pending is followed to the call that completes its request. Later reques
 from __future__ import annotations
 
 from collections.abc import Container
+from typing import NamedTuple
 
 from scalatrace.codegen.matching.execution.actor import Actor
 from scalatrace.codegen.matching.execution.mailbox import Post
 from scalatrace.codegen.matching.execution.match_actions import ActionKind, MatchAction, MatchActions
+from scalatrace.trace.query.requests import LiveRequests
 
 __all__ = ["hinted_sender"]
 
@@ -35,30 +37,34 @@ def hinted_sender(actor: Actor, post: Post, actions: MatchActions, senders: Cont
     return None
 
 
+class _Live(NamedTuple):
+    """A live request: whether completion leaves it, and whether it is the followed one."""
+
+    persistent: bool
+    followed: bool = False
+
+
 class _Followed:
     """The request of a pending receive among the live ones of its rank, which calls to come change."""
 
     def __init__(self, actor: Actor, post: Post) -> None:
-        """`live`: whether a request is persistent, and whether it is the followed one."""
-        self._live = [
-            (request.action.persistent, any(item is post for item in request.items))
-            for request in actor.requests.live
-        ]
+        self._live = LiveRequests[_Live](lambda request: request.persistent)
+        for request in actor.requests.live:
+            followed = any(item is post for item in request.items)
+            self._live.add(_Live(request.action.persistent, followed))
         self.completed = False
 
     def follow(self, action: MatchAction) -> bool:
         """Follow a call; return whether the request is still pending, or complete alone."""
-        if not any(followed for _, followed in self._live):
+        if not any(request.followed for request in self._live.live):
             return False
         if action.kind in (ActionKind.REQUEST, ActionKind.PREPARE):
-            self._live.append((action.persistent, False))
+            self._live.add(_Live(action.persistent))
         elif action.kind in (ActionKind.COMPLETE, ActionKind.FREE, ActionKind.CANCEL):
-            named = [len(self._live) - 1 - age for age in action.ages if 0 <= age < len(self._live)]
-            if any(self._live[place][1] for place in named):
+            named = self._live.at(action.ages)
+            if any(request.followed for request in named):
                 self.completed = action.kind is ActionKind.COMPLETE and len(named) == 1
                 return self.completed
             if action.kind is not ActionKind.CANCEL:
-                freed = action.kind is ActionKind.FREE
-                ended = {place for place in named if freed or not self._live[place][0]}
-                self._live = [request for i, request in enumerate(self._live) if i not in ended]
+                self._live.end(action.ages, freed=action.kind is ActionKind.FREE)
         return True
