@@ -11,7 +11,7 @@ from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.grid_shape import Array
 from scalatrace.formula import Const, Expr, Special, Value, Var, map_leaves
 from scalatrace.formula.domain import Domain
-from scalatrace.trace.exchange.type_sizes import BY_DESCRIPTION, size_and_extent
+from scalatrace.trace.exchange.type_sizes import entry_size
 from scalatrace.trace.model.rules import CYCLE, Shape
 from scalatrace.trace.model.tables import Datatype, IntArray, Kind
 from scalatrace.trace.model.typetree import checked
@@ -55,9 +55,8 @@ class Tables:
         if kind is Kind.STRING:
             return Const(self.strings.setdefault(_text(entry), len(self.strings)))
         description = checked(_text(entry[-1]))
-        by_description = size_and_extent(description) if entry[0] == BY_DESCRIPTION else None
-        size, extent = by_description or (_number(entry[0]), _number(entry[1]))
-        made = Datatype(description, size, extent)
+        sizes = (n if isinstance(n, int) else _number(n) for n in entry_size(entry, description))
+        made = Datatype(description, *sizes)
         return Const(self.types.setdefault(made, len(self.types)))
 
     def _array(self, entry: Any, facts: Domain) -> int:

@@ -15,7 +15,7 @@ from scalatrace.extrap.alignment.rank_tree import MAX_NORMALIZED_VALUES
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.fit.array_forms import ArrayForm, array_terms
 from scalatrace.extrap.solve.numbered_names import Widths, parts_of_name, text_of_name
-from scalatrace.trace.exchange.type_sizes import BY_DESCRIPTION, size_and_extent
+from scalatrace.trace.exchange.type_sizes import BY_DESCRIPTION, entry_size, size_and_extent
 from scalatrace.trace.model.rules import CYCLE
 from scalatrace.trace.model.tables import Datatype, IntArray, Kind
 from scalatrace.trace.model.typetree import checked
@@ -151,11 +151,8 @@ class Tables:
             return self.strings.setdefault(text_of_name(entry), len(self.strings))
         if kind is Kind.TYPE:
             description = checked(_text(entry[-1]))
-            if entry[0] == BY_DESCRIPTION:
-                size, extent = size_and_extent(description) or (0, 0)
-            else:
-                size, extent, _ = entry
-            return self.types.setdefault(Datatype(description, size, extent), len(self.types))
+            made = Datatype(description, *entry_size(entry, description))
+            return self.types.setdefault(made, len(self.types))
         word, length, inner = entry
         parts = split(inner)
         array = IntArray(length, vec_from(parts.shape, iter(parts.slots)), word == "summed")
@@ -176,8 +173,7 @@ def _entry_name(kind: Kind, entry: Any) -> str:
         return f'"{_text(entry)}"'
     if kind is Kind.TYPE:
         description = _text(entry[-1])
-        size = (size_and_extent(description) or (0, 0))[0] if entry[0] == BY_DESCRIPTION else entry[0]
-        return f"{description} ({size:,} bytes)"
+        return f"{description} ({entry_size(entry, description)[0]:,} bytes)"
     _, length, inner = entry
     try:
         values = " ".join(map(str, Vec(inner).first(min(length, MAX_NAMED_VALUES))))

@@ -294,8 +294,5 @@ def _size(part: Part) -> Expr | None:
     match part.shape:
         case (None, ((None, None, _),)) if part.formulas:
             return as_number(part.formulas[1])
-    template = filled_template(part.shape, part.formulas or ())
-    if template is None:
-        return None
-    pieces = [piece if isinstance(piece, str | int) else as_number(piece) for piece in template]
-    return symbolic_size(pieces, Const, mul, add)
+    pieces = filled_template(part.shape, part.formulas or (), as_number)
+    return None if pieces is None else symbolic_size(pieces, Const, mul, add)

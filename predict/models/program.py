@@ -242,19 +242,16 @@ class _Costs:
     def _type_size(self, param: ParamRule) -> sympy.Expr:
         """Return the size of the only datatype; its integers are which one it is, then size and extent."""
         shape, formulas = self.place.slots(param.field) or (None, ())
-        template = filled_template(shape, formulas)
-        if template is not None:
-            pieces = [
-                piece if isinstance(piece, str | int) else self.place.sympy(piece, "the size of its datatype")
-                for piece in template
-            ]
+        what = "the size of its datatype"
+        pieces = filled_template(shape, formulas, lambda formula: self.place.sympy(formula, what))
+        if pieces is not None:
             size = symbolic_size(pieces, sympy.Integer, operator.mul, operator.add)
             if size is None:
-                raise NotClosedError("the size of its datatype is not known")
+                raise NotClosedError(f"{what} is not known")
             return size
         if len(formulas) < 3 or not isinstance(shape, tuple) or len(shape[1]) != 1:
             raise NotClosedError("it uses several datatypes")
-        return self.place.sympy(formulas[1], "the size of its datatype")
+        return self.place.sympy(formulas[1], what)
 
     def _comm_size(self, rule: Rule) -> sympy.Expr:
         """Return the number of ranks of the communicator."""

@@ -16,7 +16,9 @@ from typing import Any, TypeVar
 from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.model.typetree import TypeTree, parse
 
-__all__ = ["BY_DESCRIPTION", "filled_template", "member_sizes", "size_and_extent", "symbolic_size"]
+__all__ = [
+    "BY_DESCRIPTION", "entry_size", "filled_template", "member_sizes", "size_and_extent", "symbolic_size",
+]  # fmt: skip
 
 E = TypeVar("E")
 
@@ -74,6 +76,16 @@ def size_and_extent(description: str) -> tuple[int, int] | None:
     return None if size is None or bounds is None else (size, bounds[1] - bounds[0])
 
 
+def entry_size(entry: Sequence[Any], description: str) -> tuple[Any, Any]:
+    """Return size and extent of a datatype of a symbolic field, as the entry has them, or by its description.
+
+    Args:
+        entry: of the field: size and extent, or BY_DESCRIPTION, and the pieces of the description.
+        description: these pieces as text. Where it does not tell them, both are 0.
+    """
+    return (size_and_extent(description) or (0, 0)) if entry[0] == BY_DESCRIPTION else (entry[0], entry[1])
+
+
 def _bounds(tree: TypeTree) -> tuple[int, int] | None:
     """Return the lower and the upper bound of a type in bytes; None if this does not know them."""
     if tree.predefined:
@@ -108,16 +120,20 @@ def _spread(
     return inner[0] + min(0, last), inner[1] + max(0, last) + (length - 1) * extent
 
 
-def filled_template(shape: object, slots: Sequence[Any]) -> list[Any] | None:
+def filled_template(
+    shape: object, slots: Sequence[Any], expression: Callable[[Any], E]
+) -> list[str | int | E] | None:
     """Return the pieces of the description of the only datatype of a symbolic field; None: it is not of one.
 
     Args:
         shape, slots: of the field's part; a slot for which entry it is comes first.
+        expression: makes the expression of a slot that is no integer.
     """
     match shape:
         case (None, ((str(word), tuple(template)),)) if word == BY_DESCRIPTION:
             following = iter(slots[1:])
-            return [next(following) if piece is None else piece for piece in template]
+            pieces = (next(following) if piece is None else piece for piece in template)
+            return [piece if isinstance(piece, str | int) else expression(piece) for piece in pieces]
     return None
 
 
