@@ -181,18 +181,17 @@ def parts_of(trace: Trace, what: str, calls: str, block: int) -> tuple[list[Part
 
 
 def _part(trace: Trace, what: str, calls: str, block: int, notes: list[str]) -> Part:
-    title, pairs, budget = TITLES[calls], None, Budget()
+    title, prefix = TITLES[calls], PREFIXES[calls]
     try:
         pairs = pair_table(trace, what, calls)
+        return Part(title, prefix, pairs, pairs.blocks(block, trace.nprocs))
     except LimitError as error:
         notes.append(f"{title}: pairs are not listed: {error}")
-    if block == 1 and pairs is not None:
-        blocks = {(sender, receiver): n for sender, receiver, n in pairs}
-    else:
-        blocks = summed(trace, budget, block, what, calls)
+    budget = Budget()
+    blocks = summed(trace, budget, block, what, calls)
     if not budget.exact:
         notes.append(f"{title}: amounts are estimated from a sample of the ranks or calls")
-    return Part(title, PREFIXES[calls], pairs, blocks)
+    return Part(title, prefix, None, blocks)
 
 
 def block_size(console: Console, nprocs: int) -> int:

@@ -13,9 +13,10 @@ from scalatrace.trace.exchange import collectives as exchanges
 from scalatrace.trace.exchange.collectives import exchanges_of
 from scalatrace.trace.exchange.matrix import outside, pairs
 from scalatrace.trace.exchange.rank_sets import Budget
-from scalatrace.trace.model.elastic import Columns
+from scalatrace.trace.model.elastic import Columns, Summary
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import UNDEFINED, Vec
 from support.builder import DOUBLE, INT, Builder, Comm
@@ -120,6 +121,14 @@ def test_reducing_collectives_are_a_line() -> None:
     trace = collective("Allreduce", count=3, datatype=DOUBLE)
     assert pairs(trace) == {}
     assert outside(trace) == {"Allreduce": (8, 192)}
+
+
+def test_amounts_in_histograms_are_a_line() -> None:
+    """The matrix does not have them, since it has exact amounts of pairs."""
+    counts = Summary(Histogram(8, 1, 3, 2, 1), 2)
+    trace = collective("Gather", **{**EQUAL, "sendcount": counts}, root=0)
+    assert pairs(trace, "bytes", "collective") == {}
+    assert outside(trace) == {"Gather": (8, 128)}
 
 
 def test_amounts_beyond_64_bits_are_exact() -> None:

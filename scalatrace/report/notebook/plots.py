@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Plots"]
 
-CALLS_TITLES = {"all": "", "p2p": ", point to point", "collective": " in collectives"}
+CALLS_TITLES = {"all": "", POINT_TO_POINT: ", point to point", COLLECTIVE: " in collectives"}
 HISTOGRAMS = ("compute", "mpi", "sizes")
 MAX_ARROWS = 300
 """Messages of a time line, at most; of more, none is drawn, since they cover each other."""

@@ -128,14 +128,14 @@ def _by_block(one: Messages | Exchange, size: int, count: int) -> Iterator[tuple
 
 def _with_bytes(numbers: Ints, nbytes: Ints | int) -> Iterator[tuple[int, int, int]]:
     """Yield the different numbers, how often each occurs, and the bytes of all of them."""
-    counted = _counted(numbers)
+    counted = sorted(_counted(numbers))
     if isinstance(nbytes, int):
         yield from ((number, n, n * nbytes) for number, n in counted)
         return
     order = np.argsort(numbers, kind="stable")
     ordered = nbytes[order].astype(object)
-    ends = np.cumsum([n for _, n in sorted(counted)]).tolist()
-    for (number, n), end in zip(sorted(counted), ends, strict=True):
+    ends = np.cumsum([n for _, n in counted]).tolist()
+    for (number, n), end in zip(counted, ends, strict=True):
         yield number, n, int(ordered[end - n : end].sum())
 
 

@@ -12,22 +12,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from scalatrace.operations import Category, blocking_name, operation
-from scalatrace.trace.exchange.messages import MAX_WALKED_RANKS, Groups
+from scalatrace.trace.exchange.messages import Groups
 from scalatrace.trace.exchange.neighbours import Neighbours, neighbour_bytes
-from scalatrace.trace.exchange.rank_sets import Budget, Number, RankSet, rank_sets, sampled, some_calls
+from scalatrace.trace.exchange.rank_sets import Budget, Number, RankSet, rank_sets, some_calls, walked_ranks
 from scalatrace.trace.model.call import Call, Place
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.counting import check_visits, executions_of
+from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.query.requests import STARTING, started
 from scalatrace.trace.query.summaries import summarised_names
-from scalatrace.trace.values.from_arrays import Ints, ranks_in
+from scalatrace.trace.values.from_arrays import Ints
 from scalatrace.trace.values.vec import ROOT
 
 __all__ = ["Exchange", "exchanges_of", "has_pairs", "is_unknown"]
@@ -178,13 +177,7 @@ def _by_rank(trace: Trace, budget: Budget) -> Iterator[Exchange]:
     )
     if not listed and not is_started:
         return
-    some = ranks_in(trace.ranks)
-    if budget.sampling:
-        some = sampled(some, MAX_WALKED_RANKS)
-    else:
-        check_visits(trace)
-    weight: Number = Fraction(len(trace.ranks), len(some)) if len(some) < len(trace.ranks) else 1
-    budget.exact = budget.exact and weight == 1
+    some, weight = walked_ranks(trace, budget)
     for rank in some.tolist():
         neighbours = Neighbours()
         for call, n in _calls(trace, rank):

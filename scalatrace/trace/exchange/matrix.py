@@ -76,6 +76,12 @@ class PairTable:
         """The sum of all amounts."""
         return int(self.amounts.sum())
 
+    def blocks(self, size: int, nprocs: int) -> dict[tuple[int, int], int]:
+        """Return the sums of blocks of `size` x `size` ranks: row (sender), column (receiver) -> amount."""
+        count = -(-nprocs // size)
+        keys, amounts = _by_key(self.senders // size * count + self.receivers // size, self.amounts)
+        return {divmod(key, count): n for key, n in zip(keys.tolist(), amounts.tolist(), strict=True)}
+
 
 def pairs(trace: Trace, what: str = "bytes", calls: str = "all") -> Pairs:
     """Return `pair_table` as a dictionary. Raises as it does."""
@@ -141,13 +147,20 @@ def _table(nprocs: int, sent: list[Messages | Exchange], what: str) -> PairTable
     amounts = np.concatenate([np.zeros(0, np.int64 if fits else object), *parts])
     if fits:
         amounts = amounts.astype(np.int64)
+    keys, amounts = _by_key(keys, amounts)
+    some = (amounts > 0).astype(bool)  # of Python integers, a comparison gives objects
+    senders, receivers = np.divmod(keys[some], nprocs)
+    return PairTable(senders, receivers, amounts[some])
+
+
+def _by_key(keys: NDArray[np.int64], amounts: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the different keys in order, and the sum of the amounts of each."""
+    import numpy as np
+
     order = np.argsort(keys, kind="stable")
     keys, amounts = keys[order], amounts[order]
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    keys, amounts = keys[starts], np.add.reduceat(amounts, starts) if len(starts) else amounts
-    some = amounts > 0
-    senders, receivers = np.divmod(keys[some.astype(bool)], nprocs)
-    return PairTable(senders, receivers, amounts[some.astype(bool)])
+    return keys[starts], np.add.reduceat(amounts, starts) if len(starts) else amounts
 
 
 def _amounts(one: Messages | Exchange, what: str) -> NDArray[Any]:
@@ -218,16 +231,14 @@ def has_collectives(trace: Trace) -> bool:
 def outside(trace: Trace) -> dict[str, tuple[int, int]]:
     """Return calls and bytes sent of what is not in the matrix, by operation; only those that send.
 
+    Calls that have pairs are outside where their amounts or roots are kept as histograms only.
+
     Raises:
         LimitError: very many ranks have different parameters or trip counts.
     """
     from scalatrace.trace.exchange.collectives import has_pairs, is_unknown
 
-    wanted = {
-        i
-        for i, op in enumerate(trace.ops)
-        if operation(op.name).category in OUTSIDE and not has_pairs(op.name)
-    }
+    wanted = {i for i, op in enumerate(trace.ops) if operation(op.name).category in OUTSIDE}
     result: dict[str, tuple[int, int]] = {}
     for event, ncalls, nbytes, _ in traffic(trace) if wanted else ():
         if event.op in wanted and ncalls:

@@ -7,31 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 
 from scalatrace.errors import FormatError
 from scalatrace.operations import SENDING, Category, operation, sent_bytes
-from scalatrace.trace.exchange.rank_sets import Budget, Number, RankSet, rank_sets, sampled, some_calls
+from scalatrace.trace.exchange.rank_sets import Budget, Number, RankSet, rank_sets, some_calls, walked_ranks
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.nodes import Event, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.counting import check_visits
 from scalatrace.trace.query.requests import STARTING, started
 from scalatrace.trace.query.summaries import byte_parameters, summarised
-from scalatrace.trace.values.from_arrays import Ints, ranks_in
+from scalatrace.trace.values.from_arrays import Ints
 from scalatrace.trace.values.vec import ANY_SOURCE, SPECIAL_MAX, Vec
 
 __all__ = ["ANY", "NONE", "Groups", "Messages", "messages_of", "world_rank"]
 
 NONE, ANY = -1, -2
 """In place of the world rank of a peer: there is none, and it is any."""
-
-MAX_WALKED_RANKS = 256
-"""Ranks that are followed to find the persistent requests that they start; of more, these are a sample."""
 
 
 @dataclass(frozen=True)
@@ -122,13 +117,7 @@ def _started(trace: Trace, budget: Budget) -> Iterator[Messages]:
     """Yield the messages of started persistent requests."""
     if not any(op.name in STARTING for op in trace.ops):
         return
-    some = ranks_in(trace.ranks)
-    if budget.sampling:
-        some = sampled(some, MAX_WALKED_RANKS)
-    else:
-        check_visits(trace)
-    weight = Fraction(len(trace.ranks), len(some))
-    budget.exact = budget.exact and weight == 1
+    some, weight = walked_ranks(trace, budget)
     for rank in some.tolist():
         for event, call, n in started(trace, rank):
             row = operation(call.op)

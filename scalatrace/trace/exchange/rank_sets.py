@@ -27,7 +27,7 @@ from scalatrace.trace.values.vec import Vec
 
 __all__ = [
     "Budget", "Number", "RankSet", "TooManySetsError", "check_size", "rank_sets", "sampled", "sets_of",
-    "some_calls",
+    "some_calls", "walked_ranks",
 ]  # fmt: skip
 
 MAX_SETS = 1 << 12
@@ -38,6 +38,9 @@ MAX_CALLS, MIN_CALLS = 1 << 12, 16
 
 MAX_RANKS = 1 << 22
 """Ranks of a trace whose sets are made: arrays over all of them take 32 MB each."""
+
+MAX_WALKED_RANKS = 256
+"""Ranks whose calls are followed one by one, for the requests they start; of more, these are a sample."""
 
 SEED = 1
 
@@ -164,6 +167,22 @@ def sampled(ranks: Ints, count: int) -> Ints:
     inner = np.unique(np.random.default_rng(SEED).integers(1, len(ranks) - 1, count - 2))
     some: Ints = ranks[np.concatenate([[0], inner, [len(ranks) - 1]])]
     return some
+
+
+def walked_ranks(trace: Trace, budget: Budget) -> tuple[Ints, Number]:
+    """Return the ranks whose calls are followed one by one, and how many ranks each of them stands for.
+
+    Raises:
+        LimitError: all ranks have to be followed, and have too many calls.
+    """
+    every = ranks_in(trace.ranks)
+    if not budget.sampling:
+        check_visits(trace)
+        return every, 1
+    some = sampled(every, MAX_WALKED_RANKS)
+    weight: Number = Fraction(len(every), len(some)) if len(some) < len(every) else 1
+    budget.exact = budget.exact and weight == 1
+    return some, weight
 
 
 def some_calls(
