@@ -22,6 +22,9 @@ namespace st {
 
 constexpr int kPackVersion = 7; // of the bytes in pack.hpp
 
+/* Is a statistic of this name a time, in nanoseconds? */
+inline bool is_time(const std::string &statistic) { return statistic == "compute_ns" || statistic == "comm_ns"; }
+
 /* An unpacked message or part, which is merged into a core; its nodes belong to the core's pool. */
 struct Incoming {
     int rank = 0, nprocs = 1;

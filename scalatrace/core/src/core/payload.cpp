@@ -379,8 +379,7 @@ class Writer {
     /* Times in columns, if they fit; the numbers of other statistics may be names, such as ranks. */
     void put_statistic(size_t i, const Histogram *h) {
         const auto &[name, resolution] = core_.stats[i];
-        const bool is_time = name == "compute_ns" || name == "comm_ns";
-        if (h && is_time && columns_.add(*h, resolution)) return p_.boolean(true);
+        if (h && is_time(name) && columns_.add(*h, resolution)) return p_.boolean(true);
         put_histogram(p_, h, resolution);
     }
 

@@ -258,12 +258,12 @@ class Loader {
 
     /* Readers refuse a trace with times that no run has: below 0, or beyond 64 bits of nanoseconds. */
     void check_times(const std::pair<std::string, double> &stat, const Histogram &h) {
-        if (stat.first != "compute_ns" && stat.first != "comm_ns") return;
+        if (!is_time(stat.first)) return;
         const double limit = 0x1p62 / stat.second;
-        const auto is_time = [limit](double x) { return x >= 0 && x < limit; };
-        bool good = is_time(h.min) && is_time(h.max) && is_time(h.mean);
+        const auto fits = [limit](double x) { return x >= 0 && x < limit; };
+        bool good = fits(h.min) && fits(h.max) && fits(h.mean);
         for (int i = 0; i < h.nbins; ++i)
-            good = good && is_time(h.bins[i].min) && is_time(h.bins[i].max) && h.bins[i].sum >= 0;
+            good = good && fits(h.bins[i].min) && fits(h.bins[i].max) && h.bins[i].sum >= 0;
         if (!good) in_.fail("a time below 0 or beyond 64 bits");
     }
 
