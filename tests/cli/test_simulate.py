@@ -76,7 +76,7 @@ def test_measured_runs_make_the_interval(
     assert main(words) == 0
     out = capsys.readouterr().out
     assert "95 % interval" not in out
-    assert "0 measured runs are known" in out
+    assert "measured runs of this platform: 0" in out
     predicted_s = 0.0
     for done, factor in enumerate((1.1, 1.2, 1.3), 1):
         assert main([*words, "--json"]) == 0
@@ -84,7 +84,7 @@ def test_measured_runs_make_the_interval(
         assert main([*words, "--measured", str(factor * predicted_s)]) == 0
         out = capsys.readouterr().out
         assert f"{factor:.3f} of the predicted time" in out
-        assert f"has {done} checks" in out
+        assert f"measured runs of this platform: {done}" in out
     assert [check.ranks for check in read_platform(path).checks] == [4] * 3
     assert main([*words, "--json"]) == 0
     drawn = json.loads(capsys.readouterr().out)["drawn"]

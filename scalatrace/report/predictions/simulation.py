@@ -85,9 +85,9 @@ class SimulationReporter:
                 f"{one:<14}  {coarse_duration(facts['time_ns'])}   with {times} computation times, as below"
             )
         if not (drawn and "checks" in drawn):
-            checks = number(facts["platform_checks"])
-            note = f"{checks} measured runs are known for this platform; 3 or more give an interval of real runs."
-            out.print(Text(f"{note} --measured adds one.", style=DIM))
+            known = f"measured runs of this platform: {number(facts['platform_checks'])}"
+            note = f"{known}; 3 or more give an interval of real runs. --measured adds one."
+            out.print(Text(note, style=DIM))
 
     def _rows(self, out: Console) -> None:
         rows, has_path = self.facts["rows"], bool(self.facts["rows"]) and "path_ns" in self.facts["rows"][0]
@@ -113,7 +113,11 @@ class SimulationReporter:
 
     def _path(self, out: Console) -> None:
         path, total = self.facts["path"], self.facts["time_ns"]
-        out.print(Text(f"longest path, from rank to rank, to the end of rank {self.facts['last_rank']}", style=TITLE))
+        out.print(
+            Text(
+                f"longest path, from rank to rank, to the end of rank {self.facts['last_rank']}", style=TITLE
+            )
+        )
         for name, key in (
             ("computation", "compute_ns"),
             ("latency", "latency_ns"),
