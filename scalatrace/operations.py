@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from functools import cache
 from typing import Any, Protocol
 
 __all__ = [
-    "SYNCHRONISING", "CallLike", "Category", "Flow", "Operation", "blocking_name", "communicates", "may_wait",
-    "operation", "received_bytes", "sent_bytes",
+    "CallLike", "Category", "Flow", "Meeting", "Mode", "Operation", "blocking_name", "communicates",
+    "is_collective", "may_wait", "operation", "received_bytes", "sent_bytes",
 ]  # fmt: skip
 
 ROOT = -1000000003  # MPI_ROOT in a trace: this rank of an intercommunicator is the root
@@ -40,6 +40,25 @@ class Category(StrEnum):
     IO = "io"
     ENVIRONMENT = "environment"
     OTHER = "other"
+
+
+class Meeting(Enum):
+    """How the members of a communicator, a window or a file make a call together."""
+
+    NONE = auto()  # each for itself
+    ALL = auto()  # each needs something from every other: no blocking call returns before all have come
+    SOME = auto()  # some need not wait, such as the root of a broadcast
+    SETUP = auto()  # all exchange a few bytes: they make a communicator, or synchronise a window
+    LOOSE = auto()  # an MPI may let a member return before others come: files, Comm_free, Intercomm_create
+
+
+class Mode(Enum):
+    """When a send ends."""
+
+    STANDARD = auto()
+    BUFFERED = auto()
+    SYNCHRONOUS = auto()
+    READY = auto()
 
 
 class CallLike(Protocol):
@@ -105,7 +124,10 @@ class Operation:
     """One row: category, what a call sends and receives, and whether it returns before it is done.
 
     Attributes:
-        flow_later: the flows belong to the Start of the request that the call makes.
+        flow_later: the call makes a persistent request; the flows belong to its Start.
+        base: the name without the ending of the large-count variant.
+        meeting: that of the blocking form, for its variants, too.
+        matched: it takes a message out of the queue, or receives such a message.
     """
 
     name: str
@@ -114,6 +136,10 @@ class Operation:
     recvs: Flow | None = None
     nonblocking: bool = False
     flow_later: bool = False
+    base: str = ""
+    meeting: Meeting = Meeting.NONE
+    mode: Mode = Mode.STANDARD
+    matched: bool = False
 
     @property
     def peers(self) -> tuple[str, ...]:
@@ -123,7 +149,17 @@ class Operation:
     @property
     def makes_request(self) -> bool:
         """Whether a call makes a request; the first half of a split collective is nonblocking without one."""
-        return self.nonblocking and not self.name.removesuffix("_c").endswith("_begin")
+        return self.nonblocking and not self.base.endswith("_begin")
+
+    @property
+    def is_matched_probe(self) -> bool:
+        """Whether a call takes a message out of the queue, for a later call to receive."""
+        return self.matched and self.category is Category.PROBE
+
+    @property
+    def synchronises(self) -> bool:
+        """Whether no call returns before all members have made it."""
+        return self.meeting in (Meeting.ALL, Meeting.SETUP) and not self.nonblocking
 
 
 def sent_bytes(name: str, call: CallLike, started: bool = False) -> int:
@@ -232,10 +268,41 @@ _NONBLOCKING = {"Comm_idup", "Comm_idup_with_info"}  # of those that only a pref
 _CATEGORY = {name: category for category, names in _PLAIN.items() for name in names.split()}
 
 
+_MEETINGS = {
+    Meeting.ALL: "Barrier Allreduce Allgather Allgatherv Alltoall Alltoallv Alltoallw Reduce_scatter"
+    " Reduce_scatter_block",
+    Meeting.SETUP: "Comm_dup Comm_dup_with_info Comm_idup Comm_idup_with_info Comm_split Comm_split_type"
+    " Comm_create Cart_create Cart_sub Graph_create Dist_graph_create Dist_graph_create_adjacent Win_create"
+    " Win_create_dynamic Win_allocate Win_allocate_shared Win_fence Win_free",
+    Meeting.LOOSE: "Init Init_thread Finalize Comm_free Comm_disconnect Comm_spawn Comm_spawn_multiple"
+    " Comm_accept Comm_connect Intercomm_create Intercomm_merge File_open File_close File_set_view"
+    " File_set_info File_set_size File_preallocate File_set_atomicity File_sync File_seek_shared",
+}
+_MEETING = {name: meeting for meeting, names in _MEETINGS.items() for name in names.split()}
+_MODES = {"Bsend": Mode.BUFFERED, "Ssend": Mode.SYNCHRONOUS, "Rsend": Mode.READY}
+_MATCHED = frozenset({"Mprobe", "Improbe", "Mrecv"})
+
+
 @cache
 def operation(name: str) -> Operation:
     """The row of an operation or of one of its variants; an unknown name is Category.OTHER without flows."""
     base = name.removesuffix("_c")
+    row = replace(_row(name, base), base=base)
+    blocking = _blocking(row)
+    meeting = _MEETING.get(blocking) or _meeting(row)
+    mode, matched = _MODES.get(blocking, Mode.STANDARD), blocking in _MATCHED
+    return replace(row, meeting=meeting, mode=mode, matched=matched)
+
+
+def _meeting(row: Operation) -> Meeting:
+    """The meeting of an operation that is not listed by name."""
+    if row.category in (Category.COLLECTIVE, Category.NEIGHBOUR):
+        return Meeting.SOME
+    of_all = row.category is Category.IO and ("_all" in row.base or "_ordered" in row.base)
+    return Meeting.LOOSE if of_all and not row.base.endswith("_end") else Meeting.NONE
+
+
+def _row(name: str, base: str) -> Operation:
     if base in _CATEGORY:
         return Operation(
             name, _CATEGORY[base], recvs=_PROBED if base in _PLAIN[Category.PROBE].split() else None
@@ -250,9 +317,18 @@ def operation(name: str) -> Operation:
 
 def blocking_name(name: str) -> str:
     """Return the blocking form of a variant: that of `Iallreduce` and `Allreduce_init` is `Allreduce`."""
-    base = name.removesuffix("_c").removesuffix("_init")
-    is_variant = base[:1] == "I" and base[1:2].islower() and operation(name).nonblocking
+    return _blocking(operation(name))
+
+
+def _blocking(row: Operation) -> str:
+    base = row.base.removesuffix("_init")
+    is_variant = base[:1] == "I" and base[1:2].islower() and row.nonblocking
     return base[1:].capitalize() if is_variant else base
+
+
+def is_collective(name: str) -> bool:
+    """Return whether all members make this call, MPI_Init and MPI_Finalize among them."""
+    return operation(name).meeting is not Meeting.NONE
 
 
 _LOCAL = frozenset({Category.PERSISTENT, Category.START, Category.DATATYPE, Category.ONE_SIDED})
@@ -265,7 +341,7 @@ def may_wait(name: str) -> bool:
     Polls count: a trace has one event for all of them until one succeeds.
     """
     row = operation(name)
-    local = row.category in _LOCAL or name.removesuffix("_c") == "Bsend" or name.startswith("Group_")
+    local = row.category in _LOCAL or row.mode is Mode.BUFFERED or name.startswith("Group_")
     return not (row.nonblocking or local)
 
 
@@ -289,13 +365,6 @@ def _readings(name: str) -> Iterator[tuple[str, bool, bool]]:
 
 SENDING = frozenset({Category.SEND, Category.SENDRECV, Category.PERSISTENT})
 """Kinds of calls that send, or prepare to."""
-
-SYNCHRONISING = frozenset({
-    "Comm_dup", "Comm_dup_with_info", "Comm_split", "Comm_split_type", "Comm_create", "Cart_create",
-    "Cart_sub", "Graph_create", "Dist_graph_create", "Dist_graph_create_adjacent", "Win_create",
-    "Win_allocate", "Win_allocate_shared", "Win_fence", "Win_free",
-})  # fmt: skip
-"""Calls in which all members of a communicator exchange a few bytes."""
 
 _COMMUNICATING = frozenset({
     Category.SEND, Category.RECV, Category.SENDRECV, Category.PROBE, Category.START, Category.COMPLETION,

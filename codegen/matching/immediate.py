@@ -16,10 +16,9 @@ from scalatrace.codegen.matching.alignment.align_collectives import compressed
 from scalatrace.codegen.matching.alignment.order import Order
 from scalatrace.codegen.matching.execution.choices import CAREFUL
 from scalatrace.codegen.matching.execution.iteration_path import IterationPath, calls_with_paths
-from scalatrace.codegen.matching.execution.scopes import is_collective
 from scalatrace.codegen.matching.wildcards import ExecutionPlan
 from scalatrace.errors import UsageError
-from scalatrace.operations import operation
+from scalatrace.operations import Category, blocking_name, operation
 from scalatrace.trace.model.tables import IntArray
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.requests import ENDING
@@ -62,22 +61,19 @@ def with_late_collectives(trace: Trace) -> Trace:
     if not must_be_late(trace):
         return trace
     late = _immediate(trace)
-    ops = [replace(op, name=_blocking(op.name)) if i in late else op for i, op in enumerate(trace.ops)]
+    ops = [replace(op, name=blocking_name(op.name)) if i in late else op for i, op in enumerate(trace.ops)]
     result = replace(trace, ops=ops, arrays=list(trace.arrays))
     return compressed(result, list(Order(result, _Later(result, late)).entries()))
 
 
+_OF_ALL = (Category.COLLECTIVE, Category.NEIGHBOUR)
+
+
 def _immediate(trace: Trace) -> frozenset[int]:
     """The nonblocking collectives among the operations that a trace knows."""
-    return frozenset(
-        i
-        for i, op in enumerate(trace.ops)
-        if is_collective(op.name) and op.name.startswith("I") and operation(op.name).makes_request
-    )
-
-
-def _blocking(name: str) -> str:
-    return name[1:].capitalize()
+    rows = [operation(op.name) for op in trace.ops]
+    making = (i for i, row in enumerate(rows) if row.category in _OF_ALL and row.makes_request)
+    return frozenset(i for i in making if not rows[i].flow_later)
 
 
 class _Later:
@@ -111,7 +107,7 @@ class _Later:
         ages: tuple[int, ...] = call["requests"] if "requests" in call else (call["request"],)
         there = [len(live) - 1 - age if age >= 0 else -1 for age in ages]
         chosen = there if "index" not in call else there[call["index"] :][:1] if call["index"] >= 0 else []
-        ending = call.op.removesuffix("_c") in ENDING or call.op == "Request_free"
+        ending = operation(call.op).base in ENDING or call.op == "Request_free"
         ended = sorted(at for at in chosen if 0 <= at < len(live)) if ending else []
         late = [live[at] for at in ended if self._is_late(live[at])]
         left = self._changed(call, live, ages, there) if any(map(self._is_late, live)) else call

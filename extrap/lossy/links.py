@@ -19,8 +19,6 @@ __all__ = ["Links", "links_of", "requests_of"]
 
 _MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV)
 _COLLECTIVE = (Category.COLLECTIVE, Category.NEIGHBOUR)
-_TAKING = ("Mrecv", "Imrecv")
-_ASKING = ("Mprobe", "Improbe")
 
 
 @dataclass
@@ -113,10 +111,11 @@ def _messages(calls: Calls, found: Links) -> None:
         asked: list[int] = []
         for number in calls.of_rank(rank):
             call = calls.calls[number]
-            if call.op in _TAKING and asked:
-                found.together([asked.pop(0), number])
-            elif call.op in _ASKING:
+            row = operation(call.op)
+            if row.is_matched_probe:
                 asked.append(number)
+            elif row.matched and asked:
+                found.together([asked.pop(0), number])
             key = id(call.place), call.values
             if key not in known:
                 known[key] = tuple(_ends(call))
@@ -152,7 +151,8 @@ def _end(call: Call, flow: Flow, tag: str) -> Iterator[_End]:
     value = call.raw(tag) if tag in call else call.raw("tag") if "tag" in call else ANY_TAG
     sends = tag == "sendtag"
     key = (call.family, call.rank, peer) if sends else (call.family, peer, call.rank)
-    probe = operation(call.op).category is Category.PROBE and call.op not in _ASKING
+    row = operation(call.op)
+    probe = row.category is Category.PROBE and not row.matched
     yield _End(key, value, flow.peer, probe, sends)
 
 

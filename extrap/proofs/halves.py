@@ -37,9 +37,6 @@ from scalatrace.trace.symbolic.field import Part
 from scalatrace.trace.symbolic.special_values import symbolic
 
 MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV)
-PROBES = ("Mprobe", "Improbe")
-"""Operations that take a message out of the queue, for a later call to receive."""
-
 NO_PEER = "PROC_NULL"
 ANY_TAG = "ANY_TAG"
 
@@ -162,10 +159,9 @@ def halves(model: Model, prover: Prover, path: Path) -> Iterator[Half]:
     rule = path[-1]
     assert rule.op is not None
     row = operation(rule.op)
-    probe = rule.op.removesuffix("_c") in PROBES
     if row.category is Category.PERSISTENT or row.category is Category.START:
         raise Unprovable("persistent requests are not followed")
-    if row.category not in MESSAGES and not probe:
+    if row.category not in MESSAGES and not row.is_matched_probe:
         return
     for sends, flow in ((True, row.sends), (False, row.recvs)):
         if flow is not None and _param(rule, flow.peer) is not None:
@@ -275,7 +271,7 @@ def _is_any(value: Value) -> bool:
 def _nbytes(loops: Loops, rule: Rule, flow: Flow, turn: Turn | None) -> tuple[Expr | None, str]:
     """The bytes of one execution; None when nothing is known of them, and why."""
     count, datatype = _param(rule, flow.count), _param(rule, flow.datatype)
-    if (rule.op or "").removesuffix("_c") in PROBES:
+    if operation(rule.op or "").is_matched_probe:
         return None, "its message is received by a later call"
     if count is None or datatype is None:
         return None, ""

@@ -18,7 +18,7 @@ from scalatrace.errors import FormulaError
 from scalatrace.extrap.grid.model import Model
 from scalatrace.extrap.matching import check_sizes
 from scalatrace.extrap.proofs.collectives import Collectives
-from scalatrace.extrap.proofs.halves import MESSAGES, PROBES, Half, Path, family_of_event, halves, paths, site
+from scalatrace.extrap.proofs.halves import MESSAGES, Half, Path, family_of_event, halves, paths, site
 from scalatrace.extrap.proofs.messages import Group, Messages
 from scalatrace.extrap.proofs.prover import OUT_OF_TIME, Prover, Refuted
 from scalatrace.extrap.proofs.scenario import Scenario, scenarios
@@ -28,7 +28,7 @@ from scalatrace.formula.prove import available
 from scalatrace.formula.substitute import Substitution
 from scalatrace.operations import Category, operation
 from scalatrace.trace.consistency.agreement import same_bytes
-from scalatrace.trace.consistency.partners import is_collective
+from scalatrace.trace.consistency.partners import is_counted
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.grid import Grid
 
@@ -139,8 +139,8 @@ def prove_model(model: Model, seconds: float) -> Proofs:
 
 
 def _is_matched(path: Path) -> bool:
-    op = path[-1].op or ""
-    return is_collective(op) or operation(op).category in MATCHED or op.removesuffix("_c") in PROBES
+    row = operation(path[-1].op or "")
+    return is_counted(row.name) or row.category in MATCHED or row.is_matched_probe
 
 
 class _Scenario:
@@ -213,7 +213,7 @@ class _Scenario:
         groups: dict[tuple[str, int, str], list[Path]] = defaultdict(list)
         for path in self.paths:
             op = path[-1].op or ""
-            if not is_collective(op):
+            if not is_counted(op):
                 continue
             try:
                 groups[op, family_of_event(path[-1]), _on(path)].append(path)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cache
 
-from scalatrace.operations import Category, blocking_name, operation
+from scalatrace.operations import Category, Meeting, Mode, Operation, blocking_name, operation
 from scalatrace.predict.platform.algorithms import OPERATION_OF
 
 __all__ = ["Flags", "Op", "Treatment", "treatment"]
@@ -80,14 +80,6 @@ _COMPLETIONS = {
     "Start": Op.START, "Startall": Op.STARTALL, "Request_free": Op.FREE, "Cancel": Op.CANCEL,
 }  # fmt: skip
 
-_MAKES_COMMUNICATORS = {
-    "Comm_dup", "Comm_dup_with_info", "Comm_idup", "Comm_idup_with_info", "Comm_split", "Comm_split_type",
-    "Comm_create", "Cart_create", "Cart_sub", "Graph_create", "Dist_graph_create",
-    "Dist_graph_create_adjacent",
-}  # fmt: skip
-_SYNCHRONIZES_WINDOWS = {
-    "Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dynamic", "Win_free", "Win_fence",
-}  # fmt: skip
 _FLUSHES = {
     "Win_flush", "Win_flush_all", "Win_flush_local", "Win_flush_local_all", "Win_unlock", "Win_unlock_all",
     "Win_complete",
@@ -100,24 +92,24 @@ _FREE_CATEGORIES = (Category.DATATYPE, Category.ENVIRONMENT, Category.COMPLETION
 @cache
 def treatment(name: str) -> Treatment:
     """Return how an operation, without `MPI_`, is simulated."""
-    base = name.removesuffix("_c")
     row = operation(name)
+    base = row.base
     flags = Flags.PERSISTENT if row.flow_later else Flags.NONBLOCKING if row.makes_request else 0
     if base in _COMPLETIONS:
         return Treatment(_COMPLETIONS[base])
     if row.category in (Category.SEND, Category.RECV, Category.SENDRECV, Category.PERSISTENT):
-        return _message(base, flags)
+        return _message(row, flags)
     if row.category is Category.PROBE:
         # A matched message is received at once; Mrecv then only copies it.
-        return Treatment(Op.RECV if base in ("Mprobe", "Improbe") else Op.PROBE)
+        return Treatment(Op.RECV if row.matched else Op.PROBE)
     stem = blocking_name(name)
     if stem in OPERATION_OF:
         note = _MEANS if stem in ("Alltoallv", "Alltoallw", "Allgatherv", "Gatherv", "Scatterv") else ""
         return Treatment(Op.COLLECTIVE, flags, OPERATION_OF[stem], note=note)
-    if base in _MAKES_COMMUNICATORS:
+    if row.meeting is Meeting.SETUP:
+        if row.category is Category.WINDOW:
+            return Treatment(Op.COLLECTIVE, Flags.FLUSHES, "barrier")
         return Treatment(Op.COLLECTIVE, flags, "allreduce", note="costs an Allreduce of 8 bytes")
-    if base in _SYNCHRONIZES_WINDOWS:
-        return Treatment(Op.COLLECTIVE, Flags.FLUSHES, "barrier")
     if base in _FLUSHES:
         return Treatment(Op.FLUSH)
     if row.category is Category.ONE_SIDED:
@@ -130,14 +122,12 @@ def treatment(name: str) -> Treatment:
     )
 
 
-def _message(base: str, flags: int) -> Treatment:
-    stem = base.removesuffix("_init").lower()
-    if "mrecv" in stem:
+def _message(row: Operation, flags: int) -> Treatment:
+    if row.matched:
         return Treatment(Op.MRECV, flags)
-    if stem in ("sendrecv", "sendrecv_replace", "isendrecv", "isendrecv_replace"):
+    if row.sends is not None and row.recvs is not None:
         return Treatment(Op.SENDRECV, flags)
-    if stem.endswith("recv"):
+    if row.recvs is not None:
         return Treatment(Op.RECV, flags)
-    letter = stem.removesuffix("send").removeprefix("i")
-    mode = {"s": Flags.SYNCHRONOUS, "b": Flags.BUFFERED}.get(letter, 0)
+    mode = {Mode.SYNCHRONOUS: Flags.SYNCHRONOUS, Mode.BUFFERED: Flags.BUFFERED}.get(row.mode, 0)
     return Treatment(Op.SEND, flags | mode)

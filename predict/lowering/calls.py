@@ -6,7 +6,7 @@ from enum import Enum, auto
 from functools import cache
 from typing import NamedTuple
 
-from scalatrace.operations import SYNCHRONISING, Category, operation, sent_bytes
+from scalatrace.operations import Category, Meeting, Mode, operation, sent_bytes
 from scalatrace.predict.lowering.actions import Action, Recv, Send, Target, Wait
 from scalatrace.predict.lowering.collectives import Collectives
 from scalatrace.predict.lowering.exchange import Exchange
@@ -68,7 +68,8 @@ class Role(Enum):
 
 @cache
 def _role(op: str) -> Role:
-    base, category = op.removesuffix("_c"), operation(op).category
+    row = operation(op)
+    base, category = row.base, row.category
     if base in ENDING:
         return Role.COMPLETION
     if base in STARTING:
@@ -77,7 +78,7 @@ def _role(op: str) -> Role:
         return Role.READY
     if base in ("Request_free", "Cancel"):
         return Role.FREE if base == "Request_free" else Role.CANCEL
-    if base in ("Mprobe", "Improbe"):
+    if row.is_matched_probe:
         return Role.PROBE
     if category in _MESSAGES:
         return Role.MESSAGE
@@ -147,14 +148,14 @@ class RankLowering:
         return template
 
     def _new_template(self, call: Call) -> _Template:
-        later = operation(call.op).flow_later and self._messages.is_open(call)
+        row = operation(call.op)
+        later = row.flow_later and self._messages.is_open(call)
         messages, outside = ([], 0) if "message" in call or later else self._messages.of(call)
-        kind = call.op.lower().removeprefix("i").removesuffix("_c").removesuffix("_init")
-        treatment = "as a standard send" if kind in ("ssend", "bsend", "rsend") else ""
+        treatment = "" if row.mode is Mode.STANDARD else "as a standard send"
         if "partitions" in call:
             treatment = "partitions as one message"
         outcome = Outcome.LOWERED if treatment else Outcome.KEPT
-        nbytes = sent_bytes(call.op, call, operation(call.op).flow_later)
+        nbytes = sent_bytes(call.op, call, row.flow_later)
         return _Template(tuple(messages), outside, outcome, treatment, nbytes)
 
     def _received(self, call: Call) -> list[Send | Recv]:
@@ -242,7 +243,7 @@ class RankLowering:
 
     def _collective(self, call: Call) -> list[Action]:
         row = operation(call.op)
-        if row.flow_later or call.op.removesuffix("_c").endswith("_init"):
+        if row.flow_later:
             self._requests.add(Pending(True, collective=call))
         elif row.makes_request:
             self._requests.add(Pending(False, waiting=[self._collectives.begin(call)]))
@@ -255,7 +256,7 @@ class RankLowering:
         self._collectives.neighbours.follow(call)
         if row.makes_request:
             self._requests.add(Pending(False))
-        if call.op in SYNCHRONISING:
+        if row.meeting is Meeting.SETUP and not row.nonblocking:
             return self._collectives.barrier(call, self._exchange)
         if reason := _REASONS.get(row.category):
             self._account.add(call.op, Outcome.LOST, reason, sent_bytes(call.op, call))

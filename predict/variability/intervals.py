@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from scalatrace.operations import Meeting, operation
 from scalatrace.trace.model.callsite import Stack
 from scalatrace.trace.model.nodes import Event, Node, events
 from scalatrace.trace.model.trace import Trace
@@ -16,13 +17,7 @@ from scalatrace.trace.query.load import COMPUTE
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["SYNCHRONISING", "Interval", "Work", "intervals", "synchronises"]
-
-SYNCHRONISING = frozenset(
-    {"Barrier", "Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw",
-     "Reduce_scatter", "Reduce_scatter_block", "Finalize"}
-)  # fmt: skip
-"""Operations that no rank leaves before each has entered; the communicator is looked at beside."""
+__all__ = ["Interval", "Work", "intervals", "synchronises"]
 
 MAX_TIMES_ONCE = 1.5
 """Computations of a rank, on average, up to which something happens once in the run."""
@@ -149,7 +144,8 @@ def _synchronises(trace: Trace, node: Node) -> bool:
 def _ends(trace: Trace, event: Event) -> bool:
     """Whether a call synchronises all ranks of the run, on any communicator that has them."""
     op = trace.ops[event.op]
-    if op.name not in SYNCHRONISING:
+    row = operation(op.name)
+    if not (row.meeting is Meeting.ALL and row.synchronises) and op.name != "Finalize":
         return False
     names = [name for name, _ in op.params]
     if "comm" not in names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from scalatrace.operations import Mode, operation
 from scalatrace.replay.calls.arrivals import directed
 from scalatrace.replay.common.view import AnyCall
 from scalatrace.replay.engine.handlers import handles
@@ -19,7 +20,7 @@ from scalatrace.replay.transport.args import Constant
 def send(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Send(buf, count, datatype, dest, tag, comm) and its modes."""
     dest, tag = rank.mpi.constant(event["dest"]), event["tag"]
-    if "bsend" in event.op.lower():
+    if operation(event.op).mode is Mode.BUFFERED:
         rank.attach(event["count"] * event["datatype"].size)
     rank.start(event, *rank.message(event, out=True), dest, tag, rank.comm(event.comm.family))
 

@@ -137,7 +137,7 @@ class RankReplay:
     def take_sent(self, op: str) -> int:
         """Return the bytes added by `sends`, and reset them; 0 when the call makes a persistent request."""
         sent, self._sent = self._sent, 0
-        return 0 if op.endswith("_init") else sent
+        return 0 if operation(op).flow_later else sent
 
     def again(self, call: Prepared) -> None:
         """Repeat a poll, which is not counted: the trace has one event for all polls."""
@@ -313,7 +313,7 @@ class RankReplay:
         """
         op, mpi = event.op, self.mpi
         tally, sent = self.stats.of(self.counted_as or op, self.family), self.take_sent(op)
-        persistent = op.endswith("_init")
+        persistent = operation(op).flow_later
         if persistent and op not in PLAIN_INITS:
             args = (*args, Constant.INFO_NULL)
         if returns_request(op):

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from scalatrace.operations import SENDING, Category, operation
+from scalatrace.operations import SENDING, Category, Meeting, Operation, operation
 from scalatrace.replay.engine.interleaving import Message, Receive, interleaving
 from scalatrace.trace.consistency.partners import peer_of, tag_of
 from scalatrace.trace.query.counting import executions_of
@@ -33,16 +33,11 @@ MAX_CALLS = 1 << 19
 MAX_WAITS_S = 10.0
 """Seconds that all receives of a rank wait for planned senders while other messages are there."""
 
-MATCHED = frozenset({"Mprobe", "Improbe"})
-DIRECTED = MATCHED | {"Recv"}
+DIRECTED = frozenset({"Mprobe", "Improbe", "Recv"})
 """Operations that a replay can wait in, and give a source to, before it makes the call."""
 
 PROBES = frozenset({"Probe", "Iprobe"})
 
-SYNCHRONISING = frozenset({
-    "Barrier", "Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw",
-    "Reduce_scatter", "Reduce_scatter_block",
-})  # fmt: skip
 FROM_ROOT = frozenset({"Bcast", "Scatter", "Scatterv"})
 
 Lengths: TypeAlias = dict[int, dict[int, set[int]]]
@@ -63,7 +58,7 @@ class _Receives:
 
     def add(self, call: Call, source: int | None) -> None:
         """Add a receive or a probe."""
-        nbytes = None if call.op in MATCHED else _nbytes(call)
+        nbytes = None if operation(call.op).is_matched_probe else _nbytes(call)
         if call.op not in PROBES:
             self.every.add(nbytes)
         if source == ANY_SOURCE and call.op in DIRECTED:
@@ -235,7 +230,7 @@ class _Own:
         matched: list[Receive] = []
         for call in self.trace.walk(self.rank):
             row, op = operation(call.op), call.op
-            if op in SYNCHRONISING or op in FROM_ROOT:
+            if _needs_all(row) or op in FROM_ROOT:
                 self.synchronised.setdefault(call.family, []).append(number)
             if (peer := _destination(call)) is not None:
                 if row.category is Category.PERSISTENT:
@@ -243,7 +238,7 @@ class _Own:
                 self.sent.setdefault(peer, []).append(number)
                 _answer(last, peer)
                 last = None
-            if op in ("Mrecv", "Imrecv"):
+            if row.matched and not row.is_matched_probe:
                 if 0 <= (age := call.raw("message")) < len(matched):
                     matched.pop(len(matched) - 1 - age).nbytes = _nbytes(call)
                 continue
@@ -253,9 +248,9 @@ class _Own:
             if source is None and call.raw(row.recvs.peer) == PROC_NULL:
                 continue
             wanted = UNDEFINED if source is None else source
-            receive = Receive(number, wanted, tag_of(call, "recvtag"), _nbytes(call), op in MATCHED)
+            receive = Receive(number, wanted, tag_of(call, "recvtag"), _nbytes(call), row.matched)
             number += 1
-            if op in MATCHED:
+            if row.matched:
                 matched.append(receive)
             if source is None:
                 continue  # a process of another world
@@ -306,7 +301,7 @@ def _with_earliest(trace: Trace, sender: int, own: _Own) -> Iterator[tuple[Call,
     for call in trace.walk(sender):
         yield call, earliest
         op, row = call.op, operation(call.op)
-        if op in SYNCHRONISING or op in FROM_ROOT:
+        if _needs_all(row) or op in FROM_ROOT:
             before = own.synchronised.get(call.family, [])
             entered[call.family] += 1
             if entered[call.family] <= len(before) and _waits(call, own.rank):
@@ -320,10 +315,15 @@ def _with_earliest(trace: Trace, sender: int, own: _Own) -> Iterator[tuple[Call,
                 earliest = max(earliest, before[heard - 1])
 
 
+def _needs_all(row: Operation) -> bool:
+    """Return whether a blocking call needs something from all members."""
+    return row.meeting is Meeting.ALL and row.synchronises
+
+
 def _waits(call: Call, rank: int) -> bool:
     """Return whether a collective call cannot end before a rank makes it too."""
     comm = call.comm
-    if call.op in SYNCHRONISING:
+    if _needs_all(operation(call.op)):
         return rank in comm.peers
     root = call.raw("root")
     return comm.remote is None and 0 <= root < comm.size and comm.members[root] == rank

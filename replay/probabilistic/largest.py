@@ -7,7 +7,7 @@ from itertools import islice
 from math import ceil
 from typing import TYPE_CHECKING
 
-from scalatrace.operations import SENDING, operation
+from scalatrace.operations import SENDING, Mode, operation
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.probabilistic.sampled_calls import histogram_of
 from scalatrace.replay.probabilistic.shared_random import counts_of
@@ -24,7 +24,7 @@ __all__ = ["buffered", "largest_sent"]
 
 def buffered(op: str) -> bool:
     """Whether an operation sends from memory that the program attached."""
-    return "bsend" in op.lower()
+    return operation(op).mode is Mode.BUFFERED
 
 
 def largest_sent(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from scalatrace.operations import SENDING, Category, operation
+from scalatrace.operations import SENDING, Category, Meeting, operation
 from scalatrace.replay.calls.completion import of_ages
 from scalatrace.replay.common.errors import ReplayError
 from scalatrace.replay.common.options import Compute, Options
@@ -36,14 +36,8 @@ if TYPE_CHECKING:
     from scalatrace.replay.transport.base import Handle, Transport
     from scalatrace.trace.query.walk import Call
 
-SYNCHRONISING = {
-    "Comm_dup", "Comm_dup_with_info", "Comm_split", "Comm_split_type", "Comm_create", "Intercomm_create",
-    "Intercomm_merge", "Comm_free", "Comm_disconnect", "Cart_create", "Cart_sub", "Graph_create",
-    "Dist_graph_create", "Dist_graph_create_adjacent", "Win_create", "Win_allocate", "Win_allocate_shared",
-    "Win_free", "Win_fence", "File_open", "File_close", "File_set_view", "File_set_size", "File_preallocate",
-    "File_sync", "File_seek_shared",
-}  # fmt: skip
-"""Calls that wait for all ranks of their communicator and have no nonblocking form."""
+
+_MEETING = frozenset({Category.COMMUNICATOR, Category.WINDOW, Category.FILE, Category.IO})
 
 
 class ProbabilisticPlayer:
@@ -152,7 +146,7 @@ class ProbabilisticPlayer:
     def _replay(self, plan: PlannedCall) -> None:
         rank, call, row = self.rank, plan.call, operation(plan.call.op)
         rank.counted_as = call.op
-        self._idup = call.op.startswith("Comm_idup")  # not to be used before it is complete
+        self._idup = row.meeting is Meeting.SETUP and row.nonblocking  # not to be used before it is complete
         if row.category is Category.PERSISTENT:
             self._count(call)
             live = rank.requests.add(Live(self._mpi.handle("request"), True))
@@ -163,13 +157,13 @@ class ProbabilisticPlayer:
             self._issue(plan.issued)
             self._await_newest(call)
         else:
-            if call.op in SYNCHRONISING or call.op.removesuffix("_begin").endswith(("_all", "_ordered")):
+            if row.meeting in (Meeting.SETUP, Meeting.LOOSE) and row.category in _MEETING and not self._idup:
                 self._synchronise(call)
             if call.op in ("Comm_free", "Comm_disconnect"):
                 self._outgoing.wait_all()
                 self.inbox.close(call.family)
             self._issue(plan.issued)
-            if call.op.startswith("Comm_idup"):
+            if self._idup:
                 self._outgoing.wait([rank.requests.at(0)])
                 self._watch(call["newcomm"].family, rank.comm(call["newcomm"].family))
         rank.counted_as = ""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.operations import SENDING, Category, operation
+from scalatrace.operations import SENDING, Category, blocking_name, operation
 from scalatrace.replay.common.errors import UnsupportedError
 from scalatrace.replay.common.view import AnyCall, View
 from scalatrace.replay.probabilistic.shared_random import (
@@ -105,14 +105,8 @@ def _can_be_sampled(op: Op, name: str) -> bool:
     category = operation(op.name).category
     if category in SENDING | {Category.RECV, Category.PROBE}:
         return True
-    counts = ONE_COUNT.get(plain_name(op.name), ())
+    counts = ONE_COUNT.get(blocking_name(op.name), ())
     return name in counts or (name in DISPLACEMENTS and bool(counts))
-
-
-def plain_name(op: str) -> str:
-    """`Ibcast`, `Bcast_init` -> `Bcast`."""
-    name = op.removesuffix("_init")
-    return name[1:].capitalize() if name.startswith("I") and name[1:2].islower() else name
 
 
 class SampledCall(View):
@@ -204,7 +198,7 @@ class ParameterSampler:
         return SampledCall(call, dict(self._pieces(call, n, group[2])))
 
     def _pieces(self, call: Call, n: int, size: int) -> Iterator[tuple[str, Any]]:
-        names = ONE_COUNT[plain_name(call.op)]
+        names = ONE_COUNT[blocking_name(call.op)]
         npeers = len(call.comm.peers)
         for name in names:
             own_size = type_size(call, name)
@@ -230,7 +224,7 @@ def shared_counts(trace: Trace) -> dict[Group, Weighted]:
     drawn: set[Group] = set()
     for leaf, classes in executions(trace):
         summaries = [summary_of(p) for p in leaf.params]
-        for ranks, times in classes if plain_name(trace.ops[leaf.op].name) in ONE_COUNT else ():
+        for ranks, times in classes if blocking_name(trace.ops[leaf.op].name) in ONE_COUNT else ():
             first = _count_of(trace, leaf, ranks.first)
             for group, n in _groups_of(trace, leaf, ranks.first, times).items():
                 if any(summaries):
@@ -242,12 +236,12 @@ def shared_counts(trace: Trace) -> dict[Group, Weighted]:
 def group_of_call(call: AnyCall) -> Group | None:
     """Return the group of a collective; None when its counts are its own."""
     side = significant(call)
-    return (plain_name(call.op), call.family, side[1]) if side else None
+    return (blocking_name(call.op), call.family, side[1]) if side else None
 
 
 def significant(call: AnyCall) -> tuple[str, int] | None:
     """Return the count that says how much, and the size of its elements; in place there is one side."""
-    for name in ONE_COUNT.get(plain_name(call.op), ()):
+    for name in ONE_COUNT.get(blocking_name(call.op), ()):
         size = type_size(call, name)
         if name in call and size > 0:
             return name, size

@@ -321,7 +321,7 @@ def _text(piece: Piece) -> str:
     op = piece.name
     after = ""
     kind = op.removesuffix(LARGE)
-    if kind.endswith("_init"):
+    if operation(kind).flow_later:
         after = ", request(1)" if kind in PLAIN_INITS else ", MPI_INFO_NULL, request(1)"
     elif op[:1].isupper() and operation(kind).makes_request:
         after = ", request(0)"

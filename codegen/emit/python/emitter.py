@@ -288,7 +288,7 @@ def _text(piece: Piece) -> str:
     op, keep = piece.name, ""
     method = op.removeprefix("File_").capitalize()
     if op[:1].isupper() and operation(op).makes_request:
-        keep = "persistent" if op.endswith("_init") else "request"
+        keep = "persistent" if operation(op).flow_later else "request"
     text = piece.text.replace("$op", op).replace("$method", method)
     text = text.replace("$handles", f"(*{FORTRAN_PAIRS}, *{OPEN_MPI_HANDLES})")
     return text.replace("$keep(comms", f"{keep}(comms" if keep else "(comms")

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Sequence as AnySequence
 
-from scalatrace.codegen.matching.execution.scopes import NULL, SELF, WORLD, is_collective, stream_parameter
+from scalatrace.codegen.matching.execution.scopes import NULL, SELF, WORLD, stream_parameter
+from scalatrace.operations import is_collective
 from scalatrace.trace.model.elastic import Columns, Formulas, Groups, Summary, Value
 from scalatrace.trace.model.nodes import Event, Node, Peer, named_ranks
 from scalatrace.trace.model.tables import Kind

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from scalatrace.codegen.matching.diagnosis.diagnose import shortest_cycle
 from scalatrace.codegen.matching.diagnosis.report import DeadlockError, Problem, Report, Waiting, shown_ranks
 from scalatrace.codegen.matching.execution.iteration_path import IterationPath, calls_with_paths
-from scalatrace.codegen.matching.execution.scopes import WORLD, Scopes, is_collective, stream_parameter
+from scalatrace.codegen.matching.execution.scopes import WORLD, Scopes, stream_parameter
+from scalatrace.operations import is_collective
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.walk import Call
 from scalatrace.trace.threads import order_note

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import IntEnum, auto
 
-from scalatrace.codegen.matching.execution.scopes import WORLD, Scope, Scopes, is_collective, stream_parameter
-from scalatrace.operations import Category, Flow, Operation, operation
+from scalatrace.codegen.matching.execution.scopes import WORLD, Scope, Scopes, stream_parameter
+from scalatrace.operations import Category, Flow, Mode, Operation, is_collective, operation
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.requests import ENDING, POLLING, STARTING, ages
@@ -165,7 +165,7 @@ class MatchActions:
 
     def _make(self, call: Call) -> MatchAction:
         row = operation(call.op)
-        base = call.op.removesuffix("_c")
+        base = row.base
         if base in ENDING:
             return MatchAction(ActionKind.COMPLETE, call.node, call.op, ages=tuple(ages(call)))
         if base in STARTING:
@@ -194,7 +194,7 @@ class MatchActions:
     ) -> tuple[Send | None, Receive | None, CollectiveCall | None]:
         if is_collective(call.op):
             return None, None, _collective(call, row, scope)
-        if row.category not in _POINT_TO_POINT or "Mrecv" in call.op or "mrecv" in call.op:
+        if row.category not in _POINT_TO_POINT or (row.matched and not row.is_matched_probe):
             return None, None, None
         channel = (*scope.key, "Psend" in call.op or "Precv" in call.op)
         return (
@@ -218,8 +218,8 @@ _ABOUT_REQUESTS = ENDING | STARTING | {"Request_free", "Cancel"}
 
 def is_inert(op: str) -> bool:
     """Whether calls of an operation have no action, whatever their parameters are."""
-    row, base = operation(op), op.removesuffix("_c")
-    if base in _ABOUT_REQUESTS or row.makes_request or is_collective(op):
+    row = operation(op)
+    if row.base in _ABOUT_REQUESTS or row.makes_request or is_collective(op):
         return False
     return row.category not in _POINT_TO_POINT and (row.recvs is None or row.recvs.peer != "source")
 
@@ -227,8 +227,7 @@ def is_inert(op: str) -> bool:
 def _send(call: Call, row: Operation, scope: Scope, channel: Channel) -> Send | None:
     if row.sends is None or (dest := scope.world(call.raw(row.sends.peer))) is None:
         return None
-    kind = call.op.lower().removeprefix("i")
-    synchronous = {"s": True, "b": False}.get(kind[0]) if not kind.startswith("send") else None
+    synchronous = {Mode.SYNCHRONOUS: True, Mode.BUFFERED: False}.get(row.mode)
     return Send(channel, dest, _tag(call, "sendtag"), synchronous)
 
 
@@ -240,7 +239,7 @@ def _receive(call: Call, row: Operation, scope: Scope, channel: Channel) -> Rece
     source = ANY_SOURCE if stored == ANY_SOURCE else scope.world(stored)
     if source is None:
         return None
-    takes = row.category is not Category.PROBE or "mprobe" in call.op.lower()
+    takes = row.category is not Category.PROBE or row.matched
     tag = _tag(call, "recvtag")
     wild = source == ANY_SOURCE or tag == ANY_TAG
     return Receive(channel, source, tag, takes, call.node, scope, wild)

@@ -9,66 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scalatrace.errors import FormatError
-from scalatrace.operations import Category, operation
 from scalatrace.trace.model.tables import Communicator, Op
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import UNDEFINED
 
-__all__ = ["NULL", "SELF", "WORLD", "Scope", "Scopes", "is_collective", "stream_parameter"]
+__all__ = ["NULL", "SELF", "WORLD", "Scope", "Scopes", "stream_parameter"]
 
 WORLD, SELF, NULL = 0, 1, 2
-
-_MAKING = frozenset(
-    [
-        "Comm_dup",
-        "Comm_dup_with_info",
-        "Comm_idup",
-        "Comm_idup_with_info",
-        "Comm_create",
-        "Comm_split",
-        "Comm_split_type",
-        "Comm_free",
-        "Comm_disconnect",
-        "Cart_create",
-        "Cart_sub",
-        "Graph_create",
-        "Dist_graph_create",
-        "Dist_graph_create_adjacent",
-        "Intercomm_create",
-        "Intercomm_merge",
-        "Comm_spawn",
-        "Comm_spawn_multiple",
-        "Comm_accept",
-        "Comm_connect",
-    ]
-)
-_WINDOW = frozenset(
-    ["Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dynamic", "Win_free", "Win_fence"]
-)
-_FILE = frozenset(
-    [
-        "File_open",
-        "File_close",
-        "File_set_view",
-        "File_set_size",
-        "File_preallocate",
-        "File_set_atomicity",
-        "File_sync",
-        "File_seek_shared",
-    ]
-)
-_EVERYONE = frozenset(["Init", "Init_thread", "Finalize"])
-
-
-def is_collective(op: str) -> bool:
-    """Whether all members of the call's communicator make this call, MPI_Init and MPI_Finalize among them."""
-    base = op.removesuffix("_c")
-    category = operation(op).category
-    if category in (Category.COLLECTIVE, Category.NEIGHBOUR):
-        return True
-    if category is Category.IO:
-        return ("_all" in base or "_ordered" in base) and not base.endswith("_end")
-    return base in _MAKING or base in _WINDOW or base in _FILE or base in _EVERYONE
 
 
 def stream_parameter(op: Op) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import Enum, auto
 from functools import cache
 
-from scalatrace.operations import SYNCHRONISING, Category, operation
+from scalatrace.operations import Category, Meeting, Mode, operation
 from scalatrace.report.page.tree import TreeNode
 from scalatrace.trace.query.requests import POLLING
 
@@ -27,12 +27,12 @@ class Waiting(Enum):
 @cache
 def kind_of(op: str) -> Waiting | None:
     """Return the kind of an operation; None: it does not wait. Polls, and what returns at once, do not."""
-    row, base = operation(op), op.removesuffix("_c")
-    if row.nonblocking or base in POLLING or base == "Bsend":
+    row = operation(op)
+    if row.nonblocking or row.base in POLLING or row.mode is Mode.BUFFERED:
         return None
-    if base in COMPLETING or row.category in (Category.RECV, Category.SENDRECV, Category.PROBE):
+    if row.base in COMPLETING or row.category in (Category.RECV, Category.SENDRECV, Category.PROBE):
         return Waiting.SENDER
-    if base in SYNCHRONISING or row.category in (Category.COLLECTIVE, Category.NEIGHBOUR):
+    if row.meeting in (Meeting.ALL, Meeting.SOME, Meeting.SETUP):
         return Waiting.ALL
     return Waiting.RECEIVER if row.category is Category.SEND else None
 

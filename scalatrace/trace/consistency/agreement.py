@@ -138,7 +138,7 @@ class _Sizes:
         if row.sends and (peer := peer_of(call, row.sends)) is not None:
             key = family, call.rank, peer, tag_of(call, "sendtag")
             self._sent.setdefault(key, Counter())[row.sends.nbytes(call)] += n
-        if row.name.removesuffix("_c") in ("Mrecv", "Imrecv"):
+        if row.matched:
             self._wild.add((family, call.rank))  # what it receives was chosen by its Mprobe
         elif row.recvs and (peer := peer_of(call, row.recvs)) is not None:
             tag = tag_of(call, "recvtag")

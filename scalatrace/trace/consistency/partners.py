@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Protocol
 
-from scalatrace.operations import Category, Flow, operation
+from scalatrace.operations import Category, Flow, Meeting, operation
 from scalatrace.trace.consistency.instances import Instances
 from scalatrace.trace.consistency.message_counts import Counts, Message, matched
 from scalatrace.trace.model.call import Call
@@ -21,11 +21,10 @@ from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.query.requests import started
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, UNDEFINED
 
-__all__ = ["Partners", "feed", "first_unmatched", "is_collective", "peer_of", "tag_of"]
+__all__ = ["Partners", "feed", "first_unmatched", "is_counted", "peer_of", "tag_of"]
 
 _MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV)
-_COLLECTIVE = (Category.COLLECTIVE, Category.NEIGHBOUR)
-_LOCAL_FILE_OPS = frozenset({"File_seek"})
+_COUNTED = (Category.COLLECTIVE, Category.NEIGHBOUR, Category.IO, Category.FILE)
 _PAIRS = {
     "Win_start": ("Win_complete",),
     "Win_post": ("Win_wait", "Win_test"),
@@ -130,7 +129,7 @@ class _Collective:
         self._instances = Instances()
 
     def add(self, call: Call, n: int) -> None:
-        if not is_collective(call.op):
+        if not is_counted(call.op):
             return
         comm = call.comm
         instance = self._instances.number(comm)
@@ -151,14 +150,13 @@ class _Collective:
         return None
 
 
-def is_collective(op: str) -> bool:
-    """Whether all members of a communicator call an operation together."""
-    category = operation(op).category
-    if category is Category.IO:
-        return "_all" in op or "_ordered" in op
-    if category is Category.FILE:
-        return op not in _LOCAL_FILE_OPS and not op.endswith("_end")
-    return category in _COLLECTIVE or op == "Win_fence"
+def is_counted(op: str) -> bool:
+    """Whether all members of a communicator, file or window make equally many calls of an operation.
+
+    Calls that make or free communicators and windows do, too, but are left out: a rank may end without.
+    """
+    row = operation(op)
+    return row.meeting is not Meeting.NONE and (row.category in _COUNTED or row.base == "Win_fence")
 
 
 # -- one-sided calls ---------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from scalatrace.formula import Binary, Const, Expr, Item, Var, mul
+from scalatrace.operations import blocking_name, operation
 
 __all__ = ["PATTERNS", "Pattern", "blocking_form", "integers", "mean"]
 
@@ -54,8 +55,8 @@ PATTERNS = {
 
 def blocking_form(op: str) -> str:
     """Return the blocking form of a nonblocking collective in PATTERNS, else the operation."""
-    name = op[1:].capitalize()
-    return name if op.startswith("I") and name in PATTERNS else op
+    name = blocking_name(op)
+    return name if name in PATTERNS and not operation(op).flow_later else op
 
 
 def mean(parts: list[Expr]) -> Expr:

@@ -31,6 +31,7 @@ from scalatrace.codegen.passes.whatif import SUFFIX
 from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Program, Stmt, asks_for
 from scalatrace.errors import FormulaError
 from scalatrace.formula import TRUE, Cond, Const, Expr, add, compare, negate, number
+from scalatrace.operations import operation
 from scalatrace.trace.values.ranklist import RankList
 
 __all__ = ["FixedEmitter"]
@@ -145,7 +146,7 @@ class FixedEmitter:
     def _call(self, call: Call, ranks: RankList) -> None:
         op, messages = call.op, self.messages
         if op in SENDS:
-            messages.message(call, ranks, True, op.startswith("I"))
+            messages.message(call, ranks, True, operation(op).nonblocking)
         elif op in RECEIVES:
             messages.receive(call, ranks)
         elif op in EXCHANGES:

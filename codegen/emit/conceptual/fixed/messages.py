@@ -119,7 +119,7 @@ class MessageEmitter:
     def leave_out(self, call: Call, ranks: RankList) -> None:
         """Keep the request of a call that is left out; no message is pending for it."""
         if operation(call.op).makes_request:
-            self.pending.make(ranks, Request(call if call.op.endswith("_init") else None, False))
+            self.pending.make(ranks, Request(call if operation(call.op).flow_later else None, False))
 
     def probe(self, call: Call, ranks: RankList) -> None:
         """A probe waits for nothing that the receive does not wait for; its source is kept for that."""

@@ -149,7 +149,7 @@ class ScalableEmitter:
     def _call(self, call: Call, cond: Cond, ranks: Mask) -> None:
         op = call.op
         if op in SENDS:
-            self.writer.message(call, cond, ranks, True, op.startswith("I"))
+            self.writer.message(call, cond, ranks, True, operation(op).nonblocking)
         elif op in RECEIVES and not op.removeprefix("I").startswith("M"):
             self.writer.message(call, cond, ranks, False, op == "Irecv")
         elif op == "Sendrecv":

@@ -173,7 +173,7 @@ def waits_of(trace: Trace, tree: Tree, numbers: dict[int, int], basis: Basis) ->
 
 def _shown(leaf: TreeNode, partners: _Partners) -> str:
     if kind_of(leaf.op) is Waiting.ALL:
-        return _collective(leaf.op.removesuffix("_c"))
+        return _collective(operation(leaf.op).base)
     return partners.text(leaf.nranks)
 
 
@@ -198,7 +198,7 @@ def _partners_of(trace: Trace, wanted: set[int], numbers: dict[int, int]) -> dic
         everyone = np.sort(np.concatenate([ranks_in(these) for these, _ in classes]))
         some = sampled(everyone, MAX_EXAMINED_RANKS).tolist()
         result[n].complete = len(some) == len(everyone)
-        if trace.ops[event.op].name.removesuffix("_c") in ENDING:
+        if operation(trace.ops[event.op].name).base in ENDING:
             for rank in some:
                 completions.setdefault(rank, set()).add(n)
         elif _knows_peer(trace, event):
