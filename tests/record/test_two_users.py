@@ -33,11 +33,22 @@ def as_user(
     )  # fmt: skip
 
 
-@pytest.fixture
-def shared(openmpi: Mpi) -> Iterator[Path]:
-    """A folder as /tmp, with a home for each user and a file of USER in one of them."""
+@pytest.fixture(scope="module")
+def cache() -> Iterator[Path]:
+    """A cache of USER for all tests, since building the shim takes half a minute."""
     if os.geteuid() != 0 or shutil.which("setpriv") is None:
         pytest.skip("needs the rights to become other users")
+    folder = Path(tempfile.mkdtemp(prefix="two-users-cache-"))
+    try:
+        os.chown(folder, USER, USER)
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def shared(openmpi: Mpi, cache: Path) -> Iterator[Path]:
+    """A folder as /tmp, with a home for each user and a file of USER in one of them."""
     folder = Path(tempfile.mkdtemp(prefix="two-users-"))
     try:
         folder.chmod(0o1777)
@@ -66,32 +77,32 @@ def planted(shared: Path, *names: str) -> None:
 
 
 def recorded(
-    mpi: Mpi, shared: Path, trace: Path, program: Path, how: str = "well"
+    mpi: Mpi, cache: Path, shared: Path, trace: Path, program: Path, how: str = "well"
 ) -> subprocess.CompletedProcess[str]:
     """Record two ranks as USER, with temporary files in the shared folder."""
     own = shutil.copy(program, shared / f"home-{OTHER}" / "program")
     (shared / f"home-{OTHER}").chmod(0o755)
     # The launcher looks for what it starts without the right to read: `env` starts the rest.
     words = [mpi.mpiexec, "-n", "2", "env", *mpi.recorder(), "-o", trace, "--", own, how]
-    return as_user(USER, words, shared, {**mpi.environment(), "TMPDIR": str(shared)})
+    folders = {"TMPDIR": str(shared), "SCALATRACE_CACHE": str(cache)}
+    return as_user(USER, words, shared, {**mpi.environment(), **folders})
 
 
 def unharmed(shared: Path) -> bool:
     """Whether the home of USER is as it was."""
     home = shared / f"home-{USER}"
-    names = {path.name for path in home.iterdir()} - {".cache"}
-    return names == {"victim"} and (home / "victim").read_text() == PRECIOUS
+    return {path.name for path in home.iterdir()} == {"victim"} and (home / "victim").read_text() == PRECIOUS
 
 
 def test_temporary_files_have_no_names_that_another_user_knows(
-    openmpi: Mpi, build: Builder, shared: Path
+    openmpi: Mpi, build: Builder, cache: Path, shared: Path
 ) -> None:
     """The output cannot be written, so the trace goes to the folder of temporary files."""
     pids = range(os.getpid(), os.getpid() + 500)
     planted(shared, *(f"{pid}-full" for pid in pids), *(f"scalatrace-{pid}/" for pid in pids))
     (shared / "full").symlink_to("/dev/full")
     os.chown(shared / "full", USER, USER, follow_symlinks=False)
-    done = recorded(openmpi, shared, shared / "full", build(openmpi, "ending.c"))
+    done = recorded(openmpi, cache, shared, shared / "full", build(openmpi, "ending.c"))
     assert done.returncode == 0, done.stderr
     (instead,) = shared.glob("scalatrace-*/full")
     assert instead.parent.stat().st_uid == USER
@@ -101,18 +112,20 @@ def test_temporary_files_have_no_names_that_another_user_knows(
 
 @pytest.mark.parametrize("name", ["a.st.tmp", "a.st.parts/"])
 @pytest.mark.parametrize("how", ["well", "abort"])
-def test_links_beside_an_output(name: str, how: str, openmpi: Mpi, build: Builder, shared: Path) -> None:
+def test_links_beside_an_output(
+    name: str, how: str, openmpi: Mpi, build: Builder, cache: Path, shared: Path
+) -> None:
     """The user records to a name in a shared folder, where another one planted a link."""
     planted(shared, name)
-    done = recorded(openmpi, shared, shared / "a.st", build(openmpi, "ending.c"), how)
+    done = recorded(openmpi, cache, shared, shared / "a.st", build(openmpi, "ending.c"), how)
     assert unharmed(shared), done.stderr
     assert ("wrote" in done.stderr) is (how == "well"), done.stderr
     assert ("cannot write" in done.stderr) is (name == "a.st.parts/" and how == "abort"), done.stderr
 
 
-def test_a_link_in_place_of_an_output(openmpi: Mpi, build: Builder, shared: Path) -> None:
+def test_a_link_in_place_of_an_output(openmpi: Mpi, build: Builder, cache: Path, shared: Path) -> None:
     planted(shared, "a.st")
-    done = recorded(openmpi, shared, shared / "a.st", build(openmpi, "ending.c"))
+    done = recorded(openmpi, cache, shared, shared / "a.st", build(openmpi, "ending.c"))
     assert unharmed(shared), done.stderr
     assert done.returncode != 0
     assert f"{shared}/a.st is a link of another user; give another path" in done.stderr
