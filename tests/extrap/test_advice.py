@@ -269,7 +269,7 @@ def test_refusals_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_the_advice_ends() -> None:
-    results = followed(7, 12)
+    results = followed(7, 6)
     assert not results.texts
     assert not any(end in (CIRCLE, WRONG) for _, end in results.ends)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Container, Iterable
 from pathlib import Path
 from random import Random
 
@@ -16,8 +17,13 @@ from fuzz.steps import REFUSED, Step, Table, printed, refuse, stage
 from fuzz.targets import CORPUS, TARGETS, TESTS
 from scalatrace.errors import UsageError
 
-SECONDS = 24 / len(TARGETS)
+SECONDS = 12 / len(TARGETS)
 MAX_INPUT_BYTES = 100_000
+
+
+def slow_ones(names: Iterable[str], slow: Container[str]) -> list[object]:
+    """Return parameters, of which some are slow: all commands run on each of their inputs."""
+    return [pytest.param(name, marks=[pytest.mark.slow] if name in slow else []) for name in names]
 
 
 def fuzzer(*words: str) -> subprocess.CompletedProcess[str]:
@@ -42,7 +48,7 @@ def test_inputs_that_failed_once(name: str) -> None:
         assert run.returncode == 0, run.stdout + run.stderr
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("name", slow_ones(TARGETS, ("trace", "stx")))
 def test_seeds_are_accepted(name: str) -> None:
     folder = CORPUS / name / "seeds"
     run = fuzzer("--targets", name, "--run", *map(str, sorted(folder.glob(f"*{TARGETS[name].ending}"))))
