@@ -24,6 +24,9 @@ MAX_DIMS = 1 << 10
 MAX_EDGES = 1 << 16
 """Neighbours of a rank that a file may list, even where its communicator has fewer ranks."""
 
+MAX_REQUESTS = 1 << 20
+"""Requests that one call starts or completes. Null requests are among them, so calls do not limit their number."""
+
 MAX_NAMED_SIDES = 4
 """Sides of a grid that an error names."""
 
@@ -86,7 +89,8 @@ def check_array(op: str, name: str, array: IntArray, size: int) -> None:
         ValueError: it has more values than the communicator allows, or its process grid has more ranks.
     """
     if (most := _max_length(op, name, size)) is not None and array.length > most:
-        raise ValueError(f"has {array.length} values, for a communicator of {size} ranks at most {most}")
+        of = "" if most == MAX_REQUESTS else f", for a communicator of {size} ranks"
+        raise ValueError(f"has {array.length} values{of}: at most {most} are read")
     if name == "dims" and (min(array.values, default=1) < 1 or prod(array.values) > size):
         sides = "x".join(map(str, array.first(MAX_NAMED_SIDES)))
         raise ValueError(f"is {sides:.60}, no grid within the {size} ranks of its communicator")
@@ -97,6 +101,8 @@ def _max_length(op: str, name: str, size: int) -> int | None:
     category = operation(op).category
     if name in _PER_DIMENSION:
         return MAX_DIMS
+    if category in (Category.COMPLETION, Category.START):
+        return MAX_REQUESTS
     if category is Category.COLLECTIVE and name in _PER_MEMBER:
         return size
     if category is Category.COMMUNICATOR:
