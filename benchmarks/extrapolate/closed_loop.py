@@ -84,7 +84,7 @@ class Loop:
                     return Outcome(CIRCLE, self.recordings, str(error))
                 continue
             different = diff(result, real, ["times"])
-            return Outcome(WRONG if different else EQUAL, self.recordings, "".join(different[:1]))
+            return Outcome(WRONG if different else EQUAL, self.recordings, "".join(map(str, different[:1])))
         return Outcome(CIRCLE, self.recordings, "too many steps")
 
     def _record(self, dims: Sequence[int], n: int) -> None:

@@ -6,41 +6,44 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from scalatrace.extrap.advice.recordings import Case
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.fit.fit_trace import fit
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.refusal import Action, NextStep
+from scalatrace.trace.symbolic.grid import Grid
 
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-MIN_HINTED = 3
-"""Traces that have to be left."""
+MIN_LEFT, MIN_OF_SHAPE = 3, 4
+"""Traces that have to be left, without the smallest, and of one shape: three follow rules by chance."""
 
 __all__ = ["hint"]
 
 
-def hint(traces: Sequence[Trace], runs: Sequence[Run], workers: int) -> NextStep | None:
+def hint(traces: Sequence[Trace], case: Case, workers: int) -> NextStep | None:
     """The traces to leave out, without which the others follow rules; None where that does not help.
 
     Args:
-        traces, runs: in order of their size.
+        traces: in the order of the case.
     """
-    return _of_one_shape(traces, runs, workers) or _too_small(traces, runs, workers)
+    return _of_one_shape(traces, case, workers) or _too_small(traces, case.runs, workers)
 
 
-def _of_one_shape(traces: Sequence[Trace], runs: Sequence[Run], workers: int) -> NextStep | None:
+def _of_one_shape(traces: Sequence[Trace], case: Case, workers: int) -> NextStep | None:
     """Whether grids with the larger sides first follow rules, or those with the smaller ones first.
+
+    The result has to be of that shape, too: the other traces tell what another one does.
 
     Programs may choose the order of their steps by the side that is longer (SNAP).
     """
+    runs = case.runs
     for falling in (True, False):
-        chosen = [
-            k
-            for k, run in enumerate(runs)
-            if all(a >= b if falling else a <= b for a, b in pairwise(run.grid.dims))
-        ]
-        if not MIN_HINTED <= len(chosen) < len(traces):
+        if case.grid is not None and not _is_sorted(case.grid, falling):
+            continue
+        chosen = [k for k, run in enumerate(runs) if _is_sorted(run.grid, falling)]
+        if not MIN_OF_SHAPE <= len(chosen) < len(traces):
             continue
         if not _follow([traces[k] for k in chosen], [runs[k] for k in chosen], workers):
             continue
@@ -54,9 +57,13 @@ def _of_one_shape(traces: Sequence[Trace], runs: Sequence[Run], workers: int) ->
     return None
 
 
+def _is_sorted(grid: Grid, falling: bool) -> bool:
+    return all(a >= b if falling else a <= b for a, b in pairwise(grid.dims))
+
+
 def _too_small(traces: Sequence[Trace], runs: Sequence[Run], workers: int) -> NextStep | None:
     """Whether all but the smallest trace, on which too much may be equal or missing, follow rules."""
-    if len(traces) <= MIN_HINTED or not _follow(traces[1:], runs[1:], workers):
+    if len(traces) <= MIN_LEFT or not _follow(traces[1:], runs[1:], workers):
         return None
     text = f"leave out the trace of {traces[0].nprocs} ranks, which is too small: the others follow rules"
     return NextStep(Action.LEAVE_OUT, text, leave_out=(0,))

@@ -208,6 +208,19 @@ def test_a_parameter_that_never_varied_names_a_run() -> None:
     assert diff(made.trace, trace_of(blocks, (12,), 120), ["times"]) == []
 
 
+@pytest.mark.parametrize("large", [(5, 6), (6, 5)])
+def test_three_traces_of_one_shape_show_no_rule(large: Place) -> None:
+    """The stages of 2, 2 and 4 rows are X//2, and those of 3, 4 and 4 rows are 2; 5 rows have 3."""
+    grids = [(2, 3), (3, 2), (2, 5), (4, 3), (4, 4)]
+
+    def stages(rank: Rank) -> list[IssuedCall]:
+        return [call("Gatherv", 1, sendcount=(rank.dims[0] - 1).bit_length(), root=0, comm="world")] * 2
+
+    error = refusal([trace_of(stages, dims) for dims in grids], large, grids)
+    assert error.step is not None
+    assert error.step.action is not Action.LEAVE_OUT
+
+
 def test_the_result_is_no_run_to_record() -> None:
     runs = [Run(Grid(dims), {"n": 256}) for dims in [(2, 2), (3, 2), (4, 2), (3, 3)]]
     named = [run.grid.dims for run in unseen(Case(runs, Grid((4, 4)), {}))]
