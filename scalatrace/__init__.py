@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.errors import ScalatraceError
 from scalatrace.stat import Stat
+from scalatrace.trace.views import plug_views
 
 if TYPE_CHECKING:
     from scalatrace.trace.model.trace import Trace
+    from scalatrace.trace.views import Views
 
 __all__ = ["ScalatraceError", "Stat", "Trace", "__version__", "kernel", "load", "save", "tracing"]
 
@@ -51,6 +53,15 @@ def kernel(*args: Any, **options: Any) -> Any:
     from scalatrace.record import kernel
 
     return kernel(*args, **options)
+
+
+def _notebook() -> Views:
+    from scalatrace.report import notebook
+
+    return notebook
+
+
+plug_views(_notebook)
 
 
 def __getattr__(name: str) -> Any:

@@ -36,7 +36,8 @@ from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups, a
 from scalatrace.trace.model.nodes import Event, Node, Peer, PredStats, Sequence
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind, Op, Stat
-from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.symbolic.evaluate import Ends
 from scalatrace.trace.symbolic.field import Field, Part, runs_once
 from scalatrace.trace.symbolic.grid import Grid

@@ -15,7 +15,8 @@ from scalatrace.predict.engine import binding
 from scalatrace.predict.engine.binding import MAX_PS, PS
 from scalatrace.predict.engine.fields import pointer
 from scalatrace.trace.model.nodes import Event, PredStats
-from scalatrace.trace.model.trace import LOAD_STEPS, Trace
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.query.load import COMM, COMPUTE, near
 from scalatrace.trace.query.requests import POLLING
 from scalatrace.trace.values.histogram import Histogram

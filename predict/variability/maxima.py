@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scalatrace.predict.variability.intervals import Interval, Work
-from scalatrace.trace.model.trace import LOAD_STEPS, Trace
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.query.load import COMPUTE
 from scalatrace.trace.values.quantiles import quantiles
 

@@ -10,7 +10,9 @@ A Special is no number. No arithmetic accepts one: its parts are of type Expr.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 __all__ = [
     "FALSE", "TRUE", "AllOf", "AnyOf", "Binary", "Called", "Choose", "Compare", "Cond", "Const", "Element",
@@ -19,14 +21,18 @@ __all__ = [
 
 
 class _Shown:
-    """Shown as LaTeX by notebooks."""
+    """Shown as LaTeX by notebooks; `scalatrace.formula.printing.latex` sets how."""
 
     __slots__ = ()
+    latex: ClassVar[Callable[[Any], str]]
 
     def _repr_latex_(self) -> str:
-        from scalatrace.formula.printing.latex import latex
+        return f"${type(self).latex(self)}$"
 
-        return f"${latex(self)}$"  # type: ignore[arg-type]
+
+def show_with(latex: Callable[[Any], str]) -> None:
+    """Print expressions by a function where notebooks show them."""
+    _Shown.latex = staticmethod(latex)
 
 
 class _Hashed(_Shown):

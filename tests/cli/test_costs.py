@@ -23,7 +23,8 @@ from scalatrace.report.style import UNBROKEN, console
 from scalatrace.report.trees.reporter import TreeReporter
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.model.tables import Op, Stat
-from scalatrace.trace.model.trace import LOAD_STEPS, START, Trace
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace_tables import LOAD_STEPS, START
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec

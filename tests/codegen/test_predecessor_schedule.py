@@ -18,7 +18,8 @@ from scalatrace.codegen.timing.predecessor_schedule import (
 )
 from scalatrace.trace.model.nodes import Event, PredStats, Sequence
 from scalatrace.trace.model.tables import Op, Stat
-from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
 

@@ -10,7 +10,8 @@ from scalatrace.trace.model.elastic import Elastic
 from scalatrace.trace.model.nodes import Event, Node, Param, Peer, PredStats, Sequence, events
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind, Op, Stat
-from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec

@@ -7,7 +7,8 @@ from dataclasses import replace
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Stat
-from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm, To

@@ -6,7 +6,8 @@ import numpy as np
 
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.model.tables import Op, Stat
-from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
 

@@ -13,7 +13,8 @@ from scalatrace.trace.model.elastic import Columns, Elastic, Groups
 from scalatrace.trace.model.nodes import Event, Node, Param, Peer, PredStats, Sequence
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind, Op, Stat
-from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.histogram_columns import rounded
 from scalatrace.trace.values.ranklist import RankList

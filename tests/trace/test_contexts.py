@@ -11,7 +11,8 @@ from hypothesis import given
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Event, PredStats, Sequence
 from scalatrace.trace.model.tables import Op, Stat
-from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.query.contexts import TooLongError, executions_after
 from scalatrace.trace.query.load import Loads, Means, near
 from scalatrace.trace.values.histogram import Histogram

@@ -28,7 +28,8 @@ from scalatrace.trace.model.groups import Groups
 from scalatrace.trace.model.nodes import Event, Node, Peer, PredStats, Sequence
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Datatype, IntArray, Stat
-from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec

@@ -12,7 +12,7 @@ from scalatrace import Trace
 from scalatrace.operations import communicates
 from scalatrace.report.costs.rows import whole_time
 from scalatrace.trace.model.nodes import Event
-from scalatrace.trace.model.trace import LOAD_STEPS
+from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.phases.scan import Partners, Scan
 from support.timed import COMMS, S, solver, timed, trace_of
 from support.traces import traces

@@ -17,7 +17,8 @@ from scalatrace.trace.io.writer import save
 from scalatrace.trace.model.nodes import Event, Peer, PredStats, Sequence
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind, Op, Stat
-from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.vec import Vec
 from support.traces import traces

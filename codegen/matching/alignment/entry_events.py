@@ -11,7 +11,8 @@ from scalatrace.codegen.matching.alignment.pooling import pooled, share
 from scalatrace.trace.model.elastic import Elastic
 from scalatrace.trace.model.nodes import Param, PredStats
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 

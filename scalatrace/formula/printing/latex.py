@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scalatrace.formula.nodes import Cond, Const, Expr, Special, Value
+from scalatrace.formula.nodes import Cond, Const, Expr, Special, Value, show_with
 from scalatrace.formula.printing.base import ATOM, COMPARISON, PRODUCT, SUM, Printed, Printer
 
 __all__ = ["latex"]
@@ -81,3 +81,6 @@ class _LatexPrinter(Printer):
 
 def _escaped(name: str) -> str:
     return name.replace("_", r"\_")
+
+
+show_with(latex)

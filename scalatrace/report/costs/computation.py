@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from scalatrace.report.costs.rows import histogram_of
 from scalatrace.trace.model.callsite import Stack, callers, short_frame, split_frame
 from scalatrace.trace.model.nodes import Event
-from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.query.load import COMPUTE
 
 __all__ = ["FROM_START", "UNKNOWN", "Call", "between", "computation_between", "computation_of_nodes"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from scalatrace.report.style import coarse_duration, duration
-from scalatrace.trace.model.trace import Phase, Phases
+from scalatrace.trace.model.phases import Phase, Phases
 
 __all__ = ["PlainPhases", "phase_line", "phase_lines", "plain_phases", "unknown_efficiency"]
 

@@ -16,7 +16,8 @@ import numpy as np
 
 from scalatrace.trace.model.callsite import Stack, callers
 from scalatrace.trace.model.nodes import Event, PredStats
-from scalatrace.trace.model.trace import LOAD_STEPS, Trace
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.query.counting import check_visits
 from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.query.traffic import traffic, traffic_of

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,13 +22,15 @@ from scalatrace.trace.exchange.neighbours import Neighbours, neighbour_bytes
 from scalatrace.trace.exchange.rank_sets import Budget, Number, RankSet, rank_sets, some_calls, walked_ranks
 from scalatrace.trace.model.call import Call, Place
 from scalatrace.trace.model.nodes import Event
-from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.query.requests import STARTING, started
 from scalatrace.trace.query.summaries import summarised_names
 from scalatrace.trace.values.from_arrays import Ints
 from scalatrace.trace.values.vec import ROOT
+
+if TYPE_CHECKING:
+    from scalatrace.trace.model.trace import Trace
 
 __all__ = ["Exchange", "exchanges_of", "has_pairs", "is_unknown"]
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.errors import LimitError, UsageError
 from scalatrace.operations import SENDING, Category, blocking_name, operation
-from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.summaries import summarised
 from scalatrace.trace.query.traffic import traffic
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from scalatrace.trace.exchange.collectives import Exchange
     from scalatrace.trace.exchange.messages import Messages
+    from scalatrace.trace.model.trace import Trace
 
 __all__ = [
     "CALLS", "COLLECTIVE", "MAX_DENSE_RANKS", "MEASURES", "POINT_TO_POINT", "PairTable", "flows",

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,12 +19,14 @@ from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Event, Peer
 from scalatrace.trace.model.rank_classes import class_numbers
-from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import check_countable, check_visits, executions
 from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.values.from_arrays import Ints, distinct, ranks_in
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
+
+if TYPE_CHECKING:
+    from scalatrace.trace.model.trace import Trace
 
 __all__ = [
     "Budget", "Number", "RankSet", "TooManySetsError", "check_size", "rank_sets", "sampled", "sets_of",

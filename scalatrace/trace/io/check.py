@@ -6,11 +6,12 @@ from collections.abc import Sequence as AnySequence
 
 from scalatrace.trace.io.members import check_families
 from scalatrace.trace.io.ranges import Path, Ranges
+from scalatrace.trace.io.schema import check_schema
 from scalatrace.trace.model.elastic import Value, vecs
 from scalatrace.trace.model.nodes import Event, Node, Peer
-from scalatrace.trace.model.schema import check_schema
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.model.trace import START, Trace
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.vec import SPECIAL_MAX, SPECIAL_MIN, UNDEFINED, special_name
 
 __all__ = ["MAX_NODE_DEPTH", "check"]

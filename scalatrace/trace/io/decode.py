@@ -20,7 +20,7 @@ from scalatrace.trace.model.tables import (
     Stat,
     is_resolution,
 )
-from scalatrace.trace.model.trace import LOAD_STEPS, OLD_LOAD_STEPS
+from scalatrace.trace.model.trace_tables import LOAD_STEPS, OLD_LOAD_STEPS
 from scalatrace.trace.model.typetree import parse
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.histogram_columns import ColumnReader

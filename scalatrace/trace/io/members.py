@@ -25,7 +25,7 @@ MAX_EDGES = 1 << 16
 """Neighbours of a rank that a file may list, even where its communicator has fewer ranks."""
 
 MAX_REQUESTS = 1 << 20
-"""Requests that one call starts or completes. Null requests are among them, so calls do not limit their number."""
+"""Requests of one call. Null requests are among them, so the calls that make requests set no limit."""
 
 MAX_NAMED_SIDES = 4
 """Sides of a grid that an error names."""

@@ -23,7 +23,8 @@ from scalatrace.trace.io import check, decode
 from scalatrace.trace.io.text import ENCODINGS, KINDS, TEXT_VERSION
 from scalatrace.trace.io.unused import without_unused
 from scalatrace.trace.model.nodes import Node, Sequence
-from scalatrace.trace.model.trace import LOAD_STEPS, START, Trace
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace_tables import LOAD_STEPS, START
 from scalatrace.trace.symbolic.field import EVERYWHERE
 from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.ranklist import RankList

@@ -15,7 +15,8 @@ from scalatrace.trace.io.container import pack_container
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.nodes import Event, Node, Param, Peer, PredStats
 from scalatrace.trace.model.tables import TIMES, Family, IntArray, Op, Stat
-from scalatrace.trace.model.trace import LOAD_STEPS, Trace
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.histogram_columns import ColumnWriter, rounded

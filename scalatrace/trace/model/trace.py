@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from operator import is_
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from scalatrace.errors import UsageError
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.nodes import Event, Node, Sequence, events
-from scalatrace.trace.model.trace_tables import START, TraceTables
-from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.model.phases import Phases
+from scalatrace.trace.model.trace_tables import LOAD_STEPS, START, TraceTables
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
+from scalatrace.trace.views import views
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
 
-__all__ = ["LOAD_STEPS", "MODULES", "NO_PRED", "PARAMETER", "START", "Phase", "Phases", "Taken", "Trace"]
+__all__ = ["MODULES", "NO_PRED", "PARAMETER", "START", "Trace"]
 
 PARAMETER = "param."
 """Prefix of the header's entries that `scalatrace record --param` makes."""
@@ -28,58 +29,8 @@ PARAMETER = "param."
 MODULES = "modules"
 """The header's entry with the program and libraries of native frames: lines of build ID and path."""
 
-LOAD_STEPS = 16
-"""Steps of `Trace.load` in a factor of two."""
-
-OLD_LOAD_STEPS = 4
-"""Those of files that do not say how many."""
-
 NO_PRED = -1
 """Predecessor index of a (op, signature) pair that is in no table: no statistics were kept for it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """Time of a phase, computation and calls together, in ns.
-
-    Attributes:
-        mean_ns: of the ranks.
-        max_ns: no rank has more.
-    """
-
-    mean_ns: float = 0.0
-    max_ns: float = 0.0
-
-
-class Taken(NamedTuple):
-    """A histogram that belongs to a phase.
-
-    Attributes:
-        event, pred, stat: event node, predecessor, and number of the statistic.
-        ranks: that have samples in it; more where only some executions come after this predecessor.
-    """
-
-    event: Event
-    pred: int
-    stat: int
-    histogram: Histogram
-    ranks: RankList
-
-
-@dataclass(frozen=True)
-class Phases:
-    """The phases of a trace.
-
-    Attributes:
-        taken: the histograms of start-up, and of shut-down.
-    """
-
-    start_up: Phase = Phase()
-    shut_down: Phase = Phase()
-    taken: tuple[tuple[Taken, ...], tuple[Taken, ...]] = ((), ())
-
-    def __bool__(self) -> bool:
-        return any(self.taken)
 
 
 @dataclass
@@ -201,33 +152,23 @@ class Trace(TraceTables):
 
     def events_frame(self, rank: int, limit: int | None = None) -> pd.DataFrame:
         """The calls of a rank as a pandas DataFrame; see `scalatrace.report.notebook.frames`."""
-        from scalatrace.report.notebook.frames import events_frame
-
-        return events_frame(self, rank, limit)
+        return views().events_frame(self, rank, limit)
 
     def stats_frame(self, by: str = "op") -> pd.DataFrame:
         """Calls, bytes and times as a pandas DataFrame; see `scalatrace.report.notebook.frames`."""
-        from scalatrace.report.notebook.frames import stats_frame
-
-        return stats_frame(self, by)
+        return views().stats_frame(self, by)
 
     def matrix_frame(self, what: str = "bytes", calls: str = "all") -> pd.DataFrame:
         """The communicating pairs of ranks as a pandas DataFrame; see `scalatrace.report.notebook.frames`."""
-        from scalatrace.report.notebook.frames import matrix_frame
-
-        return matrix_frame(self, what, calls)
+        return views().matrix_frame(self, what, calls)
 
     @property
     def plot(self) -> Any:
         """Plots: `matrix()`, `timeline()`, `histogram()`; see `scalatrace.report.notebook.plots`."""
-        from scalatrace.report.notebook.plots import Plots
-
-        return Plots(self)
+        return views().plots(self)
 
     def _repr_html_(self) -> str | None:
-        from scalatrace.report.notebook.description import describe
-
-        return describe(self)
+        return views().describe(self)
 
     def has_load(self, stat: str) -> bool:
         """Whether the trace stores each rank's share of the total of a statistic."""

@@ -22,12 +22,18 @@ from scalatrace.trace.model.tables import (
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["START", "TraceTables"]
+__all__ = ["LOAD_STEPS", "OLD_LOAD_STEPS", "START", "TraceTables"]
 
 T = TypeVar("T")
 
 START = (-1, 0)
 """Entry 0 of the predecessor table: the start of the program."""
+
+LOAD_STEPS = 16
+"""Steps of `Trace.load` in a factor of two."""
+
+OLD_LOAD_STEPS = 4
+"""Those of files that do not say how many."""
 
 
 @dataclass

@@ -16,11 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from scalatrace.errors import UsageError
 from scalatrace.trace.model.nodes import Event, Node, PredStats, Sequence
+from scalatrace.trace.model.phases import Phase, Phases, Taken
 from scalatrace.trace.model.tables import TIMES
-from scalatrace.trace.model.trace import Phase, Phases, Taken, Trace
 from scalatrace.trace.phases.loads import load_between, load_of_run
 from scalatrace.trace.phases.scan import Partners, Scan
 from scalatrace.trace.query.counting import executions
@@ -29,6 +30,9 @@ from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.rounding import COARSE, pack, unpack
 from scalatrace.trace.values.vec import Vec
+
+if TYPE_CHECKING:
+    from scalatrace.trace.model.trace import Trace
 
 __all__ = ["at_one_point", "find_phases", "leave_out_phases", "run_load"]
 

@@ -13,15 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain, islice
+from typing import TYPE_CHECKING
 
 from scalatrace.operations import communicates
 from scalatrace.trace.model.elastic import Formulas, Summary
 from scalatrace.trace.model.nodes import Event, Node, Peer, events
 from scalatrace.trace.model.rank_classes import rank_classes
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import Classes, total_of
 from scalatrace.trace.values.ranklist import RankList
+
+if TYPE_CHECKING:
+    from scalatrace.trace.model.trace import Trace
 
 __all__ = ["Partners", "Scan"]
 

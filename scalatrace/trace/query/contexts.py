@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from collections.abc import Sequence as AnySequence
+from typing import TYPE_CHECKING
 
 from scalatrace.errors import ScalatraceError
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.nodes import Event, Node
-from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import runs
+
+if TYPE_CHECKING:
+    from scalatrace.trace.model.trace import Trace
 
 __all__ = ["TooLongError", "executions_after"]
 

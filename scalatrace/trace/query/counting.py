@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence as AnySequence
+from typing import TYPE_CHECKING
 
 from scalatrace.errors import FormatError, LimitError, UsageError
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas
 from scalatrace.trace.model.nodes import Event, Node, named_ranks
-from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
+
+if TYPE_CHECKING:
+    from scalatrace.trace.model.trace import Trace
 
 __all__ = [
     "MAX_VISITS",

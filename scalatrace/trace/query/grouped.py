@@ -11,16 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from math import lcm
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scalatrace.errors import FormatError, LimitError
 from scalatrace.trace.model.call import Call, Place, ended, vec_at
 from scalatrace.trace.model.callsite import call_site, short_frame
 from scalatrace.trace.model.nodes import Event
-from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import Vec
 
 TOO_MANY = -1
+
+if TYPE_CHECKING:
+    from scalatrace.trace.model.trace import Trace
 
 __all__ = ["MAX_GROUPS", "counted_calls", "grouped"]
 

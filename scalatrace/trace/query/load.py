@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scalatrace.trace.model.call import Call, Place
 from scalatrace.trace.model.nodes import Event
-from scalatrace.trace.model.trace import LOAD_STEPS, OLD_LOAD_STEPS, Trace
+from scalatrace.trace.model.trace_tables import LOAD_STEPS, OLD_LOAD_STEPS
 from scalatrace.trace.query.contexts import TooLongError, executions_after
 from scalatrace.trace.query.counting import executions_of
+
+if TYPE_CHECKING:
+    from scalatrace.trace.model.trace import Trace
 
 __all__ = ["COMM", "COMPUTE", "Loads", "MeanTimes", "Means", "near", "spread_of"]
 

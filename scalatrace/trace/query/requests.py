@@ -11,15 +11,17 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
 from functools import cache
 from itertools import islice
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from scalatrace.errors import LimitError
 from scalatrace.operations import operation
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.nodes import Event
-from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.walk import Place, Step, compiled
+
+if TYPE_CHECKING:
+    from scalatrace.trace.model.trace import Trace
 
 __all__ = ["ENDING", "MAX_WALKED", "POLLING", "STARTING", "LiveRequests", "ages", "ended", "started"]
 

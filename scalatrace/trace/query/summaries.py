@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from scalatrace.operations import operation
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Event, Param, Peer
-from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import TraceTables
+
+if TYPE_CHECKING:
+    from scalatrace.trace.model.trace import Trace
 
 __all__ = ["byte_parameters", "bytes_estimated", "is_summarised", "summarised", "summarised_names"]
 

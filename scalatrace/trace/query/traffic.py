@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from scalatrace.errors import FormatError
 from scalatrace.operations import operation, received_bytes, sent_bytes
@@ -11,7 +12,6 @@ from scalatrace.trace.model.elastic import Groups, Summary
 from scalatrace.trace.model.nodes import Event, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import (
     MAX_VISITS,
     check_countable,
@@ -24,6 +24,9 @@ from scalatrace.trace.query.requests import STARTING, started
 from scalatrace.trace.query.summaries import byte_parameters, bytes_estimated
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
+
+if TYPE_CHECKING:
+    from scalatrace.trace.model.trace import Trace
 
 __all__ = ["traffic", "traffic_of"]
 

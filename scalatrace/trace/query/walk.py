@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from collections.abc import Sequence as AnySequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.call import Call, Place
 from scalatrace.trace.model.nodes import Event, Node
-from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import runs
 from scalatrace.trace.values.vec import Vec
+
+if TYPE_CHECKING:
+    from scalatrace.trace.model.trace import Trace
 
 __all__ = ["Call", "Place", "Step", "calls", "compiled", "distinct_calls", "walk"]
 

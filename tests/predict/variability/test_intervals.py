@@ -17,7 +17,8 @@ from scalatrace.expected_maximum import emma
 from scalatrace.predict.variability import intervals, maxima_of, read_times, spread_of_ranks
 from scalatrace.predict.variability.intervals import Interval, Work
 from scalatrace.trace.model.nodes import Event
-from scalatrace.trace.model.trace import LOAD_STEPS, Trace
+from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.quantiles import quantiles
 from scalatrace.trace.values.vec import Vec

@@ -1,0 +1,44 @@
+"""What shows a trace in notebooks. The package plugs it in, since reports build on the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+__all__ = ["Views", "plug_views", "views"]
+
+
+class Views(Protocol):
+    """Tables, plots and the description of a `Trace`; `scalatrace.report.notebook` has them."""
+
+    def events_frame(self, trace: Any, rank: int, limit: int | None = None) -> pd.DataFrame:
+        """Return the calls of a rank."""
+
+    def stats_frame(self, trace: Any, by: str = "op") -> pd.DataFrame:
+        """Return calls, bytes and times."""
+
+    def matrix_frame(self, trace: Any, what: str = "bytes", calls: str = "all") -> pd.DataFrame:
+        """Return the communicating pairs of ranks."""
+
+    def plots(self, trace: Any) -> Any:
+        """Return what draws the trace."""
+
+    def describe(self, trace: Any) -> str | None:
+        """Return the description in HTML; None where the trace contradicts itself."""
+
+
+_find: list[Callable[[], Views]] = []
+
+
+def plug_views(find: Callable[[], Views]) -> None:
+    """Use the views that a function returns; it is called when they are needed."""
+    _find[:] = [find]
+
+
+def views() -> Views:
+    """Return the views that were plugged in."""
+    return _find[0]()
