@@ -7,7 +7,6 @@ import os
 import re
 import stat
 import sys
-from contextlib import suppress
 from os import PathLike, fspath
 from zlib import crc32
 
@@ -17,7 +16,7 @@ __all__ = ["FilePath", "check_output", "is_stdout", "is_stream", "open_stream", 
 
 MAX_LINKS = 40
 """Symbolic links followed in one path, as in Linux."""
-AS_TMP = stat.S_ISVTX | stat.S_IWOTH
+STICKY_WORLD_WRITABLE = stat.S_ISVTX | stat.S_IWOTH
 """Mode of a folder in which all users write, and delete only what is theirs."""
 _DESCRIPTOR = re.compile(r"/proc/\d+(/task/\d+)?/fd/\d+")
 
@@ -42,7 +41,7 @@ def resolved(path: str) -> str:
     """
     for _ in range(MAX_LINKS):
         if (planted := _planted(path)) is not None:
-            raise OSError(errno.EPERM, f"{planted} is a link of another user; give another path", path)
+            raise OSError(errno.EACCES, f"{planted} is a link of another user; give another path", path)
         folder, name = os.path.split(path)
         folder = os.path.realpath(folder or ".")
         path = os.path.join(folder, name)
@@ -57,20 +56,29 @@ def resolved(path: str) -> str:
     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
 
 
-def _planted(path: str) -> str | None:
-    """Return the part of a path that is a link of another user, in a folder where all users may write.
+def _planted(path: str, links: int = MAX_LINKS) -> str | None:
+    """Return the link of another user on the way to a path, in a sticky folder where all users may write.
 
-    Linux follows it unless fs.protected_symlinks is set: who planted it chooses the file that is replaced.
+    Its owner could redirect the output. Linux refuses such links only with fs.protected_symlinks=1.
     """
     parts = path.split(os.sep)
-    for part in (os.sep.join(parts[:n]) for n in range(1, len(parts) + 1)):
-        with suppress(OSError):
-            link = os.lstat(part)
-            if stat.S_ISLNK(link.st_mode) and link.st_uid != os.geteuid():
-                above = os.stat(os.path.dirname(part) or ".")
-                if above.st_mode & AS_TMP == AS_TMP and above.st_uid != link.st_uid:
-                    return part
+    for n in range(1, len(parts) + 1):
+        part = os.sep.join(parts[:n])
+        try:
+            target = os.readlink(part)
+            if _is_of_another_user(part):
+                return part
+        except OSError:
+            continue
+        whole = os.path.join(os.path.dirname(part), target, *parts[n:])
+        return _planted(whole, links - 1) if links else None
     return None
+
+
+def _is_of_another_user(link: str) -> bool:
+    owner, folder = os.lstat(link).st_uid, os.stat(os.path.dirname(link) or ".")
+    shared = folder.st_mode & STICKY_WORLD_WRITABLE == STICKY_WORLD_WRITABLE
+    return owner != os.geteuid() and shared and folder.st_uid != owner
 
 
 def _own_descriptor(path: str) -> int | None:

@@ -189,7 +189,7 @@ def test_output_folder_appears_when_complete(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs files of two users")
-@pytest.mark.parametrize("where", ["link", "folder/file", "own"])
+@pytest.mark.parametrize("where", ["link", "folder/file", "own", "../mine/file"])
 def test_links_that_another_user_planted(where: str, tmp_path: Path) -> None:
     """In a folder as /tmp, neither links nor ways through them are followed; own links are."""
     shared, home = tmp_path / "shared", tmp_path / "home"
@@ -200,6 +200,7 @@ def test_links_that_another_user_planted(where: str, tmp_path: Path) -> None:
     (shared / "link").symlink_to(home / "file")
     (shared / "folder").symlink_to(home)
     (shared / "own").symlink_to(shared / "link")
+    (tmp_path / "mine").symlink_to(shared / "folder")
     for name in ("link", "folder"):
         os.chown(shared / name, 65534, 65534, follow_symlinks=False)
     with pytest.raises(ScalatraceError, match="is a link of another user"):

@@ -91,7 +91,7 @@ ST_API int st_set_communicating(st_core *core, int op);
  * recorded. */
 ST_API int st_set_policy(st_core *core, const char *parameter, int limit);
 
-/* Register a statistic; its number (>= 0) is the index into st_event.stats. `resolution`: what one integer step in
+/* Register a statistic; loads are totals of the first two, before a call and in it. Its number (>= 0) is the index into st_event.stats. `resolution`: what one integer step in
  * the file means (1 for times in ns). By convention: "compute_ns", "comm_ns", "source" (matched wildcard source),
  * "polls". */
 ST_API int st_define_stat(st_core *core, const char *name, double resolution);
@@ -145,9 +145,10 @@ ST_API void st_flatlog_forget(st_core *core);
 /* Number of events appended; bytes of heap the core holds now (approximate). */
 ST_API uint64_t st_core_nevents(const st_core *core);
 ST_API uint64_t st_core_nbytes(const st_core *core);
-/* Sum of all samples of the first or second statistic (0, 1) on all ranks, without start-up and shut-down; after finish.
- * 0 for any other. */
+/* Sum of all samples of the first or second statistic (0, 1) on all ranks; after finish. 0 for any other. And without
+ * start-up and shut-down. */
 ST_API double st_core_total(const st_core *core, int stat);
+ST_API double st_core_total_between(const st_core *core, int stat);
 
 /* Number of communicator families of a kind ("split", "spawn", ...). */
 ST_API uint64_t st_core_ncomms(const st_core *core, const char *kind);
@@ -173,6 +174,9 @@ ST_API int st_core_write(st_core *core, const char *path, int compress);
 ST_API int st_core_write_part(st_core *core, const char *path);
 ST_API int st_core_write_packed(st_core *core, const void *bytes, size_t nbytes, const char *path);
 ST_API st_core *st_core_read_part(const char *path, char *error, size_t nerror);
+
+/* Whether the way to a path leads through a symbolic link of another user in a folder such as /tmp: 1 or 0. */
+ST_API int st_has_planted_link(const char *path);
 
 /* Version of the file format the core writes, and of the core ("0.1.0"). */
 ST_API int st_format_version(void);

@@ -3,6 +3,7 @@
 #include "core/pack.hpp"
 #include "core/payload.hpp"
 #include "io/container.hpp"
+#include "io/files.hpp"
 #include "tree/depths.hpp"
 #include "tree/hash.hpp"
 #include "tree/recursion.hpp"
@@ -274,6 +275,10 @@ int st_flatlog_close(st_core *core) {
 uint64_t st_core_nevents(const st_core *core) { return core->nevents; }
 
 double st_core_total(const st_core *core, int stat) {
+    return stat >= 0 && static_cast<size_t>(stat) < kLoads ? core->totals.whole[static_cast<size_t>(stat)].sum() : 0;
+}
+
+double st_core_total_between(const st_core *core, int stat) {
     const AllLoads &loads = core->totals.shown(core->ranks.size());
     return stat >= 0 && static_cast<size_t>(stat) < kLoads ? loads[static_cast<size_t>(stat)].sum() : 0;
 }
@@ -372,6 +377,14 @@ st_core *st_core_read_part(const char *path, char *error, size_t nerror) {
         std::snprintf(error, nerror, "%s", e.what());
     }
     return nullptr;
+}
+
+int st_has_planted_link(const char *path) {
+    try {
+        return st::has_planted_link(path);
+    } catch (...) { // out of memory: nothing is written there
+        return 1;
+    }
 }
 
 int st_format_version(void) { return 1; }

@@ -208,7 +208,7 @@ static char write_trace(void) {
 }
 
 /* Tell the user about the trace. A rank's time is the sum of its computation and its calls, so it ends with the last
- * recorded call. */
+ * recorded call. The share in MPI is that between start-up and shut-down. */
 static void report_written(st_core *core) {
     struct stat file;
     const char *path = written_to; /* shown as the user knows it, below the current folder */
@@ -217,12 +217,13 @@ static void report_written(st_core *core) {
     if (n && !strncmp(path, folder, n) && path[n] == '/') path += n + 1;
     if (!stat(written_to, &file)) snprintf(size, sizeof size, "%lld bytes, ", (long long)file.st_size);
     double total_ns = st_core_total(core, 0) + st_core_total(core, 1);
+    double between_ns = st_core_total_between(core, 0) + st_core_total_between(core, 1);
     if (st_shared.threads > 1) /* their times overlap */
         snprintf(times, sizeof times, ", %.2f s, calls by %d threads of a rank",
                  (double)(st_shared.end_ns - st_shared.start_ns) / 1e9, st_shared.threads);
-    else if (total_ns > 0)
+    else if (between_ns > 0)
         snprintf(times, sizeof times, ", %.2f s each, %.0f %% in MPI", total_ns / st_shared.nprocs / 1e9,
-                 100 * st_core_total(core, 1) / total_ns);
+                 100 * st_core_total_between(core, 1) / between_ns);
     bool lacks_children = st_core_ncomms(core, "spawn") > 0 && !st_children_exist();
     char depth[128] = "";
     uint64_t nodes = 0, nodes_now = 0;

@@ -136,6 +136,16 @@ void drop_unused_arrays(Tables &tables, size_t before, const OpSchema &op, const
 
 } // namespace
 
+/* Has the communicator of a call other ranks, or all of the run? The size of an intercommunicator is the remote one. */
+static bool has_partners(const st_event &e, const OpSchema &op, const Tables &tables, int nprocs) {
+    if (e.size > 1 || e.size == nprocs) return true;
+    const auto at = std::find(op.kinds.begin(), op.kinds.end(), ST_COMM);
+    if (at == op.kinds.end()) return false;
+    const auto *family = tables.comms.find(static_cast<uint64_t>(e.values[at - op.kinds.begin()]));
+    return family && std::any_of(family->instances.begin(), family->instances.end(),
+                                 [](const auto &one) { return one.second.nremote > 0; });
+}
+
 /* Histograms get the sample with its predecessor, the event before on this rank. */
 void st_core::append(const st_event &e) {
     const OpSchema &op = ops[e.op];
@@ -158,7 +168,7 @@ void st_core::append(const st_event &e) {
         narrays = tables.arrays.size();
     }
     last_key = key;
-    running.add(e.stats, stats.size(), op.communicates && (e.size > 1 || e.size == nprocs));
+    running.add(e.stats, stats.size(), op.communicates && has_partners(e, op, tables, nprocs));
     ++nevents;
 }
 

@@ -78,27 +78,43 @@ struct Target {
     int descriptor = -1; /* of this process: the path is /proc/self/fd/N */
 };
 
-/* Whether a part of a path is a link of another user in a folder as /tmp, which Linux follows unless
- * fs.protected_symlinks is set: who planted it chooses the file that is replaced. */
-bool is_planted(const std::string &path) {
+/* Whether a link of this path belongs to another user, in a folder where all users may write, such as /tmp. */
+bool is_of_another_user(const std::string &path, const struct stat &link) {
+    if (link.st_uid == ::geteuid()) return false;
+    struct stat folder;
+    const size_t slash = path.rfind('/');
+    const std::string above = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    return ::stat(above.c_str(), &folder) == 0 && folder.st_mode & S_ISVTX && folder.st_mode & S_IWOTH &&
+           folder.st_uid != link.st_uid;
+}
+
+} // namespace
+
+bool has_planted_link(const std::string &path, int links) {
     for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
         const std::string part = path.substr(0, end);
-        struct stat link, folder;
-        if (::lstat(part.c_str(), &link) == 0 && S_ISLNK(link.st_mode) && link.st_uid != ::geteuid()) {
+        struct stat link;
+        char to[4096];
+        if (::lstat(part.c_str(), &link) == 0 && S_ISLNK(link.st_mode)) {
+            if (is_of_another_user(part, link)) return true;
+            const ssize_t n = ::readlink(part.c_str(), to, sizeof to);
+            if (n <= 0 || n == static_cast<ssize_t>(sizeof to) || !links) return false;
+            const std::string target(to, static_cast<size_t>(n));
+            const std::string rest = end == std::string::npos ? "" : path.substr(end);
             const size_t slash = part.rfind('/');
-            const std::string above = slash == std::string::npos ? "." : part.substr(0, slash + 1);
-            const bool known = ::stat(above.c_str(), &folder) == 0;
-            if (known && folder.st_mode & S_ISVTX && folder.st_mode & S_IWOTH && folder.st_uid != link.st_uid)
-                return true;
+            const std::string folder = slash == std::string::npos ? "" : part.substr(0, slash + 1);
+            return has_planted_link((target[0] == '/' ? target : folder + target) + rest, links - 1);
         }
         if (end == std::string::npos) return false;
     }
 }
 
+namespace {
+
 /* Follow symbolic links, as far as one of this process's descriptors. */
 Target resolve(std::string path) {
     for (int links = 0; links < kMaxLinks; ++links) {
-        if (is_planted(path)) {
+        if (has_planted_link(path, kMaxLinks)) {
             errno = EACCES;
             return {};
         }

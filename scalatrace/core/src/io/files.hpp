@@ -26,6 +26,11 @@ using File = std::unique_ptr<FILE, CloseFile>;
  * scalatrace/files/ is the same for Python. */
 std::string write_file(const std::string &path, std::initializer_list<std::string_view> pieces);
 
+/* Whether the way to a path leads through a symbolic link of another user in a sticky folder where all may write, such
+ * as /tmp: its owner could redirect what is written. Linux refuses such links only with fs.protected_symlinks=1.
+ * `links`: how many are followed. */
+bool has_planted_link(const std::string &path, int links = 40);
+
 } // namespace st
 
 #endif

@@ -155,8 +155,7 @@ bool RankTotals::has_sizes(uint64_t nranks) const {
 
 bool RankTotals::has_phases(uint64_t nranks) const {
     const double left = between[0].sum(), inside = whole[0].sum() - left;
-    return ncommunicating > kMaxSinglePointCalls * nranks ||
-           (ncommunicating > 0 && left >= kMinShareBetween * inside && left > 0);
+    return ncommunicating > kMaxSinglePointCalls * nranks || (ncommunicating > 0 && left >= kMinShareBetween * inside);
 }
 
 void RankTotals::pack(BytePacker &p) const {

@@ -91,7 +91,7 @@ struct RankTotals {
              const RunningTotals &now);
     void unite(const RankSet &mine, const RankTotals &other, const RankSet &theirs);
     bool has_sizes(uint64_t nranks) const;
-    /* Do the totals between the phases stand for the run? Not where the ranks communicate at one point only. */
+    /* Do the ranks communicate at more than one point, so that there is something between start-up and shut-down? */
     bool has_phases(uint64_t nranks) const;
     const AllLoads &shown(uint64_t nranks) const { return has_phases(nranks) ? between : whole; }
 
