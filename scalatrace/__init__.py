@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.errors import ScalatraceError
 from scalatrace.stat import Stat
-from scalatrace.trace.views import plug_views
+from scalatrace.trace.views import register_views
 
 if TYPE_CHECKING:
     from scalatrace.trace.model.trace import Trace
@@ -61,7 +61,7 @@ def _notebook() -> Views:
     return notebook
 
 
-plug_views(_notebook)
+register_views(_notebook)
 
 
 def __getattr__(name: str) -> Any:

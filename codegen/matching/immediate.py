@@ -66,13 +66,14 @@ def with_late_collectives(trace: Trace) -> Trace:
     return compressed(result, list(Order(result, _Later(result, late)).entries()))
 
 
-_OF_ALL = (Category.COLLECTIVE, Category.NEIGHBOUR)
+_COLLECTIVE = (Category.COLLECTIVE, Category.NEIGHBOUR)
+"""Collectives that move data: their nonblocking forms can be completed later."""
 
 
 def _immediate(trace: Trace) -> frozenset[int]:
     """The nonblocking collectives among the operations that a trace knows."""
     rows = [operation(op.name) for op in trace.ops]
-    making = (i for i, row in enumerate(rows) if row.category in _OF_ALL and row.makes_request)
+    making = (i for i, row in enumerate(rows) if row.category in _COLLECTIVE and row.makes_request)
     return frozenset(i for i in making if not rows[i].flow_later)
 
 

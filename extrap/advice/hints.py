@@ -16,8 +16,11 @@ from scalatrace.trace.symbolic.grid import Grid
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-MIN_LEFT, MIN_OF_SHAPE = 3, 4
-"""Traces that have to be left, without the smallest, and of one shape: three follow rules by chance."""
+MIN_WITHOUT_SMALLEST = 3
+"""Traces that remain without the smallest one."""
+
+MIN_OF_ONE_SHAPE = 4
+"""Traces of one shape; three may follow rules by chance."""
 
 __all__ = ["hint"]
 
@@ -34,7 +37,7 @@ def hint(traces: Sequence[Trace], case: Case, workers: int) -> NextStep | None:
 def _of_one_shape(traces: Sequence[Trace], case: Case, workers: int) -> NextStep | None:
     """Whether grids with the larger sides first follow rules, or those with the smaller ones first.
 
-    The result has to be of that shape, too: the other traces tell what another one does.
+    The result has to be of that shape, too: for one of another shape, the other traces are needed.
 
     Programs may choose the order of their steps by the side that is longer (SNAP).
     """
@@ -43,7 +46,7 @@ def _of_one_shape(traces: Sequence[Trace], case: Case, workers: int) -> NextStep
         if case.grid is not None and not _is_sorted(case.grid, falling):
             continue
         chosen = [k for k, run in enumerate(runs) if _is_sorted(run.grid, falling)]
-        if not MIN_OF_SHAPE <= len(chosen) < len(traces):
+        if not MIN_OF_ONE_SHAPE <= len(chosen) < len(traces):
             continue
         if not _follow([traces[k] for k in chosen], [runs[k] for k in chosen], workers):
             continue
@@ -63,7 +66,7 @@ def _is_sorted(grid: Grid, falling: bool) -> bool:
 
 def _too_small(traces: Sequence[Trace], runs: Sequence[Run], workers: int) -> NextStep | None:
     """Whether all but the smallest trace, on which too much may be equal or missing, follow rules."""
-    if len(traces) <= MIN_LEFT or not _follow(traces[1:], runs[1:], workers):
+    if len(traces) <= MIN_WITHOUT_SMALLEST or not _follow(traces[1:], runs[1:], workers):
         return None
     text = f"leave out the trace of {traces[0].nprocs} ranks, which is too small: the others follow rules"
     return NextStep(Action.LEAVE_OUT, text, leave_out=(0,))

@@ -57,7 +57,7 @@ class Case:
         return self.grid, self.inputs
 
     @property
-    def asked(self) -> dict[str, int]:
+    def known_inputs(self) -> dict[str, int]:
         """The result's parameters as far as they are known: as given, or the one value of all traces."""
         first = self.runs[0].inputs.items()
         alike = {name: value for name, value in first if all(run.inputs[name] == value for run in self.runs)}
@@ -80,7 +80,7 @@ class Case:
         """Whether there is such a trace, or the result would be one."""
         known = [(run.grid.dims, dict(run.inputs)) for run in self.runs]
         if self.grid is not None:
-            known.append((self.grid.dims, self.asked))
+            known.append((self.grid.dims, self.known_inputs))
         return (grid.dims, dict(inputs)) in known
 
     def recording(self, grid: Grid, inputs: Mapping[str, int]) -> Recording:
@@ -229,8 +229,8 @@ def _can_run(case: Case) -> Callable[[Grid, Mapping[str, int]], bool]:
     """Whether a size divides a parameter there, if it does in all traces and in the result."""
     given = [(run.grid, run.inputs) for run in case.runs]
     names = case.runs[0].inputs
-    if case.grid is not None and case.asked.keys() >= names.keys():
-        given.append((case.grid, case.asked))
+    if case.grid is not None and case.known_inputs.keys() >= names.keys():
+        given.append((case.grid, case.known_inputs))
     dividing = [
         (name, size)
         for name, size in product(names, ("P", *case.grids[0].sizes))

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from scalatrace.trace.query.walk import Call
 
 
-_MEETING = frozenset({Category.COMMUNICATOR, Category.WINDOW, Category.FILE, Category.IO})
+SETUP_CATEGORIES = frozenset({Category.COMMUNICATOR, Category.WINDOW, Category.FILE, Category.IO})
+"""Calls before which all members wait for each other. MPI_Init and MPI_Finalize are those of the replay."""
 
 
 class ProbabilisticPlayer:
@@ -157,7 +158,11 @@ class ProbabilisticPlayer:
             self._issue(plan.issued)
             self._await_newest(call)
         else:
-            if row.meeting in (Meeting.SETUP, Meeting.LOOSE) and row.category in _MEETING and not self._idup:
+            if (
+                row.meeting in (Meeting.SETUP, Meeting.LOOSE)
+                and row.category in SETUP_CATEGORIES
+                and not self._idup
+            ):
                 self._synchronise(call)
             if call.op in ("Comm_free", "Comm_disconnect"):
                 self._outgoing.wait_all()

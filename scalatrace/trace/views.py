@@ -1,4 +1,4 @@
-"""What shows a trace in notebooks. The package plugs it in, since reports build on the model."""
+"""Interface of notebook views (tables, plots, HTML). The package registers them, as reports are above."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-__all__ = ["Views", "plug_views", "views"]
+__all__ = ["Views", "register_views", "views"]
 
 
 class Views(Protocol):
@@ -25,20 +25,20 @@ class Views(Protocol):
         """Return the communicating pairs of ranks."""
 
     def plots(self, trace: Any) -> Any:
-        """Return what draws the trace."""
+        """Return the plots of the trace."""
 
     def describe(self, trace: Any) -> str | None:
         """Return the description in HTML; None where the trace contradicts itself."""
 
 
-_find: list[Callable[[], Views]] = []
+_factory: list[Callable[[], Views]] = []
 
 
-def plug_views(find: Callable[[], Views]) -> None:
-    """Use the views that a function returns; it is called when they are needed."""
-    _find[:] = [find]
+def register_views(find: Callable[[], Views]) -> None:
+    """Use the views that a function returns. It is called when they are needed."""
+    _factory[:] = [find]
 
 
 def views() -> Views:
-    """Return the views that were plugged in."""
-    return _find[0]()
+    """Return the registered views."""
+    return _factory[0]()

@@ -74,11 +74,11 @@ WRONG: dict[str, tuple[Trace, str]] = {
     "grid of a row": (called("Cart_create", 3, dims=(2, 2), periods=2), "is 2x2, no grid within the 2 ranks"),
     "no side": (called("Cart_create", dims=(3, 0), periods=2), "is 3x0, no grid"),
     "dimensions": (called("Cart_create", dims=MANY, periods=2), "has 16777216 values"),
-    "counts": (called("Alltoallv", sendcounts=MANY), "for a communicator of 6 ranks: at most 6"),
-    "counts in a row": (called("Ialltoallv", 3, recvcounts=3), "for a communicator of 2 ranks: at most 2"),
+    "counts": (called("Alltoallv", sendcounts=MANY), "on a communicator of 6 ranks: at most 6"),
+    "counts in a row": (called("Ialltoallv", 3, recvcounts=3), "on a communicator of 2 ranks: at most 2"),
     "neighbours": (called("Dist_graph_create_adjacent", sources=MANY), "at most 65536"),
     "blocks": (called("Neighbor_alltoallv", sendcounts=MANY), "at most 65536"),
-    "requests": (called("Waitall", requests=MANY), "has 16777216 values: at most 1048576 are read"),
+    "requests": (called("Waitall", requests=MANY), "at most 1048576 are read"),
     "nodes": (called("Graph_create", index=7, edges=2), "'index' of Graph_create at a.py:3:f has 7"),
 }  # fmt: skip
 VALID: dict[str, Trace] = {

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from scalatrace import Trace
+from scalatrace import Trace, load
+from scalatrace.convert.ranks import RankCalls, write_trace
 from scalatrace.operations import communicates
 from scalatrace.report.costs.rows import whole_time
 from scalatrace.trace.model.nodes import Event
+from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.phases.scan import Partners, Scan
 from support.timed import COMMS, S, solver, timed, trace_of
@@ -121,6 +123,23 @@ def test_loads_of_the_whole_run_stand_for_what_is_left(
     assert trace.phases
     assert trace.load_of("compute_ns") is not None
     assert (trace.without_phases.load_of("compute_ns") is not None) == known
+
+
+def test_a_remote_group_of_one_rank_has_partners(tmp_path: Path) -> None:
+    """The size of an intercommunicator is that of the remote group."""
+
+    def record(rank: int) -> RankCalls:
+        calls = RankCalls(rank, 3, ("compute_ns", "comm_ns"))
+        own, other = ([0], [1, 2]) if rank == 0 else ([1, 2], [0])
+        calls.comm("inter", "inter", own, remote=other)
+        for compute_s in (5, *[1 + rank] * 3):
+            calls.append("Barrier", [("comm", Kind.COMM, "inter")], ("a.py:1:f",), (compute_s * S, 0.1 * S))
+        return calls
+
+    write_trace(range(3), record, path := tmp_path / "a.st", {"program": "app.py"})
+    trace = load(path)
+    assert trace.load_between
+    assert _factors(trace.without_phases) == pytest.approx(np.array([1, 2, 3]) / 2, rel=0.05)
 
 
 def test_one_point_of_communication_keeps_the_loads(tmp_path: Path) -> None:

@@ -199,7 +199,7 @@ def _shifted(seen: _Sides, multiples: bool) -> Iterator[Expr]:
 
 
 def _remainders(seen: _Sides) -> Iterator[Expr]:
-    """A problem less one block of it, as in a broadcast of the rest: 55-55//X is 2*X+34 on 4 to 7 ranks."""
+    """A problem less one block of it, as sent to all other ranks: 55-55//X is 2*X+34 on 4 to 7 ranks."""
     side, value = int(seen.sides[-1]), int(seen.values[-1])
     if side < 2:
         return

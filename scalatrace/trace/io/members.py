@@ -89,8 +89,9 @@ def check_array(op: str, name: str, array: IntArray, size: int) -> None:
         ValueError: it has more values than the communicator allows, or its process grid has more ranks.
     """
     if (most := _max_length(op, name, size)) is not None and array.length > most:
-        of = "" if most == MAX_REQUESTS else f", for a communicator of {size} ranks"
-        raise ValueError(f"has {array.length} values{of}: at most {most} are read")
+        raise ValueError(
+            f"has {array.length} values, on a communicator of {size} ranks: at most {most} are read"
+        )
     if name == "dims" and (min(array.values, default=1) < 1 or prod(array.values) > size):
         sides = "x".join(map(str, array.first(MAX_NAMED_SIDES)))
         raise ValueError(f"is {sides:.60}, no grid within the {size} ranks of its communicator")

@@ -134,7 +134,9 @@ class Ranges:
     def _most_members(self, family: int) -> int:
         """Return the most ranks that one communicator of a family has, or its remote group."""
         entry = self._trace.comms[family] if family >= 0 else None
-        if entry is None or entry.kind == "self" or entry.sizes.terms == ():
+        if entry is None or entry.sizes.terms == ():
+            return 1 if entry is not None and entry.kind == "self" else self._trace.nprocs  # not known
+        if entry.kind == "self":
             return 1
         return max(each.largest() or 1 for each in (entry.sizes, entry.remote_sizes) if each is not None)
 

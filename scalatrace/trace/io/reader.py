@@ -97,7 +97,9 @@ class _Payload:
             columns = fields.pop(IN_COLUMNS, None)
             if columns is not None:
                 columns.finish()
-            if (between := fields.pop(LOAD_BETWEEN, None)) is not None and "load" not in fields:
+            if (between := fields.pop(LOAD_BETWEEN, None)) is not None:
+                if "load" in fields:
+                    raise ValueError(f"the payload has both 'load' and {LOAD_BETWEEN!r}")
                 fields.update(load=between, load_between=True)
             if missing := [key for key in _FIELDS if key not in (*fields, IN_COLUMNS, LOAD_BETWEEN)]:
                 raise ValueError(f"the payload has no {missing[0]!r}")

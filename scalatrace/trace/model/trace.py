@@ -52,7 +52,7 @@ class Trace(TraceTables):
         self._participants: dict[int, RankList] = {}
         self._in_table: list[Node] = []  # keeps the nodes of the table, hence their ids
         self._phases: tuple[list[Node], Phases, Trace] | None = None
-        self._run_load: tuple[Phases, dict[int, Vec | None]] | None = None
+        self._run_load: tuple[Phases, list[Vec | None], dict[int, Vec | None]] | None = None
 
     def walk(self, rank: int) -> Iterator[Call]:
         """The calls of a world rank, one after the other, from the compressed form.
@@ -172,7 +172,8 @@ class Trace(TraceTables):
 
     def has_load(self, stat: str) -> bool:
         """Whether the trace stores each rank's share of the total of a statistic."""
-        return self.load_of(stat) is not None
+        index = self.stat_index.get(stat)
+        return index is not None and index < len(self.load) and self.load[index] is not None
 
     def load_of(self, stat: str) -> Vec | None:
         """The steps of each rank's total of a statistic over the whole run, over `ranks`; None: not known."""
@@ -185,9 +186,9 @@ class Trace(TraceTables):
         from scalatrace.trace.phases import run_load
 
         phases = self.phases
-        if self._run_load is None or self._run_load[0] is not phases:
-            self._run_load = phases, {}
-        known = self._run_load[1]
+        if self._run_load is None or self._run_load[0] is not phases or self._run_load[1] != self.load:
+            self._run_load = phases, list(self.load), {}
+        known = self._run_load[2]
         if index not in known:
             known[index] = run_load(self, phases, index)
         return known[index]

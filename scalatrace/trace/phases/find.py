@@ -85,8 +85,10 @@ def leave_out_phases(trace: Trace, phases: Phases) -> Trace:
 
 
 def run_load(trace: Trace, phases: Phases, stat: int) -> Vec | None:
-    """Return the load of a statistic over the whole run; see `Trace.load_of`."""
-    return load_of_run(trace, stat, _of_stat(phases, stat)) if trace.load_between else trace.load[stat]
+    """Return the load of a statistic over the whole run; None: not known, as of unknown phases."""
+    if not trace.load_between:
+        return trace.load[stat]
+    return load_of_run(trace, stat, _of_stat(phases, stat)) if phases else None
 
 
 def _of_stat(phases: Phases, stat: int) -> list[tuple[Histogram, RankList]]:

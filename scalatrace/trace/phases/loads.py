@@ -1,8 +1,8 @@
 """Loads of the ranks over the whole run, from those between start-up and shut-down, and the reverse.
 
 A trace stores the total of each rank between the phases as a power of 2^(1/16) over the mean. What a rank has
-in a phase follows from histograms over all ranks. Older files store totals of the whole run, from which that
-cannot be subtracted: rounding them hides what is left.
+in a phase follows from histograms over all ranks. Older files store totals of the whole run. The time in a
+phase cannot be subtracted from these, since their rounding hides what is left.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_STEP = 1023
 """Largest step of a load in a file, and the negative of the smallest."""
 
 MAX_SHARE = 2 ** (0.5 / LOAD_STEPS) - 1
-"""Share of the phases in all times up to which totals of the whole run are those between them, too."""
+"""Share of the phases below which totals of the whole run serve as totals between them."""
 
 Taken = Sequence[tuple[Histogram, RankList]]
 """Histograms of a statistic, each with the ranks that have samples in it."""

@@ -150,8 +150,8 @@ class ScalableEmitter:
         op = call.op
         if op in SENDS:
             self.writer.message(call, cond, ranks, True, operation(op).nonblocking)
-        elif op in RECEIVES and not op.removeprefix("I").startswith("M"):
-            self.writer.message(call, cond, ranks, False, op == "Irecv")
+        elif op in RECEIVES and not operation(op).matched:
+            self.writer.message(call, cond, ranks, False, operation(op).nonblocking)
         elif op == "Sendrecv":
             self.writer.exchange(call, cond, ranks)
         elif op in COMPLETIONS:
