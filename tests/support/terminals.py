@@ -3,29 +3,47 @@
 from __future__ import annotations
 
 import os
-import select
 import sys
+import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
 
 import pytest
 
 __all__ = ["Terminal", "terminal"]
 
 
-@dataclass
 class Terminal:
-    """What was written to a terminal so far."""
+    """What was written to a terminal so far. A thread reads it: a full one would stop who writes.
 
-    fd: int
-    read: bytes = field(default=b"")
+    Args:
+        fd: of the master; `end` waits for the end of its other side.
+    """
+
+    def __init__(self, fd: int) -> None:
+        self._fd, self._read = fd, bytearray()
+        self._reader = threading.Thread(target=self._drain, daemon=True)
+        self._reader.start()
+
+    def _drain(self) -> None:
+        with suppress(OSError):  # EIO: the other side is closed
+            while data := os.read(self._fd, 1 << 16):
+                self._read += data
+
+    def end(self) -> None:
+        """Wait until all is read, after the other side was closed."""
+        self._reader.join(timeout=10)
+        os.close(self._fd)
 
     @property
     def text(self) -> str:
-        while select.select([self.fd], [], [], 0)[0]:
-            self.read += os.read(self.fd, 1 << 16)
-        return self.read.decode()
+        """What was read; a moment is left for what was written just now."""
+        known = -1
+        while known < len(self._read):
+            known = len(self._read)
+            time.sleep(0.02)
+        return self._read.decode()
 
 
 @contextmanager
@@ -39,6 +57,4 @@ def terminal(patch: pytest.MonkeyPatch, *streams: str) -> Iterator[Terminal]:
         for name in streams:
             inner.setattr(sys, name, stream)
         yield result
-        stream.flush()
-        assert result.text is not None  # read before the terminal is gone
-    os.close(master)
+    result.end()
