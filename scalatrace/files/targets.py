@@ -39,9 +39,9 @@ def resolved(path: str) -> str:
     Raises:
         OSError: one cannot be followed, or another user planted it in a folder as /tmp.
     """
+    if (planted := _planted(path)) is not None:
+        raise OSError(errno.EACCES, f"{planted} is a link of another user; give another path", path)
     for _ in range(MAX_LINKS):
-        if (planted := _planted(path)) is not None:
-            raise OSError(errno.EACCES, f"{planted} is a link of another user; give another path", path)
         folder, name = os.path.split(path)
         folder = os.path.realpath(folder or ".")
         path = os.path.join(folder, name)

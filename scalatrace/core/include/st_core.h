@@ -91,9 +91,9 @@ ST_API int st_set_communicating(st_core *core, int op);
  * recorded. */
 ST_API int st_set_policy(st_core *core, const char *parameter, int limit);
 
-/* Register a statistic; loads are totals of the first two, before a call and in it. Its number (>= 0) is the index into st_event.stats. `resolution`: what one integer step in
+/* Register a statistic; its number (>= 0) is the index into st_event.stats. `resolution`: what one integer step in
  * the file means (1 for times in ns). By convention: "compute_ns", "comm_ns", "source" (matched wildcard source),
- * "polls". */
+ * "polls". The first two have loads: samples of the first are before a call, of the second in it. */
 ST_API int st_define_stat(st_core *core, const char *name, double resolution);
 
 /* Name of an array of n integers, of a string of n bytes. Same content, same name, on every rank. */

@@ -274,13 +274,14 @@ int st_flatlog_close(st_core *core) {
 
 uint64_t st_core_nevents(const st_core *core) { return core->nevents; }
 
-double st_core_total(const st_core *core, int stat) {
-    return stat >= 0 && static_cast<size_t>(stat) < kLoads ? core->totals.whole[static_cast<size_t>(stat)].sum() : 0;
+static double sum_of(const AllLoads &loads, int stat) {
+    return stat >= 0 && static_cast<size_t>(stat) < kLoads ? loads[static_cast<size_t>(stat)].sum() : 0;
 }
 
+double st_core_total(const st_core *core, int stat) { return sum_of(core->totals.whole, stat); }
+
 double st_core_total_between(const st_core *core, int stat) {
-    const AllLoads &loads = core->totals.shown(core->ranks.size());
-    return stat >= 0 && static_cast<size_t>(stat) < kLoads ? loads[static_cast<size_t>(stat)].sum() : 0;
+    return sum_of(core->totals.shown(core->ranks.size()), stat);
 }
 
 uint64_t st_core_ncomms(const st_core *core, const char *kind) {

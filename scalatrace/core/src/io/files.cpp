@@ -113,11 +113,11 @@ namespace {
 
 /* Follow symbolic links, as far as one of this process's descriptors. */
 Target resolve(std::string path) {
+    if (has_planted_link(path, kMaxLinks)) {
+        errno = EACCES;
+        return {};
+    }
     for (int links = 0; links < kMaxLinks; ++links) {
-        if (has_planted_link(path, kMaxLinks)) {
-            errno = EACCES;
-            return {};
-        }
         const size_t slash = path.rfind('/');
         const std::string name = slash == std::string::npos ? path : path.substr(slash + 1);
         const std::string folder = real(slash == std::string::npos ? "." : path.substr(0, slash + 1));
