@@ -161,6 +161,11 @@ class Operation:
         """Whether no call returns before all members have made it."""
         return self.meeting in (Meeting.ALL, Meeting.SETUP) and not self.nonblocking
 
+    @property
+    def needs_all(self) -> bool:
+        """Whether no call returns before it has something from each member."""
+        return self.meeting is Meeting.ALL and not self.nonblocking
+
 
 def sent_bytes(name: str, call: CallLike, started: bool = False) -> int:
     """Bytes a call hands over to MPI: what it sends, contributes, puts or writes.
@@ -296,7 +301,7 @@ def operation(name: str) -> Operation:
 
 def _meeting(row: Operation) -> Meeting:
     """The meeting of an operation that is not listed by name."""
-    if row.category in (Category.COLLECTIVE, Category.NEIGHBOUR):
+    if row.category in COLLECTIVES:
         return Meeting.SOME
     of_all = row.category is Category.IO and ("_all" in row.base or "_ordered" in row.base)
     return Meeting.LOOSE if of_all and not row.base.endswith("_end") else Meeting.NONE
@@ -362,6 +367,9 @@ def _readings(name: str) -> Iterator[tuple[str, bool, bool]]:
     if name.endswith("_begin"):
         yield name.removesuffix("_begin"), True, False
 
+
+COLLECTIVES = frozenset({Category.COLLECTIVE, Category.NEIGHBOUR})
+"""Kinds of collective calls that move data, or synchronise without."""
 
 SENDING = frozenset({Category.SEND, Category.SENDRECV, Category.PERSISTENT})
 """Kinds of calls that send, or prepare to."""

@@ -10,7 +10,7 @@ from fractions import Fraction
 from math import ceil
 
 from scalatrace.errors import UsageError
-from scalatrace.operations import Category, operation
+from scalatrace.operations import COLLECTIVES, Category, operation
 
 __all__ = [
     "COUNTS", "DISPLACEMENTS", "SCALED", "VECTORS", "exact_factor", "is_room", "parse_factor", "scaled",
@@ -75,6 +75,6 @@ def is_room(op: str, name: str, parameters: Container[object]) -> bool:
         parameters: names of the operation's parameters.
     """
     category = operation(op).category
-    if category in (Category.COLLECTIVE, Category.NEIGHBOUR) or "partitions" in parameters:
+    if category in COLLECTIVES or "partitions" in parameters:
         return False
     return name == "recvcount" or (name == "count" and ("source" in parameters or category is Category.RECV))

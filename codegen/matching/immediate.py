@@ -18,7 +18,7 @@ from scalatrace.codegen.matching.execution.choices import CAREFUL
 from scalatrace.codegen.matching.execution.iteration_path import IterationPath, calls_with_paths
 from scalatrace.codegen.matching.wildcards import ExecutionPlan
 from scalatrace.errors import UsageError
-from scalatrace.operations import Category, blocking_name, operation
+from scalatrace.operations import COLLECTIVES, blocking_name, operation
 from scalatrace.trace.model.tables import IntArray
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.requests import ENDING
@@ -66,14 +66,10 @@ def with_late_collectives(trace: Trace) -> Trace:
     return compressed(result, list(Order(result, _Later(result, late)).entries()))
 
 
-_COLLECTIVE = (Category.COLLECTIVE, Category.NEIGHBOUR)
-"""Collectives that move data: their nonblocking forms can be completed later."""
-
-
 def _immediate(trace: Trace) -> frozenset[int]:
     """The nonblocking collectives among the operations that a trace knows."""
     rows = [operation(op.name) for op in trace.ops]
-    making = (i for i, row in enumerate(rows) if row.category in _COLLECTIVE and row.makes_request)
+    making = (i for i, row in enumerate(rows) if row.category in COLLECTIVES and row.makes_request)
     return frozenset(i for i in making if not rows[i].flow_later)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from scalatrace.extrap.lossy.calls import Calls
-from scalatrace.operations import Category, Flow, operation
+from scalatrace.operations import COLLECTIVES, Category, Flow, operation
 from scalatrace.trace.query.requests import ENDING, STARTING, ages
 from scalatrace.trace.query.walk import Call
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, UNDEFINED
@@ -18,7 +18,6 @@ from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, UNDEFINED
 __all__ = ["Links", "links_of", "requests_of"]
 
 _MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV)
-_COLLECTIVE = (Category.COLLECTIVE, Category.NEIGHBOUR)
 
 
 @dataclass
@@ -192,7 +191,7 @@ def _collectives(calls: Calls, found: Links) -> None:
     """The k-th collective call of every member of a communicator is one."""
     calls_by_group: dict[tuple[int, tuple[int, ...]], dict[int, list[int]]] = {}
     for number, call in enumerate(calls.calls):
-        if operation(call.op).category in _COLLECTIVE:
+        if operation(call.op).category in COLLECTIVES:
             comm = call.comm
             everyone = (*comm.members, *(comm.remote or ()))
             by_rank = calls_by_group.setdefault(

@@ -6,7 +6,7 @@ from enum import Enum, auto
 from functools import cache
 from typing import NamedTuple
 
-from scalatrace.operations import Category, Meeting, Mode, operation, sent_bytes
+from scalatrace.operations import COLLECTIVES, Category, Mode, operation, sent_bytes
 from scalatrace.predict.lowering.actions import Action, Recv, Send, Target, Wait
 from scalatrace.predict.lowering.collectives import Collectives
 from scalatrace.predict.lowering.exchange import Exchange
@@ -28,7 +28,6 @@ from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 __all__ = ["RankLowering"]
 
 _MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV, Category.PERSISTENT)
-_COLLECTIVE = (Category.COLLECTIVE, Category.NEIGHBOUR)
 _REASONS = {
     Category.ONE_SIDED: "one-sided communication",
     Category.WINDOW: "synchronisation of a window",
@@ -82,7 +81,7 @@ def _role(op: str) -> Role:
         return Role.PROBE
     if category in _MESSAGES:
         return Role.MESSAGE
-    return Role.COLLECTIVE if category in _COLLECTIVE else Role.OTHER
+    return Role.COLLECTIVE if category in COLLECTIVES else Role.OTHER
 
 
 class RankLowering:
@@ -256,7 +255,7 @@ class RankLowering:
         self._collectives.neighbours.follow(call)
         if row.makes_request:
             self._requests.add(Pending(False))
-        if row.meeting is Meeting.SETUP and not row.nonblocking:
+        if row.synchronises:
             return self._collectives.barrier(call, self._exchange)
         if reason := _REASONS.get(row.category):
             self._account.add(call.op, Outcome.LOST, reason, sent_bytes(call.op, call))

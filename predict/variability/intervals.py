@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from scalatrace.operations import Meeting, operation
+from scalatrace.operations import operation
 from scalatrace.trace.model.callsite import Stack
 from scalatrace.trace.model.nodes import Event, Node, events
 from scalatrace.trace.model.trace import Trace
@@ -144,8 +144,7 @@ def _synchronises(trace: Trace, node: Node) -> bool:
 def _ends(trace: Trace, event: Event) -> bool:
     """Whether a call synchronises all ranks of the run, on any communicator that has them."""
     op = trace.ops[event.op]
-    row = operation(op.name)
-    if not (row.meeting is Meeting.ALL and row.synchronises) and op.name != "Finalize":
+    if not operation(op.name).needs_all and op.name != "Finalize":
         return False
     names = [name for name, _ in op.params]
     if "comm" not in names:

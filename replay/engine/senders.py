@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from scalatrace.operations import SENDING, Category, Meeting, Operation, operation
+from scalatrace.operations import SENDING, Category, operation
 from scalatrace.replay.engine.interleaving import Message, Receive, interleaving
 from scalatrace.trace.consistency.partners import peer_of, tag_of
 from scalatrace.trace.query.counting import executions_of
@@ -230,7 +230,7 @@ class _Own:
         matched: list[Receive] = []
         for call in self.trace.walk(self.rank):
             row, op = operation(call.op), call.op
-            if _needs_all(row) or op in FROM_ROOT:
+            if row.needs_all or op in FROM_ROOT:
                 self.synchronised.setdefault(call.family, []).append(number)
             if (peer := _destination(call)) is not None:
                 if row.category is Category.PERSISTENT:
@@ -301,7 +301,7 @@ def _with_earliest(trace: Trace, sender: int, own: _Own) -> Iterator[tuple[Call,
     for call in trace.walk(sender):
         yield call, earliest
         op, row = call.op, operation(call.op)
-        if _needs_all(row) or op in FROM_ROOT:
+        if row.needs_all or op in FROM_ROOT:
             before = own.synchronised.get(call.family, [])
             entered[call.family] += 1
             if entered[call.family] <= len(before) and _waits(call, own.rank):
@@ -315,15 +315,10 @@ def _with_earliest(trace: Trace, sender: int, own: _Own) -> Iterator[tuple[Call,
                 earliest = max(earliest, before[heard - 1])
 
 
-def _needs_all(row: Operation) -> bool:
-    """Return whether a blocking call needs something from all members."""
-    return row.meeting is Meeting.ALL and row.synchronises
-
-
 def _waits(call: Call, rank: int) -> bool:
     """Return whether a collective call cannot end before a rank makes it too."""
     comm = call.comm
-    if _needs_all(operation(call.op)):
+    if operation(call.op).needs_all:
         return rank in comm.peers
     root = call.raw("root")
     return comm.remote is None and 0 <= root < comm.size and comm.members[root] == rank

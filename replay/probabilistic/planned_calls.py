@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from scalatrace.operations import Category, operation
+from scalatrace.operations import COLLECTIVES, Category, operation
 from scalatrace.replay.common.options import Compute, Options
 from scalatrace.replay.common.view import AnyCall
 from scalatrace.replay.common.whatif import WhatIf
@@ -93,7 +93,7 @@ def issued(op: str) -> Callable[[Call, AnyCall], AnyCall]:
     if row.category is Category.SEND:
         name = (op if row.makes_request else "I" + op.lower()).replace("Irsend", "Isend")
         return lambda _, sampled: SampledCall(sampled, {}, name)
-    if row.category in (Category.COLLECTIVE, Category.NEIGHBOUR) and not row.makes_request:
+    if row.category in COLLECTIVES and not row.makes_request:
         nonblocking = "I" + op.lower()
         return lambda _, sampled: SampledCall(sampled, {}, nonblocking)
     return lambda _, sampled: sampled

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from scalatrace.operations import SENDING, Category, Meeting, operation
+from scalatrace.operations import COLLECTIVES, SENDING, Category, Meeting, operation
 from scalatrace.replay.calls.completion import of_ages
 from scalatrace.replay.common.errors import ReplayError
 from scalatrace.replay.common.options import Compute, Options
@@ -154,7 +154,7 @@ class ProbabilisticPlayer:
             self._starts[live] = plan.sampled
         elif row.category in (Category.SEND, Category.SENDRECV):
             self._send(plan, row.makes_request)
-        elif row.category in (Category.COLLECTIVE, Category.NEIGHBOUR) and not row.makes_request:
+        elif row.category in COLLECTIVES and not row.makes_request:
             self._issue(plan.issued)
             self._await_newest(call)
         else:

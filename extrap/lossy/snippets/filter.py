@@ -14,12 +14,10 @@ from scalatrace.extrap.lossy.snippets.machine import Run as MachineRun
 from scalatrace.extrap.lossy.snippets.tree import ANY, Call, Distance, Place, Snippets, Value
 from scalatrace.extrap.lossy.state import State
 from scalatrace.formula import evaluate
-from scalatrace.operations import Category, operation
+from scalatrace.operations import COLLECTIVES, operation
 from scalatrace.trace.query.walk import Call as Made
 
 __all__ = ["Fits", "apply"]
-
-_COLLECTIVE = (Category.COLLECTIVE, Category.NEIGHBOUR)
 
 
 def apply(snippets: Snippets, state: State, run: Run) -> None:
@@ -41,7 +39,7 @@ def apply(snippets: Snippets, state: State, run: Run) -> None:
                 gone.append(number)
             elif snippets.snippets:
                 letter = fits.letter(machine.tests, number, env)
-                at_work.feed(number, letter, operation(call.op).category in _COLLECTIVE)
+                at_work.feed(number, letter, operation(call.op).category in COLLECTIVES)
         at_work.end()
         gone += at_work.dropped
         for one in at_work.accepted:

@@ -20,7 +20,7 @@ from math import isqrt
 
 import numpy as np
 
-from scalatrace.operations import Category, operation
+from scalatrace.operations import COLLECTIVES, Category, operation
 from scalatrace.report.page.grid import pairs
 from scalatrace.trace.exchange.messages import Messages
 from scalatrace.trace.model import nodes
@@ -39,7 +39,6 @@ ALL_PAIRS_SHARE = 0.9
 REGULAR_SHARE = 0.6
 """Pairs over ranks times distances: borders of a grid have fewer."""
 
-COLLECTIVE = (Category.COLLECTIVE, Category.NEIGHBOUR)
 MAX_TREE_DEPTH = 2
 """Depth of a tree over the logarithm of the number of its ranks."""
 
@@ -85,7 +84,7 @@ def loop_pattern(
     """
     events = [node for node in children if isinstance(node, Event)]
     ops = [trace.ops[event.op].name for event in events]
-    collectives = tuple(dict.fromkeys(op for op in ops if operation(op).category in COLLECTIVE))
+    collectives = tuple(dict.fromkeys(op for op in ops if operation(op).category in COLLECTIVES))
     messages = [one for event in events for one in sent.get(id(event), ())]
     total = round(sum(len(one.senders) * one.count for one in messages))
     nbytes = round(sum(len(one.senders) * one.count * one.nbytes for one in messages))
