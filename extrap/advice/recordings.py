@@ -60,8 +60,8 @@ class Case:
     def known_inputs(self) -> dict[str, int]:
         """The result's parameters as far as they are known: as given, or the one value of all traces."""
         first = self.runs[0].inputs.items()
-        alike = {name: value for name, value in first if all(run.inputs[name] == value for run in self.runs)}
-        return {**alike, **(self.inputs or {})}
+        common = {name: value for name, value in first if all(run.inputs[name] == value for run in self.runs)}
+        return {**common, **(self.inputs or {})}
 
     @property
     def grids(self) -> list[Grid]:

@@ -1,6 +1,6 @@
 """A trace in a notebook: tables as pandas DataFrames, plots, and its description in HTML.
 
-`scalatrace.trace.views` says what `Trace` takes from here.
+`scalatrace.trace.views` is the interface to `Trace`.
 """
 
 from scalatrace.report.notebook.description import describe

@@ -172,15 +172,19 @@ class Trace(TraceTables):
 
     def has_load(self, stat: str) -> bool:
         """Whether the trace stores each rank's share of the total of a statistic."""
-        index = self.stat_index.get(stat)
-        return index is not None and index < len(self.load) and self.load[index] is not None
+        index = self._load_index(stat)
+        return index is not None and self.load[index] is not None
 
     def load_of(self, stat: str) -> Vec | None:
         """The steps of each rank's total of a statistic over the whole run, over `ranks`; None: not known."""
-        index = self.stat_index.get(stat)
-        if index is None or index >= len(self.load):
+        index = self._load_index(stat)
+        if index is None:
             return None
         return self._load_of_run(index) if self.load_between else self.load[index]
+
+    def _load_index(self, stat: str) -> int | None:
+        index = self.stat_index.get(stat)
+        return index if index is not None and index < len(self.load) else None
 
     def _load_of_run(self, index: int) -> Vec | None:
         from scalatrace.trace.phases import run_load
