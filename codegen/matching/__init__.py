@@ -4,7 +4,7 @@ from scalatrace.codegen.matching.alignment.align_collectives import align_collec
 from scalatrace.codegen.matching.deadlock import check_deadlock
 from scalatrace.codegen.matching.diagnosis.report import DeadlockError, Problem, Report
 from scalatrace.codegen.matching.immediate import must_be_late, with_late_collectives
-from scalatrace.codegen.matching.wildcards import has_wildcards, resolve_wildcards
+from scalatrace.codegen.matching.wildcards import has_unnamed_senders, has_wildcards, resolve_wildcards
 
 __all__ = [
     "DeadlockError",
@@ -12,6 +12,7 @@ __all__ = [
     "Report",
     "align_collectives",
     "check_deadlock",
+    "has_unnamed_senders",
     "has_wildcards",
     "must_be_late",
     "needs_alignment",

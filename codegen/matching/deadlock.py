@@ -40,7 +40,7 @@ def check_deadlock(trace: Trace, synchronous: bool = True) -> Report | None:
     """
     trace = explicit(trace)
     plan = ExecutionPlan(trace)
-    certain = plan.certain().keys() == plan.wild.keys()
+    certain = plan.certain().keys() == plan.unnamed.keys()
     if certain and synchronous:
         strict = plan.execute(CAREFUL, synchronous=True, polls_wait=False)
         if strict.report is None:  # with buffers ranks wait less, and the same messages meet

@@ -31,7 +31,7 @@ from scalatrace.codegen.matching.execution.choices import (
 from scalatrace.codegen.matching.execution.collective_state import CollectiveMismatchError
 from scalatrace.codegen.matching.execution.engine import Engine
 from scalatrace.codegen.matching.execution.mailbox import Repeated, Slot, Starts
-from scalatrace.codegen.matching.execution.match_actions import MatchActions
+from scalatrace.codegen.matching.execution.match_actions import MatchActions, cancels
 from scalatrace.codegen.matching.execution.quota import Quota
 from scalatrace.codegen.matching.execution.scopes import Scopes
 from scalatrace.codegen.matching.execution.script import Script, cut_down
@@ -46,9 +46,16 @@ from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.explicit import explicit
 from scalatrace.trace.query.requests import STARTING
 from scalatrace.trace.query.walk import distinct_calls
-from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, Vec
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL, Vec
 
-__all__ = ["Execution", "ExecutionPlan", "has_wildcards", "resolve_wildcards", "wildcard_events"]
+__all__ = [
+    "Execution",
+    "ExecutionPlan",
+    "has_unnamed_senders",
+    "has_wildcards",
+    "resolve_wildcards",
+    "wildcard_events",
+]
 
 MAX_RANDOM_POLICIES = 40
 """Executions with drawn senders, when those with a system came to no end."""
@@ -65,14 +72,14 @@ def resolve_wildcards(trace: Trace) -> Trace:
         sends. UsageError: the trace does not know its peers or tags, since they were recorded as histograms.
     """
     trace = explicit(trace)
-    if not has_wildcards(trace):
+    if not has_unnamed_senders(trace):
         return trace
     plan = ExecutionPlan(trace)
     items = plan.certain()
-    left = plan.wild.keys() - items.keys()
+    left = plan.unnamed.keys() - items.keys()
     if left:
         items |= _executed(plan, frozenset(left) | plan.starts.keys())
-    made = {id(plan.wild[key]): _resolved(trace, plan.wild[key], items[key]) for key in plan.wild}
+    made = {id(plan.unnamed[key]): _resolved(trace, plan.unnamed[key], items[key]) for key in plan.unnamed}
     trace, starts = with_senders_of_starts(
         trace, [(event, items[key]) for key, event in plan.starts.items() if key in items]
     )
@@ -82,6 +89,21 @@ def resolve_wildcards(trace: Trace) -> Trace:
 def has_wildcards(trace: Trace) -> bool:
     """Whether a receive or probe leaves its source or tag open; in O(nodes)."""
     return next(wildcard_events(trace), None) is not None
+
+
+def has_unnamed_senders(trace: Trace) -> bool:
+    """Whether a receive or probe alone does not say whose message it gets; in O(nodes)."""
+    return next(_unnamed_events(trace), None) is not None
+
+
+def _unnamed_events(trace: Trace) -> Iterator[Event]:
+    """The event nodes that leave a source or tag open, and of receives that may be cancelled."""
+    yield from wildcard_events(trace)
+    if cancels(trace):
+        for event in trace.leaves():
+            row = operation(trace.ops[event.op].name)
+            if row.makes_request and row.recvs is not None and row.recvs.peer == "source":
+                yield event
 
 
 def wildcard_events(trace: Trace) -> Iterator[Event]:
@@ -138,16 +160,16 @@ class ExecutionPlan:
         self.traffic = Traffic(self.trace, scopes)
         self.actions = MatchActions(self.trace, scopes, self.traffic.certain_match, blocking)
         self.demand = self.traffic.demand(self.actions)
-        open_events = {id(event) for event in wildcard_events(trace)}
-        self.wild = {cut: event for cut, event in origin.items() if id(event) in open_events}
-        persistent = any(operation(trace.ops[event.op].name).flow_later for event in self.wild.values())
+        unnamed = {id(event) for event in _unnamed_events(trace)}
+        self.unnamed = {cut: event for cut, event in origin.items() if id(event) in unnamed}
+        persistent = any(operation(trace.ops[event.op].name).flow_later for event in self.unnamed.values())
         self.starts = {
             cut: event for cut, event in origin.items() if persistent and trace.ops[event.op].name in STARTING
         }
 
     def certain(self) -> dict[int, dict[int, Items]]:
         """For the event nodes whose senders are certain on every rank: what each rank's receives get."""
-        result: dict[int, dict[int, Items]] = {key: {} for key in self.wild}
+        result: dict[int, dict[int, Items]] = {key: {} for key in self.unnamed}
         for rank in self.trace.ranks:
             for event, times in executions_of(self.trace, rank):
                 if id(event) not in result:
@@ -165,7 +187,7 @@ class ExecutionPlan:
             action = self.actions.of(call)
             slot = Slot(action.named)
             if (receive := action.receive) is not None:
-                if receive.source == ANY_SOURCE or receive.tag == ANY_TAG:
+                if receive.source == ANY_SOURCE or receive.tag == ANY_TAG or receive.cancellable:
                     return None
                 slot.fill(receive.source, receive.tag)
             items.append(slot if n == 1 else Repeated((slot,), n))
@@ -244,13 +266,17 @@ def _check_known(trace: Trace) -> None:
 def _resolved(trace: Trace, event: Event, items: dict[int, Items]) -> Event:
     op, params = trace.ops[event.op], list(event.params)
     at = op.index("source")
-    if at is not None and _is_open(event, at) and items:
+    if at is not None and items and (_is_open(event, at) or _is_cancelled(items)):
         rows = {rank: row(slots, lambda slot: slot.peer) for rank, slots in items.items()}
         params[at] = pack_peers(rows, {rank: _place(slots) for rank, slots in items.items()})
     at = op.index("recvtag" if op.index("recvtag") is not None else "tag")
     if at is not None and _is_open(event, at) and items:
         params[at] = gathered({rank: row(slots, lambda slot: slot.tag) for rank, slots in items.items()})
     return replace(event, params=tuple(params))
+
+
+def _is_cancelled(rows: dict[int, Items]) -> bool:
+    return any(slot.source == PROC_NULL for items in rows.values() for slot in _slots(items))
 
 
 def _place(items: Items) -> tuple[int, int] | None:

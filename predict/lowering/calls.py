@@ -174,7 +174,7 @@ class RankLowering:
         return []
 
     def _start_all(self, call: Call) -> list[Action]:
-        """Start requests; a receive from any source has the sender that this start names."""
+        """Start requests; a receive has the sender that this start names, if it does."""
         requests = self._requests.at(ages(call))
         unnamed = ((ANY_SOURCE, ANY_TAG),) * len(requests)
         named = (
@@ -186,7 +186,7 @@ class RankLowering:
         actions: list[Action] = []
         for request, (source, tag) in zip(requests, named, strict=True):
             made_by = request.made_by
-            if made_by is not None and self._messages.is_open(made_by):
+            if made_by is not None and (source != ANY_SOURCE or self._messages.is_open(made_by)):
                 request.messages = self._messages.received(made_by, source, tag)
             actions += self._start(request)
         return actions

@@ -143,9 +143,9 @@ def _selection(args: argparse.Namespace) -> Selection:
 
 def with_senders(trace: Trace) -> Trace:
     """Give receives from any source a sender: formats have no order in which they would choose one."""
-    from scalatrace.codegen.matching import has_wildcards, resolve_wildcards
+    from scalatrace.codegen.matching import has_unnamed_senders, resolve_wildcards
 
-    return resolve_wildcards(trace) if has_wildcards(trace) else trace
+    return resolve_wildcards(trace) if has_unnamed_senders(trace) else trace
 
 
 def _notes(args: argparse.Namespace, selection: Selection, trace: Trace) -> list[str]:

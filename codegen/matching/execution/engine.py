@@ -174,12 +174,12 @@ class Engine(ExecutionState):
         return request
 
     def _start(self, actor: Actor, action: MatchAction) -> None:
-        """Start persistent requests; each start of a receive from any source has a sender of its own."""
+        """Start persistent requests; each start has a sender of its own where the call does not name one."""
         slots: list[Slot | None] = []
         for request in actor.requests.at(action.ages):
             receive = request.action.receive
-            is_wild = receive is not None and receive.wild
-            slots.append(Slot(request.action.named, request.slot) if is_wild else None)
+            is_named = receive is None or receive.is_named
+            slots.append(None if is_named else Slot(request.action.named, request.slot))
             if request.action.persistent:
                 request.items = self._begin(actor, request.action, slots[-1] or request.slot, request)
         if id(action.event) in self.recorded:

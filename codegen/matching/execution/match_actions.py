@@ -24,6 +24,7 @@ __all__ = [
     "Named",
     "Receive",
     "Send",
+    "cancels",
     "is_inert",
 ]
 
@@ -71,6 +72,7 @@ class Receive:
         event: the node whose parameters are the source and the tag.
         scope: to name senders in its communicator.
         wild: whether the program left source or tag open, even if only one is possible.
+        cancellable: whether a Cancel may end it without a message.
     """
 
     channel: Channel
@@ -80,6 +82,12 @@ class Receive:
     event: Event
     scope: Scope
     wild: bool
+    cancellable: bool
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the call alone says whose message it gets."""
+        return not (self.wild or self.cancellable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +153,7 @@ class MatchActions:
         """
         self.blocking = blocking
         self.trace, self._certain_match = trace, certain_match
-        self._scopes = scopes
+        self._scopes, self._cancels = scopes, cancels(trace)
         self._of_place: dict[Place, MatchAction] = {}
         self._of_values: dict[tuple[int, int, tuple[int, ...]], MatchAction] = {}
 
@@ -199,7 +207,7 @@ class MatchActions:
         channel = (*scope.key, "Psend" in call.op or "Precv" in call.op)
         return (
             _send(call, row, scope, channel),
-            self._certain(call, _receive(call, row, scope, channel)),
+            self._certain(call, _receive(call, row, scope, channel, self._cancels)),
             None,
         )
 
@@ -214,6 +222,11 @@ _POINT_TO_POINT = (Category.SEND, Category.RECV, Category.SENDRECV, Category.PRO
 
 
 _ABOUT_REQUESTS = ENDING | STARTING | {"Request_free", "Cancel"}
+
+
+def cancels(trace: Trace) -> bool:
+    """Whether a trace has calls that may end a receive without a message."""
+    return any(op.name == "Cancel" for op in trace.ops)
 
 
 def is_inert(op: str) -> bool:
@@ -231,7 +244,7 @@ def _send(call: Call, row: Operation, scope: Scope, channel: Channel) -> Send | 
     return Send(channel, dest, _tag(call, "sendtag"), synchronous)
 
 
-def _receive(call: Call, row: Operation, scope: Scope, channel: Channel) -> Receive | None:
+def _receive(call: Call, row: Operation, scope: Scope, channel: Channel, cancelled: bool) -> Receive | None:
     flow: Flow | None = row.recvs
     if flow is None or flow.peer not in call:
         return None
@@ -242,7 +255,7 @@ def _receive(call: Call, row: Operation, scope: Scope, channel: Channel) -> Rece
     takes = row.category is not Category.PROBE or row.matched
     tag = _tag(call, "recvtag")
     wild = source == ANY_SOURCE or tag == ANY_TAG
-    return Receive(channel, source, tag, takes, call.node, scope, wild)
+    return Receive(channel, source, tag, takes, call.node, scope, wild, cancelled and row.makes_request)
 
 
 def _named(call: Call, row: Operation, scope: Scope | None) -> Named | None:

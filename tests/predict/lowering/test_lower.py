@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from scalatrace.cli.export import with_senders
 from scalatrace.errors import UsageError
 from scalatrace.predict.export.simgrid import SIMGRID
 from scalatrace.predict.lowering import Compute, Lowering, Outcome, Recv, Send, Target, Wait
 from scalatrace.predict.lowering.channels import FIRST_NUMBERED
 from scalatrace.predict.platform import Platform
+from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.values.histogram import Histogram
-from scalatrace.trace.values.vec import ANY_SOURCE
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 from support.builder import DOUBLE, INT, Builder, Comm, stencil
 from support.lowered import every_kind, on, run
 
@@ -83,6 +85,35 @@ def test_open_receives_are_refused() -> None:
     )
     with pytest.raises(UsageError, match="any source"):
         list(Lowering(trace).actions(0))
+
+
+@pytest.mark.parametrize("tag", [3, ANY_TAG])
+@pytest.mark.parametrize("persistent", [False, True])
+def test_cancelled_receives_take_no_later_message(tag: int, persistent: bool) -> None:
+    """A request gets one message, or is started once more and cancelled; a later receive gets the second."""
+    b = Builder(2)
+    rank0, rank1 = on({0: 1}), on({1: 1})
+    both = {"count": 1, "datatype": INT, "comm": Comm()}
+
+    def requested(op: str) -> Event:
+        return b.event(op, repeat=rank0, source=1, tag=tag, **both)
+
+    def started() -> Event:
+        return b.event("Start", repeat=rank0, request=0)
+
+    trace = b.of(
+        *([requested("Recv_init"), started()] if persistent else [requested("Irecv")]),
+        b.event("Send", repeat=rank1, dest=0, tag=3, **both),
+        b.event("Wait", repeat=rank0, request=0),
+        started() if persistent else requested("Irecv"),
+        b.event("Cancel", repeat=rank0, request=0),
+        b.event("Wait", repeat=rank0, request=0),
+        b.event("Send", repeat=rank0, dest=1, tag=4, **both),
+        b.event("Recv", repeat=rank1, source=0, tag=4, **both),
+        b.event("Send", repeat=rank1, dest=0, tag=3, **both),
+        b.event("Recv", repeat=rank0, source=1, tag=3, **both),
+    )
+    assert sum(run(Lowering(with_senders(trace))).sent.values()) == 3
 
 
 def test_unknown_ranks_are_refused() -> None:
