@@ -91,7 +91,7 @@ def _with_other_inputs(
     """The parameter that is missing, or the traces that are better left out; None: neither helps."""
     if error.values is not None and not case.runs[0].inputs and is_divided(error.values, case.grids):
         return GIVE_SIZE
-    return hint(traces, case, workers) if traces else None
+    return hint(traces, case, error.values, workers) if traces else None
 
 
 def _step(error: Refused, case: Case, traces: Sequence[Trace], model: Model | None) -> NextStep:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from scalatrace.extrap.advice.recordings import Case
-from scalatrace.extrap.errors import ExtrapolationError
+from scalatrace.extrap.errors import ExtrapolationError, Values
 from scalatrace.extrap.fit.fit_trace import fit
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.refusal import Action, NextStep
@@ -25,13 +25,17 @@ MIN_OF_ONE_SHAPE = 4
 __all__ = ["hint"]
 
 
-def hint(traces: Sequence[Trace], case: Case, workers: int) -> NextStep | None:
+def hint(traces: Sequence[Trace], case: Case, values: Values | None, workers: int) -> NextStep | None:
     """The traces to leave out, without which the others follow rules; None where that does not help.
 
     Args:
         traces: in the order of the case.
+        values: what was seen of the quantity without a formula.
     """
-    return _of_one_shape(traces, case, workers) or _too_small(traces, case.runs, workers)
+    one_shape = _of_one_shape(traces, case, workers)
+    if one_shape is not None or (values is not None and _varies_by_smallest(values)):
+        return one_shape
+    return _too_small(traces, case.runs, workers)
 
 
 def _of_one_shape(traces: Sequence[Trace], case: Case, workers: int) -> NextStep | None:
@@ -62,6 +66,12 @@ def _of_one_shape(traces: Sequence[Trace], case: Case, workers: int) -> NextStep
 
 def _is_sorted(grid: Grid, falling: bool) -> bool:
     return all(a >= b if falling else a <= b for a, b in pairwise(grid.dims))
+
+
+def _varies_by_smallest(values: Values) -> bool:
+    """Whether the smallest trace alone shows that a quantity varies: the others would follow a constant."""
+    smallest, *others = values.means
+    return values.agreed and len(set(others)) == 1 and smallest not in others
 
 
 def _too_small(traces: Sequence[Trace], runs: Sequence[Run], workers: int) -> NextStep | None:

@@ -35,7 +35,7 @@ from scalatrace.extrap.fit.undetermined.rivals import apart
 from scalatrace.extrap.fit.undetermined.unseen import constants_of_one_side
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
-from scalatrace.formula import TRUE, Cond, Value, all_of, either, names_in
+from scalatrace.formula import TRUE, Cond, Const, Value, all_of, either, indicator, names_in
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.query.requests import POLLING
 from scalatrace.trace.symbolic.counters import Chain
@@ -227,11 +227,18 @@ def _field(space: Space, order: Ints, groups: Sequence[Class]) -> Field:
             condition = either(*group.conditions)
             if (simple := _simple_conditions(space).simplest(order, group.points)) is not None:
                 condition, others = simple
+        else:
+            others = ((Const(1), indicator(_seen(groups))),)
         rivals = (*apart(space, group.rivals, condition), *apart(space, others, TRUE))
         parts.append(Part(condition, group.shape, group.formulas, rivals))
         weight += group.weight
         cost += sum(PER_RANK for formula in group.formulas or () if depends_on_rank(formula))
     return Field(tuple(parts), weight + cost, weight)
+
+
+def _seen(groups: Sequence[Class]) -> Cond:
+    """The places that the traces have: no class of theirs says what holds on others."""
+    return either(*(condition for group in groups for condition in group.conditions))
 
 
 def depends_on_rank(formula: Value) -> bool:

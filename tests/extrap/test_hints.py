@@ -117,3 +117,29 @@ def test_another_problem_size_decides() -> None:
     given.append(trace_of(blocks, (2, 2), 49))
     made = extrap.extrapolate(given, 25, params={"n": 48})
     assert diff(made.trace, trace_of(blocks, (5, 5), 48), ["times"]) == []
+
+
+def rounded_to_even(rank: Rank) -> list[IssuedCall]:
+    """A count that is 4 on 3 and on 4 columns: without the trace on 2 columns it would be a constant."""
+    return [call("Allreduce", 1, count=rank.dims[1] + rank.dims[1] % 2, comm="world")]
+
+
+def test_the_only_trace_that_shows_a_change_is_not_left_out() -> None:
+    grids = [(2, 2), (4, 3), (4, 4), (5, 4)]
+    with pytest.raises(ExtrapolationError) as caught:
+        extrap.extrapolate([trace_of(rounded_to_even, dims) for dims in grids], 30, (6, 5), dims_of=grids)
+    assert caught.value.step is not None
+    assert not caught.value.step.leave_out
+
+
+def count_by_column(rank: Rank) -> list[IssuedCall]:
+    """A count of odd columns: 4 rows have no row that is two rows away from both borders, 5 have."""
+    column = rank.place[0]
+    return [call("Gatherv", 1, sendcount=5 * column + 3, root=0, comm="world")] * (column % 2)
+
+
+def test_values_of_places_that_no_trace_has_are_not_taken_from_other_places() -> None:
+    grids = [(2, 4), (4, 2), (5, 2), (3, 3), (4, 4)]
+    traces = [trace_of(count_by_column, dims) for dims in grids]
+    with pytest.raises(ExtrapolationError, match="next: add a trace of"):
+        extrap.extrapolate(traces, 25, (5, 5), dims_of=grids)
