@@ -70,8 +70,8 @@ def _is_sorted(grid: Grid, falling: bool) -> bool:
 
 def _varies_by_smallest(values: Values) -> bool:
     """Whether the smallest trace alone shows that a quantity varies: the others would follow a constant."""
-    smallest, *others = values.means
-    return values.agreed and len(set(others)) == 1 and smallest not in others
+    smallest, *others = zip(values.means, values.largest, strict=True)
+    return len(set(others)) == 1 and smallest not in others
 
 
 def _too_small(traces: Sequence[Trace], runs: Sequence[Run], workers: int) -> NextStep | None:

@@ -32,7 +32,7 @@ from scalatrace.extrap.solve.exact import (
     fitted,
 )
 from scalatrace.extrap.solve.features import Feature
-from scalatrace.formula import Binary, Cond, Const, Expr, Value, Var, children, functions_in, names_in
+from scalatrace.formula import Binary, Cond, Const, Expr, Value, Var, children, names_in
 from scalatrace.trace.symbolic.counters import is_counter
 from scalatrace.trace.symbolic.field import RANKWISE
 from scalatrace.trace.symbolic.grid import NAMES
@@ -78,9 +78,6 @@ GRID_SIZES = frozenset(["P", *NAMES])
 
 MAX_FEW_SIZES = 3
 """Traces that do not show two numbers of a sum of features of sizes."""
-
-MIN_STEPS = 3
-"""Values that show a rounded logarithm: of two, any function of the sizes has one of each."""
 
 TESTED = 8
 """Points that are compared before all are."""
@@ -137,21 +134,7 @@ class System:
                 best = found
             if best is not None and best.confirmed:
                 break
-        if best is not None and _has_logarithm(best.formula) and len(np.unique(values)) < MIN_STEPS:
-            best = self._with_sums(best, projection, values)
         return None if best is None else self._with_multiples(best, values)
-
-    def _with_sums(self, best: Solution, projection: Projection, values: Ints) -> Solution:
-        """The rounded logarithm with the sums of two features that have its values.
-
-        They are credible although they weigh more: of two values, most functions of a size have one on small
-        sizes and one on large ones. Y+Y%2 has the values of 2*log2(X) on 2x2, 4x3, 4x4 and 5x4 ranks.
-        """
-        subsets = self._directions.pairs(projection)
-        found = sorted(self._fitting(subsets, values, set()), key=lambda one: one.solution.weight)
-        sums = [one.solution.formula for one in found if not one.solution.has_constant]
-        rivals = (formula for formula in sums[:MAX_RIVALS] if not _has_logarithm(formula))
-        return replace(best, rivals=tuple(dict.fromkeys((*best.rivals, *rivals))))
 
     def _with_multiples(self, best: Solution, values: Ints) -> Solution:
         """The formula with the multiples of one feature that have all values, if it has more unknowns itself.
@@ -364,11 +347,6 @@ def _kind(name: str) -> str:
 def _divides_by_a_number(formula: Expr) -> bool:
     """Whether a formula of sizes has a quotient of a size and a number, such as P//4, but for halves."""
     return not _depends_on_rank_or_iteration(formula) and any(map(_is_part_of_ranks, _all_parts(formula)))
-
-
-def _has_logarithm(formula: Expr) -> bool:
-    """Whether a formula of sizes has a rounded logarithm."""
-    return "log2" in functions_in(formula) and not _depends_on_rank_or_iteration(formula)
 
 
 def _is_part_of_ranks(part: Value | Cond) -> bool:
