@@ -9,7 +9,7 @@ from scalatrace.formula import format_text
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.rules import BLOCKS, CYCLIC, FamilyRule, Model, ParamRule, Rule
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.symbolic.format_formula import format_parts, format_shape
+from scalatrace.trace.symbolic.format_formula import format_parts, format_shape, format_tables
 
 __all__ = ["lines"]
 
@@ -67,6 +67,8 @@ def _rule(rule: Rule, depth: int) -> Iterator[str]:
 
 
 def _param(rule: ParamRule) -> str:
+    if rule.kind in (Kind.TYPE, Kind.STRING):
+        return format_tables(rule.field.parts)
     if rule.kind is not Kind.PEER or rule.encoding is None:
         return format_parts(rule.field.parts)
     return format_parts(rule.field.parts, PEERS[rule.encoding])

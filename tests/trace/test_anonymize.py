@@ -42,7 +42,8 @@ from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm, stencil
-from support.grids import halo, trace_of
+from support.calls import IssuedCall, call
+from support.grids import Rank, halo, trace_of
 from support.traces import texts, traces
 
 MODE = "MPI_MODE_CREATE|MPI_MODE_RDWR"
@@ -364,6 +365,20 @@ def test_anonymous_models(tmp_path: Path) -> None:
     expected = of_model(result, 12).trace
     again = of_model(stx.load(tmp_path / "a.stx"), 12).trace
     assert (again.nodes, again.strings, again.frames) == (expected.nodes, expected.strings, expected.frames)
+
+
+def test_models_with_predefined_datatypes(tmp_path: Path) -> None:
+    """The size and the extent of these types follow from their descriptions, which stay."""
+
+    def typed(rank: Rank) -> list[IssuedCall]:
+        return [call("Allreduce", 1, count=rank.dims[0], datatype="MPI_DOUBLE", comm="world")]
+
+    original = model_of([trace_of(typed, size) for size in SIZES], SIZES)[1]
+    result = anonymous_model(original, Names())
+    payload, packed = (saved(model, tmp_path / "a.stx") for model in (original, result))
+    assert any("by description" in text for text in strings_of(packed))
+    check.check_payload(packed, payload, check.allowed_in_model(result, Options()))
+    assert [each.op for each in of_model(result, 12).trace.walk(0)] == ["Allreduce"]
 
 
 @cache

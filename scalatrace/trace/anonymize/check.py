@@ -15,6 +15,7 @@ from scalatrace.trace.anonymize.names import KINDS
 from scalatrace.trace.anonymize.options import Options
 from scalatrace.trace.anonymize.tables import COMMUNICATORS, CONSTRUCTORS, STATISTICS
 from scalatrace.trace.anonymize.words import MIN_WORD_LENGTH, WORD, leaked, words
+from scalatrace.trace.exchange.type_sizes import BY_DESCRIPTION
 from scalatrace.trace.model.rules import Model, Rule, events
 from scalatrace.trace.model.trace import PARAMETER, Trace
 
@@ -55,7 +56,7 @@ class Allowed:
             kept: texts that the user keeps.
         """
         parameters = (key.removeprefix(PARAMETER) for key in meta if key.startswith(PARAMETER))
-        self.texts = frozenset(kept)
+        self.texts = frozenset([BY_DESCRIPTION, *kept])
         self.words = _OWN.union(FUNCTIONS, words_of_mpi, parameters, *map(words, self.texts))
 
     def __call__(self, word: str) -> bool:

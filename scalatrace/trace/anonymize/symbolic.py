@@ -19,6 +19,7 @@ from scalatrace.trace.anonymize.tables import (
     statistic_name,
     text_name,
 )
+from scalatrace.trace.exchange.type_sizes import BY_DESCRIPTION
 from scalatrace.trace.model.rules import Field, Model, ParamRule, Part, Rule, StatRule, with_frames
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.shapes import join, split
@@ -112,9 +113,10 @@ class _Anonymizer:
         return (*result, "", "")
 
     def datatype(self, entry: tuple[Any, ...], parameter: str) -> tuple[Any, ...]:
-        size, extent, description = entry
+        *sizes, description = entry
         if is_datatype(_filled(description)):
             return entry
+        size, extent = (0, 0) if sizes == [BY_DESCRIPTION] else sizes
         return size, extent, ("opaque(", size, ",", extent, ")", "")
 
 

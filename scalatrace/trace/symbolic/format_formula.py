@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from scalatrace.formula import FALSE, TRUE, Cond, Const, Special, Value, all_of, either, format_text, negate
 from scalatrace.trace.symbolic.field import CYCLE, EVERYWHERE, INDEXED, LOOPED, Part
+from scalatrace.trace.symbolic.shapes import join
 
-__all__ = ["format_parts", "format_shape", "format_where"]
+__all__ = ["format_parts", "format_shape", "format_tables", "format_where"]
 
 
 def format_parts(parts: Sequence[Part], around: str = "{}") -> str:
     """A field's parts; `around` is what each formula is put into, `rank + {}` of relative peers."""
-    texts = [_part(part, around) for part in parts]
+    return _with_conditions(parts, lambda part: _value(part, around))
+
+
+def format_tables(parts: Sequence[Part]) -> str:
+    """The parts of a field of names or datatypes: each is a table of texts with formulas, and an index."""
+    return _with_conditions(parts, _table)
+
+
+def _with_conditions(parts: Sequence[Part], format_value: Callable[[Part], str]) -> str:
+    texts = [_part(part, format_value) for part in parts]
     return texts[0] if len(texts) == 1 else "{" + "; ".join(texts) + "}"
 
 
@@ -39,8 +49,8 @@ def _is_nothing(part: Part) -> bool:
     return part.formulas is None or part.formulas == (Const(0),)
 
 
-def _part(part: Part, around: str) -> str:
-    value = "nothing" if part.formulas is None else _value(part, around)
+def _part(part: Part, format_value: Callable[[Part], str]) -> str:
+    value = "nothing" if part.formulas is None else format_value(part)
     return value if part.condition == EVERYWHERE else f"{value} if {format_text(part.condition)}"
 
 
@@ -57,6 +67,39 @@ def _value(part: Part, around: str) -> str:
     if part.shape is not None or isinstance(part.formulas[0], Special):
         return text
     return _tidy(around.format(text))
+
+
+def _table(part: Part) -> str:
+    if type(part.shape) is not tuple or len(part.shape) != 2:
+        return _value(part, "{}")
+    index, entries = join(part.shape, iter(part.formulas or ()))
+    texts = [_entry(entry) for entry in entries]
+    if len(texts) == 1:
+        return texts[0]
+    return f"{{{', '.join(texts)}}}{_nested(index)}"
+
+
+def _nested(terms: Any) -> str:
+    """The terms of a vec, or the indices of a cycle: `[0 1 ..]`."""
+    if type(terms) is not tuple:
+        return terms if type(terms) is str else format_text(terms)
+    if terms[0] == CYCLE:
+        return "[" + " ".join(map(_nested, terms[1:])) + " ..]"
+    return "[" + " ".join(map(_nested, terms)) + "]"
+
+
+def _entry(entry: Any) -> str:
+    """A name or the description of a datatype, without the size and extent that go with it."""
+    if type(entry) is not tuple:
+        return format_text(entry)
+    pieces = entry[-1] if type(entry[-1]) is tuple else entry
+    return "".join(_piece(piece) for piece in pieces)
+
+
+def _piece(piece: Any) -> str:
+    if type(piece) is str:
+        return piece
+    return format_text(piece[1] if type(piece) is tuple else piece)
 
 
 def _tidy(text: str) -> str:
