@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from scalatrace.escapes import clean
-from scalatrace.formula import format_text
+from scalatrace.extrap.grid.model import fields_of
+from scalatrace.formula import Const, format_text
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.rules import BLOCKS, CYCLIC, FamilyRule, Model, ParamRule, Rule
+from scalatrace.trace.model.rules import BLOCKS, CYCLIC, FamilyRule, Model, ParamRule, Rule, events
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.format_formula import format_parts, format_shape, format_tables
 
-__all__ = ["lines"]
+__all__ = ["count_formulas", "describe", "lines"]
 
 PEERS = {
     Encoding.ABSOLUTE: "{}",
@@ -21,6 +23,25 @@ PEERS = {
 }
 
 DIVISIONS = {BLOCKS: "blocks of {} ranks", CYCLIC: "ranks assigned to {} instances round robin"}
+
+
+def count_formulas(model: Model) -> int:
+    """Return the number of formulas that are no constants."""
+    parts = (part for field in fields_of(model.nodes) for part in field.parts)
+    return sum(not isinstance(formula, Const) for part in parts for formula in part.formulas or ())
+
+
+def describe(model: Model) -> dict[str, Any]:
+    """Return the grid, the traces behind it, parameters, numbers of nodes and formulas, and the header."""
+    return {
+        "grid": list(model.sizes),
+        "traces": ["x".join(map(str, dims)) for dims, _ in model.seen],
+        "parameters": list(model.inputs),
+        "events": sum(1 for _ in events(model.nodes)),
+        "communicators": len(model.families),
+        "formulas": count_formulas(model),
+        "meta": {key: clean(value) for key, value in model.meta.items()},
+    }
 
 
 def lines(model: Model) -> Iterator[str]:

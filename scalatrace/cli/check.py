@@ -18,10 +18,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.extrapolation import parse_params
 from scalatrace.cli.named import Names, load_named
 from scalatrace.cli.output import add_names, natural, print_json, seconds
 from scalatrace.cli.progress import stage, track
+from scalatrace.cli.sizes import parse_params
 from scalatrace.cli.tables import Table, add_formats, print_csv
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ import argparse
 
 from scalatrace.cli.output import add_names, natural, print_json, words
 from scalatrace.cli.progress import stage
+from scalatrace.cli.sizes import add_sizes
 from scalatrace.cli.tables import CALL_SITE, Table, add_formats, flat, print_csv
 
 EXAMPLE = (
@@ -38,6 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("left", help="trace file")
     parser.add_argument("right", help="trace file to compare it with")
+    add_sizes(parser)
     parser.add_argument(
         "--ignore",
         type=words,
@@ -67,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     from scalatrace.report.style import console
     from scalatrace.trace.query.diff import diff
 
-    left, right = load_named_alike((args.left, args.right), args.names)
+    left, right = load_named_alike((args.left, args.right), args.names, args)
     ignored = set(args.ignore)
     by = args.by or ("op" if "callsites" in ignored else "site")
     comparison = ComparisonReporter(left, right, by, not ignored & {TIMING, "times"}, args.limit)

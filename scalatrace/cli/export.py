@@ -12,7 +12,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from scalatrace.cli.output import print_json
-from scalatrace.cli.progress import stage, track
+from scalatrace.cli.progress import stage
+from scalatrace.cli.sizes import add_sizes, read_traces
 from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
 
@@ -51,6 +52,7 @@ _UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9, "": 1e9}
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("traces", nargs="+", metavar="trace", help="trace file (.st); several for extrap")
+    add_sizes(parser)
     parser.add_argument("--to", required=True, choices=NAMES, help="format")
     parser.add_argument("-o", "--output", required=True, metavar="PATH", help="file or folder to write")
     parser.add_argument("--ranks", type=ranks, metavar="LIST", help="only these ranks, such as 0-7,64")
@@ -96,13 +98,12 @@ def window(text: str) -> tuple[float, float]:
 
 def run(args: argparse.Namespace) -> int:
     """Load, show the size, write, report."""
-    import scalatrace
     from scalatrace.predict.export.formats import FORMATS, estimated_bytes, export, size_of
     from scalatrace.report.predictions.export import ExportReporter
     from scalatrace.report.style import console, nbytes
 
     form, selection = FORMATS[args.to], _selection(args)
-    traces = [scalatrace.load(path) for path in track(args.traces, "reading")]
+    traces = read_traces(args.traces, args)
     if form.kind != "experiment":
         traces = [with_senders(trace) for trace in traces]
     estimate = 0 if form.kind == "experiment" else estimated_bytes(form, traces[0], selection)

@@ -10,7 +10,6 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.extrapolation import (
-    Dims,
     FitOptions,
     Target,
     add_lossy,
@@ -20,8 +19,6 @@ from scalatrace.cli.extrapolation import (
     extrapolate_symbolic,
     lossy_options,
     note_inputs,
-    parse_dims,
-    parse_params,
     refusals,
     shared,
 )
@@ -37,6 +34,7 @@ from scalatrace.cli.extrapolation_tables import (
 from scalatrace.cli.named import Names
 from scalatrace.cli.output import add_names, print_json
 from scalatrace.cli.progress import stage, track
+from scalatrace.cli.sizes import Dims, parse_dims, parse_params
 from scalatrace.cli.tables import add_formats, print_csv
 from scalatrace.errors import UsageError
 

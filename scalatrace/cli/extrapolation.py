@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from scalatrace.cli.budget import TimeExceeded
 from scalatrace.cli.output import natural, print_json
 from scalatrace.cli.progress import stage
+from scalatrace.cli.sizes import Dims, parse_dims, parse_params
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.files import check_output
 
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from scalatrace.extrap.grid.model import Model
     from scalatrace.extrap.lossy import LossyExtrapolation
     from scalatrace.extrap.lossy.snippets import Snippets
-
-Dims = tuple[int, ...]
-"""Sizes of a grid."""
 
 
 @dataclass(frozen=True)
@@ -210,25 +208,6 @@ def refusals(as_json: bool, names: Names) -> Iterator[None]:
         raise
 
 
-def parse_dims(option: str, text: str) -> Dims:
-    """Return `(8, 4)` for `8x4`. Raises UsageError."""
-    try:
-        dims = tuple(int(word) for word in text.lower().split("x"))
-    except ValueError:
-        dims = ()
-    if not dims or min(dims) < 1:
-        raise UsageError(f"{option} {text}: not a grid; give its sizes such as 8x4 or 4x4x2")
-    return dims
-
-
-def parse_params(pairs: Sequence[str]) -> dict[str, int]:
-    """Return `{"n": 4096}` for `["n=4096"]`. Raises UsageError."""
-    from scalatrace.extrap.extrapolate import parse_input
-    from scalatrace.record.launch import parse_meta
-
-    return {name: parse_input(name, text) for name, text in parse_meta("--param", pairs).items()}
-
-
 def note_inputs(traces: Sequence[Trace], pairs: Sequence[str]) -> None:
     """Add the parameters of `--inputs` to the headers of the traces. Raises UsageError."""
     from scalatrace.extrap.extrapolate import parse_input
@@ -263,6 +242,7 @@ def extrapolate(
     if options.lossy is not None:
         return _extrapolate_lossy(traces, dims_of, target, options.lossy, names)
     from scalatrace.extrap.extrapolate import extrapolate
+    from scalatrace.extrap.formatting import count_formulas
 
     stage("finding formulas, and making and checking the trace")
     result = extrapolate(
@@ -277,7 +257,7 @@ def extrapolate(
         options.check,
         options.accept_unconfirmed,
     )
-    facts = {"evidence": result.evidence, "check": result.check, "formulas": _count_formulas(result.model)}
+    facts = {"evidence": result.evidence, "check": result.check, "formulas": count_formulas(result.model)}
     return {**facts, **_facts(result, target, names)}
 
 
@@ -339,6 +319,7 @@ def _fit(
 ) -> tuple[Model, dict[str, Any]]:
     """Return the formulas, and facts: how the grid was found, and how many formulas or which losses."""
     from scalatrace.extrap.extrapolate import check_largest, model_of
+    from scalatrace.extrap.formatting import count_formulas
 
     lossy = options.lossy
     if lossy is None:
@@ -346,7 +327,7 @@ def _fit(
         _, model, evidence = model_of(traces, dims_of, options.workers, options.accept_unconfirmed)
         stage("predicting the largest trace from the others")
         checked = check_largest(traces, dims_of, options.workers, model) if options.check else ""
-        return model, {"evidence": evidence, "check": checked, "formulas": _count_formulas(model)}
+        return model, {"evidence": evidence, "check": checked, "formulas": count_formulas(model)}
     from scalatrace.extrap import lossy_model_of
 
     stage("finding formulas, without calls that have none")
@@ -427,11 +408,3 @@ def _timing_facts(model: Model, target: Target) -> dict[str, Any]:
         return {}
     rows = timing_rows(model, target.nprocs, target.timing_model, target.run_noise)
     return {"timing": [asdict(row) for row in rows]}
-
-
-def _count_formulas(model: Model) -> int:
-    from scalatrace.extrap.grid.model import fields_of
-    from scalatrace.formula import Const
-
-    parts = (part for field in fields_of(model.nodes) for part in field.parts)
-    return sum(not isinstance(formula, Const) for part in parts for formula in part.formulas or ())

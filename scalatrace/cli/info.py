@@ -7,7 +7,9 @@ import glob
 import os
 
 from scalatrace.cli.output import add_names, add_trace, print_json
+from scalatrace.cli.sizes import add_sizes, needs_sizes
 from scalatrace.cli.tables import CALL_SITE, Table, add_formats, print_csv
+from scalatrace.errors import UsageError
 
 TABLE = Table(
     "call site that costs most",
@@ -27,6 +29,7 @@ EXAMPLE = "scalatrace info stencil.st"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_trace(parser)
+    add_sizes(parser)
     add_names(parser)
     add_formats(parser, TABLE)
 
@@ -37,12 +40,40 @@ def run(args: argparse.Namespace) -> int:
     from scalatrace.report.info import InfoReporter
     from scalatrace.report.style import console
 
+    if needs_sizes(args, args.trace):
+        return _show_formulas(args)
     children = sorted(glob.glob(f"{glob.escape(str(args.trace))}.child-*[0-9]"))
-    reporter = InfoReporter(load_named(args.trace, args.names), os.path.getsize(args.trace), children)
+    reporter = InfoReporter(load_named(args.trace, args.names, args), os.path.getsize(args.trace), children)
     if args.json:
         print_json(reporter.facts())
     elif args.csv:
         print_csv(TABLE, reporter.performance.plain()["costliest"])
     else:
         reporter.render(console())
+    return 0
+
+
+def _show_formulas(args: argparse.Namespace) -> int:
+    from scalatrace.extrap.formatting import describe
+    from scalatrace.extrap.stx import load
+    from scalatrace.report.info import print_header
+    from scalatrace.report.style import console
+
+    if args.csv:
+        raise UsageError(f"{args.trace} holds formulas, which have no times of operations: add -P N")
+    facts = {**describe(load(args.trace)), "file_bytes": os.path.getsize(args.trace)}
+    if args.json:
+        print_json(facts)
+        return 0
+    rows = {
+        **facts["meta"],
+        "ranks": f"any number, as a grid {' x '.join(facts['grid'])}",
+        "traces": ", ".join(facts["traces"]),
+        "parameters": ", ".join(facts["parameters"]) or "none",
+        "events": f"{facts['events']:,} nodes of events",
+        "formulas": f"{facts['formulas']:,} that are no constants",
+        "file": f"{facts['file_bytes']:,} bytes",
+        "Next": f"scalatrace info {args.trace} -P N, scalatrace show {args.trace}",
+    }
+    print_header(console(), list(rows.items()))
     return 0

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from scalatrace.cli.output import add_trace, print_json
 from scalatrace.cli.progress import stage
+from scalatrace.cli.sizes import add_sizes, read_trace
 from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import LimitError
 
@@ -37,6 +38,7 @@ EXAMPLE = "scalatrace matrix stencil.st\n  scalatrace matrix stencil.st --what m
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_trace(parser)
+    add_sizes(parser)
     parser.add_argument("--what", choices=("bytes", "messages"), default="bytes", help="default: bytes")
     parser.add_argument(
         "--calls", choices=CALLS, default="all", help="p2p: messages only; collective: collectives only"
@@ -46,12 +48,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load the trace and report."""
-    import scalatrace
     from scalatrace.report.matrix import MatrixReporter, block_size, parts_of
     from scalatrace.report.style import console
 
-    stage("reading")
-    trace = scalatrace.load(args.trace)
+    trace = read_trace(args.trace, args)
     out = console()
     block = 1 if args.csv or args.json else block_size(out, trace.nprocs)
     stage("adding up what ranks send")

@@ -199,7 +199,7 @@ def _formula(formula: Any) -> dict[str, str]:
 
 
 def _program(platform: Platform, args: argparse.Namespace) -> dict[str, Any]:
-    from scalatrace.cli.extrapolation import parse_dims, parse_params
+    from scalatrace.cli.sizes import parse_dims, parse_params
     from scalatrace.extrap.grid.target import check_dimensions, target_grid
     from scalatrace.extrap.stx import load
     from scalatrace.predict.models.program import program_time

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.progress import stage
+from scalatrace.cli.sizes import read_trace, read_traces
 from scalatrace.errors import ScalatraceError
 
 if TYPE_CHECKING:
@@ -20,20 +22,27 @@ if TYPE_CHECKING:
 __all__ = ["Names", "load_named", "load_named_alike"]
 
 
-def load_named(path: str, limit_s: float) -> Trace:
-    """Return the trace with source lines of native call sites, as far as they are found in time."""
+def load_named(path: str, limit_s: float, args: argparse.Namespace | None = None) -> Trace:
+    """Return the trace with source lines of native call sites, as far as they are found in time.
+
+    Args:
+        args: of `sizes.add_sizes`, for formulas; None: the file has to be a trace.
+    """
     import scalatrace
 
-    stage("reading")
-    trace = scalatrace.load(path)
+    if args is None:
+        stage("reading")
+    trace = scalatrace.load(path) if args is None else read_trace(path, args)
     return Names.of(trace, path, limit_s).trace(trace)
 
 
-def load_named_alike(paths: tuple[str, str], limit_s: float) -> tuple[Trace, Trace]:
-    """Return two traces for a comparison; where equal frames would get other names, both keep offsets."""
-    import scalatrace
+def load_named_alike(paths: tuple[str, str], limit_s: float, args: argparse.Namespace) -> tuple[Trace, Trace]:
+    """Return two traces for a comparison; where equal frames would get other names, both keep offsets.
 
-    given = [scalatrace.load(path) for path in paths]
+    Args:
+        args: of `sizes.add_sizes`, for formulas.
+    """
+    given = read_traces(paths, args)
     left, right = (Names.of(trace, path, limit_s) for trace, path in zip(given, paths, strict=True))
     both = left.natives & right.natives
     if any(left.known.get(text, text) != right.known.get(text, text) for text in both):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from scalatrace.cli.named import Names, load_named, load_named_alike
 from scalatrace.cli.output import add_json, add_names, add_trace, print_json
 from scalatrace.cli.progress import track
+from scalatrace.cli.sizes import add_sizes
 from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ EXAMPLE = (
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_trace(parser)
+    add_sizes(parser)
     parser.add_argument("other", nargs="?", help="trace file to compare it with")
     parser.add_argument("-o", "--output", default="report.html", metavar="FILE", help="default: report.html")
     parser.add_argument("--open", action="store_true", help="show the page in the browser")
@@ -84,12 +86,10 @@ def _gathered(args: argparse.Namespace) -> tuple[list[TraceAggregates], Comparis
     from scalatrace.report.page.gather import gather
 
     paths = [args.trace] if args.other is None else [args.trace, args.other]
-    for path in paths:
-        _need_trace(path)
     if len(paths) == 1:
-        traces = [load_named(args.trace, args.names)]
+        traces = [load_named(args.trace, args.names, args)]
     else:
-        traces = list(load_named_alike((args.trace, args.other), args.names))
+        traces = list(load_named_alike((args.trace, args.other), args.names, args))
     shown = _with_predictions(args, _options(args), traces)
     aggregates = [
         gather(trace, path, os.path.getsize(path), options)
@@ -124,16 +124,6 @@ def _with_predictions(args: argparse.Namespace, options: Options, traces: list[T
     return result
 
 
-def _need_trace(path: str) -> None:
-    from scalatrace.trace.io.container import is_symbolic
-
-    if is_symbolic(path):
-        raise UsageError(
-            f"{path} holds formulas: make a trace of it with `scalatrace instantiate`, "
-            f"and report that with --model {path}"
-        )
-
-
 def _options(args: argparse.Namespace) -> Options:
     from scalatrace.record.selection import parse_window
     from scalatrace.report.page.gather import Options
@@ -149,12 +139,14 @@ def _options(args: argparse.Namespace) -> Options:
 
 def _model(args: argparse.Namespace, traces: list[Trace]) -> Model | None:
     """Return the symbolic trace, with the names of call sites that the traces have; None: there is none."""
-    if not args.model:
-        return None
     from scalatrace.extrap.stx import load
+    from scalatrace.trace.io.container import is_symbolic
 
-    model = load(args.model)
-    names = Names.of_model(model, args.model, args.names)
+    path = args.model or (args.trace if is_symbolic(args.trace) else None)
+    if path is None:
+        return None
+    model = load(path)
+    names = Names.of_model(model, path, args.names)
     # Two traces may both keep offsets: then the call sites of the model have to as well.
     keeps = any(names.known.keys() & set(trace.frames) for trace in traces)
     return model if keeps else names.model(model)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.named import Names, load_named
 from scalatrace.cli.output import add_names, add_trace, natural, print_json
+from scalatrace.cli.sizes import add_sizes, needs_sizes
 from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
 from scalatrace.report.trees.legend import LEGEND
@@ -53,6 +54,7 @@ NOTATION = Table(
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_trace(parser)
+    add_sizes(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--text", action="store_true", help="the exact text form, for `scalatrace pack`")
     form.add_argument("--notation", action="store_true", help="loops as subscripts: E1(4,2) E2(1,1 0) ...")
@@ -88,13 +90,11 @@ def run(args: argparse.Namespace) -> int:
     if args.text or args.notation or args.rank is not None:
         for option in (option for option, value in of_tree.items() if value is not None):
             raise UsageError(f"{option} belongs to the tree: leave out --text, --notation and --rank")
-    from scalatrace.trace.io.container import is_symbolic
-
-    if is_symbolic(args.trace):
+    if needs_sizes(args, args.trace):
         for option in (option for option, value in of_tree.items() if value is not None):
-            raise UsageError(f"{option} belongs to the tree of a trace; {args.trace} holds formulas")
+            raise UsageError(f"{option} belongs to the tree of a trace: give -P N, {args.trace} has formulas")
         return _show_formulas(args)
-    trace = load_named(args.trace, 0 if args.text else args.names)
+    trace = load_named(args.trace, 0 if args.text else args.names, args)
     if args.rank is not None:
         _show_rank(trace, args)
     elif args.text:

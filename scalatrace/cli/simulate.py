@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from scalatrace.cli.named import Names
 from scalatrace.cli.output import add_names, add_trace, factor, natural, print_json, seconds
 from scalatrace.cli.simulation import DEFAULT_REPEATS, Setting, Simulated
+from scalatrace.cli.sizes import add_sizes, read_trace
 from scalatrace.cli.tables import CALL_SITE, Table, add_formats, print_csv
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output
@@ -58,6 +59,7 @@ OTHER_COLUMNS = {
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_trace(parser)
+    add_sizes(parser)
     parser.add_argument(
         "--platform", required=True, metavar="FILE", help="platform file (.toml), or an installed platform"
     )
@@ -122,13 +124,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load, simulate and print."""
-    from scalatrace import load
     from scalatrace.predict.platform import read_platform
 
     factors = parse_sweep(args.sweep)
     platform = read_platform(args.platform)
     _check_measured(args)
-    trace = load(args.trace)
+    trace = read_trace(args.trace, args)
     if args.csv and factors:
         raise UsageError("--csv prints rows of calls only: use --json with --sweep")
     if args.engine == "simgrid":

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 
 from scalatrace.cli.output import add_names, add_trace, natural, print_json
+from scalatrace.cli.sizes import add_sizes
 from scalatrace.cli.tables import CALL_SITE, Table, add_formats, print_csv
 from scalatrace.errors import UsageError
 
@@ -40,6 +41,7 @@ EXAMPLE = (
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     add_trace(parser)
+    add_sizes(parser)
     parser.add_argument(
         "--by", type=_key, choices=KEYS, default="op", help="rows (default: op, which is operation)"
     )
@@ -60,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     from scalatrace.report.stats import StatsReporter
     from scalatrace.report.style import console
 
-    reporter = StatsReporter(load_named(args.trace, args.names), args.by, args.limit, args.stacks or 1)
+    reporter = StatsReporter(load_named(args.trace, args.names, args), args.by, args.limit, args.stacks or 1)
     if args.json:
         print_json(reporter.plain())
     elif args.csv:

@@ -26,6 +26,13 @@ NOT_SELECTED = "not selected"
 """Among the counts: calls of all operations that the user did not want recorded."""
 
 
+def print_header(console: Console, rows: Sequence[tuple[str, str]]) -> None:
+    """Print names and values, one pair a line."""
+    width = max(len(key) for key, _ in rows)
+    for key, value in rows:
+        console.print(Text.assemble((f"{clean(key):<{width}}  ", DIM), clean(value)), soft_wrap=True)
+
+
 class InfoReporter:
     """Describes a trace.
 
@@ -103,9 +110,7 @@ class InfoReporter:
             if facts["events"] is not None:
                 size += f", {_ratio(facts['events'], self.file_bytes)} events per byte"
             rows.append(("file", size))
-        width = max(len(key) for key, _ in rows)
-        for key, value in rows:
-            console.print(Text.assemble((f"{clean(key):<{width}}  ", DIM), clean(value)), soft_wrap=True)
+        print_header(console, rows)
 
     def _oversubscription(self) -> str:
         """Return what shared cores mean for the times; of an extrapolated trace, its header has that."""

@@ -21,7 +21,7 @@ from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.histogram_columns import ColumnWriter, rounded
 
-__all__ = ["pack_payload", "save"]
+__all__ = ["dumps", "pack_payload", "save"]
 
 
 def save(trace: Trace, path: str | PathLike[str], compress: bool = True) -> int:
@@ -35,7 +35,12 @@ def save(trace: Trace, path: str | PathLike[str], compress: bool = True) -> int:
     Raises:
         ScalatraceError: the file cannot be written, or a value does not fit the format.
     """
-    return write_file(path, pack_container(pack_payload(trace), compress))
+    return write_file(path, dumps(trace, compress))
+
+
+def dumps(trace: Trace, compress: bool = True) -> bytes:
+    """Return the bytes of a trace's file, which `reader.loads` reads. Raises ScalatraceError as `save`."""
+    return pack_container(pack_payload(trace), compress)
 
 
 def pack_payload(trace: Trace) -> bytes:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
 
 from scalatrace.formula import FALSE, TRUE, Cond, Const, Special, Value, all_of, either, format_text, negate
 from scalatrace.trace.symbolic.field import CYCLE, EVERYWHERE, INDEXED, LOOPED, Part
@@ -72,7 +72,7 @@ def _value(part: Part, around: str) -> str:
 def _table(part: Part) -> str:
     if type(part.shape) is not tuple or len(part.shape) != 2:
         return _value(part, "{}")
-    index, entries = join(part.shape, iter(part.formulas or ()))
+    index, entries = join(part.shape, cast("Iterator[int]", iter(part.formulas or ())))
     texts = [_entry(entry) for entry in entries]
     if len(texts) == 1:
         return texts[0]

@@ -1,0 +1,138 @@
+"""Read a trace, or make one from the formulas of a symbolic trace with the sizes of the command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from scalatrace.cli.output import natural
+from scalatrace.cli.progress import stage
+from scalatrace.errors import UsageError
+
+if TYPE_CHECKING:
+    from scalatrace import Trace
+
+__all__ = [
+    "Dims",
+    "Sizes",
+    "add_sizes",
+    "needs_sizes",
+    "parse_dims",
+    "parse_params",
+    "read_trace",
+    "read_traces",
+]
+
+Dims = tuple[int, ...]
+"""Sizes of a grid."""
+
+OF_SYMBOLIC = "of a symbolic trace (.stx): "
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the formulas of a symbolic trace are evaluated for.
+
+    Attributes:
+        nprocs: ranks.
+        dims: sizes of the grid; None: derived from the grids of the input traces.
+        params: parameters of the program.
+    """
+
+    nprocs: int
+    dims: Dims | None
+    params: Mapping[str, int]
+
+    @classmethod
+    def of(cls, args: argparse.Namespace) -> Sizes | None:
+        """Return the sizes that the options give; None: neither ranks nor a grid. Raises UsageError."""
+        if args.nprocs is None and args.dims is None:
+            return None
+        dims = None if args.dims is None else parse_dims("--dims", args.dims)
+        return cls(prod(dims or ()) if args.nprocs is None else args.nprocs, dims, parse_params(args.param))
+
+
+def add_sizes(parser: argparse.ArgumentParser, *, of: str = OF_SYMBOLIC) -> None:
+    """Declare the options of `Sizes`."""
+    parser.add_argument("-P", type=natural, metavar="N", dest="nprocs", help=f"{of}number of ranks")
+    parser.add_argument(
+        "--dims", metavar="XxYxZ", help=f"{of}grid of ranks (default: derived from the grids of its traces)"
+    )
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="N=V", help=f"{of}parameter of the program"
+    )
+
+
+def needs_sizes(args: argparse.Namespace, path: str) -> bool:
+    """Return whether a file holds formulas, and the command line gives no sizes."""
+    return Sizes.of(args) is None and _is_symbolic(path)
+
+
+def read_trace(path: str, args: argparse.Namespace) -> Trace:
+    """Return the trace of a file; as `read_traces`."""
+    return read_traces((path,), args)[0]
+
+
+def read_traces(paths: Sequence[str], args: argparse.Namespace) -> list[Trace]:
+    """Return the traces of files; those of formulas are made for the sizes of `add_sizes`, and checked.
+
+    Raises:
+        UsageError: sizes are missing, or are given for traces only. ScalatraceError: no trace can be made.
+    """
+    import scalatrace
+
+    stage("reading")
+    sizes = Sizes.of(args)
+    symbolic = {path for path in paths if _is_symbolic(path)}
+    if not symbolic and (sizes is not None or args.param):
+        option = "-P" if args.nprocs is not None else "--dims" if args.dims is not None else "--param"
+        raise UsageError(f"{option}: {paths[0]} is a trace, whose size is fixed; leave it out")
+    if sizes is None and symbolic:
+        path = min(symbolic)
+        raise UsageError(f"{path} holds formulas for any number of ranks: give -P N or --dims XxY")
+    return [
+        _bind(path, sizes) if sizes is not None and path in symbolic else scalatrace.load(path)
+        for path in paths
+    ]
+
+
+def _is_symbolic(path: str) -> bool:
+    from scalatrace.trace.io.container import is_symbolic
+
+    return is_symbolic(path)
+
+
+def _bind(path: str, sizes: Sizes) -> Trace:
+    """Return the trace of a symbolic one for these sizes, as `instantiate` writes it."""
+    from scalatrace.extrap.extrapolate import checked_matching, of_model
+    from scalatrace.extrap.stx import load
+    from scalatrace.trace.io.reader import loads
+    from scalatrace.trace.io.writer import dumps
+
+    stage(f"evaluating for {sizes.nprocs:,} ranks")
+    result = of_model(load(path), sizes.nprocs, sizes.dims, sizes.params)
+    stage("checking that the calls match")
+    checked_matching((), result, sizes.params)
+    return loads(dumps(result.trace, compress=False), path)
+
+
+def parse_dims(option: str, text: str) -> Dims:
+    """Return `(8, 4)` for `8x4`. Raises UsageError."""
+    try:
+        dims = tuple(int(word) for word in text.lower().split("x"))
+    except ValueError:
+        dims = ()
+    if not dims or min(dims) < 1:
+        raise UsageError(f"{option} {text}: not a grid; give its sizes such as 8x4 or 4x4x2")
+    return dims
+
+
+def parse_params(pairs: Sequence[str]) -> dict[str, int]:
+    """Return `{"n": 4096}` for `["n=4096"]`. Raises UsageError."""
+    from scalatrace.extrap.extrapolate import parse_input
+    from scalatrace.record.launch import parse_meta
+
+    return {name: parse_input(name, text) for name, text in parse_meta("--param", pairs).items()}
