@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.table import keep, printed, show
-from scalatrace.predict.regress import Runs, judge, mean_test
+from scalatrace.predict.regress import Runs, judge
+from scalatrace.stats.mean_test import mean_test
 
 TITLE = "Performance regression test"
 COLUMNS = ("test", "new runs", "noise, %", "slowdown, %", "trials", "alarms, %", "expected, %", "result")

@@ -26,8 +26,8 @@ from statistics import median
 import numpy as np
 
 from benchmarks import table
-from scalatrace.predict.regression import Objective, fit
-from scalatrace.predict.regression.points import Floats
+from scalatrace.stats.grouped_points import Floats
+from scalatrace.stats.piecewise import Objective, fit_piecewise
 
 NOISES = ("none", "constant", "proportional")
 MAX_BREAKPOINTS = 4
@@ -116,7 +116,7 @@ def _line(args: argparse.Namespace, noise: str, objective: Objective, trials: li
     found, seconds = 0, []
     for trial in trials:
         begin = time.process_time()
-        result = fit(trial.x, trial.y, objective)
+        result = fit_piecewise(trial.x, trial.y, objective)
         seconds.append(time.process_time() - begin)
         found += trial.found(list(result.breakpoints))
     cells = [noise, objective.value, str(len(trials)), f"{found / len(trials):.1%}", f"{median(seconds):.3f}"]

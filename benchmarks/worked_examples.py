@@ -21,8 +21,8 @@ from scalatrace.predict.models import MESSAGE, bluegene, levels, times
 from scalatrace.predict.models.congestion import alltoall_congestion, alltoall_links
 from scalatrace.predict.models.symbols import P, S
 from scalatrace.predict.platform import read_platform
-from scalatrace.predict.regress import mean_test
 from scalatrace.predict.variability import ThreadTimes, partitioned_send, postal, single_send
+from scalatrace.stats.mean_test import mean_test
 
 TITLE = "Worked examples of publications"
 COLUMNS = ("source", "quantity", "published", "computed", "equal")

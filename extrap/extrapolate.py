@@ -33,7 +33,7 @@ from scalatrace.extrap.proofs.prove import available, prove_model
 from scalatrace.extrap.provenance import FOUND_SIZE, PARAMETER, header, irregular_loop, notes, warnings
 from scalatrace.extrap.refusal import Action, Cause, NextStep
 from scalatrace.extrap.solve.features import RESERVED, Structure
-from scalatrace.extrap.timing.curves.registry import timing_model
+from scalatrace.extrap.timing.registry import timing_model
 from scalatrace.extrap.timing.rules import Times, Timing, no_times
 from scalatrace.extrap.timing.total import TotalTime, poor_fits, total_times
 from scalatrace.extrap.timing.trends import Trends
@@ -110,7 +110,7 @@ def extrapolate(
         dims: sizes of the target's grid; worked out from those of the inputs unless given.
         params: the target's parameters; those of the traces where all have the same.
         dims_of: the grids of the input traces, found in them unless given.
-        timing_model: a name of `extrap.timing.curves.registry.TIMING_MODELS`; chosen by its fit unless given.
+        timing_model: a name of `extrap.timing.registry.TIMING_MODELS`; chosen by its fit unless given.
         run_noise: how much whole runs differ in time, as a part of it: the traces do not have it.
         workers: processes, forked from this one, that share the work; the result is the same.
         check: whether four or more traces are checked with `check_largest`, and the calls of the result

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from scalatrace.escapes import clean
 from scalatrace.extrap.grid.model import Model, Rule, events
-from scalatrace.extrap.timing.curves.registry import DEFAULT
+from scalatrace.extrap.timing.registry import DEFAULT
 from scalatrace.extrap.timing.total import PoorFit, TotalTime
 from scalatrace.extrap.timing.trends import MAX_WAITING_REACH
 from scalatrace.formula import Const

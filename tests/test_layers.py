@@ -16,17 +16,26 @@ TOOLS = ("replay", "extrap", "codegen", "predict", "grammars")
 #: Folders and modules by layer, the lowest first: each imports only what stands before it. The longest
 #: name that fits counts.
 LOWEST = ("errors", "escapes", "garbage", "operations", "launched", "spelling")
-BASE = ("grammars", "formula", "entry_points", "files", "predefined", "scaling", "cache", "compilers")
-BASE += ("expected_maximum",)
+BASE = (
+    "grammars",
+    "formula",
+    "stats",
+    "entry_points",
+    "files",
+    "predefined",
+    "scaling",
+    "cache",
+    "compilers",
+)
 TRACE = ("trace.views", "trace.values", "trace.symbolic", "trace.model", "trace.io", "trace.query")
 TRACE += ("trace.exchange",)
 TRACE += ("trace.phases", "trace.consistency", "trace.anonymize", "trace", "")
 NATIVE = ("core", "pmpi")
 REPLAY = ("common", "transport", "timing", "engine", "calls", "probabilistic", "compiled", "")
-EXTRAP = ("refusal", "errors", "workers", "choices", "solve", "grid", "formatting", "timing.curves")
-EXTRAP += ("timing.largest", "timing", "alignment", "fit", "instantiate", "sizes", "advice")
+EXTRAP = ("refusal", "errors", "workers", "choices", "solve", "grid", "formatting", "timing")
+EXTRAP += ("alignment", "fit", "instantiate", "sizes", "advice")
 EXTRAP += ("message_sizes", "matching", "proofs", "provenance", "extrapolate", "suggest", "lossy", "")
-PREDICT = ("platform", "regression", "kernels", "models", "variability", "regress", "calibrate")
+PREDICT = ("platform", "kernels", "models", "variability", "regress", "calibrate")
 PREDICT += ("lowering", "engine", "timeline", "export", "")
 CODEGEN = ("foreign", "errors", "program", "timing", "conceptual.errors", "conceptual.words")
 CODEGEN += ("conceptual.spelling", "conceptual.tree")
@@ -80,6 +89,7 @@ RESERVED = {
         "scalatrace.extrap",
         "scalatrace.predict",
     ),
+    "scipy": ("scalatrace.stats",),
     "sympy": ("scalatrace.formula", "scalatrace.predict.models"),
     "z3": ("scalatrace.formula",),
     "lark": ("scalatrace.grammars", "scalatrace.trace", "scalatrace.codegen", "scalatrace.extrap"),
@@ -254,3 +264,10 @@ def test_heavy_packages_stay_where_they_belong() -> None:
         if (package := target.split(".")[0]) in RESERVED and not home(module).startswith(RESERVED[package])
     ]
     assert strays == []
+
+
+def test_scipy_is_imported_where_a_fit_runs() -> None:
+    """Its import takes longer than most commands."""
+    known = modules()
+    early = [m for m, path in known.items() for target in imported(path, known, False) if "scipy" in target]
+    assert early == []

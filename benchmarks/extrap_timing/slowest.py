@@ -10,8 +10,8 @@ from statistics import NormalDist
 
 import numpy as np
 
-from scalatrace.extrap.timing.largest.bootstrap import (
-    Interval,
+from scalatrace.stats.bootstrap import (
+    PredictionInterval,
     inter_node,
     intra_node,
     non_parametric,
@@ -58,7 +58,7 @@ KNOWN = (
     ),
 )
 
-METHODS: dict[str, Callable[[np.ndarray, int, int], Interval]] = {
+METHODS: dict[str, Callable[[np.ndarray, int, int], PredictionInterval]] = {
     "pooled, PWM": lambda t, f, seed: pooled(t.max(axis=(1, 2)), f, "pwm", seed, replicas=REPLICAS),
     "pooled, MOM": lambda t, f, seed: pooled(t.max(axis=(1, 2)), f, "mom", seed, replicas=REPLICAS),
     "inter-node": lambda t, f, seed: inter_node(t, f * NODES, "pwm", seed),
@@ -79,7 +79,11 @@ def lines(trials: int) -> Iterator[list[str]]:
 
 
 def _judged(
-    known: Known, method: Callable[[np.ndarray, int, int], Interval], factor: int, truth: float, trials: int
+    known: Known,
+    method: Callable[[np.ndarray, int, int], PredictionInterval],
+    factor: int,
+    truth: float,
+    trials: int,
 ) -> list[str]:
     errors, widths, held = [], [], []
     for trial in range(trials):

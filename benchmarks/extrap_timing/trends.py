@@ -10,8 +10,8 @@ from zlib import crc32
 import numpy as np
 
 from benchmarks.extrap_timing.shapes import FACTORS, SHAPES, Shape, histogram
-from scalatrace.extrap.timing.curves.registry import timing_model
 from scalatrace.extrap.timing.joint import mean_points
+from scalatrace.extrap.timing.registry import timing_model
 
 COLUMNS = (
     "shape",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import sqrt
 
-from scalatrace.extrap.timing.largest.bins import MAX_SAMPLE, Part, parts_of
+from scalatrace.extrap.timing.bins import MAX_SAMPLE, Part, parts_of
 from scalatrace.trace.values.histogram import Bin, Histogram
 
 __all__ = ["assemble", "proportional", "with_count"]

@@ -13,12 +13,10 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from scalatrace.extrap.timing.curves.curve import Curve
-from scalatrace.extrap.timing.curves.forms import forms_for
-from scalatrace.extrap.timing.curves.leastsq import solve
-from scalatrace.extrap.timing.curves.normalform import fit_normal_form
-from scalatrace.extrap.timing.curves.points import Array, Points
-from scalatrace.extrap.timing.curves.terms import Factor, Form, Term
+from scalatrace.stats.curve import Curve
+from scalatrace.stats.forms import Array, Factor, Form, Points, Term, forms_for
+from scalatrace.stats.least_squares import solve
+from scalatrace.stats.normal_form import fit_normal_form
 
 __all__ = [
     "confirmed_trend", "constant_curve", "falling", "is_steady", "predicts_largest", "proportional_curve",

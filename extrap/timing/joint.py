@@ -14,15 +14,15 @@ from math import hypot, sqrt
 
 import numpy as np
 
+from scalatrace.errors import UsageError
 from scalatrace.extrap.timing.assemble import assemble, with_count
-from scalatrace.extrap.timing.curves.curve import Curve
-from scalatrace.extrap.timing.curves.errors import TimingError
-from scalatrace.extrap.timing.curves.models import constant
-from scalatrace.extrap.timing.curves.normalform import fit_normal_form
-from scalatrace.extrap.timing.curves.points import Points, Scale, as_row
-from scalatrace.extrap.timing.curves.registry import timing_model
+from scalatrace.extrap.timing.bins import Part, by_order, by_quantile
 from scalatrace.extrap.timing.growth import predicts_largest, proportional_curve
-from scalatrace.extrap.timing.largest.bins import Part, by_order, by_quantile
+from scalatrace.extrap.timing.registry import timing_model
+from scalatrace.stats.curve import Curve
+from scalatrace.stats.forms import Points, Scale, as_row
+from scalatrace.stats.four_models import constant
+from scalatrace.stats.normal_form import fit_normal_form
 from scalatrace.trace.values.histogram import Histogram
 
 __all__ = ["HistogramModel", "extrapolate_histogram", "fit_histograms", "mean_points", "with_expected_count"]
@@ -63,7 +63,7 @@ class HistogramModel:
         """
         if len(as_row(scale)) != len(self.mean.points.names):
             names = ", ".join(self.mean.points.names)
-            raise TimingError(f"a scale is {names} here, not {len(as_row(scale))} numbers")
+            raise UsageError(f"a scale is {names} here, not {len(as_row(scale))} numbers")
         shares = [max(curve.predict(scale), 0.0) if curve else 0.0 for curve in self.shares]
         rest = max(1 - sum(shares), 0.0)
         parts = []
@@ -72,7 +72,7 @@ class HistogramModel:
             parts.append(Part(share if curve else rest, low, high, mean))
         n = max(1, round(self.count.predict(scale))) if count is None else count
         if n < 1:
-            raise TimingError("a histogram has one sample or more")
+            raise UsageError("a histogram has one sample or more")
         ends = (self.low.predict(scale), self.high.predict(scale))
         return assemble(n, self.mean.predict(scale), self.std.predict(scale), ends, parts)
 
@@ -96,7 +96,7 @@ def extrapolate_histogram(
         run_noise: how much whole runs differ, as a part of the time: what no histogram tells.
 
     Raises:
-        TimingError: no histograms, scales that do not match them, an unknown model.
+        UsageError: no histograms, scales that do not match them, an unknown model.
     """
     return fit_histograms(histograms, nprocs_in, model, run_noise=run_noise).at(nprocs_out, count)
 
@@ -153,9 +153,9 @@ def mean_points(
 ) -> Points:
     """Return the means with their standard errors, from deviation, number and the runs' noise."""
     if run_noise < 0:
-        raise TimingError(f"a noise of {run_noise} makes no sense: it is a part of the time, 0.02 for 2 %")
+        raise UsageError(f"a noise of {run_noise} makes no sense: it is a part of the time, 0.02 for 2 %")
     if len(histograms) != len(scales):
-        raise TimingError(f"{len(histograms)} histograms and {len(scales)} scales: one of each per trace")
+        raise UsageError(f"{len(histograms)} histograms and {len(scales)} scales: one of each per trace")
     errors = [hypot(h.std / sqrt(h.count), INTEGER, run_noise * h.mean) for h in histograms]
     return Points.of(scales, [h.mean for h in histograms], errors, names)
 

@@ -36,7 +36,7 @@ def laws(model: Model, choice: str | None = None) -> Callable[[StatRule], Law | 
     As when a trace is made of it: what follows no function that the traces confirm stays.
 
     Raises:
-        TimingError: no such timing model.
+        UsageError: no such timing model.
     """
     trends = Trends(model, choice)
     at = next((i for i, (name, _) in enumerate(model.stats) if name == COMPUTE), None)

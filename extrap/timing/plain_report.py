@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scalatrace.extrap.timing.curves.curve import LEVEL, Curve
-from scalatrace.extrap.timing.curves.points import Scale, as_row
-from scalatrace.extrap.timing.largest.bootstrap import Interval
+from scalatrace.stats.bootstrap import PredictionInterval
+from scalatrace.stats.curve import LEVEL, Curve
+from scalatrace.stats.forms import Scale, as_row
 
 __all__ = ["TimingRow", "timing_row"]
 
@@ -55,7 +55,7 @@ def timing_row(
     scale: Scale,
     unit: float = 1.0,
     level: float = LEVEL,
-    slowest: Interval | None = None,
+    slowest: PredictionInterval | None = None,
 ) -> TimingRow:
     """Return the row for a curve of a histogram's mean.
 
@@ -69,7 +69,7 @@ def timing_row(
     """
     low, high = curve.interval(scale, level)
     mean = curve.predict(scale)
-    most = slowest or Interval(mean, mean, mean, level, 0)
+    most = slowest or PredictionInterval(mean, mean, mean, level, 0)
     down, up = (low / mean, high / mean) if mean > 0 else (1.0, 1.0)
     shown = curve if unit == 1 else curve.times(unit)
     return TimingRow(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from scalatrace.extrap.grid.model import Model, Rule
-from scalatrace.extrap.timing.largest.extremes import slowest_interval
+from scalatrace.extrap.timing.extremes import slowest_interval
 from scalatrace.extrap.timing.plain_report import TimingRow, timing_row
 from scalatrace.extrap.timing.trends import MIN_RUNS, Trend, Trends
 from scalatrace.trace.symbolic.format_formula import format_where
@@ -22,7 +22,7 @@ def timing_rows(
     """A row per call site, predecessor and time that has samples in at least two traces, the longest first.
 
     Raises:
-        TimingError: an unknown model.
+        UsageError: an unknown model.
     """
     rows = []
     for one in fitted_means(model, choice, run_noise):
@@ -66,7 +66,7 @@ def fitted_means(
         limit: the first so many.
 
     Raises:
-        TimingError: an unknown model.
+        UsageError: an unknown model.
     """
     trends = Trends(model, choice, run_noise)
     weighed = []

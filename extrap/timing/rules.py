@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.extrap.grid.model import Model, events
-from scalatrace.extrap.timing.curves.curve import Curve
 from scalatrace.extrap.timing.trends import Rows, State, Trend, Trends
 from scalatrace.extrap.workers import each
+from scalatrace.stats.curve import Curve
 
 if TYPE_CHECKING:
     from scalatrace.trace.values.histogram import Histogram

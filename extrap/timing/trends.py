@@ -15,14 +15,14 @@ from math import inf, prod
 from typing import Any
 
 from scalatrace.extrap.grid.model import Model, histograms
-from scalatrace.extrap.timing.curves.curve import Curve
-from scalatrace.extrap.timing.curves.points import Points
-from scalatrace.extrap.timing.curves.registry import timing_model
+from scalatrace.extrap.timing.extremes import stretched
 from scalatrace.extrap.timing.growth import confirmed_trend, constant_curve, falling, is_steady
 from scalatrace.extrap.timing.joint import HistogramModel, fit_histograms, mean_points, with_expected_count
-from scalatrace.extrap.timing.largest.extremes import stretched
 from scalatrace.extrap.timing.phases import phase_rows
+from scalatrace.extrap.timing.registry import timing_model
 from scalatrace.operations import may_wait
+from scalatrace.stats.curve import Curve
+from scalatrace.stats.forms import Points
 from scalatrace.trace.model.tables import TIMES
 from scalatrace.trace.oversubscription import OVERSUBSCRIBED
 from scalatrace.trace.values.histogram import Histogram
@@ -111,7 +111,7 @@ class Trends:
         run_noise: how much whole runs differ, as a part of the time.
 
     Raises:
-        TimingError: an unknown timing model.
+        UsageError: an unknown timing model.
     """
 
     def __init__(self, model: Model, choice: str | None = None, run_noise: float = 0.0) -> None:

@@ -10,7 +10,7 @@ from scalatrace.predict.calibrate.archive import Archive, Measurement
 from scalatrace.predict.calibrate.loggops import NetworkFit, fit_network
 from scalatrace.predict.calibrate.typical import by_size, series, typical
 from scalatrace.predict.platform import MatchingCost, Platform, StridedCost
-from scalatrace.predict.regression import fit
+from scalatrace.stats.piecewise import fit_piecewise
 
 __all__ = ["Calibration", "CollectiveTime", "fit_archive"]
 
@@ -103,7 +103,7 @@ def _ranks_per_node(archive: Archive) -> int:
 
 def _per_byte_ns(measurements: Sequence[Measurement]) -> float:
     sizes, ns = series(measurements)
-    return fit(sizes, ns, max_breakpoints=0).pieces[0].slope if len(sizes) > 1 else 0.0
+    return fit_piecewise(sizes, ns, max_breakpoints=0).pieces[0].slope if len(sizes) > 1 else 0.0
 
 
 def _per_entry_ns(archive: Archive, level: str) -> float:
@@ -111,7 +111,7 @@ def _per_entry_ns(archive: Archive, level: str) -> float:
     entries, times = series(archive.of("unexpected", level), lambda m: m.params.get("entries", 0))
     if len(entries) < 2:
         return 0.0
-    return fit(entries, times, "ordinary", max_breakpoints=0).pieces[0].slope
+    return fit_piecewise(entries, times, "ordinary", max_breakpoints=0).pieces[0].slope
 
 
 def _collectives(measurements: Sequence[Measurement]) -> tuple[CollectiveTime, ...]:

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import nnls
 
 from scalatrace.predict.calibrate.typical import Series
-from scalatrace.predict.regression.points import Floats
+from scalatrace.stats.grouped_points import Floats
+from scalatrace.stats.least_squares import solve_nonnegative
 
 Indices = npt.NDArray[np.intp]
 
@@ -77,8 +77,7 @@ def _solve(
     steps = (segment[:, None] >= np.arange(count)).astype(float)
     slopes = (segment[:, None] == np.arange(count)) * sizes[:, None]
     design = np.concatenate([steps, slopes], axis=1) / ns[:, None]
-    scale = np.maximum(np.linalg.norm(design, axis=0), 1e-30)
-    solution = nnls(design / scale, 1 - (least + sizes * MIN_PER_BYTE_NS) / ns)[0] / scale
+    solution = solve_nonnegative(design, 1 - (least + sizes * MIN_PER_BYTE_NS) / ns)
     return least + np.cumsum(solution[:count]), MIN_PER_BYTE_NS + solution[count:]
 
 

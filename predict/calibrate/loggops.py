@@ -20,7 +20,7 @@ from scalatrace.predict.calibrate.archive import Archive, Measurement
 from scalatrace.predict.calibrate.joint_lines import Line, joint_lines
 from scalatrace.predict.calibrate.typical import Series, by_size, series, typical, undisturbed
 from scalatrace.predict.platform import Network, Segment
-from scalatrace.predict.regression import PiecewiseLinear, fit
+from scalatrace.stats.piecewise import PiecewiseLinear, fit_piecewise
 
 __all__ = ["NetworkFit", "fit_network", "one_way_ns"]
 
@@ -61,7 +61,7 @@ def _fit(points: Series, known: Sequence[int], max_breakpoints: int) -> tuple[Pi
     """
     sizes, ns = points
     while True:
-        function = fit(sizes, ns, known=known, max_breakpoints=max_breakpoints)
+        function = fit_piecewise(sizes, ns, known=known, max_breakpoints=max_breakpoints)
         ratios = [time / function.at(size) for size, time in zip(sizes, ns, strict=True)]
         kept = [i for i, ratio in enumerate(ratios) if 1 / OUTLIER < ratio < OUTLIER]
         if len(kept) in (len(sizes), 0) or len(kept) < MIN_SIZES:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scalatrace.errors import UsageError
-from scalatrace.predict.regression.points import Floats, Ints
+from scalatrace.stats.grouped_points import Floats, Ints
 
 __all__ = ["PARAMETERS", "Cluster", "Group", "Nodes"]
 

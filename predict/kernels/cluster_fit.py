@@ -10,8 +10,8 @@ import numpy as np
 
 from scalatrace.errors import UsageError
 from scalatrace.predict.kernels.cluster import Cluster, Group, Matrix
-from scalatrace.predict.regression.points import Floats, Ints
-from scalatrace.predict.regression.segments import allowed, partitions
+from scalatrace.stats.grouped_points import Floats, Ints
+from scalatrace.stats.partitions import find_partitions, mark_allowed
 
 __all__ = ["NodeDay", "fit_cluster"]
 
@@ -90,7 +90,7 @@ def _grouped(rates: Floats, max_groups: int) -> Ints:
     counts = np.maximum(np.arange(1, n + 1)[None, :] - np.arange(n)[:, None], 1)
     within = squares[None, 1:] - squares[:-1, None] - (sums[None, 1:] - sums[:-1, None]) ** 2 / counts
     edges = np.arange(n + 1, dtype=np.float64)
-    choices = partitions(np.maximum(within, 0.0) + allowed(edges, MIN_NODES, ()), max_groups)
+    choices = find_partitions(np.maximum(within, 0.0) + mark_allowed(edges, MIN_NODES, ()), max_groups)
     floor = max(float(rates.mean() ** 2) * 1e-12 * n, np.finfo(float).tiny)
 
     def score(bounds: tuple[int, ...]) -> float:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from math import pi, sqrt
 
 import numpy as np
 
 from scalatrace.errors import UsageError
 from scalatrace.predict.kernels.model import MEANS, NOISES, KernelModel, Polynomial, terms_of
-from scalatrace.predict.regression.points import Floats
+from scalatrace.stats.grouped_points import Floats
+from scalatrace.stats.least_squares import solve_nonnegative
 
-__all__ = ["Call", "fit_kernel", "nonnegative"]
+__all__ = ["Call", "fit_kernel"]
 
 MIN_NOISE = 1e-6
 """Relative deviation below which residuals are rounding errors."""
@@ -123,7 +123,7 @@ def _mean(design: Floats, ns: Floats, counts: Floats) -> Floats:
     fitted, coefficients = np.maximum(ns, floor), np.zeros(0)
     for _ in range(MAX_REFITS):
         before = fitted
-        coefficients = nonnegative(design, ns, np.sqrt(counts / fitted))
+        coefficients = solve_nonnegative(design, ns, np.sqrt(counts / fitted))
         fitted = np.maximum(design @ coefficients, floor)
         if np.allclose(fitted, before, rtol=REFIT_TOLERANCE):
             break
@@ -146,28 +146,6 @@ def _deviation(design: Floats, mean: Floats, ns: Floats, counts: Floats, kind: s
     if kind == "N-1":
         return np.append(np.zeros(design.shape[1] - 1), np.sqrt(np.average(residuals**2, weights=counts)))
     floor = MIN_NOISE * max(mean.max(), 1.0)
-    return nonnegative(
+    return solve_nonnegative(
         design, np.abs(residuals) / HALF_NORMAL_MEAN, np.sqrt(counts / np.maximum(mean, floor))
     )
-
-
-def nonnegative(design: Floats, y: Floats, weight: Floats) -> Floats:
-    """Return the weighted least-squares coefficients, none of them negative.
-
-    The optimum is an ordinary one of some of the columns; there are few, so all subsets are tried.
-    """
-    weighted, target = design * weight[:, None], y * weight
-    scale = np.linalg.norm(weighted, axis=0)
-    scale[scale == 0] = 1.0
-    weighted = weighted / scale
-    columns = design.shape[1]
-    best, least = np.zeros(columns), float(np.sum(target**2))
-    for size in range(1, columns + 1):
-        for some in combinations(range(columns), size):
-            chosen = list(some)
-            found = np.linalg.lstsq(weighted[:, chosen], target, rcond=None)[0]
-            squares = float(np.sum((target - weighted[:, chosen] @ found) ** 2))
-            if np.all(found >= 0) and squares < least:
-                best, least = np.zeros(columns), squares
-                best[chosen] = found
-    return np.asarray(best / scale)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scalatrace.predict.platform.model import Check, Platform
+from scalatrace.stats.mean_test import prediction_halfwidth
 
 __all__ = ["MIN_CHECKS", "Accuracy", "accuracy_of"]
 
@@ -43,11 +44,9 @@ class Accuracy:
         Args:
             own_deviation: standard deviation of the logarithm of the predicted times of drawn runs.
         """
-        from scipy.stats import t
-
-        share = (1 + CONFIDENCE) / 2
-        by_checks = float(t.ppf(share, self.count - 1)) * self.log_deviation * math.sqrt(1 + 1 / self.count)
-        reach = math.hypot(by_checks, statistics.NormalDist().inv_cdf(share) * own_deviation)
+        by_checks = prediction_halfwidth(self.log_deviation, self.count, 1, CONFIDENCE)
+        deviations = statistics.NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+        reach = math.hypot(by_checks, deviations * own_deviation)
         return math.exp(self.log_mean - reach), math.exp(self.log_mean + reach)
 
 

@@ -4,11 +4,7 @@ In: a table of runs, with a time per call site or other factors. Out: tests, the
 """
 
 from scalatrace.predict.regress.evolution import Evolution, evolution
-from scalatrace.predict.regress.hotelling import MeanTest, fluctuation_interval, mean_test
 from scalatrace.predict.regress.runs import Runs, read_table
 from scalatrace.predict.regress.verdict import Finding, Verdict, judge
 
-__all__ = [
-    "Evolution", "Finding", "MeanTest", "Runs", "Verdict", "evolution", "fluctuation_interval", "judge",
-    "mean_test", "read_table",
-]  # fmt: skip
+__all__ = ["Evolution", "Finding", "Runs", "Verdict", "evolution", "judge", "read_table"]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from scalatrace.predict.regress.comparison import compare
 from scalatrace.predict.regress.runs import Runs
 from scalatrace.predict.regress.verdict import MIN_REFERENCE, TOTAL
+from scalatrace.stats.mean_test import compare
 
 __all__ = ["Evolution", "evolution"]
 

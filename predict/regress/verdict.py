@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from scalatrace.errors import UsageError
-from scalatrace.predict.regress.comparison import compare
 from scalatrace.predict.regress.runs import Runs
+from scalatrace.stats.mean_test import compare
 
 __all__ = ["MIN_REFERENCE", "SEVERAL", "TOTAL", "Finding", "Verdict", "judge"]
 

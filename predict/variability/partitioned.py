@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from scalatrace.errors import UsageError
-from scalatrace.expected_maximum import emma
 from scalatrace.predict.platform import Network
+from scalatrace.stats.extreme_values import emma
 
 __all__ = [
     "MessageTime",

@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from scalatrace.extrap.timing.curves.curve import Curve
-from scalatrace.extrap.timing.curves.errors import TimingError
-from scalatrace.extrap.timing.curves.leastsq import solve
-from scalatrace.extrap.timing.curves.points import Points
-from scalatrace.extrap.timing.curves.registry import TIMING_MODELS, TimingModel
-from scalatrace.extrap.timing.curves.terms import Factor, Form, Term, one
+from scalatrace.errors import UsageError
+from scalatrace.extrap.timing.registry import TIMING_MODELS, TimingModel
+from scalatrace.stats.curve import Curve
+from scalatrace.stats.forms import Factor, Form, Points, Term, constant_term
+from scalatrace.stats.least_squares import solve
 
 NAME = "square-root"
 
@@ -31,10 +30,10 @@ def _fitted(points: Points) -> Curve:
     # A form is a sum of terms p^(i/j) * log2(p)^k, the constant first. With several parameters, a term is a
     # product of one factor per parameter; the last parameter is the number of ranks.
     others = (Factor(),) * (points.scales.shape[1] - 1)
-    form = Form((one(points.scales.shape[1]), Term((*others, Factor(Fraction(1, 2))))))
+    form = Form((constant_term(points.scales.shape[1]), Term((*others, Factor(Fraction(1, 2))))))
     solved = solve(form, points)
     if solved is None:
-        raise TimingError(f"the timing model {NAME} needs traces of at least two sizes")
+        raise UsageError(f"the timing model {NAME} needs traces of at least two sizes")
     estimated = form.design(points.scales) @ solved.coefficients
     average = abs(float(points.values.mean())) or 1.0
     deviation = float(((points.values - estimated) ** 2).mean() ** 0.5) / average

@@ -194,8 +194,8 @@ def _parameters(model: Model, chosen: dict[int, int], here: dict[str, int]) -> d
 
 
 def _fit(one: FittedMean, site: str, nprocs: int) -> Fit:
-    from scalatrace.extrap.timing.curves.curve import LEVEL
     from scalatrace.report.page.extrapolated import MAX_TEXT, Fit
+    from scalatrace.stats.curve import LEVEL
 
     trend = one.trend
     least, most = min(trend.samples), max(nprocs, *trend.samples)

@@ -195,11 +195,11 @@ def _of_table(args: argparse.Namespace, options: Projection) -> dict[str, Any]:
 
 
 def _interval(op: str, site: str, count: int, mean_ns: float, maxima: Array) -> dict[str, Any]:
-    from scalatrace.extrap.timing.largest.maxima import fitted
+    from scalatrace.stats.extreme_values import fit_gev
 
     fits = {}
     for method in ("pwm", "mom") if count >= MIN_FITTED_INTERVALS else ():
-        fit = fitted(maxima, method)
+        fit = fit_gev(maxima, method)
         fits[method] = {name: getattr(fit, name) for name in ("shape", "location", "scale", "kind")}
     return {
         "op": op, "site": site, "count": count, "mean_ns": mean_ns,
@@ -236,7 +236,7 @@ def _projected(
     cube: Array | None = None,
 ) -> list[dict[str, Any]]:
     """Return the prediction of one interval by each method, for each number of ranks."""
-    from scalatrace.extrap.timing.largest import bootstrap
+    from scalatrace.stats import bootstrap
 
     result = []
     for target in options.ranks:

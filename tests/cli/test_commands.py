@@ -58,7 +58,7 @@ def test_overview_lists_every_command(capsys: pytest.CaptureFixture[str]) -> Non
 def test_overview_is_quick_and_imports_nothing_heavy() -> None:
     code = (
         "import sys; from scalatrace.cli import main; main(['--help']);"
-        "print([m for m in ('rich', 'numpy', 'lark', 'mpi4py', 'msgpack') if m in sys.modules])"
+        "print([m for m in ('rich', 'numpy', 'scipy', 'lark', 'mpi4py', 'msgpack') if m in sys.modules])"
     )
     assert min(_cpu_seconds(code) for _ in range(3)) < 0.3
 

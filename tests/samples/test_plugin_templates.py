@@ -17,10 +17,10 @@ from scalatrace.extrap.errors import ExtrapolationError, InputError
 from scalatrace.extrap.grid import plugins, space
 from scalatrace.extrap.lossy.snippets.parse import load
 from scalatrace.extrap.solve import features
-from scalatrace.extrap.timing.curves.points import Points
-from scalatrace.extrap.timing.curves.registry import TIMING_MODELS, timing_model
+from scalatrace.extrap.timing.registry import TIMING_MODELS, timing_model
 from scalatrace.formula import FUNCTIONS
 from scalatrace.record.shim import INCLUDE
+from scalatrace.stats.forms import Points
 from scalatrace.trace.query.diff import diff
 from support.calls import IssuedCall, call
 from support.grids import Rank, halo, trace_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scalatrace.extrap.timing.largest.extremes import slowest_interval, stretched
+from scalatrace.extrap.timing.extremes import slowest_interval, stretched
 from scalatrace.trace.values.histogram import Bin, Histogram
 
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scalatrace.extrap.timing.curves.errors import TimingError
-from scalatrace.extrap.timing.curves.registry import TIMING_MODELS
+from scalatrace.errors import UsageError
+from scalatrace.extrap.timing.bins import by_order, by_quantile
 from scalatrace.extrap.timing.joint import extrapolate_histogram, fit_histograms, with_expected_count
-from scalatrace.extrap.timing.largest.bins import by_order, by_quantile
+from scalatrace.extrap.timing.registry import TIMING_MODELS
 from scalatrace.extrap.timing.rules import Times
 from scalatrace.extrap.timing.trends import Trends
 from scalatrace.trace.values.histogram import Bin, Histogram
@@ -105,7 +105,7 @@ def test_two_parameters() -> None:
     model = fit_histograms(given_, runs)
     assert model.mean.formula == "80 * n^2 * p^(-1)"
     assert model.at((1024, 1024)).mean == pytest.approx(80 * 1024)
-    with pytest.raises(TimingError, match="n, p"):
+    with pytest.raises(UsageError, match="n, p"):
         model.at(1024)
 
 
@@ -136,11 +136,11 @@ def test_noise_of_whole_runs() -> None:
 
 def test_refuses() -> None:
     one = Histogram.of(5)
-    with pytest.raises(TimingError, match="noise"):
+    with pytest.raises(UsageError, match="noise"):
         extrapolate_histogram([one], [4], 16, run_noise=-1)
-    with pytest.raises(TimingError, match="one of each per trace"):
+    with pytest.raises(UsageError, match="one of each per trace"):
         extrapolate_histogram([one], [4, 8], 16)
-    with pytest.raises(TimingError, match=r"choose one of confirmed, normal-form, dissertation, constant"):
+    with pytest.raises(UsageError, match=r"choose one of confirmed, normal-form, dissertation, constant"):
         extrapolate_histogram([one], [4], 16, "cubic")
 
 

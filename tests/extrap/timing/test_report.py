@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from scalatrace.extrap import model_of
-from scalatrace.extrap.timing.curves.points import Points
-from scalatrace.extrap.timing.curves.registry import TIMING_MODELS, timing_model
 from scalatrace.extrap.timing.plain_report import timing_row
+from scalatrace.extrap.timing.registry import TIMING_MODELS, timing_model
 from scalatrace.extrap.timing.report import fitted_means
 from scalatrace.formula import Const, parse_condition
+from scalatrace.stats.forms import Points
 from scalatrace.trace.symbolic.field import EVERYWHERE, Part
 from scalatrace.trace.symbolic.format_formula import format_where
 from support.spmd import Rank, record

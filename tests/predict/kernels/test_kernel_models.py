@@ -18,7 +18,6 @@ from scalatrace.predict.kernels import (
     write_kernels,
 )
 from scalatrace.predict.kernels.annotated import SHOWN_CALLS, _paired
-from scalatrace.predict.kernels.fitting import nonnegative
 from scalatrace.predict.kernels.model import terms_of
 from scalatrace.trace.values.histogram import Bin, Histogram
 
@@ -139,19 +138,6 @@ def test_drawn_durations_have_mean_and_deviation(noise: str) -> None:
     skew = float(np.mean((np.array(drawn) - np.mean(drawn)) ** 3)) / float(np.std(drawn)) ** 3
     assert skew == pytest.approx(0 if noise == "N-1" else 0.995, abs=0.2)
     assert model.duration_ns({"n": 50}) == 500
-
-
-def test_nonnegative_coefficients_are_the_best() -> None:
-    """Compared with a fine grid."""
-    random = np.random.default_rng(3)
-    for _ in range(20):
-        design, y, ones = random.normal(size=(8, 2)), random.normal(size=8), np.ones(8)
-        best = nonnegative(design, y, ones)
-        assert np.all(best >= 0)
-        squares = float(np.sum((y - design @ best) ** 2))
-        for a in np.linspace(0, 3, 40):
-            for b in np.linspace(0, 3, 40):
-                assert squares <= float(np.sum((y - design @ np.array([a, b])) ** 2)) + 1e-9
 
 
 def test_terms() -> None:

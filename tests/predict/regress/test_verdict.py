@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from scalatrace.errors import FormatError, UsageError
-from scalatrace.predict.regress import Runs, evolution, fluctuation_interval, judge, mean_test, read_table
+from scalatrace.predict.regress import Runs, evolution, judge, read_table
 from scalatrace.predict.regress.runs import OTHER
 from scalatrace.predict.regress.verdict import SEVERAL, TOTAL
+from scalatrace.stats.mean_test import fluctuation_interval, mean_test
 
 SITES = ("solve", "exchange", "dot")
 MEANS = np.array([800.0, 150.0, 50.0])

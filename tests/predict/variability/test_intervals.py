@@ -13,9 +13,9 @@ import pytest
 import scalatrace
 from scalatrace.cli import main
 from scalatrace.errors import FormatError
-from scalatrace.expected_maximum import emma
 from scalatrace.predict.variability import intervals, maxima_of, read_times, spread_of_ranks
 from scalatrace.predict.variability.intervals import Interval, Work
+from scalatrace.stats.extreme_values import emma
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import LOAD_STEPS

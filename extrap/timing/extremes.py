@@ -14,9 +14,9 @@ from math import log, sqrt
 
 import numpy as np
 
-from scalatrace.expected_maximum import emma
-from scalatrace.extrap.timing.largest.bins import MAX_SAMPLE
-from scalatrace.extrap.timing.largest.bootstrap import Interval
+from scalatrace.extrap.timing.bins import MAX_SAMPLE
+from scalatrace.stats.bootstrap import PredictionInterval
+from scalatrace.stats.extreme_values import emma
 from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.quantiles import quantiles
 
@@ -42,7 +42,7 @@ def stretched(histogram: Histogram, seen: Histogram) -> Histogram:
     return replace(histogram, max=top, bins=bins)
 
 
-def slowest_interval(histogram: Histogram, nprocs: int) -> Interval:
+def slowest_interval(histogram: Histogram, nprocs: int) -> PredictionInterval:
     """Return how long the slowest of so many ranks takes, each like a sample of the histogram, with 95 %.
 
     The interval is that of the scale b, known from as many samples as the last bin has.
@@ -51,10 +51,10 @@ def slowest_interval(histogram: Histogram, nprocs: int) -> Interval:
     beyond = nprocs * last.count / histogram.count
     if beyond < 1 or last.count < MIN_LAST_BIN_SAMPLES or last.min == last.max:
         value = min(emma(lambda q: quantiles(histogram, np.array([q]))[0], nprocs), histogram.max)
-        return Interval(value, min(last.min, value), max(value, histogram.max), LEVEL, 0)
+        return PredictionInterval(value, min(last.min, value), max(value, histogram.max), LEVEL, 0)
     sure = DEVIATIONS / sqrt(last.count)
     low, value, high = (_maximum(last, beyond, 1 + by) for by in (-min(sure, 1.0), 0.0, sure))
-    return Interval(value, low, high, LEVEL, 0)
+    return PredictionInterval(value, low, high, LEVEL, 0)
 
 
 def _maximum(last: Bin, beyond: float, part: float) -> float:

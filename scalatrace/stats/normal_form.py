@@ -14,11 +14,9 @@ from math import exp, inf, log, log1p
 
 import numpy as np
 
-from scalatrace.extrap.timing.curves.curve import Curve
-from scalatrace.extrap.timing.curves.forms import forms_for, nterms
-from scalatrace.extrap.timing.curves.leastsq import Solutions, Solved, solve, solve_all, solve_fields
-from scalatrace.extrap.timing.curves.points import TINY, Array, Points
-from scalatrace.extrap.timing.curves.terms import Form
+from scalatrace.stats.curve import Curve
+from scalatrace.stats.forms import TINY, Array, Form, Points, count_terms, forms_for
+from scalatrace.stats.least_squares import Solutions, Solved, solve, solve_all, solve_fields
 
 __all__ = ["fit_jointly", "fit_normal_form"]
 
@@ -124,7 +122,7 @@ def _complexities(forms: tuple[Form, ...]) -> Array:
 
 def _costs(nterms_each: int, complexities: Array, solutions: Solutions, points: Points) -> Array:
     """What speaks against forms: their leave-one-out error and what they have that is unusual."""
-    per_term = PER_COEFFICIENT * log(nterms(points.scales.shape[1]))
+    per_term = PER_COEFFICIENT * log(count_terms(points.scales.shape[1]))
     per_minus = 0.0 if (points.values < 0).any() else PER_MINUS
     press = np.where(solutions.usable[0], solutions.press[0], inf)
     costs = np.array([_misfit(one, points) for one in press.tolist()])

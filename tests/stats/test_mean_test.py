@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from scalatrace.errors import UsageError
-from scalatrace.predict.regress.hotelling import fluctuation_interval, mean_test
+from scalatrace.stats.mean_test import fluctuation_interval, mean_test
 
 CONFIDENCE = 0.995
 CORRELATION = -0.7

@@ -6,14 +6,14 @@ from math import sqrt
 
 import pytest
 
-from scalatrace.extrap.timing.curves.models import (
+from scalatrace.stats.forms import Points
+from scalatrace.stats.four_models import (
     MODELS,
     Thresholds,
     choose_jointly,
     decided,
     fit_dissertation,
 )
-from scalatrace.extrap.timing.curves.points import Points
 
 RANKS = [16, 32, 64, 128]
 

@@ -14,12 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from scalatrace.expected_maximum import emma
-from scalatrace.extrap.timing.curves.errors import TimingError
-from scalatrace.extrap.timing.curves.points import Array
-from scalatrace.extrap.timing.largest.maxima import fitted
+from scalatrace.errors import UsageError
+from scalatrace.stats.extreme_values import emma, fit_gev
+from scalatrace.stats.forms import Array
 
-__all__ = ["Interval", "inter_node", "intra_node", "non_parametric", "pooled"]
+__all__ = ["PredictionInterval", "inter_node", "intra_node", "non_parametric", "pooled"]
 
 LEVEL = 0.95
 REPLICAS = 50
@@ -29,7 +28,7 @@ POOLED_REPLICAS = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class PredictionInterval:
     """A prediction of the slowest rank's time per interval, and where it lies with probability `level`."""
 
     median: float
@@ -44,7 +43,7 @@ class Interval:
 
 def inter_node(
     times: npt.ArrayLike, nodes_out: float, fit: str = "pwm", seed: int = 0, level: float = LEVEL
-) -> Interval:
+) -> PredictionInterval:
     """Return the interval from each node's maxima, over `nodes_out` nodes as large as these.
 
     Args:
@@ -56,7 +55,7 @@ def inter_node(
 
 def intra_node(
     times: npt.ArrayLike, nprocs_out: float, fit: str = "pwm", seed: int = 0, level: float = LEVEL
-) -> Interval:
+) -> PredictionInterval:
     """Return the interval from one rank of each node at a time, over `nprocs_out` ranks.
 
     Args:
@@ -73,15 +72,15 @@ def pooled(
     seed: int = 0,
     level: float = LEVEL,
     replicas: int = POOLED_REPLICAS,
-) -> Interval:
+) -> PredictionInterval:
     """Return the interval of the expected maximum over `factor` times the ranks, from maxima over all.
 
     All data make one fit here, so it is narrower than one node's or one rank's; and the mean of the largest
     is that of the fitted distribution, which EMMA meets exactly for Gumbel's only.
     """
     x = np.asarray(maxima, float)
-    samples = fitted(x, fit).sample(np.random.default_rng(seed), (replicas, len(x)))
-    return _interval(np.array([fitted(sample, fit).maximum_of(factor).mean for sample in samples]), level)
+    samples = fit_gev(x, fit).sample(np.random.default_rng(seed), (replicas, len(x)))
+    return _interval(np.array([fit_gev(sample, fit).maximum_of(factor).mean for sample in samples]), level)
 
 
 def non_parametric(
@@ -91,11 +90,11 @@ def non_parametric(
     level: float = LEVEL,
     replicas: int = POOLED_REPLICAS,
     intervals: int = 1,
-) -> Interval:
+) -> PredictionInterval:
     """Return where the mean time of `intervals` intervals lies on `factor` times the ranks."""
     x = np.asarray(maxima, float)
     if factor < 1 or len(x) == 0:
-        raise TimingError("resampling takes maxima, and a factor of 1 or more")
+        raise UsageError("resampling takes maxima, and a factor of 1 or more")
     random = np.random.default_rng(seed)
     values = [random.choice(x, (intervals, factor)).max(axis=1).mean() for _ in range(replicas)]
     return _interval(np.array(values), level)
@@ -103,25 +102,25 @@ def non_parametric(
 
 def _parametric(
     series: Sequence[Array], factor: float, fit: str, seed: int, level: float, replicas: int
-) -> Interval:
+) -> PredictionInterval:
     random = np.random.default_rng(seed)
     projected = []
     for maxima in series:
-        distribution = fitted(maxima, fit)
+        distribution = fit_gev(maxima, fit)
         for sample in distribution.sample(random, (replicas, len(maxima))):
-            projected.append(emma(fitted(sample, fit).quantile, factor))
+            projected.append(emma(fit_gev(sample, fit).quantile, factor))
     return _interval(np.array(projected), level)
 
 
-def _interval(values: Array, level: float) -> Interval:
+def _interval(values: Array, level: float) -> PredictionInterval:
     """The positions n (1 - level) / 2 and n (1 + level) / 2 of the values in order."""
     ordered, n = np.sort(values), len(values)
     low, high = int(n * (1 - level) / 2), min(int(np.ceil(n * (1 + level) / 2)), n) - 1
-    return Interval(float(np.median(ordered)), float(ordered[low]), float(ordered[high]), level, n)
+    return PredictionInterval(float(np.median(ordered)), float(ordered[low]), float(ordered[high]), level, n)
 
 
 def _cube(times: npt.ArrayLike) -> Array:
     cube = np.asarray(times, float)
     if cube.ndim != 3 or cube.shape[0] < 3:
-        raise TimingError("times are by interval, node and rank of the node, for three intervals or more")
+        raise UsageError("times are by interval, node and rank of the node, for three intervals or more")
     return cube

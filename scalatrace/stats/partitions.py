@@ -10,15 +10,15 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from scalatrace.predict.regression.points import Floats
+from scalatrace.stats.grouped_points import Floats
 
-__all__ = ["Bounds", "allowed", "partitions"]
+__all__ = ["Bounds", "find_partitions", "mark_allowed"]
 
 Bounds = tuple[int, ...]
 """Index of the first point of each segment, and the number of points."""
 
 
-def allowed(edges: Floats, min_points: int, required: Iterable[int]) -> Floats:
+def mark_allowed(edges: Floats, min_points: int, required: Iterable[int]) -> Floats:
     """Return 0 for each segment between two edges that a partition may contain, infinity for others.
 
     Args:
@@ -38,7 +38,7 @@ def allowed(edges: Floats, min_points: int, required: Iterable[int]) -> Floats:
     return np.where(short | inside | (starts >= ends), np.inf, 0.0)
 
 
-def partitions(cost: Floats, max_segments: int) -> list[tuple[int, ...]]:
+def find_partitions(cost: Floats, max_segments: int) -> list[tuple[int, ...]]:
     """Return the best partition into 1, 2, ... segments, each as indices of its edges.
 
     Args:

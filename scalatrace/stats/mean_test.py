@@ -1,4 +1,4 @@
-"""The F-test of new observations against a reference set (Cornebize 2021, §11.2.1, after Chew 1966).
+"""Test the mean of new observations against a reference set (Cornebize 2021, §11.2.1, after Chew 1966).
 
 n vectors of dimension p are known, and r new ones. All are independent samples of one normal distribution of
 unknown mean and covariance, unless something changed. With mean x and covariance S of the n, and mean m of
@@ -6,26 +6,33 @@ the r vectors,
 
     t = n r (n - p) / ((n + r) (n - 1) p)  (m - x)^T S^-1 (m - x)                        (11.2)
 
-is then F-distributed with p and n - p degrees of freedom.
+is then F-distributed with p and n - p degrees of freedom. For one factor this is Student's t-test, and its
+prediction interval.
+
+Times vary in proportion to their size, and are never below 0. So `compare` takes the logarithms as normal
+where all values are above 0: means are geometric, and an interval of a time lies above 0. Factors with values
+of 0 or less are compared as they are.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import exp, inf, sqrt
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
 from scalatrace.errors import UsageError
 
-__all__ = ["MeanTest", "fluctuation_interval", "mean_test"]
+__all__ = [
+    "MeanComparison", "MeanTest", "compare", "fluctuation_interval", "mean_test", "prediction_halfwidth",
+]  # fmt: skip
 
 Array = npt.NDArray[np.float64]
 
 MAX_CONDITION = 1e12
 """Condition number of a correlation matrix beyond which factors depend on each other."""
+MAX_LOGARITHM = 700.0
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,9 @@ class MeanTest:
         """The probability of a mean at least as far from the reference (equation 11.4)."""
         if self.statistic == inf:
             return 0.0
-        return float(special.fdtrc(self.nfactors, self.nreference - self.nfactors, self.statistic))
+        from scipy.special import fdtrc
+
+        return float(fdtrc(self.nfactors, self.nreference - self.nfactors, self.statistic))
 
     def threshold(self, confidence: float) -> float:
         """Return Q_F, the quantile that t stays below with this probability."""
@@ -90,15 +99,67 @@ def fluctuation_interval(reference: npt.ArrayLike, nnew: int, confidence: float)
     n = len(known)
     if n < 2:
         raise UsageError(f"{n} reference runs: an interval needs at least 2")
-    half = float(known.std(ddof=1)) * sqrt((n + nnew) / (n * nnew) * _quantile(confidence, 1, n - 1))
+    half = prediction_halfwidth(float(known.std(ddof=1)), n, nnew, confidence)
     mean = float(known.mean())
     return mean - half, mean + half
+
+
+@dataclass(frozen=True)
+class MeanComparison:
+    """One test of new runs against a reference set.
+
+    Attributes:
+        reference, new: means of both sets; of several factors, sums of the means.
+        low, high: where the new mean lies if nothing changed; None for several factors.
+        likelihood: of a mean at least as far away, if nothing changed.
+        detectable: least increase, as a part of the reference, that is outside the interval; infinite from 0,
+            None for several factors.
+    """
+
+    reference: float
+    new: float
+    low: float | None
+    high: float | None
+    likelihood: float
+    detectable: float | None
+
+
+def compare(reference: Array, new: Array, confidence: float) -> MeanComparison:
+    """Compare r new observations of p factors with n earlier ones, arrays of shape (r, p) and (n, p).
+
+    Args:
+        confidence: of the interval.
+    """
+    logarithmic = bool((reference > 0).all() and (new > 0).all())
+    before, after = (np.log(reference), np.log(new)) if logarithmic else (reference, new)
+    likelihood = mean_test(before, after).likelihood
+    means = [values.mean(axis=0) for values in (before, after)]
+    old, now = (float((np.exp(mean) if logarithmic else mean).sum()) for mean in means)
+    if reference.shape[1] > 1:
+        return MeanComparison(old, now, None, None, likelihood, None)
+    low, high = fluctuation_interval(before[:, 0], len(new), confidence)
+    if logarithmic:
+        low, high = _exp(low), _exp(high)
+    elif (reference >= 0).all():
+        low = max(low, 0.0)
+    return MeanComparison(old, now, low, high, likelihood, high / old - 1 if old > 0 else inf)
+
+
+def prediction_halfwidth(deviation: float, n: int, nnew: int, confidence: float) -> float:
+    """Return how far the mean of `nnew` new values of one factor lies from that of n earlier ones, at most.
+
+    Args:
+        deviation: sample standard deviation of the earlier ones.
+    """
+    return deviation * sqrt((n + nnew) / (n * nnew) * _quantile(confidence, 1, n - 1))
 
 
 def _quantile(confidence: float, dfn: int, dfd: int) -> float:
     if not 0 < confidence < 1:
         raise UsageError(f"confidence {confidence:g}: give a probability between 0 and 1, such as 0.99")
-    return float(special.fdtri(dfn, dfd, confidence))
+    from scipy.special import fdtri
+
+    return float(fdtri(dfn, dfd, confidence))
 
 
 def _rows(values: npt.ArrayLike) -> Array:
@@ -126,3 +187,7 @@ def _squared_distance(known: Array, mean: Array) -> float:
         raise UsageError("some factors are sums of others: leave them out of the common test")
     z = difference / deviation
     return float(z @ np.linalg.solve(correlation, z))
+
+
+def _exp(value: float) -> float:
+    return exp(min(value, MAX_LOGARITHM))

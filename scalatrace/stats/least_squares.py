@@ -1,7 +1,7 @@
-"""Weighted least squares for many forms at once, with leave-one-out errors.
+"""Weighted least squares: many forms at once, with leave-one-out errors, and without negative coefficients.
 
-Each value is weighted by its standard error. The leave-one-out residual of a point follows from its leverage
-h: the residual r becomes r / (1 - h), so no fit is repeated.
+Each value of a form is weighted by its standard error. The leave-one-out residual of a point follows from its
+leverage h: the residual r becomes r / (1 - h), so no fit is repeated.
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from scalatrace.extrap.timing.curves.points import Array, Points
-from scalatrace.extrap.timing.curves.terms import Form
+from scalatrace.stats.forms import Array, Form, Points
 
 Flags = npt.NDArray[np.bool_]
 
-__all__ = ["Solutions", "Solved", "solve", "solve_all", "solve_fields"]
+__all__ = ["Solutions", "Solved", "solve", "solve_all", "solve_fields", "solve_nonnegative"]
 
 ALONE = 1e-9
 """Less of a point's value than this comes from the others: they cannot predict it."""
@@ -130,3 +129,14 @@ def _solve(designs: Array, values: Array, errors: Array) -> Solutions:
     left_out = np.where(alone[..., None], np.inf, residuals / np.maximum(rest, ALONE))
     press = np.where(alone, np.inf, (np.square(residuals) / np.maximum(rest, ALONE)).sum(axis=-1))
     return Solutions(usable, coefficients, back, np.square(residuals).sum(axis=-1), left_out, press)
+
+
+def solve_nonnegative(design: Array, values: Array, weights: Array | None = None) -> Array:
+    """Return the least-squares coefficients, none of them negative; `weights` multiply residuals."""
+    from scipy.optimize import nnls
+
+    weighted, target = (design, values) if weights is None else (design * weights[:, None], values * weights)
+    norms = np.linalg.norm(weighted, axis=0)
+    norms[norms == 0] = 1.0
+    coefficients: Array = nnls(weighted / norms, target)[0] / norms
+    return coefficients

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scalatrace.extrap.timing.curves.errors import TimingError
-from scalatrace.extrap.timing.largest.bootstrap import inter_node, intra_node, non_parametric, pooled
-from scalatrace.extrap.timing.largest.gev import Gev
+from scalatrace.errors import UsageError
+from scalatrace.stats.bootstrap import inter_node, intra_node, non_parametric, pooled
+from scalatrace.stats.extreme_values import Gev
 
 TAIL = 1e5
 
@@ -59,7 +59,7 @@ def test_non_parametric_cannot_exceed_what_was_seen() -> None:
 
 
 def test_refuses() -> None:
-    with pytest.raises(TimingError, match="interval, node and rank"):
+    with pytest.raises(UsageError, match="interval, node and rank"):
         inter_node([[1.0, 2.0]], 4)
-    with pytest.raises(TimingError, match="factor"):
+    with pytest.raises(UsageError, match="factor"):
         non_parametric([1.0], 0)

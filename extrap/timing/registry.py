@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from scalatrace.extrap.timing.curves.curve import Curve
-from scalatrace.extrap.timing.curves.errors import TimingError
-from scalatrace.extrap.timing.curves.models import MODELS, Thresholds, fit_dissertation
-from scalatrace.extrap.timing.curves.normalform import fit_jointly
-from scalatrace.extrap.timing.curves.points import Points
+from scalatrace.errors import UsageError
 from scalatrace.spelling import did_you_mean
+from scalatrace.stats.curve import Curve
+from scalatrace.stats.forms import Points
+from scalatrace.stats.four_models import MODELS, Thresholds, fit_dissertation
+from scalatrace.stats.normal_form import fit_jointly
 
 __all__ = ["DEFAULT", "TIMING_MODELS", "TimingModel", "timing_model"]
 
@@ -42,13 +42,13 @@ def timing_model(name: str | None = None) -> TimingModel:
     """Return a model by name, the default for none.
 
     Raises:
-        TimingError: no such model.
+        UsageError: no such model.
     """
     try:
         return TIMING_MODELS[name or DEFAULT]
     except KeyError:
         known = ", ".join(TIMING_MODELS) + did_you_mean(str(name), TIMING_MODELS)
-        raise TimingError(f"there is no timing model {name!r}; choose one of {known}") from None
+        raise UsageError(f"there is no timing model {name!r}; choose one of {known}") from None
 
 
 def _add(name: str, description: str, fit: FitFields, confirms: bool = False) -> None:

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scalatrace.extrap.timing.curves.errors import TimingError
-from scalatrace.extrap.timing.curves.forms import forms_for
-from scalatrace.extrap.timing.curves.leastsq import solve
-from scalatrace.extrap.timing.curves.normalform import fit_jointly, fit_normal_form
-from scalatrace.extrap.timing.curves.points import Points
+from scalatrace.errors import UsageError
+from scalatrace.stats.forms import Points, forms_for
+from scalatrace.stats.least_squares import solve
+from scalatrace.stats.normal_form import fit_jointly, fit_normal_form
 
 RANKS = [8, 16, 32, 64]
 
@@ -128,5 +127,5 @@ def test_fields_share_a_form() -> None:
     ("scales", "values"), [([], []), ([1, 2], [1]), ([0, 2], [1, 2]), ([1, 2], [1, float("nan")])]
 )
 def test_refuses(scales: list[float], values: list[float]) -> None:
-    with pytest.raises(TimingError):
+    with pytest.raises(UsageError):
         Points.of(scales, values)

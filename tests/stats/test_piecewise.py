@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scalatrace.errors import UsageError
-from scalatrace.predict.regression import Objective, fit
-from scalatrace.predict.regression.partition_search import best_partitions, segment_lines
-from scalatrace.predict.regression.points import Floats, Points, grouped
+from scalatrace.stats.grouped_points import Floats, GroupedPoints, group_points
+from scalatrace.stats.piecewise import Objective, best_partitions, fit_piecewise, segment_lines
 
 
 def jumping(
@@ -25,7 +24,7 @@ def jumping(
     return x, y * np.exp(random.normal(0, noise, npoints))
 
 
-def naive(points: Points, segments: int, min_points: int) -> float:
+def naive(points: GroupedPoints, segments: int, min_points: int) -> float:
     """The least sum of squares of all partitions."""
     n = len(points)
     best = np.inf
@@ -41,7 +40,7 @@ def naive(points: Points, segments: int, min_points: int) -> float:
 @settings(max_examples=4, deadline=None)
 def test_partitions_are_the_best_of_all(objective: Objective, seed: int, noise: float) -> None:
     random = np.random.default_rng(seed)
-    points = grouped(*jumping(random, 15, (5, 9), noise), objective)
+    points = group_points(*jumping(random, 15, (5, 9), noise), objective)
     for bounds in best_partitions(points, 3, 3, (), True):
         ours = float(segment_lines(points, bounds, True)[2].sum())
         assert ours <= naive(points, len(bounds) - 1, 3) * 1.02 + points.floor
@@ -55,7 +54,7 @@ def test_lines_are_the_best_positive_ones(objective: Objective, seed: int) -> No
     random = np.random.default_rng(seed)
     x = np.sort(10 ** random.uniform(1, 4, 12))
     y = np.abs(random.normal(1000 - 0.05 * x * random.integers(-2, 2), 200)) + 1
-    points = grouped(x, y, objective)
+    points = group_points(x, y, objective)
     slope, intercept, squares = (float(v[0]) for v in segment_lines(points, (0, len(points)), True))
     assert slope >= 0
     assert intercept >= 0
@@ -76,7 +75,7 @@ def test_known_breakpoints_are_found(nbreaks: int, noise: float) -> None:
     breaks = tuple(30 * (i + 1) for i in range(nbreaks))
     x, y = jumping(random, 160, breaks, noise)
     order = random.permutation(len(x))
-    result = fit(x[order], y[order])
+    result = fit_piecewise(x[order], y[order])
     assert np.searchsorted(x, result.breakpoints) == pytest.approx(breaks, abs=1)
     assert all(piece.slope >= 0 and piece.intercept >= 0 for piece in result.pieces)
     assert result.at(1e6) == pytest.approx((200 + 1e5) * 1.6**nbreaks, rel=0.05)
@@ -87,33 +86,33 @@ def test_constant_noise_makes_no_breakpoints() -> None:
     random = np.random.default_rng(5)
     x = np.sort(10 ** random.uniform(1, 7, 200))
     y = 1000 + x + random.normal(0, 60, 200)
-    assert fit(x, y).breakpoints == ()
+    assert fit_piecewise(x, y).breakpoints == ()
 
 
 def test_repeated_sizes_are_one_size_with_more_weight() -> None:
     x = [1.0, 2.0, 4.0, 8.0] * 3
     y = [x + 10 + e for e, x in zip([-1] * 4 + [0] * 4 + [1] * 4, x, strict=True)]
-    [piece] = fit(x, y, "ordinary", min_points=2).pieces
+    [piece] = fit_piecewise(x, y, "ordinary", min_points=2).pieces
     assert (piece.slope, piece.intercept, piece.points) == pytest.approx((1, 10, 12))
 
 
 def test_pieces_start_at_known_breakpoints() -> None:
     x = np.arange(1.0, 41.0)
-    result = fit(x, 10 + x, known=[3, 20.5, 1000])
+    result = fit_piecewise(x, 10 + x, known=[3, 20.5, 1000])
     assert set(result.breakpoints) >= {3.0, 21.0}
 
 
 def test_negative_slopes_where_allowed() -> None:
     x = np.arange(1.0, 21.0)
-    [piece] = fit(x, 100 - x, "ordinary", positive=False).pieces
+    [piece] = fit_piecewise(x, 100 - x, "ordinary", positive=False).pieces
     assert (piece.slope, piece.intercept) == pytest.approx((-1, 100))
-    [flat] = fit(x, 100 - x, "ordinary", max_breakpoints=0).pieces
+    [flat] = fit_piecewise(x, 100 - x, "ordinary", max_breakpoints=0).pieces
     assert (flat.slope, flat.intercept) == pytest.approx((0, 89.5))
 
 
 @pytest.mark.parametrize("x", [[5.0], [5.0, 5.0, 5.0], [0.0, 1.0]])
 def test_few_points(x: list[float]) -> None:
-    result = fit(x, [7.0] * len(x))
+    result = fit_piecewise(x, [7.0] * len(x))
     assert result.at(5.0) == pytest.approx(7.0)
 
 
@@ -131,4 +130,4 @@ def test_few_points(x: list[float]) -> None:
 )
 def test_wrong_input(x: list[float], y: list[float], options: dict[str, object], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        fit(x, y, **options)  # type: ignore[arg-type]
+        fit_piecewise(x, y, **options)  # type: ignore[arg-type]

@@ -1,4 +1,8 @@
-"""Measured points of a regression, sorted and grouped by their x, with the weights of an objective."""
+"""Measured points of a regression, sorted and grouped by their x, with the weights of an objective.
+
+The weights of the logarithmic objective follow from the noise of the series, which is estimated without
+knowing the function below it.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scalatrace.errors import UsageError
-from scalatrace.predict.regression.noise import Floats, relative_noise
 
-__all__ = ["Floats", "Ints", "Objective", "Points", "grouped"]
+__all__ = ["Floats", "GroupedPoints", "Ints", "Objective", "group_points"]
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MIN_RESIDUAL = 1e-7
 """Residuals below this share of the values are rounding errors, and no better fit."""
-
-
 MIN_NOISE = 1e-3
 """Relative noise below which measurements count as equally precise."""
+
+MIN_NOISE_POINTS = 20
+RATIOS = 40
+"""Ratios of constant to proportional noise that are tried."""
+KEPT = 0.9
+"""Share of the smallest errors that count; the others may be at breakpoints, or outliers."""
 
 
 class Objective(Enum):
@@ -33,7 +41,7 @@ class Objective(Enum):
 
 
 @dataclass(frozen=True)
-class Points:
+class GroupedPoints:
     """Points with distinct x, ascending.
 
     Attributes:
@@ -63,7 +71,9 @@ class Points:
         return int(self.counts.sum())
 
 
-def grouped(x: Sequence[float] | Floats, y: Sequence[float] | Floats, objective: Objective) -> Points:
+def group_points(
+    x: Sequence[float] | Floats, y: Sequence[float] | Floats, objective: Objective
+) -> GroupedPoints:
     """Sort and group observations.
 
     Raises:
@@ -79,7 +89,7 @@ def grouped(x: Sequence[float] | Floats, y: Sequence[float] | Floats, objective:
     within = float(np.sum(scale[index] * (response - means[index]) ** 2))
     size = float(len(xs)) if logarithmic else float(np.sum(scale[index] * ys**2))
     floor = max(size * MIN_RESIDUAL**2, np.finfo(float).tiny)
-    return Points(objective, distinct, values, counts, counts * scale, len(xs) * share, within, floor)
+    return GroupedPoints(objective, distinct, values, counts, counts * scale, len(xs) * share, within, floor)
 
 
 def _weights(x: Floats, y: Floats, objective: Objective) -> tuple[Floats, float]:
@@ -95,7 +105,7 @@ def _weights(x: Floats, y: Floats, objective: Objective) -> tuple[Floats, float]
         return np.ones(len(x)), 1.0
     if objective is Objective.WEIGHTED:
         return np.maximum(x, 1.0) ** -2, 1.0
-    noise = relative_noise(x, y)
+    noise = _relative_noise(x, y)
     bounded = np.maximum(noise, MIN_NOISE)
     expected = (noise / bounded) ** 2
     share = expected.sum() ** 2 / (expected**2).sum() / len(x) if expected.any() else 1.0
@@ -117,3 +127,45 @@ def _checked(
     if objective is Objective.LOGARITHMIC and np.any(ys <= 0):
         raise UsageError(f"y has the value {ys.min():g}; the logarithmic objective needs values above 0")
     return xs, ys
+
+
+def _relative_noise(x: Floats, y: Floats) -> Floats:
+    """Return the relative standard deviation of y around a piecewise linear function, at each point.
+
+    The noise has a proportional and a constant part (Cornebize, equation (5.6)), so its relative variance is
+    r^2 (1 + (c / y)^2). c is above 0 only if the errors are clearly more likely with it. With less than
+    MIN_NOISE_POINTS points, all have the same noise.
+
+    Args:
+        x: ascending, distinct.
+        y: above 0.
+    """
+    if len(x) < MIN_NOISE_POINTS:
+        return np.ones(len(x))
+    errors = _errors(x, y)
+    inner = y[1:-1]
+    candidates = np.geomspace(inner.min() / 4, inner.max() * 4, RATIOS)
+    shapes = np.sqrt(1 + (np.append(0.0, candidates)[:, None] / inner) ** 2)
+    scales = _trimmed(errors / shapes)
+    if not scales.all():
+        return np.full(len(x), float(scales[0]))
+    # Twice the negative logarithm of a normal likelihood.
+    scores = 2 * np.log(shapes).sum(axis=1) + 2 * len(inner) * np.log(scales)
+    best = 1 + int(np.argmin(scores[1:]))
+    if scores[0] - scores[best] < 2 * np.log(len(inner)):
+        return np.full(len(x), float(scales[0]))
+    return np.asarray(scales[best] * np.sqrt(1 + (candidates[best - 1] / y) ** 2))
+
+
+def _errors(x: Floats, y: Floats) -> Floats:
+    """Compare each point with the line through its neighbours, so that slopes do not count as noise."""
+    t = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
+    before, after = (1 - t) * y[:-2], t * y[2:]
+    return np.asarray(np.abs(y[1:-1] - before - after) / np.sqrt(y[1:-1] ** 2 + before**2 + after**2))
+
+
+def _trimmed(errors: Floats) -> Floats:
+    """Return the root mean square of the smallest errors of each row."""
+    kept = max(1, int(KEPT * errors.shape[1]))
+    smallest = np.partition(errors, kept - 1, axis=1)[:, :kept]
+    return np.asarray(np.sqrt(np.mean(smallest**2, axis=1)))

@@ -21,15 +21,14 @@ from math import inf
 
 import numpy as np
 
-from scalatrace.extrap.timing.curves.curve import Curve
-from scalatrace.extrap.timing.curves.points import Array, Points
-from scalatrace.extrap.timing.curves.terms import Factor, Form, Term, one
+from scalatrace.stats.curve import Curve
+from scalatrace.stats.forms import Array, Factor, Form, Points, Term, constant_term
 
 __all__ = [
     "D_T",
     "MODELS",
     "S_MIN",
-    "Candidate",
+    "FittedModel",
     "Thresholds",
     "choose_jointly",
     "decided",
@@ -57,7 +56,7 @@ class Thresholds:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class FittedModel:
     """One model fitted to one field. `deviation` is the model's d_i, infinite where it cannot be fitted."""
 
     name: str
@@ -70,42 +69,44 @@ class Candidate:
         return Curve.of(self.name, self.form, np.array(self.coefficients), points, self.deviation)
 
 
-def constant(points: Points, thresholds: Thresholds = Thresholds()) -> Candidate:
+def constant(points: Points, thresholds: Thresholds = Thresholds()) -> FittedModel:
     """t = c: the average without the value that is farthest from it. d_1 = standard deviation / average."""
     kept = _without_outlier(points.values)
-    return Candidate("constant", _form(points, 0), (float(kept.mean()),), _ratio(kept.std(), kept.mean()))
+    return FittedModel("constant", _form(points, 0), (float(kept.mean()),), _ratio(kept.std(), kept.mean()))
 
 
-def linear(points: Points, thresholds: Thresholds = Thresholds()) -> Candidate:
+def linear(points: Points, thresholds: Thresholds = Thresholds()) -> FittedModel:
     """t = a n + b by least squares, or the average (s_min). d_2 = sqrt(residual) / average."""
     form = _form(points, 0, 1)
     design = form.design(points.scales)
     if len(points) < 2 or np.ptp(design[:, 1]) == 0:
-        return Candidate("linear", form, (float(points.values.mean()), 0.0), inf)
+        return FittedModel("linear", form, (float(points.values.mean()), 0.0), inf)
     b, a = np.linalg.lstsq(design, points.values, rcond=None)[0]
     if abs(a) < thresholds.s_min * thresholds.unit:
         a, b = 0.0, points.values.mean()
     estimated = a * design[:, 1] + b
-    return Candidate("linear", form, (float(b), float(a)), _residual(points.values, estimated))
+    return FittedModel("linear", form, (float(b), float(a)), _residual(points.values, estimated))
 
 
-def inverse(points: Points, thresholds: Thresholds = Thresholds()) -> Candidate:
+def inverse(points: Points, thresholds: Thresholds = Thresholds()) -> FittedModel:
     """t = k / n: k is the average of t n without the farthest. d_3 = standard deviation / average of them."""
     kept = _without_outlier(points.values * points.scales[:, -1])
-    return Candidate("inverse", _form(points, -1), (float(kept.mean()),), _ratio(kept.std(), kept.mean()))
+    return FittedModel("inverse", _form(points, -1), (float(kept.mean()),), _ratio(kept.std(), kept.mean()))
 
 
-def inverse_constant(points: Points, thresholds: Thresholds = Thresholds()) -> Candidate:
+def inverse_constant(points: Points, thresholds: Thresholds = Thresholds()) -> FittedModel:
     """t = k / n + c, by least squares on t' = t n = c n + k. d_4 = sqrt(residual) / average, of t'."""
     form = _form(points, 0, -1)
     n = points.scales[:, -1]
     if len(points) < 2 or np.ptp(n) == 0:
-        return Candidate("inverse+constant", form, (float(points.values.mean()), 0.0), inf)
+        return FittedModel("inverse+constant", form, (float(points.values.mean()), 0.0), inf)
     c, k = np.linalg.lstsq(np.stack([n, np.ones_like(n)], axis=1), points.values * n, rcond=None)[0]
-    return Candidate("inverse+constant", form, (float(c), float(k)), _residual(points.values * n, c * n + k))
+    return FittedModel(
+        "inverse+constant", form, (float(c), float(k)), _residual(points.values * n, c * n + k)
+    )
 
 
-MODELS: dict[str, Callable[[Points, Thresholds], Candidate]] = {
+MODELS: dict[str, Callable[[Points, Thresholds], FittedModel]] = {
     "constant": constant,
     "inverse": inverse,
     "linear": linear,
@@ -144,7 +145,7 @@ def fit_dissertation(fields: Sequence[Points], thresholds: Thresholds = Threshol
 
 def _form(points: Points, *powers: int) -> Form:
     """The form with these powers of the last parameter, the number of ranks."""
-    others = one(points.scales.shape[1]).factors[1:]
+    others = constant_term(points.scales.shape[1]).factors[1:]
     return Form(tuple(Term((*others, Factor(Fraction(power)))) for power in powers))
 
 

@@ -8,9 +8,8 @@ from math import sqrt
 
 import numpy as np
 
-from scalatrace.extrap.timing.curves.leastsq import Solved, solve
-from scalatrace.extrap.timing.curves.points import Array, Points, Scale, as_row
-from scalatrace.extrap.timing.curves.terms import Form
+from scalatrace.stats.forms import Array, Form, Points, Scale, as_row
+from scalatrace.stats.least_squares import Solved, solve
 
 __all__ = ["LEVEL", "TRUST", "Curve"]
 

@@ -1,6 +1,7 @@
-"""Lines that minimise the squared differences of logarithms (5.14), for many segments at once.
+"""Least-squares lines of many segments at once, of values and of logarithms.
 
-There is no closed form. Gauss-Newton steps solve it: near a line f, log y - log g is
+Lines of values follow from the moments of the points. For the squared differences of logarithms (Cornebize,
+equation 5.14) there is no closed form. Gauss-Newton steps solve it: near a line f, log y - log g is
 log(y / f) - (g - f) / f, a weighted linear regression with the weights 1 / f^2 and the response
 f (1 + log(y / f)). So each step is one of `best_lines`, and positivity costs nothing.
 """
@@ -12,10 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scalatrace.predict.regression.lines import Moments, best_lines
-from scalatrace.predict.regression.points import Floats, Ints, Points
+from scalatrace.stats.grouped_points import Floats, GroupedPoints, Ints
 
-__all__ = ["FINAL", "linearised", "log_lines"]
+__all__ = ["FINAL", "Moments", "best_lines", "linearised", "log_lines", "squares"]
+
+SINGULAR = 1e-14
+"""Relative determinant below which the points of a segment have one x."""
 
 MAX_STEPS = 40
 MAX_HALVINGS = 8
@@ -27,13 +30,72 @@ MAX_ELEMENTS = 1 << 20
 MIN_VALUE = 1e-100
 
 
-def linearised(points: Points, f: Floats) -> tuple[Floats, Floats]:
+@dataclass(frozen=True)
+class Moments:
+    """Weighted sums over the points of each segment, as arrays of one shape."""
+
+    w: Floats
+    x: Floats
+    y: Floats
+    xx: Floats
+    xy: Floats
+    yy: Floats
+
+    @classmethod
+    def between_all(cls, x: Floats, y: Floats, w: Floats) -> Moments:
+        """Return those of all segments: element [a, b] is of the points a to b, both included.
+
+        Each row is summed by itself. Differences of sums from the first point would lose all digits where
+        weights fall by ten orders of magnitude, as those of relative errors do.
+        """
+        n = len(x)
+
+        def sums(values: Floats) -> Floats:
+            return np.asarray(np.cumsum(np.triu(np.broadcast_to(values, (n, n))), axis=1))
+
+        return cls(*(sums(v) for v in (w, w * x, w * y, w * x * x, w * x * y, w * y * y)))
+
+
+def squares(m: Moments, slope: Floats, intercept: Floats) -> Floats:
+    """Return the weighted sum of squared residuals of lines."""
+    fitted = slope * (slope * m.xx + 2 * intercept * m.x) + intercept**2 * m.w
+    return np.maximum(m.yy - 2 * (slope * m.xy + intercept * m.y) + fitted, 0.0)
+
+
+def best_lines(m: Moments, positive: bool) -> tuple[Floats, Floats]:
+    """Return slopes and intercepts with the least squares.
+
+    Args:
+        positive: neither may be negative. The optimum is then that of all lines, or it is on the border: a
+            constant, or a line through the origin.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        determinant = m.w * m.xx - m.x**2
+        slope = (m.w * m.xy - m.x * m.y) / determinant
+        intercept = (m.y * m.xx - m.x * m.xy) / determinant
+        level = np.where(m.w > 0, m.y / m.w, 0.0)
+        ratio = np.where(m.xx > 0, m.xy / m.xx, 0.0)
+    singular = ~(determinant > SINGULAR * m.w * m.xx)
+    slope, intercept = np.where(singular, 0.0, slope), np.where(singular, level, intercept)
+    if not positive:
+        return slope, intercept
+    level, ratio = np.maximum(level, 0.0), np.maximum(ratio, 0.0)
+    none = np.zeros_like(level)
+    flat = squares(m, none, level) <= squares(m, ratio, none)
+    outside = (slope < 0) | (intercept < 0)
+    return (
+        np.where(outside, np.where(flat, none, ratio), slope),
+        np.where(outside, np.where(flat, level, none), intercept),
+    )
+
+
+def linearised(points: GroupedPoints, f: Floats) -> tuple[Floats, Floats]:
     """Return response and weights of the linear regression that replaces the logarithmic one near f."""
     return f * (1 + np.log(points.y / f)), points.weight / f**2
 
 
 def log_lines(
-    points: Points, starts: Ints, ends: Ints, positive: bool, tolerance: float = SEARCH
+    points: GroupedPoints, starts: Ints, ends: Ints, positive: bool, tolerance: float = SEARCH
 ) -> tuple[Floats, Floats, Floats]:
     """Fit the points from each start to before its end.
 
@@ -74,7 +136,7 @@ class _Batch:
     floor: float
 
     @classmethod
-    def of(cls, points: Points, starts: Ints, ends: Ints) -> _Batch:
+    def of(cls, points: GroupedPoints, starts: Ints, ends: Ints) -> _Batch:
         """Collect the points of segments, none of them empty."""
         lengths = ends - starts
         offsets = np.cumsum(lengths) - lengths

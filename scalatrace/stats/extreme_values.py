@@ -1,4 +1,7 @@
-"""The generalised extreme value distribution, and fits of it (Dominguez-Trujillo §2.3).
+"""Expected maxima: EMMA, and the generalised extreme value distribution with its fits.
+
+EMMA (Sun and Peterson 2012) estimates the expected maximum of several samples by a quantile of their
+distribution. The GEV distribution is that of maxima of many samples (Dominguez-Trujillo §2.3).
 
 The shape has the sign of the thesis's equation 2.1: above 0 a heavy tail (Fréchet, type II), 0 Gumbel (type
 I), below 0 an upper bound (Weibull, type III). The formulas of Hosking, Wallis and Wood (1985) are in
@@ -8,26 +11,41 @@ b_0, b_1, b_2 (2.6 and 2.7 print the moments' symbols), and the root in 2.3 is a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from math import exp, gamma, inf, log, sqrt
+from math import gamma, inf, log, sqrt
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from scalatrace.extrap.timing.curves.errors import TimingError
-from scalatrace.extrap.timing.curves.points import Array
+from scalatrace.errors import UsageError
+from scalatrace.stats.forms import Array
 
-__all__ = ["EULER", "FITS", "Gev", "fit_mom", "fit_pwm"]
+__all__ = ["FITS", "Gev", "ProjectedMaximum", "emma", "fit_gev", "fit_mom", "fit_pwm", "project_maxima"]
 
-EULER = 0.5772156649015329
+EMMA_P = 0.570376002
+"""exp(-exp(-gamma)): the mean of a maximum is near this quantile of its distribution."""
+EULER = float(np.euler_gamma)
 GUMBEL_SKEWNESS = 1.1395470994046486
 FLAT = 1e-6
-"""Shapes nearer to 0 are Gumbel's: the general formulas lose their digits there."""
+"""Shapes nearer to 0 are Gumbel's: the general formulas of moments lose their digits there."""
 MAX_SHAPE = 0.95
 """From 1 on the mean is infinite; shapes are kept below."""
 MAX_MOM_SHAPE = 1 / 3 - 1e-4
 """From 1/3 on the skewness is infinite."""
+
+
+def emma(quantile: Callable[[float], Any], m: float) -> float:
+    """Return about what the largest of m samples is expected to be, F^-1(0.570376002^(1/m)).
+
+    Args:
+        quantile: F^-1 of the samples' distribution.
+        m: how many samples, above 0; not necessarily a whole number when the samples are maxima themselves.
+    """
+    if m <= 0:
+        raise UsageError(f"a maximum is of more than {m} samples")
+    return float(quantile(EMMA_P ** (1 / m)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,30 +62,14 @@ class Gev:
     location: float
     scale: float
 
-    def cdf(self, x: float) -> float:
-        """The probability of at most x (equation 2.1)."""
-        if self.scale == 0:
-            return float(x >= self.location)
-        reduced = self._reduced(x)
-        return exp(-reduced) if reduced < 700 else 0.0
-
-    def pdf(self, x: float) -> float:
-        """The density at x."""
-        if self.scale == 0:
-            return inf if x == self.location else 0.0
-        reduced = self._reduced(x)
-        if not 0 < reduced < 700:
-            return 0.0
-        return float(reduced ** (1 + self.shape)) * exp(-reduced) / self.scale
-
     def quantile(self, q: npt.ArrayLike) -> Array:
         """The value that a part q of the samples, above 0 and below 1, stays below."""
-        minus_log = -np.log(np.asarray(q, float))
-        if abs(self.shape) < FLAT:
-            reduced: Array = -np.log(minus_log)
-        else:
-            reduced = (minus_log**-self.shape - 1) / self.shape
-        return self.location + self.scale * reduced
+        from scipy.stats import genextreme
+
+        probabilities = np.asarray(q, float)
+        if self.scale == 0:  # not allowed by scipy
+            return np.full(probabilities.shape, self.location)
+        return np.asarray(genextreme.ppf(probabilities, -self.shape, self.location, self.scale))
 
     @property
     def mean(self) -> float:
@@ -94,22 +96,12 @@ class Gev:
         grown = times**self.shape
         return Gev(self.shape, self.location + self.scale * (grown - 1) / self.shape, self.scale * grown)
 
-    def _reduced(self, x: float) -> float:
-        """-log of the cdf."""
-        z = (x - self.location) / self.scale
-        if abs(self.shape) < FLAT:
-            return exp(min(-z, 700.0))
-        base = 1 + self.shape * z
-        if base <= 0:
-            return inf if self.shape > 0 else 0.0
-        return exp(min(-log(base) / self.shape, 700.0))
-
 
 def fit_pwm(samples: npt.ArrayLike) -> Gev:
     """Fit by probability-weighted moments b_0, b_1, b_2 (unbiased estimates), equations 2.5 to 2.8.
 
     Raises:
-        TimingError: fewer than three samples.
+        UsageError: fewer than three samples.
     """
     x = _checked(samples)
     n, rank = len(x), np.arange(len(x))
@@ -134,7 +126,7 @@ def fit_mom(samples: npt.ArrayLike) -> Gev:
     The skewness falls steadily with k, so the shape is found by bisection, where the thesis minimises.
 
     Raises:
-        TimingError: fewer than three samples.
+        UsageError: fewer than three samples.
     """
     x = _checked(samples)
     mean, deviation = float(x.mean()), float(x.std(ddof=1))
@@ -150,6 +142,32 @@ def fit_mom(samples: npt.ArrayLike) -> Gev:
 
 
 FITS: dict[str, Callable[[npt.ArrayLike], Gev]] = {"pwm": fit_pwm, "mom": fit_mom}
+
+
+def fit_gev(samples: npt.ArrayLike, method: str = "pwm") -> Gev:
+    """Return the distribution fitted to maxima by the method `pwm` or `mom`."""
+    if method not in FITS:
+        raise UsageError(f"there is no fit {method!r}; choose one of {', '.join(FITS)}")
+    return FITS[method](samples)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectedMaximum:
+    """The expected slowest of `nprocs` ranks, and that as a part of the mean over ranks."""
+
+    nprocs: int
+    slowest: float
+    over_mean: float
+
+
+def project_maxima(
+    maxima: npt.ArrayLike, nprocs_in: int, targets: Iterable[int], fit: str = "pwm"
+) -> list[ProjectedMaximum]:
+    """Return how the mean of interval maxima over `nprocs_in` ranks grows; parts are of that mean."""
+    x = np.asarray(maxima, float)
+    distribution, mean = fit_gev(x, fit), float(x.mean())
+    values = [(nprocs, emma(distribution.quantile, nprocs / nprocs_in)) for nprocs in targets]
+    return [ProjectedMaximum(nprocs, value, value / mean if mean else 1.0) for nprocs, value in values]
 
 
 def _k_of_skewness(wanted: float) -> float:
@@ -176,5 +194,5 @@ def _checked(samples: npt.ArrayLike) -> Array:
     """The samples in ascending order."""
     x: Array = np.sort(np.asarray(samples, float).ravel())
     if len(x) < 3 or not np.isfinite(x).all():
-        raise TimingError(f"an extreme value distribution needs three samples or more, not {len(x)}")
+        raise UsageError(f"an extreme value distribution needs three samples or more, not {len(x)}")
     return x
