@@ -17,12 +17,12 @@ import numpy as np
 from scalatrace.errors import UsageError
 from scalatrace.extrap.timing.assemble import assemble, with_count
 from scalatrace.extrap.timing.bins import Part, by_order, by_quantile
-from scalatrace.extrap.timing.growth import predicts_largest, proportional_curve
 from scalatrace.extrap.timing.registry import timing_model
 from scalatrace.stats.curve import Curve
 from scalatrace.stats.forms import Points, Scale, as_row
 from scalatrace.stats.four_models import constant
 from scalatrace.stats.normal_form import fit_normal_form
+from scalatrace.stats.trend_test import predicts_largest, proportional_curve
 from scalatrace.trace.values.histogram import Histogram
 
 __all__ = ["HistogramModel", "extrapolate_histogram", "fit_histograms", "mean_points", "with_expected_count"]

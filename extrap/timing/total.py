@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from scalatrace.extrap.grid.model import Model, Rule, events
-from scalatrace.extrap.timing.growth import constant_curve
 from scalatrace.extrap.timing.rules import Estimate, Times
 from scalatrace.extrap.timing.trends import MIN_RUNS, Rows, State
 from scalatrace.stats.forms import Points
+from scalatrace.stats.trend_test import constant_curve
 from scalatrace.trace.model.trace import Trace
 
 STATS = ("compute_ns", "comm_ns")

@@ -16,13 +16,13 @@ from typing import Any
 
 from scalatrace.extrap.grid.model import Model, histograms
 from scalatrace.extrap.timing.extremes import stretched
-from scalatrace.extrap.timing.growth import confirmed_trend, constant_curve, falling, is_steady
 from scalatrace.extrap.timing.joint import HistogramModel, fit_histograms, mean_points, with_expected_count
 from scalatrace.extrap.timing.phases import phase_rows
 from scalatrace.extrap.timing.registry import timing_model
 from scalatrace.operations import may_wait
 from scalatrace.stats.curve import Curve
 from scalatrace.stats.forms import Points
+from scalatrace.stats.trend_test import confirmed_trend, constant_curve, falling, is_steady
 from scalatrace.trace.model.tables import TIMES
 from scalatrace.trace.oversubscription import OVERSUBSCRIBED
 from scalatrace.trace.values.histogram import Histogram

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
 from scalatrace.errors import UsageError
 from scalatrace.predict.kernels.cluster import Cluster, Group, Matrix
-from scalatrace.stats.grouped_points import Floats, Ints
-from scalatrace.stats.partitions import find_partitions, mark_allowed
+from scalatrace.stats.grouped_points import Floats
+from scalatrace.stats.partitions import group_values
 
 __all__ = ["NodeDay", "fit_cluster"]
 
@@ -48,7 +47,7 @@ def fit_cluster(
     days = [np.array([each.parameters for each in observed if each.node == node]) for node in names]
     means = np.array([node.mean(axis=0) for node in days])
     day, per_node = _within(days)
-    groups = _grouped(means[:, 0], max_groups)
+    groups = group_values(means[:, 0], max_groups, MIN_NODES)
     pooled = _covariance([means[groups == g] for g in range(groups.max() + 1)], day * per_node)
     fitted = []
     for g in range(groups.max() + 1):
@@ -75,34 +74,6 @@ def _covariance(groups: Sequence[Floats], less: Floats) -> Floats:
     scale = np.sqrt(np.maximum(np.diag(matrix + less), np.finfo(float).tiny))
     values, vectors = np.linalg.eigh(matrix / scale[:, None] / scale)
     return np.asarray((vectors * np.maximum(values, 0)) @ vectors.T * scale[:, None] * scale)
-
-
-def _grouped(rates: Floats, max_groups: int) -> Ints:
-    """Return the group of each node: intervals of a, as many as the BIC of the classification justifies.
-
-    Minus twice the log-likelihood is n log(SS / n) - 2 sum n_g log(n_g / n), where SS is the sum of squares
-    within the groups. Without the second term, half a normal distribution would look like a group.
-    """
-    n = len(rates)
-    order = np.argsort(rates)
-    x = rates[order] - rates.mean()
-    sums, squares = (np.append(0.0, np.cumsum(v)) for v in (x, x * x))
-    counts = np.maximum(np.arange(1, n + 1)[None, :] - np.arange(n)[:, None], 1)
-    within = squares[None, 1:] - squares[:-1, None] - (sums[None, 1:] - sums[:-1, None]) ** 2 / counts
-    edges = np.arange(n + 1, dtype=np.float64)
-    choices = find_partitions(np.maximum(within, 0.0) + mark_allowed(edges, MIN_NODES, ()), max_groups)
-    floor = max(float(rates.mean() ** 2) * 1e-12 * n, np.finfo(float).tiny)
-
-    def score(bounds: tuple[int, ...]) -> float:
-        sizes = np.diff(bounds)
-        total = sum(float(within[a, b - 1]) for a, b in pairwise(bounds))
-        weights = float(np.sum(sizes * np.log(sizes / n)))
-        return n * float(np.log(max(total, floor) / n)) - 2 * weights + 2 * len(sizes) * float(np.log(n))
-
-    best = min(choices, key=score)
-    groups = np.empty(n, dtype=np.int64)
-    groups[order] = np.repeat(np.arange(len(best) - 1), np.diff(best))
-    return groups
 
 
 def _rows(matrix: Floats) -> Matrix:

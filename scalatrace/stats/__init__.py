@@ -1,6 +1,6 @@
 """Fits, extreme values, intervals and tests. In: arrays. Out: coefficients, curves, intervals, likelihoods.
 
-Curves over scales: `forms`, `least_squares`, `curve`, `normal_form`, `four_models`. Maxima: `extreme_values`,
-`bootstrap`. Lines with breakpoints: `grouped_points`, `lines`, `partitions`, `piecewise`. Means of new
-observations: `mean_test`.
+Curves over scales: `forms`, `least_squares`, `curve`, `normal_form`, `four_models`, `trend_test`. Maxima:
+`extreme_values`, `bootstrap`. Lines with breakpoints: `grouped_points`, `lines`, `partitions`, `piecewise`.
+Means of new observations: `mean_test`. scipy is imported where a fit runs.
 """

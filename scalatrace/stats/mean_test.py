@@ -23,12 +23,11 @@ import numpy as np
 import numpy.typing as npt
 
 from scalatrace.errors import UsageError
+from scalatrace.stats.forms import Array
 
 __all__ = [
     "MeanComparison", "MeanTest", "compare", "fluctuation_interval", "mean_test", "prediction_halfwidth",
 ]  # fmt: skip
-
-Array = npt.NDArray[np.float64]
 
 MAX_CONDITION = 1e12
 """Condition number of a correlation matrix beyond which factors depend on each other."""

@@ -1,4 +1,4 @@
-"""Optimal partitions of points into a given number of segments, by dynamic programming.
+"""Optimal partitions of points into a given number of segments, by dynamic programming; groups of values.
 
 The optimum over all partitions into k segments, in O(k n^2) additions of numpy; the heuristic of Cornebize
 (Algorithms 5 and 6: add breakpoints greedily, then remove them greedily) can miss it.
@@ -7,12 +7,13 @@ The optimum over all partitions into k segments, in O(k n^2) additions of numpy;
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 import numpy as np
 
-from scalatrace.stats.grouped_points import Floats
+from scalatrace.stats.grouped_points import Floats, Ints
 
-__all__ = ["Bounds", "find_partitions", "mark_allowed"]
+__all__ = ["Bounds", "find_partitions", "group_values", "mark_allowed"]
 
 Bounds = tuple[int, ...]
 """Index of the first point of each segment, and the number of points."""
@@ -67,3 +68,31 @@ def _traced(choices: list[Floats], end: int) -> tuple[int, ...]:
     for choice in reversed(choices):
         edges.append(int(choice[edges[-1] - 1]) + 1)
     return (0, *reversed(edges))
+
+
+def group_values(values: Floats, max_groups: int, min_members: int) -> Ints:
+    """Return the group of each value: intervals, as many as the BIC of the classification justifies.
+
+    Minus twice the log-likelihood is n log(SS / n) - 2 sum n_g log(n_g / n), where SS is the sum of squares
+    within the groups. Without the second term, half a normal distribution would look like a group.
+    """
+    n = len(values)
+    order = np.argsort(values)
+    x = values[order] - values.mean()
+    sums, squares = (np.append(0.0, np.cumsum(v)) for v in (x, x * x))
+    counts = np.maximum(np.arange(1, n + 1)[None, :] - np.arange(n)[:, None], 1)
+    within = squares[None, 1:] - squares[:-1, None] - (sums[None, 1:] - sums[:-1, None]) ** 2 / counts
+    edges = np.arange(n + 1, dtype=np.float64)
+    choices = find_partitions(np.maximum(within, 0.0) + mark_allowed(edges, min_members, ()), max_groups)
+    floor = max(float(values.mean() ** 2) * 1e-12 * n, np.finfo(float).tiny)
+
+    def score(bounds: tuple[int, ...]) -> float:
+        sizes = np.diff(bounds)
+        total = sum(float(within[a, b - 1]) for a, b in pairwise(bounds))
+        weights = float(np.sum(sizes * np.log(sizes / n)))
+        return n * float(np.log(max(total, floor) / n)) - 2 * weights + 2 * len(sizes) * float(np.log(n))
+
+    best = min(choices, key=score)
+    groups = np.empty(n, dtype=np.int64)
+    groups[order] = np.repeat(np.arange(len(best) - 1), np.diff(best))
+    return groups

@@ -8,13 +8,13 @@ from math import log2
 import numpy as np
 import pytest
 
-from scalatrace.extrap.timing.growth import confirmed_trend
 from scalatrace.extrap.timing.law import laws
 from scalatrace.extrap.timing.report import fitted_means, timing_rows
 from scalatrace.extrap.timing.rules import Times
 from scalatrace.extrap.timing.trends import Rows, State, Trends
 from scalatrace.operations import may_wait
 from scalatrace.stats.forms import Points
+from scalatrace.stats.trend_test import confirmed_trend
 from scalatrace.trace.model.rules import Model
 from support.timed_models import noisy_histogram, timed_model
 

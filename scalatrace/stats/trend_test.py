@@ -1,8 +1,8 @@
-"""Test whether traces confirm that a time depends on the number of ranks: the largest one is held out.
+"""Test whether points confirm that a time depends on the number of ranks: the largest scale is held out.
 
-The function that is fitted to the smaller traces predicts the largest one. So does the constant, which is the
-value of the next smaller trace. The trend is confirmed if the function is nearer than the constant by more
-than the noise of the values, and if the values rise (or fall) from trace to trace.
+The function that is fitted to the smaller scales predicts the value at the largest one. So does the constant,
+which is the value at the next smaller scale. The trend is confirmed if the function is nearer than the
+constant by more than the noise of the values, and if the values rise (or fall) from scale to scale.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ RUN_NOISE = 0.02
 DEVIATIONS = 2.0
 """A difference of so many standard errors is more than noise."""
 
-MIN_TRACES = 3
-"""Two traces that a function is fitted to, and the one that it predicts."""
+MIN_SCALES = 3
+"""Two scales that a function is fitted to, and the one that it predicts."""
 
 MAX_RISE = 1.001
-"""A falling time may rise by so much after the largest trace: rounding."""
+"""A falling time may rise by so much after the largest scale: rounding."""
 
 DOUBLINGS = 30
 """A falling time is followed so far."""
 
 
 def confirmed_trend(points: Points) -> int:
-    """Return 1 if the largest trace confirms that values rise with the ranks, -1 that they fall, else 0."""
+    """Return 1 if the largest scale confirms that values rise with the ranks, -1 that they fall, else 0."""
     order = np.argsort(points.scales[:, 0])
-    if len(order) < MIN_TRACES:
+    if len(order) < MIN_SCALES:
         return 0
     values, sampled, errors = points.values[order], points.errors[order], _errors(points)[order]
     steps = np.diff(values)
@@ -64,7 +64,7 @@ def predicts_largest(points: Points, tolerance: float) -> bool:
     if points.scales.shape[1] > 1:
         return True
     order = np.argsort(points.scales[:, 0])
-    if len(order) < MIN_TRACES:
+    if len(order) < MIN_SCALES:
         return False
     last, value = float(points.scales[order[-1], 0]), float(points.values[order[-1]])
     return abs(_without_largest(points, order).predict(last) - value) <= tolerance * abs(value)
@@ -91,7 +91,7 @@ def constant_curve(points: Points) -> Curve:
     last = float(points.values[int(np.argmax(points.scales[:, 0]))])
     size = np.abs(points.values).max() or 1.0
     deviation = float(np.sqrt(np.mean(np.square(points.values - last)))) / size
-    alike = replace(points, errors=np.full(len(points), _errors(points).max()))  # each trace counts as much
+    alike = replace(points, errors=np.full(len(points), _errors(points).max()))  # each point counts as much
     return Curve("constant", form, (last,), alike, deviation, solve(form, alike))
 
 
@@ -115,7 +115,7 @@ def _errors(points: Points) -> Array:
 
 
 def _without_largest(points: Points, order: npt.NDArray[np.intp]) -> Curve:
-    """Return the function that all traces but the largest suggest; `order`: of the traces by ranks."""
+    """Return the function that all points but the largest suggest; `order`: of the points by ranks."""
     rows = order[:-1]
     smaller = replace(
         points, scales=points.scales[rows], values=points.values[rows], errors=points.errors[rows]
