@@ -190,7 +190,11 @@ class System:
             credible = surplus >= required or _is_counter(found.formula)
             if self._on_two_sizes and _has_factor(found, len(subset)):
                 credible = False
-            if self._on_few_sizes and _free_numbers(found, len(subset)) > 1 and self._is_of_sizes(values):
+            if (
+                self._on_few_sizes
+                and self._has_free_numbers(found, len(subset))
+                and self._is_of_sizes(values)
+            ):
                 credible = False
             one = _Candidate(replace(found, confirmed=by_all and credible), by_all, surplus)
             result.append(one)
@@ -221,6 +225,16 @@ class System:
     def _on_few_sizes(self) -> bool:
         """Whether the points are of at most three traces."""
         return len(np.unique(self.runs)) <= MAX_FEW_SIZES
+
+    def _has_free_numbers(self, found: Solution, count: int) -> bool:
+        """Whether a formula has more numbers than three sizes show."""
+        return _free_numbers(found, count) > 1 or (count == 1 and _is_beside_shares(found, self._idle))
+
+    @cached_property
+    def _idle(self) -> frozenset[str]:
+        """The parameters that have one value in all traces."""
+        inputs = self._size_names - GRID_SIZES
+        return frozenset(name for name in inputs if (self.columns[name] == self.columns[name][0]).all())
 
     def _is_of_sizes(self, values: Ints) -> bool:
         """Whether there is one value in each trace."""
@@ -449,6 +463,20 @@ def _free_numbers(found: Solution, count: int) -> int:
     if count > 1:
         return len({abs(c) for c in factors} - {1}) + (constant != 0) + (denominator > 0)
     return (constant != 0) + any(map(_divides_a_number, _all_parts(found.formula)))
+
+
+def _is_beside_shares(found: Solution, idle: frozenset[str]) -> bool:
+    """Whether a number is added to a multiple of shares of idle parameters, and is no multiple of the factor.
+
+    8*(k//X)+20 has the values of 100//X+X on 2, 3 and 12 ranks for k = 8; 8*(k//X)+16 is 8*(k//X+2).
+    """
+    constant, factor, _ = found.coefficients
+    shares = [part for part in _all_parts(found.formula) if _divides(part, idle)]
+    return bool(constant) and bool(shares) and (len(shares) > 1 or constant % abs(factor) != 0)
+
+
+def _divides(part: Value | Cond, names: frozenset[str]) -> bool:
+    return isinstance(part, Binary) and part.op == "//" and bool(names_in(part.left) & names)
 
 
 def _divides_a_number(part: Value | Cond) -> bool:

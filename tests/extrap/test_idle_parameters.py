@@ -13,19 +13,21 @@ from scalatrace.trace.query.diff import diff
 from support.calls import IssuedCall, call
 from support.grids import Rank, trace_of
 
-LINES = [(2,), (3,), (6,), (12,)]
+LINES = [(2,), (3,), (4,), (6,), (8,), (12,)]
 TARGETS = [(16,), (24,)]
 
 COUNTS = {
     "n*n//(P*P)": lambda p: 240 * 240 // (p * p),
+    "14400//(P*P)": lambda p: 14400 // (p * p),
     "9216//P": lambda p: 9216 // p,
+    "100//P+P": lambda p: 100 // p + p,
     "-(-4096//P)": lambda p: -(-4096 // p),
     "100-100//P": lambda p: 100 - 100 // p,
 }
 
 
 @pytest.mark.parametrize("text", COUNTS)
-@pytest.mark.parametrize("steps", [4, 5, 8])
+@pytest.mark.parametrize("steps", [4, 5, 7, 8, 9])
 def test_idle_parameter_makes_no_formula(text: str, steps: int) -> None:
     count: Callable[[int], int] = COUNTS[text]
 

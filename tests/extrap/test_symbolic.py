@@ -64,8 +64,9 @@ def test_commands(formulas: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert main([*other, "--accept-unconfirmed"]) == 0
     assert "n was the same in all traces" in capsys.readouterr().out
     assert main(["show", str(formulas)]) == 0
-    assert main(["info", str(formulas)]) == 1
-    assert "instantiate" in capsys.readouterr().err
+    assert main(["info", str(formulas)]) == 0
+    assert main(["stats", str(formulas)]) == 2
+    assert "give -P N or --dims" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -1,8 +1,10 @@
 """Rivals of a formula over few sizes: blocks of a problem whose size is in no parameter.
 
 With a parameter that has nothing to do with the values, `170*(k//X)+342*(-(-k//X))` are the blocks of 4096
-cells on 3, 4 and 12 ranks for k = 8. Formulas that are no share of a parameter or of a size are compared with
-blocks of any size, which may be multiplied, and added to or subtracted from a number.
+cells on 3, 4 and 12 ranks for k = 8, and `600*(-(-k//X))` those of 3600 cells on 2, 3 and 6 ranks for k = 5.
+Formulas that are no share of a parameter or of a size are compared with blocks of any size, which may be
+multiplied, and added to or subtracted from a number; multiples of shares of a parameter that has one value in
+all traces, with blocks of any size as such.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ class _Laws:
     remainder: bool = False
 
 
-WITH_FACTOR, WITH_SUMMAND, ANY = _Laws(multiples=True), _Laws(shifted=True), _Laws(True, True, True)
+BLOCKS, WITH_FACTOR, WITH_SUMMAND = _Laws(), _Laws(multiples=True), _Laws(shifted=True)
+ANY = _Laws(multiples=True, shifted=True, remainder=True)
 REMAINDER = _Laws(remainder=True)
 
 
@@ -102,12 +105,18 @@ def _laws_for(space: Space, solution: Solution, seen: _Sides) -> _Laws | None:
             return WITH_FACTOR if _is_plain(product, sizes, with_halos=True) else ANY
         return WITH_SUMMAND if solution.has_constant else None
     if not solution.has_constant:
-        return None
+        is_idle = has_input and not any(_is_varied(space, name) for name in names - sizes)
+        return BLOCKS if is_idle and abs(solution.coefficients[1]) > 1 else None
     if has_input:
         return WITH_FACTOR
     if abs(solution.coefficients[0]) <= seen.sides[-1]:
         return None
     return REMAINDER if seen.values[-1] > seen.values[0] else WITH_SUMMAND
+
+
+def _is_varied(space: Space, name: str) -> bool:
+    """Whether a parameter has different values in the traces."""
+    return len({run.inputs[name] for run in space.runs}) > 1
 
 
 def _terms(formula: Expr) -> Iterator[Expr]:
