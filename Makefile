@@ -17,8 +17,8 @@ NATIVE := pyproject.toml CMakeLists.txt \
 CSOURCES := $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp' 2>/dev/null)
 PYSOURCES := scalatrace replay extrap codegen predict grammars samples benchmarks docs packaging tests
 
-LONG_STUDIES := size overhead debian workloads 'workloads --options' 'replay accuracy' extrapolate \
-	'generate timing' 'generate scalable' reproduction
+LONG_STUDIES := size overhead debian workloads workloads-options replay-accuracy extrapolate \
+	generate-timing generate-scalable reproduction
 
 # Tests and benchmarks start thousands of processes: each would compile the modules again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -78,12 +78,10 @@ fuzz: $(VENV)/.ready ## Read mutated files for SECONDS=60 with random SEED=1; fi
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) --seed $(SEED)
 
 bench: $(VENV)/.ready ## Measure the dissertation's figures into benchmarks/RESULTS.md, in 20 minutes
-	$(BIN)/python -m benchmarks.reproduction --quick
+	$(BIN)/python -m benchmarks reproduction --quick
 
 bench-all: $(VENV)/.ready ## Run long benchmarks too: sizes, overhead, Debian's programs, figures with more ranks
-	@status=0; for study in $(LONG_STUDIES); do \
-		$(BIN)/python -m benchmarks.$$study || status=1; \
-	done; exit $$status
+	$(BIN)/python -m benchmarks $(LONG_STUDIES)
 
 lint: $(VENV)/.ready ## Check style and types
 	$(BIN)/ruff check $(PYSOURCES)

@@ -1,23 +1,20 @@
-"""What is proved of the formulas of each program: that calls of all ranks fit together, on all sizes.
+"""List what is proved of the formulas of each program: that calls of all ranks fit together, on all sizes.
 
-python -m benchmarks.extrapolate.proofs FOLDER [--only lu ...] [--inputs lu.W:n=33 ...] [--keep]
-python -m benchmarks.extrapolate.proofs [--only lu ...] [--traces FOLDER]     the samples, recorded first
-
-A folder has traces named PROGRAM.RANKS.st; of each program the smallest four with a model are used.
+The traces are those of the samples, or PROGRAM.RANKS.st of a folder. Of each program the smallest four with a
+model are used.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
-from benchmarks.extrapolate.study import Program, programs_in, samples
-from benchmarks.table import keep, printed, show
+from benchmarks.extrapolate.subsets import ProgramTraces, given_programs
+from benchmarks.study import Study
+from benchmarks.table import ResultTable, Row, verdict
 from scalatrace import load
 from scalatrace.cli.extrapolation import note_inputs
 from scalatrace.errors import ScalatraceError
@@ -28,49 +25,13 @@ from scalatrace.extrap.proofs.prove import Proofs, prove_model
 from support.programs import SAMPLES
 
 COLUMNS = ("program", "traces", "sizes", "calls", "proved", "fit, s", "proof, s", "what was not proved")
+
+
 TRACES = (4, 3)
 """So many traces are tried, in this order."""
 
 
-def main() -> int:
-    """Prove, show, keep; 1 when something is wrong."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("folder", type=Path, nargs="?", help="of recorded traces")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="of the programs, by how they begin")
-    parser.add_argument("--inputs", nargs="+", default=[], metavar="PROGRAM:N=V", help="parameters")
-    parser.add_argument("--traces", type=Path, metavar="FOLDER", help="of the samples' recorded traces")
-    parser.add_argument("--seconds", type=float, default=60.0, metavar="S", help="for a program (default 60)")
-    parser.add_argument("--keep", action="store_true", help="write benchmarks/results/extrapolate_proofs.md")
-    args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as temporary:
-        recorded = args.traces or Path(temporary)
-        recorded.mkdir(parents=True, exist_ok=True)
-        found = samples(recorded, args.only) if args.folder is None else programs_in(args.folder, args.inputs)
-        chosen = (p for p in found if not args.only or any(p.name.startswith(name) for name in args.only))
-        title = "Calls that are proved to fit together on all sizes"
-        rows = list(printed(_rows(chosen, args.seconds)))
-    show(title, COLUMNS, rows)
-    if args.keep:
-        keep("extrapolate_proofs", title, COLUMNS, rows)
-    return int(any(row[-1].startswith("wrong") for row in rows))
-
-
-def _rows(programs: Iterator[Program], seconds: float) -> Iterator[list[str]]:
-    for program in programs:
-        load_plugins([SAMPLES / program.plugin] if program.plugin else [])
-        began = time.monotonic()
-        sizes, model, reason = _model(program)
-        fit_s = time.monotonic() - began
-        head = [program.name, " ".join(map(str, sizes))]
-        if model is None:
-            yield [*head, "", "", "", f"{fit_s:.1f}", "", f"refused: {reason}"]
-            continue
-        yield [*head, *_proved(prove_model(model, seconds), fit_s)]
-
-
-def _model(program: Program) -> tuple[tuple[int, ...], Model | None, str]:
+def _model(program: ProgramTraces) -> tuple[tuple[int, ...], Model | None, str]:
     """The first model that the smallest traces have, and their sizes; else why there is none."""
     sizes: tuple[int, ...] = ()
     reason = "too few traces"
@@ -106,5 +67,37 @@ def _proved(proofs: Proofs, fit_s: float) -> list[str]:
     ]
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def _rows(args: argparse.Namespace) -> Iterator[Row]:
+    with given_programs(args, targets=False) as programs:
+        for program in programs:
+            load_plugins([SAMPLES / program.plugin] if program.plugin else [])
+            began = time.monotonic()
+            sizes, model, reason = _model(program)
+            fit_s = time.monotonic() - began
+            head = [program.name, " ".join(map(str, sizes))]
+            if model is None:
+                yield [*head, "", "", "", f"{fit_s:.1f}", "", f"refused: {reason}"]
+                continue
+            yield [*head, *_proved(prove_model(model, args.seconds), fit_s)]
+
+
+def _verdicts(rows: Sequence[Row]) -> list[str]:
+    wrong = [row[0] for row in rows if row[-1].startswith("wrong")]
+    return [verdict(not wrong, "; ".join(["no formula is refuted", *wrong]))]
+
+
+def _tables(args: argparse.Namespace) -> Iterator[ResultTable]:
+    title = "Calls that are proved to fit together on all sizes"
+    yield ResultTable("extrapolate_proofs", title, COLUMNS, _rows(args), judge=_verdicts)
+
+
+STUDIES = (
+    Study(
+        "proofs",
+        "calls that are proved to fit together on all sizes",
+        "docs/guide/extrapolate.md",
+        _tables,
+        {"folder": None, "traces": Path, "only": [], "inputs": [], "seconds": 60.0},
+        {"only": ["ring"]},
+    ),
+)

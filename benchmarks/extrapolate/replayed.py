@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.errors import errors_within
-from benchmarks.extrapolate.cases import Case
-from benchmarks.replay.runs import Pace, Pacing, Recording, equal_arguments, recorded, replayed
+from benchmarks.extrapolate.cases import MICRO, TIMED, TimedProgram
+from benchmarks.running import Pace, Pacing, Recording, equal_arguments, recorded, replayed
+from benchmarks.study import Study, choose, find_mpi
+from benchmarks.table import ResultTable, Row, compared, errors_within, verdict
 from scalatrace import Trace, load
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.compare import expected
@@ -28,74 +29,12 @@ LIMITS = {"replay": 0.08}
 """Mean absolute error of the replay times: the dissertation has 7.13 % for weak scaling (§3.4.2)."""
 
 
-@dataclass(frozen=True)
-class TimedCase(Case):
-    """A program whose time is compared, too.
-
-    Attributes:
-        computation: "strong": all ranks together compute a constant time; "weak": each rank does;
-            "-": nothing computes, and times are not compared.
-    """
-
-    computation: str = "-"
-
-
-_GRIDS, _PLANES, _SQUARES = (4, 6, 8, 9), (6, 9, 12, 16), (4, 9, 16, 25)
-_N, _STEPS = ("--size", "{n}"), ("--steps", "10")
-_CG = TimedCase("cg", "npb/cg.py", ("--size", "8"), (2, 4, 8), 16, plugin="plugins/cg_transpose.py")
-_EP = TimedCase("ep", "npb/ep.py", ("--size", "32"), (3, 4, 6, 8), 12)
-_IS = TimedCase("is", "npb/is.py", _N, _GRIDS, 12, n=64, options=("--histograms", "1"))
-_BT = TimedCase("bt", "npb/bt.py", _N, _SQUARES, 36)
-_FT = TimedCase("ft", "npb/ft.py", _N, _GRIDS, 12)
-_LU = TimedCase("lu", "npb/lu.py", _N, _PLANES, 20)
-_SWEEP = TimedCase("sweep3d", "sweep3d.py", _N, _PLANES, 20)
-
-#: Programs of Figure 3.9 that compute nothing.
-MICRO = (
-    TimedCase("ring", "ring.py", (), (3, 4, 5, 6), 12),
-    TimedCase("stencil 2-D", "stencil2d.py", _STEPS, _PLANES, 20),
-    TimedCase("stencil 3-D", "stencil3d.py", _STEPS, (8, 12, 18, 27), 36),
-)
-#: Programs of Figures 3.10 and 3.11. --size of IS is per rank, so its messages scale weakly in both.
-TIMED = (
-    replace(_BT, n=17, computation="strong"),
-    replace(_CG, computation="strong"),
-    replace(_EP, computation="strong"),
-    replace(_FT, n=48, computation="strong"),
-    replace(_IS, computation="strong"),
-    replace(_LU, n=8, computation="strong"),
-    replace(_BT, n=3, weak=True, computation="weak"),
-    replace(_EP, computation="weak"),
-    replace(_FT, n=12, weak=True, computation="weak"),
-    replace(_IS, computation="weak"),
-    replace(_LU, n=3, weak=True, computation="weak"),
-    replace(_SWEEP, n=1, weak=True, computation="weak"),
-)
-
-
-def lines(mpi: Mpi, chosen: Sequence[TimedCase], pacing: Pacing) -> Iterator[list[str]]:
-    """Return a row per case.
-
-    *differing ranks*: whose calls in the extrapolated trace are not those of the recorded one. *calls* and
-    *bytes*: totals of the replay relative to those of the recorded trace. *replayed*: ranks whose calls in
-    a recording of the replay differ from the extrapolated trace.
-    """
-    for case in chosen:
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                yield _line(mpi, case, pacing, Path(folder))
-            except (AssertionError, TimeoutError) as error:
-                reason = " ".join(str(error).split())[:120]
-                yield [*_head(case), *["-"] * 8, f"not run: {reason}"]
-
-
-def _head(case: TimedCase) -> list[str]:
-    return [case.title, case.computation, ", ".join(map(str, case.inputs)), str(case.target)]
-
-
-def _line(mpi: Mpi, case: TimedCase, pacing: Pacing, folder: Path) -> list[str]:
-    pace = None if case.computation == "-" else _paced(mpi, case, pacing, folder)
-    runs = {nprocs: _recorded(mpi, case, pace, nprocs, folder) for nprocs in (*case.inputs, case.target)}
+def _cells(mpi: Mpi, case: TimedProgram, pacing: Pacing, folder: Path) -> list[str]:
+    ranks = (*case.inputs, case.target)
+    pace = None
+    if case.computation != "-":
+        pace = pacing.pace(mpi, lambda steps: _of_steps(case, case.target, steps), ranks, folder)
+    runs = {nprocs: _recorded(mpi, case, pace, nprocs, folder) for nprocs in ranks}
     made = folder / "extrapolated.st"
     words = [runs[nprocs].trace for nprocs in case.inputs]
     plugin: list[Argument] = ["--plugin", SAMPLES / case.plugin] if case.plugin else []
@@ -107,9 +46,8 @@ def _line(mpi: Mpi, case: TimedCase, pacing: Pacing, folder: Path) -> list[str]:
     cells = ["-"] * 3
     if pace:
         app_s, spent = runs[case.target].run_s, float(facts["wall_s"])
-        cells = [f"{app_s:.3f}", f"{spent:.3f}", f"{spent / app_s - 1:+.1%}"]
+        cells = [f"{app_s:.3f}", *compared(spent, app_s)]
     return [
-        *_head(case),
         f"{real.nevents():,}",
         str(len(diff(extrapolated, real, ["times"]))),
         *_totals(facts, real),
@@ -119,19 +57,7 @@ def _line(mpi: Mpi, case: TimedCase, pacing: Pacing, folder: Path) -> list[str]:
     ]
 
 
-def _of_steps(case: TimedCase, nprocs: int, steps: int) -> Sample:
-    argv = [word.format(n=case.size(nprocs)) for word in case.arguments]
-    return Sample(case.source, (*argv, "--steps", str(steps)))
-
-
-def _paced(mpi: Mpi, case: TimedCase, pacing: Pacing, folder: Path) -> Pace:
-    def of_steps(steps: int) -> Sample:
-        return _of_steps(case, case.target, steps)
-
-    return pacing.paced(mpi, of_steps, (*case.inputs, case.target), folder)
-
-
-def _recorded(mpi: Mpi, case: TimedCase, pace: Pace | None, nprocs: int, folder: Path) -> Recording:
+def _recorded(mpi: Mpi, case: TimedProgram, pace: Pace | None, nprocs: int, folder: Path) -> Recording:
     """Record a run; computations of strong scaling are the longer the fewer ranks there are."""
     trace = folder / f"{nprocs}.st"
     options = [*case.options, *case.noted(nprocs)]
@@ -161,7 +87,7 @@ def _relative(replayed: Mapping[str, int], real: Mapping[str, int]) -> str:
     return f"{off / max(1, sum(real.values())):.2%} off" if off else "equal"
 
 
-def _again(mpi: Mpi, case: TimedCase, trace: Path, extrapolated: Trace, folder: Path) -> str:
+def _again(mpi: Mpi, case: TimedProgram, trace: Path, extrapolated: Trace, folder: Path) -> str:
     """The number of ranks on which a recorded replay differs; "drawn" if a replay draws its values."""
     if "--histograms" in case.options:
         return "drawn"
@@ -171,10 +97,51 @@ def _again(mpi: Mpi, case: TimedCase, trace: Path, extrapolated: Trace, folder: 
     return str(len(diff(extrapolated, load(again), ["callsites", "times"])))
 
 
-def verdicts(rows: Sequence[Sequence[str]]) -> list[str]:
+def _of_steps(case: TimedProgram, nprocs: int, steps: int) -> Sample:
+    argv = [word.format(n=case.size(nprocs)) for word in case.arguments]
+    return Sample(case.source, (*argv, "--steps", str(steps)))
+
+
+def replayed_rows(mpi: Mpi, chosen: Sequence[TimedProgram], pacing: Pacing) -> Iterator[Row]:
+    """Return a row per case.
+
+    *differing ranks*: whose calls in the extrapolated trace are not those of the recorded one. *calls* and
+    *bytes*: totals of the replay relative to those of the recorded trace. *replayed*: ranks whose calls in
+    a recording of the replay differ from the extrapolated trace.
+    """
+    for case in chosen:
+        head = [case.title, case.computation, ", ".join(map(str, case.inputs)), str(case.target)]
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                yield [*head, *_cells(mpi, case, pacing, Path(folder))]
+            except (AssertionError, TimeoutError) as error:
+                yield [*head, *["-"] * 8, f"not run: {' '.join(str(error).split())[:120]}"]
+
+
+def _verdicts(rows: Sequence[Row]) -> list[str]:
     """Whether all calls are equal, and the mean absolute error of the times is within its limit."""
     at = COLUMNS.index("differing ranks")
     wrong = [f"{row[0]} ({row[1]})" for row in rows if row[at] != "0" or row[at + 3] not in ("0", "drawn")]
-    word, names = ("NO", f"; not: {', '.join(wrong)}") if wrong else ("yes", "")
-    exact = f"{word}: extrapolated traces and their replays make the calls of the program{names}"
-    return [exact, *errors_within(LIMITS, rows, COLUMNS.index("error"))]
+    text = "extrapolated traces and their replays make the calls of the program"
+    exact = verdict(not wrong, text + (f"; not: {', '.join(wrong)}" if wrong else ""))
+    timed = [row for row in rows if row[1] != "-"]
+    return [exact, *(errors_within(LIMITS, timed, COLUMNS.index("error")) if timed else [])]
+
+
+def _tables(args: argparse.Namespace) -> Iterator[ResultTable]:
+    chosen = choose((*MICRO, *TIMED), args.only, lambda case: case.title)
+    rows = replayed_rows(find_mpi(), chosen, Pacing(target_s=args.most_s))
+    title = "Replays of extrapolated traces against the program"
+    yield ResultTable("extrapolate_replayed", title, COLUMNS, rows, 4, judge=_verdicts)
+
+
+STUDIES = (
+    Study(
+        "extrapolate-replayed",
+        "calls and times of replays of extrapolated traces against the program, strong and weak scaling",
+        "RESULTS.md (Figures 3.9 to 3.11)",
+        _tables,
+        {"only": [], "most_s": 2.0},
+        {"only": ["ring"]},
+    ),
+)

@@ -1,15 +1,20 @@
-"""Record applications; generate, compile and start the benchmarks of their traces."""
+"""Record applications; generate, compile, start and time the benchmarks of their traces."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+import statistics
+import sys
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
+from benchmarks.running import compile_c
+from benchmarks.table import compared
 from scalatrace import Trace, load
 from scalatrace.codegen.generate import Benchmark, Options, generate
 from support.mpis import Mpi
 from support.programs import COMPILED_SAMPLES, PYTHON_SAMPLES, Sample, Workshop
-from support.running import Argument, record, run, scalatrace
+from support.running import Argument, mpirun, record, scalatrace
 from support.workloads import WORKLOADS
 
 LANGUAGES = ("c", "python", "conceptual")
@@ -55,28 +60,6 @@ def benchmark(trace: Trace, language: str, options: Options | None = None) -> Be
         raise NotMadeError(f"{type(error).__name__}: {error}".splitlines()[0]) from None
 
 
-def started(mpi: Mpi, text: str, language: str, folder: Path, compiled: bool = False) -> list[Argument]:
-    """What mpiexec starts; coNCePTuaL is interpreted unless `compiled`. Raises NotMadeError."""
-    source = folder / f"bench{SUFFIXES[language]}"
-    source.write_text(text)
-    if language == "python":
-        return [str(mpi.python), source]
-    if language == "conceptual":
-        checked("check", lambda: scalatrace(mpi, "ncptl", "check", source).check())
-        if not compiled:
-            return [*mpi.scalatrace(), "ncptl", "run", source]
-        translated = folder / "bench_ncptl.c"
-        checked(
-            "ncptl compile", lambda: scalatrace(mpi, "ncptl", "compile", source, "-o", translated).check()
-        )
-        source = translated
-    binary = source.with_suffix("")
-    strict = STRICT if language == "c" else ("-O2",)
-    words: list[Argument] = [mpi.mpicc, *strict, "-o", binary, source, "-lm"]
-    checked("compiling", lambda: run(words, env=mpi.environment(), timeout=LIMIT_S).check())
-    return [binary]
-
-
 def checked(what: str, step: Callable[[], object]) -> None:
     """Do a step; NotMadeError says what it was, and how it complained."""
     try:
@@ -84,3 +67,72 @@ def checked(what: str, step: Callable[[], object]) -> None:
     except (AssertionError, TimeoutError) as error:
         lines = [line for line in str(error).splitlines() if line.strip()]
         raise NotMadeError(f"{what}: {' '.join(lines[:3])[:200]}") from None
+
+
+def started(mpi: Mpi, text: str, language: str, folder: Path, compiled: bool = False) -> list[Argument]:
+    """What mpiexec starts; coNCePTuaL is interpreted unless `compiled`. Raises NotMadeError."""
+    source = folder / f"bench{SUFFIXES[language]}"
+    source.write_text(text)
+    if language == "python":
+        return [str(mpi.python), source]
+    if language == "conceptual":
+        if not compiled:
+            return [*mpi.scalatrace(), "ncptl", "run", source]
+        translated = folder / "bench_ncptl.c"
+        checked(
+            "ncptl compile", lambda: scalatrace(mpi, "ncptl", "compile", source, "-o", translated).check()
+        )
+        source = translated
+    binary, strict = source.with_suffix(""), STRICT if language == "c" else ()
+    checked("compiling", lambda: compile_c(mpi, source, binary, *strict))
+    return [binary]
+
+
+def seconds(
+    mpi: Mpi,
+    nprocs: int,
+    text: str,
+    language: str,
+    folder: Path,
+    times: int,
+    arguments: Sequence[str] = (),
+) -> float:
+    """Median seconds of a benchmark's text in a language; coNCePTuaL is compiled. Raises NotMadeError."""
+    argv = started(mpi, text, language, folder, compiled=True)
+    more = ["--sleep"] if language != "conceptual" else []
+    command = [*argv, *more, *arguments]
+    return statistics.median(_once(mpi, nprocs, command, folder) for _ in range(times))
+
+
+def _once(mpi: Mpi, nprocs: int, argv: Sequence[Argument], folder: Path) -> float:
+    for log in folder.glob("*.log"):
+        log.unlink()
+    try:
+        shown = mpirun(mpi, nprocs, argv, cwd=folder, timeout=LIMIT_S).check().stdout
+    except (AssertionError, TimeoutError) as error:
+        print(error, file=sys.stderr)
+        raise NotMadeError("failed") from None
+    logged = "".join(log.read_text() for log in folder.glob("*-0.log"))
+    found = re.findall(r"^([\d.]+) s$", shown, re.MULTILINE) or re.findall(
+        r'^"Seconds"\n.*\n([\d.e+-]+)$', logged, re.MULTILINE
+    )
+    if not found:
+        raise NotMadeError("the benchmark does not say how long it took")
+    return float(found[-1])
+
+
+def language_cells(languages: Collection[str], app_s: float, measure: Callable[[str], float]) -> list[str]:
+    """Two cells per language: seconds of its benchmark, and the error against the application's.
+
+    Dashes for the languages that are not in `languages`; the reason and a dash where `measure` fails.
+    """
+    cells: list[str] = []
+    for language in LANGUAGES:
+        if language not in languages:
+            cells += ["-", "-"]
+            continue
+        try:
+            cells += compared(measure(language), app_s)
+        except NotMadeError as error:
+            cells += [str(error)[:60], "-"]
+    return cells

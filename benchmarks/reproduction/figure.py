@@ -1,20 +1,22 @@
-"""Types of a study, its figures, and the comparison of our numbers with the dissertation's."""
+"""Figures of the dissertation: their studies, comparisons of our numbers with its numbers, and plots."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 from benchmarks.reproduction.settings import Settings
+from benchmarks.table import number
+from scalatrace.files import write_file
+from scalatrace.report.curves import Curves, check_plot, draw_curves
 from support.mpis import Mpi
 
-__all__ = ["Comparison", "Figure", "Row", "Rows", "Study", "number", "values"]
-
-Row = Mapping[str, str]
+NamedRow = Mapping[str, str]
 """Column -> value; numbers without separators and unit, empty where nothing was measured."""
-Rows = Sequence[Row]
+NamedRows = Sequence[NamedRow]
 
 
 @dataclass(frozen=True)
@@ -53,13 +55,13 @@ class Figure:
     title: str
     source: str
     differs: str
-    compare: Callable[[Rows], list[Comparison]]
-    rows: Callable[[Rows], Rows] = lambda rows: rows
-    plot: Callable[[Rows, Path], None] | None = None
+    compare: Callable[[NamedRows], list[Comparison]]
+    rows: Callable[[NamedRows], NamedRows] = lambda rows: rows
+    plot: Callable[[NamedRows, Path], None] | None = None
 
 
 @dataclass(frozen=True)
-class Study:
+class FigureStudy:
     """A measurement with the figures that show it.
 
     Attributes:
@@ -86,14 +88,62 @@ def _plain(cell: str) -> str:
     return cell
 
 
-def number(text: str) -> float | None:
-    """Return the number of a cell; None where nothing was measured."""
-    try:
-        return float(text)
-    except ValueError:
-        return None
-
-
-def values(rows: Iterable[Row], column: str) -> list[float]:
+def values(rows: Iterable[NamedRow], column: str) -> list[float]:
     """Return the numbers of a column that were measured."""
     return [x for row in rows if (x := number(row[column])) is not None]
+
+
+def bars(
+    path: Path,
+    rows: NamedRows,
+    columns: Mapping[str, str],
+    title: str,
+    unit: str,
+    *,
+    log: bool = False,
+    labels: Sequence[str] = ("program", "ranks"),
+) -> None:
+    """Draw a group of bars per row.
+
+    Args:
+        columns: column -> name in the legend.
+        labels: columns whose values stand below the group.
+
+    Raises:
+        UsageError: matplotlib is missing.
+    """
+    check_plot(path)
+    import matplotlib  # type: ignore[import-not-found,unused-ignore]
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot  # type: ignore[import-not-found,unused-ignore]
+
+    matplotlib.rcParams["svg.fonttype"] = "none"  # text as text: a tenth of the bytes
+    figure, axes = pyplot.subplots(figsize=(8, 3.6), layout="constrained")
+    width = 0.8 / len(columns)
+    for i, (column, name) in enumerate(columns.items()):
+        heights = [number(row[column]) or 0.0 for row in rows]
+        axes.bar([x + i * width for x in range(len(rows))], heights, width, label=name)
+    middle = width * (len(columns) - 1) / 2
+    texts = ["\n".join(row[label] for label in labels) for row in rows]
+    axes.set_xticks([x + middle for x in range(len(rows))], texts, fontsize="small")
+    if log:
+        axes.set_yscale("log")
+    axes.set_ylabel(unit)
+    axes.set_title(title)
+    axes.legend(fontsize="small", loc="upper left")
+    drawn = BytesIO()
+    figure.savefig(drawn, format=path.suffix[1:], metadata={"Date": None})
+    pyplot.close(figure)
+    write_file(path, drawn.getvalue())
+
+
+def curve(path: Path, rows: NamedRows, x: str, columns: Mapping[str, str], title: str) -> None:
+    """Draw a curve of seconds per column over the numbers of column `x`. Raises UsageError."""
+    curves: Curves = {}
+    for row in rows:
+        for column, name in columns.items():
+            at, spent = number(row[x]), number(row[column])
+            if at is not None and spent is not None:
+                curves.setdefault(name, {})[at] = (spent, spent, spent)
+    draw_curves(path, curves, title, x.replace("_pct", ", %"))

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.generate import collectives, computation, scalable, timing
-from benchmarks.reproduction.figure import Comparison, Figure, Rows, Study, number
-from benchmarks.reproduction.plots import bars, curve
+from benchmarks.generate.times import collective_rows, computation_rows, scalable_rows, timing_rows
+from benchmarks.reproduction.figure import Comparison, Figure, FigureStudy, NamedRows, bars, curve
 from benchmarks.reproduction.replays import mean_error
 from benchmarks.reproduction.settings import Settings
+from benchmarks.table import Row, number
 from support.mpis import Mpi
 from support.workloads import WORKLOADS, Workload
-
-__all__ = ["COLLECTIVES", "COMPUTATION", "SCALABLE", "TIMING"]
 
 _LANGUAGES = ("c_s", "c_error_pct", "python_s", "python_error_pct", "conceptual_s", "conceptual_error_pct")
 _BARS = {"app_s": "program", "c_s": "C", "python_s": "Python", "conceptual_s": "coNCePTuaL"}
@@ -29,18 +27,17 @@ def _workloads(settings: Settings, *titles: str) -> list[Workload]:
     return [w for w in WORKLOADS if w.title in titles and settings.chosen(w.title)]
 
 
-def _bars(title: str, rows: Rows, path: Path) -> None:
+def _bars(title: str, rows: NamedRows, path: Path) -> None:
     shown = {column: name for column, name in _BARS.items() if any(number(row[column]) for row in rows)}
     bars(path, rows, shown, title, "seconds")
 
 
-def _timing(mpi: Mpi, settings: Settings) -> Iterator[Sequence[str]]:
-    chosen, ranks, pacing = _workloads(settings, *_TITLES), settings.timing_ranks, settings.pacing
-    times, languages = settings.repeat, settings.languages
-    return timing.lines(mpi, chosen, ranks, pacing.sleep_us, times, pacing.target_s, languages)
+def _timing(mpi: Mpi, settings: Settings) -> Iterator[Row]:
+    chosen, ranks, pacing = _workloads(settings, *_TITLES), settings.timing_ranks, settings.unlimited
+    return timing_rows(mpi, chosen, ranks, pacing, settings.repeat, settings.languages)
 
 
-def _timing_compare(rows: Rows) -> list[Comparison]:
+def _timing_compare(rows: NamedRows) -> list[Comparison]:
     kinds = ("LU", "256", "22 %"), ("SP", "16", "10 %")
     return [
         Comparison("all", "mean absolute error", "up to 256", "2.9 %", *mean_error(rows, _ERROR)),
@@ -54,12 +51,12 @@ def _timing_compare(rows: Rows) -> list[Comparison]:
     ]  # fmt: skip
 
 
-def _scalable(mpi: Mpi, settings: Settings) -> Iterator[Sequence[str]]:
+def _scalable(mpi: Mpi, settings: Settings) -> Iterator[Row]:
     cases = [case for case in settings.scalable if settings.chosen(case.title)]
-    return scalable.lines(mpi, cases, settings.pacing, settings.repeat, settings.scalable_languages)
+    return scalable_rows(mpi, cases, settings.pacing, settings.repeat, settings.scalable_languages)
 
 
-def _scalable_compare(rows: Rows) -> list[Comparison]:
+def _scalable_compare(rows: NamedRows) -> list[Comparison]:
     return [
         Comparison(
             program, "mean absolute error", ranks, theirs,
@@ -69,14 +66,12 @@ def _scalable_compare(rows: Rows) -> list[Comparison]:
     ]  # fmt: skip
 
 
-def _computation(mpi: Mpi, settings: Settings) -> Iterator[Sequence[str]]:
+def _computation(mpi: Mpi, settings: Settings) -> Iterator[Row]:
     chosen, ranks, scales = _workloads(settings, "bt"), settings.computation_ranks, settings.scales
-    sleep_us, most_s = settings.pacing.sleep_us, settings.pacing.target_s
-    times = settings.benchmark_repeat
-    return computation.lines(mpi, chosen, ranks, scales, "conceptual", sleep_us, times, most_s)
+    return computation_rows(mpi, chosen, ranks, settings.unlimited, settings.benchmark_repeat, scales)
 
 
-def _computation_compare(rows: Rows) -> list[Comparison]:
+def _computation_compare(rows: NamedRows) -> list[Comparison]:
     theirs = {"30": "79 %", "0": "100 % (essentially no speedup)"}
     return [
         Comparison("BT", f"time with {row['computation_pct']} % computation", "64",
@@ -86,14 +81,12 @@ def _computation_compare(rows: Rows) -> list[Comparison]:
     ]  # fmt: skip
 
 
-def _collectives(mpi: Mpi, settings: Settings) -> Iterator[Sequence[str]]:
+def _collectives(mpi: Mpi, settings: Settings) -> Iterator[Row]:
     chosen, ranks = _workloads(settings, "ft"), settings.collective_ranks
-    return collectives.lines(
-        mpi, chosen, ranks, "conceptual", settings.collective_steps, settings.benchmark_repeat
-    )
+    return collective_rows(mpi, chosen, ranks, settings.collective_steps, settings.benchmark_repeat)
 
 
-def _collectives_compare(rows: Rows) -> list[Comparison]:
+def _collectives_compare(rows: NamedRows) -> list[Comparison]:
     measured = sorted((row for row in rows if row["longer_pct"]), key=lambda row: int(row["ranks"]))
     ours = [(row["ranks"], f"{float(row['longer_pct']):+.1f} %") for row in measured] or [("-", "-")]
     sixteen = next((pair for pair in ours if pair[0] == "16"), ("-", "-"))
@@ -103,7 +96,7 @@ def _collectives_compare(rows: Rows) -> list[Comparison]:
     ]
 
 
-TIMING = Study(
+TIMING = FigureStudy(
     "benchmark_time",
     ("program", "ranks", "asleep_ms", "steps", "app_s", *_LANGUAGES),
     _timing,
@@ -116,7 +109,7 @@ TIMING = Study(
     ),
 )  # fmt: skip
 
-SCALABLE = Study(
+SCALABLE = FigureStudy(
     "scalable_benchmark_time",
     ("program", "inputs", "ranks", "asleep_ms", "steps", "app_s", *_LANGUAGES),
     _scalable,
@@ -130,7 +123,7 @@ SCALABLE = Study(
     ),
 )  # fmt: skip
 
-COMPUTATION = Study(
+COMPUTATION = FigureStudy(
     "computation_time",
     ("program", "ranks", "computation_pct", "spent_s", "of_original_pct"),
     _computation,
@@ -148,7 +141,7 @@ COMPUTATION = Study(
     ),
 )  # fmt: skip
 
-COLLECTIVES = Study(
+COLLECTIVES = FigureStudy(
     "collective_time",
     ("program", "ranks", "collectives_s", "messages_s", "longer_pct"),
     _collectives,

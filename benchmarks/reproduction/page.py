@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.reproduction.figure import Comparison, Figure, Rows, Study
-from benchmarks.reproduction.store import Run, Store
-
-__all__ = ["COMPARED", "compared", "page"]
+from benchmarks.reproduction.figure import Comparison, Figure, FigureStudy, NamedRows
+from benchmarks.reproduction.store import Results, StudyRun
+from benchmarks.table import Row, markdown
+from scalatrace.files import write_file
 
 COMPARED = ("program", "quantity", "ranks there", "dissertation", "ranks here", "ours")
 IDLE = 0.05
@@ -29,20 +29,20 @@ same communication, in Python, on one machine. Calls, sizes and errors of times 
 """
 
 
-def page(studies: Sequence[Study], store: Store, folder: Path) -> str:
-    """Return the page of all studies that were measured. Links are relative to `folder`."""
-    measured = [(study, *found) for study in studies if (found := store.load(study))]
+def page(results: Results) -> str:
+    """Return the page of all studies that were measured. Links are relative to its folder."""
+    measured = [(study, *stored) for study in results.studies if (stored := results.load(study))]
     lines = [INTRODUCTION, *_runs([(study, run) for study, _, run in measured])]
     figures = [
         (figure, study, rows) for study, all_rows, _ in measured for figure in study.figures
         if (rows := figure.rows(all_rows))
     ]  # fmt: skip
     for figure, study, rows in sorted(figures, key=lambda found: _place(found[0])):
-        lines += _figure(figure, study, rows, store, folder)
+        lines += _figure(figure, study, rows, results)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def compared(figure: Figure, rows: Rows) -> list[tuple[str, ...]]:
+def compared(figure: Figure, rows: NamedRows) -> list[tuple[str, ...]]:
     """Return the comparison of a figure as rows under COMPARED."""
     return [_cells(line) for line in figure.compare(rows)]
 
@@ -55,7 +55,7 @@ def _place(figure: Figure) -> tuple[int, ...]:
     return tuple(map(int, figure.number.split(".")))
 
 
-def _runs(runs: Sequence[tuple[Study, Run]]) -> Iterator[str]:
+def _runs(runs: Sequence[tuple[FigureStudy, StudyRun]]) -> Iterator[str]:
     """The machines, and when and how each study was measured."""
     for text in dict.fromkeys(_machine(run) for _, run in runs):
         yield f"Machine: {text}."
@@ -68,7 +68,7 @@ def _runs(runs: Sequence[tuple[Study, Run]]) -> Iterator[str]:
         )
         for study, run in runs
     ]  # fmt: skip
-    yield from _table(columns, rows)
+    yield from _markdown(columns, rows)
     yield ""
     if busy := [study.name for study, run in runs if run.others > IDLE]:
         yield (
@@ -78,25 +78,25 @@ def _runs(runs: Sequence[tuple[Study, Run]]) -> Iterator[str]:
         yield ""
 
 
-def _machine(run: Run) -> str:
+def _machine(run: StudyRun) -> str:
     return ", ".join(f"{name}: {value}" for name, value in run.machine.items())
 
 
-def _figure(figure: Figure, study: Study, rows: Rows, store: Store, folder: Path) -> Iterator[str]:
+def _figure(figure: Figure, study: FigureStudy, rows: NamedRows, results: Results) -> Iterator[str]:
     yield f"## Figure {figure.number}: {figure.title}"
     yield ""
     yield f"Dissertation: {figure.source}. {figure.differs}"
     yield ""
-    yield from _table(COMPARED, compared(figure, rows))
+    yield from _markdown(COMPARED, compared(figure, rows))
     yield ""
-    plot = store.plot(figure.number)
+    plot = results.plot(figure.number)
     if plot.exists():
-        yield f"![Figure {figure.number}]({_link(plot, folder)})"
+        yield f"![Figure {figure.number}]({_link(plot, results.folder)})"
         yield ""
-    yield f"All rows ([CSV]({_link(store.csv(study), folder)})):"
+    yield f"All rows ([CSV]({_link(results.csv(study), results.folder)})):"
     yield ""
     shown = [column for column in study.columns if any(row[column] for row in rows)]
-    yield from _table(map(_title, shown), [[row[c] for c in shown] for row in rows])
+    yield from _markdown(map(_title, shown), [[row[c] for c in shown] for row in rows])
     yield ""
 
 
@@ -112,11 +112,15 @@ def _link(path: Path, folder: Path) -> str:
     return Path(os.path.relpath(path, folder)).as_posix()
 
 
-def _table(columns: Iterable[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    titles = list(columns)
-    lines = [_row([cell or "-" for cell in row]) for row in rows]
-    return [_row(titles), _row(["---"] * len(titles)), *lines]
+def _markdown(columns: Iterable[str], rows: Iterable[Row]) -> list[str]:
+    return markdown(columns, ([cell or "-" for cell in row] for row in rows), numeric="---")
 
 
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+def render(results: Results, chosen: Sequence[FigureStudy]) -> None:
+    """Draw the plots of studies, and write the page, from stored rows."""
+    for study in chosen:
+        rows, _ = results.load(study) or ([], None)
+        for figure in study.figures:
+            if figure.plot and (mine := figure.rows(rows)):
+                figure.plot(mine, results.plot(figure.number))
+    write_file(results.folder / "RESULTS.md", page(results).encode())

@@ -1,41 +1,40 @@
-"""Figure 5.8: time of replays of traces with histograms."""
+"""Figures 3.9 to 3.11 and 5.8: calls and times of replays, and of extrapolated traces."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 
-from benchmarks.replay import accuracy
-from benchmarks.reproduction.figure import Comparison, Figure, Row, Rows, Study, values
-from benchmarks.reproduction.plots import bars
+from benchmarks.extrapolate.replayed import replayed_rows
+from benchmarks.replay import accuracy_rows
+from benchmarks.reproduction.figure import Comparison, Figure, FigureStudy, NamedRow, NamedRows, bars, values
 from benchmarks.reproduction.settings import Settings
 from benchmarks.reproduction.sizes import TITLES
+from benchmarks.table import Row
 from support.mpis import Mpi
 from support.workloads import WORKLOADS
 
-__all__ = ["REPLAYS", "mean_error"]
-
-COLUMNS = (
+REPLAY_COLUMNS = (
     "program", "ranks", "computation", "steps", "app_s", "varies_pct",
     "lossless_s", "lossless_error_pct", "histograms_s", "histograms_error_pct",
 )  # fmt: skip
 
 
-def _measure(mpi: Mpi, settings: Settings) -> Iterator[Sequence[str]]:
+def _replays(mpi: Mpi, settings: Settings) -> Iterator[Row]:
     chosen = [w for w in WORKLOADS if w.title in TITLES and settings.chosen(w.title)]
-    pacing, ranks = settings.pacing, settings.replay_ranks
-    return accuracy.lines(mpi, chosen, ranks, pacing.sleep_us, settings.repeat, pacing.target_s)
+    return accuracy_rows(mpi, chosen, settings.replay_ranks, settings.unlimited, settings.repeat)
 
 
-def mean_error(rows: Sequence[Row], column: str, form: str = "{:.1f} %") -> tuple[str, str]:
+def mean_error(rows: Sequence[NamedRow], column: str, form: str = "{:.1f} %") -> tuple[str, str]:
     """Return ranks, and the mean absolute error in percent."""
     errors = [abs(error) for error in values(rows, column)]
     ranks = sorted({int(row["ranks"]) for row in rows if row[column]})
     return ", ".join(map(str, ranks)) or "-", form.format(fmean(errors)) if errors else "-"
 
 
-def _compare(rows: Rows) -> list[Comparison]:
+def _compare_replays(rows: NamedRows) -> list[Comparison]:
     return [
         Comparison(
             "all", "mean absolute error, histograms", "not in the text", "5.7 %",
@@ -48,15 +47,15 @@ def _compare(rows: Rows) -> list[Comparison]:
     ]  # fmt: skip
 
 
-def _plot(rows: Rows, path: Path) -> None:
+def _plot_replays(rows: NamedRows, path: Path) -> None:
     columns = {"app_s": "program", "lossless_s": "replay, lossless", "histograms_s": "replay, histograms"}
     bars(path, rows, columns, "Replay time", "seconds")
 
 
-REPLAYS = Study(
+REPLAYS = FigureStudy(
     "replay_time",
-    COLUMNS,
-    _measure,
+    REPLAY_COLUMNS,
+    _replays,
     (
         Figure(
             "5.8",
@@ -65,8 +64,128 @@ REPLAYS = Study(
             "The dissertation's programs compute on a cluster. Here more ranks than cores run, so the "
             "programs sleep for nine tenths of their time in place of computing. Problems are small. A "
             "replay is compared with the run whose trace it replays. Ocean stands for POP.",
-            _compare,
-            plot=_plot,
+            _compare_replays,
+            plot=_plot_replays,
+        ),
+    ),
+)
+
+
+EXTRAPOLATED_COLUMNS = (
+    "program", "scaling", "inputs", "ranks", "events", "differing_ranks", "calls", "bytes",
+    "replay_differing_ranks", "app_s", "replay_s", "error_pct", "note",
+)  # fmt: skip
+_UP_TO = "up to 16,384"
+_EXPERIMENTS = (
+    "Experiment 1 compares calls and their parameters with the program's. Experiment 2 compares totals of "
+    "calls and bytes of the replay with the program's. Experiment 3 compares a recording of the replay with "
+    "the extrapolated trace. The dissertation states the results in words. It fits the counts of BT "
+    "approximately. Here their formula has integer divisions. Traces of IS have histograms of counts, from "
+    "which replays draw, so experiment 3 does not apply."
+)
+_APART = (
+    "Computations sleep, since more ranks than cores run. Problems and numbers of ranks are small. As in the "
+    "dissertation, a plug-in describes the partners of CG."
+)
+
+
+def _extrapolated(computation: Collection[str], mpi: Mpi, settings: Settings) -> Iterator[Row]:
+    cases = [
+        case
+        for case in (*settings.micro, *settings.timed)
+        if case.computation in computation and settings.chosen(case.title)
+    ]
+    return replayed_rows(mpi, cases, settings.pacing)
+
+
+def _compare_calls(rows: NamedRows) -> list[Comparison]:
+    """Return a line per program with the results of the three experiments."""
+    result = []
+    for row in rows:
+        theirs = "equal, equal, equal"
+        if row["program"] == "bt":
+            theirs = "counts up to 13 % too small, likewise, equal"
+        ours = ", ".join(
+            (_rank_text(row["differing_ranks"]), _totals(row), _rank_text(row["replay_differing_ranks"]))
+        )
+        result.append(Comparison(row["program"], "experiments 1, 2, 3", _UP_TO, theirs, row["ranks"], ours))
+    return result
+
+
+def _rank_text(differing: str) -> str:
+    """A number of differing ranks as text; other words are kept."""
+    if not differing.isdecimal():
+        return differing or "-"
+    return "equal" if differing == "0" else f"{differing} ranks differ"
+
+
+def _totals(row: NamedRow) -> str:
+    """Calls and bytes of the replay: "equal", or both differences."""
+    texts = list(dict.fromkeys((row["calls"], row["bytes"])))
+    return texts[0] or "-" if len(texts) == 1 else f"calls {row['calls']}, bytes {row['bytes']}"
+
+
+def _timed(rows: NamedRows) -> NamedRows:
+    """The rows of programs that compute."""
+    return [row for row in rows if row["scaling"] in ("strong", "weak")]
+
+
+def _accuracy(theirs: dict[str, str], mean: str, rows: NamedRows) -> list[Comparison]:
+    quantity = "accuracy of the replay time"
+    result = [
+        Comparison(name.upper(), quantity, _UP_TO, theirs.get(name, theirs[""]), row["ranks"], _percent(row))
+        for row in rows
+        for name in [row["program"]]
+    ]
+    errors = [abs(error) for error in values(rows, "error_pct")]
+    ours = f"{100 - sum(errors) / len(errors):.2f} %" if errors else "-"
+    return [*result, Comparison("mean", quantity, _UP_TO, mean, "all", ours)]
+
+
+def _percent(row: NamedRow) -> str:
+    return f"{100 - abs(float(row['error_pct'])):.1f} %" if row["error_pct"] else "-"
+
+
+def _plot_extrapolated(title: str, rows: NamedRows, path: Path) -> None:
+    bars(path, rows, {"app_s": "program", "replay_s": "replay of the extrapolated trace"}, title, "seconds")
+
+
+STRONG = FigureStudy(
+    "extrapolated_replays_strong",
+    EXTRAPOLATED_COLUMNS,
+    partial(_extrapolated, ("-", "strong")),
+    (
+        Figure(
+            "3.9",
+            "Calls of extrapolated traces and their replays",
+            "p. 28, §3.4.1",
+            _EXPERIMENTS,
+            _compare_calls,
+        ),
+        Figure(
+            "3.10",
+            "Replay time of extrapolated traces, strong scaling",
+            "p. 31, §3.4.2",
+            _APART,
+            partial(_accuracy, {"is": "66 to 83 %", "": "generally above 90 %"}, "not in the text"),
+            rows=_timed,
+            plot=partial(_plot_extrapolated, "Strong scaling"),
+        ),
+    ),
+)
+
+WEAK = FigureStudy(
+    "extrapolated_replays_weak",
+    EXTRAPOLATED_COLUMNS,
+    partial(_extrapolated, ("weak",)),
+    (
+        Figure(
+            "3.11",
+            "Replay time of extrapolated traces, weak scaling",
+            "p. 34, §3.4.2",
+            f"{_APART} The rows have experiments 1 to 3 of Figure 3.9, too.",
+            partial(_accuracy, {"": "not in the text"}, "92.87 %"),
+            plot=partial(_plot_extrapolated, "Weak scaling"),
         ),
     ),
 )

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from benchmarks.extrapolate import replayed
-from benchmarks.generate import computation, scalable
+from benchmarks.extrapolate.cases import MICRO, TIMED, TimedProgram
 from benchmarks.generate.programs import LANGUAGES
-from benchmarks.replay.runs import Pacing
-
-__all__ = ["FULL", "QUICK", "Settings"]
+from benchmarks.generate.times import SCALABLE_CASES, SCALES, ScalableCase
+from benchmarks.running import Pacing
 
 
 @dataclass(frozen=True)
@@ -44,22 +42,27 @@ class Settings:
     size_steps: tuple[int, Sequence[int]]
     replay_ranks: Sequence[int]
     timing_ranks: Sequence[int]
-    micro: Sequence[replayed.TimedCase]
-    timed: Sequence[replayed.TimedCase]
-    scalable: Sequence[scalable.Case]
+    micro: Sequence[TimedProgram]
+    timed: Sequence[TimedProgram]
+    scalable: Sequence[ScalableCase]
     computation_ranks: Sequence[int]
     scales: Sequence[float]
     collective_ranks: Sequence[int]
     collective_steps: int
     only: Sequence[str] = ()
 
+    @property
+    def unlimited(self) -> Pacing:
+        """The pacing of programs on one number of ranks: whatever a run with the fewest steps takes."""
+        return Pacing(self.pacing.sleep_us, self.pacing.target_s)
+
     def chosen(self, title: str) -> bool:
         """Return whether a program is measured."""
         return not self.only or title in self.only
 
 
-def _scalable(title: str) -> scalable.Case:
-    return next(case for case in scalable.CASES if case.title == title)
+def _scalable(title: str) -> ScalableCase:
+    return next(case for case in SCALABLE_CASES if case.title == title)
 
 
 FULL = Settings(
@@ -73,11 +76,11 @@ FULL = Settings(
     size_steps=(10, [100]),
     replay_ranks=[4, 8, 9, 16],
     timing_ranks=[4, 8, 9, 16],
-    micro=replayed.MICRO,
-    timed=replayed.TIMED,
+    micro=MICRO,
+    timed=TIMED,
     scalable=[_scalable("bt"), _scalable("ft")],
     computation_ranks=[16],
-    scales=computation.SCALES,
+    scales=SCALES,
     collective_ranks=[4, 8, 16, 32],
     collective_steps=20,
 )
@@ -95,11 +98,9 @@ QUICK = replace(
     size_steps=(10, [30]),
     replay_ranks=[4],
     timing_ranks=[4],
-    micro=[case for case in replayed.MICRO if case.title == "ring"],
+    micro=[case for case in MICRO if case.title == "ring"],
     timed=[
-        case
-        for case in replayed.TIMED
-        if (case.title, case.computation) not in (("bt", "weak"), ("sweep3d", "weak"))
+        case for case in TIMED if (case.title, case.computation) not in (("bt", "weak"), ("sweep3d", "weak"))
     ],
     scalable=[
         replace(_scalable("bt"), options=("--size", "17"), inputs=(4, 9, 16, 25), targets=(36,), n=17),

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.reproduction.figure import Comparison, Figure, Row, Rows, Study, number
-from benchmarks.reproduction.plots import bars
+from benchmarks.record.workloads import OPTIONS, option_line
+from benchmarks.reproduction.figure import Comparison, Figure, FigureStudy, NamedRow, NamedRows, bars
 from benchmarks.reproduction.settings import Settings
-from benchmarks.workloads.options import OPTIONS, option_line
+from benchmarks.table import number
 from support.mpis import Mpi
 from support.workloads import WORKLOADS
-
-__all__ = ["SIZES"]
 
 NAMES = ("neither", "merge", "lcs", "signatures", "histograms")
 """The columns of OPTIONS in short."""
@@ -52,7 +50,7 @@ _REDUCTIONS = (
 )
 
 
-def _compare(rows: Rows) -> list[Comparison]:
+def _compare(rows: NamedRows) -> list[Comparison]:
     first = [row for row in rows if row["steps"] == rows[0]["steps"]]
     reductions = [
         Comparison(there, quantity, _RANKS, theirs, *_smaller(program, first, before, after))
@@ -68,16 +66,16 @@ def _compare(rows: Rows) -> list[Comparison]:
     ]
 
 
-def _of(program: str, rows: Rows) -> list[Row]:
+def _of(program: str, rows: NamedRows) -> list[NamedRow]:
     """The rows of a program whose runs all succeeded."""
     return [row for row in rows if row["program"] == program and all(number(row[c]) for c in COLUMNS[3:])]
 
 
-def _ranks(rows: Sequence[Row]) -> str:
+def _ranks(rows: Sequence[NamedRow]) -> str:
     return ", ".join(dict.fromkeys(row["ranks"] for row in rows)) or "-"
 
 
-def _ratios(program: str, rows: Rows, above: str, below: str) -> tuple[str, list[float]]:
+def _ratios(program: str, rows: NamedRows, above: str, below: str) -> tuple[str, list[float]]:
     """Ranks of the program's runs, and the least and largest ratio of two columns; none without runs."""
     mine = _of(program, rows)
     ratios = sorted(float(row[f"{above}_bytes"]) / float(row[f"{below}_bytes"]) for row in mine)
@@ -93,23 +91,23 @@ def _percent(numbers: Sequence[float]) -> str:
     return f"{_span([round(x) for x in numbers], '{}')} %" if numbers else "-"
 
 
-def _smaller(program: str, rows: Rows, before: str, after: str) -> tuple[str, str]:
+def _smaller(program: str, rows: NamedRows, before: str, after: str) -> tuple[str, str]:
     """Ranks, and the part of its former size by which the trace became smaller."""
     ranks, ratios = _ratios(program, rows, after, before)
     return ranks, _percent([100 - 100 * ratio for ratio in reversed(ratios)])
 
 
-def _share(program: str, rows: Rows) -> tuple[str, str]:
+def _share(program: str, rows: NamedRows) -> tuple[str, str]:
     ranks, ratios = _ratios(program, rows, "histograms", "neither")
     return ranks, _percent([100 * ratio for ratio in ratios])
 
 
-def _times(program: str, rows: Rows) -> tuple[str, str]:
+def _times(program: str, rows: NamedRows) -> tuple[str, str]:
     ranks, ratios = _ratios(program, rows, "neither", "histograms")
     return ranks, _span(ratios, "{:.1f}")
 
 
-def _constant(program: str, rows: Rows) -> Comparison:
+def _constant(program: str, rows: NamedRows) -> Comparison:
     """Size of the traces at the most ranks, relative to the fewest."""
     mine = sorted(_of(program, rows), key=lambda row: int(row["ranks"]))
     nbytes = [float(row["histograms_bytes"]) for row in mine]
@@ -117,7 +115,7 @@ def _constant(program: str, rows: Rows) -> Comparison:
     return Comparison(program.upper(), "all steps, more ranks", _RANKS, "constant", _ranks(mine), grown)
 
 
-def _over_steps(rows: Rows) -> tuple[str, str]:
+def _over_steps(rows: NamedRows) -> tuple[str, str]:
     """Ranks, and the lossless trace of ocean at the most steps, relative to the fewest."""
     mine = _of("ocean", rows)
     most = max((int(row["ranks"]) for row in mine if row["steps"] != rows[0]["steps"]), default=0)
@@ -128,12 +126,12 @@ def _over_steps(rows: Rows) -> tuple[str, str]:
     return str(most), f"x {grown:.2f} for {mine[0]['steps']} to {mine[-1]['steps']} steps"
 
 
-def _plot(rows: Rows, path: Path) -> None:
+def _plot(rows: NamedRows, path: Path) -> None:
     columns = dict(zip(COLUMNS[3:], OPTIONS, strict=True))
     bars(path, rows, columns, "Trace sizes", "bytes", log=True, labels=("program", "ranks", "steps"))
 
 
-SIZES = Study(
+SIZES = FigureStudy(
     "trace_sizes",
     COLUMNS,
     _measure,

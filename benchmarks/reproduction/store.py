@@ -10,14 +10,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reproduction.figure import Row, Rows, Study
+from benchmarks.reproduction.figure import FigureStudy, NamedRow, NamedRows
 from scalatrace.files import write_file
-
-__all__ = ["Run", "Store"]
 
 
 @dataclass(frozen=True)
-class Run:
+class StudyRun:
     """When and how a study was measured.
 
     Attributes:
@@ -34,27 +32,31 @@ class Run:
     machine: Mapping[str, str]
 
 
-class Store:
-    """The folder of all studies. A study replaces its earlier one as soon as it is complete.
+class Results:
+    """RESULTS.md in a folder, with CSV files and plots in results/reproduction below it.
 
-    run.json: name of the study -> fields of `Run`.
+    A study replaces its earlier one as soon as it is complete. run.json: name of the study -> `StudyRun`.
+
+    Args:
+        studies: all that the page may show.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, studies: Sequence[FigureStudy]) -> None:
+        self.folder, self.studies = folder, studies
+        self.files = folder / "results" / "reproduction"
 
-    def save(self, study: Study, rows: Sequence[Row], run: Run) -> None:
+    def save(self, study: FigureStudy, rows: Sequence[NamedRow], run: StudyRun) -> None:
         """Write the rows of a study, then its entry in run.json."""
         out = io.StringIO()
         table = csv.DictWriter(out, study.columns, lineterminator="\n")
         table.writeheader()
         table.writerows(rows)
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.files.mkdir(parents=True, exist_ok=True)
         write_file(self.csv(study), out.getvalue().encode())
         runs = self._runs() | {study.name: asdict(run)}
         write_file(self._facts, (json.dumps(runs, indent=1) + "\n").encode())
 
-    def load(self, study: Study) -> tuple[Rows, Run] | None:
+    def load(self, study: FigureStudy) -> tuple[NamedRows, StudyRun] | None:
         """Return rows and facts of a study; None if it was not measured, or with other columns."""
         facts = self._runs().get(study.name)
         if facts is None or not self.csv(study).exists():
@@ -63,19 +65,19 @@ class Store:
             table = csv.DictReader(file)
             if table.fieldnames != list(study.columns):
                 return None
-            return list(table), Run(**facts)
+            return list(table), StudyRun(**facts)
 
-    def csv(self, study: Study) -> Path:
+    def csv(self, study: FigureStudy) -> Path:
         """Return the path of a study's rows."""
-        return self.folder / f"{study.name}.csv"
+        return self.files / f"{study.name}.csv"
 
     def plot(self, number: str) -> Path:
         """Return the path of a figure's plot."""
-        return self.folder / f"figure_{number.replace('.', '_')}.svg"
+        return self.files / f"figure_{number.replace('.', '_')}.svg"
 
     @property
     def _facts(self) -> Path:
-        return self.folder / "run.json"
+        return self.files / "run.json"
 
     def _runs(self) -> dict[str, dict[str, Any]]:
         return json.loads(self._facts.read_text()) if self._facts.exists() else {}

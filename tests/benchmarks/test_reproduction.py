@@ -5,23 +5,23 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from benchmarks.errors import errors_within
-from benchmarks.extrapolate.replayed import MICRO, TIMED
-from benchmarks.generate.scalable import CASES
-from benchmarks.replay.runs import Pacing
-from benchmarks.reproduction.__main__ import main
-from benchmarks.reproduction.figure import Comparison, Figure, Rows, Study
+from benchmarks.extrapolate.cases import MICRO, TIMED
+from benchmarks.generate.times import SCALABLE_CASES
+from benchmarks.registry import MODULES, find_study
+from benchmarks.reproduction.command import FIGURE_STUDIES, INTERRUPTED, measure
+from benchmarks.reproduction.figure import Comparison, Figure, FigureStudy, NamedRows, bars, curve
 from benchmarks.reproduction.generated import COLLECTIVES, TIMING
 from benchmarks.reproduction.page import compared, page
-from benchmarks.reproduction.plots import bars, curve
-from benchmarks.reproduction.results import INTERRUPTED, Results
 from benchmarks.reproduction.settings import QUICK, Settings
 from benchmarks.reproduction.sizes import SIZES
-from benchmarks.reproduction.studies import STUDIES
+from benchmarks.reproduction.store import Results
+from benchmarks.running import Pacing
+from benchmarks.table import errors_within
 from support.mpis import ROOT, Mpi
 
 NO_MPI = Mpi("none", "none", Path("true"), Path("false"), None)
@@ -36,7 +36,7 @@ TINY = replace(
     timing_ranks=[2],
     micro=[replace(MICRO[0], inputs=(2, 3, 4), target=5)],
     timed=[replace(case, inputs=(2, 3, 4), target=5) for case in TIMED if case.title == "ep"],
-    scalable=[replace(case, inputs=(2, 3, 4), targets=(5,)) for case in CASES if case.title == "ep"],
+    scalable=[replace(case, inputs=(2, 3, 4), targets=(5,)) for case in SCALABLE_CASES if case.title == "ep"],
     computation_ranks=[4],
     scales=[1.0, 0.3, 0.0],
     collective_ranks=[2],
@@ -49,7 +49,7 @@ TINY = replace(
 def figure(number: str) -> Figure:
     """A figure whose comparison shows the sum of a column."""
 
-    def compare(rows: Rows) -> list[Comparison]:
+    def compare(rows: NamedRows) -> list[Comparison]:
         return [Comparison("x", "sum", "1", "7", "2", str(sum(int(row["bytes"]) for row in rows)))]
 
     return Figure(number, "Sums", "p. 1, §1", "Nothing.", compare)
@@ -57,7 +57,7 @@ def figure(number: str) -> Figure:
 
 def study(
     name: str, number: str, cells: Sequence[Sequence[str]], error: BaseException | None = None
-) -> Study:
+) -> FigureStudy:
     """A study that yields rows and then fails."""
 
     def measure(mpi: Mpi, settings: Settings) -> Iterator[Sequence[str]]:
@@ -65,7 +65,7 @@ def study(
         if error:
             raise error
 
-    return Study(name, ("program", "bytes"), measure, (figure(number),))
+    return FigureStudy(name, ("program", "bytes"), measure, (figure(number),))
 
 
 def test_cells_become_numbers() -> None:
@@ -80,19 +80,19 @@ def test_an_interrupted_run_keeps_complete_studies(tmp_path: Path) -> None:
     first, later = study("a", "1.10", [["x", "1,000"], ["y", "24"]]), study("c", "1.2", [["x", "5"]])
     stopped = study("b", "1.3", [["x", "1"]], KeyboardInterrupt())
     results = Results(tmp_path, [first, stopped, later])
-    assert results.measure(NO_MPI, [first, stopped, later], TINY) == INTERRUPTED
+    assert measure(results, NO_MPI, [first, stopped, later], TINY) == INTERRUPTED
     text = (tmp_path / "RESULTS.md").read_text()
     assert "## Figure 1.10: Sums" in text
     assert "| x | sum | 1 | 7 | 2 | 1024 |" in text
     assert "Figure 1.3" not in text
     assert "Figure 1.2" not in text
-    assert results.measure(NO_MPI, [later], TINY) == 0
+    assert measure(results, NO_MPI, [later], TINY) == 0
     text = (tmp_path / "RESULTS.md").read_text()
     assert text.index("## Figure 1.2:") < text.index("## Figure 1.10:")
     assert text.count("Machine:") == 1
     again = study("a", "1.10", [["x", "3"]], KeyboardInterrupt())
-    assert results.measure(NO_MPI, [again], TINY) == INTERRUPTED
-    assert results.store.csv(first).read_text() == "program,bytes\nx,1000\ny,24\n"
+    assert measure(results, NO_MPI, [again], TINY) == INTERRUPTED
+    assert results.csv(first).read_text() == "program,bytes\nx,1000\ny,24\n"
 
 
 def test_a_study_that_fails_does_not_end_the_others(
@@ -100,16 +100,16 @@ def test_a_study_that_fails_does_not_end_the_others(
 ) -> None:
     broken, good = study("a", "1.1", [], ValueError("no such thing")), study("b", "1.2", [["x", "5"]])
     results = Results(tmp_path, [broken, good])
-    assert results.measure(NO_MPI, [broken, good], TINY) == 1
+    assert measure(results, NO_MPI, [broken, good], TINY) == 1
     assert "failed: a" in capsys.readouterr().err
     assert "Figure 1.2" in (tmp_path / "RESULTS.md").read_text()
 
 
 def test_rows_with_other_columns_are_not_shown(tmp_path: Path) -> None:
     old = study("a", "1.1", [["x", "5"]])
-    assert Results(tmp_path, [old]).measure(NO_MPI, [old], TINY) == 0
+    assert measure(Results(tmp_path, [old]), NO_MPI, [old], TINY) == 0
     new = replace(old, columns=("program", "ranks", "bytes"))
-    assert Results(tmp_path, [new]).store.load(new) is None
+    assert Results(tmp_path, [new]).load(new) is None
 
 
 def sizes(program: str, ranks: str, steps: str, *nbytes: str) -> list[str]:
@@ -168,23 +168,26 @@ def test_errors_of_kinds_that_were_not_measured() -> None:
 def test_the_stored_page_is_that_of_the_stored_rows() -> None:
     folder = ROOT / "benchmarks"
     text = (folder / "RESULTS.md").read_text()
-    assert text == page(STUDIES, Results(folder, STUDIES).store, folder)
+    assert text == page(Results(folder, FIGURE_STUDIES))
     assert sum(path.stat().st_size for path in (folder / "results" / "reproduction").iterdir()) < 500_000
 
 
 def test_an_unknown_figure_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["--only", "9.9"])
-    assert ended.value.code == 2
+    assert find_study("reproduction").measure(["--only", "9.9"]) == 2
     assert "5.7" in capsys.readouterr().err
+
+
+def test_the_registry_names_the_studies_of_each_module() -> None:
+    for module, names in MODULES.items():
+        assert [study.name for study in import_module(f"benchmarks.{module}").STUDIES] == list(names)
 
 
 @pytest.mark.mpi
 @pytest.mark.slow
-@pytest.mark.parametrize("chosen", STUDIES, ids=lambda chosen: chosen.name)
-def test_each_study_with_tiny_sizes(openmpi: Mpi, chosen: Study, tmp_path: Path) -> None:
-    assert Results(tmp_path, STUDIES).measure(openmpi, [chosen], TINY) == 0
-    store = Results(tmp_path, STUDIES).store
+@pytest.mark.parametrize("chosen", FIGURE_STUDIES, ids=lambda chosen: chosen.name)
+def test_each_study_with_tiny_sizes(openmpi: Mpi, chosen: FigureStudy, tmp_path: Path) -> None:
+    assert measure(Results(tmp_path, FIGURE_STUDIES), openmpi, [chosen], TINY) == 0
+    store = Results(tmp_path, FIGURE_STUDIES)
     with store.csv(chosen).open() as file:
         rows = list(csv.DictReader(file))
     assert rows

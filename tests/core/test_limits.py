@@ -1,4 +1,4 @@
-"""Smaller forms of `benchmarks.limits`: many call sites, communicators and types, wide values, odd names."""
+"""Smaller forms of the study `limits`: many call sites, communicators and types, wide values, odd names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.limits.in_memory import CASES, differences, record
+from benchmarks.record.limits import CASES, differences, record_case
 
 NUMBERS = {
     "call sites": 5_000,
@@ -20,5 +20,5 @@ NUMBERS = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_trace_equals_what_was_recorded(case: str, tmp_path: Path) -> None:
-    record(case, NUMBERS[case], tmp_path / "a.st")
+    record_case(case, NUMBERS[case], tmp_path / "a.st")
     assert differences(case, NUMBERS[case], tmp_path / "a.st") == 0

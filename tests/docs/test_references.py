@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import itertools
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.registry import NAMES, find_study
 from scalatrace.cli.dispatch import parser_of
 from scalatrace.cli.registry import COMMANDS
 
@@ -77,7 +79,6 @@ def test_modules_exist(path: Path) -> None:
     ]
     for line in code(text):
         names += re.findall(r"\bimport (scalatrace(?:\.\w+)*)", line)
-        names += re.findall(r"python -m (benchmarks(?:\.\w+)*)", line)
         if match := re.match(r"\s*from (scalatrace[\w.]*) import ([\w, ]+)", line):
             names += [f"{match[1]}.{name.strip()}" for name in match[2].split(",")]
     groups = {"scalatrace.extrap.plugins", "scalatrace.codegen.emitters"}  # of entry points
@@ -118,6 +119,23 @@ def test_commands_exist(path: Path) -> None:
             words = words[: next((i for i, w in enumerate(words) if w.endswith(".ncptl")), len(words))]
         flags = [m[0] for word in words if (m := re.match(r"--?[a-zA-Z][\w-]*", word))]
         wrong += [f"{command} {flag}" for flag in flags if flag not in accepted]
+    assert wrong == []
+
+
+@page
+def test_studies_exist(path: Path) -> None:
+    """Each command line of a benchmark is one that its study accepts."""
+    text, wrong = path.read_text(), []
+    for line in (*spans(text), *code(text)):
+        if (match := re.match(r"\s*python -m (benchmarks\S*)((?: +[\w./-]+)*)", line.split("#")[0])) is None:
+            continue
+        words = match[2].split("  ")[0].split()
+        studies = list(itertools.takewhile(NAMES.__contains__, words))
+        if match[1] != "benchmarks" or not (studies or words[:1] == ["--list"]):
+            wrong.append(line)
+        flags = {word for word in words if word.startswith("--")} - {"--help", "--list", "--keep", "--quick"}
+        known = {f"--{option.replace('_', '-')}" for name in studies for option in find_study(name).options}
+        wrong += sorted(flags - known)
     assert wrong == []
 
 

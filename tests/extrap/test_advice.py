@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import scalatrace
-from benchmarks.extrapolate.closed_loop import CIRCLE, WRONG, followed
+from benchmarks.extrapolate.random_programs import CIRCLE, WRONG, followed
 from scalatrace import Trace, extrap
 from scalatrace.cli.dispatch import main
 from scalatrace.extrap.advice.recordings import Case, unseen

@@ -1,13 +1,13 @@
 """Programs that follow random formulas are extrapolated rightly or refused.
 
-`python -m benchmarks.extrapolate.random_rules` draws thousands of them.
+`python -m benchmarks random-rules` draws thousands of them.
 """
 
 from __future__ import annotations
 
 from hypothesis import HealthCheck, Phase, given, settings
 
-from benchmarks.extrapolate.random_rules import EQUAL, REFUSED, outcome
+from benchmarks.extrapolate.random_programs import EQUAL, REFUSED, outcome
 from support.random_rules import RandomProgram, programs
 
 

@@ -1,4 +1,4 @@
-"""Smaller forms of the MPI programs of `benchmarks.limits`: many handles at the same time, odd names."""
+"""Smaller forms of the MPI programs of the study `limits`: many handles at the same time, odd names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.limits.__main__ import LOSSLESS, with_mpi
+from benchmarks.record.limits import LOSSLESS, with_mpi
 from support.mpis import Mpi
 
 pytestmark = pytest.mark.mpi

@@ -1,1 +1,0 @@
-"""Programs of Debian packages under Debian's Open MPI."""

@@ -1,1 +1,0 @@
-"""Ways in which programs end under the tracer: the messages, the recovered calls, the exit status."""

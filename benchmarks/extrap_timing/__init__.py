@@ -1,1 +1,0 @@
-"""Timing models against known functions of (n, P) with noise."""

@@ -1,1 +1,0 @@
-"""Runs in which a rank is killed, and the calls recovered from them."""

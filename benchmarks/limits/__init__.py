@@ -1,1 +1,0 @@
-"""Limits of use: how much of one thing a trace can hold."""

@@ -1,1 +1,0 @@
-"""Time of the tracer per MPI call, and its memory."""

@@ -1,0 +1,1 @@
+"""Studies of predictions: simulated times, their accuracy, regression tests."""

@@ -1,0 +1,122 @@
+"""The regression test: false alarms without any change, and detection of a slowdown of one call site.
+
+Each trial draws a history of 20 runs and the new runs after it. A run has the times of 12 call sites, whose
+shares of the time fall from 22 to 2 %; noise varies each of them, and half of the sites together. The first
+lines test one set of factors, the others are `scalatrace regress`: all its tests at once. A slowdown of less
+than 5 standard deviations of the mean is measured, but not required.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.study import Study
+from benchmarks.table import ResultTable, Row, verdict
+from scalatrace.predict.regress import Runs, judge, mean_test
+
+COLUMNS = ("test", "new runs", "noise, %", "slowdown, %", "trials", "alarms, %", "expected, %", "result")
+HISTORY, NSITES = 20, 12
+SHARES = np.linspace(2.2, 0.2, NSITES) / np.linspace(2.2, 0.2, NSITES).sum()
+SLOW_SITE = 4
+"""The site that gets slower; 13 % of the time."""
+
+ALPHA = 0.05
+DEVIATIONS = 2.6
+"""Of the binomial distribution, within which a rate is as expected (99 %)."""
+
+REQUIRED, MIN_DEVIATIONS = 0.95, 5
+"""Part of trials in which to detect a slowdown of at least so many standard deviations of the mean."""
+
+
+@dataclass(frozen=True)
+class RegressionCase:
+    """A line: `nfactors` of one F-test, or None for the command."""
+
+    nfactors: int | None
+    nnew: int
+    noise: float
+    slowdown: float = 0.0
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the slowdown stands out of the noise."""
+        return self.slowdown * self.nnew**0.5 >= MIN_DEVIATIONS * self.noise
+
+    @property
+    def name(self) -> str:
+        return "regress" if self.nfactors is None else f"F-test, {self.nfactors} factors"
+
+
+CASES = (
+    *(RegressionCase(p, r, 0.01) for p in (1, 3, 6) for r in (1, 5)),
+    *(RegressionCase(None, r, 0.01) for r in (1, 5)),
+    *(RegressionCase(None, 1, noise, 0.03) for noise in (0.0025, 0.005, 0.01)),
+    *(RegressionCase(None, 5, noise, 0.03) for noise in (0.005, 0.01, 0.02)),
+)
+
+
+def drawn(case: RegressionCase, seed: int) -> Runs:
+    """Draw a history and new runs; the noise of half of the sites has a common part."""
+    random = np.random.default_rng(seed)
+    n = HISTORY + case.nnew
+    noise = random.standard_normal((n, NSITES))
+    noise[:, ::2] = 0.8 * noise[:, ::2] + 0.6 * random.standard_normal((n, 1))
+    values = 1e9 * SHARES * (1 + case.noise * noise)
+    values[HISTORY:, SLOW_SITE] *= 1 + case.slowdown
+    return Runs(tuple(f"run {i}" for i in range(n)), tuple(f"site {i}" for i in range(NSITES)), values)
+
+
+def alarms(case: RegressionCase, trials: int) -> int:
+    """Return in how many trials a test reports a change, or the command a regression."""
+    return sum(_alarm(case, drawn(case, seed)) for seed in range(trials))
+
+
+def _alarm(case: RegressionCase, runs: Runs) -> bool:
+    if case.nfactors is not None:
+        values = runs.values[:, : case.nfactors]
+        return mean_test(values[:HISTORY], values[HISTORY:]).is_anomaly(1 - ALPHA)
+    verdict = judge(runs, case.nnew, 1 - ALPHA)
+    if case.slowdown:
+        return any(finding.factor == f"site {SLOW_SITE}" for finding in verdict.regressions)
+    return any(finding.anomaly for finding in verdict.findings)
+
+
+def _row(case: RegressionCase, trials: int) -> Row:
+    """Return the row of a case, with its result."""
+    rate = alarms(case, trials) / trials
+    margin = DEVIATIONS * np.sqrt(ALPHA * (1 - ALPHA) / trials)
+    if case.slowdown:
+        expected, good = (f"at least {100 * REQUIRED:g}" if case.is_large else "-"), rate >= REQUIRED
+    elif case.nfactors is None:
+        expected, good = f"at most {100 * ALPHA:g}", rate <= ALPHA + margin
+    else:
+        low, high = 100 * (ALPHA - margin), 100 * (ALPHA + margin)
+        expected, good = f"{low:.1f} .. {high:.1f}", abs(rate - ALPHA) <= margin
+    numbers = (f"{100 * case.noise:g}", f"{100 * case.slowdown:g}", str(trials), f"{100 * rate:.1f}")
+    result = "-" if expected == "-" else "yes" if good else "NO"
+    return [case.name, str(case.nnew), *numbers, expected, result]
+
+
+def _verdicts(rows: Sequence[Row]) -> list[str]:
+    return [verdict(all(row[-1] != "NO" for row in rows), "all rates are as expected")]
+
+
+def _tables(args: argparse.Namespace) -> Iterator[ResultTable]:
+    rows = (_row(case, args.trials) for case in CASES)
+    yield ResultTable("regress", "Performance regression test", COLUMNS, rows, judge=_verdicts)
+
+
+STUDIES = (
+    Study(
+        "regress",
+        "the test of `scalatrace regress`: false alarms, and detection of a slower call site",
+        "docs/guide/regress.md",
+        _tables,
+        {"trials": 200},
+        {"trials": 10},
+    ),
+)

@@ -1,0 +1,1 @@
+"""Studies of recording: sizes of traces, costs, limits, recovery."""

@@ -1,1 +1,0 @@
-"""Quality of replays: time compared with the program's, engine time, agreement of drawn replays."""

@@ -1,0 +1,165 @@
+"""Measure the dissertation's figures and write them beside its numbers, on RESULTS.md.
+
+After each study its CSV file and plots are written, and the page anew. An interrupted run keeps complete
+studies. `--render` writes page and plots again, from the stored rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+from benchmarks.reproduction.figure import FigureStudy
+from benchmarks.reproduction.generated import COLLECTIVES, COMPUTATION, SCALABLE, TIMING
+from benchmarks.reproduction.page import COMPARED, compared, render
+from benchmarks.reproduction.replays import REPLAYS, STRONG, WEAK
+from benchmarks.reproduction.settings import FULL, QUICK, Settings
+from benchmarks.reproduction.sizes import SIZES
+from benchmarks.reproduction.store import Results, StudyRun
+from benchmarks.study import Study, find_mpi
+from benchmarks.table import printed, show
+from scalatrace import __version__
+from scalatrace.errors import ScalatraceError
+from scalatrace.report.curves import check_plot
+from support.mpis import Mpi
+
+_STAT = Path("/proc/stat")
+_IDLE = (3, 4)
+"""Fields of /proc/stat after "cpu": idle, and waiting for a disk."""
+_GUEST = 8
+"""Fields from here on are contained in others."""
+
+
+def facts(mpi: Mpi) -> dict[str, str]:
+    """Return cores, system, processor, MPI, Python and version of this package."""
+    shown = subprocess.run([mpi.mpiexec, "--version"], capture_output=True, text=True, check=False).stdout
+    return {
+        "cores": str(len(os.sched_getaffinity(0))),
+        "processor": _processor(),
+        "system": f"{platform.system()} {platform.release()}",
+        "MPI": (shown.splitlines() or [mpi.family])[0],
+        "Python": platform.python_version(),
+        "scalatrace": __version__,
+    }
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+class Busy:
+    """Clock of the CPU time that other processes use, from its creation on.
+
+    Processes of this one count when they have ended and were waited for.
+    """
+
+    def __init__(self) -> None:
+        self._began, self._all_s, self._own_s = time.monotonic(), _all_s(), _own_s()
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since the creation."""
+        return time.monotonic() - self._began
+
+    def others(self) -> float:
+        """Return the CPU time of other processes as a fraction of all cores' time."""
+        used_s = _all_s() - self._all_s - (_own_s() - self._own_s)
+        return max(0.0, used_s / max(0.01, self.elapsed_s) / (os.cpu_count() or 1))
+
+
+def _all_s() -> float:
+    """CPU seconds of all processes since the start of the machine; also those taken by a hypervisor."""
+    fields = [int(word) for word in _STAT.read_text().split("\n")[0].split()[1:]]
+    ticks = sum(field for i, field in enumerate(fields[:_GUEST]) if i not in _IDLE)
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _own_s() -> float:
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+INTERRUPTED = 130
+"""Exit status of a run that was interrupted."""
+
+
+FIGURE_STUDIES = (SIZES, STRONG, WEAK, REPLAYS, TIMING, SCALABLE, COMPUTATION, COLLECTIVES)
+"""In the order in which they are measured."""
+
+FOLDER = Path(__file__).resolve().parents[1]
+
+
+def measure(results: Results, mpi: Mpi, chosen: Sequence[FigureStudy], settings: Settings) -> int:
+    """Measure studies one after the other; return the exit status.
+
+    A study that fails (status 1) or is interrupted (INTERRUPTED) keeps its earlier results. The other
+    studies are measured in spite of a failure.
+    """
+    machine, failed = facts(mpi), []
+    for study in chosen:
+        print(f"\n{study.name}: {', '.join(study.columns)}", flush=True)
+        try:
+            _measure(results, mpi, study, settings, machine)
+        except KeyboardInterrupt:
+            print(f"interrupted during {study.name}; studies before it are kept", file=sys.stderr)
+            return INTERRUPTED
+        except Exception:
+            traceback.print_exc()
+            failed.append(study.name)
+    if failed:
+        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    return int(bool(failed))
+
+
+def _measure(
+    results: Results, mpi: Mpi, study: FigureStudy, settings: Settings, machine: dict[str, str]
+) -> None:
+    clock, today = Busy(), date.today().isoformat()
+    rows = [study.row(cells) for cells in printed(study.measure(mpi, settings))]
+    results.save(study, rows, StudyRun(today, settings.name, clock.elapsed_s, clock.others(), machine))
+    render(results, [study])
+    for figure in study.figures:
+        if mine := figure.rows(rows):
+            show(f"Figure {figure.number}: {figure.title}", COMPARED, compared(figure, mine))
+
+
+def _run(args: argparse.Namespace) -> int:
+    """Measure the chosen figures, or only render the page."""
+    results = Results(args.output, FIGURE_STUDIES)
+    numbers = [figure.number for study in FIGURE_STUDIES for figure in study.figures]
+    if unknown := [number for number in args.only if number not in numbers]:
+        print(f"no figure {', '.join(unknown)}; there are {', '.join(numbers)}", file=sys.stderr)
+        return 2
+    try:
+        check_plot(results.plot("0"))
+    except ScalatraceError as error:
+        print(error, file=sys.stderr)
+        return error.exit_status
+    if args.render:
+        render(results, FIGURE_STUDIES)
+        return 0
+    chosen = [s for s in FIGURE_STUDIES if not args.only or any(f.number in args.only for f in s.figures)]
+    return measure(results, find_mpi(), chosen, QUICK if args.quick else FULL)
+
+
+STUDIES = (
+    Study(
+        "reproduction",
+        "the dissertation's figures beside its numbers: trace sizes, replays, extrapolation, benchmarks",
+        "benchmarks/RESULTS.md, Makefile (bench), README.md",
+        _run,
+        {"only": [], "render": False, "output": FOLDER},
+    ),
+)

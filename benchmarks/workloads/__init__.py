@@ -1,1 +1,0 @@
-"""Traces of the workloads: sizes, effect of each compression step, time per event."""
