@@ -76,7 +76,7 @@ def median_app_s(
 
 
 @dataclass(frozen=True)
-class Recording:
+class TimedRecording:
     """A trace, and the seconds that the recorded run took."""
 
     trace: Path
@@ -90,12 +90,12 @@ def recorded(
     trace: Path,
     options: Sequence[str] = (),
     env: Mapping[str, str] = NO_VARIABLES,
-) -> Recording:
+) -> TimedRecording:
     """Record the program, which begins as it does when it is timed."""
     result = trace.with_suffix(".seconds")
     command = [str(mpi.python), str(TIMED), str(result), *argv]
     record(mpi, nprocs, command, trace, options=options, env=ONE_THREAD | dict(env), timeout=300).check()
-    return Recording(trace, float(result.read_text()))
+    return TimedRecording(trace, float(result.read_text()))
 
 
 def replayed(mpi: Mpi, nprocs: int, trace: Path, options: Sequence[Argument]) -> dict[str, Any]:
@@ -138,7 +138,7 @@ TRIAL_STEPS = 3
 
 
 @dataclass(frozen=True)
-class Pace:
+class RunPace:
     """Steps of a run that lasts long enough, and microseconds asleep in each of its computations."""
 
     steps: int
@@ -163,7 +163,9 @@ class Pacing:
     longest_s: float = math.inf
     few_ranks: bool = False
 
-    def pace(self, mpi: Mpi, of_steps: Callable[[int], Sample], ranks: Sequence[int], folder: Path) -> Pace:
+    def pace(
+        self, mpi: Mpi, of_steps: Callable[[int], Sample], ranks: Sequence[int], folder: Path
+    ) -> RunPace:
         """Return the pace on the most ranks, tried with a few steps of the sample `of_steps` makes."""
         nprocs, asleep = max(ranks), self.sleep_us
         trial_ranks = min(ranks) if self.sleep_us and self.few_ranks else nprocs
@@ -172,13 +174,13 @@ class Pacing:
         if not self.sleep_us:  # the first steps may be slow ones
             steps = self._steps(TRIAL_STEPS, trial_s)
             again_s = app_s(mpi, nprocs, arguments(of_steps(steps), 0), folder)
-            return Pace(self._steps(steps, again_s), 0)
+            return RunPace(self._steps(steps, again_s), 0)
         bare_s = app_s(mpi, trial_ranks, arguments(sample, 0), folder)
         slept_s = max(trial_s - bare_s, trial_s / 10)
         bare_s *= nprocs / trial_ranks
         factor = max(1.0, min(ASLEEP / (1 - ASLEEP) * bare_s, self.longest_s - bare_s) / slept_s)
-        asleep = round(asleep * factor, -4)
-        return Pace(self._steps(TRIAL_STEPS, slept_s * factor + bare_s), asleep)
+        asleep = int(round(asleep * factor, -4))
+        return RunPace(self._steps(TRIAL_STEPS, slept_s * factor + bare_s), asleep)
 
     def _steps(self, steps: int, seconds: float) -> int:
         return min(MAX_STEPS, max(TRIAL_STEPS, round(steps * self.target_s / seconds)))

@@ -128,11 +128,11 @@ def outcome(program: RandomProgram) -> str:
     real = trace_of(program.body, target, program.n)
     params = {"n": program.n} if program.n else None
     try:
-        made = extrapolate(traces, real.nprocs, target, params, grids)
+        result = extrapolate(traces, real.nprocs, target, params, grids).trace
     except ScalatraceError:
         return REFUSED
-    found = diff(made.trace, real, ["times"])
-    return f"{WRONG}: {found[0]}" if found else EQUAL
+    differences = diff(result, real, ["times"])
+    return f"{WRONG}: {differences[0]}" if differences else EQUAL
 
 
 MAX_RECORDINGS, MAX_STEPS = 4, 8

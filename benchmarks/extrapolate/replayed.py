@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.extrapolate.cases import MICRO, TIMED, TimedProgram
-from benchmarks.running import Pace, Pacing, Recording, equal_arguments, recorded, replayed
+from benchmarks.running import Pacing, RunPace, TimedRecording, equal_arguments, recorded, replayed
 from benchmarks.study import Study, choose, find_mpi
 from benchmarks.table import ResultTable, Row, compared, errors_within, verdict
 from scalatrace import Trace, load
@@ -35,14 +35,14 @@ def _cells(mpi: Mpi, case: TimedProgram, pacing: Pacing, folder: Path) -> list[s
     if case.computation != "-":
         pace = pacing.pace(mpi, lambda steps: _of_steps(case, case.target, steps), ranks, folder)
     runs = {nprocs: _recorded(mpi, case, pace, nprocs, folder) for nprocs in ranks}
-    made = folder / "extrapolated.st"
+    result = folder / "extrapolated.st"
     words = [runs[nprocs].trace for nprocs in case.inputs]
     plugin: list[Argument] = ["--plugin", SAMPLES / case.plugin] if case.plugin else []
     size: list[Argument] = ["-P", str(case.target), *case.noted(case.target), *plugin]
-    scalatrace(mpi, "extrapolate", *words, *size, "-o", made, timeout=600).check()
-    real, extrapolated = load(runs[case.target].trace), load(made)
+    scalatrace(mpi, "extrapolate", *words, *size, "-o", result, timeout=600).check()
+    real, extrapolated = load(runs[case.target].trace), load(result)
     wait = "sleep" if pace else "none"
-    facts = replayed(mpi, case.target, made, ["--compute", wait])
+    facts = replayed(mpi, case.target, result, ["--compute", wait])
     cells = ["-"] * 3
     if pace:
         app_s, spent = runs[case.target].run_s, float(facts["wall_s"])
@@ -51,20 +51,22 @@ def _cells(mpi: Mpi, case: TimedProgram, pacing: Pacing, folder: Path) -> list[s
         f"{real.nevents():,}",
         str(len(diff(extrapolated, real, ["times"]))),
         *_totals(facts, real),
-        _again(mpi, case, made, extrapolated, folder),
+        _again(mpi, case, result, extrapolated, folder),
         *cells,
         "",
     ]
 
 
-def _recorded(mpi: Mpi, case: TimedProgram, pace: Pace | None, nprocs: int, folder: Path) -> Recording:
+def _recorded(
+    mpi: Mpi, case: TimedProgram, pace: RunPace | None, nprocs: int, folder: Path
+) -> TimedRecording:
     """Record a run; computations of strong scaling are the longer the fewer ranks there are."""
     trace = folder / f"{nprocs}.st"
     options = [*case.options, *case.noted(nprocs)]
     if pace is None:
         command: list[Argument] = [str(mpi.python), SAMPLES / case.source, *case.arguments]
         record(mpi, nprocs, command, trace, options=options, timeout=300).check()
-        return Recording(trace, 0.0)
+        return TimedRecording(trace, 0.0)
     sleep_us = pace.sleep_us if case.computation == "weak" else pace.sleep_us * case.target // nprocs
     argv, env = equal_arguments(_of_steps(case, nprocs, pace.steps), sleep_us)
     return recorded(mpi, nprocs, argv, trace, options, env)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import chain, combinations
 from pathlib import Path
 from statistics import median_high
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.extrapolate.cases import CASES, folder_of_traces, record_program
 from benchmarks.study import Study, choose, find_mpi
@@ -53,7 +53,7 @@ class ProgramTraces:
     plugin: str = ""
 
 
-class Subset(NamedTuple):
+class TraceSubset(NamedTuple):
     """Traces of a program by their numbers of ranks; the idle parameter of each, and of the targets."""
 
     program: ProgramTraces
@@ -119,7 +119,7 @@ def _sizes(program: ProgramTraces, count: int) -> list[tuple[int, ...]]:
     return [sizes for sizes in subsets if max(program.traces) > max(sizes)]
 
 
-def _studied(subset: Subset) -> list[SubsetResult]:
+def _studied(subset: TraceSubset) -> list[SubsetResult]:
     """The results at all targets of a subset."""
     load_plugins([SAMPLES / subset.program.plugin] if subset.program.plugin else [])
     traces = [subset.load(nprocs, place) for place, nprocs in enumerate(subset.sizes)]
@@ -133,12 +133,12 @@ def _studied(subset: Subset) -> list[SubsetResult]:
     for target in subset.targets:
         real = subset.load(target, -1)
         try:
-            made = of_model(model, target, params=inputs_of(real))
-            checked_matching(traces, made, inputs_of(real))
+            predicted_run = of_model(model, target, params=inputs_of(real))
+            checked_matching(traces, predicted_run, inputs_of(real))
         except ScalatraceError as error:
             results.append(SubsetResult("refused", _shorten(error), fit_s))
             continue
-        predicted, expected = (canonical(absolute(trace)) for trace in (made.trace, real))
+        predicted, expected = (canonical(absolute(trace)) for trace in (predicted_run.trace, real))
         differences = diff(predicted, expected, ["times"])
         reason = " ".join(str(differences[0]).split()) if differences else ""
         if differences:
@@ -161,7 +161,7 @@ def _rows(args: argparse.Namespace) -> Iterator[Row]:
     with given_programs(args) as programs, ProcessPoolExecutor(2) as pool:
         for program in programs:
             for k in args.subsets:
-                jobs = [Subset(program, sizes) for sizes in _sizes(program, k)]
+                jobs = [TraceSubset(program, sizes) for sizes in _sizes(program, k)]
                 results = list(chain(*pool.map(_studied, jobs)))
                 if results:
                     reasons = Counter(one.reason for one in results if one.result != "equal").most_common(2)
@@ -177,7 +177,7 @@ def _idle_rows(args: argparse.Namespace) -> Iterator[Row]:
             chosen = _sizes(program, IDLE_TRACES)
             chosen = drawn.sample(chosen, args.subsets) if 0 < args.subsets < len(chosen) else chosen
             for kind in KINDS if chosen else ():
-                jobs = [Subset(program, sizes, _steps(kind, drawn)) for sizes in chosen]
+                jobs = [TraceSubset(program, sizes, _steps(kind, drawn)) for sizes in chosen]
                 yield [program.name, kind, *_count(chain(*pool.map(_studied, jobs)))]
 
 
@@ -201,7 +201,7 @@ def _idle_tables(args: argparse.Namespace) -> Iterator[ResultTable]:
     yield ResultTable("extrapolate_idle_inputs", title, IDLE_COLUMNS, _idle_rows(args), judge=_verdicts)
 
 
-TRACES = {"folder": None, "traces": Path, "only": [], "inputs": []}
+TRACES: dict[str, Any] = {"folder": None, "traces": Path, "only": [], "inputs": []}
 STUDIES = (
     Study(
         "subsets",

@@ -26,8 +26,8 @@ from benchmarks.generate.programs import (
     traced,
 )
 from benchmarks.running import (
-    Pace,
     Pacing,
+    RunPace,
     arguments,
     cases,
     equal_arguments,
@@ -120,7 +120,7 @@ class ScalableCase:
         """Options of the recorder."""
         return ["--param", f"n={self.n}"] if self.n else []
 
-    def slept_us(self, pace: Pace, nprocs: int) -> int:
+    def slept_us(self, pace: RunPace, nprocs: int) -> int:
         """How long a computation sleeps on so many ranks."""
         most = max(*self.inputs, *self.targets)
         return pace.sleep_us if self.weak else pace.sleep_us * most // nprocs
@@ -174,7 +174,7 @@ def _scalable_cells(
     mpi: Mpi,
     case: ScalableCase,
     nprocs: int,
-    pace: Pace,
+    pace: RunPace,
     times: int,
     texts: Mapping[str, str | None],
     folder: Path,
@@ -193,7 +193,7 @@ def _scalable_cells(
     return [f"{slept_us / 1000:.0f}", str(pace.steps), f"{app:.3f}", *cells]
 
 
-def _symbolic(mpi: Mpi, case: ScalableCase, pace: Pace, folder: Path) -> Path:
+def _symbolic(mpi: Mpi, case: ScalableCase, pace: RunPace, folder: Path) -> Path:
     """The symbolic trace of runs on the inputs' ranks. Raises NotMadeError, or as `recorded`."""
     traces, model = [], folder / "app.stx"
     for nprocs in case.inputs:
@@ -205,12 +205,12 @@ def _symbolic(mpi: Mpi, case: ScalableCase, pace: Pace, folder: Path) -> Path:
 
 def _text(mpi: Mpi, model: Path, language: str) -> str | None:
     """The benchmark as the command makes it; None when it refuses."""
-    made = model.with_name(f"scalable{SUFFIXES[language]}")
-    done = scalatrace(mpi, "generate", model, "--to", language, "-o", made)
+    source = model.with_name(f"scalable{SUFFIXES[language]}")
+    done = scalatrace(mpi, "generate", model, "--to", language, "-o", source)
     if done.returncode:
         print(done.stderr.strip())
         return None
-    return made.read_text()
+    return source.read_text()
 
 
 COMPUTATION = ("program", "ranks", "computation, %", "s", "of the original")

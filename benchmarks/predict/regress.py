@@ -16,7 +16,8 @@ import numpy as np
 
 from benchmarks.study import Study
 from benchmarks.table import ResultTable, Row, verdict
-from scalatrace.predict.regress import Runs, judge, mean_test
+from scalatrace.predict.regress import Runs, judge
+from scalatrace.stats.mean_test import mean_test
 
 COLUMNS = ("test", "new runs", "noise, %", "slowdown, %", "trials", "alarms, %", "expected, %", "result")
 HISTORY, NSITES = 20, 12

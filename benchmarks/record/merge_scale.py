@@ -33,7 +33,7 @@ Neighbours = list[tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Message:
+class StepMessage:
     op: str
     peer: int
     tag: int
@@ -41,11 +41,11 @@ class Message:
 
 
 @dataclass(frozen=True)
-class Wait:
+class StepWait:
     nrequests: int
 
 
-Step = list[Message | Wait]
+Step = list[StepMessage | StepWait]
 
 
 def _grid(rank: int, nprocs: int, ndims: int) -> tuple[list[int], list[int]]:
@@ -83,8 +83,9 @@ def halo(ndims: int) -> Callable[[int, int], Step]:
 
     def step(rank: int, nprocs: int) -> Step:
         around = neighbours(rank, nprocs, ndims)
-        made: Step = [Message(op, peer, tag, op) for op in ("Irecv", "Isend") for peer, tag in around]
-        return [*made, Wait(2 * len(around))]
+        ops = ("Irecv", "Isend")
+        messages: Step = [StepMessage(op, peer, tag, op) for op in ops for peer, tag in around]
+        return [*messages, StepWait(2 * len(around))]
 
     return step
 
@@ -98,14 +99,14 @@ def wavefront(rank: int, nprocs: int) -> Step:
             for d in (0, 1):
                 if 0 <= place[d] + sign < sides[d]:
                     there = [x + sign * (i == d) for i, x in enumerate(place)]
-                    result.append(Message(op, _rank(sides, there), d, f"sweep{step}{op}{d}"))
+                    result.append(StepMessage(op, _rank(sides, there), d, f"sweep{step}{op}{d}"))
     return result
 
 
 def butterfly(rank: int, nprocs: int) -> Step:
     """Partners at every power of two."""
     return [
-        Message(op, rank ^ (1 << bit), bit, site)
+        StepMessage(op, rank ^ (1 << bit), bit, site)
         for bit in range(nprocs.bit_length() - 1)
         for op, site in (("Send", "exchange"), ("Recv", "exchange2"))
     ]
@@ -128,7 +129,7 @@ BATCH = 5
 """Rounds of the tree whose leaves are made at once."""
 
 
-class Driver:
+class TreeDriver:
     """tree.c, compiled, with the functions of the core that it calls."""
 
     def __init__(self, folder: Path) -> None:
@@ -136,10 +137,10 @@ class Driver:
         self._functions = (c_void_p * len(names))(
             *(ctypes.cast(getattr(library(), name), c_void_p).value for name in names)
         )
-        made, compiler = folder / "tree.so", os.environ.get("CC", "cc")
+        shared, compiler = folder / "tree.so", os.environ.get("CC", "cc")
         flags = ("-O2", "-shared", "-fPIC", f"-I{INCLUDE}")
-        run([compiler, *flags, "-o", made, SOURCES / "tree.c"]).check()
-        tree = ctypes.CDLL(str(made))
+        run([compiler, *flags, "-o", shared, SOURCES / "tree.c"]).check()
+        tree = ctypes.CDLL(str(shared))
         self._steps, self._merge_row = tree.steps, tree.merge_row
         self._steps.argtypes = (c_void_p, c_void_p, c_void_p, c_size_t, c_size_t, c_uint64)
         self._merge_row.argtypes = (c_void_p, c_void_p, c_size_t, POINTER(c_uint64))
@@ -164,7 +165,7 @@ class Driver:
 class Leaf:
     """One rank's core and its input."""
 
-    def __init__(self, driver: Driver, rank: int, nprocs: int) -> None:
+    def __init__(self, driver: TreeDriver, rank: int, nprocs: int) -> None:
         self.core, self.rank, self.nprocs = Core(rank, nprocs), rank, nprocs
         self._driver = driver
         self._sites: dict[str, int] = {}
@@ -186,7 +187,7 @@ class Leaf:
         return self.core
 
     def _call(self, call: object) -> StEvent:
-        if isinstance(call, Wait):
+        if isinstance(call, StepWait):
             requests = self.core.array(range(call.nrequests - 1, -1, -1))
             return self._event(self._wait, [requests], "waitall")
         return self._event(self._ops[call.op], [100, call.peer, call.tag, COMM_WORLD], call.site)
@@ -208,7 +209,7 @@ class Merger:
         seconds: CPU seconds of all merges.
     """
 
-    def __init__(self, driver: Driver, step: Callable[[int, int], Step], nprocs: int) -> None:
+    def __init__(self, driver: TreeDriver, step: Callable[[int, int], Step], nprocs: int) -> None:
         self.driver, self.step, self.nprocs = driver, step, nprocs
         self._times: dict[int, list[float]] = defaultdict(list)
         self._nbytes: dict[int, list[float]] = defaultdict(list)
@@ -276,7 +277,7 @@ def _tables(args: argparse.Namespace) -> Iterator[ResultTable]:
 def _rows(args: argparse.Namespace, rounds: list[Row]) -> Iterator[Row]:
     """A row per program and number of ranks; those of the most ranks add their `rounds`."""
     with tempfile.TemporaryDirectory() as folder:
-        driver = Driver(Path(folder))
+        driver = TreeDriver(Path(folder))
         for name, nprocs in product(choose(PROGRAMS, args.only, str), args.ranks):
             merger = Merger(driver, PROGRAMS[name], nprocs)
             nbytes = merger.run()
