@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import json
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from scalatrace.compilers.programs import run_tool
-from scalatrace.escapes import write_csv
 from scalatrace.replay.common.errors import ReplayError
 
-__all__ = ["Result", "Setting", "grid", "replayed", "to_csv"]
+__all__ = ["Result", "Setting", "grid", "replayed"]
 
 
 @dataclass(frozen=True)
@@ -71,11 +69,3 @@ def replayed(command: Sequence[str | Path], setting: Setting) -> float:
         return float(json.loads(done.stdout)["wall_s"])
     except (ValueError, KeyError, TypeError):
         raise ReplayError(f"the replay did not end with a report, but with {done.stdout[:200]!r}") from None
-
-
-def to_csv(results: Sequence[Result]) -> str:
-    """Return a line per setting, with a head."""
-    out = io.StringIO()
-    names = [*(f.name for f in fields(Setting)), "median_s", "least_s", "most_s"]
-    write_csv(out, [names, *([result.row()[name] for name in names] for result in results)])
-    return out.getvalue()

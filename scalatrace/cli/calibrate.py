@@ -13,13 +13,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.output import natural, print_json, words
+from scalatrace.cli.output import add_formats, natural, print_csv, print_json, words
 from scalatrace.cli.progress import PrintedSteps, stage
-from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output
 from scalatrace.launched import launched_rank
 from scalatrace.predefined import THREAD_LEVELS
+from scalatrace.report.columns import SEGMENTS
 
 if TYPE_CHECKING:
     from scalatrace.predict.calibrate import Archive
@@ -32,21 +32,6 @@ EXAMPLE = (
 )
 
 
-TABLE = Table(
-    "segment of message sizes",
-    {
-        "level": "memory: within a node, network: between nodes",
-        "from_bytes": "smallest message",
-        "latency_ns": "",
-        "per_byte_ns": "time per byte in the network",
-        "gap_ns": "between messages",
-        "send_overhead_ns": "",
-        "recv_overhead_ns": "",
-        "send_overhead_per_byte_ns": "",
-        "recv_overhead_per_byte_ns": "",
-        "relative_noise": "standard deviation over mean",
-    },
-)
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 """Variables that bound the threads of linear algebra; unless one is set, a rank uses one core."""
 
@@ -100,7 +85,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kernel-names", type=words, default=["dgemm", "copy"], metavar="NAMES", help="default: dgemm,copy"
     )
-    add_formats(parser, TABLE)
+    add_formats(parser, SEGMENTS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -187,7 +172,7 @@ def _fitted(archives: list[Archive], args: argparse.Namespace) -> int:
     if args.json:
         print_json(facts)
     elif args.csv:
-        print_csv(TABLE, _segments(facts))
+        print_csv(SEGMENTS, _segments(facts))
     else:
         CalibrationReporter(facts).render(console())
     return 0

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.named import Names, load_named
-from scalatrace.cli.output import add_names, natural, print_json, seconds
+from scalatrace.cli.output import add_formats, add_names, natural, print_csv, print_json, seconds
 from scalatrace.cli.progress import stage, track
 from scalatrace.cli.sizes import parse_params
-from scalatrace.cli.tables import Table, add_formats, print_csv
+from scalatrace.report.columns import FUNCTIONS, SIZES
 
 if TYPE_CHECKING:
     from scalatrace.extrap.grid.model import Model
@@ -34,19 +34,6 @@ EXAMPLE = (
     "  scalatrace check ./solver"
 )
 
-SIZES = Table(
-    "size",
-    {
-        "ranks": "number of ranks",
-        "grid": "of the ranks; empty for a trace",
-        "conflict": "first calls that do not fit together",
-        "undetermined": "reason why there is no trace of this size",
-    },
-)
-FUNCTIONS = Table(
-    "MPI function of a program that is not recorded",
-    {"name": "function", "files": "program and libraries that call it", "reason": ""},
-)
 
 DEFAULT_RANKS = 64
 DEFAULT_SECONDS = 20.0

@@ -5,31 +5,16 @@ from __future__ import annotations
 
 import argparse
 
-from scalatrace.cli.output import add_names, natural, print_json, words
+from scalatrace.cli.output import add_formats, add_names, natural, print_csv, print_json, words
 from scalatrace.cli.progress import stage
 from scalatrace.cli.sizes import add_sizes
-from scalatrace.cli.tables import CALL_SITE, Table, add_formats, flat, print_csv
+from scalatrace.report.columns import DIFFERENCES
 
 EXAMPLE = (
     "scalatrace diff a.st b.st --ignore callsites,times\n"
     "  scalatrace diff recorded.st extrapolated.st --ignore timing"
 )
 
-TABLE = Table(
-    "operation or call site that differs",
-    {
-        **CALL_SITE,
-        "left_calls": "of all ranks, left trace",
-        "right_calls": "right trace",
-        "left_bytes_sent": "handed to MPI, left trace",
-        "right_bytes_sent": "right trace",
-        "left_mpi_ns": "in the calls, left trace",
-        "right_mpi_ns": "right trace",
-        "time_ratio": "right_mpi_ns / left_mpi_ns, per rank",
-        "left_compute_ns": "in the computation before the calls, left trace",
-        "right_compute_ns": "right trace",
-    },
-)
 
 TIMING = "timing"
 """The word for all that differs from run to run."""
@@ -58,7 +43,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--limit", type=natural, default=20, metavar="N", help="the N rows that differ most (default: 20)"
     )
     add_names(parser)
-    add_formats(parser, TABLE)
+    add_formats(parser, DIFFERENCES)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -86,8 +71,7 @@ def run(args: argparse.Namespace) -> int:
         tables = {"computation": comparison.computation(), "comparison": comparison.plain()}
         print_json({**reporter.plain(), "total": comparison.total(), **tables})
     elif args.csv:
-        without = {"call site"} if by == "op" else set()
-        print_csv(TABLE, (flat(row, "left", "right") for row in comparison.plain()), without)
+        print_csv(comparison.table, comparison.flat())
     else:
         if differences:
             reporter.render_names(console())

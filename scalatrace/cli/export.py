@@ -11,11 +11,11 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from scalatrace.cli.output import print_json
+from scalatrace.cli.output import add_formats, print_csv, print_json
 from scalatrace.cli.progress import stage
 from scalatrace.cli.sizes import add_sizes, read_traces
-from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
+from scalatrace.report.columns import ACCOUNT
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -28,16 +28,6 @@ EXAMPLE = (
     "  scalatrace export app.4.st app.8.st app.16.st app.32.st app.64.st --to extrap -o app.json"
 )
 
-TABLE = Table(
-    "operation and treatment (simulators)",
-    {
-        "operation": "with MPI_",
-        "outcome": "kept, lowered or lost",
-        "treatment": "what stands for the calls",
-        "calls": "of all ranks",
-        "bytes": "sent",
-    },
-)
 NAMES = (
     "goal", "simgrid", "chakra", "csv", "parquet", "otf2", "perfetto", "chrome", "paraver", "extrap",
 )  # fmt: skip
@@ -69,7 +59,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--large", action="store_true", help="write more than 1 GB")
     parser.add_argument("--dry-run", action="store_true", help="only estimate the size")
-    add_formats(parser, TABLE)
+    add_formats(parser, ACCOUNT)
 
 
 def ranks(text: str) -> tuple[int, ...]:
@@ -123,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(facts)
     elif args.csv:
-        print_csv(TABLE, account)
+        print_csv(ACCOUNT, account)
     else:
         ExportReporter(facts, _notes(args, selection, traces[0])).render(console())
     return 0

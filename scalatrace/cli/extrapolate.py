@@ -7,6 +7,7 @@ must follow an exact formula over the sizes of the grid, a rank's coordinates, a
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.extrapolation import (
@@ -19,24 +20,16 @@ from scalatrace.cli.extrapolation import (
     extrapolate_symbolic,
     lossy_options,
     note_inputs,
+    print_result,
     refusals,
     shared,
 )
-from scalatrace.cli.extrapolation_tables import (
-    CHECKS,
-    LOSSES,
-    RESULT,
-    SUGGESTIONS,
-    TIMING,
-    loss_rows,
-    print_result,
-)
 from scalatrace.cli.named import Names
-from scalatrace.cli.output import add_names, print_json
+from scalatrace.cli.output import add_formats, add_names, print_csv, print_json
 from scalatrace.cli.progress import stage, track
 from scalatrace.cli.sizes import Dims, parse_dims, parse_params
-from scalatrace.cli.tables import add_formats, print_csv
 from scalatrace.errors import UsageError
+from scalatrace.report.columns import CHECKS, FITTED_TIMES, LOSSES, RESULT, SUGGESTIONS
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -94,7 +87,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_workers(parser)
     add_target(parser)
     add_names(parser)
-    add_formats(parser, RESULT, TIMING, CHECKS, LOSSES, SUGGESTIONS)
+    add_formats(parser, RESULT, FITTED_TIMES, CHECKS, LOSSES, SUGGESTIONS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -132,12 +125,19 @@ def _run(args: argparse.Namespace, workers: int) -> int:
     if args.json:
         print_json(facts)
     elif args.csv and "losses" in facts:
-        print_csv(LOSSES, loss_rows(facts))
+        print_csv(LOSSES, _losses(facts))
     elif args.csv:
         print_result(facts)
     else:
         ExtrapolationReporter(facts).render(console())
     return 0
+
+
+def _losses(facts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the dropped calls of all traces."""
+    for loss in facts["losses"]:
+        for call in loss["calls"]:
+            yield {"ranks": loss["ranks"], "grid": loss["grid"], **call}
 
 
 def _target(args: argparse.Namespace) -> Target | None:

@@ -13,11 +13,12 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.budget import TimeExceeded
-from scalatrace.cli.output import natural, print_json
+from scalatrace.cli.output import natural, print_csv, print_json
 from scalatrace.cli.progress import stage
 from scalatrace.cli.sizes import Dims, parse_dims, parse_params
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.files import check_output
+from scalatrace.report.columns import FITTED_TIMES, RESULT
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -408,3 +409,11 @@ def _timing_facts(model: Model, target: Target) -> dict[str, Any]:
         return {}
     rows = timing_rows(model, target.nprocs, target.timing_model, target.run_noise)
     return {"timing": [asdict(row) for row in rows]}
+
+
+def print_result(facts: Mapping[str, Any]) -> None:
+    """Print the timing models of a result as CSV if they are reported, else the result."""
+    if "timing" in facts:
+        print_csv(FITTED_TIMES, facts["timing"])
+    else:
+        print_csv(RESULT, [facts])

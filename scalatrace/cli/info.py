@@ -6,23 +6,11 @@ import argparse
 import glob
 import os
 
-from scalatrace.cli.output import add_names, add_trace, print_json
+from scalatrace.cli.output import add_formats, add_names, add_trace, print_csv, print_json
 from scalatrace.cli.sizes import add_sizes, needs_sizes
-from scalatrace.cli.tables import CALL_SITE, Table, add_formats, print_csv
 from scalatrace.errors import UsageError
+from scalatrace.report.columns import COSTLIEST
 
-TABLE = Table(
-    "call site that costs most",
-    {
-        **CALL_SITE,
-        "calls": "of all ranks",
-        "mpi_ns": "in the calls",
-        "mpi_ns_mean": "of a call",
-        "mpi_ns_max": "of the longest call, within 3 %",
-        "beyond_shortest_ns": "beyond the shortest call at the same place: at most so much was waiting",
-        "compute_ns": "in the computation before the calls",
-    },
-)
 EXAMPLE = "scalatrace info stencil.st"
 
 
@@ -31,7 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_trace(parser)
     add_sizes(parser)
     add_names(parser)
-    add_formats(parser, TABLE)
+    add_formats(parser, COSTLIEST)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(reporter.facts())
     elif args.csv:
-        print_csv(TABLE, reporter.performance.plain()["costliest"])
+        print_csv(COSTLIEST, reporter.performance.plain()["costliest"])
     else:
         reporter.render(console())
     return 0

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from scalatrace.cli.extrapolation import FitOptions, Target, add_target, instantiate, refusals
-from scalatrace.cli.extrapolation_tables import RESULT, TIMING, print_result
+from scalatrace.cli.extrapolation import FitOptions, Target, add_target, instantiate, print_result, refusals
 from scalatrace.cli.named import Names
-from scalatrace.cli.output import add_names, print_json
-from scalatrace.cli.tables import add_formats
+from scalatrace.cli.output import add_formats, add_names, print_json
+from scalatrace.report.columns import FITTED_TIMES, RESULT
 
 EXAMPLE = (
     "scalatrace instantiate app.stx -P 1024 -o big.st\n"
@@ -30,7 +29,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_target(parser)
     add_names(parser)
-    add_formats(parser, RESULT, TIMING)
+    add_formats(parser, RESULT, FITTED_TIMES)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -10,40 +10,29 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from scalatrace.cli.output import add_trace, print_json
+from scalatrace.cli.output import add_formats, add_trace, print_csv, print_json
 from scalatrace.cli.progress import stage
 from scalatrace.cli.sizes import add_sizes, read_trace
-from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import LimitError
+from scalatrace.report.columns import PAIRS
 
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-CALLS = ("all", "p2p", "collective")
-
-PAIR = {"sender": "world rank", "receiver": "world rank"}
-TABLE = Table(
-    "pair of ranks that exchange messages",
-    {
-        **PAIR,
-        "bytes": "point to point, with --what bytes",
-        "collective_bytes": "in collectives",
-        "messages": "point to point, with --what messages",
-        "collective_messages": "calls of collectives",
-    },
-)
 EXAMPLE = "scalatrace matrix stencil.st\n  scalatrace matrix stencil.st --what messages --csv > messages.csv"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
+    from scalatrace.trace.exchange.matrix import CALLS, MEASURES
+
     add_trace(parser)
     add_sizes(parser)
-    parser.add_argument("--what", choices=("bytes", "messages"), default="bytes", help="default: bytes")
+    parser.add_argument("--what", choices=MEASURES, default="bytes", help="default: bytes")
     parser.add_argument(
         "--calls", choices=CALLS, default="all", help="p2p: messages only; collective: collectives only"
     )
-    add_formats(parser, TABLE)
+    add_formats(parser, PAIRS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,8 +51,7 @@ def run(args: argparse.Namespace) -> int:
     reporter = MatrixReporter(parts, trace.nprocs, block, args.what, notes)
     if args.csv:
         sys.stderr.writelines(f"scalatrace: note: {note}\n" for note in notes)
-        shown = {part.prefix + args.what for part in parts}
-        print_csv(TABLE, reporter.rows(), without=set(TABLE.columns) - set(PAIR) - shown)
+        print_csv(reporter.table, reporter.rows())
     elif args.json:
         print_json(reporter.plain())
     else:

@@ -15,9 +15,9 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.named import Names
-from scalatrace.cli.output import add_names, natural, print_json
-from scalatrace.cli.tables import Table, add_formats, print_csv
+from scalatrace.cli.output import add_formats, add_names, natural, print_csv, print_json
 from scalatrace.errors import UsageError
+from scalatrace.report.columns import MODEL_TERMS, MODEL_TIMES
 
 if TYPE_CHECKING:
     from scalatrace.predict.models.program import ProgramTime
@@ -29,32 +29,6 @@ EXAMPLE = (
     "  scalatrace models --platform cluster --trace app.stx --ranks 64 4096"
 )
 
-TIMES = Table(
-    "operation, size and number of ranks",
-    {
-        "operation": "message, or a collective operation",
-        "algorithm": "",
-        "chosen": "whether the platform uses this algorithm",
-        "nbytes": "size",
-        "nranks": "ranks",
-        "exact_ns": "time by the exact formula",
-        "upper_ns": "upper bound",
-        "fastest": "algorithm with the lowest upper bound",
-        "fastest_ns": "its upper bound",
-    },
-)
-TERMS = Table(
-    "call of a program (--trace) and number of ranks",
-    {
-        "grid": "of the ranks",
-        "nranks": "ranks",
-        "op": "operation",
-        "site": "innermost frame",
-        "calls": "formula of the number of calls",
-        "each": "formula of the time of a call, ns",
-        "time_ns": "all calls of the busiest rank",
-    },
-)
 
 BYTES, RANKS = (8, 1024, 1 << 20), (64,)
 """Sizes without --bytes and --ranks."""
@@ -82,7 +56,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--latex", action="store_true", help="print the formulas as LaTeX")
     add_names(parser)
-    add_formats(parser, TIMES, TERMS)
+    add_formats(parser, MODEL_TIMES, MODEL_TERMS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -99,9 +73,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(data)
     elif args.csv and args.trace:
-        print_csv(TERMS, _terms(data))
+        print_csv(MODEL_TERMS, _terms(data))
     elif args.csv:
-        print_csv(TIMES, _times(data))
+        print_csv(MODEL_TIMES, _times(data))
     elif args.latex:
         print(reporter.latex())
     else:

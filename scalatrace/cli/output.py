@@ -1,13 +1,17 @@
-"""Arguments shared by commands, their types, and JSON output."""
+"""Arguments shared by commands, their types, and output as JSON and CSV."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import os
+import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.errors import UsageError
+from scalatrace.escapes import write_csv
+from scalatrace.report.tables import Row, Table
 
 if TYPE_CHECKING:
     from scalatrace.trace.query.factors import Rule
@@ -23,6 +27,14 @@ def add_json(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--json", action="store_true", help="print the complete result as JSON")
 
 
+def add_formats(parser: argparse.ArgumentParser, *tables: Table) -> None:
+    """Declare `--json` and `--csv`, and list the columns in the help."""
+    group = parser.add_mutually_exclusive_group()
+    add_json(group)
+    group.add_argument("--csv", action="store_true", help="print the table as CSV; columns: see below")
+    parser.epilog = "\n\n".join([*(table.help() for table in tables), parser.epilog or ""])
+
+
 def add_names(parser: argparse.ArgumentParser) -> None:
     """Declare `--names`, the time limit of `named.load_named`."""
     parser.add_argument(
@@ -34,6 +46,11 @@ def add_names(parser: argparse.ArgumentParser) -> None:
 def print_json(data: Any) -> None:
     """Print plain data as JSON."""
     print(json.dumps(data, indent=2))
+
+
+def print_csv(table: Table, rows: Iterable[Row]) -> None:
+    """Print the columns of a table that scripts get."""
+    write_csv(sys.stdout, table.csv(rows))
 
 
 def words(text: str) -> list[str]:

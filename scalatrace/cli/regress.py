@@ -12,11 +12,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.output import natural, print_json
+from scalatrace.cli.output import add_formats, natural, print_csv, print_json
 from scalatrace.cli.progress import stage, track
-from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output, write_file
+from scalatrace.report.columns import TESTS
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -27,23 +27,6 @@ EXAMPLE = (
     "  scalatrace regress history/*.st new-1.st new-2.st new-3.st --new 3 --plot regress.svg\n"
     "  scalatrace regress history/*.st new.st --report history.html\n"
     "  scalatrace regress --table parameters.csv --confidence 0.9999"
-)
-
-TABLE = Table(
-    "test",
-    {
-        "factor": "call site and kind of time, total, or several",
-        "nnew": "new runs",
-        "nreference": "runs of the history",
-        "reference": "mean of the history; ns for traces",
-        "new": "mean of the new runs",
-        "change": "new / reference - 1",
-        "low": "fluctuation interval",
-        "high": "fluctuation interval",
-        "likelihood": "of such a mean, if nothing changed",
-        "detectable": "least increase that these runs show; empty for several factors",
-        "result": "slower, faster or as before",
-    },
 )
 
 
@@ -102,7 +85,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--report", metavar="FILE", help="write an HTML page with the history of all factors")
     parser.add_argument("--plot", type=Path, metavar="FILE", help=".svg, .png or .pdf; needs matplotlib")
-    add_formats(parser, TABLE)
+    add_formats(parser, TESTS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -139,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(data)
     elif args.csv:
-        print_csv(TABLE, data["verdict"]["tests"])
+        print_csv(TESTS, data["verdict"]["tests"])
     else:
         reporter.render(console())
     return 1 if verdict.regressions else 0

@@ -14,11 +14,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli import replay_engine
-from scalatrace.cli.output import add_at, add_factors, add_trace, print_json, rules_of, seconds
-from scalatrace.cli.tables import Table, add_formats, print_csv
+from scalatrace.cli.output import (
+    add_at,
+    add_factors,
+    add_formats,
+    add_trace,
+    print_csv,
+    print_json,
+    rules_of,
+    seconds,
+)
 from scalatrace.compilers.programs import own_python
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.launched import launched_rank
+from scalatrace.report.columns import REPLAYED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,15 +44,6 @@ EXAMPLE = (
     "  mpiexec -n 16 scalatrace replay app.st --record again.st"
 )
 THREADS = "several threads of a rank called MPI; one replays their calls in the order in which they ended"
-TABLE = Table(
-    "operation",
-    {
-        "operation": "without MPI_",
-        "calls": "of all ranks",
-        "bytes_sent": "handed to MPI",
-        "mpi_s": "in the calls, all ranks",
-    },
-)
 PROGRESS_S = 10
 INTERRUPTED = 130
 RECORDED = "SCALATRACE_REPLAY_RECORDED"
@@ -88,7 +88,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also where calls wait for what `record --only ...` left out, or several threads made calls",
     )
-    add_formats(parser, TABLE)
+    add_formats(parser, REPLAYED)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -232,7 +232,7 @@ def _report(trace: Trace, packed: list[bytes] | None, args: argparse.Namespace, 
     if args.json:
         print_json(facts)
     elif args.csv:
-        print_csv(TABLE, _rows(facts))
+        print_csv(REPLAYED, _rows(facts))
     else:
         ReplayReporter(facts).render(console())
     return 1 if summary.unequal else 0

@@ -10,21 +10,10 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from scalatrace.cli.output import add_trace, print_json, seconds
-from scalatrace.cli.tables import Table, add_formats, print_csv
+from scalatrace.cli.output import add_formats, add_trace, print_csv, print_json, seconds
 from scalatrace.files import check_output
+from scalatrace.report.columns import MODULES
 
-TABLE = Table(
-    "program or library",
-    {
-        "module": "its name in call sites",
-        "path": "its file; empty: not found",
-        "frames": "call sites of the trace in it",
-        "lines": "call sites with a source line",
-        "names": "call sites with the name of a function only",
-        "note": "reason why names are missing",
-    },
-)
 EXAMPLE = (
     "scalatrace resolve app.st -o lines.st\n"
     "  scalatrace resolve app.st -o lines.st --binary build/app --search build/lib"
@@ -46,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--time-limit", type=seconds, metavar="S", help="look up for at most S seconds (default: no limit)"
     )
-    add_formats(parser, TABLE)
+    add_formats(parser, MODULES)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -66,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"output": args.output, "modules": facts})
     elif args.csv:
-        print_csv(TABLE, facts)
+        print_csv(MODULES, facts)
     else:
         ModulesReporter(facts).render(console())
     return 0 if not found or any(one.lines or one.names for one in found) else 1

@@ -7,10 +7,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.named import Names, load_named
-from scalatrace.cli.output import add_names, add_trace, natural, print_json
+from scalatrace.cli.output import add_formats, add_names, add_trace, natural, print_csv, print_json
 from scalatrace.cli.sizes import add_sizes, needs_sizes
-from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
+from scalatrace.report.columns import CALLS, NODES, NOTATION
 from scalatrace.report.trees.legend import LEGEND
 
 if TYPE_CHECKING:
@@ -24,30 +24,6 @@ EXAMPLE = (
     "  scalatrace show stencil.st --top 5 --depth 3\n"
     "  scalatrace show stencil.st --at halo.py:11\n"
     "  scalatrace show stencil.st --rank 3 --limit 20"
-)
-
-SITE = {"call site": "innermost frame"}
-NODES = Table(
-    "node of the tree",
-    {
-        "node": "number, from 1; empty: nodes that are not shown",
-        "parent": "the loop around it; 0: none",
-        "depth": "from 1",
-        "operation": "empty for a loop",
-        "repeat": "trip count, by ranks where it differs",
-        "ranks": "that take part",
-        "parameters": "name=value",
-        **SITE,
-        "left_out": "nodes that are not shown",
-    },
-)
-CALLS = Table(
-    "call, with --rank",
-    {"event": "number, from 1", "operation": "without MPI_", "parameters": "name=value", **SITE},
-)
-NOTATION = Table(
-    "event, with --notation",
-    {"event": "its name", "operation": "without MPI_", "parameters": "name=value", **SITE},
 )
 
 

@@ -16,12 +16,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.named import Names
-from scalatrace.cli.output import add_names, add_trace, factor, natural, print_json, seconds
+from scalatrace.cli.output import (
+    add_formats,
+    add_names,
+    add_trace,
+    factor,
+    natural,
+    print_csv,
+    print_json,
+    seconds,
+)
 from scalatrace.cli.simulation import DEFAULT_REPEATS, Setting, Simulated
 from scalatrace.cli.sizes import add_sizes, read_trace
-from scalatrace.cli.tables import CALL_SITE, Table, add_formats, print_csv
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output
+from scalatrace.report.columns import SIMULATED, SIMULATED_BY
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -35,25 +44,6 @@ EXAMPLE = (
     "  scalatrace simulate app.st --platform platform.toml --measured 2.31\n"
     "  scalatrace simulate app.st --platform cluster --repeat 40 --seed 7 --json"
 )
-
-TABLE = Table(
-    "call site, operation or rank",
-    {
-        **CALL_SITE,
-        "rank": "with --by rank",
-        "calls": "of all ranks",
-        "transfer_ns": "time of messages in the calls, all ranks",
-        "waiting_ns": "time in the calls without any transfer, all ranks",
-        "compute_ns": "computation before the calls, all ranks",
-        "path_ns": "part of the longest path",
-        "end_ns": "end of the rank",
-    },
-)
-OTHER_COLUMNS = {
-    "site": {"rank", "end_ns"},
-    "operation": {"call site", "rank", "end_ns"},
-    "rank": {"operation", "call site", "calls", "path_ns"},
-}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -119,7 +109,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="simgrid: only the time, by `smpirun -replay`, where SimGrid is installed",
     )  # fmt: skip
     add_names(parser)
-    add_formats(parser, TABLE)
+    add_formats(parser, SIMULATED)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -148,8 +138,7 @@ def run(args: argparse.Namespace) -> int:
         print_json(facts)
         return 0
     if args.csv:
-        rows = [{**row, "call site": row.get("site")} for row in facts["rows"]]
-        print_csv(TABLE, rows, without=OTHER_COLUMNS[args.by])
+        print_csv(SIMULATED_BY[args.by], ({**row, "call site": row.get("site")} for row in facts["rows"]))
         return 0
     from scalatrace.report.predictions.simulation import SimulationReporter
     from scalatrace.report.style import console

@@ -12,27 +12,12 @@ from __future__ import annotations
 
 import argparse
 
-from scalatrace.cli.output import add_names, add_trace, natural, print_json
+from scalatrace.cli.output import add_formats, add_names, add_trace, natural, print_csv, print_json
 from scalatrace.cli.sizes import add_sizes
-from scalatrace.cli.tables import CALL_SITE, Table, add_formats, print_csv
 from scalatrace.errors import UsageError
+from scalatrace.report.columns import STATS
 
 KEYS = ("op", "site", "rank")
-TABLE = Table(
-    "operation, call site or rank",
-    {
-        **CALL_SITE,
-        "rank": "with --by rank",
-        "calls": "of all ranks",
-        "bytes_sent": "handed to MPI",
-        "bytes_received": "room made for them",
-        "mpi_ns": "in the calls",
-        "mpi_ns_mean": "of a call",
-        "mpi_ns_max": "of the longest call, within 3 %",
-        "beyond_shortest_ns": "beyond the shortest call at the same place: at most so much was waiting",
-        "compute_ns": "in the computation before the calls",
-    },
-)
 EXAMPLE = (
     "scalatrace stats stencil.st --by site --limit 20\n  scalatrace stats stencil.st --by site --stacks 3"
 )
@@ -51,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--limit", type=natural, metavar="N", help="the N rows that cost most")
     add_names(parser)
-    add_formats(parser, TABLE)
+    add_formats(parser, STATS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -66,8 +51,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(reporter.plain())
     elif args.csv:
-        keys = {"operation", "call site", "rank"} - set(reporter.names)
-        print_csv(TABLE, reporter.plain()["rows"][: args.limit], without=keys)
+        print_csv(reporter.table, reporter.plain()["rows"][: args.limit])
     else:
         reporter.render(console())
     return 0

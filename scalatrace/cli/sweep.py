@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.launching import add_launcher, launch_words, scalatrace_words, split_words
-from scalatrace.cli.output import add_trace, factor, print_json
+from scalatrace.cli.output import add_formats, add_trace, factor, print_csv, print_json
 from scalatrace.cli.progress import track
-from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
+from scalatrace.escapes import write_csv
 from scalatrace.files import check_output, write_file
+from scalatrace.report.columns import SETTINGS
 
 if TYPE_CHECKING:
     from scalatrace.replay.sweep import Result, Setting
@@ -20,18 +22,6 @@ EXAMPLE = (
     "scalatrace sweep lu.st --compute-scale 0 0.1 0.5 1 --bytes-scale 1 8 -o sweep.csv --plot sweep.svg\n"
     "  scalatrace sweep ft.st --collectives native p2p --repeat 5 --launcher 'srun -n 64'\n"
     "  scalatrace sweep app.st --replay='--compute sleep --at solver.py compute=0.1'"
-)
-
-TABLE = Table(
-    "setting",
-    {
-        "compute_scale": "factor on computation",
-        "bytes_scale": "factor on messages",
-        "collectives": "native or p2p",
-        "median_s": "replay time",
-        "least_s": "shortest replay",
-        "most_s": "longest replay",
-    },
 )
 
 
@@ -49,13 +39,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="CSV", help="a line per setting")
     parser.add_argument("--plot", type=Path, metavar="FILE", help=".svg, .png or .pdf; needs matplotlib")
     add_launcher(parser)
-    add_formats(parser, TABLE)
+    add_formats(parser, SETTINGS)
 
 
 def run(args: argparse.Namespace) -> int:
     """Replay every setting, then report."""
     import scalatrace
-    from scalatrace.replay.sweep import grid, to_csv
+    from scalatrace.replay.sweep import grid
     from scalatrace.report.curves import SweepReporter, check_plot
     from scalatrace.report.style import console
 
@@ -75,13 +65,15 @@ def run(args: argparse.Namespace) -> int:
     rows = [result.row() for result in results]
     reporter = SweepReporter(rows, f"{Path(args.trace).name} on {trace.nprocs} ranks")
     if args.output:
-        write_file(args.output, to_csv(results).encode())
+        file = io.StringIO()
+        write_csv(file, SETTINGS.csv(rows))
+        write_file(args.output, file.getvalue().encode())
     if args.plot:
         reporter.draw(args.plot)
     if args.json:
         print_json(rows)
     elif args.csv:
-        print_csv(TABLE, rows)
+        print_csv(SETTINGS, rows)
     else:
         reporter.render(console())
     return 0

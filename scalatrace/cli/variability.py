@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.named import Names
-from scalatrace.cli.output import add_names, natural, print_json
+from scalatrace.cli.output import add_formats, add_names, natural, print_csv, print_json
 from scalatrace.cli.progress import track
-from scalatrace.cli.tables import Table, add_formats, print_csv
 from scalatrace.errors import UsageError
+from scalatrace.report.columns import SLOWEST
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,16 +34,6 @@ EXAMPLE = (
     "  scalatrace variability --times ftq.csv --ranks-per-node 4 -P 64 --fit mom"
 )
 
-TABLE = Table(
-    "method and number of ranks",
-    {
-        "method": "pooled, resampled, inter-node or intra-node",
-        "nranks": "ranks",
-        "median_ns": "computation of the slowest rank",
-        "low_ns": "95 % interval",
-        "high_ns": "95 % interval",
-    },
-)
 RESAMPLED = "resampled"
 METHODS = ("pooled", RESAMPLED, "inter-node", "intra-node")
 """The last two need the times of each rank."""
@@ -73,7 +63,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, help="of the draws (default: 0)")
     add_names(parser)
-    add_formats(parser, TABLE)
+    add_formats(parser, SLOWEST)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -88,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(data)
     elif args.csv:
-        print_csv(TABLE, data["predictions"])
+        print_csv(SLOWEST, data["predictions"])
     else:
         VariabilityReporter(data).render(console())
     return 0

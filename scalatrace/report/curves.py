@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from scalatrace.errors import UsageError
 from scalatrace.files import write_file
-from scalatrace.report.style import duration, table
+from scalatrace.report.columns import SETTINGS
+from scalatrace.report.style import text_table
+from scalatrace.report.tables import Column, Row, Table
 
 FORMATS = (".svg", ".png", ".pdf")
-
-Row = Mapping[str, Any]
-"""compute_scale, bytes_scale, collectives, median_s, least_s, most_s."""
 
 
 def check_plot(path: Path) -> None:
@@ -77,14 +74,16 @@ class SweepReporter:
     def render(self, console: Console) -> None:
         """Print a table: a line per length of the computation, a column per curve."""
         curves = self._curves()
-        rows: Table = table("computation", *curves, right=("computation", *curves))
-        for scale in sorted({row["compute_scale"] for row in self.rows}):
-            cells = []
-            for points in curves.values():
-                row = points.get(scale)
-                cells.append(duration(row["median_s"] * 1e9) if row else "-")
-            rows.add_row(f"{scale:.0%}", *cells)
-        console.print(rows)
+        names = (Column(name, name, "s") for name in curves)
+        table = Table("length of the computation", (*SETTINGS.only("compute_scale").columns, *names))
+        medians: dict[float, dict[str, float]] = {}
+        for name, points in curves.items():
+            for scale, row in points.items():
+                medians.setdefault(scale, {})[name] = row["median_s"]
+        rows = (
+            {"compute_scale": scale, **dict.fromkeys(curves), **medians[scale]} for scale in sorted(medians)
+        )
+        console.print(text_table(table, rows))
 
     def draw(self, path: Path) -> None:
         """Write the plot; points are medians, bars reach from the least to the most."""

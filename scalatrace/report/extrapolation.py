@@ -8,11 +8,11 @@ from typing import Any
 from rich.console import Console
 
 from scalatrace.escapes import clean
-from scalatrace.report.style import estimate, table
+from scalatrace.report.columns import CHECKS, FITTED_TIMES, LOSSES
+from scalatrace.report.style import estimate, text_table
+from scalatrace.report.tables import Row
 
 __all__ = ["CheckReporter", "ExtrapolationReporter", "MatchingReporter", "SuggestionReporter"]
-
-Row = Mapping[str, Any]
 
 MAX_SIZES_SHOWN = 3
 """Sizes without a trace that are shown with their reason."""
@@ -68,15 +68,16 @@ class ExtrapolationReporter:
 
     def _timing(self, console: Console, timing: Sequence[Row]) -> None:
         """Print a line per call site and kind of time."""
-        columns = "call", "time", "model", "fit", "of ranks", "mean", "slowest rank"
-        rows = table(*columns, right=("fit", "of ranks"))
-        for row in timing:
-            mean = estimate(row["prediction"], row["low"], row["high"])
-            slowest = estimate(row["slowest"], row["slowest_low"], row["slowest_high"])
-            when = "before" if row["stat"] == "compute_ns" else "inside"
-            model = when, row["formula"], f"{row['fit']:.1%}", f"{row['ranks']:,}"
-            rows.add_row(_call(row), *model, mean, slowest)
-        console.print(rows)
+        rows = (
+            {
+                **row,
+                "call": _call(row),
+                "prediction": estimate(row["prediction"], row["low"], row["high"]),
+                "slowest": estimate(row["slowest"], row["slowest_low"], row["slowest_high"]),
+            }
+            for row in timing
+        )
+        console.print(text_table(FITTED_TIMES, rows))
 
     def _losses(self, console: Console, losses: Sequence[Row]) -> None:
         """Print the dropped calls of each trace, by call site and reason, and any unmatched call."""
@@ -87,11 +88,7 @@ class ExtrapolationReporter:
             )
             if not loss["calls"]:
                 continue
-            rows = table("call", "dropped", "of all", "ranks", "why", right=("dropped", "of all", "ranks"))
-            for row in loss["calls"]:
-                numbers = f"{row['dropped']:,}", f"{row['share']:.2%}", str(len(row["by_rank"]))
-                rows.add_row(_call(row), *numbers, row["reason"])
-            console.print(rows)
+            console.print(text_table(LOSSES, ({**row, "call": _call(row)} for row in loss["calls"])))
         if self.facts.get("alone"):
             console.print(f"The result does not replay: {clean(self.facts['alone'])}")
         elif not self.facts.get("checked", True):
@@ -106,12 +103,7 @@ class CheckReporter:
 
     def render(self, console: Console) -> None:
         """Print a line per trace that was left out."""
-        rows = table("left out", "events", "differing ranks", "first difference", right=("events",))
-        for row in self.rows:
-            rows.add_row(
-                row["left_out"], f"{row['events']:,}", str(row["ranks_differing"]), row["first"] or "none"
-            )
-        console.print(rows)
+        console.print(text_table(CHECKS, self.rows))
 
 
 def _call(row: Row) -> str:

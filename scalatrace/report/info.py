@@ -10,9 +10,10 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.escapes import clean
+from scalatrace.report.columns import COMMUNICATORS, PAYLOAD
 from scalatrace.report.costs.performance import PerformanceReporter
 from scalatrace.report.sizes import shares
-from scalatrace.report.style import DIM, TITLE, nbytes, number, percent, ranks, table
+from scalatrace.report.style import DIM, TITLE, number, ranks, text_table
 from scalatrace.report.trees.depths import advised_depth
 from scalatrace.report.values import comm_name
 from scalatrace.trace.model.trace import MODULES, Trace
@@ -129,17 +130,23 @@ class InfoReporter:
         return self.trace.layout(family).sizes
 
     def _communicators(self, console: Console, families: list[dict[str, Any]]) -> None:
-        rows = table("communicators", "made from", "how many", "ranks in each", right=("how many",))
-        for entry in families[:COMMS_SHOWN]:
-            sizes = entry["sizes"]
-            if not sizes:
-                continue
-            spread = str(min(sizes)) if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
-            parent = comm_name(self.trace, entry["parent"]) if entry["parent"] >= 0 else ""
-            rows.add_row(comm_name(self.trace, entry["family"]), parent, number(len(sizes)), spread)
-        console.print(rows)
+        console.print(
+            text_table(
+                COMMUNICATORS,
+                map(self._communicator, (entry for entry in families[:COMMS_SHOWN] if entry["sizes"])),
+            )
+        )
         if len(families) > COMMS_SHOWN:
             console.print(Text(f"… {len(families) - COMMS_SHOWN} more", style=DIM))
+
+    def _communicator(self, entry: dict[str, Any]) -> dict[str, Any]:
+        sizes = entry["sizes"]
+        return {
+            "name": comm_name(self.trace, entry["family"]),
+            "parent": comm_name(self.trace, entry["parent"]) if entry["parent"] >= 0 else "",
+            "count": len(sizes),
+            "sizes": str(min(sizes)) if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}",
+        }
 
     def _queries(self) -> dict[str, int]:
         return {name: n for name, n in self.trace.counts.items() if name != NOT_SELECTED}
@@ -152,11 +159,10 @@ class InfoReporter:
         console.print(Text.assemble(("counted, not recorded  ", TITLE), (listed, DIM)))
 
     def _shares(self, console: Console, parts: dict[str, int]) -> None:
-        rows = table("payload (before deflation)", "bytes", "share", right=("bytes", "share"))
         whole = sum(parts.values())
-        for name, size in sorted(parts.items(), key=lambda item: -item[1]):
-            rows.add_row(name, nbytes(size), percent(size, whole))
-        console.print(rows)
+        ordered = sorted(parts.items(), key=lambda item: -item[1])
+        rows = ({"name": name, "bytes": size, "share": (size, whole)} for name, size in ordered)
+        console.print(text_table(PAYLOAD, rows))
 
 
 def _ratio(events: int, nbytes: int) -> str:

@@ -13,8 +13,10 @@ from rich.text import Text
 
 from scalatrace.errors import LimitError
 from scalatrace.escapes import clean
+from scalatrace.report.columns import PAIRS
 from scalatrace.report.page.blocks import summed
-from scalatrace.report.style import DIM, columns, nbytes, number, table
+from scalatrace.report.style import DIM, columns, nbytes, number, text_table
+from scalatrace.report.tables import Column, Table
 from scalatrace.trace.exchange.matrix import (
     COLLECTIVE,
     POINT_TO_POINT,
@@ -78,11 +80,19 @@ class MatrixReporter:
         self.parts, self.nprocs, self.block = parts, nprocs, block
         self.what, self.notes = what, list(notes)
 
+    @property
+    def table(self) -> Table:
+        """Columns of the amounts of these parts."""
+        return PAIRS.only("sender", "receiver", *self._amounts)
+
+    @property
+    def _amounts(self) -> list[str]:
+        return [part.prefix + self.what for part in self.parts]
+
     def rows(self) -> Iterator[dict[str, int]]:
         """Yield sender, receiver and amounts of each pair that has any."""
-        names = [part.prefix + self.what for part in self.parts]
         for pair, amounts in self._merged():
-            yield {"sender": pair[0], "receiver": pair[1], **dict(zip(names, amounts, strict=True))}
+            yield {"sender": pair[0], "receiver": pair[1], **dict(zip(self._amounts, amounts, strict=True))}
 
     def _merged(self) -> Iterator[tuple[tuple[int, int], list[int]]]:
         """Yield the pairs of all parts in order, with the amount in each part."""
@@ -140,11 +150,15 @@ class MatrixReporter:
 
     def _numbers(self, console: Console, part: Part) -> None:
         names = [str(i) for i in range(self.nprocs)]
-        rows = table("from \u2192", *names, right=names)
+        receivers = (Column(name, name, "count") for name in names)
+        table = Table("sender", (Column("sender", "from \u2192"), *receivers))
         most = max(part.blocks.values(), default=0)
-        for i, row in enumerate(self._table(part.blocks, self.nprocs)):
-            rows.add_row(str(i), *(self._number(n, most) for n in row))
-        console.print(rows)
+        amounts = self._table(part.blocks, self.nprocs)
+        rows = (
+            {"sender": name, **dict(zip(names, (self._number(n, most) for n in row), strict=True))}
+            for name, row in zip(names, amounts, strict=True)
+        )
+        console.print(text_table(table, rows))
 
     def _number(self, n: int, most: int) -> Text:
         if not n:

@@ -8,8 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from scalatrace.escapes import clean
-from scalatrace.report.style import number, table
+from scalatrace.report.columns import MODULES
+from scalatrace.report.style import text_table
 
 
 class ModulesReporter:
@@ -23,9 +23,4 @@ class ModulesReporter:
         if not self.facts:
             console.print(Text("no native call sites: nothing to resolve"))
             return
-        numbers = ("call sites", "lines", "names")
-        rows = table("module", *numbers, "note", right=numbers)
-        for fact in self.facts:
-            counts = (number(fact[name]) for name in ("frames", "lines", "names"))
-            rows.add_row(clean(fact["module"]), *counts, clean(fact["note"]))
-        console.print(rows)
+        console.print(text_table(MODULES, self.facts))

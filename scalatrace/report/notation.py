@@ -15,7 +15,8 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.report import values
-from scalatrace.report.style import DIM, SITE, op_text, ranks, short_site, table
+from scalatrace.report.columns import NOTATION
+from scalatrace.report.style import DIM, ranks, text_table
 from scalatrace.trace.model.callsite import call_site
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups
 from scalatrace.trace.model.nodes import Event, Node, events
@@ -92,12 +93,11 @@ class NotationReporter:
         """Print it."""
         facts = self.plain()
         console.print(Text(facts["notation"]), soft_wrap=True)
-        legend = table("", "operation", "parameters", "call site")
-        for event in facts["events"]:
-            shown = Text(", ".join(event["parameters"]), style=DIM)
-            site = Text(short_site(event["call site"]), style=SITE)
-            legend.add_row(event["event"], op_text(event["operation"]), shown, site)
-        console.print(legend)
+        rows = (
+            {**event, "parameters": Text(", ".join(event["parameters"]), style=DIM)}
+            for event in facts["events"]
+        )
+        console.print(text_table(NOTATION, rows))
 
 
 __all__ = ["NotationReporter", "notation"]

@@ -8,7 +8,8 @@ from typing import Any
 from rich.console import Console
 
 from scalatrace.escapes import clean
-from scalatrace.report.style import table
+from scalatrace.report.columns import FUNCTIONS
+from scalatrace.report.style import text_table
 
 __all__ = ["ProgramReporter"]
 
@@ -34,7 +35,4 @@ class ProgramReporter:
             f"{len(facts['problems'])} not recorded"
         )
         if facts["problems"]:
-            rows = table("not recorded", "used by", "why")
-            for problem in facts["problems"]:
-                rows.add_row(clean(problem["name"]), clean(", ".join(problem["files"])), problem["reason"])
-            console.print(rows)
+            console.print(text_table(FUNCTIONS, facts["problems"]))

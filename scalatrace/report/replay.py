@@ -8,7 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from scalatrace.report.style import DIM, duration, nbytes, number, op_text, percent, table
+from scalatrace.report.columns import REPLAYED, UNEQUAL
+from scalatrace.report.style import DIM, duration, number, percent, text_table
 
 
 class ReplayReporter:
@@ -53,13 +54,12 @@ class ReplayReporter:
         console.print(Text(line, style=DIM))
 
     def _calls(self, console: Console) -> None:
-        numbers = ("calls", "sent", "MPI time", "mean")
-        rows = table("operation", *numbers, right=numbers)
-        for op, n in self.facts["calls"].items():
-            ns = self.facts["mpi_s"].get(op, 0.0) * 1e9
-            sent = nbytes(self.facts["sent"].get(op, 0))
-            rows.add_row(op_text(op), number(n), sent, duration(ns), duration(ns / n))
-        console.print(rows)
+        console.print(text_table(REPLAYED, map(self._of_operation, self.facts["calls"])))
+
+    def _of_operation(self, op: str) -> dict[str, Any]:
+        ncalls, seconds = self.facts["calls"][op], self.facts["mpi_s"].get(op, 0.0)
+        times = {"mpi_s": seconds, "mean_s": seconds / ncalls}
+        return {"operation": op, "calls": ncalls, "bytes_sent": self.facts["sent"].get(op, 0), **times}
 
     def _comparison(self, console: Console) -> None:
         unequal = self.facts["unequal"]
@@ -69,9 +69,4 @@ class ReplayReporter:
             text = "verified: calls and bytes of every operation, communicator and rank are the trace's"
             console.print(Text(text, style="bold green"))
             return
-        numbers = ("calls recorded", "calls replayed", "bytes recorded", "bytes replayed")
-        rows = table("operation that differs", "communicator", "ranks", *numbers, right=numbers)
-        for row in unequal:
-            amounts = (row[name.replace(" ", "_")] for name in numbers)
-            rows.add_row(op_text(row["op"]), str(row["communicator"]), row["ranks"], *map(number, amounts))
-        console.print(rows)
+        console.print(text_table(UNEQUAL, unequal))

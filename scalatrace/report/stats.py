@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.escapes import clean
+from scalatrace.report.columns import STATS, TIMES, WHOLE_TIMES
 from scalatrace.report.costs.efficiency import efficiency, run_time
 from scalatrace.report.costs.measures import measures, measures_table
 from scalatrace.report.costs.performance import efficiency_lines, plain_efficiency
@@ -20,38 +21,22 @@ from scalatrace.report.costs.rows import JOIN, KEYS, RANK, Row, by_node, by_rank
 from scalatrace.report.style import (
     DIM,
     SITE,
-    coarse_duration,
-    coarse_percent,
     duration,
+    fit_columns,
     more_columns,
     nbytes,
     number,
-    op_text,
-    or_dash,
     percent,
     short_site,
-    table,
+    text_table,
 )
+from scalatrace.report.tables import Table
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.query.summaries import byte_parameters, summarised
 
-COLUMNS = (
-    "calls",
-    "sent",
-    "received",
-    "MPI time",
-    "mean",
-    "max",
-    "beyond min",
-    "of MPI",
-    "of all",
-    "compute before",
-)
-TIMES = set(COLUMNS[3:])
-WIDE_ONLY = {"received", "max", "of all", "compute before", "beyond min"}
-WIDE = 122
-"""Characters of a terminal that has room for all columns."""
+RESERVED_FOR_SITES = 40
+"""Characters of a terminal that call sites take."""
 
 
 class StatsReporter:
@@ -61,6 +46,7 @@ class StatsReporter:
         self.by, self.limit = by, limit
         self.phases, trace = plain_phases(trace.phases), trace.without_phases
         self.names = (RANK,) if by == "rank" else KEYS[by][0]
+        self.table = STATS.without(*{"operation", "call site", RANK} - set(self.names))
         self.rows = by_rank(trace) if by == "rank" else by_node(trace, by, frames)
         self.measures = [] if by == "rank" else measures(trace, key_of(by, frames))
         self.timed = COMM in trace.stat_index
@@ -73,7 +59,7 @@ class StatsReporter:
         """Return all rows as plain data; what is not measured is None."""
         measured = {"measured": [row.plain(self.names) for row in self.measures]} if self.measures else {}
         rows = [row.plain(self.names) for row in self.rows]
-        whole = {name: self.whole.times()[name] for name in ("mpi_ns", "compute_ns")}
+        whole = WHOLE_TIMES.plain(self.whole.amounts())
         facts: dict[str, Any] = {"by": self.by, "rows": rows, "whole": whole, "phases": self.phases}
         facts["run_time_ns"] = None if self.run_time.ns is None else round(self.run_time.ns)
         facts["efficiency"] = plain_efficiency(self.efficiency)
@@ -82,12 +68,11 @@ class StatsReporter:
     def render(self, console: Console) -> None:
         """Print the table and the line of totals; a narrow terminal gets fewer columns."""
         comm, compute = self.whole.comm_ns or 0.0, self.whole.compute_ns or 0.0
-        numbers = self._columns(console)
-        rows = table(*self.names, *numbers, right=numbers)
-        for row in self.rows[: self.limit]:
-            shown = self._numbers(row, comm, comm + compute)
-            rows.add_row(*self._key(row.key), *(shown[name] for name in numbers))
-        console.print(rows)
+        shown, hidden = fit_columns(
+            self._text_columns(), console, RESERVED_FOR_SITES if self.by == "site" else 0
+        )
+        rows = (self._texts(row, comm, comm + compute) for row in self.rows[: self.limit])
+        console.print(text_table(shown, rows))
         if self.limit is not None and len(self.rows) > self.limit:
             console.print(Text(f"… {len(self.rows) - self.limit} more", style=DIM))
         self._totals(console, comm, compute)
@@ -99,38 +84,30 @@ class StatsReporter:
             drawn = [measure for measure in self.measures if measure.key in kept]
             console.print(measures_table(drawn, self.names, self._key))
         notes = list(self.notes)
-        if len(hidden := sorted(WIDE_ONLY - set(numbers) - (set() if self.timed else TIMES))):
-            notes.append(more_columns(hidden))
+        if hidden:
+            notes.append(more_columns(sorted(hidden)))
         for note in notes:
             console.print(Text(f"note: {clean(note)}", style=DIM), soft_wrap=True)
 
-    def _columns(self, console: Console) -> list[str]:
-        """Return the columns that a console has room for; a file or a pipe has room for all."""
-        unknown = set() if self.timed else TIMES
-        wide = not console.is_terminal or console.width >= (WIDE if self.by != "site" else WIDE + 40)
-        return [name for name in COLUMNS if name not in unknown and (wide or name not in WIDE_ONLY)]
-
-    def _key(self, key: tuple[str, ...]) -> list[Text]:
-        if self.by == "rank":
-            return [Text(key[0])]
-        site = [Text(JOIN.join(map(short_site, part.split(JOIN))), style=SITE) for part in key[1:]]
-        return [op_text(key[0]), *site]
-
-    def _numbers(self, row: Row, comm: float, whole: float) -> dict[str, str]:
+    def _text_columns(self) -> Table:
+        """Return the columns that are known; times of a rank are estimates, unless it is the only one."""
+        if not self.timed:
+            return self.table.without(*TIMES.names, "of_mpi", "of_all")
         stored = self.by == RANK and len(self.rows) > 1
-        time, share = (coarse_duration, coarse_percent) if stored else (duration, percent)
-        return {
-            "calls": number(row.calls),
-            "sent": or_dash(nbytes, row.sent),
-            "received": or_dash(nbytes, row.received),
-            "MPI time": or_dash(time, row.comm_ns),
-            "mean": or_dash(duration, row.mean_ns),
-            "max": or_dash(coarse_duration, row.max_ns),
-            "beyond min": or_dash(coarse_duration, row.beyond_ns),
-            "of MPI": or_dash(lambda ns: share(ns, comm), row.comm_ns),
-            "of all": or_dash(lambda ns: share(ns, whole), row.comm_ns),
-            "compute before": or_dash(time, row.compute_ns),
+        return self.table.estimated("mpi_ns", "of_mpi", "of_all", "compute_ns") if stored else self.table
+
+    def _key(self, key: tuple[str, ...]) -> dict[str, str | Text]:
+        """Return the parts of a key as text by their names."""
+        sites = (Text(JOIN.join(map(short_site, part.split(JOIN))), style=SITE) for part in key[1:])
+        return dict(zip(self.names, (key[0], *sites), strict=True))
+
+    def _texts(self, row: Row, comm: float, whole: float) -> dict[str, Any]:
+        in_mpi = row.comm_ns
+        shares = {
+            name: None if in_mpi is None else (in_mpi, ns)
+            for name, ns in (("of_mpi", comm), ("of_all", whole))
         }
+        return {**self._key(row.key), **row.amounts(), **shares}
 
     def _totals(self, console: Console, comm: float, compute: float) -> None:
         ncalls = sum(row.calls for row in self.rows)

@@ -10,12 +10,13 @@ from typing import Any, Literal
 
 from rich import box
 from rich.console import Console
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from scalatrace.escapes import clean
 from scalatrace.launched import launched_rank
 from scalatrace.operations import Category, operation
+from scalatrace.report.tables import Column, Kind, Row, Table
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.values.ranks_text import ranks as ranks
 
@@ -70,15 +71,47 @@ def columns(out: Console) -> int:
     return max(FILE_COLUMNS, int(wanted) if wanted.isdecimal() else 0)
 
 
-def table(*columns: str, right: Iterable[str] = (), title: str | None = None) -> Table:
-    """Return an empty table; the columns in `right` hold numbers, which are never broken over lines."""
-    result = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style=TITLE, pad_edge=False)
-    for name in columns:
-        if name in right:
-            result.add_column(name, justify="right", no_wrap=True)
+def text_table(table: Table, rows: Iterable[Row], title: str | None = None) -> RichTable:
+    """Return the rows with the columns of a table that have a heading.
+
+    Numbers are never broken over lines. A value that is a text already stays as it is; None is "-".
+    """
+    columns = [column for column in table.columns if column.heading is not None]
+    result = RichTable(
+        box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style=TITLE, pad_edge=False
+    )
+    for column in columns:
+        if column.kind in TEXT_KINDS:
+            result.add_column(column.heading or "", justify="left", overflow="fold")
         else:
-            result.add_column(name, justify="left", overflow="fold")
+            result.add_column(column.heading or "", justify="right", no_wrap=True)
+    for row in rows:
+        result.add_row(*(cell(column, row[column.name]) for column in columns))
     return result
+
+
+def fit_columns(table: Table, console: Console, reserve: int = 0) -> tuple[Table, list[str]]:
+    """Return a table with the columns that a console has room for, and the headings of the others.
+
+    A file or a pipe has room for all.
+
+    Args:
+        reserve: characters that other columns of the table take.
+    """
+    width = console.width - reserve if console.is_terminal else UNBROKEN
+    hidden = [column for column in table.columns if column.min_width > width]
+    return table.without(*(column.name for column in hidden)), [column.heading or "" for column in hidden]
+
+
+def cell(column: Column, value: Any) -> str | Text:
+    """Return a value of a column as text."""
+    if isinstance(value, Text) or (isinstance(value, str) and column.kind not in TEXT_KINDS):
+        return value
+    if value is None:
+        return "-"
+    if column.shown is not None:
+        return clean(column.shown(value))
+    return (FORMATS if column.exact else FORMATS | ESTIMATES)[column.kind](value)
 
 
 def op_text(name: str) -> Text:
@@ -208,3 +241,27 @@ def short_site(frame: str) -> str:
     """Return a frame without directories, a long file name without its middle."""
     text = short_frame(frame)
     return text if len(text) <= _SITE_SHOWN else f"{text[: _SITE_SHOWN // 2]}…{text[-_SITE_SHOWN // 2 :]}"
+
+
+TEXT_KINDS: frozenset[Kind] = frozenset({"text", "operation", "site", "place"})
+"""Kinds of columns that are no numbers."""
+
+FORMATS: dict[Kind, Callable[[Any], str | Text]] = {
+    "text": lambda value: clean(str(value)),
+    "operation": op_text,
+    "site": lambda frame: Text(short_site(frame), style=SITE),
+    "place": lambda place: Text(clean(place), style=SITE),
+    "count": number,
+    "bytes": nbytes,
+    "ns": duration,
+    "s": lambda seconds: duration(seconds * 1e9),
+    "ratio": ratio_text,
+    "share": lambda share: percent(*share) if isinstance(share, tuple) else percent(share, 1),
+}
+"""Kind of a column -> text of a value."""
+
+ESTIMATES: dict[Kind, Callable[[Any], str | Text]] = {
+    "ns": coarse_duration,
+    "share": lambda share: coarse_percent(*share) if isinstance(share, tuple) else coarse_percent(share, 1),
+}
+"""Kinds of which estimates have another text."""

@@ -82,7 +82,7 @@ def prints_table(module: str) -> bool:
     waiting = [module]
     while waiting:
         names = imported(waiting.pop())
-        if "scalatrace.report.style.table" in names:
+        if "scalatrace.report.style.text_table" in names:
             return True
         further = {name for name in names - seen if name.startswith("scalatrace.report.")}
         seen |= further
@@ -103,16 +103,18 @@ def test_commands_with_tables_have_csv(command: Command) -> None:
 
 
 def test_tables_have_one_style() -> None:
-    """Only `style.table` makes tables."""
+    """Only `style.text_table` makes tables."""
     folder = Path(__file__).parents[2] / "scalatrace"
-    makers = [
-        str(path.relative_to(folder))
-        for path in folder.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Table"
-        and "rich.table.Table" in {f"{i.module}.{a.name}" for i in ast.walk(ast.parse(path.read_text()))
-                                   if isinstance(i, ast.ImportFrom) for a in i.names}
-    ]  # fmt: skip
+    makers = []
+    for path in folder.rglob("*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        imports = (node for node in nodes if isinstance(node, ast.ImportFrom) and node.module == "rich.table")
+        names = {name.asname or name.name for node in imports for name in node.names}
+        called = (
+            node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        )
+        if names & set(called):
+            makers.append(str(path.relative_to(folder)))
     assert makers == ["report/style.py"]
 
 

@@ -12,7 +12,8 @@ import pytest
 from scalatrace.cli import main
 from scalatrace.cli.dispatch import parser_of
 from scalatrace.cli.registry import COMMANDS
-from scalatrace.replay.sweep import Result, Setting, grid, to_csv
+from scalatrace.replay.sweep import Result, Setting, grid
+from scalatrace.report.columns import SETTINGS
 from scalatrace.trace.io.writer import save
 from support.builder import stencil
 from support.mpis import Mpi
@@ -34,10 +35,11 @@ def test_a_grid_has_all_combinations() -> None:
     assert settings[:2] == [Setting(0, 1), Setting(1, 1)]
 
 
-def test_csv_has_a_line_per_setting() -> None:
-    rows = list(csv.DictReader(to_csv([Result(Setting(0.5, 2), (3.0, 1.0, 2.0))]).splitlines()))
-    expected = {"compute_scale": "0.5", "bytes_scale": "2", "collectives": "native"}
-    assert rows == [{**expected, "median_s": "2.0", "least_s": "1.0", "most_s": "3.0"}]
+def test_rows_of_settings_are_those_of_the_table() -> None:
+    row = Result(Setting(0.5, 2), (3.0, 1.0, 2.0)).row()
+    expected = {"compute_scale": 0.5, "bytes_scale": 2, "collectives": "native"}
+    assert row == {**expected, "median_s": 2.0, "least_s": 1.0, "most_s": 3.0}
+    assert list(row) == SETTINGS.names
 
 
 @pytest.mark.parametrize(

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
-from scalatrace.escapes import clean
-from scalatrace.report.style import IN_CALL, amount, coarse, number, table
+from scalatrace.report.columns import MEASURES
+from scalatrace.report.style import IN_CALL, amount, coarse, text_table
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["COLUMNS", "Measure", "measures", "measures_table"]
+__all__ = ["Measure", "measures", "measures_table"]
 
 OWN = frozenset({"compute_ns", "comm_ns", "source", "polls"})
 """The tracer's own statistics."""
-COLUMNS = ("samples", "total", "mean", "min", "max")
 
 
 @dataclass
@@ -45,10 +44,17 @@ class Measure:
 
     def plain(self, names: tuple[str, ...]) -> dict[str, Any]:
         """Return the measure as plain data; `names` of the parts of the key."""
-        given = {name: getattr(self, name) for name in COLUMNS}
-        if self.level:
-            given["total"] = None
-        return {**dict(zip(names, self.key, strict=True)), "stat": self.stat, **given}
+        return {**dict(zip(names, self.key, strict=True)), "stat": self.stat, **self.amounts()}
+
+    def amounts(self) -> dict[str, float | None]:
+        """Return the numbers of the measure; None: it has no total."""
+        return {
+            "samples": self.samples,
+            "total": None if self.level else self.total,
+            "mean": self.mean,
+            "min": self.min,
+            "max": self.max,
+        }
 
 
 def measures(trace: Trace, key: Callable[[Trace, Event], tuple[str, ...]]) -> list[Measure]:
@@ -72,15 +78,17 @@ def measures(trace: Trace, key: Callable[[Trace, Event], tuple[str, ...]]) -> li
 
 
 def measures_table(
-    rows: list[Measure], names: tuple[str, ...], shown: Callable[[tuple[str, ...]], list[Text]]
-) -> Table:
-    """Return the table of measurements; `shown` formats a key."""
-    table_rows = table("measured", *names, *COLUMNS, right=COLUMNS)
-    for row in rows:
-        numbers = {name: amount(row.stat, getattr(row, name)) for name in ("total", "mean")}
-        ends = coarse if row.stat.removesuffix(IN_CALL).endswith("_ns") else float
-        numbers |= {name: amount(row.stat, ends(getattr(row, name))) for name in ("min", "max")}
-        if row.level:
-            numbers["total"] = "-"
-        table_rows.add_row(clean(row.stat), *shown(row.key), number(row.samples), *numbers.values())
-    return table_rows
+    rows: list[Measure], names: tuple[str, ...], key_texts: Callable[[tuple[str, ...]], dict[str, str | Text]]
+) -> RichTable:
+    """Return the table of measurements; `key_texts`: the parts of a key by their names."""
+    table = MEASURES.only("stat", *names, "samples", "total", "mean", "min", "max")
+    return text_table(table, ({"stat": row.stat, **key_texts(row.key), **_texts(row)} for row in rows))
+
+
+def _texts(row: Measure) -> dict[str, Any]:
+    """Return the numbers of a measure in the unit of its statistic."""
+    amounts = row.amounts()
+    ends = coarse if row.stat.removesuffix(IN_CALL).endswith("_ns") else float
+    amounts |= {name: ends(amounts[name] or 0.0) for name in ("min", "max")}
+    shown = {name: amount(row.stat, value) for name, value in amounts.items() if value is not None}
+    return {**amounts, **shown, "samples": row.samples}

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.operations import Category, operation
+from scalatrace.report.columns import COSTLIEST, WHOLE_TIMES
 from scalatrace.report.costs.efficiency import (
     EQUALLY,
     Efficiency,
@@ -21,16 +22,12 @@ from scalatrace.report.costs.phases import phase_line, plain_phases
 from scalatrace.report.costs.rows import Row, timed_by_node, whole_time
 from scalatrace.report.style import (
     DIM,
-    SITE,
     coarse,
     coarse_duration,
     coarse_percent,
     duration,
-    number,
-    op_text,
     percent,
-    short_site,
-    table,
+    text_table,
 )
 from scalatrace.trace.model.trace import Trace
 
@@ -39,7 +36,7 @@ __all__ = ["PerformanceReporter", "efficiency_lines", "plain_efficiency"]
 COLLECTIVES = (Category.COLLECTIVE, Category.NEIGHBOUR, Category.COMMUNICATOR)
 COMPLETING = (Category.RECV, Category.SENDRECV, Category.PROBE, Category.COMPLETION)
 
-COSTLIEST = 5
+MAX_COSTLIEST_SITES = 5
 """Call sites that are listed."""
 
 
@@ -51,27 +48,18 @@ class PerformanceReporter:
         self.whole = whole_time(trace)
         self.efficiency = efficiency(trace, self.whole)
         self.run_time = run_time(trace, self.whole, self.efficiency)
-        self.sites = timed_by_node(trace, "site")[:COSTLIEST]
+        self.sites = timed_by_node(trace, "site")[:MAX_COSTLIEST_SITES]
         self.operations = timed_by_node(trace, "op")
         self.nranks = len(trace.ranks)
 
     def plain(self) -> dict[str, Any]:
         """Return it as plain data; what is not known is None."""
-        whole = self.whole.times()
         return {
-            "mpi_ns": whole["mpi_ns"],
-            "compute_ns": whole["compute_ns"],
+            **WHOLE_TIMES.plain(self.whole.amounts()),
             "phases": self.phases,
             "run_time_ns": None if self.run_time.ns is None else round(self.run_time.ns),
             "efficiency": plain_efficiency(self.efficiency),
-            "costliest": [
-                {
-                    **dict(zip(("operation", "call site"), row.key, strict=True)),
-                    "calls": row.timed,
-                    **row.times(),
-                }
-                for row in self.sites
-            ],
+            "costliest": [COSTLIEST.plain(_values(row)) for row in self.sites],
         }
 
     def render(self, console: Console) -> None:
@@ -108,11 +96,12 @@ class PerformanceReporter:
             yield f"waiting, at most: {', '.join(known)}"
 
     def _costliest(self, console: Console, comm: float) -> None:
-        numbers = ("calls", "MPI time", "of MPI", "beyond min")
-        rows = table("costs most", "call site", *numbers, right=numbers)
+        rows = []
         for row in self.sites:
-            rows.add_row(op_text(row.key[0]), Text(short_site(row.key[1]), style=SITE), *_numbers(row, comm))
-        console.print(rows)
+            in_mpi, beyond = row.comm_ns or 0.0, row.beyond_ns or 0.0
+            times = {"mpi_ns": in_mpi, "of_mpi": (in_mpi, comm), "beyond_shortest_ns": beyond}
+            rows.append({**_values(row), **times})
+        console.print(text_table(COSTLIEST, rows))
         console.print(
             Text(
                 "beyond min: time beyond the shortest call at the same place; at most so much is waiting",
@@ -122,9 +111,10 @@ class PerformanceReporter:
         )
 
 
-def _numbers(row: Row, comm: float) -> list[str]:
-    times = (row.comm_ns or 0.0, row.beyond_ns or 0.0)
-    return [number(row.timed), duration(times[0]), percent(times[0], comm), coarse_duration(times[1])]
+def _values(row: Row) -> dict[str, Any]:
+    """Return the values of a row of timed calls."""
+    keys = dict(zip(("operation", "call site"), row.key, strict=True))
+    return {**keys, **row.amounts(), "calls": row.timed}
 
 
 def efficiency_lines(time: RunTime, found: Efficiency | None) -> Iterator[str]:

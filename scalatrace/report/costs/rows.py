@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.report.columns import AMOUNTS
 from scalatrace.trace.model.callsite import Stack, callers
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.model.trace import Trace
@@ -86,30 +87,22 @@ class Row:
     def plain(self, names: tuple[str, ...]) -> dict[str, Any]:
         """Return the row as plain data; `names` of the parts of the key."""
         return {
-            **{name: _plain(name, part) for name, part in zip(names, self.key, strict=True)},
+            **{name: int(part) if name == RANK else part for name, part in zip(names, self.key, strict=True)},
+            **AMOUNTS.plain(self.amounts()),
+        }
+
+    def amounts(self) -> dict[str, float | None]:
+        """Return the values of AMOUNTS; None: not measured."""
+        return {
             "calls": self.calls,
             "bytes_sent": self.sent,
             "bytes_received": self.received,
-            **self.times(),
+            "mpi_ns": self.comm_ns,
+            "mpi_ns_mean": self.mean_ns,
+            "mpi_ns_max": self.max_ns,
+            "beyond_shortest_ns": self.beyond_ns,
+            "compute_ns": self.compute_ns,
         }
-
-    def times(self) -> dict[str, int | None]:
-        """Return the times as plain data; None: not measured."""
-        return {
-            "mpi_ns": _rounded(self.comm_ns),
-            "mpi_ns_mean": _rounded(self.mean_ns),
-            "mpi_ns_max": _rounded(self.max_ns),
-            "beyond_shortest_ns": _rounded(self.beyond_ns),
-            "compute_ns": _rounded(self.compute_ns),
-        }
-
-
-def _rounded(ns: float | None) -> int | None:
-    return None if ns is None else round(ns)
-
-
-def _plain(name: str, part: str) -> str | int:
-    return int(part) if name == RANK else part
 
 
 def histogram_of(stats: PredStats, index: int | None) -> Histogram | None:

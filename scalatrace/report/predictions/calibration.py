@@ -8,10 +8,10 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from scalatrace.report.style import DIM, duration, nbytes, number, percent, table
+from scalatrace.report.columns import SEGMENTS
+from scalatrace.report.style import DIM, duration, number, percent, text_table
 
 _LEVELS = {"memory": "messages within a node", "network": "messages between nodes"}
-_NUMBERS = ("latency", "per kB", "gap", "send", "recv", "noise")
 
 
 class CalibrationReporter:
@@ -40,14 +40,7 @@ class CalibrationReporter:
 
     def _network(self, console: Console, level: str, fit: Mapping[str, Any]) -> None:
         network = fit["network"]
-        rows = table("from", *_NUMBERS, right=("from", *_NUMBERS), title=_LEVELS[level])
-        for s in network["segments"]:
-            per_kb = 1000 * (
-                s["per_byte_ns"] + s["send_overhead_per_byte_ns"] + s["recv_overhead_per_byte_ns"]
-            )
-            times = (s["latency_ns"], per_kb, s["gap_ns"], s["send_overhead_ns"], s["recv_overhead_ns"])
-            rows.add_row(nbytes(s["from_bytes"]), *map(duration, times), percent(s["relative_noise"], 1))
-        console.print(rows)
+        console.print(text_table(SEGMENTS, map(_segment, network["segments"]), title=_LEVELS[level]))
         limit = network["rendezvous_above_bytes"]
         protocol = "all are sent before their receive is posted" if limit is None else (
             f"rendezvous above {number(limit)} bytes, {duration(network['rendezvous_latency_ns'])} more"
@@ -56,3 +49,9 @@ class CalibrationReporter:
             f"{protocol}; predicted within {percent(fit['error'], 1)} (median of {fit['sizes']} sizes), "
             f"{percent(fit['worst_error'], 1)} at worst"
         )
+
+
+def _segment(segment: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a segment with the time of 1000 bytes, overheads included."""
+    names = ("per_byte_ns", "send_overhead_per_byte_ns", "recv_overhead_per_byte_ns")
+    return {**segment, "per_kb_ns": 1000 * sum(segment[name] for name in names)}

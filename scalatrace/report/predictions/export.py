@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.escapes import clean
-from scalatrace.report.style import DIM, nbytes, number, op_text, table
+from scalatrace.report.columns import ACCOUNT
+from scalatrace.report.style import DIM, nbytes, text_table
 
 __all__ = ["ExportReporter"]
 
@@ -31,14 +32,15 @@ class ExportReporter:
         """Print the table, if there is one, and the size."""
         account = self.facts["account"]
         if account:
-            rows = table("operation", "outcome", "treatment", "calls", "sent", right=("calls", "sent"))
-            for row in account:
-                rows.add_row(
-                    op_text(row["operation"].removeprefix("MPI_")),
-                    Text(row["outcome"], style=_STYLES[row["outcome"]]), row["treatment"],
-                    number(row["calls"]), nbytes(row["bytes"]),
-                )  # fmt: skip
-            console.print(rows)
+            rows = (
+                {
+                    **row,
+                    "operation": row["operation"].removeprefix("MPI_"),
+                    "outcome": Text(row["outcome"], style=_STYLES[row["outcome"]]),
+                }
+                for row in account
+            )
+            console.print(text_table(ACCOUNT, rows))
         console.print(Text(f"{clean(self.facts['output'])}: {nbytes(self.facts['bytes'])}", style="bold"))
         for note in self.notes:
             console.print(Text(f"note: {clean(note)}", style=DIM), soft_wrap=True)

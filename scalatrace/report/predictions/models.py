@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from scalatrace.escapes import clean
-from scalatrace.report.style import DIM, SITE, duration, nbytes, number, percent, short_site, table
+from scalatrace.report.columns import MESSAGE_RANGES, MODEL_SIZES, MODEL_TERMS, MODEL_TIMES, OPERATION_MODELS
+from scalatrace.report.style import DIM, duration, number, text_table
 
 __all__ = ["ModelsReporter", "ProgramReporter"]
 
@@ -30,32 +31,25 @@ class ModelsReporter:
 
     def render(self, console: Console) -> None:
         """Print parameters, formulas and values."""
-        rows = table("messages", "alpha", "beta", right=("alpha", "beta"))
-        for each in self.data["ranges"]:
-            rows.add_row(each["sizes"], duration(each["alpha_ns"]), f"{each['beta_ns']:.4g} ns/B")
         console.print(Text(f"platform {clean(self.data['platform'])}", style="bold"))
-        console.print(rows)
-        formulas = table("operation", "algorithm", "growth", "dominant", "exact", "upper bound")
-        for operation in self.data["operations"]:
-            for model in operation["models"]:
-                levels = [model[name]["text"] for name in ("asymptotic", "dominant", "exact", "upper")]
-                growth, *others = levels
-                formulas.add_row(operation["operation"], model["algorithm"], f"Θ({growth})", *others)
-        console.print(formulas)
+        console.print(text_table(MESSAGE_RANGES, self.data["ranges"]))
+        console.print(text_table(OPERATION_MODELS, self._models()))
         if self.data["congestion"]["text"] != "1":
             console.print(Text(f"C <= {self.data['congestion']['text']}"))
         console.print(Text(SYMBOLS, style=DIM))
-        console.print(self._times())
+        console.print(text_table(MODEL_TIMES, self._times()))
 
-    def _times(self) -> Any:
-        numbers = ("bytes", "ranks", "time", "upper bound")
-        rows = table("operation", "algorithm", *numbers, "fastest", right=numbers)
+    def _models(self) -> Iterator[dict[str, str]]:
+        for operation in self.data["operations"]:
+            for model in operation["models"]:
+                levels = {name: model[name]["text"] for name in ("asymptotic", "dominant", "exact", "upper")}
+                levels["asymptotic"] = f"Θ({levels['asymptotic']})"
+                yield {"operation": operation["operation"], "algorithm": model["algorithm"], **levels}
+
+    def _times(self) -> Iterator[dict[str, Any]]:
         for operation in self.data["operations"]:
             for value in operation["times"]:
-                shown = [nbytes(value["nbytes"]), number(value["nranks"])]
-                shown += [duration(value["exact_ns"]), duration(value["upper_ns"])]
-                rows.add_row(operation["operation"], value["algorithm"], *shown, self._fastest(value))
-        return rows
+                yield {"operation": operation["operation"], **value, "fastest": self._fastest(value)}
 
     def _fastest(self, value: Mapping[str, Any]) -> str:
         """Return the fastest algorithm and its time, if another one is taken."""
@@ -92,17 +86,18 @@ class ProgramReporter:
             console.print(Text(f"  T = Θ({last['growth']['text']})"))
         ranges = f"protocols and algorithms as on {number(last['nranks'])} ranks, {last['grid']}"
         console.print(Text(ranges, style=DIM))
-        rows = table("ranks", "grid", "time", "rank", right=("ranks", "time"))
-        for each in self.data["grids"]:
-            where = ", ".join(each["place"])
-            rows.add_row(number(each["nranks"]), each["grid"], duration(each["time_ns"]), where)
-        console.print(rows)
-        terms = table("call", "site", "calls", "each, ns", "time", "share", right=("time", "share"))
-        for term in last["terms"][:TERMS_SHOWN]:
-            site = Text(short_site(term["site"]), style=SITE)
-            shares = duration(term["time_ns"]), percent(term["time_ns"], last["time_ns"])
-            terms.add_row(term["op"], site, term["calls"]["text"], term["each"]["text"], *shares)
-        console.print(terms)
+        sizes = ({**each, "place": ", ".join(each["place"])} for each in self.data["grids"])
+        console.print(text_table(MODEL_SIZES, sizes))
+        terms = (
+            {
+                **term,
+                "calls": term["calls"]["text"],
+                "each": term["each"]["text"],
+                "share": (term["time_ns"], last["time_ns"]),
+            }
+            for term in last["terms"][:TERMS_SHOWN]
+        )
+        console.print(text_table(MODEL_TERMS, terms))
         if (more := len(last["terms"]) - TERMS_SHOWN) > 0:
             console.print(Text(f"… {more} more", style=DIM))
         for reason in last["left_out"]:

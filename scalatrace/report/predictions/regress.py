@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from rich.text import Text
 
 from scalatrace.escapes import clean
 from scalatrace.files import write_file
+from scalatrace.report.columns import RUNS, SHOWN_TESTS
 from scalatrace.report.costs.phases import phase_lines
 from scalatrace.report.curves import check_plot
 from scalatrace.report.predictions.verdict import (
@@ -24,13 +25,10 @@ from scalatrace.report.predictions.verdict import (
 from scalatrace.report.style import (
     DIM,
     SITE,
-    coarse_duration,
-    coarse_percent,
     duration,
     estimate,
     number,
-    or_dash,
-    table,
+    text_table,
 )
 
 __all__ = ["RegressReporter"]
@@ -43,10 +41,6 @@ TESTS_SHOWN = 10
 
 FACTORS_DRAWN = 6
 """Evolution plots in one figure."""
-
-COLUMNS = ("n", "before", "now", "change", "expected", "likelihood", "result")
-
-EFFICIENCIES = ("parallel efficiency", "load balance", "communication efficiency")
 
 LEVELS = ((1e-4, "#", "="), (1e-2, "+", "-"))
 """Likelihood below which a run gets a sign in the overview: slower, faster."""
@@ -65,7 +59,7 @@ class RegressReporter:
         console.print(self._verdict(), soft_wrap=True)
         for note in undecided_lines(self.data["verdict"]):
             console.print(Text(note, style="yellow"), soft_wrap=True)
-        console.print(self._tests())
+        console.print(text_table(SHOWN_TESTS, self._tests()))
         if (more := len(self.data["verdict"]["tests"]) - TESTS_SHOWN) > 0:
             console.print(Text(f"… {more} more tests with larger likelihoods", style=DIM))
         console.print(Text("runs, the oldest first: # + slower, = - faster, . as before", style=DIM))
@@ -77,21 +71,16 @@ class RegressReporter:
         for file in self.data.get("written", ()):
             console.print(f"wrote {file}", soft_wrap=True)
 
-    def _tests(self) -> Any:
-        rows = table("mean of the last", "factor", *COLUMNS, right=COLUMNS[:-1])
+    def _tests(self) -> Iterator[dict[str, Any]]:
         tests = sorted(self.data["verdict"]["tests"], key=lambda test: test["likelihood"])
         for test in tests[:TESTS_SHOWN]:
             interval = "-"
             if test["low"] is not None and not decides_nothing(test):
                 interval = f"{self.shown(test['low'])} .. {self.shown(test['high'])}"
-            change = "-" if test["change"] is None else f"{test['change']:+.2%}"
             name = test["factor"] if len(test["factors"]) == 1 else f"{len(test['factors'])} factors at once"
-            rows.add_row(
-                str(test["nnew"]), Text(clean(name), style=SITE), str(test["nreference"]),
-                self.shown(test["reference"]), self.shown(test["new"]), change, interval,
-                f"{test['likelihood']:.2g}", _coloured(test["result"], shown_from(test)),
-            )  # fmt: skip
-        return rows
+            means = {key: self.shown(test[key]) for key in ("reference", "new")}
+            result = _coloured(test["result"], shown_from(test))
+            yield {**test, **means, "factor": name, "expected": interval, "result": result}
 
     def _overview(self) -> list[Text]:
         """Return a line per factor with a sign per run."""
@@ -112,18 +101,15 @@ class RegressReporter:
         listed = self.data["efficiency"]
         if not listed:
             return
-        numbers = ["run time", *EFFICIENCIES]
-        predicted = [row["prediction"] for row in listed if row.get("prediction")]
+        predicted = next((row["prediction"] for row in listed if row.get("prediction")), None)
+        table = RUNS.without("prediction")
         if predicted:
-            numbers.append(f"slowest of {number(predicted[0]['nranks'])} ranks")
-        rows = table("run", *numbers, right=numbers)
-        for row in listed[-RUNS_SHOWN:]:
-            factors = [row.get(name.replace(" ", "_")) for name in EFFICIENCIES]
-            shown = ["-" if factor is None else coarse_percent(factor, 1) for factor in factors]
-            if predicted:
-                shown.append(_prediction(row.get("prediction")))
-            rows.add_row(Text(clean(row["run"])), or_dash(coarse_duration, row.get("run_time_ns")), *shown)
-        console.print(rows)
+            table = RUNS.headed(prediction=f"slowest of {number(predicted['nranks'])} ranks")
+        rows = (
+            {**dict.fromkeys(RUNS.names), **row, "prediction": _prediction(row.get("prediction"))}
+            for row in listed[-RUNS_SHOWN:]
+        )
+        console.print(text_table(table, rows))
         if any("run_time_ns" in row for row in listed):
             note = "run time: of the longest rank; total and all other factors: means of the ranks"
             console.print(Text(note, style=DIM), soft_wrap=True)

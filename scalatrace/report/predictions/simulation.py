@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.escapes import clean
+from scalatrace.report.columns import SIMULATED_BY
 from scalatrace.report.costs.phases import phase_line
 from scalatrace.report.style import (
     DIM,
@@ -21,10 +22,9 @@ from scalatrace.report.style import (
     interval_ends,
     is_vague,
     number,
-    op_text,
-    short_site,
-    table,
+    text_table,
 )
+from scalatrace.report.tables import Column, Table
 
 __all__ = ["SimulationReporter", "predicted_ns"]
 
@@ -92,22 +92,21 @@ class SimulationReporter:
     def _rows(self, out: Console) -> None:
         rows, has_path = self.facts["rows"], bool(self.facts["rows"]) and "path_ns" in self.facts["rows"][0]
         has_path = has_path and rows[0]["path_ns"] is not None
-        keys = {"site": ("operation", "call site"), "operation": ("operation",), "rank": ("rank",)}[self.by]
-        columns = ["end" if self.by == "rank" else "calls", "transfer", "waiting", "compute before"]
-        columns += ["of path"] if has_path else []
-        result = table(*keys, *columns, right=columns if self.by != "rank" else [*columns, "rank"])
         shown = sorted(rows, key=lambda row: -row["end_ns"]) if self.by == "rank" else rows
-        for row in shown[: self.limit]:
-            names: list[str | Text] = [str(row["rank"])] if self.by == "rank" else [op_text(row["operation"])]
-            names += [short_site(row["site"])] if self.by == "site" else []
-            first = coarse_duration(row["end_ns"]) if self.by == "rank" else number(row["calls"])
-            cells = [
-                first,
-                *(coarse_duration(row[part]) for part in ("transfer_ns", "waiting_ns", "compute_ns")),
-            ]
-            cells += [coarse_percent(row["path_ns"], self.facts["time_ns"])] if has_path else []
-            result.add_row(*names, *cells)
-        out.print(result)
+        table = SIMULATED_BY[self.by]
+        if self.by == "rank":
+            table = table.only("rank", "end_ns", "transfer_ns", "waiting_ns", "compute_ns")
+        elif not has_path:
+            table = table.without("of_path")
+        texts = (
+            {
+                **row,
+                "call site": row.get("site"),
+                "of_path": (row.get("path_ns"), self.facts["time_ns"]) if has_path else None,
+            }
+            for row in shown[: self.limit]
+        )
+        out.print(text_table(table, texts))
         if len(shown) > self.limit:
             out.print(Text(f"{len(shown) - self.limit} more rows: --top {len(shown)}", style=DIM))
 
@@ -143,11 +142,8 @@ class SimulationReporter:
         rows = self.facts.get("sweep", ())
         if not rows:
             return
-        names = [name for name in rows[0] if name != "time_ns"]
-        result = table(*names, "time", "ratio", right=[*names, "time", "ratio"])
-        for row in rows:
-            ratio = row["time_ns"] / max(self.facts["time_ns"], 1e-9)
-            result.add_row(
-                *(f"{row[name]:g}" for name in names), coarse_duration(row["time_ns"]), f"{ratio:.4f}"
-            )
-        out.print(result)
+        factors = [Column(name, name, "ratio", shown="{:g}".format) for name in rows[0] if name != "time_ns"]
+        ratio = Column("ratio", "ratio", "ratio", shown="{:.4f}".format)
+        table = Table("setting", (*factors, Column("time_ns", "time", "ns", exact=False), ratio))
+        whole = max(self.facts["time_ns"], 1e-9)
+        out.print(text_table(table, ({**row, "ratio": row["time_ns"] / whole} for row in rows)))

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from scalatrace.report.columns import INTERVALS, SLOWEST
 from scalatrace.report.costs.phases import phase_line
 from scalatrace.report.style import (
     DIM,
-    SITE,
     coarse,
     coarse_duration,
     coarse_percent,
-    duration,
     interval_ends,
     is_vague,
     number,
-    op_text,
-    short_site,
-    table,
+    text_table,
 )
 
 __all__ = ["VariabilityReporter"]
@@ -41,25 +39,16 @@ class VariabilityReporter:
     def render(self, console: Console) -> None:
         """Print the intervals, the fits of the most expensive one, and the predictions."""
         nranks, intervals = self.data["nranks"], self.data["intervals"]
-        numbers = ("intervals", "mean", "slowest", "over mean")
-        rows = table("ends with", "call site", *numbers, right=numbers)
-        for each in intervals[:INTERVALS_SHOWN]:
-            over = coarse_percent(each["slowest_ns"] - each["mean_ns"], each["mean_ns"])
-            times = (
-                number(each["count"]),
-                duration(each["mean_ns"]),
-                coarse_duration(each["slowest_ns"]),
-                over,
-            )
-            rows.add_row(op_text(each["op"]), Text(short_site(each["site"]), style=SITE), *times)
         console.print(
             Text(f"computation between synchronising calls of {number(nranks)} ranks", style="bold")
         )
-        console.print(rows)
+        over = ((each["slowest_ns"] - each["mean_ns"], each["mean_ns"]) for each in intervals)
+        rows = ({**each, "over_mean": share} for each, share in zip(intervals, over, strict=True))
+        console.print(text_table(INTERVALS, islice(rows, INTERVALS_SHOWN)))
         if (more := len(intervals) - INTERVALS_SHOWN) > 0:
             console.print(Text(f"… {more} more", style=DIM))
         self._fits(console, intervals[0])
-        console.print(self._predictions())
+        console.print(text_table(SLOWEST, self._predictions()))
         if any(each["low_ns"] == each["high_ns"] for each in self.data["predictions"]):
             note = f"{ONE_VALUE}: all draws gave it, such as the largest maximum; no interval is estimated"
             console.print(Text(note, style=DIM), soft_wrap=True)
@@ -82,20 +71,19 @@ class VariabilityReporter:
         ]
         console.print(Text(f"maxima of {interval['op']}, GEV by {'; '.join(shown)}"), soft_wrap=True)
 
-    def _predictions(self) -> Any:
+    def _predictions(self) -> Iterator[dict[str, Any]]:
+        """Yield the recorded computation, then the predictions; numbers with wide intervals are left out."""
         recorded = self.data["total_ns"]
-        numbers = ("ranks", "computation of the slowest", "95 % from", "to", "over recorded")
-        rows = table("method", *numbers, right=numbers)
-        rows.add_row("recorded", number(self.data["nranks"]), coarse_duration(recorded), "", "", "")
+        unknown = dict.fromkeys(("low_ns", "high_ns", "over_recorded"), "")
+        yield {"method": "recorded", "nranks": self.data["nranks"], "median_ns": recorded, **unknown}
         for each in self.data["predictions"]:
             low, high = each["low_ns"], each["high_ns"]
             vague = is_vague(low, high)
-            median = "-" if vague else coarse_duration(each["median_ns"])
             over = (
                 f"{coarse(100 * (each['median_ns'] / recorded - 1)):+.3g} %"
                 if recorded and not vague
                 else "-"
             )
             ends = (ONE_VALUE, "") if low == high else interval_ends(low, high)
-            rows.add_row(each["method"], number(each["nranks"]), median, *ends, over)
-        return rows
+            times = {"median_ns": None if vague else each["median_ns"], "low_ns": ends[0], "high_ns": ends[1]}
+            yield {**each, **times, "over_recorded": over}

@@ -1,0 +1,110 @@
+"""Tables of commands: a declaration of columns, from which text, JSON, CSV and help follow.
+
+A row is a mapping from names of columns to values. Text shows each value by the kind of its column, which
+`scalatrace.report.style` formats; scripts get the values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+__all__ = ["Column", "Kind", "Row", "Table"]
+
+Kind = Literal["text", "operation", "site", "place", "count", "bytes", "ns", "s", "ratio", "share"]
+"""Texts, operations, call sites and places are at the left, numbers at the right.
+
+A share is between 0 and 1, or a pair of part and whole.
+"""
+
+Row = Mapping[str, Any]
+"""Name of a column -> value."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        name: in JSON and CSV, with the unit.
+        heading: in text; None: the column is for scripts only.
+        kind: content, which decides how text shows it.
+        meaning: a line for the help.
+        exact: whether text has all digits of a number; else those of an estimate.
+        shown: text of a value where that of the kind does not fit.
+        text_only: whether scripts lack it, since other columns give it.
+        whole: whether scripts get whole numbers.
+        min_width: characters of a terminal from which on it is shown.
+    """
+
+    name: str
+    heading: str | None = None
+    kind: Kind = "text"
+    meaning: str = ""
+    exact: bool = True
+    shown: Callable[[Any], str] | None = None
+    text_only: bool = False
+    whole: bool = False
+    min_width: int = 0
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a command.
+
+    Attributes:
+        row: meaning of a row.
+    """
+
+    row: str
+    columns: tuple[Column, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns for scripts."""
+        return [column.name for column in self.columns if not column.text_only]
+
+    def only(self, *names: str) -> Table:
+        """Return the table with these columns, in this order."""
+        known = {column.name: column for column in self.columns}
+        return replace(self, columns=tuple(known[name] for name in names))
+
+    def without(self, *names: str) -> Table:
+        """Return the table without some columns."""
+        return replace(self, columns=tuple(column for column in self.columns if column.name not in names))
+
+    def estimated(self, *names: str) -> Table:
+        """Return the table with some columns as estimates."""
+        columns = (replace(c, exact=c.exact and c.name not in names) for c in self.columns)
+        return replace(self, columns=tuple(columns))
+
+    def headed(self, **headings: str) -> Table:
+        """Return the table with other headings of some columns."""
+        columns = (replace(c, heading=headings.get(c.name, c.heading)) for c in self.columns)
+        return replace(self, columns=tuple(columns))
+
+    def help(self) -> str:
+        """Return names and meanings of the columns as text, a line each."""
+        width = max(map(len, self.names))
+        listed = [column for column in self.columns if not column.text_only]
+        lines = [f"  {column.name:<{width}}  {column.meaning}".rstrip() for column in listed]
+        return "\n".join([f"columns of --csv, a row per {self.row}:", *lines])
+
+    def plain(self, row: Row) -> dict[str, Any]:
+        """Return a row for scripts."""
+        return {
+            column.name: round(row[column.name]) if _is_rounded(column, row) else row.get(column.name)
+            for column in self.columns
+            if not column.text_only
+        }
+
+    def csv(self, rows: Iterable[Row]) -> Iterator[Iterable[Any]]:
+        """Yield the names of the columns, then the cells of each row. What a row lacks is None."""
+        yield self.names
+        for row in rows:
+            yield self.plain(row).values()
+
+
+def _is_rounded(column: Column, row: Row) -> bool:
+    return column.whole and row.get(column.name) is not None

@@ -1,0 +1,69 @@
+"""Tables as text and for scripts, from one declaration of columns."""
+
+from __future__ import annotations
+
+import pytest
+from rich.console import Console
+from rich.text import Text
+
+from scalatrace.report import columns
+from scalatrace.report.style import cell, fit_columns, text_table
+from scalatrace.report.tables import Column, Table
+
+DECLARED = {name: table for name, table in vars(columns).items() if isinstance(table, Table)}
+
+TIMES = Table(
+    "call",
+    (
+        Column("operation", "operation", "operation", "without MPI_"),
+        Column("mpi_ns", "MPI time", "ns", "in the call", whole=True),
+        Column("of_all", "of all", "share", text_only=True, min_width=100),
+        Column("note", meaning="for scripts"),
+    ),
+)
+ROW = {"operation": "Send", "mpi_ns": 52.3, "of_all": (1, 8)}
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_columns_of_a_table_differ(name: str) -> None:
+    table = DECLARED[name]
+    names = [column.name for column in table.columns]
+    headings = [column.heading for column in table.columns if column.heading is not None]
+    assert len(set(names)) == len(names)
+    assert len(set(headings)) == len(headings)
+    assert all(column.heading is not None for column in table.columns if column.text_only)
+
+
+def test_scripts_get_values_and_text_gets_units() -> None:
+    assert TIMES.plain(ROW) == {"operation": "Send", "mpi_ns": 52, "note": None}
+    assert [list(line) for line in TIMES.csv([ROW])] == [["operation", "mpi_ns", "note"], ["Send", 52, None]]
+    drawn = text_table(TIMES, [ROW])
+    assert [list(column.cells) for column in drawn.columns[1:]] == [["52.3 ns"], ["12.5 %"]]
+    assert [column.justify for column in drawn.columns] == ["left", "right", "right"]
+
+
+def test_the_help_lists_what_scripts_get() -> None:
+    assert TIMES.help().splitlines() == [
+        "columns of --csv, a row per call:",
+        "  operation  without MPI_",
+        "  mpi_ns     in the call",
+        "  note       for scripts",
+    ]
+
+
+def test_estimates_have_few_digits() -> None:
+    exact, estimate = TIMES.columns[1], TIMES.estimated("mpi_ns").columns[1]
+    assert (cell(exact, 156.6e6), cell(estimate, 156.6e6)) == ("156.6 ms", "157 ms")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"), [(None, "-"), ("one value", "one value"), (Text("x"), Text("x"))]
+)
+def test_texts_and_unknown_values(value: object, shown: object) -> None:
+    assert cell(TIMES.columns[1], value) == shown
+
+
+@pytest.mark.parametrize(("width", "hidden"), [(99, ["of all"]), (100, [])])
+def test_narrow_terminals_get_fewer_columns(width: int, hidden: list[str]) -> None:
+    console = Console(width=width, force_terminal=True)
+    assert fit_columns(TIMES, console)[1] == hidden
