@@ -19,7 +19,7 @@ from scalatrace.errors import UsageError
 from scalatrace.files import check_output
 from scalatrace.launched import launched_rank
 from scalatrace.predefined import THREAD_LEVELS
-from scalatrace.report.columns import SEGMENTS
+from scalatrace.report.predictions.columns import SEGMENTS
 
 if TYPE_CHECKING:
     from scalatrace.predict.calibrate import Archive

@@ -15,7 +15,7 @@ from scalatrace.cli.output import add_formats, print_csv, print_json
 from scalatrace.cli.progress import stage
 from scalatrace.cli.sizes import add_sizes, read_traces
 from scalatrace.errors import UsageError
-from scalatrace.report.columns import ACCOUNT
+from scalatrace.report.predictions.columns import ACCOUNT
 
 if TYPE_CHECKING:
     from scalatrace import Trace

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from scalatrace.cli.named import Names
 from scalatrace.cli.output import add_formats, add_names, natural, print_csv, print_json
 from scalatrace.errors import UsageError
-from scalatrace.report.columns import MODEL_TERMS, MODEL_TIMES
+from scalatrace.report.predictions.columns import MODEL_TERMS, MODEL_TIMES
 
 if TYPE_CHECKING:
     from scalatrace.predict.models.program import ProgramTime

@@ -16,7 +16,7 @@ from scalatrace.cli.output import add_formats, natural, print_csv, print_json
 from scalatrace.cli.progress import stage, track
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output, write_file
-from scalatrace.report.columns import TESTS
+from scalatrace.report.predictions.columns import TESTS
 
 if TYPE_CHECKING:
     from scalatrace import Trace

@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read, look up, write; 1 if no call site has a name."""
     import scalatrace
-    from scalatrace.report.modules import ModulesReporter
+    from scalatrace.report.program import ModulesReporter
     from scalatrace.report.style import console
     from scalatrace.symbols.find import Finder
     from scalatrace.symbols.resolve import resolve

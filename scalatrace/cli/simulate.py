@@ -30,7 +30,7 @@ from scalatrace.cli.simulation import DEFAULT_REPEATS, Setting, Simulated
 from scalatrace.cli.sizes import add_sizes, read_trace
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output
-from scalatrace.report.columns import SIMULATED, SIMULATED_BY
+from scalatrace.report.predictions.columns import SIMULATED, SIMULATED_BY
 
 if TYPE_CHECKING:
     from scalatrace import Trace

@@ -19,7 +19,7 @@ from scalatrace.cli.named import Names
 from scalatrace.cli.output import add_formats, add_names, natural, print_csv, print_json
 from scalatrace.cli.progress import track
 from scalatrace.errors import UsageError
-from scalatrace.report.columns import SLOWEST
+from scalatrace.report.predictions.columns import SLOWEST
 
 if TYPE_CHECKING:
     import numpy as np

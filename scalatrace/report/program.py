@@ -1,17 +1,18 @@
-"""`check` of a program: its MPI, and the functions that are not recorded."""
+"""Programs: functions that are not recorded (`check`), and call sites that have names (`resolve`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
 from scalatrace.escapes import clean
-from scalatrace.report.columns import FUNCTIONS
+from scalatrace.report.columns import FUNCTIONS, MODULES
 from scalatrace.report.style import text_table
 
-__all__ = ["ProgramReporter"]
+__all__ = ["ModulesReporter", "ProgramReporter"]
 
 
 class ProgramReporter:
@@ -36,3 +37,17 @@ class ProgramReporter:
         )
         if facts["problems"]:
             console.print(text_table(FUNCTIONS, facts["problems"]))
+
+
+class ModulesReporter:
+    """Shows for each module how many of its frames have a source line, or the name of a function."""
+
+    def __init__(self, facts: Sequence[Mapping[str, Any]]) -> None:
+        self.facts = facts
+
+    def render(self, console: Console) -> None:
+        """Print the table, or that there is nothing to resolve."""
+        if not self.facts:
+            console.print(Text("no native call sites: nothing to resolve"))
+            return
+        console.print(text_table(MODULES, self.facts))

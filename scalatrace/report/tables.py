@@ -33,7 +33,8 @@ class Column:
         meaning: a line for the help.
         exact: whether text has all digits of a number; else those of an estimate.
         shown: text of a value where that of the kind does not fit.
-        text_only: whether scripts lack it, since other columns give it.
+        derived: whether scripts lack it, since other columns give it.
+        page_heading: of the page, which has room for more words; "": that of the text.
         whole: whether scripts get whole numbers.
         min_width: characters of a terminal from which on it is shown.
     """
@@ -44,9 +45,10 @@ class Column:
     meaning: str = ""
     exact: bool = True
     shown: Callable[[Any], str] | None = None
-    text_only: bool = False
+    derived: bool = False
     whole: bool = False
     min_width: int = 0
+    page_heading: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Table:
     @property
     def names(self) -> list[str]:
         """Names of the columns for scripts."""
-        return [column.name for column in self.columns if not column.text_only]
+        return [column.name for column in self.columns if not column.derived]
 
     def only(self, *names: str) -> Table:
         """Return the table with these columns, in this order."""
@@ -87,7 +89,7 @@ class Table:
     def help(self) -> str:
         """Return names and meanings of the columns as text, a line each."""
         width = max(map(len, self.names))
-        listed = [column for column in self.columns if not column.text_only]
+        listed = [column for column in self.columns if not column.derived]
         lines = [f"  {column.name:<{width}}  {column.meaning}".rstrip() for column in listed]
         return "\n".join([f"columns of --csv, a row per {self.row}:", *lines])
 
@@ -96,7 +98,7 @@ class Table:
         return {
             column.name: round(row[column.name]) if _is_rounded(column, row) else row.get(column.name)
             for column in self.columns
-            if not column.text_only
+            if not column.derived
         }
 
     def csv(self, rows: Iterable[Row]) -> Iterator[Iterable[Any]]:

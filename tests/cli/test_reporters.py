@@ -13,12 +13,11 @@ from scalatrace.errors import UsageError
 from scalatrace.escapes import clean
 from scalatrace.operations import received_bytes, sent_bytes
 from scalatrace.report.costs.rows import by_node, by_rank
-from scalatrace.report.info import InfoReporter
+from scalatrace.report.info import InfoReporter, shares
 from scalatrace.report.lines import LinesReporter
 from scalatrace.report.matrix import MatrixReporter, Part, parts_of
 from scalatrace.report.notation import NotationReporter, notation
 from scalatrace.report.replay import ReplayReporter
-from scalatrace.report.sizes import shares
 from scalatrace.report.stats import StatsReporter
 from scalatrace.report.style import (
     coarse_duration,

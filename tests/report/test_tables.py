@@ -7,17 +7,23 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.report import columns
+from scalatrace.report.predictions import columns as predicted_columns
 from scalatrace.report.style import cell, fit_columns, text_table
 from scalatrace.report.tables import Column, Table
 
-DECLARED = {name: table for name, table in vars(columns).items() if isinstance(table, Table)}
+DECLARED = {
+    name: table
+    for module in (columns, predicted_columns)
+    for name, table in vars(module).items()
+    if isinstance(table, Table)
+}
 
 TIMES = Table(
     "call",
     (
         Column("operation", "operation", "operation", "without MPI_"),
         Column("mpi_ns", "MPI time", "ns", "in the call", whole=True),
-        Column("of_all", "of all", "share", text_only=True, min_width=100),
+        Column("of_all", "of all", "share", derived=True, min_width=100),
         Column("note", meaning="for scripts"),
     ),
 )
@@ -31,7 +37,7 @@ def test_columns_of_a_table_differ(name: str) -> None:
     headings = [column.heading for column in table.columns if column.heading is not None]
     assert len(set(names)) == len(names)
     assert len(set(headings)) == len(headings)
-    assert all(column.heading is not None for column in table.columns if column.text_only)
+    assert all(c.heading is not None or c.page_heading for c in table.columns if c.derived)
 
 
 def test_scripts_get_values_and_text_gets_units() -> None:

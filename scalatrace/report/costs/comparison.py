@@ -32,7 +32,7 @@ from scalatrace.trace.model.trace import Trace
 MIN_SHARE = 0.01
 """Part of all differences of times from which on computation is printed."""
 
-__all__ = ["ComparisonReporter"]
+__all__ = ["ComparisonReporter", "flat_sides"]
 
 
 class ComparisonReporter:
@@ -71,9 +71,7 @@ class ComparisonReporter:
 
     def flat(self) -> Iterator[dict[str, Any]]:
         """Yield the rows that differ with the columns of DIFFERENCES."""
-        for row in self.plain():
-            sides = {f"{side}_{name}": n for side in ("left", "right") for name, n in row[side].items()}
-            yield {**row, **sides}
+        return map(flat_sides, self.plain())
 
     def computation(self) -> list[dict[str, Any]]:
         """Return the computation between two calls that differs as plain data."""
@@ -182,6 +180,12 @@ class ComparisonReporter:
     def _over(self, side: int) -> int:
         """Return what amounts of a trace are divided by: its ranks where these differ, else 1."""
         return self.compared.ranks[side] if self.compared.ranks.differ else 1
+
+
+def flat_sides(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of plain data with a column for each amount of each trace."""
+    sides = {f"{side}_{name}": n for side in ("left", "right") for name, n in row[side].items()}
+    return {**row, **sides}
 
 
 def _sum(row: Row) -> float:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from scalatrace.report.costs.comparison import ComparisonReporter
+from scalatrace.report.costs.comparison import ComparisonReporter, flat_sides
 from scalatrace.report.page.overview.summary import Summary
 from scalatrace.report.style import coarse_duration, coarse_percent, duration, number
 from scalatrace.trace.model.trace import Trace
@@ -90,7 +90,7 @@ class Comparison:
 
     Attributes:
         computation: rows as in `diff --json`, the largest differences first.
-        operations, sites: rows as in `diff --json`, likewise.
+        operations, sites: rows with the columns of DIFFERENCES, likewise.
         ranks: numbers of ranks if they differ; then all amounts are per rank.
         note: why there are none.
     """
@@ -111,8 +111,8 @@ def comparison_of(left: Trace, right: Trace, summaries: tuple[Summary, Summary])
     return Comparison(
         tuple(_figure(quantity, *summaries) for quantity in QUANTITIES),
         _rows([row for row in by_site.computation() if row["share_of_difference"] >= MIN_SHARE], over),
-        _rows(by_op.plain(), over),
-        _rows(by_site.plain(), over),
+        tuple(_calls(by_op.plain(), over)),
+        tuple(_calls(by_site.plain(), over)),
         (ranks.left, ranks.right) if ranks.differ else None,
         by_site.note,
     )
@@ -137,6 +137,14 @@ def _rows(rows: list[dict[str, Any]], over: tuple[int, int]) -> tuple[dict[str, 
         }
         for row in rows[:MAX_ROWS]
     )
+
+
+def _calls(rows: list[dict[str, Any]], over: tuple[int, int]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of calls; those that only one trace has are marked."""
+    for row in _rows(rows, over):
+        is_single = not row["left"]["calls"] or not row["right"]["calls"]
+        marks = {"row_class": "only" if is_single else "", "classes": {"time_ratio": row["change"]}}
+        yield {**flat_sides(row), **marks}
 
 
 def _divided(side: dict[str, Any], ranks: int) -> dict[str, Any]:

@@ -20,10 +20,16 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from scalatrace.escapes import clean
+from scalatrace.report.columns import DIFFERENCES_OF_SITES, STATS_OF_SITES
 from scalatrace.report.costs.rows import JOIN
 from scalatrace.report.page.comparison import Comparison
 from scalatrace.report.page.gather import TraceAggregates
+from scalatrace.report.page.overview.summary import stats_rows
+from scalatrace.report.page.predictions.simulated import predicted_rows
+from scalatrace.report.predictions.columns import PREDICTED_SITES
 from scalatrace.report.style import (
+    TEXT_KINDS,
+    cell,
     coarse_duration,
     coarse_percent,
     duration,
@@ -33,6 +39,7 @@ from scalatrace.report.style import (
     number,
     ratio_text,
 )
+from scalatrace.report.tables import Column
 from scalatrace.trace.model.callsite import short_frame, split_frame
 
 __all__ = ["page", "rendered"]
@@ -62,6 +69,13 @@ def page(traces: Sequence[TraceAggregates], comparison: Comparison | None = None
     values = {
         "traces": [asdict(one) for one in traces],
         "comparison": None if comparison is None else asdict(comparison),
+        "tables": {
+            "stats": STATS_OF_SITES,
+            "predicted": PREDICTED_SITES,
+            "differences": DIFFERENCES_OF_SITES,
+        },
+        "stats_rows": stats_rows,
+        "predicted_rows": predicted_rows,
     }
     return rendered("page.html", SCRIPTS, data, values)
 
@@ -85,6 +99,7 @@ def rendered(
         lstrip_blocks=True,
     )
     environment.filters |= FILTERS
+    environment.tests["numeric"] = lambda column: column.kind not in TEXT_KINDS
     environment.tests["vague"] = lambda interval: is_vague(interval["low_ns"], interval["high_ns"])
     script, style = _inlined(scripts, "js"), _inlined(STYLES, "css")
     return environment.get_template(template).render(
@@ -146,7 +161,12 @@ def _without_function(frame: str) -> str:
     return f"{parts.file.rpartition('/')[2]}:{parts.line}" if parts.line else short_frame(frame)
 
 
+def _cell(value: Any, column: Column) -> str:
+    return "–" if value is None else str(cell(column, value))
+
+
 FILTERS: dict[str, Callable[..., str]] = {
+    "cell": _cell,
     "duration": _or_dash(duration),
     "interval": lambda one: " to ".join(interval_ends(one["low_ns"], one["high_ns"])),
     "coarse_duration": _or_dash(coarse_duration),

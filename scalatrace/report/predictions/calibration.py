@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from scalatrace.report.columns import SEGMENTS
+from scalatrace.report.predictions.columns import SEGMENTS
 from scalatrace.report.style import DIM, duration, number, percent, text_table
 
 _LEVELS = {"memory": "messages within a node", "network": "messages between nodes"}

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.escapes import clean
-from scalatrace.report.columns import ACCOUNT
+from scalatrace.report.predictions.columns import ACCOUNT
 from scalatrace.report.style import DIM, nbytes, text_table
 
 __all__ = ["ExportReporter"]

@@ -9,7 +9,13 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.escapes import clean
-from scalatrace.report.columns import MESSAGE_RANGES, MODEL_SIZES, MODEL_TERMS, MODEL_TIMES, OPERATION_MODELS
+from scalatrace.report.predictions.columns import (
+    MESSAGE_RANGES,
+    MODEL_SIZES,
+    MODEL_TERMS,
+    MODEL_TIMES,
+    OPERATION_MODELS,
+)
 from scalatrace.report.style import DIM, duration, number, text_table
 
 __all__ = ["ModelsReporter", "ProgramReporter"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -12,20 +12,19 @@ from rich.text import Text
 
 from scalatrace.escapes import clean
 from scalatrace.files import write_file
-from scalatrace.report.columns import RUNS, SHOWN_TESTS
 from scalatrace.report.costs.phases import phase_lines
 from scalatrace.report.curves import check_plot
+from scalatrace.report.predictions.columns import RUNS, SHOWN_TESTS
 from scalatrace.report.predictions.verdict import (
-    decides_nothing,
     is_unsure,
     limit_text,
-    shown_from,
+    test_rows,
     undecided_lines,
+    unlikely_first,
 )
 from scalatrace.report.style import (
     DIM,
     SITE,
-    duration,
     estimate,
     number,
     text_table,
@@ -42,6 +41,8 @@ TESTS_SHOWN = 10
 FACTORS_DRAWN = 6
 """Evolution plots in one figure."""
 
+RESULT_STYLES = {"slower": "bold red", "faster": "bold blue"}
+
 LEVELS = ((1e-4, "#", "="), (1e-2, "+", "-"))
 """Likelihood below which a run gets a sign in the overview: slower, faster."""
 
@@ -51,7 +52,6 @@ class RegressReporter:
 
     def __init__(self, data: Mapping[str, Any], in_ns: bool = True) -> None:
         self.data = data
-        self.shown: Callable[[float], str] = duration if in_ns else lambda value: f"{value:.5g}"
         self.in_ns = in_ns
 
     def render(self, console: Console) -> None:
@@ -72,15 +72,9 @@ class RegressReporter:
             console.print(f"wrote {file}", soft_wrap=True)
 
     def _tests(self) -> Iterator[dict[str, Any]]:
-        tests = sorted(self.data["verdict"]["tests"], key=lambda test: test["likelihood"])
-        for test in tests[:TESTS_SHOWN]:
-            interval = "-"
-            if test["low"] is not None and not decides_nothing(test):
-                interval = f"{self.shown(test['low'])} .. {self.shown(test['high'])}"
-            name = test["factor"] if len(test["factors"]) == 1 else f"{len(test['factors'])} factors at once"
-            means = {key: self.shown(test[key]) for key in ("reference", "new")}
-            result = _coloured(test["result"], shown_from(test))
-            yield {**test, **means, "factor": name, "expected": interval, "result": result}
+        tests = unlikely_first(self.data["verdict"])[:TESTS_SHOWN]
+        for test, row in zip(tests, test_rows(tests, self.in_ns), strict=True):
+            yield {**row, "result": Text(row["result"], style=RESULT_STYLES.get(test["result"], DIM))}
 
     def _overview(self) -> list[Text]:
         """Return a line per factor with a sign per run."""
@@ -154,11 +148,6 @@ def _prediction(row: Mapping[str, Any] | None) -> str:
     if row is None:
         return "-"
     return estimate(row["median_ns"], row["low_ns"], row["high_ns"])
-
-
-def _coloured(result: str, note: str) -> Text:
-    text = f"{result}; {note}" if note else result
-    return Text(text, style={"slower": "bold red", "faster": "bold blue"}.get(result, DIM))
 
 
 def _sign(value: float | None, low: float | None, high: float | None, likelihood: float | None) -> str:

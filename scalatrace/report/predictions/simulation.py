@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from scalatrace.escapes import clean
-from scalatrace.report.columns import SIMULATED_BY
 from scalatrace.report.costs.phases import phase_line
+from scalatrace.report.predictions.columns import SIMULATED_BY
 from scalatrace.report.style import (
     DIM,
     TITLE,

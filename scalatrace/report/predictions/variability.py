@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from scalatrace.report.columns import INTERVALS, SLOWEST
 from scalatrace.report.costs.phases import phase_line
+from scalatrace.report.predictions.columns import INTERVALS, SLOWEST
 from scalatrace.report.style import (
     DIM,
     coarse,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from scalatrace.escapes import clean
-from scalatrace.report.style import is_vague
+from scalatrace.report.style import duration, is_vague
 
-__all__ = ["decides_nothing", "is_unsure", "limit_text", "shown_from", "undecided_lines"]
+__all__ = ["is_unsure", "limit_text", "test_rows", "undecided_lines", "unlikely_first", "value_text"]
 
 MAX_SURE = 0.2
 """Detectable change of the total beyond which "no regression" says little."""
@@ -17,6 +17,29 @@ MAX_NAMED = 5
 """Slower factors that are named beside the verdict."""
 
 AS_BEFORE = "as before"
+
+
+def unlikely_first(verdict: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the tests, those first whose results are least likely without a change."""
+    return sorted(verdict["tests"], key=lambda test: test["likelihood"])
+
+
+def value_text(value: float, in_ns: bool) -> str:
+    """Return the value of a factor, a time or any other number."""
+    return duration(value) if in_ns else f"{value:.5g}"
+
+
+def test_rows(tests: Iterable[Mapping[str, Any]], in_ns: bool) -> Iterator[dict[str, Any]]:
+    """Yield tests with the columns of TESTS, times or other numbers as text."""
+    for test in tests:
+        means = {name: value_text(test[name], in_ns) for name in ("reference", "new")}
+        interval = None
+        if test["low"] is not None and not decides_nothing(test):
+            interval = f"{value_text(test['low'], in_ns)} .. {value_text(test['high'], in_ns)}"
+        name = test["factor"] if len(test["factors"]) == 1 else f"{len(test['factors'])} factors at once"
+        note = shown_from(test)
+        result = f"{test['result']}; {note}" if note else test["result"]
+        yield {**test, **means, "factor": name, "expected": interval, "result": result}
 
 
 def decides_nothing(test: Mapping[str, Any]) -> bool:

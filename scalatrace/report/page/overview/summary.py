@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,3 +136,18 @@ def _header(trace: Trace, file_bytes: int) -> tuple[tuple[str, str], ...]:
     return tuple(
         (key, text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 1] + "…") for key, text in entries
     )
+
+
+def stats_rows(rows: Sequence[Mapping[str, Any]], nranks: int, whole_ns: float) -> Iterator[dict[str, Any]]:
+    """Yield operations or call sites with the columns of STATS_OF_SITES.
+
+    Args:
+        nranks: whose mean is the time per rank.
+        whole_ns: time of all ranks, in MPI and computing.
+    """
+    for row in rows:
+        in_mpi = row["mpi_ns"]
+        shares: dict[str, Any] = {"rank_mpi_ns": None, "of_all": None}
+        if in_mpi is not None:
+            shares = {"rank_mpi_ns": in_mpi / nranks, "of_all": (in_mpi, whole_ns) if whole_ns else None}
+        yield {**row, **shares, "call site": row.get("site", "")}

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from scalatrace.report.page.page import rendered
+from scalatrace.report.predictions.columns import RUNS, TESTS_OF_PAGE
 from scalatrace.report.predictions.verdict import (
-    decides_nothing,
     is_unsure,
     limit_text,
-    shown_from,
+    test_rows,
     undecided_lines,
+    unlikely_first,
 )
 
 __all__ = ["history_page"]
@@ -21,7 +22,7 @@ SCRIPTS = ("dom", "format", "tooltip", "theme", "lines", "history")
 MAX_CHARTS = 24
 """Factors whose evolution is drawn: the total, and those with most time."""
 
-EFFICIENCIES = ("parallel_efficiency", "load_balance", "communication_efficiency")
+RESULT_CLASSES = {"slower": "worse", "faster": "better"}
 
 
 def history_page(data: Mapping[str, Any], in_ns: bool = True) -> str:
@@ -32,7 +33,11 @@ def history_page(data: Mapping[str, Any], in_ns: bool = True) -> str:
         in_ns: whether values are times in ns.
     """
     verdict = data["verdict"]
-    tests = sorted(verdict["tests"], key=lambda test: test["likelihood"])
+    tests = unlikely_first(verdict)
+    rows = (
+        {**row, "classes": {"result": RESULT_CLASSES.get(test["result"], "dim")}}
+        for test, row in zip(tests, test_rows(tests, in_ns), strict=True)
+    )
     efficiency = data["efficiency"]
     embedded = {
         "runs": data["runs"],
@@ -46,14 +51,11 @@ def history_page(data: Mapping[str, Any], in_ns: bool = True) -> str:
         "limit": limit_text(verdict),
         "unsure": is_unsure(verdict),
         "undecided": list(undecided_lines(verdict)),
-        "shown_from": shown_from,
-        "decides_nothing": decides_nothing,
         "verdict": verdict,
-        "tests": tests,
+        "tests": list(rows),
+        "tables": {"tests": TESTS_OF_PAGE, "runs": RUNS.without("prediction")},
         "slower": list(dict.fromkeys(test["factor"] for test in tests if test["result"] == "slower")),
-        "efficiency": efficiency,
-        "efficiencies": EFFICIENCIES,
-        "in_ns": in_ns,
+        "efficiency": [{**dict.fromkeys(RUNS.names), **row} for row in efficiency],
         "hidden": max(0, len(data["evolution"]) - MAX_CHARTS),
     }
     return rendered("history.html", SCRIPTS, embedded, values)

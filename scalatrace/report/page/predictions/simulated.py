@@ -9,7 +9,7 @@ from typing import Any
 from scalatrace.report.costs.rank_bins import RankBin
 from scalatrace.report.page.growth import exponent
 
-__all__ = ["Curve", "Prediction"]
+__all__ = ["Curve", "Prediction", "predicted_rows"]
 
 MAX_SITES = 12
 """Call sites in the table, those with most time in MPI."""
@@ -163,3 +163,22 @@ def _gains(curves: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[tuple[
 
 def _curve(parameter: str, points: Sequence[Mapping[str, Any]]) -> Curve:
     return Curve(parameter, tuple(sorted((point[parameter], point["time_ns"]) for point in points)))
+
+
+def predicted_rows(
+    rows: Sequence[Mapping[str, Any]], time_ns: float, nranks: int
+) -> Iterator[dict[str, Any]]:
+    """Yield operations or call sites with the columns of PREDICTED_SITES; times are means of the ranks.
+
+    Args:
+        time_ns: of the run.
+    """
+    for row in rows:
+        times = {name: row[name] / nranks for name in ("transfer_ns", "waiting_ns", "compute_ns")}
+        shares: dict[str, float | None] = dict.fromkeys(("in_mpi", "path_calls", "path_compute"))
+        if time_ns:
+            shares["in_mpi"] = (times["transfer_ns"] + times["waiting_ns"]) / time_ns
+        if time_ns and row["path_ns"] is not None:
+            shares["path_calls"] = (row["path_ns"] - row["path_compute_ns"]) / time_ns
+            shares["path_compute"] = row["path_compute_ns"] / time_ns
+        yield {**row, **times, **shares, "call site": row.get("site", "")}
