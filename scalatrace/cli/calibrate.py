@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.output import add_formats, natural, print_csv, print_json, words
+from scalatrace.cli.output import add_formats, natural, print_facts, words
 from scalatrace.cli.progress import PrintedSteps, stage
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output
@@ -158,7 +158,6 @@ def _fitted(archives: list[Archive], args: argparse.Namespace) -> int:
     from scalatrace.predict.kernels import write_cluster, write_kernels
     from scalatrace.predict.platform import write_platform
     from scalatrace.report.predictions.calibration import CalibrationReporter
-    from scalatrace.report.style import console
 
     calibration = fit_archive(archives[0], args.name)
     kernels = kernels_of(archives) if args.kernels else None
@@ -169,10 +168,5 @@ def _fitted(archives: list[Archive], args: argparse.Namespace) -> int:
     if cluster:
         write_cluster(args.cluster, cluster)
     facts = asdict(calibration)
-    if args.json:
-        print_json(facts)
-    elif args.csv:
-        print_csv(SEGMENTS, _segments(facts))
-    else:
-        CalibrationReporter(facts).render(console())
+    print_facts(args, facts, SEGMENTS, _segments(facts), CalibrationReporter(facts))
     return 0

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.named import Names, load_named
-from scalatrace.cli.output import add_formats, add_names, natural, print_csv, print_json, seconds
+from scalatrace.cli.output import add_formats, add_names, natural, print_facts, seconds
 from scalatrace.cli.progress import stage, track
 from scalatrace.cli.sizes import parse_params
 from scalatrace.report.columns import FUNCTIONS, SIZES
@@ -70,37 +70,25 @@ def run(args: argparse.Namespace) -> int:
     """Load and check the file; 1 when something does not fit together, or is not recorded."""
     from scalatrace.compilers.elf import is_elf
     from scalatrace.report.extrapolation import MatchingReporter
-    from scalatrace.report.style import console
 
     if is_elf(args.trace):
         return _program(args)
     facts = _symbolic(args) if Path(args.trace).suffix == ".stx" else _recorded(args.trace, args.names)
     refuted = [one for one in facts.get("proof", {}).get("open", ()) if one["grid"]]
-    if args.json:
-        print_json(facts)
-    elif args.csv:
-        print_csv(SIZES, facts["sizes"])
-        for one in refuted:
-            print(f"scalatrace: {one['site']}: {one['reason']} on {one['grid']} ranks", file=sys.stderr)
-    else:
-        MatchingReporter(facts).render(console())
+    print_facts(args, facts, SIZES, facts["sizes"], MatchingReporter(facts))
+    for one in refuted if args.csv else ():
+        print(f"scalatrace: {one['site']}: {one['reason']} on {one['grid']} ranks", file=sys.stderr)
     return int(bool(refuted) or any(size["conflict"] for size in facts["sizes"]))
 
 
 def _program(args: argparse.Namespace) -> int:
     from scalatrace.record.program_check import check_program
     from scalatrace.report.program import ProgramReporter
-    from scalatrace.report.style import console
 
     facts = check_program(args.trace)
-    if args.json:
-        print_json(facts)
-    elif args.csv:
-        print_csv(FUNCTIONS, facts["problems"])
-        if facts["obstacle"]:
-            print(f"scalatrace: {facts['obstacle']}", file=sys.stderr)
-    else:
-        ProgramReporter(facts).render(console())
+    print_facts(args, facts, FUNCTIONS, facts["problems"], ProgramReporter(facts))
+    if args.csv and facts["obstacle"]:
+        print(f"scalatrace: {facts['obstacle']}", file=sys.stderr)
     return int(bool(facts["obstacle"] or facts["problems"]))
 
 

@@ -11,7 +11,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from scalatrace.cli.output import add_formats, print_csv, print_json
+from scalatrace.cli.output import add_formats, print_facts, print_json
 from scalatrace.cli.progress import stage
 from scalatrace.cli.sizes import add_sizes, read_traces
 from scalatrace.errors import UsageError
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     """Load, show the size, write, report."""
     from scalatrace.predict.export.formats import FORMATS, estimated_bytes, export, size_of
     from scalatrace.report.predictions.export import ExportReporter
-    from scalatrace.report.style import console, nbytes
+    from scalatrace.report.style import nbytes
 
     form, selection = FORMATS[args.to], _selection(args)
     traces = read_traces(args.traces, args)
@@ -110,12 +110,7 @@ def run(args: argparse.Namespace) -> int:
     stage("writing")
     account = export(form, traces, args.output, selection)
     facts |= {"bytes": size_of(args.output), "account": account}
-    if args.json:
-        print_json(facts)
-    elif args.csv:
-        print_csv(ACCOUNT, account)
-    else:
-        ExportReporter(facts, _notes(args, selection, traces[0])).render(console())
+    print_facts(args, facts, ACCOUNT, account, ExportReporter(facts, _notes(args, selection, traces[0])))
     return 0
 
 

@@ -7,7 +7,6 @@ must follow an exact formula over the sizes of the grid, a rank's coordinates, a
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.extrapolation import (
@@ -20,12 +19,12 @@ from scalatrace.cli.extrapolation import (
     extrapolate_symbolic,
     lossy_options,
     note_inputs,
-    print_result,
     refusals,
+    result_rows,
     shared,
 )
 from scalatrace.cli.named import Names
-from scalatrace.cli.output import add_formats, add_names, print_csv, print_json
+from scalatrace.cli.output import add_formats, add_names, print_facts
 from scalatrace.cli.progress import stage, track
 from scalatrace.cli.sizes import Dims, parse_dims, parse_params
 from scalatrace.errors import UsageError
@@ -100,7 +99,6 @@ def _run(args: argparse.Namespace, workers: int) -> int:
     import scalatrace
     from scalatrace.extrap.grid.plugins import load_plugins
     from scalatrace.report.extrapolation import ExtrapolationReporter
-    from scalatrace.report.style import console
 
     lossy = lossy_options(args)
     target = _target(args)
@@ -122,22 +120,8 @@ def _run(args: argparse.Namespace, workers: int) -> int:
             else:
                 facts = extrapolate(traces, dims_of, target, options, names)
     facts = names.facts(facts)
-    if args.json:
-        print_json(facts)
-    elif args.csv and "losses" in facts:
-        print_csv(LOSSES, _losses(facts))
-    elif args.csv:
-        print_result(facts)
-    else:
-        ExtrapolationReporter(facts).render(console())
+    print_facts(args, facts, *result_rows(facts), ExtrapolationReporter(facts))
     return 0
-
-
-def _losses(facts: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the dropped calls of all traces."""
-    for loss in facts["losses"]:
-        for call in loss["calls"]:
-            yield {"ranks": loss["ranks"], "grid": loss["grid"], **call}
 
 
 def _target(args: argparse.Namespace) -> Target | None:
@@ -158,32 +142,20 @@ def _target(args: argparse.Namespace) -> Target | None:
 def _suggest(args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] | None, names: Names) -> int:
     from scalatrace.extrap.suggest import suggested
     from scalatrace.report.extrapolation import SuggestionReporter
-    from scalatrace.report.style import console
 
     dims = None if args.dims is None else parse_dims("--dims", args.dims)
     stage("finding sizes to record")
     reason, runs = suggested(traces, dims_of, args.ranks, dims, parse_params(args.param), not args.no_check)
     facts: dict[str, Any] = {"reason": names.text(reason), "sizes": [run.plain() for run in runs]}
-    if args.json:
-        print_json(facts)
-    elif args.csv:
-        print_csv(SUGGESTIONS, facts["sizes"])
-    else:
-        SuggestionReporter(facts).render(console())
+    print_facts(args, facts, SUGGESTIONS, facts["sizes"], SuggestionReporter(facts))
     return 0
 
 
 def _check(args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] | None, names: Names) -> int:
     from scalatrace.extrap.checking import leave_one_out
     from scalatrace.report.extrapolation import CheckReporter
-    from scalatrace.report.style import console
 
     checks = list(track(leave_one_out(traces, dims_of), "predicting each trace from the others", len(traces)))
     rows = names.facts([check.plain() for check in checks])
-    if args.json:
-        print_json(rows)
-    elif args.csv:
-        print_csv(CHECKS, rows)
-    else:
-        CheckReporter(rows).render(console())
+    print_facts(args, rows, CHECKS, rows, CheckReporter(rows))
     return 0 if all(check.exact for check in checks) else 1

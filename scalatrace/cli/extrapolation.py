@@ -6,19 +6,20 @@ import argparse
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.budget import TimeExceeded
-from scalatrace.cli.output import natural, print_csv, print_json
+from scalatrace.cli.output import natural, print_json
 from scalatrace.cli.progress import stage
 from scalatrace.cli.sizes import Dims, parse_dims, parse_params
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.files import check_output
-from scalatrace.report.columns import FITTED_TIMES, RESULT
+from scalatrace.report.columns import FITTED_TIMES, LOSSES, RESULT
+from scalatrace.report.tables import Table
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -411,9 +412,9 @@ def _timing_facts(model: Model, target: Target) -> dict[str, Any]:
     return {"timing": [asdict(row) for row in rows]}
 
 
-def print_result(facts: Mapping[str, Any]) -> None:
-    """Print the timing models of a result as CSV if they are reported, else the result."""
-    if "timing" in facts:
-        print_csv(FITTED_TIMES, facts["timing"])
-    else:
-        print_csv(RESULT, [facts])
+def result_rows(facts: Mapping[str, Any]) -> tuple[Table, Iterable[Mapping[str, Any]]]:
+    """Return what CSV has of a result: dropped calls, timing models if they are reported, or files."""
+    if "losses" in facts:
+        dropped = ((loss, call) for loss in facts["losses"] for call in loss["calls"])
+        return LOSSES, ({"ranks": loss["ranks"], "grid": loss["grid"], **call} for loss, call in dropped)
+    return (FITTED_TIMES, facts["timing"]) if "timing" in facts else (RESULT, [facts])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from scalatrace.cli.extrapolation import FitOptions, Target, add_target, instantiate, print_result, refusals
+from scalatrace.cli.extrapolation import FitOptions, Target, add_target, instantiate, refusals, result_rows
 from scalatrace.cli.named import Names
-from scalatrace.cli.output import add_formats, add_names, print_json
+from scalatrace.cli.output import add_formats, add_names, print_facts
 from scalatrace.report.columns import FITTED_TIMES, RESULT
 
 EXAMPLE = (
@@ -38,7 +38,6 @@ def run(args: argparse.Namespace) -> int:
     from scalatrace.extrap.stx import load
     from scalatrace.extrap.workers import available
     from scalatrace.report.extrapolation import ExtrapolationReporter
-    from scalatrace.report.style import console
 
     target = Target.of(args)
     load_plugins(args.plugin)
@@ -47,10 +46,5 @@ def run(args: argparse.Namespace) -> int:
     names = Names.of_model(model, args.formulas, args.names)
     with names.errors(), refusals(args.json, names):
         facts = names.facts(instantiate(model, target, options, names))
-    if args.json:
-        print_json(facts)
-    elif args.csv:
-        print_result(facts)
-    else:
-        ExtrapolationReporter(facts).render(console())
+    print_facts(args, facts, *result_rows(facts), ExtrapolationReporter(facts))
     return 0

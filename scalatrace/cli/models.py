@@ -10,12 +10,12 @@ as a formula in the number of ranks, if no rank waits for a late one.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.named import Names
-from scalatrace.cli.output import add_formats, add_names, natural, print_csv, print_json
+from scalatrace.cli.output import add_formats, add_names, natural, print_facts
 from scalatrace.errors import UsageError
 from scalatrace.report.predictions.columns import MODEL_TERMS, MODEL_TIMES
 
@@ -62,38 +62,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Make the formulas, evaluate them, report."""
     from scalatrace.predict.platform import read_platform
-    from scalatrace.report.predictions.models import ModelsReporter, ProgramReporter
-    from scalatrace.report.style import console
+    from scalatrace.report.predictions.models import ModelsReporter, ProgramTimeReporter
 
     if args.trace and args.operations:
         raise UsageError("give either operations or --trace")
     platform = read_platform(args.platform)
     data = _program(platform, args) if args.trace else _operations(platform, args)
-    reporter = ProgramReporter(data) if args.trace else ModelsReporter(data)
-    if args.json:
-        print_json(data)
-    elif args.csv and args.trace:
-        print_csv(MODEL_TERMS, _terms(data))
-    elif args.csv:
-        print_csv(MODEL_TIMES, _times(data))
-    elif args.latex:
+    reporter = ProgramTimeReporter(data) if args.trace else ModelsReporter(data)
+    if args.latex and not (args.json or args.csv):
         print(reporter.latex())
     else:
-        reporter.render(console())
+        print_facts(args, data, reporter.table, reporter.rows(), reporter)
     return 0
-
-
-def _times(data: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for operation in data["operations"]:
-        for value in operation["times"]:
-            yield {"operation": operation["operation"], **value}
-
-
-def _terms(data: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for grid in data["grids"]:
-        for term in grid["terms"]:
-            texts = {name: term[name]["text"] for name in ("calls", "each")}
-            yield {"grid": grid["grid"], "nranks": grid["nranks"], **term, **texts}
 
 
 def _nbytes(text: str) -> int:

@@ -7,14 +7,23 @@ import json
 import os
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from scalatrace.errors import UsageError
 from scalatrace.escapes import write_csv
 from scalatrace.report.tables import Row, Table
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from scalatrace.trace.query.factors import Rule
+
+
+class Reporter(Protocol):
+    """Result that has a form as text."""
+
+    def render(self, console: Console, /) -> None:
+        """Print it."""
 
 
 def add_trace(parser: argparse.ArgumentParser) -> None:
@@ -51,6 +60,20 @@ def print_json(data: Any) -> None:
 def print_csv(table: Table, rows: Iterable[Row]) -> None:
     """Print the columns of a table that scripts get."""
     write_csv(sys.stdout, table.csv(rows))
+
+
+def print_facts(
+    args: argparse.Namespace, facts: Any, table: Table, rows: Iterable[Row], reporter: Reporter
+) -> None:
+    """Print a result as asked for: its facts as JSON, the rows of a table as CSV, or text."""
+    if args.json:
+        print_json(facts)
+    elif args.csv:
+        print_csv(table, rows)
+    else:
+        from scalatrace.report.style import console
+
+        reporter.render(console())
 
 
 def words(text: str) -> list[str]:

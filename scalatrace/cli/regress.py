@@ -12,7 +12,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.output import add_formats, natural, print_csv, print_json
+from scalatrace.cli.output import add_formats, natural, print_facts
 from scalatrace.cli.progress import stage, track
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output, write_file
@@ -93,7 +93,6 @@ def run(args: argparse.Namespace) -> int:
     from scalatrace.predict.regress import evolution, judge
     from scalatrace.report.curves import check_plot
     from scalatrace.report.predictions.regress import RegressReporter
-    from scalatrace.report.style import console
 
     if args.plot:
         check_plot(args.plot)
@@ -119,12 +118,7 @@ def run(args: argparse.Namespace) -> int:
 
         write_file(args.report, history_page(data, in_ns=args.table is None).encode("utf-8", "replace"))
     data["written"] = [str(path) for path in (args.plot, args.report) if path]
-    if args.json:
-        print_json(data)
-    elif args.csv:
-        print_csv(TESTS, data["verdict"]["tests"])
-    else:
-        reporter.render(console())
+    print_facts(args, data, TESTS, data["verdict"]["tests"], reporter)
     return 1 if verdict.regressions else 0
 
 

@@ -8,7 +8,6 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterator
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,8 +18,7 @@ from scalatrace.cli.output import (
     add_factors,
     add_formats,
     add_trace,
-    print_csv,
-    print_json,
+    print_facts,
     rules_of,
     seconds,
 )
@@ -223,25 +221,14 @@ def _report(trace: Trace, packed: list[bytes] | None, args: argparse.Namespace, 
     from scalatrace.replay.probabilistic import volumes
     from scalatrace.replay.probabilistic.sampled_calls import is_probabilistic
     from scalatrace.report.replay import ReplayReporter
-    from scalatrace.report.style import console
 
     summary = Summary.over([RankResult.unpack(data) for data in packed])
     if args.verify and is_probabilistic(trace):
         summary = replace(summary, unequal=volumes.compare(trace, summary, WhatIf(_rules(args))))
     facts: dict[str, Any] = {**asdict(summary), **recorded(trace), "engine": engine}
-    if args.json:
-        print_json(facts)
-    elif args.csv:
-        print_csv(REPLAYED, _rows(facts))
-    else:
-        ReplayReporter(facts).render(console())
+    reporter = ReplayReporter(facts)
+    print_facts(args, facts, REPLAYED, reporter.rows(), reporter)
     return 1 if summary.unequal else 0
-
-
-def _rows(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for op, calls in facts["calls"].items():
-        times = {"mpi_s": facts["mpi_s"].get(op), "bytes_sent": facts["sent"].get(op, 0)}
-        yield {"operation": op, "calls": calls, **times}
 
 
 class _Progress:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from scalatrace.cli.output import add_formats, add_trace, print_csv, print_json, seconds
+from scalatrace.cli.output import add_formats, add_trace, print_facts, seconds
 from scalatrace.files import check_output
 from scalatrace.report.columns import MODULES
 
@@ -42,7 +42,6 @@ def run(args: argparse.Namespace) -> int:
     """Read, look up, write; 1 if no call site has a name."""
     import scalatrace
     from scalatrace.report.program import ModulesReporter
-    from scalatrace.report.style import console
     from scalatrace.symbols.find import Finder
     from scalatrace.symbols.resolve import resolve
 
@@ -52,10 +51,5 @@ def run(args: argparse.Namespace) -> int:
     resolved, found = resolve(trace, finder, args.force, args.time_limit)
     scalatrace.save(resolved, args.output)
     facts = [{**asdict(one), "path": str(one.path) if one.path else None} for one in found]
-    if args.json:
-        print_json({"output": args.output, "modules": facts})
-    elif args.csv:
-        print_csv(MODULES, facts)
-    else:
-        ModulesReporter(facts).render(console())
+    print_facts(args, {"output": args.output, "modules": facts}, MODULES, facts, ModulesReporter(facts))
     return 0 if not found or any(one.lines or one.names for one in found) else 1

@@ -22,7 +22,7 @@ from scalatrace.cli.output import (
     add_trace,
     factor,
     natural,
-    print_csv,
+    print_facts,
     print_json,
     seconds,
 )
@@ -134,16 +134,10 @@ def run(args: argparse.Namespace) -> int:
     facts = Names.of(trace, args.trace, args.names).facts(facts)
     if args.measured is not None:
         facts["check"] = _add_check(args, trace, facts)
-    if args.json:
-        print_json(facts)
-        return 0
-    if args.csv:
-        print_csv(SIMULATED_BY[args.by], ({**row, "call site": row.get("site")} for row in facts["rows"]))
-        return 0
     from scalatrace.report.predictions.simulation import SimulationReporter
-    from scalatrace.report.style import console
 
-    SimulationReporter(facts, args.by, args.top).render(console())
+    rows = ({**row, "call site": row.get("site")} for row in facts["rows"])
+    print_facts(args, facts, SIMULATED_BY[args.by], rows, SimulationReporter(facts, args.by, args.top))
     return 0
 
 

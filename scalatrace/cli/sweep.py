@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.launching import add_launcher, launch_words, scalatrace_words, split_words
-from scalatrace.cli.output import add_formats, add_trace, factor, print_csv, print_json
+from scalatrace.cli.output import add_formats, add_trace, factor, print_facts
 from scalatrace.cli.progress import track
 from scalatrace.errors import UsageError
 from scalatrace.escapes import write_csv
@@ -47,7 +47,6 @@ def run(args: argparse.Namespace) -> int:
     import scalatrace
     from scalatrace.replay.sweep import grid
     from scalatrace.report.curves import SweepReporter, check_plot
-    from scalatrace.report.style import console
 
     if args.repeat < 1:
         raise UsageError("--repeat is 1 or more")
@@ -70,12 +69,7 @@ def run(args: argparse.Namespace) -> int:
         write_file(args.output, file.getvalue().encode())
     if args.plot:
         reporter.draw(args.plot)
-    if args.json:
-        print_json(rows)
-    elif args.csv:
-        print_csv(SETTINGS, rows)
-    else:
-        reporter.render(console())
+    print_facts(args, rows, SETTINGS, rows, reporter)
     return 0
 
 

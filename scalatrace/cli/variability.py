@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.named import Names
-from scalatrace.cli.output import add_formats, add_names, natural, print_csv, print_json
+from scalatrace.cli.output import add_formats, add_names, natural, print_facts
 from scalatrace.cli.progress import track
 from scalatrace.errors import UsageError
 from scalatrace.report.predictions.columns import SLOWEST
@@ -69,18 +69,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Collect interval maxima, project them, report."""
     from scalatrace.report.predictions.variability import VariabilityReporter
-    from scalatrace.report.style import console
 
     if (args.trace is None) == (args.times is None):
         raise UsageError("give either a trace, or --times CSV")
     options = Projection(tuple(args.ranks), tuple(args.method or ()), args.fit, args.seed)
     data = _of_trace_file(args, options) if args.trace else _of_table(args, options)
-    if args.json:
-        print_json(data)
-    elif args.csv:
-        print_csv(SLOWEST, data["predictions"])
-    else:
-        VariabilityReporter(data).render(console())
+    print_facts(args, data, SLOWEST, data["predictions"], VariabilityReporter(data))
     return 0
 
 

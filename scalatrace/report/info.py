@@ -14,7 +14,7 @@ from rich.text import Text
 from scalatrace.escapes import clean
 from scalatrace.report.columns import COMMUNICATORS, PAYLOAD
 from scalatrace.report.costs.performance import PerformanceReporter
-from scalatrace.report.style import DIM, TITLE, number, ranks, text_table
+from scalatrace.report.style import DIM, TITLE, number, print_more, ranks, text_table
 from scalatrace.report.trees.depths import advised_depth
 from scalatrace.report.values import comm_name
 from scalatrace.trace.io.writer import signatures
@@ -141,8 +141,7 @@ class InfoReporter:
                 map(self._communicator, (entry for entry in families[:COMMS_SHOWN] if entry["sizes"])),
             )
         )
-        if len(families) > COMMS_SHOWN:
-            console.print(Text(f"… {len(families) - COMMS_SHOWN} more", style=DIM))
+        print_more(console, len(families) - COMMS_SHOWN)
 
     def _communicator(self, entry: dict[str, Any]) -> dict[str, Any]:
         sizes = entry["sizes"]

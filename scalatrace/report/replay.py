@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Console
@@ -54,12 +54,17 @@ class ReplayReporter:
         console.print(Text(line, style=DIM))
 
     def _calls(self, console: Console) -> None:
-        console.print(text_table(REPLAYED, map(self._of_operation, self.facts["calls"])))
+        rows = []
+        for row in self.rows():
+            seconds = row["mpi_s"] or 0.0
+            rows.append({**row, "mpi_s": seconds, "mean_s": seconds / row["calls"]})
+        console.print(text_table(REPLAYED, rows))
 
-    def _of_operation(self, op: str) -> dict[str, Any]:
-        ncalls, seconds = self.facts["calls"][op], self.facts["mpi_s"].get(op, 0.0)
-        times = {"mpi_s": seconds, "mean_s": seconds / ncalls}
-        return {"operation": op, "calls": ncalls, "bytes_sent": self.facts["sent"].get(op, 0), **times}
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield operations with the columns of REPLAYED."""
+        seconds, sent = self.facts["mpi_s"], self.facts["sent"]
+        for op, calls in self.facts["calls"].items():
+            yield {"operation": op, "calls": calls, "bytes_sent": sent.get(op, 0), "mpi_s": seconds.get(op)}
 
     def _comparison(self, console: Console) -> None:
         unequal = self.facts["unequal"]

@@ -27,6 +27,7 @@ from scalatrace.report.style import (
     nbytes,
     number,
     percent,
+    print_more,
     short_site,
     text_table,
 )
@@ -73,8 +74,8 @@ class StatsReporter:
         )
         rows = (self._texts(row, comm, comm + compute) for row in self.rows[: self.limit])
         console.print(text_table(shown, rows))
-        if self.limit is not None and len(self.rows) > self.limit:
-            console.print(Text(f"… {len(self.rows) - self.limit} more", style=DIM))
+        if self.limit is not None:
+            print_more(console, len(self.rows) - self.limit)
         self._totals(console, comm, compute)
         lines = efficiency_lines(self.run_time, self.efficiency) if self.timed else ()
         for line in filter(None, (phase_line(self.phases), *lines)):

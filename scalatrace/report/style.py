@@ -16,7 +16,7 @@ from rich.text import Text
 from scalatrace.escapes import clean
 from scalatrace.launched import launched_rank
 from scalatrace.operations import Category, operation
-from scalatrace.report.tables import Column, Kind, Row, Table
+from scalatrace.report.tables import CellKind, Column, Row, Table
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.values.ranks_text import ranks as ranks
 
@@ -174,7 +174,7 @@ def coarse_duration(ns: float) -> str:
     return duration(coarse(ns))
 
 
-def coarse_percent(part: float, whole: float) -> str:
+def coarse_percent(part: float, whole: float = 1) -> str:
     """Return a share as `percent`, from 10 % on with the digits of `coarse`."""
     return f"{coarse(100 * part / whole):,g} %" if whole and part >= 0.1 * whole else percent(part, whole)
 
@@ -202,14 +202,15 @@ def estimate(ns: float, low_ns: float, high_ns: float) -> str:
     return f"{interval} (95 %)" if is_vague(low_ns, high_ns) else f"{coarse_duration(ns)} (95 %: {interval})"
 
 
+def print_more(console: Console, hidden: int) -> None:
+    """Print how many rows are not shown, if any."""
+    if hidden > 0:
+        console.print(Text(f"… {hidden} more", style=DIM))
+
+
 def more_columns(hidden: Iterable[str]) -> str:
     """Return the note that names the columns for which a terminal is too narrow."""
     return f"a wider terminal shows more columns: {', '.join(hidden)}"
-
-
-def or_dash(shown: Callable[[float], str], value: float | None) -> str:
-    """Return a number as it is shown; "-" for None, which is not known."""
-    return "-" if value is None else shown(value)
 
 
 def ratio_text(ratio: float) -> str:
@@ -232,7 +233,7 @@ def amount(stat: str, value: float) -> str:
     return number(value) if abs(value) >= 1000 or value == round(value) else f"{value:.4g}"
 
 
-def percent(part: float, whole: float) -> str:
+def percent(part: float, whole: float = 1) -> str:
     """Return a share of a whole; nothing of nothing is "-"."""
     return f"{100 * part / whole:.1f} %" if whole else "-"
 
@@ -243,10 +244,10 @@ def short_site(frame: str) -> str:
     return text if len(text) <= _SITE_SHOWN else f"{text[: _SITE_SHOWN // 2]}…{text[-_SITE_SHOWN // 2 :]}"
 
 
-TEXT_KINDS: frozenset[Kind] = frozenset({"text", "operation", "site", "place"})
+TEXT_KINDS: frozenset[CellKind] = frozenset({"text", "operation", "site", "place"})
 """Kinds of columns that are no numbers."""
 
-FORMATS: dict[Kind, Callable[[Any], str | Text]] = {
+FORMATS: dict[CellKind, Callable[[Any], str | Text]] = {
     "text": lambda value: clean(str(value)),
     "operation": op_text,
     "site": lambda frame: Text(short_site(frame), style=SITE),
@@ -256,12 +257,12 @@ FORMATS: dict[Kind, Callable[[Any], str | Text]] = {
     "ns": duration,
     "s": lambda seconds: duration(seconds * 1e9),
     "ratio": ratio_text,
-    "share": lambda share: percent(*share) if isinstance(share, tuple) else percent(share, 1),
+    "share": lambda share: percent(*share) if isinstance(share, tuple) else percent(share),
 }
 """Kind of a column -> text of a value."""
 
-ESTIMATES: dict[Kind, Callable[[Any], str | Text]] = {
+ESTIMATES: dict[CellKind, Callable[[Any], str | Text]] = {
     "ns": coarse_duration,
-    "share": lambda share: coarse_percent(*share) if isinstance(share, tuple) else coarse_percent(share, 1),
+    "share": lambda share: coarse_percent(*share) if isinstance(share, tuple) else coarse_percent(share),
 }
 """Kinds of which estimates have another text."""

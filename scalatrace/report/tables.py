@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-__all__ = ["Column", "Kind", "Row", "Table"]
+__all__ = ["CellKind", "Column", "Row", "Table"]
 
-Kind = Literal["text", "operation", "site", "place", "count", "bytes", "ns", "s", "ratio", "share"]
+CellKind = Literal["text", "operation", "site", "place", "count", "bytes", "ns", "s", "ratio", "share"]
 """Texts, operations, call sites and places are at the left, numbers at the right.
 
 A share is between 0 and 1, or a pair of part and whole.
@@ -41,7 +41,7 @@ class Column:
 
     name: str
     heading: str | None = None
-    kind: Kind = "text"
+    kind: CellKind = "text"
     meaning: str = ""
     exact: bool = True
     shown: Callable[[Any], str] | None = None

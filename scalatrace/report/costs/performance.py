@@ -129,7 +129,7 @@ def efficiency_lines(time: RunTime, found: Efficiency | None) -> Iterator[str]:
     factors = (found.parallel_efficiency, found.load_balance, found.communication_efficiency)
     if None in factors:
         return
-    parallel, balance, communication = (coarse_percent(factor or 0.0, 1) for factor in factors)
+    parallel, balance, communication = (coarse_percent(factor or 0.0) for factor in factors)
     product = f"load balance {balance} * communication efficiency {communication}"
     yield f"parallel efficiency {parallel} = {product}"
     if len(found.ranks) == 1:

@@ -44,16 +44,12 @@ class _Quantity(NamedTuple):
     summed: bool = False
 
 
-def _percent(value: float) -> str:
-    return coarse_percent(value, 1)
-
-
 def _efficiency(name: str) -> _Quantity:
     def of(summary: Summary) -> float | None:
         value: float | None = summary.efficiency[name] if summary.efficiency else None
         return value
 
-    return _Quantity(name.replace("_", " "), of, _percent, MORE)
+    return _Quantity(name.replace("_", " "), of, coarse_percent, MORE)
 
 
 QUANTITIES = (

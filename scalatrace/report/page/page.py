@@ -37,6 +37,7 @@ from scalatrace.report.style import (
     is_vague,
     nbytes,
     number,
+    percent,
     ratio_text,
 )
 from scalatrace.report.tables import Column
@@ -170,10 +171,10 @@ FILTERS: dict[str, Callable[..., str]] = {
     "duration": _or_dash(duration),
     "interval": lambda one: " to ".join(interval_ends(one["low_ns"], one["high_ns"])),
     "coarse_duration": _or_dash(coarse_duration),
-    "coarse_percent": _or_dash(lambda share: coarse_percent(share, 1)),
+    "coarse_percent": _or_dash(coarse_percent),
     "nbytes": _or_dash(nbytes),
     "number": _or_dash(number),
-    "percent": _or_dash(lambda share: f"{100 * share:.1f} %"),
+    "percent": _or_dash(percent),
     "ratio": _or_dash(ratio_text),
     "factor": _or_dash(lambda factor: f"{factor:,.0f}" if factor >= 100 else f"{factor:.4g}"),
     "power": _or_dash(lambda exponent: f"P^{round(exponent, 2) + 0.0:.2f}"),

@@ -46,8 +46,8 @@ class CalibrationReporter:
             f"rendezvous above {number(limit)} bytes, {duration(network['rendezvous_latency_ns'])} more"
         )  # fmt: skip
         console.print(
-            f"{protocol}; predicted within {percent(fit['error'], 1)} (median of {fit['sizes']} sizes), "
-            f"{percent(fit['worst_error'], 1)} at worst"
+            f"{protocol}; predicted within {percent(fit['error'])} (median of {fit['sizes']} sizes), "
+            f"{percent(fit['worst_error'])} at worst"
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain, islice
 from typing import Any
 
 from rich.console import Console
@@ -16,9 +17,9 @@ from scalatrace.report.predictions.columns import (
     MODEL_TIMES,
     OPERATION_MODELS,
 )
-from scalatrace.report.style import DIM, duration, number, text_table
+from scalatrace.report.style import DIM, duration, number, print_more, text_table
 
-__all__ = ["ModelsReporter", "ProgramReporter"]
+__all__ = ["ModelsReporter", "ProgramTimeReporter"]
 
 SYMBOLS = (
     "S bytes, P ranks; alpha latency and overheads, beta time per byte, gamma that of the operator; "
@@ -32,6 +33,8 @@ TERMS_SHOWN = 10
 class ModelsReporter:
     """Shows the data of `models` for operations: `platform`, `ranges`, `operations`."""
 
+    table = MODEL_TIMES
+
     def __init__(self, data: Mapping[str, Any]) -> None:
         self.data = data
 
@@ -43,7 +46,9 @@ class ModelsReporter:
         if self.data["congestion"]["text"] != "1":
             console.print(Text(f"C <= {self.data['congestion']['text']}"))
         console.print(Text(SYMBOLS, style=DIM))
-        console.print(text_table(MODEL_TIMES, self._times()))
+        console.print(
+            text_table(MODEL_TIMES, ({**row, "fastest": self._fastest(row)} for row in self.rows()))
+        )
 
     def _models(self) -> Iterator[dict[str, str]]:
         for operation in self.data["operations"]:
@@ -52,10 +57,11 @@ class ModelsReporter:
                 levels["asymptotic"] = f"Θ({levels['asymptotic']})"
                 yield {"operation": operation["operation"], "algorithm": model["algorithm"], **levels}
 
-    def _times(self) -> Iterator[dict[str, Any]]:
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield times with the columns of MODEL_TIMES."""
         for operation in self.data["operations"]:
             for value in operation["times"]:
-                yield {"operation": operation["operation"], **value, "fastest": self._fastest(value)}
+                yield {"operation": operation["operation"], **value}
 
     def _fastest(self, value: Mapping[str, Any]) -> str:
         """Return the fastest algorithm and its time, if another one is taken."""
@@ -77,8 +83,10 @@ class ModelsReporter:
         return "\n".join([r"\begin{align*}", *lines, r"\end{align*}"])
 
 
-class ProgramReporter:
+class ProgramTimeReporter:
     """Shows the data of `models --trace`: the formula, its values, and the calls that make it up."""
+
+    table = MODEL_TERMS
 
     def __init__(self, data: Mapping[str, Any]) -> None:
         self.data = data
@@ -94,24 +102,28 @@ class ProgramReporter:
         console.print(Text(ranges, style=DIM))
         sizes = ({**each, "place": ", ".join(each["place"])} for each in self.data["grids"])
         console.print(text_table(MODEL_SIZES, sizes))
-        terms = (
-            {
-                **term,
-                "calls": term["calls"]["text"],
-                "each": term["each"]["text"],
-                "share": (term["time_ns"], last["time_ns"]),
-            }
-            for term in last["terms"][:TERMS_SHOWN]
+        terms = islice(_terms(last), TERMS_SHOWN)
+        whole = last["time_ns"]
+        console.print(
+            text_table(MODEL_TERMS, ({**term, "share": (term["time_ns"], whole)} for term in terms))
         )
-        console.print(text_table(MODEL_TERMS, terms))
-        if (more := len(last["terms"]) - TERMS_SHOWN) > 0:
-            console.print(Text(f"… {more} more", style=DIM))
+        print_more(console, len(last["terms"]) - TERMS_SHOWN)
         for reason in last["left_out"]:
             console.print(Text(f"left out: {clean(reason)}", style="yellow"), soft_wrap=True)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield the calls on all numbers of ranks with the columns of MODEL_TERMS."""
+        return chain.from_iterable(map(_terms, self.data["grids"]))
 
     def latex(self) -> str:
         """Return the formula."""
         return f"T = {self.data['grids'][-1]['formula']['latex']}"
+
+
+def _terms(grid: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for term in grid["terms"]:
+        texts = {name: term[name]["text"] for name in ("calls", "each")}
+        yield {"grid": grid["grid"], "nranks": grid["nranks"], **term, **texts}
 
 
 def _word(name: str) -> str:

@@ -19,6 +19,7 @@ from scalatrace.report.style import (
     interval_ends,
     is_vague,
     number,
+    print_more,
     text_table,
 )
 
@@ -45,15 +46,14 @@ class VariabilityReporter:
         over = ((each["slowest_ns"] - each["mean_ns"], each["mean_ns"]) for each in intervals)
         rows = ({**each, "over_mean": share} for each, share in zip(intervals, over, strict=True))
         console.print(text_table(INTERVALS, islice(rows, INTERVALS_SHOWN)))
-        if (more := len(intervals) - INTERVALS_SHOWN) > 0:
-            console.print(Text(f"… {more} more", style=DIM))
+        print_more(console, len(intervals) - INTERVALS_SHOWN)
         self._fits(console, intervals[0])
         console.print(text_table(SLOWEST, self._predictions()))
         if any(each["low_ns"] == each["high_ns"] for each in self.data["predictions"]):
             note = f"{ONE_VALUE}: all draws gave it, such as the largest maximum; no interval is estimated"
             console.print(Text(note, style=DIM), soft_wrap=True)
         spread = self.data["spread"]
-        share = "not known" if spread is None else f"{coarse_percent(spread, 1)} of their mean"
+        share = "not known" if spread is None else f"{coarse_percent(spread)} of their mean"
         console.print(Text(f"standard deviation of the ranks' totals: {share}", style=DIM))
         if line := phase_line(self.data.get("phases"), "the computation above"):
             console.print(Text(line, style=DIM), soft_wrap=True)
