@@ -121,6 +121,7 @@ def test_stages_of_a_simulation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         assert main(["simulate", str(tmp_path / "a.st"), "--platform", "cluster", "--json"]) == 0
     listed = list(dict.fromkeys(filter(None, named)))
     assert listed == [
+        "reading",
         "lowering the calls to messages",
         "simulating 4 ranks",
         "runs with drawn times",

@@ -117,7 +117,7 @@ def test_model(tmp_path: Path, traces: tuple[str, str], capsys: pytest.CaptureFi
     assert site_models["Send"]["formula"] == f"{longest['formula']} ns"
     assert site_models["Send"]["error"] == longest["error"]
     assert main(["report", "ring.stx"]) == 2
-    assert "report that with --model ring.stx" in capsys.readouterr().err
+    assert "ring.stx holds formulas for any number of ranks: give -P N" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("traces")
