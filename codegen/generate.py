@@ -117,11 +117,11 @@ def generate_scalable(
     options = options or Options()
     target = emitter(language)
     if options.emit.drawn:
-        raise UsageError("--times drawn wants a trace: formulas have means only")
+        raise UsageError("--times drawn needs a trace (.st): run `scalatrace instantiate` first")
     if options.rules:
-        raise UsageError("--at wants a trace: give factors of formulas with --compute-scale, --bytes-scale")
+        raise UsageError("--at needs a trace (.st): scale formulas by --compute-scale and --bytes-scale")
     if options.absolute_ranks:
-        raise UsageError("--absolute-ranks wants a trace: formulas' communicators have no ranks yet")
+        raise UsageError("--absolute-ranks needs a trace (.st): run `scalatrace instantiate` first")
     program = build_scalable(model, times, functions, target.exact_times, sites=not options.obfuscate)
     return _written(program, target, options, _names(model))
 

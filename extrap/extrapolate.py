@@ -459,13 +459,14 @@ def inputs_of(trace: Trace) -> dict[str, int]:
 def parse_input(name: str, text: str) -> int:
     """A parameter's value. Raises InputError."""
     if not (name.isascii() and name.isidentifier()) or iskeyword(name) or name in RESERVED:
-        raise InputError(f"a parameter cannot be called {name!r}: {', '.join(sorted(RESERVED))} are taken")
+        fault = "reserved" if name.isascii() and name.isidentifier() else "not an identifier"
+        raise InputError(f"parameter name {name!r} is {fault}; choose another name")
     try:
         value = int(text)
     except ValueError:
-        raise InputError(f"the parameter {name} is {text!r}, which is no integer") from None
+        raise InputError(f"parameter {name} = {text!r} is not an integer") from None
     if value not in INT64:
-        raise InputError(f"the parameter {name} is {text}, which is too large: 64 bits have to do")
+        raise InputError(f"parameter {name} = {text} exceeds 64 bits")
     return value
 
 

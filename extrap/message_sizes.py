@@ -41,7 +41,7 @@ OTHERS = ("Mrecv", "Imrecv", "Cancel")
 __all__ = ["decided_by_messages"]
 
 Side = int
-"""The number of a parameter of a call site that counts what is sent or received."""
+"""Index of a count parameter of a call site."""
 
 Sides = Mapping[int, Mapping[str, Side]]
 """For each event rule, by its identity, the side of each of its parameters."""

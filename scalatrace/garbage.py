@@ -13,7 +13,7 @@ __all__ = ["without_collection"]
 def without_collection() -> Iterator[None]:
     """Stop the search for cyclic garbage: trees have no cycles, and the search visits all their nodes.
 
-    What was made is old afterwards, or the next searches would visit it three times.
+    Move new objects to the oldest generation at the end, so later collections skip them.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -13,8 +13,8 @@ from scalatrace.errors import UsageError
 from scalatrace.operations import COLLECTIVES, Category, operation
 
 __all__ = [
-    "COUNTS", "DISPLACEMENTS", "SCALED", "VECTORS", "exact_factor", "is_room", "parse_factor", "scaled",
-    "spread",
+    "COUNTS", "DISPLACEMENTS", "SCALED", "VECTORS", "exact_factor", "is_capacity", "parse_factor",
+    "scaled", "spread",
 ]  # fmt: skip
 
 MAX_DENOMINATOR = 10**6
@@ -62,12 +62,12 @@ def spread(factor: Fraction) -> int:
     return max(1, ceil(factor))
 
 
-def is_room(op: str, name: str, parameters: Container[object]) -> bool:
-    """Return whether a count is the room for a message of one rank, which may be shorter.
+def is_capacity(op: str, name: str, parameters: Container[object]) -> bool:
+    """Return whether a count is the receive capacity for a message of one rank, which may be shorter.
 
-    The two sides may count in different datatypes. So a room is scaled by the next whole factor:
-    ceil(m f) <= m ceil(f). All ranks scale a collective in the same way. Partitioned messages have no room:
-    both sides have the same size.
+    The two sides may count in different datatypes. So a capacity is scaled by the next whole factor:
+    ceil(m f) <= m ceil(f). All ranks scale a collective in the same way. Partitioned messages have no spare
+    capacity: both sides have the same size.
 
     Args:
         op: operation without `MPI_`.

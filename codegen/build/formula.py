@@ -209,7 +209,7 @@ class _Symbol:
         return _Symbol(choose(compared(op, self.e, _plain(other)), Const(1), Const(0)), self.domain)
 
     def __bool__(self) -> bool:
-        raise TypeError("it asks whether a number holds")
+        raise TypeError("it uses if, and or or on a symbolic number")
 
     def __neg__(self) -> _Symbol:
         return _Symbol(mul(self.e, Const(-1)), self.domain)

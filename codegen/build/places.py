@@ -65,7 +65,10 @@ class Places:
             return opposite(result)
         result = self._alternatives(ranks, rest) or otherwise
         if bool(((self.sample.mask(result) ^ ranks) & universe).any()):
-            raise GenerateError("who takes part follows no condition on a rank's place")
+            raise GenerateError(
+                "no condition on the rank's coordinates selects the ranks that take part; "
+                "use a trace of one size (`scalatrace instantiate`)"
+            )
         return result
 
     def _conjunction(self, ranks: Mask, rest: Mask) -> Cond | None:

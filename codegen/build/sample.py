@@ -121,7 +121,7 @@ class Sample:
         return self._inner[key]
 
     def _defined(self, part: Value | Cond) -> Any:
-        """The values of an expression; 0 on ranks where it has none, which no program asks for there."""
+        """Return the values of an expression; 0 where undefined: programs never evaluate it there."""
         part = self._renamed(part)
         try:
             if isinstance(part, Cond):

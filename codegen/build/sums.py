@@ -35,7 +35,7 @@ ITERATION, LEFT = "i1", "l1"
 
 
 def sum_of_formula(formula: Expr, n: Expr, reader: Reader, facts: Domain) -> Expr:
-    """The sum over i from 0 to below n of a formula of i. Raises GenerateError when there is no rule."""
+    """Return the sum of a formula over i in [0, n). Raises GenerateError if it has no closed formula."""
     return _Sums("i", reader, facts, {}).of(formula, n)
 
 
@@ -50,7 +50,7 @@ def sum_of_turns(
         names: counters of loops further out.
 
     Raises:
-        GenerateError: there is no rule, or it asks for the last turn of a loop that may not turn at all.
+        GenerateError: no closed formula, or one for the last iteration of a loop that may not run at all.
     """
     sums = _Sums(ITERATION, reader, facts, names)
     last = sub(times, Const(1))
@@ -107,7 +107,7 @@ def _product(factors: Iterator[Expr]) -> Expr:
 def no_rule(formula: Value) -> GenerateError:
     """Return the error for a sum that has no closed formula."""
     return GenerateError(
-        f"how often a call ran before follows no short rule: the sum of {format_text(formula)}"
+        f"the number of earlier executions has no closed formula: the sum of {format_text(formula)}"
     )
 
 
@@ -207,4 +207,4 @@ class _Sums:
             if nonnegative(sub(sub(period, Const(1)), bound), self.facts):
                 return counted
             return choose(compare("<", bound, period), counted, Const(0))
-        raise GenerateError("how often a call ran before follows no short rule")
+        raise GenerateError("the number of earlier executions has no closed formula")

@@ -132,10 +132,10 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
         ranks, stated = self.participants(rule.repeat, scope.position.ranks)
         if not ranks.any() or rule.op in SILENT:
             return [], scope.predecessors
-        cond = self.values.places.cond(ranks, scope.position.ranks, stated)
         position = replace(scope.position, ranks=ranks)
         inner = _Scope(position, scope.predecessors.only(self.listed(ranks)))
         try:
+            cond = self.values.places.cond(ranks, scope.position.ranks, stated)
             lines = self.lines(rule, position)
             if lines is not None:
                 stmts, predecessors = self.unrolled(rule, lines, inner)

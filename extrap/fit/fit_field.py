@@ -48,7 +48,7 @@ BY_BORDERS = 1 << 16
 """The number of the search by borders: after all partitions of the ranks into classes."""
 
 PER_RANK = 40.0
-"""What it costs when a formula has another value on each rank: the trace then holds one per rank."""
+"""Penalty for a formula of the rank: the trace stores one value per rank."""
 
 __all__ = ["PER_RANK", "fit", "fit_neighbours", "no_formula_error", "shown"]
 

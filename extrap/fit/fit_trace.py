@@ -386,10 +386,13 @@ class Fitter:
         return result
 
     def _params(self, node: Aligned) -> tuple[tuple[str, Kind], ...]:
-        found = {trace.ops[event.op].params for _, trace, _, event in self._events(node)}
-        if len(found) != 1:
-            raise ExtrapolationError(f"{where(node)}: the traces have other parameters for it")
-        return found.pop()
+        nprocs = {trace.ops[event.op].params: trace.nprocs for _, trace, _, event in self._events(node)}
+        if len(nprocs) != 1:
+            lists = (
+                f"({', '.join(name for name, _ in params)}) with {n} ranks" for params, n in nprocs.items()
+            )
+            raise ExtrapolationError(f"{where(node)} has parameters {', '.join(lists)}")
+        return next(iter(nprocs))
 
     def divided_values(self, nodes: Sequence[Aligned]) -> Iterator[tuple[Ints, Ints]]:
         """Points and values of every count and every repeat in these nodes: what blocks of a problem give."""
@@ -524,7 +527,7 @@ class Fitter:
         return ParamRule(name, kind, field, encoding, rivals)
 
     def _plain(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> Field:
-        """The field of what is no peer; short arrays as lists of sizes, or else as all others are taken."""
+        """Fit a parameter that is not a peer; try short arrays as lists of sizes first."""
         if kind is Kind.ARRAY:
             samples = self._samples(node, at, kind, MAX_SHORT_VALUES)
             by_value = self._fit(samples, inside)

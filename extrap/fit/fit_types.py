@@ -30,7 +30,7 @@ PER_PART = 3.0
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """A part while it is fit_input: its points, and what all its formulas weigh together.
+    """Candidate part: points, shape, formulas and their total cost.
 
     Attributes:
         confirmed: whether the sizes of its own points confirm its formulas; other classes' may do so later.
@@ -53,7 +53,7 @@ Samples = Mapping[int, Parts | None]
 
 
 Chains = Mapping[int, Chain | None]
-"""Point -> the loops around what is fit_input; None: it runs once."""
+"""Point -> the loops around the quantity; None: it runs once."""
 
 
 @dataclass(frozen=True)

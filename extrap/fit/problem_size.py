@@ -44,7 +44,7 @@ MIN_SIZES = 3
 """Grids that a quantity has to be seen on."""
 
 REQUIRED_BITS = 200.0
-"""By how many bits values have to be longer than the formulas and the size that give them."""
+"""Evidence (bits) that a problem size needs: length of the values less that of the formulas and the size."""
 
 MARGIN = 0.8
 """Another size that saves as many bits as this part of what the best one saves may be the right one."""

@@ -58,7 +58,10 @@ _DROPPABLE = frozenset({
 
 
 def droppable(op: str) -> bool:
-    """Whether a trace without such a call is still one: what makes communicators, files or windows stays."""
+    """Return whether calls of an operation may be dropped.
+
+    Calls that make communicators, files or windows may not.
+    """
     return operation(op).category in _DROPPABLE
 
 

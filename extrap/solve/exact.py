@@ -32,7 +32,7 @@ MAX_COEFFICIENT = 1 << 40
 
 MAX_DENOMINATOR = 96
 CONSTANT = 0.3
-"""What a constant differences the features costs."""
+"""Cost of an additive constant."""
 
 MAX_SIMPLE_UNKNOWNS = 2
 """Unknowns that one spare point confirms; more need nearly as many spare points as there are unknowns."""
@@ -90,7 +90,7 @@ def determined(table: Ints, sizes: Ints, has_constant: bool) -> tuple[bool, bool
     Args:
         table: a row per feature, a column per point.
         sizes: for each point the number of its size.
-        has_constant: whether the formula has a constant differences the features.
+        has_constant: whether the formula has an additive constant.
     """
     result = [_independent(table[:, sizes != size], has_constant) for size in np.unique(sizes)]
     return any(result), all(result)

@@ -47,7 +47,7 @@ RIVAL_MARGIN = 0.5
 """How much more a formula may weigh than the lightest one and still be as credible."""
 
 REQUIRED_BITS = {1: 1.0, 2: 8.0, 3: 10.0}
-"""By how many bits values are longer than a formula of so many features; one plus a constant needs none."""
+"""Evidence (bits) that a formula of k features needs: length of the values less that of the formula."""
 
 REQUIRED_OF_PARTS = 8.0
 """As `REQUIRED_BITS`, besides, of a quarter of ranks that is no partner: P//4 has the values of
@@ -484,7 +484,7 @@ def _divides_a_number(part: Value | Cond) -> bool:
 
 
 def _required_bits(found: Solution, count: int) -> float:
-    """By how many bits values have to be longer than a formula of so many features."""
+    """Return the evidence (bits) that a formula of `count` features needs."""
     if found.is_shifted:
         return 0.0
     if count == 1:

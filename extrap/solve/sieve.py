@@ -22,29 +22,29 @@ from scalatrace.trace.values.vec import SPECIAL_MAX
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 MAX_POINTS = 20
-"""Points that are looked at."""
+"""Number of sampled points."""
 
 GOLDEN_RATIO = 0.6180339887498949
 """The golden ratio's fraction: its multiples spread over all points, with no period."""
 
 MIN_REST = 1e-3
-"""Features with less than this projection the values are as good as they are."""
+"""Relative residual below which a feature equals the values."""
 
 MAX_TRIPLE_FEATURES = 2 * TRIPLE_FEATURES
-"""Features that are tried three at a time: some more, since some may have no value at other points."""
+"""Features that are tested in triples: more than the search uses, as some may be undefined elsewhere."""
 
 __all__ = ["Sieve", "sample_points"]
 
 
 def sample_points(count: int) -> Ints:
-    """Which of so many points are looked at."""
+    """Return the indices of the sampled points among `count` points."""
     if count <= MAX_POINTS:
         return np.arange(count)
     return np.unique((np.arange(1, MAX_POINTS + 1) * GOLDEN_RATIO % 1 * count).astype(np.int64))
 
 
 class Sieve:
-    """Features at the sample_points points: a row per feature, the lightest first."""
+    """Feature values at the sampled points: a row per feature, the lightest first."""
 
     def __init__(self, table: Ints) -> None:
         table = table[(table != table[:, :1]).any(axis=1)]
@@ -56,7 +56,7 @@ class Sieve:
         self._triples = triples[volumes(self._light, triples) > MAX_FLAT_VOLUME]  # others are pairs
 
     def possible(self, values: Ints) -> bool:
-        """Whether values at the sample_points points are perhaps a formula's."""
+        """Return whether a formula may give these values at the sampled points."""
         if (values == values[0]).all():
             return True
         if (values < SPECIAL_MAX).any():

@@ -2,10 +2,10 @@
 
 Calls and bytes are exact, except bytes of calls whose sizes are kept as histograms. Times of operations and
 call sites are sums of the histograms' means, within 0.05 %; the longest call is within 3 %. Times of a rank
-are its measured totals, within 5 %; "-": not known. "beyond min" is the time beyond the shortest call at the
-same place, which is known within 3 %: at most so much was waiting. What is not known more precisely has two
-or three digits; --json and --csv have all. A call site is the innermost frame outside
-wrappers of MPI.
+are its measured totals, within 5 %; "-": not known. "over fastest" is the time in excess of the fastest call
+at the same place, known within 3 %: an upper bound of waiting. "computation" is that before the calls.
+Numbers that are not known more precisely have two or three digits; --json and --csv have all. A call site is
+the innermost frame outside wrappers of MPI.
 """
 
 from __future__ import annotations

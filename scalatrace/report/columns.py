@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from scalatrace.report.tables import Column, Table
 
-_WIDE = 122
+_WIDE = 121
 """Characters of a terminal that has room for all columns of STATS."""
 
 _BEYOND_MEANING = "beyond the shortest call at the same place: at most so much was waiting"
@@ -36,13 +36,13 @@ STATS = Table(
             min_width=_WIDE, page_heading="longest",
         ),
         Column(
-            "beyond_shortest_ns", "beyond min", "ns", _BEYOND_MEANING, exact=False, whole=True,
+            "beyond_shortest_ns", "over fastest", "ns", _BEYOND_MEANING, exact=False, whole=True,
             min_width=_WIDE, page_heading="beyond shortest",
         ),
         Column("of_mpi", "of MPI", "share", derived=True),
         Column("of_all", "of all", "share", derived=True, min_width=_WIDE, page_heading="of all time"),
         Column(
-            "compute_ns", "compute before", "ns", "in the computation before the calls", whole=True,
+            "compute_ns", "computation", "ns", "in the computation before the calls", whole=True,
             min_width=_WIDE, page_heading="computation before",
         ),
     ),
@@ -86,7 +86,7 @@ COSTLIEST = Table(
         Column("mpi_ns_mean", None, "ns", "of a call", whole=True),
         Column("mpi_ns_max", None, "ns", "of the longest call, within 3 %", whole=True),
         Column("of_mpi", "of MPI", "share", derived=True),
-        Column("beyond_shortest_ns", "beyond min", "ns", _BEYOND_MEANING, False, whole=True),
+        Column("beyond_shortest_ns", "over fastest", "ns", _BEYOND_MEANING, False, whole=True),
         Column("compute_ns", None, "ns", "in the computation before the calls", whole=True),
     ),
 )

@@ -32,7 +32,7 @@ TRUST = 4.0
 BLIND = 1.0
 """TRUST for values without measured errors."""
 RIVAL = 12.0
-"""Forms that cost at most so much more than the best count in the interval."""
+"""Cost margin of the forms that widen the interval."""
 OTHERS = 0.25
 """Weight of a histogram's other fields, together, beside that of its mean."""
 IDLE = 1e-10

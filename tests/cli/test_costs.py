@@ -346,7 +346,7 @@ def test_a_pipe_gets_all_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     out = io.StringIO()
     StatsReporter(barriers(COMPUTE, INSIDE), "site").render(console(out))
-    assert "compute before" in out.getvalue()
+    assert "over fastest" in out.getvalue()
     assert "wider terminal" not in out.getvalue()
 
 

@@ -79,14 +79,34 @@ def test_parameters_that_differ_have_to_be_said() -> None:
 def test_names_that_formulas_use() -> None:
     traces = [trace_of(halo(False), dims) for dims in PLANES]
     traces[0].meta["param.X"] = "3"
-    with pytest.raises(InputError, match="cannot be called 'X'"):
+    with pytest.raises(InputError, match="parameter name 'X' is reserved"):
         extrap.extrapolate(traces, 64)
 
 
-@pytest.mark.parametrize(("name", "text"), [("if", "3"), ("P", "3"), ("n", "x"), ("n", str(1 << 63))])
-def test_parameters_that_no_formula_can_have(name: str, text: str) -> None:
-    with pytest.raises(InputError):
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("if", "3", "parameter name 'if' is reserved"),
+        ("P", "3", "parameter name 'P' is reserved"),
+        ("2n", "3", "parameter name '2n' is not an identifier"),
+        ("n", "x", "parameter n = 'x' is not an integer"),
+        ("n", str(1 << 63), "parameter n = 9223372036854775808 exceeds 64 bits"),
+    ],
+)
+def test_parameters_that_no_formula_can_have(name: str, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         parse_input(name, text)
+
+
+def test_an_operation_with_unequal_parameters() -> None:
+    def body(rank: Rank) -> list[IssuedCall]:
+        given = {"comm": "world"} if rank.dims == (2, 2) else {"count": 1, "comm": "world"}
+        return [call("Barrier", 7, **given)]
+
+    traces = [trace_of(body, dims) for dims in ((2, 2), (3, 2), (3, 3))]
+    message = r"Barrier at .*7.* has parameters \(comm\) with 4 ranks, \(count, comm\) with 9 ranks"
+    with pytest.raises(ExtrapolationError, match=message):
+        extrap.extrapolate(traces, 16)
 
 
 def test_targets_without_measure() -> None:

@@ -185,7 +185,7 @@ class _Simulation:
         return False
 
     def _execute(self, rank: int, task: _Task, event: e.Event) -> Callable[[], bool] | None:
-        """Do what an event does to others; what it waits for, if it does."""
+        """Apply an event; return what it waits for, or None."""
         if isinstance(event, e.Transfer):
             return self._transfer(rank, task, event)
         if isinstance(event, e.Wait):

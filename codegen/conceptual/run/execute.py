@@ -191,7 +191,7 @@ class Executor:
         self.loops -= 1
 
     def _each(self, event: e.Each) -> None:
-        """Execute iterations as they are found; working them out takes none of the program's time."""
+        """Execute iterations as they are generated; generation is excluded from the program's time."""
         if event.kept:
             for body in event.kept:
                 self._all(body)

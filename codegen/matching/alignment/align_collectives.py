@@ -132,5 +132,5 @@ def _node(
 
 
 def _named(repeat: Elastic, here: RankList, around: RankList) -> Elastic:
-    """A repeat that entry_events out who is not there."""
+    """Return a repeat without absent ranks."""
     return Groups([(here, repeat)]) if isinstance(repeat, Vec) and here != around else repeat

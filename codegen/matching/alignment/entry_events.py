@@ -24,7 +24,7 @@ Context = tuple[int, int]
 
 
 class EntryEvent:
-    """A node: who was there each time it was met, and with which values. `signature`: its call site."""
+    """Participants and values of each execution of a node. `signature`: its call site."""
 
     def __init__(self) -> None:
         self._profiles: dict[tuple[Ranks, ...], int] = {}
@@ -34,7 +34,7 @@ class EntryEvent:
         self.signature = 0
 
     def meet(self, entries: Sequence[Entry]) -> None:
-        """The node is met, and runs once for each entry."""
+        """Record an execution of the node, with one run per entry."""
         profile = tuple(entry.ranks for entry in entries)
         self._entry_counts.append(self._profiles.setdefault(profile, len(self._profiles)))
         for entry in entries:
@@ -44,7 +44,7 @@ class EntryEvent:
 
     @property
     def ranks(self) -> RankList:
-        """Who is ever there."""
+        """All ranks that take part in any execution."""
         return RankList(self._values)
 
     def content(self, trace: Trace) -> tuple[Elastic, int, tuple[Param, ...]]:

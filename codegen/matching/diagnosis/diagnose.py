@@ -1,4 +1,4 @@
-"""Why an execution came to a stand: who waits for whom, and the shortest cycle among them."""
+"""Explain a deadlock: wait-for graph and its shortest cycle."""
 
 from __future__ import annotations
 

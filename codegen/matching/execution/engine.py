@@ -260,7 +260,7 @@ class Engine(ExecutionState):
             self.taken.append((key, *kinds))
 
     def _decide(self, forced: bool) -> bool:
-        """Give open receives their senders; whether there was one. `forced`: just one, come what may."""
+        """Decide senders of open receives; return whether any was. `forced`: decide exactly one receive."""
         anything = False
         for key, box in tuple(self._undecided.items()):
             for post in tuple(box.posts):

@@ -104,7 +104,7 @@ class PerformanceReporter:
         console.print(text_table(COSTLIEST, rows))
         console.print(
             Text(
-                "beyond min: time beyond the shortest call at the same place; at most so much is waiting",
+                "over fastest: excess over the fastest call at the same place, an upper bound of waiting",
                 style=DIM,
             ),
             soft_wrap=True,

@@ -18,7 +18,7 @@ SIMULATED = Table(
         ),
         Column(
             "compute_ns",
-            "compute before",
+            "computation",
             "ns",
             "computation before the calls, all ranks",
             exact=False,
@@ -29,7 +29,7 @@ SIMULATED = Table(
             "path_calls", None, "share", exact=False, derived=True, page_heading="calls on the longest path"
         ),
         Column("path_compute", None, "share", exact=False, derived=True, page_heading="computation on it"),
-        Column("of_path", "of path", "share", exact=False, derived=True),
+        Column("of_path", "path share", "share", exact=False, derived=True),
         Column("path_ns", None, "ns", "part of the longest path", exact=False),
         Column("end_ns", "end", "ns", "end of the rank", exact=False),
     ),

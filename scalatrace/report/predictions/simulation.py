@@ -75,7 +75,7 @@ class SimulationReporter:
                 near = f"{number(checks['count'])} runs here took {checks['low']:.2f} to {checks['high']:.2f}"
                 out.print(f"95 % interval   {interval}   {near} of their predicted times")
             else:
-                out.print(f"of drawn runs   {interval}   95 % of {runs}")
+                out.print(f"drawn runs      {interval}   95 % of {runs}")
         if check := facts.get("check"):
             measured, ratio = duration(check["measured_s"] * 1e9), f"{check['ratio']:.3f}"
             out.print(f"measured        {measured}   {ratio} of the predicted time; added to the checks")

@@ -14,7 +14,7 @@ from math import ceil
 
 from scalatrace.errors import UsageError
 from scalatrace.operations import operation
-from scalatrace.scaling import SCALED, exact_factor, is_room, parse_factor
+from scalatrace.scaling import SCALED, exact_factor, is_capacity, parse_factor
 from scalatrace.trace.model.sites import Range, parse_site, passes, spelled
 from scalatrace.trace.model.trace import Trace
 
@@ -115,7 +115,7 @@ class Factors:
 
     def count_factor(self, op: str, name: str, parameters: Iterable[str], sent: Fraction) -> Fraction:
         """Return the factor on a count of a call, whose factor on what it sends is given."""
-        return Fraction(self.max_nbytes_factor) if is_room(op, name, set(parameters)) else sent
+        return Fraction(self.max_nbytes_factor) if is_capacity(op, name, set(parameters)) else sent
 
     def check(self, trace: Trace) -> None:
         """Raise UsageError when a rule holds for no call of a trace."""

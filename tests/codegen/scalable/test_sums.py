@@ -46,7 +46,7 @@ def test_sums_are_what_adding_up_gives(text: str, x: int, times: int, data: st.D
 
 
 @pytest.mark.parametrize("text", ["(i1%X==0)*(i1%y==0)", "i1*l1", "l1", "3*l1", "(i1%X==i1)", "i1//X"])
-def test_what_follows_no_short_rule_is_refused(text: str) -> None:
+def test_sums_without_closed_formula_are_refused(text: str) -> None:
     reader = Reader({"X": X, "y": Y}, {})
-    with pytest.raises(GenerateError, match="no short rule"):
+    with pytest.raises(GenerateError, match="no closed formula"):
         sum_of_turns(parse_number(text), Var("n", None), Const(9), reader, Domain(), {})

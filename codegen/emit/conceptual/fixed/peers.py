@@ -130,7 +130,7 @@ class Peers:
         return self.possible(self.writer.special.expr(peer, rank)) == {rank}
 
     def possible(self, e: Expr) -> set[int]:
-        """The values that an expression can have, in iterations that there are not too."""
+        """Return possible values of an expression; over-approximation: includes iterations that never run."""
         try:
             return {value for (value,) in listed([e])[1]}
         except GenerateError:
