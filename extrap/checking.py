@@ -20,7 +20,7 @@ __all__ = ["Prediction", "leave_one_out"]
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """How one trace was predicted from the others.
+    """Comparison of one trace with its prediction from the others.
 
     Attributes:
         left_out: its ranks and grid.
@@ -36,11 +36,11 @@ class Prediction:
 
     @property
     def exact(self) -> bool:
-        """Whether every event of every rank was predicted."""
+        """Return whether every event of every rank was predicted."""
         return not self.first
 
     def plain(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return the prediction as plain data."""
         return {
             "left_out": self.left_out,
             "events": self.events,
@@ -52,7 +52,7 @@ class Prediction:
 def leave_one_out(
     traces: Sequence[Trace], dims_of: Sequence[Sequence[int]] | None = None
 ) -> Iterator[Prediction]:
-    """A prediction per trace, by the lightest formulas: the trace that was left out judges them.
+    """Yield a prediction of each trace by the lightest formulas of the others, compared with that trace.
 
     Raises:
         InputError: there are fewer than three traces.

@@ -29,16 +29,16 @@ __all__ = [
 
 
 class ExtrapolationError(Refused, FormulaError):
-    """Something in the traces follows no formula that was found; says which event, parameter and values."""
+    """Error: a quantity of the traces follows no formula; names event, parameter and values."""
 
 
 class CorruptModelError(ExtrapolationError):
-    """A symbolic trace has values that no traces give: its file is damaged."""
+    """Error: a symbolic trace has values that no traces give, so its file is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What was seen of a quantity without a formula.
+    """The observed values of a quantity without a formula.
 
     Attributes:
         op, name: of the call, "" for a loop, and of its parameter, "repeat" for how often it runs.
@@ -61,7 +61,7 @@ class Values:
 
 
 class NoFormulaError(ExtrapolationError):
-    """No formula gives the values of a quantity."""
+    """Error: no formula gives the values of a quantity."""
 
     def __init__(self, fact: str, values: Values | None = None) -> None:
         super().__init__(fact)
@@ -69,15 +69,15 @@ class NoFormulaError(ExtrapolationError):
 
 
 class UnconfirmedError(NoFormulaError):
-    """No formula was found; some dimension has fewer sizes than another, whose formulas may serve it."""
+    """Error: no formula was found, but one dimension has more sizes, and its formulas may hold."""
 
 
 class PollingError(NoFormulaError):
-    """How often a program asks whether something is complete, or has come, follows no formula."""
+    """Error: the number of unsuccessful polls follows no formula."""
 
 
 class UndeterminedError(ExtrapolationError):
-    """Two formulas hold for all traces and differ at the size that was asked for.
+    """Error: two formulas hold for all traces and differ at the requested size.
 
     Attributes:
         formula, rival: the formulas.
@@ -93,12 +93,12 @@ class UndeterminedError(ExtrapolationError):
         )
 
     def of(self, what: str) -> UndeterminedError:
-        """The error of this quantity."""
+        """Return the error of this quantity."""
         return UndeterminedError(self.formula, self.rival, self.rank, self.grid, what)
 
 
 class UndeterminedPeerError(ExtrapolationError):
-    """Two formulas in different encodings give the peers of all traces, and another one each at this size."""
+    """Error: two encodings have formulas that give the peers of all traces, but differ at this size."""
 
     def __init__(self, peer: int, other: int, rank: int, grid: Grid, what: str = "") -> None:
         self.peers, self.rank, self.grid = (peer, other), rank, grid
@@ -109,16 +109,16 @@ class UndeterminedPeerError(ExtrapolationError):
         )
 
     def of(self, what: str) -> UndeterminedPeerError:
-        """The error of this quantity."""
+        """Return the error of this quantity."""
         return UndeterminedPeerError(*self.peers, self.rank, self.grid, what)
 
 
 class InputError(UsageError):
-    """The traces, sizes or parameters given do not go together."""
+    """Error: the traces, sizes or parameters given do not match."""
 
 
 class UnseenParameterError(Refused, InputError):
-    """A parameter has one value in all traces, and the result another one."""
+    """Error: a parameter has one value in all traces, and another one in the result."""
 
     def __init__(self, name: str, seen: int, run: Recording) -> None:
         super().__init__(
@@ -130,7 +130,7 @@ class UnseenParameterError(Refused, InputError):
 
 
 class UnseenSideError(Refused, InputError):
-    """No trace shows what follows from a side of the grid that was asked for."""
+    """Error: no trace shows the values at a requested side of the grid."""
 
     def __init__(self, fact: str) -> None:
         super().__init__(fact, Cause.FEW_SIZES)

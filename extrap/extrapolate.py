@@ -71,7 +71,7 @@ MIN_OTHERS = 3
 
 @dataclass(frozen=True)
 class Extrapolation:
-    """A result: the trace, its grid, and what it was made from.
+    """A result: the trace, its grid, and its origin.
 
     Attributes:
         evidence: how the grid was found.
@@ -103,7 +103,7 @@ def extrapolate(
     check: bool = True,
     accept_unconfirmed: bool = False,
 ) -> Extrapolation:
-    """The trace of a program on `nprocs` ranks, from traces on fewer.
+    """Extrapolate traces of a program to `nprocs` ranks.
 
     Args:
         traces: at least two of the same program, complete, each of another size.
@@ -142,7 +142,7 @@ def extrapolate(
 
 
 def _case_of(model: Model, nprocs: int, dims: Sequence[int] | None, params: Mapping[str, int] | None) -> Case:
-    """What a model was made of, and what is asked for. Raises InputError."""
+    """Return grids and inputs of a model's traces and of the requested size. Raises InputError."""
     grids = [Grid(seen, model.column_major) for seen, _ in model.seen]
     runs = [Run(grid, inputs) for grid, (_, inputs) in zip(grids, model.seen, strict=True)]
     grid = target_grid(grids, nprocs, dims)
@@ -155,7 +155,7 @@ def checked_matching(
     params: Mapping[str, int] | None = None,
     workers: int = 1,
 ) -> str:
-    """Whether all calls of a result fit together, as those of the traces do: one line.
+    """Check that all calls of a result match, as those of the traces do; return one line about it.
 
     Raises:
         ExtrapolationError: they do not; names the ranks and the calls.
@@ -224,7 +224,7 @@ def of_model(
     workers: int = 1,
     accept_unconfirmed: bool = False,
 ) -> Extrapolation:
-    """A symbolic trace's trace on `nprocs` ranks. Raises InputError, ExtrapolationError."""
+    """Instantiate a symbolic trace for `nprocs` ranks. Raises InputError, ExtrapolationError."""
     case = _case_of(model, nprocs, dims, params)
     grid, inputs = case.target
     timing_model(timing)  # refuse an unknown one before the trace is made
@@ -241,7 +241,7 @@ def of_model(
 
 
 def result_warnings(model: Model, times: Times, totals: Sequence[TotalTime]) -> tuple[str, ...]:
-    """The warnings of a result with these times and totals: about its size, its inputs and poor fits."""
+    """Return the warnings of a result: on its size, its inputs and poor fits of times."""
     return tuple(warnings(model, times.nprocs, totals, poor_fits(model, times)))
 
 
@@ -265,7 +265,7 @@ def model_of(
     accept_unconfirmed: bool = False,
     target: tuple[int, Sequence[int] | None, Mapping[str, int]] | None = None,
 ) -> tuple[list[Trace], Model, str]:
-    """The traces in order of their size, the symbolic trace behind them, and how their grid was found.
+    """Return the traces in order of size, their symbolic trace, and how their grid was found.
 
     Args:
         target: ranks of the result, the sides of its grid if they are given, and its parameters: checked
@@ -308,7 +308,7 @@ def model_of(
 def _with_problem_size(
     traces: Sequence[Trace], runs: Sequence[Run], workers: int, foldings: Foldings
 ) -> tuple[Model, int] | None:
-    """The symbolic trace with the size of the problem as a parameter, and that size.
+    """Return the symbolic trace with the size of the problem as a parameter, and that size.
 
     None unless all values follow rules with just one size, or if a parameter is given.
     """
@@ -324,7 +324,7 @@ def _with_problem_size(
 
 
 def _target(runs: Sequence[Run], nprocs: int, dims: Sequence[int] | None) -> Grid:
-    """The grid that is asked for. Raises InputError."""
+    """Return the grid that is asked for. Raises InputError."""
     grids = [run.grid for run in runs]
     grid = target_grid(grids, nprocs, dims)
     check_dimensions(grid, len(grids[0].dims))
@@ -345,7 +345,7 @@ def fit_prepared(
     accept_unconfirmed: bool = False,
     foldings: Foldings | None = None,
 ) -> Model:
-    """The symbolic trace behind the result of `prepared`. Raises ExtrapolationError."""
+    """Fit the symbolic trace of the result of `prepared`. Raises ExtrapolationError."""
     model = fit(traces, runs, workers, accept_unconfirmed, foldings)
     return replace(model, meta={**model.meta, **notes(traces, accept_unconfirmed)})
 
@@ -353,7 +353,7 @@ def fit_prepared(
 def prepared(
     traces: Sequence[Trace], dims_of: Sequence[Sequence[int]] | None = None
 ) -> tuple[list[Trace], list[Run], str]:
-    """The traces in order of their size, their grids and parameters, and how the grids were found.
+    """Return the traces in order of size, their grids and parameters, and how the grids were found.
 
     Raises:
         InputError: the inputs do not go together.
@@ -397,13 +397,13 @@ def _structure(grids: Sequence[Grid], observed: Sequence[Observed]) -> Structure
 
 
 def _without_smallest(traces: Sequence[Trace], ndims: int = 1) -> str:
-    """A hint where the other traces have a grid of `ndims` or more that explains their arguments."""
+    """Return a hint where the other traces have a grid of `ndims` or more that explains their arguments."""
     step = _leaving_out_smallest(traces, ndims)
     return "" if step is None else f"\nnext: {step.text}"
 
 
 def _leaving_out_smallest(traces: Sequence[Trace], ndims: int = 2) -> NextStep | None:
-    """The step of leaving out the smallest trace, where the others have a grid of `ndims` or more."""
+    """Return the step of leaving out the smallest trace, where the others have a grid of `ndims` or more."""
     if len(traces) < MIN_OTHERS + 1:
         return None
     try:
@@ -419,7 +419,7 @@ def _leaving_out_smallest(traces: Sequence[Trace], ndims: int = 2) -> NextStep |
 
 
 def check(traces: Sequence[Trace], dims_of: Sequence[Sequence[int]] | None = None) -> None:
-    """Whether anything can be learned from these traces. Raises InputError."""
+    """Raise InputError if the traces cannot be extrapolated."""
     if dims_of is not None and len(dims_of) != len(traces):
         raise InputError(f"there are {len(traces)} traces, but {len(dims_of)} grids")
     if len(traces) < 2:
@@ -443,7 +443,7 @@ def check(traces: Sequence[Trace], dims_of: Sequence[Sequence[int]] | None = Non
 
 
 def inputs_of(trace: Trace) -> dict[str, int]:
-    """The parameters that the recorder noted.
+    """Return the parameters that the recorder noted.
 
     Raises:
         InputError: one is no integer, or has a name that formulas use themselves.
@@ -457,7 +457,7 @@ def inputs_of(trace: Trace) -> dict[str, int]:
 
 
 def parse_input(name: str, text: str) -> int:
-    """A parameter's value. Raises InputError."""
+    """Return a parameter's value. Raises InputError."""
     if not (name.isascii() and name.isidentifier()) or iskeyword(name) or name in RESERVED:
         fault = "reserved" if name.isascii() and name.isidentifier() else "not an identifier"
         raise InputError(f"parameter name {name!r} is {fault}; choose another name")
@@ -479,7 +479,7 @@ def _same_inputs(runs: Sequence[Run]) -> None:
 
 
 def target_inputs(model: Model, given: Mapping[str, int]) -> dict[str, int]:
-    """The target's parameters. Raises InputError for an unknown or a missing one."""
+    """Return the target's parameters. Raises InputError for an unknown or a missing one."""
     unknown = [name for name in given if name not in model.inputs]
     if unknown:
         raise InputError(

@@ -45,7 +45,7 @@ def describe(model: Model) -> dict[str, Any]:
 
 
 def lines(model: Model) -> Iterator[str]:
-    """What names mean, the communicators, and a line per node; control characters of the file are escaped."""
+    """Yield legend, communicators, and a line per node; control characters of the file are escaped."""
     yield from map(clean, _lines(model))
 
 

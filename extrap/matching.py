@@ -1,4 +1,4 @@
-"""Check that the calls of a symbolic trace's ranks fit together: messages, sizes, members, roots.
+"""Check that the calls of a symbolic trace's ranks match: messages, sizes, members, roots.
 
 The traces that a model was made of fit together, so a conflict at another size shows a wrong formula.
 """
@@ -37,7 +37,7 @@ __all__ = ["SizeCheck", "check_consistent", "check_matching", "check_model", "ch
 
 @dataclass(frozen=True, slots=True)
 class SizeCheck:
-    """How the calls of one size fit together.
+    """Result of matching the calls of one size.
 
     Attributes:
         conflict: the first calls that do not, in words; "" when all do.
@@ -49,13 +49,13 @@ class SizeCheck:
     undetermined: str = ""
 
     def plain(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return the check as plain data."""
         names = {"ranks": self.grid.nprocs, "grid": str(self.grid)}
         return {**names, "conflict": self.conflict, "undetermined": self.undetermined}
 
 
 def check_consistent(traces: Sequence[Trace]) -> str:
-    """The first conflict in the traces themselves, in words; "" when there is none."""
+    """Return a message about the first conflict in the traces themselves, "" if there is none."""
     for trace in traces:
         if conflict := _conflict(trace):
             return f"in the trace of {trace.nprocs} ranks {conflict}"
@@ -87,12 +87,12 @@ def check_matching(model: Model, trace: Trace, grid: Grid, inputs: Mapping[str, 
 
 
 def is_small(trace: Trace) -> bool:
-    """Whether the calls of all ranks are compared, not those of smaller sizes."""
+    """Return whether the calls of all ranks are compared, not those of smaller sizes."""
     return _visits(trace) * trace.nprocs <= MAX_VISITS
 
 
 def _visits(trace: Trace) -> int:
-    """What one rank's calls cost, in nodes."""
+    """Return the cost of one rank's calls, in nodes."""
     values = (
         param.value if isinstance(param, Peer) else param for leaf in trace.leaves() for param in leaf.params
     )
@@ -154,7 +154,7 @@ def _conflict(trace: Trace) -> str:
 
 
 def _conflict_error(grid: Grid, conflict: str) -> ExtrapolationError:
-    """The error for calls of a size that do not fit together."""
+    """Return the error for calls of a size that do not fit together."""
     return ExtrapolationError(
         f"the formulas that fit the traces do not fit together on {grid.nprocs} ranks ({grid}): {conflict}\n"
         "Add traces of further sizes; --no-check writes the result nevertheless"

@@ -66,7 +66,7 @@ class _Ends:
     received_size: Ints
 
     def agree(self, sent: Ints, received: Ints) -> bool:
-        """Whether each message is as long as its receive."""
+        """Return whether each message is as long as its receive."""
         sizes = sent[self.senders] * self.sent_size, received[self.receivers] * self.received_size
         return np.array_equal(*sizes)
 
@@ -86,18 +86,18 @@ class _Messages:
     calling: Mapping[Side, Mask]
 
     def agree(self, link: Link) -> bool:
-        """Whether each message of a link is as long as its receive."""
+        """Return whether each message of a link is as long as its receive."""
         sender, receiver = link
         return self.links[link].agree(self.counts[sender], self.counts[receiver])
 
     def lengths(self, link: Link) -> set[int]:
-        """The different counts of a link's messages."""
+        """Return the different counts of a link's messages."""
         return set(self.counts[link[0]][self.links[link].senders].tolist())
 
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """A side with several formulas in one part of its field."""
+    """A side with several possible formulas in one part of its field."""
 
     field: Field
     part: Part
@@ -105,7 +105,7 @@ class _Open:
 
 
 def decided_by_messages(model: Model, grid: Grid, inputs: Mapping[str, int]) -> Model | None:
-    """The model with those formulas, of the ones that fit all traces, of which messages agree on a grid.
+    """Return the model with those formulas, of all that fit the traces, whose messages agree on a grid.
 
     Returns:
         None if several formulas agree, or none, or if something else than counts of messages is not
@@ -134,13 +134,13 @@ def decided_by_messages(model: Model, grid: Grid, inputs: Mapping[str, int]) -> 
 
 
 def _are_plain(model: Model) -> bool:
-    """Whether the calls that send and receive tell the messages."""
+    """Return whether the calls that send and receive tell the messages."""
     names = [rule.op or "" for rule in events(model.nodes)]
     return not any(name in OTHERS or operation(name).category is Category.PERSISTENT for name in names)
 
 
 def _is_evidence(link: Link, seen: Sequence[_Messages]) -> bool:
-    """Whether the receives follow the lengths of the messages in the traces.
+    """Return whether the receives follow the lengths of the messages in the traces.
 
     One length everywhere may be that of a buffer that is long enough.
     """
@@ -164,7 +164,7 @@ def _side(rule: Rule, param: ParamRule) -> Any:
 
 
 def _messages(made: Made, sides: Sides) -> _Messages:
-    """The messages of a trace whose sizes and peers do not change from call to call."""
+    """Return the messages of a trace whose sizes and peers do not change from call to call."""
     rule_of = {id(event): rule for rule, event in made.events}
     nprocs = made.trace.nprocs
     counts: dict[Side, Ints] = {}
@@ -209,7 +209,7 @@ def _matters(op: str, name: str) -> bool:
 
 
 def _flows(rule: Rule) -> list[tuple[int, Flow]]:
-    """What a point-to-point call sends (0) and receives (1)."""
+    """Return what a point-to-point call sends (0) and receives (1)."""
     row = operation(rule.op or "")
     if row.category not in (Category.SEND, Category.RECV, Category.SENDRECV):
         return []
@@ -273,7 +273,7 @@ def _chosen(
     links: Mapping[Link, _Ends],
     counts: Mapping[Side, Ints],
 ) -> dict[Side, tuple[_Open, tuple[Expr, Expr]]] | None:
-    """Each side's first formula and the one that all messages agree with; None unless that is one."""
+    """Return each side's first formula and the one that all messages agree with; None unless that is one."""
 
     def values(side: Side) -> list[Ints]:
         return [row for _, row in choices[side][1]] if side in choices else [counts[side]]
@@ -320,13 +320,13 @@ def _chosen(
 def _possible(
     link: tuple[Link, Sequence[tuple[int, int]]], known: Mapping[Side, int]
 ) -> list[tuple[int, int]]:
-    """The pairs of choices that agree with those that are known."""
+    """Return the pairs of choices that agree with those that are known."""
     (sender, receiver), pairs = link
     return [(a, b) for a, b in pairs if known.get(sender, a) == a and known.get(receiver, b) == b]
 
 
 def _with(decisions: Mapping[Side, Decision], sides: Sides, rule: Rule) -> Rule:
-    """The rule with the formulas that were decided on, which have no rivals."""
+    """Return the rule with the formulas that were decided on, which have no rivals."""
     if rule.op is None:
         return replace(rule, children=tuple(_with(decisions, sides, child) for child in rule.children))
     params = []
@@ -339,7 +339,7 @@ def _with(decisions: Mapping[Side, Decision], sides: Sides, rule: Rule) -> Rule:
 
 
 def _part(part: Part, condition: Cond, formula: Expr, other: Expr) -> Part:
-    """The part of a condition with another formula in place of one."""
+    """Return the part of a condition with another formula in place of one."""
     if part.condition != condition or part.formulas is None:
         return part
     formulas = tuple(other if one == formula else one for one in part.formulas)

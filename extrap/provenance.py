@@ -1,4 +1,4 @@
-"""Where a result comes from: its header, and warnings on what it should not be relied on for."""
+"""Origin of a result: its header, and warnings on its limits."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ __all__ = [
 
 
 def notes(traces: Sequence[Trace], accept_unconfirmed: bool) -> dict[str, str]:
-    """Entries of a model's header: accepted formulas, and runs with more ranks than cores."""
+    """Return entries of a model's header: accepted formulas, and runs with more ranks than cores."""
     result = {UNCONFIRMED: ACCEPTED} if accept_unconfirmed else {}
     runs = [str(trace.nprocs) for trace in traces if is_oversubscribed(trace.meta)]
     if runs:
@@ -59,7 +59,7 @@ def notes(traces: Sequence[Trace], accept_unconfirmed: bool) -> dict[str, str]:
 def header(
     model: Model, grid: Grid, inputs: Mapping[str, int], timing: str | None, accept_unconfirmed: bool
 ) -> dict[str, str]:
-    """The header of a result: what is true of it in that of the largest trace, and how it was made."""
+    """Return the header of a result: facts of the largest trace that still hold, and its origin."""
     result = {key: text for key, text in model.meta.items() if key not in OF_ONE_RUN}
     result |= {PARAMETER + name: str(value) for name, value in inputs.items()}
     ranks = ", ".join(str(prod(dims)) for dims, _ in model.seen)

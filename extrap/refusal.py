@@ -1,4 +1,4 @@
-"""Why an extrapolation is refused, and what to do next: for messages, `--json`, and programs."""
+"""Causes of refused extrapolations and next steps: for messages, `--json`, and programs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Action", "Cause", "NextStep", "Recording", "Refused"]
 
 
 class Cause(Enum):
-    """Why the traces do not give a result."""
+    """Reason why the traces do not give a result."""
 
     DATA = "the values depend on data"
     TIMING = "the values depend on timing"
@@ -57,7 +57,7 @@ class Recording:
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """What to do to get a result.
+    """Step that leads to a result.
 
     Attributes:
         text: an imperative, without a full stop.
@@ -87,7 +87,7 @@ class NextStep:
 
 
 class Refused(Exception):  # noqa: N818 - it is a part of errors
-    """A part of errors that refuse an extrapolation: the fact, its cause, and the next step.
+    """Mixin of errors that refuse an extrapolation: the fact, its cause, and the next step.
 
     Attributes:
         fact: what is wrong, where, and with which values.

@@ -1,4 +1,4 @@
-"""Sizes of the grids that a program can be run on, as far as those of its traces tell."""
+"""Sizes of the grids that a program can run on, as far as its traces show."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["grids_like"]
 
 
 def grids_like(seen: Sequence[Grid], nprocs: int, target: Grid | None = None) -> list[Grid]:
-    """The grids made as those of the traces were, from the smallest trace's to `nprocs` ranks, in order.
+    """Return grids shaped like those of the traces, from the smallest trace's to `nprocs` ranks, in order.
 
     Where all sides of the traces' grids are powers of two, or multiples of a number, so are these.
 

@@ -1,4 +1,4 @@
-"""The file of a symbolic trace (.stx): the container of a trace, its payload the model.
+"""The file of a symbolic trace (.stx): the container of a trace, with the model as payload.
 
 [sizes, column major, inputs, [[dims, {input: value}], ...], ops, families, stats, meta, {}, nodes]
 node    := [repeat, [node, ...]] | [repeat, op, stack, params, [[pred, rows], ...]]
@@ -309,7 +309,7 @@ def _rivals(raw: Any) -> tuple[tuple[Expr, Expr], ...]:
 
 
 def _fits(shape: Any, formulas: tuple[Value, ...]) -> bool:
-    """Whether a field's shape has places for so many formulas."""
+    """Return whether a field's shape has places for so many formulas."""
     if shape in (LOOPED, INDEXED):
         return len(formulas) == 2
     return len(formulas) > 0 if shape == CYCLE else _places(shape) == len(formulas)

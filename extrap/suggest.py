@@ -1,4 +1,4 @@
-"""Which runs to record next."""
+"""Suggest the runs to record next."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def suggested(
     params: Mapping[str, int] | None = None,
     check: bool = True,
 ) -> tuple[str, list[Recording]]:
-    """Why another trace is needed, and which runs would help, the smallest first.
+    """Return the reason for another trace and the runs that would help, the smallest first.
 
     Where two formulas fit the traces, the runs are those that tell them apart; else those with a side of the
     grid that no trace has: something follows no rule, or calls of larger sizes do not fit together. Without a

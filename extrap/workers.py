@@ -26,7 +26,7 @@ MAX_WORKERS = 8
 
 
 class WorkerError(ScalatraceError):
-    """One of several ranks could not do its part of the work."""
+    """Error: one of several ranks could not do its part of the work."""
 
 
 SHARES = 4
@@ -41,7 +41,7 @@ FORWARD_S = 0.5
 
 
 class MpiRanks(int):
-    """As many workers as an MPI program has ranks, all of which make the same calls with the same data.
+    """The ranks of an MPI program as workers; all ranks make the same calls with the same data.
 
     Attributes:
         comm: for the work.
@@ -53,7 +53,7 @@ class MpiRanks(int):
 
     @classmethod
     def all(cls) -> MpiRanks:
-        """The ranks of this program. Raises UsageError without mpi4py."""
+        """Return the ranks of this program. Raises UsageError without mpi4py."""
         try:
             from mpi4py import MPI
         except (ImportError, RuntimeError) as error:
@@ -66,11 +66,11 @@ class MpiRanks(int):
 
     @property
     def is_first(self) -> bool:
-        """Whether this is the rank that reports the result."""
+        """Return whether this rank reports the result."""
         return bool(self.comm.rank == 0)
 
     def map(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """`work` on each item, shared over the ranks; all get all results. Raises as `each`."""
+        """Run `work` on each item, shared over the ranks; all get all results. Raises as `each`."""
         found: list[R] = []
         failed, text = len(items), ""
         for at in range(self.comm.rank, len(items), self):
@@ -87,7 +87,7 @@ class MpiRanks(int):
         return [shares[at % self][2][at // self] for at in range(len(items))]
 
     def leave(self, error: BaseException) -> None:
-        """End the program with an error, unless all ranks have one: these end by themselves."""
+        """End the program with an error, unless all ranks have one: then they end by themselves."""
         request, end = self.leaving.Ibarrier(), monotonic() + LEAVE_S
         while not request.Test():
             if monotonic() > end:
@@ -99,12 +99,12 @@ class MpiRanks(int):
 
 
 def available() -> int:
-    """How many workers this process has cores for."""
+    """Return the number of workers that this process has cores for."""
     return min(len(os.sched_getaffinity(0)), MAX_WORKERS)
 
 
 def each(work: Callable[[T], R], items: Sequence[T], workers: int) -> list[R]:
-    """`work` on each item, in their order; workers are forks, so only results are sent.
+    """Run `work` on each item, in order; workers are forks, so only results are sent.
 
     Each worker has items that stand together: neighbours are alike, and what one found serves the next. The
     caller answers for forking: it has no MPI, and no threads that hold locks.
@@ -131,7 +131,7 @@ def each(work: Callable[[T], R], items: Sequence[T], workers: int) -> list[R]:
 
 
 def concurrently(first: Callable[[int], T], second: Callable[[], R], workers: int) -> tuple[T, R]:
-    """The results of two pieces of work; with several processes, of which `first` gets one, at the same time.
+    """Return the results of two functions; with several workers, `first` runs in its own process.
 
     Args:
         first: gets the number of workers that it has.
@@ -172,7 +172,7 @@ def _send_result(sender: Connection, work: Callable[[int], Any]) -> None:
 
 
 class _Missing(Enum):
-    """What a worker has instead of a result."""
+    """Placeholder of a worker's missing result."""
 
     FAILED = 1
     LEFT_OUT = 2
@@ -188,7 +188,7 @@ def _inherit(work: Callable[[Any], Any], items: Sequence[Any]) -> None:
 
 
 def _done(at: int) -> Any:
-    """The result of an item; after an error this worker leaves out all others, which come later."""
+    """Return the result of an item; after an error this worker leaves out all others, which come later."""
     global _has_failed
     work, items = _inherited
     if _has_failed:

@@ -1,1 +1,1 @@
-"""Why an extrapolation is refused, and what to do next."""
+"""Causes of refused extrapolations, and next steps."""

@@ -1,4 +1,4 @@
-"""Say why an extrapolation is refused and what to do next: the one place where errors get both.
+"""Add cause and next step to the errors of refused extrapolations: the only place that does.
 
 In: an error with the values of a quantity, or with two formulas; the runs and the size of the result.
 Out: the error with a cause, and a step that was tried as far as the traces allow.
@@ -88,7 +88,7 @@ def advise(
 def _with_other_inputs(
     error: NoFormulaError, case: Case, traces: Sequence[Trace], workers: int
 ) -> NextStep | None:
-    """The parameter that is missing, or the traces that are better left out; None: neither helps."""
+    """Return the parameter that is missing, or the traces that are better left out; None: neither helps."""
     if error.values is not None and not case.runs[0].inputs and is_divided(error.values, case.grids):
         return GIVE_SIZE
     return hint(traces, case, error.values, workers) if traces else None
@@ -110,7 +110,7 @@ def _step(error: Refused, case: Case, traces: Sequence[Trace], model: Model | No
 
 
 def _is_unlike(error: NoFormulaError) -> bool:
-    """Whether no trace less would help: every rank has values of its own."""
+    """Return whether no trace less would help: every rank has values of its own."""
     return error.values is not None and error.values.unlike
 
 
@@ -137,7 +137,7 @@ def _without_data(error: Refused, case: Case) -> NextStep:
 
 
 def _means_follow(values: Values, case: Case) -> bool:
-    """Whether the means of all numbers follow a formula."""
+    """Return whether the means of all numbers follow a formula."""
     space = Space(case.runs, partners=False)
     starts = np.array(space.starts[:-1]).tolist()
     samples = {start: Parts(None, (mean,)) for start, mean in zip(starts, values.means, strict=True)}
@@ -145,7 +145,7 @@ def _means_follow(values: Values, case: Case) -> bool:
 
 
 def _telling_apart(error: Refused, case: Case, model: Model | None) -> NextStep:
-    """The traces that tell formulas apart, or what else leads to a result."""
+    """Return the traces that tell formulas apart, or what else leads to a result."""
     if model is not None and case.grid is not None and (recordings := deciding(case, model, error)):
         return NextStep.record(*recordings)
     if isinstance(error, UndeterminedError) and not case.runs[0].inputs:

@@ -1,4 +1,4 @@
-"""Decide why an extrapolation is refused, from the values of the quantity and the traces."""
+"""Find the cause of a refused extrapolation from the values of the quantity and the traces."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def cause_of(error: Refused, grids: Sequence[Grid], traces: Sequence[Trace]) -> 
 
 
 def _is_of_timing(values: Values, traces: Sequence[Trace]) -> bool:
-    """Whether values depend on which request, or which rank, comes first."""
+    """Return whether values depend on which request, or which rank, comes first."""
     return values.op in COMPLETING or values.op in POLLING or depends_on_senders(values, traces)
 
 
 def depends_on_senders(values: Values, traces: Sequence[Trace]) -> bool:
-    """Whether values depend on whose message a receive from MPI_ANY_SOURCE gets.
+    """Return whether values depend on the senders that receives from MPI_ANY_SOURCE match.
 
     So do the partners of the receiving rank. Of others, the ranks share what is the same in total: the
     numbers of all ranks have sums that are on a line over the numbers of ranks.
@@ -78,7 +78,7 @@ def _is_line(points: Sequence[tuple[int, int]]) -> bool:
 
 
 def _receivers_from_any(trace: Trace) -> frozenset[int]:
-    """The ranks that receive from MPI_ANY_SOURCE."""
+    """Return the ranks that receive from MPI_ANY_SOURCE."""
     return frozenset(
         rank
         for leaf in trace.leaves()
@@ -90,14 +90,14 @@ def _receivers_from_any(trace: Trace) -> frozenset[int]:
 
 
 def _is_converging(values: Values) -> bool:
-    """Whether all ranks agree on trip counts that neither only grow nor only fall, as a solver's."""
+    """Return whether all ranks agree on trip counts that neither only grow nor only fall, as a solver's."""
     counts = values.largest
     growing = all(a <= b for a, b in pairwise(counts)), all(a >= b for a, b in pairwise(counts))
     return values.agreed and values.name == "repeat" and (not any(growing) or len(counts) > MIN_TOTALS)
 
 
 def is_divided(values: Values, grids: Sequence[Grid]) -> bool:
-    """Whether the largest numbers may be shares of one problem: they fall as some size grows."""
+    """Return whether the largest numbers may be shares of one problem: they fall as a size grows."""
     falls = all(a >= b for a, b in pairwise(values.largest)) and values.largest[0] > values.largest[-1] > 1
     if len(values.largest) != len(grids) or not falls:
         return False

@@ -1,4 +1,4 @@
-"""Which traces stand in the way when no rules are found: the smallest one, or those of other shapes."""
+"""Find the traces that prevent a rule: the smallest one, or those of other shapes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["hint"]
 
 
 def hint(traces: Sequence[Trace], case: Case, values: Values | None, workers: int) -> NextStep | None:
-    """The traces to leave out, without which the others follow rules; None where that does not help.
+    """Return the traces without which the others follow rules; None if leaving out traces does not help.
 
     Args:
         traces: in the order of the case.
@@ -39,7 +39,7 @@ def hint(traces: Sequence[Trace], case: Case, values: Values | None, workers: in
 
 
 def _of_one_shape(traces: Sequence[Trace], case: Case, workers: int) -> NextStep | None:
-    """Whether grids with the larger sides first follow rules, or those with the smaller ones first.
+    """Return whether grids with the larger sides first follow rules, or those with the smaller ones first.
 
     The result has to be of that shape, too: for one of another shape, the other traces are needed.
 
@@ -75,7 +75,7 @@ def _varies_by_smallest(values: Values) -> bool:
 
 
 def _too_small(traces: Sequence[Trace], runs: Sequence[Run], workers: int) -> NextStep | None:
-    """Whether all but the smallest trace, on which too much may be equal or missing, follow rules."""
+    """Return whether all but the smallest trace, on which too much may be equal or missing, follow rules."""
     if len(traces) <= MIN_WITHOUT_SMALLEST or not _follow(traces[1:], runs[1:], workers):
         return None
     text = f"leave out the trace of {traces[0].nprocs} ranks, which is too small: the others follow rules"

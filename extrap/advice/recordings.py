@@ -1,4 +1,4 @@
-"""Choose runs to record next: sizes and parameters that the program can have, and that decide something."""
+"""Choose runs to record next: sizes and parameters that the program accepts, and that decide a question."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["Case", "deciding", "unseen", "with_sides"]
 
 @dataclass(frozen=True)
 class Case:
-    """What was given: the grids and parameters of the traces, and those of the result.
+    """Input of a refused extrapolation: grids and parameters of the traces, and those of the result.
 
     Attributes:
         runs: those of the traces, in order of their size.
@@ -77,7 +77,7 @@ class Case:
         return min(MAX_TIMES * largest, max(self.grid.nprocs - 1, MIN_TIMES * largest))
 
     def is_recorded(self, grid: Grid, inputs: Mapping[str, int]) -> bool:
-        """Whether there is such a trace, or the result would be one."""
+        """Return whether a trace or the result has this grid and these parameters."""
         known = [(run.grid.dims, dict(run.inputs)) for run in self.runs]
         if self.grid is not None:
             known.append((self.grid.dims, self.known_inputs))
@@ -90,7 +90,7 @@ class Case:
 
 
 def deciding(case: Case, model: Model, error: Exception) -> tuple[Recording, ...]:
-    """The smallest runs whose traces tell apart what the traces leave open at the size of the result.
+    """Return the smallest runs that decide what the traces leave open at the size of the result.
 
     Up to two: one of another number of ranks, and one of a recorded grid with another parameter.
     """
@@ -113,7 +113,7 @@ def deciding(case: Case, model: Model, error: Exception) -> tuple[Recording, ...
 def _most_deciding(
     model: Model, wanted: Collection[Hashable], offered: Iterator[Recording]
 ) -> Recording | None:
-    """The first of some runs at which all open formulas differ, or else most of them."""
+    """Return the first of some runs at which all open formulas differ, or else most of them."""
     best, most = None, 0
     for one in islice(offered, MAX_TRIED):
         number = len(_open(model, one.grid, one.inputs) & set(wanted))
@@ -125,7 +125,7 @@ def _most_deciding(
 
 
 def _open(model: Model, grid: Grid, inputs: Mapping[str, int]) -> set[Hashable]:
-    """What the traces do not determine at a size: pairs of formulas, and peers by their encoding."""
+    """Return what the traces do not determine at a size: pairs of formulas, and peers by their encoding."""
     try:
         made = made_with_rivals(model, grid, inputs)
     except (FormulaError, FormatError, LimitError):
@@ -135,7 +135,7 @@ def _open(model: Model, grid: Grid, inputs: Mapping[str, int]) -> set[Hashable]:
 
 
 def with_sides(case: Case) -> Recording | None:
-    """The smallest run after which the traces show what follows from the sides of the result's grid."""
+    """Return the smallest run after which the traces determine values at the sides of the result's grid."""
     assert case.grid is not None
     target = case.grid
 
@@ -150,7 +150,7 @@ def with_sides(case: Case) -> Recording | None:
 
 
 def unseen(case: Case) -> list[Recording]:
-    """Runs of grids that no trace has: first those with a new side where few are known; small ones first."""
+    """Return runs of grids that no trace has: first those with a new side where few are known."""
     columns = list(zip(*(grid.dims for grid in case.grids), strict=True))
     known = [set(sides) for sides in columns]
     fewest = min(map(len, known))
@@ -226,7 +226,7 @@ def _of_inputs(case: Case) -> Iterator[Recording]:
 
 
 def _can_run(case: Case) -> Callable[[Grid, Mapping[str, int]], bool]:
-    """Whether a size divides a parameter there, if it does in all traces and in the result."""
+    """Return whether a size divides a parameter there, if it does in all traces and in the result."""
     given = [(run.grid, run.inputs) for run in case.runs]
     names = case.runs[0].inputs
     if case.grid is not None and case.known_inputs.keys() >= names.keys():

@@ -27,7 +27,7 @@ Nodes = Mapping[int, RankNode]
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """A node of all trees that have it.
+    """An aligned node, with its counterparts in all trees that have it.
 
     Attributes:
         key: operation and stack of an event; None for a loop.
@@ -41,7 +41,7 @@ class Aligned:
 
 
 def align(trees: Mapping[int, Sequence[RankNode]], single_trips: bool = True) -> tuple[Aligned, ...]:
-    """All nodes of all trees, in an order that fits each of them.
+    """Return the aligned nodes of all trees, in an order that fits each tree.
 
     Args:
         trees: point -> tree.
@@ -66,7 +66,7 @@ def align(trees: Mapping[int, Sequence[RankNode]], single_trips: bool = True) ->
 
 
 def aligned_nodes(nodes: Sequence[Aligned]) -> int:
-    """How many nodes there are: the fewer, the more similar the trees."""
+    """Return the number of aligned nodes: the fewer, the more similar the trees."""
     return sum(1 + aligned_nodes(node.children) for node in nodes)
 
 
@@ -79,7 +79,7 @@ def _by_kind(trees: Mapping[int, Sequence[RankNode]]) -> list[list[int]]:
 
 
 def _with_single_trips(trees: Mapping[int, Sequence[RankNode]]) -> Mapping[int, Sequence[RankNode]]:
-    """The trees with loops of one trip where another tree has a loop around the same calls."""
+    """Return the trees with loops of one trip where another tree has a loop around the same calls."""
     result = dict(trees)
     changed = any(node.key is None for tree in trees.values() for node in tree)
     while changed:
@@ -97,7 +97,7 @@ def _with_single_trips(trees: Mapping[int, Sequence[RankNode]]) -> Mapping[int, 
 
 
 def _has_straight_body(model: Sequence[RankNode], tree: Sequence[RankNode]) -> bool:
-    """Whether a tree has the calls of one trip of a loop of another one."""
+    """Return whether a tree has the calls of one trip of a loop of another one."""
     starts: dict[Key | None, list[int]] = {}
     for at, node in enumerate(tree):
         starts.setdefault(node.key, []).append(at)
@@ -111,7 +111,7 @@ def _has_straight_body(model: Sequence[RankNode], tree: Sequence[RankNode]) -> b
 
 
 def _wrapped(tree: Sequence[RankNode], runs: Sequence[_Pair]) -> tuple[RankNode, ...]:
-    """A tree with loops around some of its nodes."""
+    """Return a tree with loops around some of its nodes."""
     nodes, at = [], 0
     for run in runs:
         nodes += [*tree[at : run.right], single_trip(tree[run.right : run.stop])]
@@ -130,7 +130,7 @@ def _aligned(nodes: Nodes, single_trips: bool) -> Aligned:
 def _joined(
     columns: list[list[RankNode | None]], tree: Sequence[RankNode], k: int
 ) -> list[list[RankNode | None]]:
-    """The columns of k trees with the nodes of one more."""
+    """Return the columns of k trees with the nodes of one more."""
     keys = frozenset[Key]().union(*(node.keys for node in tree))
     left = [_first(column, keys) for column in columns]
     result: list[list[RankNode | None]] = []
@@ -152,7 +152,7 @@ def _first(column: Sequence[RankNode | None], keys: frozenset[Key]) -> RankNode:
 
 
 def _similarity(a: RankNode, b: RankNode) -> float:
-    """How well two nodes go together, 0 for not at all."""
+    """Return how well two nodes go together, 0 for not at all."""
     if a.key is not None or b.key is not None:
         return float(a.key == b.key)
     if a.kind == b.kind:
@@ -162,7 +162,7 @@ def _similarity(a: RankNode, b: RankNode) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Nodes of two trees that go together: one of the left tree, and one or a run of the right tree.
+    """Aligned nodes of two trees: one of the left tree, and one or a run of the right tree.
 
     Attributes:
         left: number of the node.
@@ -198,7 +198,7 @@ _PAIRS: dict[tuple[tuple[int, ...], tuple[int, ...], bool], tuple[_Pair, ...]] =
 
 
 def _best_pairs(left: Sequence[RankNode], right: Sequence[RankNode], wrap: bool) -> Iterator[_Pair]:
-    """The pairs, by dynamic programming from the last nodes on; of equal choices the first pair."""
+    """Yield the pairs, by dynamic programming from the last nodes on; of equal choices the first pair."""
     similarities = _similarities(left, right)
     best = np.zeros((len(left) + 1, len(right) + 1))
     paired = np.zeros((len(left), len(right)), dtype=bool)
@@ -241,7 +241,7 @@ def _best_pairs(left: Sequence[RankNode], right: Sequence[RankNode], wrap: bool)
 
 
 def _similarities(left: Sequence[RankNode], right: Sequence[RankNode]) -> list[Floats]:
-    """How well each node of the left tree goes with each of the right one; equal nodes share a row."""
+    """Return how well each node of the left tree goes with each of the right one; equal nodes share a row."""
     places: dict[int, list[int]] = {}
     for at, node in enumerate(right):
         places.setdefault(node.kind, []).append(at)

@@ -38,7 +38,7 @@ Trees = Mapping[int, tuple[RankNode, ...]]
 
 
 class Foldings:
-    """The trees of all ranks, folded in several ways, which share their parts.
+    """The trees of all ranks in several foldings, which share their parts.
 
     Attributes:
         trees: as recorded.
@@ -85,7 +85,7 @@ class Foldings:
         return None if self._marked_keys is None else self._folded(self._marked_keys)
 
     def by_stages(self, with_marks: bool, by_site: bool) -> Trees | None:
-        """As `canonical`, with the stages of trees and butterflies as loops; None also when there are none.
+        """Return the trees of `canonical` with stages of trees and butterflies as loops; None without stages.
 
         Args:
             with_marks: make unlike calls of one call site calls of their own, as `by_marks` does.
@@ -101,7 +101,7 @@ class Foldings:
         return self._folded(keys, stages) if stages.has_unequal_stages or not by_site else None
 
     def _folded(self, keys: Mapping[int, Sequence[Key]], stages: Stages | None = None) -> Trees | None:
-        """The trees of calls with these keys; None when there are too many different stages."""
+        """Return the trees of calls with these keys; None when there are too many different stages."""
         assert self._ranks is not None
         symbols = Symbols()
         lines = {point: _line(keys[point], symbols) for point in self.trees}
@@ -141,7 +141,7 @@ class Foldings:
 
 
 def foldings_of(traces: Sequence[Trace]) -> Foldings:
-    """The trees of all ranks of some traces, whose points are numbered trace by trace."""
+    """Return the trees of all ranks of the traces; points are numbered trace by trace."""
     ranks = [(trace, rank) for trace in traces for rank in range(trace.nprocs)]
     trees = {point: rank_tree(trace, rank) for point, (trace, rank) in enumerate(ranks)}
     return Foldings(trees, ranks.__getitem__)
@@ -161,7 +161,7 @@ class _Ranks:
         return {point: _keys(self.leaves[point], order) for point, order in self.orders.items()}
 
     def marked_keys(self) -> dict[int, list[Key]] | None:
-        """The key of each call with its mark; None if no call site has different marks.
+        """Return the key of each call with its mark; None if no call site has different marks.
 
         Tags are part of the marks of a call site unless it has too many of them.
         """
@@ -194,7 +194,7 @@ class _Ranks:
         }
 
     def trees(self, lines: Mapping[int, Line], keys: Mapping[int, Sequence[Key]], symbols: Symbols) -> Trees:
-        """The trees of folded sequences of calls."""
+        """Return the trees of folded sequences of calls."""
         known: dict[Sequence[_Template], Sequence[_Template]] = {}  # equal ones share gathered values
         result = {}
         for point, line in lines.items():
@@ -270,7 +270,7 @@ def _leaves(tree: Iterable[RankNode]) -> Iterator[RankNode]:
 
 
 def _order(tree: Sequence[RankNode]) -> Order:
-    """The calls of a rank in the order of their execution."""
+    """Return the calls of a rank in the order of their execution."""
     numbers = {id(leaf): number for number, leaf in enumerate(_leaves(tree))}
     repeats = {id(node): iter(node.repeat) for node in _nodes(tree)}
     done = [0] * len(numbers)
@@ -292,7 +292,7 @@ def _order(tree: Sequence[RankNode]) -> Order:
 
 
 def _keys(leaves: Sequence[RankNode], order: Order) -> list[Key]:
-    """The key of each call of a rank."""
+    """Return the key of each call of a rank."""
     keys = [leaf.key for leaf in leaves if leaf.key is not None]
     return [keys[leaf] for leaf, _ in order]
 
@@ -309,7 +309,7 @@ def _nodes(tree: Iterable[RankNode]) -> Iterator[RankNode]:
 
 @dataclass(frozen=True, slots=True)
 class _Template:
-    """A node of ranks with equal structure.
+    """A node that ranks with equal structure share.
 
     Attributes:
         trips: iterations on each entry of a loop.
@@ -323,7 +323,7 @@ class _Template:
 
 
 def _template(entries: Sequence[Token], symbols: Symbols) -> _Template:
-    """The node of equal tokens, one for each entry of what is around."""
+    """Return the node of equal tokens, one for each entry of what is around."""
     body = symbols.bodies.get(entries[0].symbol)
     if body is None:
         return _Template((1,) * len(entries), tuple(entry.call for entry in entries))
@@ -347,7 +347,7 @@ def _tree(templates: Sequence[_Template], sources: Sources, keys: Sequence[Key])
 
 
 def _rank_node(template: _Template, sources: Sources, entry_count: int, keys: Sequence[Key]) -> RankNode:
-    """The node of one rank.
+    """Return the node of one rank.
 
     Args:
         keys: of all its calls, by their position.

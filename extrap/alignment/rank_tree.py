@@ -26,7 +26,7 @@ __all__ = ["Key", "RankNode", "key_of", "normalized", "rank_tree"]
 
 
 class Key(NamedTuple):
-    """What calls that are one event have in common, as texts: tables differ from trace to trace.
+    """Identity of the calls of one event, as texts: tables differ from trace to trace.
 
     Attributes:
         mark: the text of a `Mark` where unlike calls of one call site are calls of their own; else "".
@@ -47,7 +47,7 @@ _KINDS: dict[Any, int] = {}
 
 @dataclass(frozen=True, eq=False)
 class RankNode:
-    """A node as one rank sees it.
+    """A node as executed by one rank.
 
     Attributes:
         key: of an event, None for a loop.
@@ -72,7 +72,7 @@ class RankNode:
 
     @property
     def width(self) -> int:
-        """How often the content runs each time, when that is always the same; else 0."""
+        """Number of executions of the content per iteration if it is constant, else 0."""
         return self.repeat.constant or 0
 
     @cached_property
@@ -89,12 +89,12 @@ class RankNode:
 
 
 def key_of(trace: Trace, event: Event) -> Key:
-    """Operation and stack of an event."""
+    """Return operation and stack of an event."""
     return Key(trace.ops[event.op].name, trace.stack(event.signature))
 
 
 def rank_tree(trace: Trace, rank: int) -> tuple[RankNode, ...]:
-    """The tree of one rank."""
+    """Return the tree of one rank."""
     return tuple(_rank_nodes(trace, trace.nodes, rank, 1))
 
 
@@ -118,7 +118,7 @@ def _rank_nodes(trace: Trace, nodes: AnySequence[Node], rank: int, entry_count: 
 
 @lru_cache(maxsize=1 << 16)
 def normalized(vec: Vec, n: int) -> Vec:
-    """The first n values in the form that these values have everywhere."""
+    """Return the first n values in a canonical form, equal for equal values."""
     if vec.constant is not None or n > MAX_NORMALIZED_VALUES:
         return vec
     return vec_of(vec.first(n))

@@ -51,17 +51,17 @@ class Symbols:
         self.stages: set[int] = set()
 
     def of_call(self, key: Key) -> int:
-        """The symbol of a call."""
+        """Return the symbol of a call."""
         return self._numbers.setdefault(key, len(self._numbers))
 
     def of_loop(self, body: tuple[int, ...], stages: tuple[int, ...] | None = None) -> int:
-        """The symbol of a loop around these symbols; of a block of these stages."""
+        """Return the symbol of a loop around these symbols, or of a block of these stages."""
         number = self._numbers.setdefault(("loop", body, stages), len(self._numbers))
         self.bodies[number] = body
         return number
 
     def of_stages(self, body: tuple[int, ...]) -> int:
-        """The symbol of a loop over stages, which stays a loop of its own."""
+        """Return the symbol of a loop over stages, which is never merged with other loops."""
         number = self.of_loop(body)
         self.stages.add(number)
         return number
@@ -81,7 +81,7 @@ def fold_all(lines: dict[int, Line], symbols: Symbols) -> None:
 
 
 def _folded(line: Line, symbols: Symbols) -> Line:
-    """The sequence with its repetitions as loops, short bodies first."""
+    """Return the sequence with its repetitions as loops, short bodies first."""
     period, numbers = 1, _numbers(line)
     while 2 * period <= len(line) and period <= MAX_PERIOD:
         runs = list(_repetitions(numbers, period))
@@ -120,7 +120,7 @@ def _repetitions(numbers: Ints, period: int) -> Iterator[tuple[int, int]]:
 
 
 def _loop(trips: tuple[tuple[Token, ...], ...], symbols: Symbols) -> Token:
-    """A loop of these iterations; iterations that are a loop each are one loop."""
+    """Return a loop of these iterations; iterations that are a loop each are one loop."""
     body = tuple(token.symbol for token in trips[0])
     if len(body) == 1 and body[0] in symbols.bodies and body[0] not in symbols.stages:
         return Token(body[0], trips=tuple(chain.from_iterable(trip[0].trips for trip in trips)))
@@ -145,7 +145,7 @@ def _wrapped(line: Line, symbols: Symbols) -> Line:
 
 
 def _occurrences(numbers: list[int], body: tuple[int, ...]) -> list[int]:
-    """Where a body begins, from left to right; the parts do not overlap."""
+    """Return the positions of a body from left to right; the parts do not overlap."""
     result, at = [], 0
     for _ in range(numbers.count(body[0])):
         try:

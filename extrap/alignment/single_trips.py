@@ -1,4 +1,4 @@
-"""Find loops that run once in some trees: there, their calls are straight code.
+"""Find loops that run once in some trees, where their calls are straight code.
 
 A loop over the other columns of the grid runs once on a grid of two columns. The trace of that size has no
 loop, but the calls of its body. They are made a loop of one trip, so that the trees can be aligned.
@@ -15,13 +15,13 @@ __all__ = ["single_trip", "straight_body", "with_repeated_events"]
 
 
 def single_trip(nodes: Sequence[RankNode]) -> RankNode:
-    """A loop of one trip around these nodes."""
+    """Return a loop of one trip around these nodes."""
     entries = nodes[0].entry_count
     return RankNode(None, Vec(1), entries, entries, None, tuple(nodes))
 
 
 def with_repeated_events(trees: Mapping[int, Sequence[RankNode]]) -> dict[int, tuple[RankNode, ...]] | None:
-    """The trees with loops around repeated events that are parts of longer loop bodies in other trees.
+    """Return the trees with loops around repeated events that are parts of longer loop bodies elsewhere.
 
     A rank without partners may make a single call per time step. Its tree has an event that runs as often as
     the loop of the other ranks. None: there are no such events.
@@ -43,13 +43,13 @@ def with_repeated_events(trees: Mapping[int, Sequence[RankNode]]) -> dict[int, t
 
 
 def _loop(node: RankNode) -> RankNode:
-    """A loop around one execution of an event."""
+    """Return a loop around one execution of an event."""
     once = RankNode(node.key, Vec(1), node.runs, node.runs, node.event, ())
     return RankNode(None, node.repeat, node.entry_count, node.runs, None, (once,))
 
 
 def straight_body(body: Sequence[RankNode], nodes: Sequence[RankNode], start: int) -> int | None:
-    """The end of the nodes, from `start` on, that are one execution of a loop's body; None: there is none.
+    """Return the index after the nodes from `start` on that are one execution of a loop's body, or None.
 
     A loop within the body may be a loop with events in common, run once (straight code), or not at all.
     """
@@ -63,7 +63,7 @@ def straight_body(body: Sequence[RankNode], nodes: Sequence[RankNode], start: in
 
 
 def _one(one: RankNode, nodes: Sequence[RankNode], at: int) -> int | None:
-    """The end of the nodes that are this node; None: they are another."""
+    """Return the end of the nodes that are this node; None: they are another."""
     given = nodes[at] if at < len(nodes) else None
     if one.key is not None:
         return at + 1 if given is not None and given.key == one.key else None

@@ -37,7 +37,7 @@ class Mark(NamedTuple):
     tags: tuple[int, ...] = ()
 
     def without_tags(self) -> Mark:
-        """The mark of all calls that differ in tags only."""
+        """Return the mark that calls with different tags share."""
         return Mark(self.kinds)
 
 
@@ -59,7 +59,7 @@ TAGS = ("tag", "sendtag", "recvtag")
 
 
 class Shared:
-    """What ranks with the same values at the same positions have in common.
+    """Orders of calls that ranks with equal values at equal positions share.
 
     Everything is found by identity, so what is known keeps the objects that it was found for.
     """
@@ -70,7 +70,7 @@ class Shared:
         self._calls: dict[tuple[int, int], tuple[Any, Order, list[int]]] = {}
 
     def first(self, vec: Vec, n: int) -> tuple[int, ...]:
-        """The first n values of a vec."""
+        """Return the first n values of a vec."""
         key = id(vec), n
         if key not in self._values:
             try:
@@ -80,7 +80,7 @@ class Shared:
         return self._values[key][1]
 
     def calls(self, order: Order, positions: Sequence[int]) -> tuple[Order, list[int]]:
-        """The calls at some positions of an order, and the leaves that they are of."""
+        """Return the calls at some positions of an order, and their leaves."""
         key = id(order), id(positions)
         if key not in self._calls:
             calls = [order[position] for position in positions]
@@ -88,7 +88,7 @@ class Shared:
         return self._calls[key][1:]
 
     def gathered(self, calls: Order, used: Sequence[int], values: Sequence[Sequence[int]]) -> Vec:
-        """The values of some calls, as `calls` returns them, from those of the leaves that they are of."""
+        """Return the values of the calls that `calls` returned, from those of their leaves."""
         key = id(calls), *map(id, values)
         if key not in self._gathered:
             by_leaf = dict(zip(used, values, strict=True))
@@ -97,7 +97,7 @@ class Shared:
 
 
 class Sources:
-    """The leaves of one rank's tree, and which of them has the call at each position."""
+    """The leaves of one rank's tree, and the leaf of the call at each position."""
 
     def __init__(
         self, trace: Trace, rank: int, leaves: Sequence[RankNode], order: Order, shared: Shared
@@ -107,7 +107,7 @@ class Sources:
         self._known: dict[tuple[int, int], tuple[Encoding | None, Sequence[int]]] = {}
 
     def event(self, positions: Sequence[int]) -> Event:
-        """The event with the calls at these positions; its values are of this rank only."""
+        """Return the event with the calls at these positions; its values are those of this rank."""
         calls, used = self._shared.calls(self._order, positions)
         event, runs = self._event(used[0]), self._leaves[used[0]].runs
         if len(used) == 1 and len(calls) == runs and all(n == k for n, (_, k) in enumerate(calls)):
@@ -117,7 +117,7 @@ class Sources:
         return replace(event, params=params, stats=stats)
 
     def marks(self, leaf: int) -> list[Mark]:
-        """The mark of each call of a leaf."""
+        """Return the mark of each call of a leaf."""
         event, runs = self._event(leaf), self._leaves[leaf].runs
         kinds: list[Sequence[Hashable]] = []
         tags: list[Sequence[int]] = []
@@ -138,7 +138,7 @@ class Sources:
         ]
 
     def stages(self, leaf: int) -> list[Stage]:
-        """The stage of each call of a leaf in a tree or butterfly."""
+        """Return the stage of each call of a leaf in a tree or butterfly."""
         event = self._event(leaf)
         runs = self._leaves[leaf].runs
         places = [at for at, param in enumerate(event.params) if isinstance(param, Peer)]
@@ -175,7 +175,7 @@ class Sources:
         return gathered if encoding is None else Peer(encoding, gathered)
 
     def _stored(self, leaf: int, at: int) -> tuple[Encoding | None, Sequence[int]]:
-        """The values of a parameter as stored; the encoding of peers."""
+        """Return the values of a parameter as stored; the encoding of peers."""
         if (leaf, at) not in self._known:
             param = self._event(leaf).params[at]
             encoding, value = (param.encoding, param.value) if isinstance(param, Peer) else (None, param)
@@ -185,7 +185,7 @@ class Sources:
         return self._known[leaf, at]
 
     def _peers(self, leaf: int, at: int) -> Sequence[int]:
-        """The ranks of peers in their communicators."""
+        """Return the ranks of peers in their communicators."""
         encoding, values = self._stored(leaf, at)
         comm_at = self._trace.ops[self._event(leaf).op].position(Kind.COMM)
         families = [0] * len(values) if comm_at is None else self._stored(leaf, comm_at)[1]
@@ -198,6 +198,6 @@ class Sources:
 
 
 def _exponent(numbers: set[int]) -> int:
-    """The exponent of the only number, a power of two; -1: there are several, or it is none."""
+    """Return the exponent of the only number, a power of two; -1: there are several, or it is none."""
     number = numbers.pop() if len(numbers) == 1 else 0
     return number.bit_length() - 1 if number.bit_count() == 1 else -1

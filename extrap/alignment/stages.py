@@ -31,7 +31,7 @@ __all__ = ["MAX_BODIES", "Group", "StagedCalls", "Stages", "staged_calls"]
 
 @dataclass(frozen=True, slots=True)
 class StagedCalls:
-    """Of each call of a rank, in order: the stage (-1: none), the number of stages, and the communicator."""
+    """Per call of a rank, in order: its stage (-1: none), the number of stages, and the communicator."""
 
     stage: Sequence[int] = ()
     stages: Sequence[int] = ()
@@ -71,7 +71,7 @@ class Group:
 def staged_calls(
     leaves: Mapping[int, Sequence[RankNode]], orders: Mapping[int, Order], sources: Mapping[int, Sources]
 ) -> dict[int, StagedCalls] | None:
-    """The stages of all calls of all ranks (by point); None when there are no trees.
+    """Return the stages of all calls of all ranks, by point; None without trees.
 
     A call site is part of a tree when all its partners, on all ranks of all traces, are at powers of two, and
     not always at the same.
@@ -95,7 +95,7 @@ def staged_calls(
 
 
 class Stages:
-    """How the staged calls of all ranks are divided into trees."""
+    """Division of the staged calls of all ranks into trees."""
 
     def __init__(
         self, calls: Mapping[int, StagedCalls], keys: Mapping[int, Sequence[Key]], by_site: bool
@@ -118,12 +118,12 @@ class Stages:
 
     @property
     def has_unequal_stages(self) -> bool:
-        """Whether a rank makes more calls in some stages than in others."""
+        """Return whether a rank makes more calls in some stages than in others."""
         lengths = {stop - start for own in self._cut.values() for start, stop in own}
         return len(lengths) > 1
 
     def trees(self, point: int) -> list[list[Group]]:
-        """The trees that a rank takes part in, each with its stages, in order."""
+        """Return the trees that a rank takes part in, each with its stages in order."""
         result: list[list[Group]] = []
         end = -1
         for start, stop in self._split(point):

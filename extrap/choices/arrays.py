@@ -1,4 +1,4 @@
-"""The table of arrays of a trace, which may grow."""
+"""The table of arrays of a trace, which may be extended."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Arrays"]
 
 
 class Arrays:
-    """The arrays of a trace, with those that are added to it."""
+    """The arrays of a trace, and new ones."""
 
     def __init__(self, arrays: list[IntArray]) -> None:
         self.arrays = arrays
@@ -19,7 +19,7 @@ class Arrays:
                 self._index.setdefault(array.values, i)
 
     def index(self, values: tuple[int, ...]) -> int:
-        """Where an array is, added when it is new."""
+        """Return the index of an array; add the array if it is new."""
         if values not in self._index:
             self._index[values] = len(self.arrays)
             self.arrays.append(IntArray(len(values), vec_of(values)))

@@ -30,7 +30,7 @@ __all__ = ["CHOICES", "canonical"]
 
 
 def canonical(trace: Trace) -> Trace:
-    """The trace in which MPI_Waitany and MPI_Testany complete requests in the order of their array.
+    """Return the trace with requests of MPI_Waitany and MPI_Testany completed in the order of their array.
 
     Returns:
         The trace itself where it has no such choices, where their order may matter on a rank
@@ -55,7 +55,7 @@ def canonical(trace: Trace) -> Trace:
 
 
 def _values(call: Call, completion: Completion | None, arrays: Arrays) -> tuple[int, ...]:
-    """The stored parameters of a call, with those of its completion."""
+    """Return the stored parameters of a call, with those of its completion."""
     if completion is None:
         return call.values
     new: dict[str, int] = {}
@@ -79,7 +79,7 @@ class _Rewriter:
             self._stats[leaf.op, leaf.signature].append(leaf.stats)
 
     def nodes(self, values: Mapping[int, list[tuple[int, ...]]]) -> list[Node]:
-        """The nodes of calls with these parameters."""
+        """Return the nodes of calls with these parameters."""
         cores = [self._core(rank, values[rank]) for rank in sorted(values)]
         step = 1
         while step < len(cores):
@@ -108,7 +108,7 @@ class _Rewriter:
         return core
 
     def _ours(self, made: Trace, node: Node) -> Node:
-        """A node in terms of the original tables."""
+        """Return a node in terms of the original tables."""
         if not isinstance(node, Event):
             return Sequence(node.repeat, tuple(self._ours(made, child) for child in node.nodes))
         op = int(made.ops[node.op].name.removeprefix("op"))
@@ -116,7 +116,7 @@ class _Rewriter:
         return Event(node.repeat, op, signature, node.params, tuple(self._next_stats(op, signature)))
 
     def _next_stats(self, op: int, signature: int) -> Iterator[PredStats]:
-        """The times of the next original node of a call site; of its last one all that are left."""
+        """Yield the times of the next original node of a call site; of its last one all that are left."""
         waiting = self._stats[op, signature]
         if waiting:
             yield from waiting.pop(0)

@@ -28,18 +28,18 @@ CHOOSING = ("Waitany", "Testany")
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """Other parameters of a call: the ages of its requests, and which one it completes (None: all)."""
+    """New parameters of a call: the ages of its requests, and the one that it completes (None: all)."""
 
     requests: tuple[int, ...]
     index: int | None
 
 
 class _NoChoice(Exception):  # noqa: N818 - it is no error
-    """The order in which requests are completed may matter to the program."""
+    """Internal signal: the program may depend on the order in which requests are completed."""
 
 
 def canonical_completions(calls: Sequence[Call]) -> dict[int, Completion] | None:
-    """The parameters that calls of one rank have in the canonical order, by their number.
+    """Return the parameters of the calls of one rank in canonical order, by call number.
 
     Returns:
         None: the order may matter, since the program makes other calls before all requests are complete, or
@@ -106,7 +106,7 @@ class _Requests:
             raise _NoChoice
 
     def _continues(self, given: Sequence[int | None]) -> bool:
-        """Whether these are requests of the same array as before, some of them complete by now."""
+        """Return whether these are requests of the same array as before, some of them complete by now."""
         return len(given) == len(self._array) and all(
             one in (None, before) for one, before in zip(given, self._array, strict=True)
         )

@@ -1,4 +1,4 @@
-"""Arrays whose values follow one pattern, but whose vecs look different from rank to rank.
+"""Forms of arrays whose values follow one pattern, but whose vecs differ from rank to rank.
 
 Of the blocks of a distribution, or of their offsets, the first ones are longer than the others, unless none
 is, or only one. Here all are written as two loops, of which the first may run 0 times and the last does not
@@ -27,7 +27,7 @@ MIN_RUNS = 3
 
 
 class BlockForm(NamedTuple):
-    """How arrays of one parameter are written.
+    """Representation of the arrays of one parameter.
 
     Attributes:
         step: how much longer the first blocks are.
@@ -39,7 +39,7 @@ class BlockForm(NamedTuple):
 
 
 class Progression(NamedTuple):
-    """The form of arrays of numbers at equal distances: their distance."""
+    """The form of arithmetic progressions: their step."""
 
     step: int
 
@@ -48,7 +48,7 @@ ArrayForm = BlockForm | Progression
 
 
 def array_form(runs: Sequence[Collection[IntArray]]) -> ArrayForm | None:
-    """The form that all arrays have but empty ones, such as those of ranks that are no root.
+    """Return the common form of all arrays, or None; empty arrays, as of ranks other than root, are ignored.
 
     Args:
         runs: the arrays of each trace.
@@ -79,7 +79,7 @@ def _block_form(given: Sequence[IntArray]) -> BlockForm | None:
 
 
 def array_terms(array: IntArray, form: ArrayForm) -> tuple[Any, ...]:
-    """The terms of an array's vec in a form that it has."""
+    """Return the terms of an array's vec in a form of the array."""
     row = array.values
     if isinstance(form, Progression):
         return ((0, form.step, row[0]),)

@@ -1,4 +1,4 @@
-"""Find which ranks take part in something from the borders of the grid that they are, or are not, at.
+"""Find the participants of an event by the borders of the grid.
 
 Of 26 neighbours in three dimensions each exists where some coordinates are not at an end. Classes of ranks by
 all borders would have too few ranks each; a condition on the coordinates that matter is confirmed by all.
@@ -24,7 +24,7 @@ __all__ = ["border_condition"]
 
 
 def border_condition(space: Space, running: Ints, absent: Ints) -> tuple[Cond, tuple[Expr, Expr]] | None:
-    """The condition for ranks that take part; None: borders do not decide.
+    """Return the condition for ranks that take part; None if it is no condition on borders.
 
     Args:
         space: where the points are.

@@ -35,7 +35,7 @@ def classes_of(fit_input: FitInput, partition: Sequence[tuple[Cond, Ints]]) -> l
 
 
 def _fitted(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> Class | None:
-    """The class of these points, if one shape and a formula per integer serve all."""
+    """Return the class of these points, if one shape and a formula per integer serve all."""
     space, values = fit_input.space, fit_input.of(points)
     first = values[0]
     if first is None or any(value is None or value.shape != first.shape for value in values):
@@ -60,7 +60,7 @@ def _fitted(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> 
 
 
 def _otherwise(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> Class | None:
-    """The class by the values themselves, where vecs look different from rank to rank."""
+    """Return the class by the values themselves, where vecs look different from rank to rank."""
     space, values = fit_input.space, fit_input.of(points)
     given = [v for v in values if v is not None]
     if any(v.times < 1 or not is_vec(v.shape) for v in given):
@@ -83,7 +83,7 @@ def _weight(one: Class) -> float:
 
 
 def merged(fit_input: FitInput, classes: Sequence[Class]) -> list[Class] | None:
-    """Classes that the same formulas serve, made one; None when one of them is left unconfirmed."""
+    """Merge classes with equal formulas; None if a merged class is unconfirmed."""
     groups: list[Class] = []
     for one in classes:
         for i, group in enumerate(groups):
@@ -98,7 +98,7 @@ def merged(fit_input: FitInput, classes: Sequence[Class]) -> list[Class] | None:
 
 
 def _confirmed(fit_input: FitInput, group: Class) -> Class:
-    """The class with formulas that all its points confirm, if there are any."""
+    """Return the class with formulas that all its points confirm, if there are any."""
     result = _fitted(replace(fit_input, effort=PLAIN), group.conditions, group.points)
     return result or group
 

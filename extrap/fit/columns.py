@@ -40,7 +40,7 @@ def by_columns(
     values: Sequence[Parts | None],
     chains: Sequence[Chain | None],
 ) -> tuple[Part, float] | None:
-    """A part that holds for all ranks, and what its formulas cost; None: there is none."""
+    """Fit one part for all ranks; return it and the cost of its formulas, or None."""
     given = [value for value in values if value is not None]
     if len(given) < len(values):
         return None
@@ -64,7 +64,7 @@ def by_columns(
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """The formula of one integer, and what it costs."""
+    """The formula of one integer, and its cost."""
 
     formula: Value
     cost: float
@@ -72,7 +72,7 @@ class _Column:
 
 
 def _table(values: Sequence[Parts], chains: Sequence[Chain | None]) -> tuple[Ints, Shape]:
-    """A row per integer, a column per rank; without rows when values have different shapes."""
+    """Return a row per integer, a column per rank; without rows when values have different shapes."""
     if all(value.shape == values[0].shape for value in values):
         return np.array([value.slots for value in values], dtype=np.int64).T, values[0].shape
     rows = None if any(value.times < 1 for value in values) else rows_of(values, chains)
@@ -99,7 +99,7 @@ def _column(space: Space, order: Ints, position: Ints, column: Ints) -> _Column 
 
 
 def _rivals(groups: Sequence[Class]) -> Iterator[Rival]:
-    """The rivals of classes, where their conditions hold."""
+    """Yield the rivals of classes, where their conditions hold."""
     for group in groups:
         holds = either(*group.conditions)
         for one, other in group.rivals:
@@ -107,7 +107,7 @@ def _rivals(groups: Sequence[Class]) -> Iterator[Rival]:
 
 
 def _piecewise(groups: Sequence[Class]) -> Value:
-    """One formula: that of most classes, and what the others differ by where their conditions hold.
+    """Return one formula: that of most classes, plus the difference of the others under their conditions.
 
     Symbols are selected by their conditions: no arithmetic holds for them.
     """
@@ -131,13 +131,13 @@ def _piecewise(groups: Sequence[Class]) -> Value:
 
 
 def _formula(group: Class) -> Value:
-    """The formula of a class; a constant of MPI is a symbol."""
+    """Return the formula of a class; a constant of MPI is a symbol."""
     assert group.formulas is not None
     return symbolic(group.formulas[0])
 
 
 def _number(group: Class) -> Expr | None:
-    """The formula of a class; None when it is a symbol."""
+    """Return the formula of a class; None when it is a symbol."""
     formula = _formula(group)
     return None if isinstance(formula, Symbolic) else formula
 

@@ -61,7 +61,7 @@ def fit(
     efforts: Sequence[int] = EFFORTS,
     until: Step | None = None,
 ) -> Field | None:
-    """The field through all samples; None when no rule was found.
+    """Fit a field to all samples; None if no rule was found.
 
     Args:
         space: where the samples are.
@@ -96,7 +96,7 @@ def fit_neighbours(
     counts: Samples | None = None,
     of_counts: Space | None = None,
 ) -> Field | None:
-    """The field of peers, relative to the own rank, that are lists of neighbours of different lengths.
+    """Fit a field of relative peers that are lists of neighbours of different lengths.
 
     Args:
         counts: another parameter of the same calls, of which the field is to be; the peers' unless given.
@@ -129,7 +129,7 @@ def _search(
     efforts: Sequence[int],
     until: Step | None,
 ) -> Field | None:
-    """The first rule that is found, the cheapest efforts and the coarsest classes first."""
+    """Return the first rule that is found, the cheapest efforts and the coarsest classes first."""
     tried = False
     most = 1 if _is_of_sizes(space, order, values) else None
     for effort in efforts:
@@ -157,7 +157,7 @@ def _search(
 
 
 def _is_of_sizes(space: Space, order: Ints, values: list[Parts | None]) -> bool:
-    """Whether all ranks of a trace have one value, so that classes of ranks explain nothing."""
+    """Return whether all ranks of a trace have one value, so that classes of ranks explain nothing."""
     run_of = space.all_runs()[order].tolist()
     first: dict[int, Parts | None] = {}
     return all(first.setdefault(run, value) == value for run, value in zip(run_of, values, strict=True))
@@ -170,7 +170,7 @@ def _by_borders(
     around: list[Chain | None],
     efforts: Sequence[int],
 ) -> Field | None:
-    """The rule of ranks that take part, and the borders that decide who does."""
+    """Return the rule of ranks that take part, and the borders that decide who does."""
     taking = np.array([value is not None for value in values])
     if taking.all() or not taking.any():
         return None
@@ -191,12 +191,12 @@ def _by_borders(
 
 
 def _is_constant(value: Parts | None) -> bool:
-    """Whether a rank has one value in several calls, or none."""
+    """Return whether a rank has one value in several calls, or none."""
     return value is None or (value.shape is None and value.times > 1)
 
 
 def _runs_everywhere(space: Space, samples: Samples) -> bool:
-    """Whether something runs on some rank of every trace in which ranks meet it."""
+    """Return whether something runs on some rank of every trace in which ranks meet it."""
     run_of = space.all_runs()
     entered = {int(run_of[point]) for point in samples}
     return entered == {int(run_of[point]) for point, value in samples.items() if value is not None}
@@ -237,19 +237,19 @@ def _field(space: Space, order: Ints, groups: Sequence[Class]) -> Field:
 
 
 def _seen(groups: Sequence[Class]) -> Cond:
-    """The places that the traces have: no class of theirs says what holds on others."""
+    """Return the places that the traces have: no class of theirs says what holds on others."""
     return either(*(condition for group in groups for condition in group.conditions))
 
 
 def depends_on_rank(formula: Value) -> bool:
-    """Whether a formula differs from rank to rank."""
+    """Return whether a formula has different values on different ranks."""
     return bool(names_in(formula) & RANKWISE)
 
 
 def no_formula_error(
     what: str, samples: Samples, space: Space, op: str, name: str, kind: Kind | None
 ) -> NoFormulaError:
-    """The error for a quantity that follows no rule, with what was seen in each trace.
+    """Return the error for a quantity without a rule, with its values in each trace.
 
     Args:
         what: the quantity, for the message.
@@ -280,7 +280,7 @@ def no_formula_error(
 
 
 def _values(samples: Samples, space: Space, op: str, name: str, kind: Kind | None) -> Values:
-    """What was seen in each trace, as numbers."""
+    """Return the values of each trace, as numbers."""
     ranks, rows, agreed, unlike = [], [], True, False
     for start, end in pairwise(space.starts.tolist()):
         given = {point - start: value for point in range(start, end) if (value := samples.get(point))}
@@ -297,19 +297,19 @@ def _values(samples: Samples, space: Space, op: str, name: str, kind: Kind | Non
 
 
 def _numbers(value: Parts) -> Sequence[int]:
-    """The integers of a value that are no constants of MPI."""
+    """Return the integers of a value that are no constants of MPI."""
     whole = is_vec(value.shape) and 0 < value.times <= MAX_INDEXED_VALUES
     numbers = listed(value, value.times) if whole else value.slots
     return [number for number in numbers if special_name(number) is None]
 
 
 def _varied(space: Space) -> set[str]:
-    """The parameters that are not the same in all traces."""
+    """Return the parameters that are not the same in all traces."""
     return {name for name in space.inputs if len({run.inputs[name] for run in space.runs}) > 1}
 
 
 def _has_few_sides(space: Space) -> bool:
-    """Whether one dimension has fewer sizes than another, so that fewer formulas are confirmed."""
+    """Return whether one dimension has fewer sizes than another, so that fewer formulas are confirmed."""
     return len({len(set(space.columns[name].tolist())) for name in space.names.sizes}) > 1
 
 
@@ -334,7 +334,7 @@ def _ranks(ranks: Sequence[int]) -> str:
 
 
 def shown(value: Parts | None, kind: Kind | None = None) -> str:
-    """A value for messages: datatypes by name, of others the first integers."""
+    """Return a value for messages: datatypes by name, the first integers of others."""
     if value is None:
         return "none"
     if kind in TABLES and not is_vec(value.shape):

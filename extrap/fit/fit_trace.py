@@ -81,7 +81,7 @@ def fit(
     accept_unconfirmed: bool = False,
     foldings: Foldings | None = None,
 ) -> Model:
-    """The symbolic trace behind traces of one program on several numbers of ranks.
+    """Fit the symbolic trace of traces of one program on several numbers of ranks.
 
     Args:
         traces, runs: what is known.
@@ -103,7 +103,7 @@ def fit(
 
 
 def assembled(traces: Sequence[Trace], runs: Sequence[Run], nodes: tuple[Rule, ...]) -> Model:
-    """The symbolic trace with these nodes. Raises ExtrapolationError for communicators without rule."""
+    """Return the symbolic trace of these nodes. Raises ExtrapolationError for communicators without rule."""
     last = traces[-1]
     return Model(
         sizes=runs[0].grid.sizes,
@@ -147,7 +147,7 @@ Fitted = tuple[Field, tuple[ParamRule, ...]]
 
 
 class _Spaces:
-    """The ranks of all traces, and of all but the largest where these have to predict it."""
+    """The ranks of all traces, and of all but the largest if these have to predict it."""
 
     def __init__(self, whole: Space) -> None:
         self.whole = whole
@@ -156,7 +156,7 @@ class _Spaces:
 
 
 class Fitter:
-    """Fits nodes: events by several workers at once, or one after the other."""
+    """Fitter of nodes: events in parallel or one after the other."""
 
     def __init__(
         self,
@@ -181,7 +181,7 @@ class Fitter:
         return Fitter(self.traces, self.space.variant(accept_unconfirmed=True))
 
     def _confirmed_first(self, find: Callable[[Fitter], Found]) -> Found:
-        """What confirmed formulas give; else, where they are accepted, what others give."""
+        """Return the fit by confirmed formulas, or else, if they are accepted, by others."""
         try:
             return find(self)
         except ExtrapolationError:
@@ -208,7 +208,7 @@ class Fitter:
         return self._given_foldings or foldings_of(self.traces)
 
     def alignments(self) -> Iterator[tuple[Aligned, ...]]:
-        """The trees as recorded and in their canonical form, aligned; the more similar ones first.
+        """Yield the trees as recorded and in canonical form, aligned; the more similar ones first.
 
         If these follow no rules, events that are repeated are loops of one call.
         """
@@ -220,7 +220,7 @@ class Fitter:
             yield align(looped)
 
     def rules(self) -> tuple[Rule, ...]:
-        """The rules of all nodes of all trees. Raises ExtrapolationError."""
+        """Return the rules of all nodes of all trees. Raises ExtrapolationError."""
         first: ExtrapolationError | None = None
         for nodes in self.alignments():
             try:
@@ -236,12 +236,12 @@ class Fitter:
         raise first
 
     def marked(self) -> tuple[Aligned, ...] | None:
-        """The aligned trees with unlike calls of one call site as calls of their own; None without them."""
+        """Align the trees with different calls of one call site apart; None if there are none."""
         trees = self._foldings.by_marks
         return None if trees is None else align(trees)
 
     def _by_marks(self) -> tuple[Rule, ...] | None:
-        """The rules of `marked` trees; None: there are none."""
+        """Return the rules of `marked` trees; None: there are none."""
         marked = self.marked()
         try:
             return None if marked is None else self._rules(marked)
@@ -249,7 +249,7 @@ class Fitter:
             return None
 
     def _by_stages(self) -> tuple[Rule, ...] | None:
-        """The rules of the trees with loops over stages; None when there are none, or no rules."""
+        """Return the rules of the trees with loops over stages; None when there are none, or no rules."""
         fitter: Fitter | None = None
         for by_site, with_marks in product((False, True), repeat=2):
             staged = self._foldings.by_stages(with_marks, by_site)
@@ -271,11 +271,11 @@ class Fitter:
         return self.decided(nodes, rules)
 
     def decided(self, nodes: Sequence[Aligned], rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-        """The rules with the formulas that all nodes of each call site have together."""
+        """Return the rules with formulas that hold for all nodes of each call site."""
         return decided_by_siblings(self.space, nodes, rules)
 
     def all_events(self, nodes: Sequence[Aligned], around: Chains) -> dict[int, Fitted]:
-        """All events, by identity: where that may help, the last ones with formulas of the others."""
+        """Fit all events, by identity; retry unconfirmed ones with the formulas of the others."""
         events = list(self._leaves(nodes, around))
         found = each(lambda event: self._attempt(*event), events, self._workers)
         if any(isinstance(one, UnconfirmedError) for one in found):
@@ -293,7 +293,7 @@ class Fitter:
             return error
 
     def _leaves(self, nodes: Sequence[Aligned], around: Chains) -> Iterator[tuple[Aligned, Chains]]:
-        """The events of nodes, with the loops around them."""
+        """Yield the events of nodes, with the loops around them."""
         for node in nodes:
             if node.key is not None:
                 yield node, around
@@ -302,11 +302,11 @@ class Fitter:
                 yield from self._leaves(node.children, self._inside(node, repeat, around))
 
     def nodes(self, nodes: Sequence[Aligned], around: Chains) -> tuple[Rule, ...]:
-        """The rules of nodes within these loops."""
+        """Return the rules of nodes within these loops."""
         return tuple(self.node(node, around) for node in nodes)
 
     def node(self, node: Aligned, around: Chains) -> Rule:
-        """The rule of a node that these points meet, or would, within these loops."""
+        """Return the rule of a node within these loops, for points that reach or may reach it."""
         if node.key is None:
             repeat = self._repeat(node, around)
             children = self.nodes(node.children, self._inside(node, repeat, around))
@@ -349,7 +349,7 @@ class Fitter:
         return repeat, self.parameters(node, self._inside(node, repeat, around))
 
     def _inside(self, node: Aligned, repeat: Field, around: Chains) -> Chains:
-        """The loops of what is in a node: without the node itself where it always runs once."""
+        """Return the loops of what is in a node: without the node itself where it always runs once."""
         return around if runs_once(repeat) else self._within(node, around)
 
     def _repeat(self, node: Aligned, around: Chains) -> Field:
@@ -368,7 +368,7 @@ class Fitter:
         return self._found("repeat", node, samples, around, field)
 
     def parameters(self, node: Aligned, inside: Chains) -> tuple[ParamRule, ...]:
-        """The rules of an event's parameters."""
+        """Return the rules of an event's parameters."""
 
         def found(at: int, name: str, kind: Kind) -> ParamRule:
             return self._confirmed_first(lambda fitter: fitter._param(node, at, name, kind, inside))
@@ -376,7 +376,7 @@ class Fitter:
         return tuple(found(at, name, kind) for at, (name, kind) in enumerate(self._params(node)))
 
     def _within(self, node: Aligned, around: Chains) -> Chains:
-        """The loops of what is in this one."""
+        """Return the loops of what is in this one."""
         result: dict[int, Chain | None] = {}
         for point, local in node.nodes.items():
             key = around[point], local.repeat, local.entry_count
@@ -395,7 +395,7 @@ class Fitter:
         return next(iter(nprocs))
 
     def divided_values(self, nodes: Sequence[Aligned]) -> Iterator[tuple[Ints, Ints]]:
-        """Points and values of every count and every repeat in these nodes: what blocks of a problem give."""
+        """Yield points and values of every count and repeat in these nodes, to find block sizes."""
         for node in nodes:
             yield from _columns(self._repeats(node, node.nodes))
             for at, (name, kind) in enumerate(self._params(node) if node.key is not None else ()):
@@ -409,7 +409,7 @@ class Fitter:
             yield point, self.traces[self.run_of[point][0]], local, local.event
 
     def _repeats(self, node: Aligned, points: Iterable[int]) -> Samples:
-        """The repeat of every rank; None where the node does not run."""
+        """Return the repeat of every rank; None where the node does not run."""
         samples: dict[int, Parts | None] = dict.fromkeys(points)
         for point, local in node.nodes.items():
             samples[point] = vec_parts(local.repeat, local.entry_count)
@@ -423,7 +423,7 @@ class Fitter:
         repeats: bool = False,
         efforts: Sequence[int] = EFFORTS,
     ) -> Field | _Mispredicted | None:
-        """The field through all samples.
+        """Return the field through all samples.
 
         The simplest one of the smaller traces has to predict the largest. A field of all traces that is as
         simple is that one, though the smaller traces alone may not confirm it. Where these do not show how a
@@ -452,7 +452,7 @@ class Fitter:
         field: Field | _Mispredicted | None,
         kind: Kind | None = None,
     ) -> Field:
-        """The field, or that of another dimension. Raises ExtrapolationError."""
+        """Return the field, or that of another dimension. Raises ExtrapolationError."""
         if field is None and self._by_symmetry is not None:
             field = fields.fit(self._by_symmetry, samples, chains, name == "repeat")
         what = f"{name} of {where(node)}"
@@ -556,7 +556,7 @@ class Fitter:
         return True
 
     def _array_form(self, node: Aligned, at: int) -> ArrayForm | None:
-        """The pattern that the arrays of a parameter follow, if they do."""
+        """Return the pattern that the arrays of a parameter follow, if they do."""
         found: list[set[IntArray]] = [set() for _ in self.traces]
         for point, trace, _, event in self._events(node):
             run, rank = self.run_of[point]
@@ -567,7 +567,7 @@ class Fitter:
         return array_form(found)
 
     def _by_direction(self, node: Aligned, samples: Samples, inside: Chains) -> Field | None:
-        """The field of a parameter of calls whose peers are lists of neighbours of many lengths."""
+        """Return the field of a parameter of calls whose peers are lists of neighbours of many lengths."""
         if len(set(samples.values())) <= MAX_NEIGHBOUR_LENGTHS:
             return None
         for at, (_, kind) in enumerate(self._params(node)):
@@ -632,14 +632,14 @@ class Fitter:
 
 @dataclass(frozen=True, slots=True)
 class _Mispredicted:
-    """Of a field that follows from the smaller traces and does not predict the largest."""
+    """Internal signal: a field follows from the smaller traces, but mispredicts the largest."""
 
     cost: float
     mismatch: Mismatch
 
 
 def _columns(samples: Samples) -> Iterator[tuple[Ints, Ints]]:
-    """The points whose values have one shape, with each of its integers."""
+    """Yield the points whose values have one shape, with each of its integers."""
     by_shape: dict[Shape, list[int]] = {}
     for point, value in samples.items():
         if value is not None:
@@ -654,7 +654,7 @@ def _cost(found: tuple[float, Encoding, Field | _Mispredicted]) -> float:
 
 
 def _with_known_sizes(part: Part) -> Part:
-    """A part without what its constants may be instead."""
+    """Return a part without what its constants may be instead."""
     return replace(part, rivals=tuple(pair for pair in part.rivals if not isinstance(pair[0], Const)))
 
 
@@ -670,7 +670,7 @@ def _may_count_neighbours(field: Field | _Mispredicted) -> bool:
 
 
 def _is_better(other: Field | _Mispredicted, field: Field | _Mispredicted | None) -> bool:
-    """Whether a field is to be taken instead of one that has a rival, or more parts."""
+    """Return whether a field is to be taken instead of one that has a rival, or more parts."""
     if field is None or not _is_determined(field):
         return field is None or _is_determined(other)
     assert isinstance(field, Field)
@@ -678,7 +678,7 @@ def _is_better(other: Field | _Mispredicted, field: Field | _Mispredicted | None
 
 
 def _without_blocks(field: Field) -> Field:
-    """The field of peers: these are no blocks of a problem."""
+    """Return the field of peers: these are no blocks of a problem."""
     return with_rivals_that(field, lambda formula, rival: not any(shares_of_numbers(rival)))
 
 
@@ -707,12 +707,12 @@ def _confirmed_by_grid(space: Space, field: Field) -> Field:
 
 
 def _without_constants(field: Field) -> Field:
-    """The field of requests, whose numbers follow from the calls that make them."""
+    """Return the field of requests, whose numbers follow from the calls that make them."""
     return with_rivals_that(field, lambda formula, rival: not isinstance(formula, Const))
 
 
 def _as_the_grid(space: Space, field: Field) -> Field:
-    """The sides of a Cartesian communicator as those of the grid, where they are: by nothing else.
+    """Return the sides of a Cartesian communicator as those of the grid, where they are: by nothing else.
 
     Sides that are equal in all traces are each its own: 2x2x2, 3x3x2 and 3x3x3 ranks have no grid X x X x Z.
     """
@@ -737,7 +737,7 @@ def _with_own_sides(space: Space, part: Part) -> Part:
 
 
 def _without_shares(space: Space, field: Field) -> Field:
-    """The field of what is no count: its constants are no shares of a problem."""
+    """Return the field of what is no count: its constants are no shares of a problem."""
     inputs = set(space.inputs)
     return with_rivals_that(
         field, lambda formula, rival: not (isinstance(formula, Const) and names_in(rival) & inputs)
@@ -749,7 +749,7 @@ def _samples_in(row: Sequence[Any]) -> int:
 
 
 def _events_in(node: Aligned) -> Iterator[Aligned]:
-    """The events of a node, itself if it is one."""
+    """Yield the events of a node, itself if it is one."""
     if node.key is not None:
         yield node
     for child in node.children:
@@ -757,12 +757,12 @@ def _events_in(node: Aligned) -> Iterator[Aligned]:
 
 
 def _op(node: Aligned) -> str:
-    """The operation of an event; "" for a loop."""
+    """Return the operation of an event; "" for a loop."""
     return "" if node.key is None else node.key.op
 
 
 def where(node: Aligned) -> str:
-    """A node's name for messages."""
+    """Return a node's name for messages."""
     if node.key is None:
         return "a loop around " + ", ".join(sorted({where(child) for child in node.children})[:3])
     stack = node.key.stack

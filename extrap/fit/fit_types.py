@@ -58,7 +58,7 @@ Chains = Mapping[int, Chain | None]
 
 @dataclass(frozen=True)
 class FitInput:
-    """What is to be explained: a value per point, and the loops around it.
+    """Input of a fit: a value per point, and the loops around it.
 
     Attributes:
         position: where a point is in `values`, -1 for none.
@@ -72,9 +72,9 @@ class FitInput:
     effort: int
 
     def of(self, points: Ints) -> list[Parts | None]:
-        """The values of points."""
+        """Return the values of points."""
         return [self.values[i] for i in self.position[points]]
 
     def around(self, points: Ints) -> list[Chain | None]:
-        """The loops of points."""
+        """Return the loops of points."""
         return [self.chains[i] for i in self.position[points]]

@@ -28,7 +28,7 @@ __all__ = ["Mismatch", "first_mismatch", "is_ambiguous", "is_predictable", "misp
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """A value that was predicted wrongly: of a point, with what was predicted."""
+    """A mispredicted value of a point, and its prediction."""
 
     point: int
     predicted: Parts | None
@@ -36,7 +36,7 @@ class Mismatch:
 
 
 def is_predictable(runs: Sequence[Run]) -> bool:
-    """Whether the last run has to follow from the others: each size that it changes varies among them too."""
+    """Return whether the others determine the last run: each size that it changes also varies among them."""
     *smaller, last = runs
     columns = [*zip(*(run.grid.dims for run in smaller), strict=True)]
     columns += [tuple(run.inputs[name] for run in smaller) for name in sorted(last.inputs)]
@@ -48,7 +48,7 @@ def is_predictable(runs: Sequence[Run]) -> bool:
 def first_mismatch(
     space: Space, field: Field, samples: Samples, chains: Chains | None, start: int
 ) -> Mismatch | None:
-    """The first value, from the point `start` on, that a field predicts wrongly; None: it predicts all."""
+    """Return the first value from point `start` on that a field mispredicts, or None."""
     order = np.array(sorted(point for point in samples if point >= start), dtype=np.int64)
     values = [samples[int(point)] for point in order]
     around = [None if chains is None else chains[int(point)] for point in order]
@@ -69,7 +69,7 @@ def first_mismatch(
 
 
 def is_ambiguous(space: Space, field: Field, start: int) -> bool:
-    """Whether formulas of a field differ from their rivals on the points from `start` on."""
+    """Return whether formulas of a field differ from their rivals on the points from `start` on."""
     columns = {name: column[start:] for name, column in space.columns.items()}
     return any(
         differing(formula, rival, columns).any() for part in field.parts for formula, rival in part.rivals
@@ -77,7 +77,7 @@ def is_ambiguous(space: Space, field: Field, start: int) -> bool:
 
 
 def _of_part(fit_input: FitInput, part: Part, points: Ints) -> Mismatch | None:
-    """The first value that a part predicts wrongly."""
+    """Return the first value that a part predicts wrongly."""
     if part.formulas is None:
         values = zip(points, fit_input.of(points), strict=True)
         return next((Mismatch(int(p), None, value) for p, value in values if value is not None), None)
@@ -96,7 +96,7 @@ def _of_part(fit_input: FitInput, part: Part, points: Ints) -> Mismatch | None:
 
 
 def _of_sequence(fit_input: FitInput, part: Part, points: Ints) -> Mismatch | None:
-    """As `_of_part`, of values that follow the number of an execution or the iterations of loops."""
+    """Return the result of `_of_part` for values that follow the execution number or loop iterations."""
     one = Class((), points, part.shape, part.formulas, 0)
     for point, value in zip(points, fit_input.of(points), strict=True):
         if value is not None and not holds(fit_input, one, np.array([point])):
@@ -105,7 +105,7 @@ def _of_sequence(fit_input: FitInput, part: Part, points: Ints) -> Mismatch | No
 
 
 def _is_equal(part: Part, slots: tuple[int, ...], value: Parts | None) -> bool:
-    """Whether predicted integers are a value: as stored, or as far as the value is used."""
+    """Return whether predicted integers are a value: as stored, or as far as the value is used."""
     if value is None:
         return False
     if part.shape == value.shape:
@@ -128,7 +128,7 @@ def _predicted(part: Part, slots: tuple[int, ...]) -> Vec:
 def misprediction_error(
     what: str, space: Space, mismatch: Mismatch, kind: Kind | None = None
 ) -> ExtrapolationError:
-    """The error for a quantity of the largest trace that the smaller ones predict wrongly."""
+    """Return the error for a quantity of the largest trace that the smaller traces mispredict."""
     run, rank = space.runs[-1], mismatch.point - int(space.starts[-2])
     predicted = "another value" if mismatch.predicted is None else shown(mismatch.predicted, kind)
     return ExtrapolationError(

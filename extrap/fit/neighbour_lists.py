@@ -34,7 +34,7 @@ __all__ = ["by_neighbours"]
 def by_neighbours(
     fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints, counts: FitInput | None = None
 ) -> Class | None:
-    """The class as one of peers relative to the own rank that are a list of neighbours in each iteration.
+    """Fit the class as relative peers that are a list of neighbours in each iteration.
 
     Args:
         fit_input: the peers.
@@ -93,7 +93,7 @@ def _by_direction(
 
 
 def _lists(fit_input: FitInput, points: Ints) -> list[tuple[int, ...]] | None:
-    """The values of each rank in one execution of the innermost loop, the same in all of them."""
+    """Return the values of each rank in one execution of the innermost loop, the same in all of them."""
     result = []
     for value, chain in zip(fit_input.of(points), fit_input.around(points), strict=True):
         if value is None or chain is None or not is_vec(value.shape) or chain.repeat.constant is None:
@@ -109,7 +109,7 @@ def _lists(fit_input: FitInput, points: Ints) -> list[tuple[int, ...]] | None:
 
 
 def _directions(space: Space, run: int, place: Ints, row: Sequence[int]) -> list[Direction] | None:
-    """The steps in each dimension to the ranks at these distances; None: one is outside, or far."""
+    """Return the steps in each dimension to the ranks at these distances; None: one is outside, or far."""
     grid = space.runs[run].grid
     own = grid.rank(place.tolist())
     result = []
@@ -125,7 +125,7 @@ def _directions(space: Space, run: int, place: Ints, row: Sequence[int]) -> list
 
 
 def _order(lists: Sequence[Sequence[Direction]]) -> list[Direction] | None:
-    """All directions in an order that each list has; None: the lists contradict each other."""
+    """Return all directions in an order that each list has; None: the lists contradict each other."""
     after: dict[Direction, set[Direction]] = {}
     for one in lists:
         if len(set(one)) != len(one):
@@ -154,7 +154,7 @@ def _inside(space: Space, run: int, place: Ints, direction: Direction) -> bool:
 
 
 def _formula(space: Space, order: Sequence[Direction], given: Mapping[Direction, str]) -> Expr:
-    """What the direction of an iteration gives."""
+    """Return a formula of iterations: the formula of the direction of each."""
     present = ["*".join(_conditions(space, direction)) for direction in order]
     terms = []
     for k, direction in enumerate(order):
@@ -172,7 +172,7 @@ def _conditions(space: Space, direction: Direction) -> Iterator[str]:
 
 
 def _distance(space: Space, direction: Direction) -> str:
-    """The distance in ranks of steps in each dimension."""
+    """Return the distance in ranks of steps in each dimension."""
     sizes = space.names.sizes
     fastest_first = range(len(sizes)) if space.runs[0].grid.column_major else range(len(sizes) - 1, -1, -1)
     terms, stride = [], ""

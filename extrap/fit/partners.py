@@ -21,7 +21,7 @@ __all__ = ["Peers", "encoded", "vec_of_rank"]
 
 @dataclass(frozen=True, slots=True)
 class Peers:
-    """One rank's peers: as stored, for how many calls, and what decodes them."""
+    """One rank's peers: stored values, number of calls, and decoder."""
 
     vec: Vec
     times: int
@@ -31,7 +31,7 @@ class Peers:
     size: int
 
     def parts(self, encoding: Encoding) -> Parts:
-        """The peers in an encoding."""
+        """Return the peers in an encoding."""
         if self.vec.constant is not None:
             return vec_parts(Vec(self._recoded(self.vec.constant, encoding)), self.times, self.width)
         if encoding is self.encoding:
@@ -44,7 +44,7 @@ class Peers:
         return vec_parts(vec_of(row), self.times, self.width)
 
     def ranks(self, most: int) -> set[int]:
-        """The ranks that its first values stand for; negative ones are special values."""
+        """Return the ranks of the first values; negative ones are special values."""
         values = set(self.vec.first(min(self.times, most)))
         return {self.encoding.decode(value, self.own, self.size) for value in values}
 
@@ -54,7 +54,7 @@ class Peers:
 
 
 def encoded(peers: Mapping[int, Peers], encoding: Encoding) -> Samples:
-    """The peers of all points in an encoding."""
+    """Return the peers of all points in an encoding."""
     known: dict[Peers, Parts] = {}
     return {
         point: known[one] if one in known else known.setdefault(one, one.parts(encoding))
@@ -63,7 +63,7 @@ def encoded(peers: Mapping[int, Peers], encoding: Encoding) -> Samples:
 
 
 def vec_of_rank(value: Value | Peer, rank: int) -> Vec:
-    """A rank's value of a parameter. Raises ExtrapolationError when it has none."""
+    """Return a rank's value of a parameter. Raises ExtrapolationError if it has none."""
     result = elastic.at(value.value if isinstance(value, Peer) else value, rank)
     if result is None:
         raise ExtrapolationError(f"a parameter has no value for rank {rank}")

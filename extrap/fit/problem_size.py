@@ -55,7 +55,7 @@ MAX_CANDIDATES = 6
 
 @dataclass(frozen=True, slots=True)
 class _Quantity:
-    """Values of one parameter or repeat on some ranks, and their length in bits; `whole` are those of all."""
+    """Values of one parameter or repeat on some ranks, and their length in bits; `whole`: of all ranks."""
 
     points: Ints
     values: Ints
@@ -66,7 +66,7 @@ class _Quantity:
 def problem_sizes(
     traces: Sequence[Trace], runs: Sequence[Run], foldings: Foldings | None = None
 ) -> list[int]:
-    """The sizes of a problem whose blocks explain counts and repeats, the likelier ones first.
+    """Return sizes of a problem whose blocks explain counts and repeats, the likelier ones first.
 
     Args:
         traces, runs: as `prepared` returns them; no run has a parameter.
@@ -104,7 +104,7 @@ def problem_sizes(
 
 
 def _all_have_formulas(quantities: Sequence[_Quantity], runs: Sequence[Run], size: int) -> bool:
-    """Whether each quantity follows a formula, with this size of the problem as a parameter."""
+    """Return whether each quantity follows a formula, with this size of the problem as a parameter."""
     space = Space([replace(run, inputs={NAME: size}) for run in runs], partners=False)
     for quantity in quantities:
         points, values = (row.tolist() for row in quantity.whole)
@@ -139,7 +139,7 @@ def _quantity(arguments: Ints, points: Ints, values: Ints) -> _Quantity:
 
 
 def _evaluated(offered: Sequence[Feature], space: Space, points: Ints, sizes: Ints) -> list[Ints | None]:
-    """Each feature's values: a row per size of the problem, a column per point."""
+    """Return each feature's values: a row per size of the problem, a column per point."""
     shape = len(sizes), len(points)
     columns = {
         name: np.broadcast_to(column[points], shape).reshape(-1) for name, column in space.columns.items()

@@ -31,7 +31,7 @@ __all__ = ["by_cycle", "by_index", "by_loops", "holds", "listed"]
 def by_cycle(
     fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints, values: Sequence[Parts]
 ) -> Class | None:
-    """The class as one of vecs that repeat the same few values: the neighbours in a loop over them."""
+    """Fit the class as vecs that repeat the same few values, such as neighbours in a loop over them."""
     if sum(v.times for v in values) > MAX_INDEXED_VALUES:
         return None
     rows = rows_of(values, fit_input.around(points))
@@ -53,7 +53,7 @@ def by_cycle(
 
 
 def rows_of(values: Sequence[Parts], chains: Sequence[Chain | None]) -> list[tuple[int, ...]] | None:
-    """The few values that each vec repeats, as many for all.
+    """Return the few values that each vec repeats, equally many for all.
 
     They are as many as belong to one execution of what is around, or in a loop with other calls as few as do.
     In a loop whose trip counts differ they are not as many as iterations: then values follow the iteration.
@@ -74,13 +74,13 @@ def rows_of(values: Sequence[Parts], chains: Sequence[Chain | None]) -> list[tup
 
 @lru_cache(maxsize=1 << 12)
 def _values(shape: Shape, slots: tuple[int, ...], times: int) -> tuple[int, ...]:
-    """The first values of a vec; each partition into classes asks for them."""
+    """Return the first values of a vec; each partition into classes asks for them."""
     return vec_from(shape, iter(slots)).first(times)
 
 
 @lru_cache(maxsize=1 << 12)
 def _shortest(listed: tuple[int, ...]) -> int:
-    """The fewest values that the others repeat; all of them when they are not repeated."""
+    """Return the fewest values that the others repeat; all of them when they are not repeated."""
     for width in range(1, min(MAX_CYCLE_VALUES, len(listed) - 1) + 1):
         if listed[width:] == listed[:-width]:
             return width
@@ -88,14 +88,14 @@ def _shortest(listed: tuple[int, ...]) -> int:
 
 
 def listed(value: Parts, times: int) -> tuple[int, ...]:
-    """The first values of a vec."""
+    """Return the first values of a vec."""
     return _values(value.shape, value.slots, times)
 
 
 def by_index(
     space: Space, conditions: tuple[Cond, ...], points: Ints, values: Sequence[Parts]
 ) -> Class | None:
-    """The class as one of vecs whose values follow their number: 1 2 4 8, or round robin."""
+    """Fit the class as vecs whose values follow the execution number: 1 2 4 8, or round robin."""
     lengths = np.array([v.times for v in values], dtype=np.int64)
     if lengths.sum() > MAX_INDEXED_VALUES or lengths.max() < 2:
         return None
@@ -118,7 +118,7 @@ def by_index(
 
 
 def by_loops(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> Class | None:
-    """The class as one of vecs whose values follow the iterations of the loops around them."""
+    """Fit the class as vecs whose values follow the iterations of the loops around them."""
     chains = fit_input.around(points)
     deep = {0 if chain is None else len(chain.levels) for chain in chains}
     if len(deep) != 1 or any(chain is not None and not chain.small for chain in chains):
@@ -169,7 +169,7 @@ def _counted(
     rows: Sequence[Ints],
     levels: int,
 ) -> Class | None:
-    """The class by a formula over counters."""
+    """Return the class by a formula over counters."""
     numbers = {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
     lengths = [len(row) for row in rows]
     repeated, flat = np.repeat(points, lengths), np.concatenate(rows)
@@ -183,7 +183,7 @@ def _counted(
 
 
 def holds(fit_input: FitInput, one: Class, points: Ints) -> bool:
-    """Whether the formulas of a class are true elsewhere."""
+    """Return whether the formulas of a class hold at other points."""
     values, chains = fit_input.of(points), fit_input.around(points)
     assert one.formulas is not None
     first, formula = one.formulas

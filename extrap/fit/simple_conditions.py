@@ -40,7 +40,7 @@ class SimpleConditions:
             self._masks[k] = np.broadcast_to(np.asarray(evaluate(condition, space.columns), dtype=bool), size)
 
     def simplest(self, order: Ints, points: Ints) -> tuple[Cond, tuple[Rival, ...]] | None:
-        """The simplest condition that holds for `points` and for no others of `order`, and its rivals.
+        """Return the simplest condition for `points` and no others of `order`, and its rivals.
 
         Returns:
             The condition, and pairs of it and one that is as simple, as formulas (1 or 0). None: there is no

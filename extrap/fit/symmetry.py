@@ -1,4 +1,4 @@
-"""Take formulas of one dimension of the grid for another: most programs treat dimensions alike.
+"""Try formulas of one dimension of the grid for another: most programs treat dimensions alike.
 
 Traces of 4x4, 5x4, 5x5 and 6x5 ranks have three values of X, but two of Y. They confirm `20*(n//X)+100` for
 messages along one dimension, and no formula with two unknowns along the other. The same formula with Y in
@@ -24,7 +24,7 @@ __all__ = ["formulas_of_sides", "mirrored"]
 
 
 def formulas_of_sides(space: Space, events: Iterable[tuple[Field, Sequence[ParamRule]]]) -> tuple[Expr, ...]:
-    """The formulas of events, apart from peers, that some but not all dimensions of the grid are in.
+    """Return formulas of events, not of peers, that contain some but not all dimensions of the grid.
 
     Those over iterations are left out: they hold for the loops around their event.
     """
@@ -40,13 +40,13 @@ def formulas_of_sides(space: Space, events: Iterable[tuple[Field, Sequence[Param
 
 
 def mirrored(space: Space, formulas: Sequence[Expr]) -> Space:
-    """The space in which values are constant or follow one of these formulas with dimensions exchanged."""
+    """Return the space with these formulas, dimensions exchanged, as the only features besides constants."""
     found = dict.fromkeys(other for formula in formulas for other in _exchanged(space, formula))
     return space.variant(partners=False, given=tuple(Feature(one, GIVEN_WEIGHT) for one in found))
 
 
 def _exchanged(space: Space, formula: Expr) -> Iterator[Expr]:
-    """A formula with dimensions in another order."""
+    """Yield a formula with dimensions in another order."""
     sizes, coords = space.names.sizes, space.names.coords
     for order in permutations(range(len(sizes))):
         names: dict[str, Expr] = {sizes[i]: Var(sizes[k]) for i, k in enumerate(order)}

@@ -53,7 +53,7 @@ def table_content(
     form: ArrayForm | None = None,
     widths: Widths = NO_WIDTHS,
 ) -> Parts:
-    """The parts of what a table's indices stand for over `times` executions.
+    """Return the parts of the table entries that a parameter refers to in `times` executions.
 
     Args:
         trace: has the tables.
@@ -116,7 +116,7 @@ def _entry(trace: Trace, kind: Kind, index: int, short: int, form: ArrayForm | N
 
 
 def _template(text: str) -> tuple[Any, ...]:
-    """A datatype's description with its numbers as integers of their own."""
+    """Return a datatype's description with its numbers as integers of their own."""
     numbers = [int(n) for n in _NUMBER.findall(text)]
     words = _NUMBER.split(text)
     return tuple(part for pair in zip(words, [*numbers, ""], strict=True) for part in pair)
@@ -127,7 +127,7 @@ def _text(template: Any) -> str:
 
 
 class Tables:
-    """The tables of a trace that is being made; equal entries are one."""
+    """The tables of a new trace, without duplicates."""
 
     def __init__(self) -> None:
         self.arrays: dict[IntArray, int] = {}
@@ -135,7 +135,7 @@ class Tables:
         self.strings: dict[str, int] = {}
 
     def vec(self, kind: Kind, terms: Any) -> Vec:
-        """The indices of a parameter whose table_content is `terms`."""
+        """Return the indices of a parameter whose table_content is `terms`."""
         pattern, entries = terms
         indices = [self._index(kind, entry) for entry in entries]
         if type(pattern) is int:
@@ -162,7 +162,7 @@ class Tables:
 
 
 def named_entries(kind: Kind, terms: Any) -> list[str]:
-    """The entries of a parameter whose table_content is `terms`, for messages."""
+    """Return the entries of a parameter whose table_content is `terms`, for messages."""
     return [_entry_name(kind, entry) for entry in terms[1]]
 
 
@@ -183,5 +183,5 @@ def _entry_name(kind: Kind, entry: Any) -> str:
 
 
 def named(table: dict[Any, int]) -> Iterator[Any]:
-    """The entries in order."""
+    """Return the entries in order."""
     return iter(table)

@@ -1,4 +1,4 @@
-"""The arguments of the traced programs: whether they differ by sizes only, and grids that they name."""
+"""Arguments of the traced programs: whether only sizes differ, and the grids that arguments name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INTEGER = re.compile(r"\d{1,18}")
 
 
 def grids_in_arguments(traces: Sequence[Trace]) -> Iterator[tuple[Grid, ...]]:
-    """Grids, one per trace, whose sides follow each other among the integers of the command lines.
+    """Yield grids, one per trace, whose sides are consecutive integers of the command lines.
 
     Of `-P 4 3 1` and `--npx 4 --npy 3` each order of the sides is one; sides that are 1 everywhere are none.
     """
@@ -76,7 +76,7 @@ def check_arguments(traces: Sequence[Trace], runs: Sequence[Run], order: Sequenc
 
 
 def _sizes(runs: Sequence[Run]) -> Iterator[tuple[tuple[int, ...], str]]:
-    """The values of each parameter and size in all runs, with its name."""
+    """Yield the values of each parameter and size in all runs, with its name."""
     for name in runs[0].inputs:
         yield tuple(run.inputs[name] for run in runs), ""
     yield from zip(zip(*(run.grid.dims for run in runs), strict=True), runs[0].grid.sizes, strict=True)
@@ -103,13 +103,13 @@ def _multiples_in(
 
 
 def _is_a_default(argument: Argument, runs: Sequence[Run]) -> bool:
-    """Whether an argument has the value of a parameter wherever it is given."""
+    """Return whether an argument has the value of a parameter wherever it is given."""
     given = [(run, word) for run, word in zip(runs, argument.words, strict=True) if word is not None]
     return any(all(str(run.inputs[name]) == word for run, word in given) for name in runs[0].inputs)
 
 
 def _follows_from_a_parameter(words: Sequence[str | None], runs: Sequence[Run]) -> bool:
-    """Whether a parameter differs where words do: of each of its values there is one word."""
+    """Return whether a parameter differs where words do: of each of its values there is one word."""
     for name in runs[0].inputs:
         pairs = set(zip((run.inputs[name] for run in runs), words, strict=True))
         if len(pairs) == len({value for value, _ in pairs}) == len(set(words)):
@@ -120,7 +120,7 @@ def _follows_from_a_parameter(words: Sequence[str | None], runs: Sequence[Run]) 
 def _other_arguments(
     arguments: Sequence[Argument], traces: Sequence[Trace], order: Sequence[int]
 ) -> InputError:
-    """The error that names the arguments that differ, and how to go on."""
+    """Return the error that names the arguments that differ, and how to go on."""
     texts = []
     for argument in arguments:
         shown = "; ".join(
@@ -138,7 +138,7 @@ def _other_arguments(
 
 
 def _options(arguments: Sequence[Argument], order: Sequence[int]) -> Iterator[str]:
-    """The options that note the values of arguments: their numbers, or numbers for their words."""
+    """Yield the options that note the values of arguments: their numbers, or numbers for their words."""
     names = iter(f"n{number}" if number else "n" for number in count())
     for argument in arguments:
         words = dict.fromkeys(argument.words)
@@ -151,7 +151,7 @@ def _options(arguments: Sequence[Argument], order: Sequence[int]) -> Iterator[st
 
 
 def _multiple(column: Sequence[int], known: Mapping[tuple[int, ...], str]) -> str | None:
-    """The size of which numbers are a multiple, with the factor; None: of no size."""
+    """Return the size of which numbers are a multiple, with the factor; None: of no size."""
     for sizes, name in known.items():
         factor = column[0] // sizes[0] if name else 0
         if factor > 1 and all(number == factor * size for number, size in zip(column, sizes, strict=True)):

@@ -16,7 +16,7 @@ __all__ = ["Pairs", "butterfly_grids", "on_a_line"]
 
 
 def butterfly_grids(sent: Sequence[tuple[int, Pairs]]) -> tuple[Grid, ...] | None:
-    """The grids, one per trace, that explain all messages; None: none do, or several.
+    """Return the only grids, one per trace, that explain all messages, or None.
 
     A grid has a power of two of rows and at least as many columns. Partners are in one row or column, at a
     distance of a power of two by exclusive-or, or across the diagonal (`transposed`).
@@ -40,7 +40,7 @@ def butterfly_grids(sent: Sequence[tuple[int, Pairs]]) -> tuple[Grid, ...] | Non
 
 
 def on_a_line(sent: Sequence[tuple[int, Pairs]]) -> bool:
-    """Whether all partners are at a distance of a power of two by exclusive-or, in one dimension."""
+    """Return whether all partners are at exclusive-or distances of powers of two, in one dimension."""
     return all(
         nprocs.bit_count() == 1 and len(pairs) and _is_power_of_two(pairs[:, 0] ^ pairs[:, 1]).all()
         for nprocs, pairs in sent
@@ -59,7 +59,7 @@ def _explains(dims: tuple[int, int], pairs: Pairs) -> bool:
 
 
 def transposed(dims: tuple[int, int], ranks: Any) -> Any:
-    """The rank across the diagonal, on a grid whose columns are a multiple of its rows: blocks of columns."""
+    """Return the transposed rank on a grid whose columns are a multiple of its rows: blocks of columns."""
     rows, columns = dims
     x, y, width = ranks // columns, ranks % columns, columns // rows
     return y // width * columns + x * width + y % width

@@ -25,7 +25,7 @@ class Argument:
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> list[Argument]:
-    """The arguments that differ between command lines of equal programs.
+    """Return the arguments that differ between command lines of equal programs.
 
     Lines of equally many words with the same options are compared word by word, others by their options.
     """
@@ -43,7 +43,7 @@ def aligned(lines: Sequence[Sequence[str]]) -> list[Argument]:
 
 
 def _is_option(word: str) -> bool:
-    """Whether a word is an option, and no negative number."""
+    """Return whether a word is an option, and no negative number."""
     return word.startswith("-") and len(word) > 1 and not (word[1].isdigit() or word[1] == ".")
 
 
@@ -55,7 +55,7 @@ def _without_folders(at: int, column: Sequence[str]) -> tuple[str, ...]:
 
 
 def _names(line: Sequence[str]) -> list[str]:
-    """The name of each word: the option before it or in it, or its number among the other words."""
+    """Return the name of each word: the option before it or in it, or its number among the other words."""
     result, number, option = [], 0, ""
     for at, word in enumerate(line):
         if _is_option(word):

@@ -51,7 +51,7 @@ __all__ = ["expanded", "families_of", "fit_families", "has_factor_chain"]
 
 
 def fit_families(traces: Sequence[Trace], runs: Sequence[Run]) -> tuple[FamilyRule, ...]:
-    """A rule per family.
+    """Fit a rule per communicator family.
 
     Raises:
         ExtrapolationError: the traces have other communicators, or one follows no rule.
@@ -82,13 +82,13 @@ def fit_families(traces: Sequence[Trace], runs: Sequence[Run]) -> tuple[FamilyRu
 
 
 def has_factor_chain(traces: Sequence[Trace]) -> bool:
-    """Whether communicators are split again and again, as often as the number of ranks has prime factors."""
+    """Return whether splits are nested as deep as the number of ranks has prime factors."""
     split = _chain(traces)
     return split is not None and split[1] == [prime_factors(trace.nprocs) for trace in traces]
 
 
 def _chain(traces: Sequence[Trace]) -> tuple[int, list[int]] | None:
-    """Where communicators that are each split from the one before begin, and how many each trace has.
+    """Return where communicators that are each split from the one before begin, and how many each trace has.
 
     None unless traces differ in these only. Communicators after them may be made from those before them.
     """
@@ -121,7 +121,7 @@ def _full_splits(traces: Sequence[Trace]) -> Iterator[tuple[int, int]]:
 
 
 def _chain_length(trace: Trace, start: int) -> int:
-    """How many families from one on are split, each from the one before."""
+    """Return the number of families from one on are split, each from the one before."""
     length = 0
     for number, family in enumerate(trace.comms[start:], start):
         if family.kind != "split" or family.parent != (number - 1 if length else 0):
@@ -133,7 +133,7 @@ def _chain_length(trace: Trace, start: int) -> int:
 def _fit_chain(
     traces: Sequence[Trace], runs: Sequence[Run], start: int, lengths: Sequence[int]
 ) -> FamilyRule:
-    """The rule of families that are each split from the one before. Raises ExtrapolationError."""
+    """Return the rule of families that are each split from the one before. Raises ExtrapolationError."""
     names = Names(runs[0].grid.sizes, (), tuple(sorted(runs[0].inputs)), factors=runs[0].factors)
     columns = {name: np.array([_size(run, name) for run in runs]) for name in _all(names)}
     count = Points(Basis(names, columns, np.arange(len(runs)))).solve(np.array(lengths))
@@ -218,7 +218,7 @@ def _formulas(vecs: Sequence[Vec | None], points: Points, rivals: list[Rival]) -
 
 
 def _few(vecs: Sequence[Vec]) -> list[Parts]:
-    """The same few values in all traces, one by one; none if there are others."""
+    """Return the same few values in all traces, one by one; none if there are others."""
     lengths = {vec.length for vec in vecs}
     length = lengths.pop()
     if lengths or length is None or not 1 < length <= MAX_SINGLE_VALUES:
@@ -241,7 +241,7 @@ def _progressions(vecs: Sequence[Vec]) -> list[Parts]:
 
 
 def _slices(traces: Sequence[Trace], runs: Sequence[Run], number: int) -> tuple[int, ...] | None:
-    """The dimensions that vary within an instance, if all instances are slices along the same ones."""
+    """Return the dimensions that vary within an instance, if all instances are slices along the same ones."""
     for k in range(len(runs[0].grid.dims), 0, -1):
         for axes in permutations(range(len(runs[0].grid.dims)), k):
             if all(_is_slice(t, run.grid, number, axes) for t, run in zip(traces, runs, strict=True)):
@@ -264,7 +264,7 @@ def _is_slice(trace: Trace, grid: Grid, number: int, axes: tuple[int, ...]) -> b
 
 
 def _divided(given: Sequence[tuple[int, Family]]) -> tuple[str, tuple[Const]] | None:
-    """The shape and the formula of communicators of blocks of ranks, or of ranks assigned round robin.
+    """Return the shape and the formula of communicators of blocks of ranks, or of ranks assigned round robin.
 
     Args:
         given: the number of ranks of each trace, and its family.
@@ -286,7 +286,7 @@ def _first_size(family: Family) -> int:
 
 
 def _instances(family: Family) -> int:
-    """The number of communicators of a family."""
+    """Return the number of communicators of a family."""
     if family.sizes.length is not None:
         return family.sizes.length
     return (family.members.length or 0) // max(_first_size(family), 1)
@@ -300,7 +300,7 @@ def _groups(shape: str, nprocs: int, number: int) -> list[range]:
 
 
 def _are_groups(family: Family, groups: Sequence[range]) -> bool:
-    """Whether these are the instances of a family, in order."""
+    """Return whether these are the instances of a family, in order."""
     total = sum(map(len, groups))
     return (
         family.members.length == total
@@ -311,7 +311,7 @@ def _are_groups(family: Family, groups: Sequence[range]) -> bool:
 
 
 def slices(grid: Grid, axes: tuple[int, ...]) -> tuple[Ints, int]:
-    """Members of all slices, ordered by the first member's rank, and the size of each."""
+    """Return the members of all slices, ordered by the first member's rank, and the size of each."""
     ranks = np.arange(grid.nprocs).reshape(grid.dims, order="F" if grid.column_major else "C")
     fixed = [axis for axis in range(len(grid.dims)) if axis not in axes]
     size = int(np.prod([grid.dims[axis] for axis in axes]))
@@ -320,7 +320,7 @@ def slices(grid: Grid, axes: tuple[int, ...]) -> tuple[Ints, int]:
 
 
 def expanded(rules: Sequence[FamilyRule], env: Mapping[str, Any]) -> list[tuple[FamilyRule, int]]:
-    """Each family's rule on a grid, and its number in the chain that the rule stands for.
+    """Return each family's rule on a grid, and its index in the chain of its rule.
 
     Raises:
         ExtrapolationError: a chain is too long.
@@ -333,7 +333,7 @@ def expanded(rules: Sequence[FamilyRule], env: Mapping[str, Any]) -> list[tuple[
 def families_of(
     rules: Sequence[FamilyRule], grid: Grid, env: Mapping[str, Any], check: bool = True
 ) -> list[Family]:
-    """The families on a grid.
+    """Return the families on a grid.
 
     Args:
         check: whether formulas with rivals of other values are refused.

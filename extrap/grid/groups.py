@@ -33,7 +33,7 @@ _BORDERS = (
 
 
 def group_size(sites: Sequence[Sequence[Sites]]) -> int:
-    """The number of ranks after which the call sites that ranks execute repeat, in all traces; 0: none.
+    """Return the period, in ranks, of the call sites that ranks execute in all traces; 0: none.
 
     Rank 0 may differ from the other leaders, and so may all ranks of a last, incomplete group.
 
@@ -46,7 +46,7 @@ def group_size(sites: Sequence[Sequence[Sites]]) -> int:
 
 
 def borders(sites: Sequence[Sequence[Sites]]) -> tuple[tuple[str, ...], ...]:
-    """The numbers of the first ranks that call what no others do, or the other way round.
+    """Return formulas of the rank numbers at which the executed call sites change.
 
     Args:
         sites: of the ranks of each trace.
@@ -68,13 +68,13 @@ def borders(sites: Sequence[Sequence[Sites]]) -> tuple[tuple[str, ...], ...]:
 
 
 def _is_apart(one: Sequence[int], other: Sequence[int]) -> bool:
-    """Whether a border is beyond another one in all traces, or before it."""
+    """Return whether a border is beyond another one in all traces, or before it."""
     pairs = list(zip(one, other, strict=True))
     return all(a < b for a, b in pairs) or all(a > b for a, b in pairs)
 
 
 def _are_parts(ranks: Sequence[Sites], first: int) -> bool:
-    """Whether all the first ranks have a call site that no others have, or the other way round."""
+    """Return whether all the first ranks have a call site that no others have, or the other way round."""
     if not 0 < first < len(ranks):
         return False
     parts = ranks[:first], ranks[first:]
@@ -84,7 +84,7 @@ def _are_parts(ranks: Sequence[Sites], first: int) -> bool:
 
 
 def may_be_groups(grids: Sequence[Grid]) -> bool:
-    """Whether grids are lines of ranks, or of groups whose members are taken for further dimensions."""
+    """Return whether grids are lines of ranks, or may be groups whose members were taken for dimensions."""
     ndims = len(grids[0].dims)
     fixed = sum(len(set(sides)) == 1 for sides in zip(*(grid.dims for grid in grids), strict=True))
     return ndims == 1 or (ndims > 2 and fixed == ndims - 1)

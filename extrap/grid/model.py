@@ -1,4 +1,4 @@
-"""The symbolic trace: made by `extrap.fit` from traces, turned into a trace by `extrap.instantiate`."""
+"""The symbolic trace: result of `extrap.fit`, input of `extrap.instantiate`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["FamilyRule", "Model", "ParamRule", "Rule", "StatRule", "events", "fi
 
 
 def fields_of(rules: Sequence[Rule]) -> Iterator[Field]:
-    """The fields of rules and of those below them."""
+    """Yield the fields of rules and of their descendants."""
     for rule in rules:
         yield rule.repeat
         yield from (param.field for param in rule.params)

@@ -1,4 +1,4 @@
-"""The calls of one trace as grids are found in them: call sites of each rank, and who sends to whom."""
+"""The calls of one trace, as the search for grids needs them: call sites and partners of each rank."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Sites = frozenset[tuple[int, int]]
 
 
 class Observed:
-    """What is read from a trace once, when it is first asked for."""
+    """Facts of a trace, each computed once, on first use."""
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
@@ -56,5 +56,5 @@ class Observed:
 
 
 def joined(parts: Iterable[Pairs]) -> Pairs:
-    """The different pairs of all parts, in order."""
+    """Return the different pairs of all parts, in order."""
     return np.unique(np.concatenate([np.empty((0, 2), dtype=np.int64), *parts]), axis=0)

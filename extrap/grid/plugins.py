@@ -113,7 +113,7 @@ def _no_other_has(functions: Iterable[str], name: str) -> None:
 
 
 def dims_by(dims: Dims, trace: Trace) -> tuple[int, ...] | None:
-    """What a plug-in says is the grid of a trace. Raises InputError when that is no grid of its ranks."""
+    """Return the grid of a trace by a plug-in. Raises InputError if it is not a grid of its ranks."""
     try:
         given = dims(trace)
         result = None if given is None else tuple(map(index, given))
@@ -127,7 +127,7 @@ def dims_by(dims: Dims, trace: Trace) -> tuple[int, ...] | None:
 
 
 def _function(name: str, given: Any) -> Function:
-    """A plug-in's function: a `Function`, or a Python function for integers and arrays alike."""
+    """Return a plug-in's function: a `Function`, or a Python function for integers and arrays alike."""
     if isinstance(given, Function):
         return replace(given, name=name)
     _callable(given)

@@ -1,4 +1,4 @@
-"""The grid of an extrapolated trace: how it is chosen, and whether the traces show what follows from it."""
+"""The grid of an extrapolated trace: its choice, and whether the traces show its consequences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["check_dimensions", "check_sides", "target_grid"]
 
 
 def target_grid(grids: Sequence[Grid], nprocs: int, dims: Sequence[int] | None = None) -> Grid:
-    """The grid of so many ranks with these sides, or made as those of the inputs were.
+    """Return the grid of `nprocs` ranks with these sides, or with sides chosen like those of the inputs.
 
     Raises:
         InputError: there is none, or none follows from the inputs; the user has to give it.
@@ -63,7 +63,7 @@ def _check_side(name: str, side: int, seen: Sequence[int], grid: Grid) -> None:
 
 
 def _like(grids: Sequence[Grid], nprocs: int) -> Grid:
-    """The grid of so many ranks that is made as those of the inputs were.
+    """Return the grid of so many ranks that is made as those of the inputs were.
 
     Raises:
         InputError: none is; the user has to say it.
@@ -98,7 +98,7 @@ def _like(grids: Sequence[Grid], nprocs: int) -> Grid:
 
 
 def _balanced_sides(grids: Sequence[Grid], nprocs: int) -> tuple[int, ...] | None:
-    """The sides that MPI_Dims_create gives, in the order of the grids; None: those are other ones."""
+    """Return the sides that MPI_Dims_create gives, in the order of the grids; None: those are other ones."""
     ndims = len(grids[0].dims)
     for rule in (balanced, lambda n, d: balanced(n, d)[::-1]):
         if all(grid.dims == rule(grid.nprocs, ndims) for grid in grids):
@@ -112,7 +112,7 @@ def _balanced_sides(grids: Sequence[Grid], nprocs: int) -> tuple[int, ...] | Non
 
 
 def _with_fixed_sides(grids: Sequence[Grid], nprocs: int) -> tuple[int, ...] | None:
-    """The sides that all grids have in common, and others made as theirs; None: there are none."""
+    """Return the sides that all grids have in common, and others made as theirs; None: there are none."""
     seen = list(enumerate(zip(*(grid.dims for grid in grids), strict=True)))
     fixed = {k: sides[0] for k, sides in seen if len(set(sides)) == 1}
     number = prod(fixed.values())

@@ -48,7 +48,7 @@ Offsets = frozenset[tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Topology:
-    """The grids of the input traces, and how they were found.
+    """The grids of the input traces, and their origin.
 
     Attributes:
         butterflies: whether partners are at powers of two in each dimension.
@@ -60,7 +60,7 @@ class Topology:
 
 
 def identify(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology:
-    """The grids behind traces of one program.
+    """Find the grids of traces of one program.
 
     Raises:
         InputError: several kinds of grids explain them equally well; names them.
@@ -84,7 +84,7 @@ def identify(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology:
 
 
 def _stated(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology | None:
-    """The grids of a plug-in, or of the program's Cartesian communicators."""
+    """Return the grids of a plug-in, or of the program's Cartesian communicators."""
     for dims in DIMS:
         given = [dims_by(dims, trace) for trace in traces]
         if all(one is not None for one in given):
@@ -160,7 +160,7 @@ def _is_tree(pairs: Pairs) -> bool:
 
 
 def has_butterflies(observed: Sequence[Observed], grids: Sequence[Grid]) -> bool:
-    """Whether the partners on given grids are at powers of two in rows and columns."""
+    """Return whether partners on given grids are at powers of two in rows and columns."""
     sent = [(grid.nprocs, one.sent) for grid, one in zip(grids, observed, strict=True)]
     if len(grids[0].dims) == 1:
         return on_a_line(sent)
@@ -168,7 +168,7 @@ def has_butterflies(observed: Sequence[Observed], grids: Sequence[Grid]) -> bool
 
 
 def same_dimensions(grids: Sequence[Grid]) -> None:
-    """Whether given grids can be compared. Raises InputError."""
+    """Raise InputError if given grids cannot be compared."""
     if len({len(grid.dims) for grid in grids}) > 1:
         raise InputError("the given grids have different numbers of dimensions")
     if len(grids[0].dims) > len(NAMES):
@@ -176,7 +176,7 @@ def same_dimensions(grids: Sequence[Grid]) -> None:
 
 
 def cartesian_dims(trace: Trace) -> tuple[int, ...] | None:
-    """The dimensions of the first Cartesian communicator over all ranks."""
+    """Return the dimensions of the first Cartesian communicator over all ranks."""
     for event, _ in executions_of(trace, 0):
         op = trace.ops[event.op]
         if op.name == "Cart_create":
@@ -188,7 +188,7 @@ def cartesian_dims(trace: Trace) -> tuple[int, ...] | None:
 
 
 def _splits(trace: Trace) -> Splits:
-    """The families of several communicators that all ranks are in."""
+    """Return the families of several communicators that all ranks are in."""
     result = []
     for number, family in enumerate(trace.comms):
         if family.kind in ("self", "null") or family.remote_members is not None:
@@ -200,7 +200,7 @@ def _splits(trace: Trace) -> Splits:
 
 
 def candidates(nprocs: int, ndims: int) -> Iterator[Grid]:
-    """All grids of so many dimensions, each at least 2 long (1 when there is only one)."""
+    """Yield all grids of `ndims` dimensions, each of at least 2 ranks (1 if there is only one)."""
     for dims in _factorizations(nprocs, ndims):
         yield Grid(dims)
     if ndims > 1:
@@ -220,7 +220,7 @@ def _factorizations(n: int, ndims: int) -> Iterator[tuple[int, ...]]:
 def _explained(
     traces: Sequence[Trace], sent: Sequence[Pairs], splits: Sequence[Splits], ndims: int
 ) -> list[tuple[Grid, ...]]:
-    """The grids, one per trace, in which alike ranks of all traces have alike neighbours."""
+    """Return the grids, one per trace, in which alike ranks of all traces have alike neighbours."""
     per_trace = []
     for trace, pairs, groups in zip(traces, sent, splits, strict=True):
         mine = []
@@ -271,7 +271,7 @@ def _compatible(
 
 
 def _have_equal_offsets(a: Grid, seen: dict[Class, Offsets], b: Grid, offsets: dict[Class, Offsets]) -> bool:
-    """Whether classes of both grids have the same neighbours.
+    """Return whether classes of both grids have the same neighbours.
 
     Offsets are known modulo the side of a grid: on a side of 2, the next and the previous rank are one.
     """
@@ -314,7 +314,7 @@ def _neighbours(grid: Grid, pairs: Pairs) -> dict[Class, Offsets] | None:
 
 
 def _steps(grid: Grid, pairs: Pairs) -> Pairs:
-    """The shorter way around from each sender to its receiver, a row for each side."""
+    """Return the shorter way around from each sender to its receiver, a row for each side."""
     places = np.array([grid.columns[name] for name in grid.coords])
     dims = np.array(grid.dims)[:, None]
     steps = (places[:, pairs[:, 1]] - places[:, pairs[:, 0]]) % dims
@@ -322,7 +322,7 @@ def _steps(grid: Grid, pairs: Pairs) -> Pairs:
 
 
 def _neighbours_share(grids: Sequence[Grid], sent: Sequence[Pairs]) -> float:
-    """The part of all messages' pairs that are neighbours in grids, across faces, edges or corners."""
+    """Return the part of all messages' pairs that are neighbours in grids, across faces, edges or corners."""
     near = total = 0
     for grid, pairs in zip(grids, sent, strict=True):
         near += int((np.abs(_steps(grid, pairs)) <= 1).all(axis=0).sum())
@@ -331,7 +331,7 @@ def _neighbours_share(grids: Sequence[Grid], sent: Sequence[Pairs]) -> float:
 
 
 def _has_slices(grid: Grid, groups: tuple[tuple[int, ...], ...]) -> bool:
-    """Whether communicators are slices of the grid, as sets of ranks."""
+    """Return whether communicators are slices of the grid, as sets of ranks."""
     wanted = {frozenset(group) for group in groups}
     for mask in range(1, 1 << len(grid.dims)):
         axes = tuple(a for a in range(len(grid.dims)) if mask >> a & 1)

@@ -15,7 +15,7 @@ MIN_ARITY, MAX_ARITY = 2, 8
 
 
 def tree_arity(nprocs: Sequence[int], by_site: Sequence[Mapping[Any, Pairs]]) -> int:
-    """The number of children of each rank in trees whose messages have call sites of their own; 0: none.
+    """Return the number of children per rank in trees of messages with own call sites; 0: none.
 
     Args:
         nprocs: the number of ranks of each trace.
@@ -32,7 +32,7 @@ def tree_arity(nprocs: Sequence[int], by_site: Sequence[Mapping[Any, Pairs]]) ->
 
 
 def _is_complete_tree(pairs: Pairs, nprocs: int, k: int) -> bool:
-    """Whether messages are between all ranks and their parents, and no others."""
+    """Return whether messages are between all ranks and their parents, and no others."""
     parents, children = pairs.min(axis=1), pairs.max(axis=1)
     return bool(
         np.array_equal(parents, (children - 1) // k)

@@ -86,7 +86,7 @@ def check_encodings(
 def _peers(
     ranks: Ranks, field: Field, encoding: Encoding, rank: int, around: tuple[Elastic, ...], decode: Decode
 ) -> list[int] | None:
-    """The first peers of a rank by a field; None where it has none."""
+    """Return the first peers of a rank by a field; None where it has none."""
     place = dict(_place(ranks, rank))
     loops = tuple(vec for repeat in around if (vec := elastic.at(repeat, rank)) is not None)
     if len(loops) < len(around):
@@ -100,7 +100,7 @@ def _peers(
 
 
 def _is_condition(formula: Expr) -> bool:
-    """Whether it is 1 where a part counts, and 0 elsewhere."""
+    """Return whether it is 1 where a part counts, and 0 elsewhere."""
     return isinstance(formula, Choose) and (formula.then, formula.otherwise) == (Const(1), Const(0))
 
 
@@ -112,7 +112,7 @@ def _first_difference(
     around: tuple[Elastic, ...],
     corners: Iterable[int],
 ) -> int | None:
-    """A rank on which two formulas of a part differ."""
+    """Return a rank on which two formulas of a part differ."""
     wrong = mine if any(map(_varies, pair)) else mine & ranks.differing(*pair)
     changed = [(one, _in_context(one, pair)) for one in part.formulas or ()]
     pairs = [both for both in changed if both[0] != both[1]] or [pair]  # or those of a condition
@@ -129,19 +129,19 @@ def _first_difference(
 
 
 def _varies(formula: Value) -> bool:
-    """Whether a formula changes from execution to execution."""
+    """Return whether a formula changes from execution to execution."""
     return any(map(is_counter, names_in(formula)))
 
 
 def _in_context(formula: Value, pair: tuple[Expr, Expr]) -> Value:
-    """A formula with the rival wherever the first of a pair stands: the rest of it may be 0 there."""
+    """Return a formula with the rival wherever the first of a pair stands: the rest of it may be 0 there."""
     if not isinstance(formula, Expr):
         return formula
     return Substitution({}, parts=dict([pair])).number(formula)
 
 
 def _differ(ranks: Ranks, part: Part, other: Part, rank: int, around: tuple[Elastic, ...]) -> bool:
-    """Whether two parts give a rank different values over its calls."""
+    """Return whether two parts give a rank different values over its calls."""
     place = dict(_place(ranks, rank))
     loops = tuple(vec for repeat in around if (vec := elastic.at(repeat, rank)) is not None)
     if len(loops) < len(around):

@@ -52,7 +52,7 @@ __all__ = ["Made", "instantiate", "made_with_rivals"]
 def instantiate(
     model: Model, grid: Grid, inputs: Mapping[str, int], timing: Timing, accept_unconfirmed: bool = False
 ) -> Trace:
-    """The trace on a grid.
+    """Instantiate the trace on a grid.
 
     Args:
         accept_unconfirmed: whether formulas count that the traces do not determine there.
@@ -75,7 +75,7 @@ def instantiate(
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A trace without times, with what it was made of.
+    """A trace without times, and its origin.
 
     Attributes:
         events: each event's rule and node.
@@ -91,7 +91,7 @@ class Made:
 
 
 def made_with_rivals(model: Model, grid: Grid, inputs: Mapping[str, int]) -> Made:
-    """As `instantiate`, where formulas that the traces do not determine are only listed."""
+    """Instantiate as `instantiate`, but list formulas that the traces do not determine."""
     rivals: list[tuple[Field, Part, UndeterminedError]] = []
     maker = _Maker(model, grid, inputs, no_times, lambda *rival: rivals.append(rival), lists_encodings=True)
     return Made(maker.trace(), maker.values.ranks, maker.events, rivals, maker.encodings)
@@ -152,7 +152,7 @@ class _Maker:
         return trace
 
     def node(self, rule: Rule, ranks: Mask, around: Around, idle: Idle) -> Node | None:
-        """The node for those of these ranks that take part; None when nobody does."""
+        """Return the node for those of these ranks that take part; None when nobody does."""
         with located(f"repeat of {_name(rule)}"):
             found = self.values.repeat(rule.repeat, ranks, around)
         if found is None:
@@ -178,7 +178,7 @@ class _Maker:
         return self.signatures.setdefault(frames, len(self.signatures))
 
     def stats(self, rule: Rule) -> tuple[PredStats, ...]:
-        """Histograms at this size."""
+        """Return the histograms at this size, by predecessor."""
         result = []
         for stat in rule.stats:
             if stat.pred is None:
@@ -194,7 +194,7 @@ class _Maker:
         return tuple(result)
 
     def param(self, event: Rule, rule: ParamRule, ranks: Mask, inside: Around, idle: Idle) -> Elastic | Peer:
-        """A parameter of the ranks that take part."""
+        """Return a parameter of the ranks that take part."""
         with located(f"{rule.name} of {_name(event)}"):
             value, pieces = self.values.param(rule.field, ranks, rule.kind, inside)
         if rule.name.endswith("count") and SPECIAL_MAX <= (least := self.least(value, idle)) < 0:
@@ -224,17 +224,17 @@ class _Maker:
             self.encodings.append(rule)
 
     def corners(self, value: Elastic, idle: Idle) -> list[tuple[Ends, Ints]]:
-        """The least and the greatest value of some ranks, which stand for all."""
+        """Return the least and the greatest value of some ranks, which stand for all."""
         looked_at = (rank for rank in self.values.sample.corners if rank not in (idle or ()))
         return [(ends, np.array([rank])) for rank in looked_at if (ends := _ends(value, rank)) is not None]
 
     def never(self, repeat: Elastic) -> frozenset[int]:
-        """Those of some ranks that run nothing."""
+        """Return the corner ranks that never execute a node."""
         found = ((rank, _ends(repeat, rank)) for rank in self.values.sample.corners)
         return frozenset(rank for rank, ends in found if ends is None or ends == (0, 0))
 
     def least(self, value: Elastic, idle: Idle) -> int:
-        """The smallest integer of a value, as far as it is not endless; of formulas, at the corners."""
+        """Return the smallest integer of a value that is not endless; of formulas, at the corners."""
         if idle is not None or isinstance(value, Formulas):
             lows = [low for (low, _), _ in self.corners(value, idle)]
         elif isinstance(value, Groups):
@@ -245,7 +245,7 @@ class _Maker:
 
 
 def _name(rule: Rule) -> str:
-    """A node's name for messages."""
+    """Return a node's name for messages."""
     return " at ".join([rule.op or "a loop", *rule.stack[:1]])
 
 
@@ -261,7 +261,7 @@ def located(what: str) -> Iterator[None]:
 
 
 def _ends(value: Elastic, rank: int) -> Ends | None:
-    """The least and the greatest value of a rank; None when it has none."""
+    """Return the least and the greatest value of a rank; None when it has none."""
     if isinstance(value, Formulas):
         return value.ends(rank)
     vec = at(value, rank)
@@ -269,7 +269,7 @@ def _ends(value: Elastic, rank: int) -> Ends | None:
 
 
 def _family(event: Rule) -> int:
-    """The communicator of an event, the world where it has none; -1 unless it is one and the same."""
+    """Return the communicator of an event, the world where it has none; -1 unless it is one and the same."""
     comm = next((param for param in event.params if param.kind is Kind.COMM), None)
     if comm is None:
         return 0

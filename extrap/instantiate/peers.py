@@ -21,7 +21,7 @@ __all__ = ["Places"]
 
 
 class Places:
-    """Where every rank is in the communicators that are slices of a grid."""
+    """Places of all ranks in the communicators that are slices of a grid."""
 
     def __init__(self, families: Sequence[FamilyRule], grid: Grid) -> None:
         self.families, self.grid = families, grid
@@ -57,7 +57,7 @@ class Places:
                 )
 
     def decoder(self, family: int, rank: int) -> Callable[[Encoding, int], int] | None:
-        """What decodes the peers of a rank in a communicator; None: it is no slice of the grid."""
+        """Return the decoder of a rank's peers in a communicator; None if it is not a slice of the grid."""
         if not 0 <= family < len(self.families) or (axes := self.families[family].slices) is None:
             return None
         places, size = self._of(axes)
@@ -74,7 +74,7 @@ class Places:
 
 
 def _extremes(value: Any, ranks: Mask | Ints, encoding: Encoding) -> list[Any]:
-    """What decides whether all values are right: those themselves, or the least and the greatest."""
+    """Return the values that decide whether all are valid: all of them, or the least and the greatest."""
     if isinstance(value, np.ndarray):
         return [value[ranks]]
     low, high = (value.smallest(), value.largest()) if isinstance(value, Vec) else value

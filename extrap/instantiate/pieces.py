@@ -35,7 +35,7 @@ __all__ = ["Around", "Piece", "Pieces"]
 
 
 class Pieces:
-    """Evaluates fields on the ranks of a grid.
+    """Evaluator of fields on the ranks of a grid.
 
     Attributes:
         tables: entries that parameters name.
@@ -48,7 +48,7 @@ class Pieces:
         self._loops: dict[Any, tuple[Around, LoopGroups]] = {}  # with the loops, whose identity is in the key
 
     def of(self, field: Field, ranks: Mask, kind: Kind | None, around: Around) -> list[Piece]:
-        """A field's values over ranks: a vec with its ranks, or an array where each has one value.
+        """Return a field's values over ranks: a vec with its ranks, or an array with one value per rank.
 
         Raises:
             TooManyGroups: there are more groups than are written down.
@@ -61,7 +61,7 @@ class Pieces:
         return result
 
     def of_part(self, part: Part, mine: Mask, kind: Kind | None, around: Around) -> list[Piece]:
-        """A part's values."""
+        """Return a part's values."""
         if part.formulas is None:
             return []
         if part.shape == INDEXED:
@@ -74,7 +74,7 @@ class Pieces:
         return self.slotted(part, mine, kind)
 
     def slotted(self, part: Part, mine: Mask, kind: Kind | None) -> list[Piece]:
-        """A part with a formula for each of several integers: a vec per set of their values."""
+        """Return the values of a part with several formulas: a vec per set of their values."""
         assert part.formulas is not None
         like = np.zeros(np.count_nonzero(mine), dtype=np.int64)
         first = np.zeros(1, dtype=np.int64)
@@ -92,7 +92,7 @@ class Pieces:
         return list(zip(vecs, masks_of(like, len(first), mine), strict=True))
 
     def indexed(self, part: Part, mine: Mask, most: int) -> list[Piece]:
-        """A part whose values follow the number of the execution: a vec per set of coordinates."""
+        """Return the values of a part that depend on the execution number: a vec per set of coordinates."""
         assert part.formulas is not None
         length, value = part.formulas
         names = sorted((names_in(length, value)) & RANKWISE)
@@ -105,7 +105,7 @@ class Pieces:
         return list(by_vec.items())
 
     def looped(self, part: Part, mine: Mask, around: Around, most: int) -> list[Piece]:
-        """A part whose values follow the loops around it: a vec per set of coordinates and loops."""
+        """Return the values of a part that depend on loops: a vec per set of coordinates and loops."""
         assert part.formulas is not None
         levels, formula = levels_of(part), part.formulas[1]
         if not levels:
@@ -127,7 +127,7 @@ class Pieces:
         return list(by_vec.items())
 
     def places(self, names: list[str], mine: Mask) -> Iterator[tuple[list[int], Mask]]:
-        """The different values of some names, and the ranks of each."""
+        """Yield the different values of some names, and the ranks of each."""
         if not names:
             return iter([([], mine)])
         return column_groups(
@@ -135,7 +135,7 @@ class Pieces:
         )
 
     def loop_groups(self, around: Around, ranks: Mask) -> LoopGroups:
-        """The different loops around something that these ranks run, and the ranks of each."""
+        """Return the different loops around these ranks' executions, and the ranks of each."""
         key = tuple(map(id, around)), self._ranks.key(ranks)
         if key not in self._loops:
             self._loops[key] = around, self._loop_groups(around, ranks)
@@ -163,7 +163,7 @@ class Pieces:
         return list(zip(loops, masks_of(like, len(first), mine), strict=True))
 
     def _numbered(self, repeat: Elastic) -> tuple[Ints, list[Vec]]:
-        """Which of these vecs each rank has; -1 for none."""
+        """Return which of these vecs each rank has; -1 for none."""
         if id(repeat) not in self._known:
             nprocs = self._ranks.grid.nprocs
             try:
@@ -174,7 +174,7 @@ class Pieces:
         return self._known[id(repeat)][1:]
 
     def vec(self, part: Part, slots: list[int], kind: Kind | None) -> Vec:
-        """The vec of a part's integers."""
+        """Return the vec of a part's integers."""
         if part.shape == CYCLE:
             return cycle(slots)
         if kind in TABLES:

@@ -37,7 +37,7 @@ __all__ = ["LISTED", "MAX_GROUPS", "Ints", "Mask", "Ranks", "TooManyGroups", "co
 
 
 class TooManyGroups(Exception):  # noqa: N818 - it is no error
-    """There are too many groups of ranks to write down."""
+    """Internal signal: more groups of ranks than a value may list."""
 
 
 class Ranks:
@@ -56,18 +56,18 @@ class Ranks:
         self._ranks: dict[bytes, RankList] = {}
 
     def most(self, kind: Kind | None) -> int:
-        """Groups that a parameter or a repeat (None) may have."""
+        """Return the maximum number of groups of a parameter or a repeat (None)."""
         return max(MAX_BYTES // self.grid.nprocs, 1) if kind in LISTED else MAX_GROUPS
 
     def mask(self, condition: Cond) -> Mask:
-        """The ranks of a condition."""
+        """Return the mask of ranks for which a condition holds."""
         if condition not in self._masks:
             found = np.asarray(self.over_ranks(condition), dtype=bool)
             self._masks[condition] = np.broadcast_to(found, (self.grid.nprocs,))
         return self._masks[condition]
 
     def differing(self, formula: Expr, rival: Expr) -> Mask:
-        """The ranks on which two formulas differ."""
+        """Return the mask of ranks on which two formulas differ."""
         pair = formula, rival
         if pair not in self._differing:
             found = self._in_a_row(differing(*pair, self._columns(*pair)))
@@ -76,12 +76,12 @@ class Ranks:
         return np.unpackbits(packed, count=self.grid.nprocs).view(bool)
 
     def over_ranks(self, formula: Value | Cond) -> Any:
-        """A formula's value: one number, or an array with one per rank."""
+        """Return a formula's value: one number, or an array with one per rank."""
         value = evaluate(formula, self._columns(formula))
         return int(value) if np.ndim(value) == 0 else self._in_a_row(value)
 
     def _columns(self, *formulas: Value | Cond) -> dict[str, Any]:
-        """The axes, shorter than columns over ranks, which a function of a plug-in may want."""
+        """Return the axes, shorter than columns over ranks, which a function of a plug-in may want."""
         is_of_plugin = any(functions_in(formula) & OWNERS.keys() for formula in formulas)
         return self.env if is_of_plugin else self._axes
 
@@ -90,7 +90,7 @@ class Ranks:
         return values if np.ndim(values) < 2 else np.broadcast_to(values, self.grid.shape).reshape(-1)
 
     def divided(self, field: Field, ranks: Mask) -> list[tuple[Part, Mask]]:
-        """Each part with its ranks, those without any left out."""
+        """Return each part with its ranks; parts without ranks are left out."""
         result: list[tuple[Part, Mask]] = []
         left = ranks
         for part in field.parts:
@@ -104,18 +104,18 @@ class Ranks:
 
     @staticmethod
     def key(mask: Mask) -> bytes:
-        """What tells a mask from others."""
+        """Return a key that identifies a mask."""
         return np.packbits(mask).tobytes()
 
     def ranklist(self, mask: Mask) -> RankList:
-        """A mask's ranks."""
+        """Return the ranks of a mask."""
         key = self.key(mask)
         if key not in self._ranks:
             self._ranks[key] = ranks_of_mask(mask)
         return self._ranks[key]
 
     def slot(self, formula: Value, mine: Mask) -> Any:
-        """A formula's value: an int where it is one for all of these ranks. Raises FormulaError."""
+        """Return a formula's value, an int if all these ranks have the same. Raises FormulaError."""
         value = self.over_ranks(formula)
         if not isinstance(value, np.ndarray):
             return int(value)
@@ -124,7 +124,7 @@ class Ranks:
 
 
 def column_groups(table: np.ndarray[Any, Any], mine: Mask, most: int) -> Iterator[tuple[list[int], Mask]]:
-    """The different columns of a table with one for each of these ranks, and the ranks of each.
+    """Return the different columns of a table with one column per rank, and the ranks of each.
 
     Raises:
         TooManyGroups: they are more than `most`.
@@ -137,7 +137,7 @@ def column_groups(table: np.ndarray[Any, Any], mine: Mask, most: int) -> Iterato
 
 
 def masks_of(like: Ints, count: int, mine: Mask) -> Iterator[Mask]:
-    """The ranks of each of some groups, which `like` numbers for each of these ranks."""
+    """Yield a mask per group; `like` has the group number of each of these ranks."""
     if count == 1:
         yield mine
         return

@@ -31,7 +31,7 @@ __all__ = ["Sample"]
 
 
 class Sample:
-    """Ranks of a grid and the numbers of their places."""
+    """Sampled ranks of a grid, and their coordinates."""
 
     def __init__(self, grid: Grid, env: Mapping[str, Any]) -> None:
         self._grid = grid
@@ -48,7 +48,7 @@ class Sample:
         return sorted({*ranks[::step], ranks[-1]})
 
     def groups(self, field: Field, ranks: Mask, listed: bool) -> int:
-        """How many different values ranks have by a field, at least.
+        """Return a lower bound of the number of different values that a field has over ranks.
 
         Args:
             field: of the values.

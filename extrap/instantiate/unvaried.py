@@ -1,4 +1,4 @@
-"""Parameters that have one value in all traces: what depends on them is unknown for any other value."""
+"""Parameters with one value in all traces: their effect on the result is unknown for any other value."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def unshown_parameters(model: Model, inputs: Mapping[str, int]) -> list[str]:
 
 
 def _may_depend(model: Model, name: str) -> bool:
-    """Whether a value of the model or a rival has a parameter, or a number that may be made of it."""
+    """Return whether a value of the model or a rival has a parameter, or a number that may be made of it."""
     values = (*_of_rules(model.nodes), *(value for family in model.families for value in _of_family(family)))
     return any(
         name in names_in(value) or any(abs(number) > limit for number in _numbers(value))
@@ -59,7 +59,7 @@ def _may_depend(model: Model, name: str) -> bool:
 
 
 def _numbers(part: Value | Cond) -> Iterator[int]:
-    """All numbers that stand in a formula or condition."""
+    """Yield all numbers that stand in a formula or condition."""
     if isinstance(part, Const):
         yield part.value
     if isinstance(part, Item | Lookup):
@@ -75,7 +75,7 @@ Limited = tuple[Value | Cond, int]
 
 
 def _of_rules(rules: Sequence[Rule]) -> Iterator[Limited]:
-    """All formulas and conditions of rules and of those below them."""
+    """Yield all formulas and conditions of rules and of those below them."""
     for rule in rules:
         yield from _of_field(rule.repeat)
         for param in rule.params:
@@ -92,7 +92,7 @@ def _of_field(field: Field) -> Iterator[Limited]:
 
 
 def _of_family(family: FamilyRule) -> Iterator[Limited]:
-    """The formulas of communicators that are no slices of the grid."""
+    """Yield the formulas of communicators that are no slices of the grid."""
     for vec in family.vecs if family.slices is None else ():
         yield from ((formula, MAX_STRUCTURAL) for formula in (() if vec is None else vec[1]))
     if family.count is not None:
@@ -100,13 +100,13 @@ def _of_family(family: FamilyRule) -> Iterator[Limited]:
 
 
 def _is_predefined(field: Field) -> bool:
-    """Whether a parameter names predefined datatypes only, whose sizes depend on nothing."""
+    """Return whether a parameter names predefined datatypes only, whose sizes depend on nothing."""
     words = {word for part in field.parts for word in _words(part.shape)}
     return bool(words) and words <= DATATYPES.keys()
 
 
 def _words(shape: Any) -> Iterator[str]:
-    """The words of a datatype's description."""
+    """Yield the words of a datatype's description."""
     if isinstance(shape, str):
         yield from filter(None, [shape])
     elif isinstance(shape, tuple | list):

@@ -50,7 +50,7 @@ class Values:
     """
 
     def __init__(self, grid: Grid, inputs: Mapping[str, int], on_rival: OnRival | None = refuse) -> None:
-        """`on_rival`: what is done with a formula that has a rival of another value; None: nothing."""
+        """Prepare a grid; `on_rival` is called for formulas with a rival of another value, if it is given."""
         self.grid, self.inputs, self._on_rival = grid, dict(inputs), on_rival
         self.ranks = Ranks(grid, inputs)
         self.pieces = Pieces(self.ranks)
@@ -58,7 +58,7 @@ class Values:
         self._known: dict[Any, tuple[Elastic, Around]] = {}  # with the loops, whose identity is in the key
 
     def repeat(self, field: Field, ranks: Mask, around: Around) -> tuple[Elastic, Mask] | None:
-        """A repeat over ranks, and those that run something at all; None when nobody does."""
+        """Return a repeat over ranks and the ranks that execute it at least once, or None."""
         part = np.zeros_like(ranks)
         self._compare_rivals(field, ranks, around)
         if self._too_many(field, ranks, None):
@@ -85,7 +85,7 @@ class Values:
         return (self.formulas(field, part, around), part) if part.any() else None
 
     def _running(self, part: Part, mine: Mask) -> Any:
-        """Where a repeat is not 0 throughout, as far as that can be told at once."""
+        """Return the mask of ranks on which a repeat is not always 0, as far as that is easily known."""
         assert part.formulas is not None
         if part.shape is None or part.shape == CYCLE:
             return np.any(
@@ -100,7 +100,7 @@ class Values:
     def param(
         self, field: Field, ranks: Mask, kind: Kind, around: Around
     ) -> tuple[Elastic, list[Piece] | None]:
-        """A parameter of ranks; the pieces of peers, None where they are formulas or it is something else.
+        """Return a parameter of ranks, and the pieces of peers (None for formulas and other parameters).
 
         Raises:
             ExtrapolationError: a table would have to have too many entries.
@@ -129,7 +129,7 @@ class Values:
         return self.formulas(field, ranks, around), None
 
     def _too_many(self, field: Field, ranks: Mask, kind: Kind | None) -> bool:
-        """Whether some of the ranks have more different values already than are written down."""
+        """Return whether some of the ranks have more different values already than are written down."""
         if self.grid.nprocs <= self.ranks.most(kind):
             return False
         found = self.sample.groups(field, ranks, kind in LISTED)
@@ -138,7 +138,7 @@ class Values:
         return found > self.ranks.most(kind)
 
     def formulas(self, field: Field, ranks: Mask, around: Around) -> Formulas:
-        """The formulas as a value. Raises ExtrapolationError when not everybody can evaluate them."""
+        """Return the formulas as a value. Raises ExtrapolationError if a rank cannot evaluate them."""
         used = {name for part in field.parts for name in functions_in(part.condition, *(part.formulas or ()))}
         if foreign := used & OWNERS.keys():
             raise ExtrapolationError(
@@ -153,7 +153,7 @@ class Values:
         return Formulas(named, self.grid, inputs, parts, around)
 
     def gathered(self, pieces: list[Piece], ranks: Mask, kind: Kind | None = None) -> Elastic:
-        """The elastic value of pieces over ranks; those that are in none of them are in no group."""
+        """Return the elastic value of pieces over ranks; ranks outside all pieces are in no group."""
         everyone = sum(np.count_nonzero(mine) for _, mine in pieces) == np.count_nonzero(ranks)
         if all(isinstance(value, Vec) for value, _ in pieces):
             by_vec: dict[Vec, Mask] = {}
@@ -204,7 +204,7 @@ class Values:
 
 
 def running(repeat: Any, ranks: Mask) -> Piece:
-    """A repeat and those of its ranks that run something."""
+    """Return a repeat restricted to the ranks that execute it at least once, and these ranks."""
     if isinstance(repeat, Vec):
         return repeat, ranks if repeat.constant != 0 else np.zeros_like(ranks)
     return repeat, ranks & (repeat != 0)

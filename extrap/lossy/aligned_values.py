@@ -1,4 +1,4 @@
-"""The executions of one node of a rank's tree as a sequence to be compared with those of other ranks."""
+"""The executions of one node of a rank's tree as a sequence, for comparison across ranks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Content", "content_of"]
 
 @dataclass(frozen=True)
 class Content:
-    """A node as all its executions.
+    """A node as the sequence of its executions.
 
     Attributes:
         nodes: the tree, of a loop over all its entries.
@@ -30,7 +30,7 @@ def content_of(
     forest: Forest,
     event: Callable[[int], int],
 ) -> Content:
-    """All executions of a node.
+    """Return all executions of a node.
 
     Args:
         calls_of: an event node's calls, in order.
@@ -49,7 +49,7 @@ def _runner(
     event: Callable[[int], int],
     numbers: list[int],
 ) -> Callable[[], Seq]:
-    """What gives a node's content each time it is entered."""
+    """Return a function that returns the content of a node at each entry."""
     repeats = iter(local.repeat)
     if local.event is not None:
         rest = calls_of(local)

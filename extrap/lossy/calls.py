@@ -1,4 +1,4 @@
-"""All calls of all ranks of a trace, each with a mark whether it is dropped.
+"""All calls of all ranks of a trace, each marked as kept or dropped.
 
 Lossy extrapolation works on single calls (§3.2.4): the small input traces are walked, and the calls that
 remain are compressed again before anything is fitted.
@@ -29,7 +29,7 @@ MAX_CALLS = 1 << 21
 
 
 class Reason(IntEnum):
-    """Why a call is dropped."""
+    """Reason for dropping a call."""
 
     KEPT = 0
     SNIPPETS = 1
@@ -82,7 +82,7 @@ class Calls:
 
     @classmethod
     def of(cls, trace: Trace) -> Calls:
-        """All calls. Raises InputError when there are too many."""
+        """Return all calls of a trace. Raises InputError if there are too many."""
         if trace.nevents() > MAX_CALLS:
             raise InputError(
                 f"the trace of {trace.nprocs} ranks has {trace.nevents():,} calls: lossy extrapolation looks "
@@ -96,11 +96,11 @@ class Calls:
         return cls(trace, calls, np.array(starts), np.zeros(len(calls), dtype=np.int8))
 
     def of_rank(self, rank: int) -> range:
-        """The numbers of a rank's calls."""
+        """Return the numbers of a rank's calls."""
         return range(int(self.starts[rank]), int(self.starts[rank + 1]))
 
     def pred_of(self, number: int) -> int:
-        """The index of a call in the trace's table of predecessors, which it enters when it is new there."""
+        """Return a call's index in the trace's table of predecessors; add it if it is new."""
         place = self.calls[number].place
         if place.own_pred < 0:
             preds, pair = self.trace.preds, (place.node.op, place.node.signature)
@@ -110,5 +110,5 @@ class Calls:
         return place.own_pred
 
     def kept(self, number: int) -> bool:
-        """Whether a call is still there."""
+        """Return whether a call is kept."""
         return not self.marks[number]

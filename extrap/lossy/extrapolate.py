@@ -32,7 +32,7 @@ MAX_DROPPED = 0.1
 
 @dataclass(frozen=True)
 class LossyExtrapolation:
-    """A result, and what it lacks.
+    """A result, and its dropped calls.
 
     Attributes:
         losses: what was dropped of each input trace, the smallest first.
@@ -60,7 +60,7 @@ def extrapolate_lossy(
     snippets: Snippets | None = None,
     max_dropped: float = MAX_DROPPED,
 ) -> LossyExtrapolation:
-    """The trace of a program on `nprocs` ranks, without what follows no rule.
+    """Extrapolate to `nprocs` ranks without the calls that follow no rule.
 
     Args:
         snippets: which calls stay (`extrap.lossy.snippets.load`); without, only what has to go is dropped.
@@ -93,7 +93,7 @@ def lossy_model_of(
     snippets: Snippets | None = None,
     max_dropped: float = MAX_DROPPED,
 ) -> tuple[Model, str, tuple[Losses, ...]]:
-    """The symbolic trace of what follows rules, how the grid was found, and what was dropped.
+    """Fit the calls that follow rules; return symbolic trace, origin of the grid, and dropped calls.
 
     Raises:
         InputError, TextError, ExtrapolationError: as `extrapolate_lossy`.
@@ -134,6 +134,6 @@ def _share(losses: Losses) -> float:
 
 
 def _alone(trace: Trace) -> set[Key]:
-    """The operations and stacks of calls whose partners are not in a trace."""
+    """Return the operations and stacks of calls whose partners are not in a trace."""
     calls = Calls.of(trace)
     return {Key(call.op, call.stack) for call in map(calls.calls.__getitem__, links_of(calls).alone)}

@@ -54,7 +54,7 @@ class Lossy:
                 apply(snippets, state, run)
 
     def model(self, check_losses: Callable[[], None]) -> Model:
-        """The symbolic trace of what is left.
+        """Fit the symbolic trace of the remaining calls.
 
         Args:
             check_losses: called whenever calls were dropped; may raise ExtrapolationError.
@@ -86,7 +86,7 @@ class Lossy:
         return assembled(traces, self.runs, rules)
 
     def _fitter(self, structure_only: bool) -> _Fitter:
-        """What fits what is left."""
+        """Return a fitter of the remaining calls."""
         anew = not all(state.whole for state in self.states)
         trees = [state.trees(anew) for state in self.states]
         return _Fitter([state.trace for state in self.states], self.space, trees, structure_only)
@@ -156,7 +156,7 @@ class Lossy:
             state.repair.drop(state.of_keys(odd), Reason.UNCOMMON)
 
     def _rarest(self, fitter: _Fitter) -> list[Failure]:
-        """The failures at the calls made least: without those, other nodes may well follow a rule."""
+        """Return the failures at the calls made least: without those, other nodes may well follow a rule."""
         totals, _ = self._sites()
         most = [
             max(totals[key] for local in node.nodes.values() for key in local.keys)
@@ -165,7 +165,7 @@ class Lossy:
         return [failure for failure, n in zip(fitter.failures, most, strict=True) if n == min(most)]
 
     def losses(self) -> list[Losses]:
-        """What was dropped of each trace."""
+        """Return the dropped calls of each trace."""
         return [losses_of(state) for state in self.states]
 
     @property
@@ -225,7 +225,7 @@ class Lossy:
 
 
 def _may_go(check_losses: Callable[[], None]) -> bool:
-    """Whether so much may be dropped as is."""
+    """Return whether so much may be dropped as is."""
     try:
         check_losses()
     except ExtrapolationError:
@@ -241,7 +241,7 @@ def _folded(seqs: Sequence[Seq], forest: Forest) -> Seq:
 
 
 class _Fitter(Fitter):
-    """Goes on where a node follows no rule, and keeps the errors.
+    """Fitter that continues after nodes without a rule, and keeps their errors.
 
     Who runs what how often is settled first, without parameters: what is dropped for that need not be fitted.
     """
@@ -258,20 +258,20 @@ class _Fitter(Fitter):
         self.failures: list[Failure] = []
 
     def alignments(self) -> Iterator[tuple[Aligned, ...]]:
-        """What is left of every rank's tree, whose nodes have to stay the recorded ones."""
+        """Yield the remaining tree of every rank, whose nodes have to stay the recorded ones."""
         trees = {point: self._trees[k][rank] for point, (k, rank) in enumerate(self.run_of)}
         yield align(trees, single_trips=False)
 
     def all_events(self, nodes: Sequence[Aligned], around: Chains) -> dict[int, Fitted]:
-        """None: each is fitted where its error is kept."""
+        """Return no events: each is fitted where its error is kept."""
         return {}
 
     def parameters(self, node: Aligned, inside: Chains) -> tuple[ParamRule, ...]:
-        """The rules of an event's parameters, unless only the structure is looked at."""
+        """Return the rules of an event's parameters, unless only the structure is looked at."""
         return () if self._structure_only else super().parameters(node, inside)
 
     def nodes(self, nodes: Sequence[Aligned], around: Chains) -> tuple[Rule, ...]:
-        """The rules of those nodes that follow one."""
+        """Return the rules of those nodes that follow one."""
         result = []
         for node in nodes:
             try:
@@ -281,5 +281,5 @@ class _Fitter(Fitter):
         return tuple(result)
 
     def decided(self, nodes: Sequence[Aligned], rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-        """The rules as they are: some nodes have none."""
+        """Return the rules as they are: some nodes have none."""
         return rules

@@ -21,7 +21,7 @@ MAX_PAIRS = 1 << 22
 
 @dataclass
 class Forest:
-    """Trees of events; every node is a number."""
+    """Trees of events, with a number per node."""
 
     _numbers: dict[Hashable, int] = field(default_factory=dict)
     _nodes: list[tuple[str, Hashable, int]] = field(default_factory=list)
@@ -29,11 +29,11 @@ class Forest:
     _pairs: dict[tuple[Seq, Seq], tuple[tuple[int, int], ...]] = field(default_factory=dict)
 
     def event(self, symbol: Hashable, weight: int = 1) -> int:
-        """An event: alike are those with one symbol."""
+        """Return the number of an event; events with equal symbols are equal."""
         return self._number(("event", symbol, weight), weight)
 
     def loop(self, iterations: Sequence[Seq]) -> int:
-        """A loop of these iterations."""
+        """Return the number of a loop of these iterations."""
         content = tuple(self._number(("pass", one, 0), self._heavy(one)) for one in iterations)
         return self._number(("loop", content, 0), self._heavy(content))
 
@@ -47,15 +47,15 @@ class Forest:
         return sum(self._nodes[node][2] for node in nodes)
 
     def total(self, nodes: Seq) -> int:
-        """The weight of all there is."""
+        """Return the weight of all events."""
         return self._heavy(nodes)
 
     def weight(self, left: Seq, right: Seq) -> int:
-        """The weight of what two sequences have in common."""
+        """Return the weight of the common subsequence of two sequences."""
         return sum(self._similarity(left[i], right[j]) for i, j in self.pairs(left, right))
 
     def _similarity(self, a: int, b: int) -> int:
-        """The weight of what two nodes have in common; 0 when they do not go together."""
+        """Return the weight of what two nodes have in common; 0 when they do not go together."""
         if a == b:
             return self._nodes[a][2]
         (kind, x, heavy), (other, y, _) = self._nodes[a], self._nodes[b]
@@ -69,7 +69,7 @@ class Forest:
         return self._weights[key]
 
     def pairs(self, left: Seq, right: Seq) -> tuple[tuple[int, int], ...]:
-        """Positions of a heaviest common subsequence, the earliest of several."""
+        """Return positions of a heaviest common subsequence, the earliest of several."""
         key = (left, right)
         if key not in self._pairs:
             self._pairs[key] = tuple(self._found(left, right))
@@ -114,7 +114,7 @@ class Forest:
                 i += 1
 
     def common(self, left: Seq, right: Seq) -> Seq:
-        """What two sequences have in common, as a sequence itself."""
+        """Return the common subsequence of two sequences."""
         return tuple(self._both(left[i], right[j]) for i, j in self.pairs(left, right))
 
     def _both(self, a: int, b: int) -> int:
@@ -125,7 +125,7 @@ class Forest:
         return self._number((kind, inner, 0), self._heavy(inner))
 
     def flags(self, nodes: Seq, part: Seq) -> Iterator[bool]:
-        """For each event in a sequence whether it is in a part that all have in common."""
+        """Yield for each event of a sequence whether it is in `part`, a common subsequence."""
         partner = dict(self.pairs(nodes, part))
         for i, node in enumerate(nodes):
             kind, content, _ = self._nodes[node]

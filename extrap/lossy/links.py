@@ -41,14 +41,14 @@ class Links:
     alone: list[int] = field(default_factory=list)
 
     def together(self, calls: list[int]) -> None:
-        """None of these without the others."""
+        """Link calls that are only kept together."""
         for number in calls:
             self.group_of[number].append(len(self.groups))
         self.groups.append(calls)
 
 
 def links_of(calls: Calls) -> Links:
-    """The dependences between the calls of a trace."""
+    """Return the dependences between the calls of a trace."""
     result = Links()
     for rank in range(calls.trace.nprocs):
         for number, _, makers in requests_of(calls, rank):
@@ -62,7 +62,7 @@ def links_of(calls: Calls) -> Links:
 
 
 def requests_of(calls: Calls, rank: int) -> Iterator[tuple[int, Sequence[int], tuple[int, ...]]]:
-    """Each call of a rank that is given requests, the calls that made those alive, and those it is given."""
+    """Yield each call of a rank that takes requests, the creators of the live ones, and those it takes."""
     live: list[int] = []
     for number in calls.of_rank(rank):
         call = calls.calls[number]
@@ -77,7 +77,7 @@ def requests_of(calls: Calls, rank: int) -> Iterator[tuple[int, Sequence[int], t
 
 
 def _over(op: str, maker: str) -> bool:
-    """Whether a request that an operation is given, and another one made, is no more afterwards."""
+    """Return whether a request that an operation is given, and another one made, is no more afterwards."""
     return op == "Request_free" or (op in ENDING and not operation(maker).flow_later)
 
 
@@ -89,7 +89,7 @@ Key = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class _End:
-    """An end of a message: whose it is, its tag, the parameter that names the partner."""
+    """An end of a message: its call, its tag, and the parameter that names the partner."""
 
     key: Key
     tag: int
@@ -124,7 +124,7 @@ def _messages(calls: Calls, found: Links) -> None:
 
 
 def _starts(calls: Calls, found: Links, number: int) -> int:
-    """How many messages a call stands for: one per start, when it makes a persistent request."""
+    """Return the number of messages a call stands for: one per start, when it makes a persistent request."""
     if not operation(calls.calls[number].op).flow_later:
         return 1
     return sum(calls.calls[user].op in STARTING for user in found.users.get(number, ()))

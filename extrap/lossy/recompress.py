@@ -1,4 +1,4 @@
-"""Compress the remaining calls of a rank again, as the recorder would have done.
+"""Compress the remaining calls of a rank again, like the recorder.
 
 A dropped call may have prevented a loop. So the remaining calls are appended to the recorder's core, without
 times; times are kept per event node and predecessor.
@@ -32,7 +32,7 @@ __all__ = ["Tree", "recompressed"]
 
 @dataclass(frozen=True)
 class Tree:
-    """What is left of a rank.
+    """The remaining calls of a rank as a tree.
 
     Attributes:
         calls: id of an event node in `nodes` -> the numbers of its calls, in order.
@@ -43,7 +43,7 @@ class Tree:
 
 
 def recompressed(calls: Calls, rank: int, kept: Sequence[int], new: Overrides) -> Tree:
-    """The tree of the calls of a rank that are kept, with their new parameters."""
+    """Return the tree of a rank's remaining calls, with their new parameters."""
     if not kept:
         return Tree((), {})
     compressed = _compressed(calls, rank, kept, new)
@@ -84,7 +84,7 @@ def _compressed(calls: Calls, rank: int, kept: Sequence[int], new: Overrides) ->
 
 
 def _as_number(name: str, kind: Kind) -> tuple[str, Kind]:
-    """The name and kind of a parameter whose indices are compressed as plain numbers."""
+    """Return the name and kind of a parameter whose indices are compressed as plain numbers."""
     return (name, kind) if kind in (Kind.PEER, Kind.INT) else (f"{name}_index", Kind.INT)
 
 
@@ -95,7 +95,7 @@ def _ours(
     numbers: dict[int, list[int]],
     found: dict[int, list[int]],
 ) -> RankNode:
-    """A node in terms of the whole trace."""
+    """Return a node in terms of the whole trace."""
     if local.event is None:
         children = tuple(_ours(child, calls, before, numbers, found) for child in local.children)
         return replace(local, children=children)
@@ -113,7 +113,7 @@ def _ours(
 
 
 def _stats(calls: Calls, before: dict[int, int], mine: Sequence[int]) -> Iterator[PredStats]:
-    """The times of these calls, after the call that stands before each now."""
+    """Yield the times of these calls, after the call that stands before each now."""
     known: set[tuple[int, int, int]] = set()
     for number in mine:
         call, last = calls.calls[number], before[number]

@@ -24,7 +24,7 @@ Saved = tuple[Marks, dict[int, set[str]]]
 
 @dataclass
 class Repair:
-    """The drops in one trace.
+    """Repairs after drops in one trace.
 
     Attributes:
         calls: with the marks.
@@ -37,7 +37,7 @@ class Repair:
     nulled: dict[int, set[str]] = field(default_factory=dict)
 
     def saved(self) -> Saved:
-        """What is dropped, to come back to."""
+        """Return a copy of the marks of dropped calls, to restore them later."""
         nulled = {number: set(peers) for number, peers in self.nulled.items()}
         return self.calls.marks.copy(), nulled
 
@@ -97,7 +97,7 @@ class Repair:
         return result
 
     def _lost(self, number: int, peer: str) -> bool:
-        """Whether a call whose partner is gone goes too."""
+        """Return whether a call whose partner is gone goes too."""
         op = operation(self.calls.calls[number].op)
         if op.category is not Category.SENDRECV or op.nonblocking:
             return True

@@ -38,7 +38,7 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """What was dropped of one trace.
+    """The dropped calls of one trace.
 
     Attributes:
         events: calls before.
@@ -62,7 +62,7 @@ class Losses:
         return self.dropped / self.events if self.events else 0.0
 
     def plain(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return the losses as plain data."""
         return {
             "ranks": self.nprocs,
             "grid": self.grid,
@@ -85,7 +85,7 @@ class Losses:
 
 
 def losses_of(state: State) -> Losses:
-    """What was dropped of a trace, most calls first."""
+    """Return the dropped calls of a trace, most frequent first."""
     found: dict[tuple[str, str, Reason], Counter[int]] = {}
     marks = state.calls.marks
     for number in np.flatnonzero(marks).tolist():

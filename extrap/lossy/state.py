@@ -25,7 +25,7 @@ __all__ = ["State"]
 
 @dataclass
 class State:
-    """One trace: its calls, what depends on what, and what is left.
+    """State of one trace: its calls, their dependences, and the remaining ones.
 
     Attributes:
         trace: a copy whose tables of arrays and predecessors may grow.
@@ -43,7 +43,7 @@ class State:
 
     @classmethod
     def of(cls, trace: Trace, run: Run) -> State:
-        """A trace of which nothing is dropped yet. Raises InputError when it has too many calls."""
+        """Return the state of a trace without dropped calls. Raises InputError for too many calls."""
         trace = replace(trace, arrays=list(trace.arrays), preds=list(trace.preds))
         calls = Calls.of(trace)
         links = links_of(calls)
@@ -52,15 +52,15 @@ class State:
 
     @property
     def whole(self) -> bool:
-        """Whether nothing is dropped yet."""
+        """Return whether no call is dropped."""
         return not self.calls.marks.any()
 
     def kept(self, rank: int) -> list[int]:
-        """The calls that are left of a rank."""
+        """Return the remaining calls of a rank."""
         return [number for number in self.calls.of_rank(rank) if self.calls.kept(number)]
 
     def counts(self, rank: int) -> dict[Key, int]:
-        """How often a rank still makes the calls of each operation and stack."""
+        """Return a rank's remaining calls by operation and stack."""
         result: dict[Key, int] = defaultdict(int)
         for number in self.kept(rank):
             call = self.calls.calls[number]
@@ -68,7 +68,7 @@ class State:
         return result
 
     def of_keys(self, keys: set[Key]) -> list[int]:
-        """The remaining calls of these operations and stacks."""
+        """Return the remaining calls of these operations and stacks."""
         return [
             number
             for number, call in enumerate(self.calls.calls)
@@ -76,7 +76,7 @@ class State:
         ]
 
     def trees(self, anew: bool) -> list[tuple[RankNode, ...]]:
-        """What is left of each rank: compressed anew, or as it was recorded when nothing was dropped."""
+        """Return the remaining tree of each rank: compressed anew, or as recorded if no call was dropped."""
         ranks = range(self.trace.nprocs)
         if anew:
             new = overrides(self.repair, Arrays(self.trace.arrays))
@@ -89,5 +89,5 @@ class State:
         return [tree.nodes for tree in self._trees]
 
     def calls_of(self, rank: int, local: RankNode) -> Iterator[int]:
-        """The calls of an event node of `trees`."""
+        """Return the calls of an event node of `trees`."""
         return iter(self._trees[rank].calls[id(local.event)])

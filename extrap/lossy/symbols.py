@@ -19,13 +19,13 @@ __all__ = ["Places", "symbols_of"]
 
 @dataclass
 class Places:
-    """Where the ranks of one trace are."""
+    """Places of the ranks of one trace."""
 
     grid: Grid
     _known: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
 
     def distance(self, a: int, b: int) -> tuple[int, ...]:
-        """Steps between two ranks along each dimension, the shorter way around."""
+        """Return the steps between two ranks along each dimension, the shorter way around."""
         if (a, b) not in self._known:
             columns = self.grid.columns
             steps = [abs(int(columns[name][a]) - int(columns[name][b])) for name in self.grid.coords]
@@ -34,11 +34,11 @@ class Places:
         return self._known[a, b]
 
     def of_call(self, call: Call) -> tuple[Hashable, ...]:
-        """How far each partner that a call names is, or the special value in its place."""
+        """Return the distance of each partner that a call names, or its special value."""
         return tuple(self.to(call, name) for name in operation(call.op).peers if name in call)
 
     def to(self, call: Call, name: str) -> Hashable:
-        """How far the rank that a parameter names is; special values stand for themselves."""
+        """Return the distance of the rank that a parameter names; special values are unchanged."""
         peer, comm = call.raw(name), call.comm
         if not 0 <= peer < len(comm.peers) or comm.world(peer) == UNDEFINED:
             return peer
@@ -46,7 +46,7 @@ class Places:
 
 
 def symbols_of(calls: Calls, links: Links, places: Places) -> list[Hashable]:
-    """A symbol per call. A completion is told by what it completes."""
+    """Return a symbol per call. Completions are identified by the calls that they complete."""
     result: list[Hashable] = []
     known: dict[tuple[int, tuple[int, ...]], Hashable] = {}
     for number, call in enumerate(calls.calls):

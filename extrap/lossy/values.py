@@ -1,4 +1,4 @@
-"""Parameters of the remaining calls, with request ages counted anew."""
+"""Parameters of the remaining calls, with new request ages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Overrides = dict[int, dict[str, int]]
 
 
 def overrides(repair: Repair, arrays: Arrays) -> Overrides:
-    """What the remaining calls are given instead."""
+    """Return the new parameters of the remaining calls."""
     result: Overrides = defaultdict(dict)
     for number, names in repair.nulled.items():
         if repair.calls.kept(number):

@@ -1,4 +1,4 @@
-"""Proofs that all members of a communicator make the same collective calls, whatever the sizes."""
+"""Proofs that all members of a communicator make the same collective calls, for all sizes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Collectives:
 
     @staticmethod
     def _by_all(prover: Prover, path: Path) -> bool:
-        """Whether all ranks make the calls of a node, equally often."""
+        """Return whether all ranks make the calls of a node, equally often."""
         times = loops_of(prover.scenario, path).times()
         return not names_in(times) & set(prover.scenario.grid.coords)
 

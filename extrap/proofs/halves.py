@@ -85,7 +85,7 @@ class Half:
         return self.loops.scope
 
     def renamed(self, keep: Collection[str]) -> Half:
-        """The same in another iteration: but for those to keep, its counters have other names."""
+        """Return the half in another iteration: counters are renamed, except those to keep."""
         rows = self.loops.rows
         used = names_in(self.given, *self.ends(), *(e for row in rows for e in (row.trips, row.index)))
         used |= names_in() if self.nbytes is None else names_in(self.nbytes)
@@ -101,43 +101,43 @@ class Half:
         )
 
     def times(self) -> Expr:
-        """How often it happens in an iteration of the loops around; of what varies, of its own too."""
+        """Return its number of executions per iteration of the surrounding loops, or its own if it varies."""
         if self.varies:
             return choose(self.happens(), Const(1), Const(0))
         return choose(self.happens(), self.loops.repeat(), Const(0))
 
     def happens(self) -> Cond:
-        """That it happens in an iteration."""
+        """Return the condition that it is executed in an iteration."""
         if self.varies:
             return all_of(self.given, self.loops.active())
         own = (positive(self.loops.repeat()),) if self.loops.own else ()
         return all_of(self.given, *(row.runs() for row in self.loops.around), *own)
 
     def total(self) -> Expr:
-        """How often it happens in all."""
+        """Return its number of executions in the whole run."""
         return choose(self.given, self.loops.times(), Const(0))
 
     def happens_at_all(self) -> Cond:
-        """That it happens in some iteration."""
+        """Return the condition that it is executed in some iteration."""
         return all_of(self.given, *(positive(row.trips) for row in self.loops.rows))
 
     def has(self, execution: Var) -> Cond:
-        """That it happens so often and once more."""
+        """Return the condition that execution number n exists."""
         return all_of(self.given, compare("<", execution, self.loops.times()))
 
     def ends(self) -> list[Expr]:
-        """What tells its messages from others: the peer's place, and the tag."""
+        """Return the expressions that identify its messages: the peer's place, and the tag."""
         return [*self.place.coords, *(e for e in (self.tag, self.place.distance) if e is not None)]
 
     @property
     def is_numbered(self) -> bool:
-        """Whether peer and tag depend on the number of the execution only, if on anything."""
+        """Return whether, of all counters, peer and tag depend on the execution number only."""
         used = names_in(self.given, *self.ends())
         return not used & {row.index.name for row in self.loops.rows if isinstance(row.index, Var)}
 
 
 def paths(rules: Sequence[Rule], around: Path = ()) -> Iterator[Path]:
-    """All events of a model, each with what is around it."""
+    """Yield all events of a model, each with its ancestors."""
     for rule in rules:
         path = (*around, rule)
         if rule.op is not None:
@@ -146,12 +146,12 @@ def paths(rules: Sequence[Rule], around: Path = ()) -> Iterator[Path]:
 
 
 def site(rule: Rule) -> str:
-    """An event in words."""
+    """Return a description of an event."""
     return " at ".join([f"MPI_{rule.op}", *map(clean, rule.stack[:1])])
 
 
 def halves(model: Model, prover: Prover, path: Path) -> Iterator[Half]:
-    """The halves of messages that an event sends and receives.
+    """Yield the halves of messages that an event sends and receives.
 
     Raises:
         Refuted, Unprovable: an event sends or receives something else, or nobody knows what.
@@ -236,7 +236,7 @@ def _param(rule: Rule, name: str) -> ParamRule | None:
 
 
 def family_of_event(rule: Rule) -> int:
-    """The communicator of an event, the same on all ranks. Raises Unprovable."""
+    """Return the communicator of an event, the same on all ranks. Raises Unprovable."""
     comm = _param(rule, "comm")
     if comm is None:
         return WORLD
@@ -249,7 +249,7 @@ def family_of_event(rule: Rule) -> int:
 
 
 def _tag(loops: Loops, rule: ParamRule, turn: Turn | None) -> tuple[Expr | None, bool]:
-    """The tag, None for any, and whether it depends on iterations."""
+    """Return the tag, None for any, and whether it depends on iterations."""
     parts = [part for part in rule.field.parts if part.formulas is not None]
     wild = [part.shape is None and _is_any(part.formulas[0]) for part in parts if part.formulas]
     if all(wild):
@@ -260,7 +260,7 @@ def _tag(loops: Loops, rule: ParamRule, turn: Turn | None) -> tuple[Expr | None,
 
 
 def _is_any(value: Value) -> bool:
-    """Whether a tag may be any."""
+    """Return whether a tag may be any."""
     match symbolic(value):
         case Select(_, then, otherwise):
             return _is_any(then) or _is_any(otherwise)
@@ -269,7 +269,7 @@ def _is_any(value: Value) -> bool:
 
 
 def _nbytes(loops: Loops, rule: Rule, flow: Flow, turn: Turn | None) -> tuple[Expr | None, str]:
-    """The bytes of one execution; None when nothing is known of them, and why."""
+    """Return the bytes of one execution; None when nothing is known of them, and why."""
     count, datatype = _param(rule, flow.count), _param(rule, flow.datatype)
     if operation(rule.op or "").is_matched_probe:
         return None, "its message is received by a later call"
@@ -286,7 +286,7 @@ def _nbytes(loops: Loops, rule: Rule, flow: Flow, turn: Turn | None) -> tuple[Ex
 
 
 def _size(part: Part) -> Expr | None:
-    """The size of one datatype, the same in all executions, in bytes."""
+    """Return the size of one datatype, the same in all executions, in bytes."""
     match part.shape:
         case (None, ((None, None, _),)) if part.formulas:
             return as_number(part.formulas[1])

@@ -1,4 +1,4 @@
-"""Proofs that each message sent is received, and has room, whatever the sizes.
+"""Proofs that each message is received in a large enough buffer, for all sizes.
 
 For every half, the rank's own place gives that of its peer. Between the two ranks, equally many messages with
 one tag must be sent and received: in each iteration of a loop, or in all, or at each number of an execution.
@@ -25,7 +25,7 @@ __all__ = ["Group", "Messages"]
 
 @dataclass(frozen=True, eq=False)
 class _Match:
-    """A half that may belong to the messages of another.
+    """A half that may be the counterpart of another.
 
     Attributes:
         half: in terms of its own rank.
@@ -38,11 +38,11 @@ class _Match:
     at: Substitution
 
     def times(self) -> Expr:
-        """How often it happens in one iteration."""
+        """Return how often it happens in one iteration."""
         return choose(self.same, self.at.number(self.half.times()), Const(0))
 
     def happens(self) -> Cond:
-        """That it happens in an iteration."""
+        """Return the condition that it happens in an iteration."""
         return all_of(self.same, self.at.condition(self.half.happens()))
 
 
@@ -53,7 +53,7 @@ class Messages:
         self.groups = [Group(prover, group) for group in _apart(halves)]
 
     def group_of(self, half: Half) -> Group:
-        """The halves among which one has its partners."""
+        """Return the halves that contain the partners of a half."""
         return next(group for group in self.groups if half in group.halves)
 
 
@@ -76,7 +76,7 @@ class Group:
             raise self._errors[half]
 
     def _tried(self, require: Callable[[Half], None], halves: Iterable[Half]) -> dict[Half, Exception]:
-        """The halves that have no proof, with the reason."""
+        """Return the halves that have no proof, with the reason."""
         found: dict[Half, Exception] = {}
         for half in halves:
             try:
@@ -87,7 +87,7 @@ class Group:
         return found
 
     def _in_other_ways(self, errors: Mapping[Half, Exception]) -> dict[Half, Exception]:
-        """As `_tried`, when not all halves have their partners in the same section of an iteration."""
+        """Try as `_tried` if some halves have their partners in another section of an iteration."""
         found = self._tried(self._require_in_iteration, self.halves)
         if not found:
             return {}
@@ -193,7 +193,7 @@ class Group:
     def _matches(
         self, half: Half, others: Sequence[Half], keep: Collection[str] | None = None
     ) -> tuple[list[_Match], list[_Match]]:
-        """The halves on the own rank that go the same way, and those of the peer that come back.
+        """Return the halves on the own rank that go the same way, and those of the peer that come back.
 
         Args:
             keep: counters that are the same for the peer's, whose others are renamed; None: all.
@@ -223,7 +223,7 @@ class Group:
             raise Unprovable("its partner at an XOR distance does other things than itself")
 
     def _is_back(self, place: Place, half: Place, at: Substitution) -> Cond:
-        """Whether the peer of a rank's peer is the rank itself."""
+        """Return whether the peer of a rank's peer is the rank itself."""
         if half.distance is not None or place.distance is not None:
             return is_same(place, half)
         back = Place(tuple(map(at.number, place.coords)))
@@ -242,7 +242,7 @@ def _sum(numbers: Iterable[Expr]) -> Expr:
 
 
 def _before(match: _Match, others: Sequence[_Match]) -> Expr:
-    """How many of some messages are earlier in an iteration."""
+    """Return the number of of some messages are earlier in an iteration."""
     return _sum(one.times() for one in others[: others.index(match)])
 
 
@@ -263,14 +263,14 @@ def _any_tag(halves: Sequence[Half]) -> bool:
 
 
 def _same_tag(a: Expr | None, b: Expr | None) -> Cond:
-    """Whether two tags, neither of which is any, are one."""
+    """Return whether two tags, neither of which is any, are one."""
     assert a is not None
     assert b is not None
     return FALSE if isinstance(a, Const) and isinstance(b, Const) and a != b else compare("==", a, b)
 
 
 def _apart(halves: Sequence[Half]) -> list[list[Half]]:
-    """The halves in groups of those whose tags may be the same."""
+    """Return the halves in groups of those whose tags may be the same."""
     tags = [half.tag for half in halves]
     if not all(isinstance(tag, Const) for tag in tags):
         return [list(halves)]
@@ -291,7 +291,7 @@ def _sections(halves: Sequence[Half]) -> dict[Half, tuple[tuple[int, ...], int]]
 
 
 def _is_in_step(half: Half, others: Sequence[_Match]) -> bool:
-    """Whether a half's executions have the same numbers as those of others in the same iteration."""
+    """Return whether a half's executions have the same numbers as those of others in the same iteration."""
     own = half.loops.repeat()
     return half.loops.is_uniform() and all(
         one.half.loops.is_uniform() and one.half.loops.repeat() == own for one in others

@@ -46,7 +46,7 @@ __all__ = ["Place", "is_same", "place_of"]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a peer is.
+    """The place of a peer.
 
     Attributes:
         coords: its coordinates as expressions of the own ones; () for a peer at an XOR distance.
@@ -58,7 +58,7 @@ class Place:
 
 
 def is_same(a: Place, b: Place) -> Cond:
-    """Whether two peers of one rank are one. Raises Unprovable."""
+    """Return whether two peers of one rank are equal. Raises Unprovable."""
     if a.distance is not None and b.distance is not None:
         return _equal(a.distance, b.distance)
     if a.distance is not None or b.distance is not None:
@@ -71,7 +71,7 @@ def _equal(a: Expr, b: Expr) -> Cond:
 
 
 def place_of(prover: Prover, given: Cond, peer: Expr, encoding: Encoding, axes: tuple[int, ...]) -> Place:
-    """The place of a peer.
+    """Return the place of a peer.
 
     Args:
         prover: for the sizes.
@@ -109,7 +109,7 @@ def place_of(prover: Prover, given: Cond, peer: Expr, encoding: Encoding, axes: 
 
 
 def _at_distance(prover: Prover, given: Cond, distance: Expr, size: Expr, ndims: int) -> Place:
-    """The place of a peer at an XOR distance, among a power of two of ranks."""
+    """Return the place of a peer at an XOR distance, among a power of two of ranks."""
     scenario = prover.scenario
     if not scenario.powers or ndims < len(scenario.sides):
         raise Unprovable("its peer is at an XOR distance")
@@ -124,7 +124,7 @@ def _at_distance(prover: Prover, given: Cond, distance: Expr, size: Expr, ndims:
 
 
 def _number(scenario: Scenario, axes: tuple[int, ...], coords: Sequence[Expr]) -> Expr:
-    """The rank in a communicator of a place on the grid."""
+    """Return the rank in a communicator of a place on the grid."""
     return mixed_radix([(coords[axis], scenario.sides[axis]) for axis in axes])
 
 

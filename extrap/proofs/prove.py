@@ -1,4 +1,4 @@
-"""Prove that messages and collective calls of a model fit together, on all sizes made as the traces' were.
+"""Prove that messages and collective calls of a model match, on all sizes related as those of the traces.
 
 Trip counts and counts must not be negative. Each rank sends another as many messages with a tag as that
 receives from it, none longer than its buffer. Peers are in their communicator. Its members make equally
@@ -62,7 +62,7 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Proofs:
-    """What was proved of a model.
+    """Proved and unproved claims about a model.
 
     Attributes:
         sizes: for which sizes, in words.
@@ -79,7 +79,7 @@ class Proofs:
     seconds: float
 
     def line(self) -> str:
-        """What was proved, in one line."""
+        """Return the result in one line."""
         if self.complete:
             return f"proved for all sizes with {self.sizes}"
         if any(one.reason == OUT_OF_TIME for one in self.open):
@@ -93,11 +93,11 @@ class Proofs:
 
     @property
     def complete(self) -> bool:
-        """Whether all calls were proved to fit together."""
+        """Return whether all calls were proved to match."""
         return not self.open
 
     def plain(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return the proofs as plain data."""
         rows = [
             {
                 "call": one.site,
@@ -151,7 +151,7 @@ class _Scenario:
         self._conflicts: dict[tuple[Grid, tuple[tuple[str, int], ...]], Open | None] = {}
 
     def open(self) -> Iterator[tuple[int, Open]]:
-        """What is not proved, each with the identity of its event."""
+        """Yield unproved calls, each with the identity of its event."""
         yield from self._numbers()
         yield from self._messages()
         yield from self._collectives()
@@ -250,7 +250,7 @@ class _Scenario:
         return conflict or Open(site(path[-1]), f"no proof was found that {error}")
 
     def _conflict(self, grid: Grid, inputs: Mapping[str, int]) -> Open | None:
-        """What does not fit together on a size; None: nothing, or it is too large to tell."""
+        """Return a mismatch of calls at a size; None if there is none, or the size is too large to check."""
         key = grid, tuple(sorted(inputs.items()))
         if key not in self._conflicts:
             self._conflicts[key] = None
@@ -269,7 +269,7 @@ def _family(path: Path) -> int | None:
 
 
 def _on(path: Path) -> str:
-    """The window or file of a call, as its formulas."""
+    """Return the window or file of a call, as its formulas."""
     for param in path[-1].params:
         if param.name in ("win", "fh"):
             parts = param.field.parts

@@ -1,4 +1,4 @@
-"""Asks for proofs, remembers answers, and keeps to a time limit."""
+"""Prover with a cache of answers and a time limit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["OUT_OF_TIME", "Prover", "Refuted"]
 
 
 class Refuted(Exception):  # noqa: N818 - formulas that hold nowhere near are dropped
-    """A claim is wrong for some sizes and places."""
+    """Internal signal: a claim is wrong for some sizes and places."""
 
     def __init__(self, what: str, found: Counterexample) -> None:
         super().__init__(what)
@@ -24,7 +24,7 @@ class Refuted(Exception):  # noqa: N818 - formulas that hold nowhere near are dr
 
 
 class Prover:
-    """Proves claims for all sizes of a scenario.
+    """Prover of claims for all sizes of a scenario.
 
     Args:
         deadline: by the monotonic clock; no proof begins later.
@@ -35,7 +35,7 @@ class Prover:
         self._known: dict[Cond, Proved | Counterexample | None] = {}
 
     def holds(self, given: Cond, goal: Cond) -> Proved | Counterexample | None:
-        """Whether a goal holds wherever a condition does; None: unknown."""
+        """Return whether a condition implies a goal; None: unknown."""
         claim = either(negate(given), goal)
         if claim == TRUE:
             return Proved()
@@ -45,7 +45,7 @@ class Prover:
         return self._known[claim]
 
     def is_over(self) -> bool:
-        """Whether the deadline has passed."""
+        """Return whether the deadline has passed."""
         return monotonic() >= self.deadline
 
     def require_time(self) -> None:

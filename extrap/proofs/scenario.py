@@ -29,7 +29,7 @@ __all__ = ["OTHER", "Scenario", "mixed_radix", "scenarios"]
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
-    """Sizes of grids: sides that are independent of each other, or multiples of the first one.
+    """Sizes of grids: sides that are independent, or multiples of the first one.
 
     Attributes:
         model: that the proofs are about.
@@ -59,13 +59,13 @@ class Scenario:
         return reduce(mul, self.sides)
 
     def rank_of(self, place: Sequence[Expr]) -> Expr:
-        """The rank at a place."""
+        """Return the rank at a place."""
         pairs = list(zip(place, self.sides, strict=True))
         return mixed_radix(pairs[::-1] if self.model.column_major else pairs)
 
     @cached_property
     def names(self) -> dict[str, Expr]:
-        """What the names of formulas stand for."""
+        """Expressions of the names in formulas."""
         result = dict(zip(self.grid.sizes, self.sides, strict=True))
         return {**result, "P": self.nprocs, "r": self.rank_of(self.coords)}
 
@@ -75,12 +75,12 @@ class Scenario:
         return Substitution(self.names, self.domain)
 
     def at(self, place: Sequence[Expr]) -> Substitution:
-        """What is an expression of a rank's own place at another place; () leaves it as it is."""
+        """Return the substitution of a rank's own place by another place; () leaves it unchanged."""
         return Substitution({v.name: e for v, e in zip(self.coords, place, strict=False)}, self.domain)
 
     @cached_property
     def domain(self) -> Domain:
-        """What is known of sides, parameters and coordinates."""
+        """Limits of sides, parameters and coordinates."""
         lower: dict[Var, Expr] = {Var(name): Const(least) for name, least in self.least.items()}
         upper: dict[Var, Expr] = {}
         for coord, side in zip(self.coords, self.sides, strict=True):
@@ -95,7 +95,7 @@ class Scenario:
         return frozenset((*self.grid.sizes, *self.grid.coords, *others))
 
     def inside(self, place: Sequence[Expr]) -> list[Cond]:
-        """That a place is on the grid."""
+        """Return the condition that a place is on the grid."""
         zero = Const(0)
         result: list[Cond] = []
         for own, e, side in zip(self.coords, place, self.sides, strict=True):
@@ -151,7 +151,7 @@ class Scenario:
 
 
 def mixed_radix(pairs: Sequence[tuple[Expr, Expr]]) -> Expr:
-    """The number of digits, each with the size of its place, the most significant first."""
+    """Return the number of digits, each with its radix, the most significant first."""
     result: Expr = Const(0)
     for digit, side in pairs:
         result = add(mul(result, side), digit)
@@ -159,7 +159,7 @@ def mixed_radix(pairs: Sequence[tuple[Expr, Expr]]) -> Expr:
 
 
 def scenarios(model: Model) -> list[Scenario]:
-    """The sizes to prove a model for: those that are made as the traces' were.
+    """Return the sizes to prove a model for, related as those of the traces.
 
     Sides that are in the same few ratios in all traces stay so; others are independent.
     """
@@ -177,7 +177,7 @@ def scenarios(model: Model) -> list[Scenario]:
 
 
 def _ratios(pairs: Sequence[tuple[int, int]]) -> list[int]:
-    """The ratios of a side to the first one; none when there are too many, or the sizes show none."""
+    """Return the ratios of a side to the first one; none when there are too many, or the sizes show none."""
     if len(set(pairs)) < 2 or any(other % first for first, other in pairs):
         return []
     found = sorted({other // first for first, other in pairs})

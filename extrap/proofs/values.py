@@ -41,12 +41,12 @@ OWN = 0
 
 
 class Unprovable(Exception):  # noqa: N818 - the call is checked on sizes instead
-    """A proof does not reach a call; says why."""
+    """Error: a call cannot be proved; says why."""
 
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A repeat around an event, or its own.
+    """A repeat around an event, or the event's own.
 
     Attributes:
         rule: whose repeat it is; those of one rule are one loop for all ranks.
@@ -61,7 +61,7 @@ class Loop:
     is_condition: bool = False
 
     def runs(self) -> Cond:
-        """That there is such an iteration."""
+        """Return the condition that such an iteration exists."""
         return compare("<", self.index, self.trips)
 
 
@@ -102,15 +102,15 @@ class Loops:
         return self.rows[:-1] if self.own else self.rows
 
     def repeat(self) -> Expr:
-        """How often the event runs in one iteration of the loops around it."""
+        """Return the number of executions of the event per iteration of the surrounding loops."""
         return self.rows[-1].trips if self.own else Const(1)
 
     def without_innermost(self) -> Loops:
-        """The same for one of a row of calls that the innermost loop makes each time."""
+        """Return the loops for one call of the row that the innermost loop makes in each iteration."""
         return Loops(self.scenario, self.rows[:-1], own=False)
 
     def times(self) -> Expr:
-        """How often the event runs in all.
+        """Return the number of executions of the event in the whole run.
 
         Raises:
             Unprovable: some iterations run it more often than others, and ranks make different ones.
@@ -124,7 +124,7 @@ class Loops:
         return result
 
     def active(self) -> Cond:
-        """That the event runs in an iteration of each loop."""
+        """Return the condition that the event is executed in an iteration of each loop."""
         return all_of(*(row.runs() for row in self.rows))
 
     @property
@@ -133,17 +133,17 @@ class Loops:
         return frozenset(row.index.name for row in self.around if isinstance(row.index, Var))
 
     def is_uniform(self) -> bool:
-        """Whether all ranks that run the event run it equally often in each iteration."""
+        """Return whether all ranks that execute the event do so equally often in each iteration."""
         trips = (row.trips for row in self.rows if not row.is_condition)
         return not names_in(*trips) & set(self.scenario.grid.coords)
 
     def replaced(self, by: Substitution) -> Loops:
-        """The same with other variables."""
+        """Return the loops with other variables."""
         rows = (replace(row, trips=by.number(row.trips), index=by.number(row.index)) for row in self.rows)
         return Loops(self.scenario, tuple(rows), self.own)
 
     def cases(self, field: Field) -> Iterator[tuple[Cond, Part]]:
-        """The parts of a field with the ranks that have them, at a rank's own place."""
+        """Yield the parts of a field with their ranks, at a rank's own place."""
         before: Cond = FALSE
         for part in field.parts:
             own = self.scenario.here.condition(part.condition)
@@ -152,7 +152,7 @@ class Loops:
             before = either(before, own)
 
     def value(self, part: Part) -> tuple[Value, bool]:
-        """The value of a part, and whether it depends on iterations.
+        """Return the value of a part, and whether it depends on iterations.
 
         Raises:
             Unprovable: it follows no formula.
@@ -175,7 +175,7 @@ class Loops:
         raise Unprovable("it changes from call to call in a way that no formula describes")
 
     def slots(self, part: Part) -> tuple[Value, ...]:
-        """The values that a part takes in turn; () when it is no such row."""
+        """Return the values that a part takes in turn; () if it is not such a row."""
         formulas = part.formulas or ()
         if part.shape != CYCLE:
             match part.shape:
@@ -186,7 +186,7 @@ class Loops:
         return tuple(self._read(formula, 0)[0] for formula in formulas)
 
     def number(self, field: Field, turn: Turn | None = None) -> tuple[Expr, bool]:
-        """The value of a field wherever it has one, and whether it depends on iterations.
+        """Return the value of a field wherever it has one, and whether it depends on iterations.
 
         Args:
             turn: of rows of values, which one.
@@ -208,7 +208,7 @@ class Loops:
         return result, varies
 
     def _in_turn(self, value: Value, turn: Turn) -> tuple[Value, bool]:
-        """What depends on iterations, in that iteration of the innermost loop."""
+        """Return a value at that iteration of the innermost loop, and whether it depends on other loops."""
         if "i" in names_in(value):
             raise Unprovable("it changes within a row of neighbours, by the number of the call")
         names = {row.index.name for row in self.rows if isinstance(row.index, Var)}
@@ -228,7 +228,7 @@ class Loops:
 
 
 def loops_of(scenario: Scenario, path: Sequence[Rule]) -> Loops:
-    """The loops of an event, which is the last of a path of nodes.
+    """Return the loops of an event, the last of a path of nodes.
 
     Raises:
         Unprovable: the repeat of one follows no formula of the rank's place.
@@ -246,7 +246,7 @@ def loops_of(scenario: Scenario, path: Sequence[Rule]) -> Loops:
 
 
 def _trips(scenario: Scenario, rule: Rule) -> Expr:
-    """How often a rank runs a node at a time."""
+    """Return how often a rank runs a node at a time."""
     here, parts = scenario.here, rule.repeat.parts
     formulas = [_formula(part) for part in parts]
     if all(formula is not None for formula in formulas):
@@ -261,7 +261,7 @@ def _trips(scenario: Scenario, rule: Rule) -> Expr:
 
 
 def _formula(part: Part) -> Expr | None:
-    """The trip count of a part that is one for all entries; None when there are several."""
+    """Return the trip count of a part that is one for all entries; None when there are several."""
     if part.formulas is None:
         return Const(0)
     if part.shape is None:
@@ -270,23 +270,23 @@ def _formula(part: Part) -> Expr | None:
 
 
 def same_for_all(scenario: Scenario, *parts: Value | Cond) -> bool:
-    """Whether formulas have the same values on all ranks."""
+    """Return whether formulas have the same values on all ranks."""
     return not names_in(*parts) & {"r", *scenario.grid.coords}
 
 
 def renamed(names: Iterable[str], keep: Collection[str] = ()) -> Substitution:
-    """Other variables for those of iterations among some names, but for those to keep."""
+    """Return the substitution that renames iteration counters among some names, except those to keep."""
     ours = {name for name in names if name == "i" or name.startswith((TRIPS, ITERATION))}
     return Substitution({name: Var(name + OTHER) for name in ours - set(keep)})
 
 
 def positive(e: Expr) -> Cond:
-    """That a trip count is not 0."""
+    """Return the condition that a trip count is not 0."""
     return TRUE if isinstance(e, Const) and e.value else compare(">", e, Const(0))
 
 
 def total(parts: Sequence[tuple[Cond, Expr]]) -> Expr:
-    """The sum of numbers where their conditions hold."""
+    """Return the sum of numbers where their conditions hold."""
     result: Expr = Const(0)
     for cond, e in parts:
         result = add(result, choose(cond, e, Const(0)))

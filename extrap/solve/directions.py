@@ -1,4 +1,4 @@
-"""Find one, two or three features that, with a constant, give the wanted values: least squares by directions.
+"""Find one, two or three features that, with a constant, give the values: least squares by directions.
 
 Features and values are centred and scaled to unit vectors in the space of the points. The values lie in the
 plane of two features exactly when the parts of the two that are orthogonal to the values are parallel. So no
@@ -51,14 +51,14 @@ __all__ = [
 
 
 def centred(table: Ints) -> Floats:
-    """Rows without their mean, of length 1; 0 where all of a row is equal."""
+    """Return rows less their mean, scaled to length 1; 0 for constant rows."""
     rows = table.astype(np.float64)
     rows -= rows.mean(axis=1, keepdims=True)
     return scaled(rows)
 
 
 def out_of_reach(unit: Floats, subsets: Ints, values: Ints) -> list[bool]:
-    """For each subset of rows: true only if values are no sum of multiples of its rows.
+    """Return a mask of subsets of rows: true only if values are no linear combination of the rows.
 
     Args:
         unit: rows of length 1.
@@ -79,13 +79,13 @@ def out_of_reach(unit: Floats, subsets: Ints, values: Ints) -> list[bool]:
 
 
 def _dots(a: Floats, b: Floats) -> Floats:
-    """The scalar products of the rows of two tables, as a column."""
+    """Return the scalar products of the rows of two tables, as a column."""
     products: Floats = np.einsum("ij,ij->i", a, b)[:, None]
     return products
 
 
 def scaled(rows: Floats) -> Floats:
-    """Rows of length 1; of a row of zeros, zeros."""
+    """Return rows scaled to length 1; zeros stay."""
     length = np.sqrt((rows**2).sum(axis=1, keepdims=True))
     unit: Floats = rows / np.where(length > 0, length, 1)
     return unit
@@ -93,12 +93,12 @@ def scaled(rows: Floats) -> Floats:
 
 @lru_cache(maxsize=16)
 def triples_of(count: int) -> Ints:
-    """All triples of so many things."""
+    """Return all triples of `count` items."""
     return np.array(list(combinations(range(count), 3)), dtype=np.int64).reshape(-1, 3)
 
 
 def volumes(unit: Floats, subsets: Ints) -> Floats:
-    """Squares of the volumes that triples of directions span."""
+    """Return the squared volumes that triples of directions span."""
     gram = unit @ unit.T
     a, b, c = (gram[subsets[:, i], subsets[:, j]] for i, j in ((0, 1), (0, 2), (1, 2)))
     result: Floats = 1 + 2 * a * b * c - a * a - b * b - c * c
@@ -138,7 +138,7 @@ class Directions:
         self._light = unit[:TRIPLE_FEATURES] @ unit[:TRIPLE_FEATURES].T
 
     def labels(self, unit: Floats) -> Ints:
-        """Numbers for directions, the same where they point the same or the opposite way."""
+        """Return numbers of directions, equal for equal or opposite directions."""
         return _labels(np.abs(unit @ self._view))
 
     def projected(self, wanted: Floats) -> Projection:
@@ -149,12 +149,12 @@ class Directions:
         return Projection(along, left, rest / np.where(left > 0, left, 1)[:, None])
 
     def singles(self, projection: Projection) -> list[int]:
-        """Features that are as good as the values."""
+        """Return features that give the values with a factor and a constant."""
         result: list[int] = np.flatnonzero(1 - projection.along**2 < TOLERANCE).tolist()
         return result
 
     def pairs(self, projection: Projection) -> list[tuple[int, int]]:
-        """The first pairs of features whose plane contains the values."""
+        """Return the first pairs of features whose plane contains the values."""
         found: list[tuple[int, int]] = []
         for i, others in self._planes(projection):
             g, a, b = self.unit[others] @ self.unit[i], projection.along[i], projection.along[others]
@@ -179,7 +179,7 @@ class Directions:
                 yield i, others
 
     def triples(self, projection: Projection) -> list[tuple[int, ...]]:
-        """The first triples of the lightest features that make the values."""
+        """Return the first triples of the lightest features that span the values."""
         subsets = triples_of(len(self._light))
         near = projection.left[:TRIPLE_FEATURES][subsets].min(axis=1, initial=1) ** 2 < 4 * TOLERANCE
         subsets = subsets[near | (volumes(projection.rest[:TRIPLE_FEATURES], subsets) < MAX_FLAT_VOLUME)]

@@ -1,4 +1,4 @@
-"""One formula through given points: exact coefficients, and whether the points confirm it (§3.2.3).
+"""Exact coefficients of a formula through points, and whether the points confirm it (§3.2.3).
 
 As many points as features determine the coefficients; the formula is then verified on all points. It is
 confirmed when the points of all sizes but any one still determine it: each size is predicted by the others.
@@ -45,7 +45,7 @@ __all__ = ["PLACES", "SAMPLED", "Fit", "Solution", "determined", "enough_points"
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """A formula and its weight.
+    """A formula, its weight, and its evidence.
 
     Attributes:
         confirmed: whether any size can be left out and the others still determine the formula.
@@ -67,23 +67,23 @@ class Solution:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is a feature itself, without another coefficient or a constant."""
+        """Return whether it is a single feature without coefficient or constant."""
         return self.is_shifted and self.coefficients[0] == 0
 
     @property
     def is_shifted(self) -> bool:
-        """Whether it is a feature, or the negative of one, plus a constant."""
+        """Return whether it is a feature or its negative, plus a constant."""
         return self.coefficients[1:] in ((1, 0), (-1, 0))
 
 
 def enough_points(unknowns: int, distinct: int, places: int) -> bool:
-    """Whether so many different points are enough for a formula of so many unknowns."""
+    """Return whether `distinct` points suffice for a formula of `unknowns` unknowns."""
     spare = unknowns - 1 if unknowns > MAX_SIMPLE_UNKNOWNS else 1
     return distinct - unknowns >= spare or places >= PLACES
 
 
 def determined(table: Ints, sizes: Ints, has_constant: bool) -> tuple[bool, bool]:
-    """Whether all sizes but some one, and all sizes but any one, determine the coefficients of features.
+    """Return whether all sizes but some one, and all but any one, determine the coefficients of features.
 
     A coefficient that rests on one size alone could explain any value there.
 
@@ -103,7 +103,7 @@ def _independent(table: Ints, has_constant: bool) -> bool:
 
 
 def fitted(table: Ints, values: Ints) -> Fit | None:
-    """The constant, the features' coefficients and their denominator, if these hold for all points."""
+    """Return the constant, the coefficients and their denominator if they hold for all points, else None."""
     solved = _coefficients(table, values)
     if solved is None:
         return None
@@ -120,7 +120,7 @@ def fitted(table: Ints, values: Ints) -> Fit | None:
 
 
 def exact(chosen: Sequence[Feature], found: Fit | None, distinct: int, places: int) -> Solution | None:
-    """The formula over these features, with what `fitted` found; None without one, or with a zero."""
+    """Return the formula over these features with the result of `fitted`, unless a coefficient is zero."""
     if found is None or 0 in found[0][1:]:
         return None
     numbers, denominator = found
@@ -146,7 +146,7 @@ def _coefficients(table: Ints, values: Ints) -> tuple[list[int], int] | None:
 
 
 def _pivot_points(differences: Ints) -> list[int] | None:
-    """As many points as features, of which these differ from each other; None when there are none."""
+    """Return as many points as features, of which these differ from each other; None when there are none."""
     rest = list(differences.astype(np.float64))
     result = []
     for i, row in enumerate(rest):

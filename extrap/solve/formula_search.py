@@ -117,7 +117,7 @@ class System:
         self._directions = Directions(centred(table[:, self.sample]))
 
     def solve(self, values: Ints) -> Solution | None:
-        """The lightest confirmed formula of as few features as will do; else the lightest of any."""
+        """Find the lightest confirmed formula of the fewest features, else the lightest of all."""
         wanted = centred(values[None, self.sample])[0]
         if not wanted.any() or not len(self.features):
             return _lightest(self._fitting([(i,) for i in range(len(self.features))], values, set()))
@@ -154,7 +154,7 @@ class System:
     def _fitting(
         self, subsets: Iterable[tuple[int, ...]], values: Ints, holding: set[frozenset[int]]
     ) -> list[_Candidate]:
-        """The formulas of these candidates that hold for all points, the lightest ones.
+        """Return the formulas of these candidates that hold for all points, the lightest ones.
 
         Args:
             holding: features that make the values; others beside them would have the coefficient 0. New
@@ -223,7 +223,7 @@ class System:
 
     @cached_property
     def _on_few_sizes(self) -> bool:
-        """Whether the points are of at most three traces."""
+        """Return whether the points are of at most three traces."""
         return len(np.unique(self.runs)) <= MAX_FEW_SIZES
 
     def _has_free_numbers(self, found: Solution, count: int) -> bool:
@@ -237,7 +237,7 @@ class System:
         return frozenset(name for name in inputs if (self.columns[name] == self.columns[name][0]).all())
 
     def _is_of_sizes(self, values: Ints) -> bool:
-        """Whether there is one value in each trace."""
+        """Return whether there is one value in each trace."""
         _, first, run_of = np.unique(self.runs, return_index=True, return_inverse=True)
         return bool((values[first][run_of] == values).all())
 
@@ -256,7 +256,7 @@ class System:
         return given - digits - math.log2(self._candidates(subset))
 
     def _candidates(self, subset: tuple[int, ...]) -> int:
-        """How many sets of as many features, of names of the same kinds, weigh as little."""
+        """Return the number of sets of as many features, of names of the same kinds, weigh as little."""
         limit = self._weight(subset) + 1e-9
         weights = self._weights_of(frozenset().union(*(self._kinds[i] for i in subset)))
         weights = weights if len(subset) < 3 else weights[:TRIPLE_FEATURES]
@@ -273,7 +273,7 @@ class System:
         return [frozenset(map(_kind, names)) for names in self._names]
 
     def _weights_of(self, kinds: frozenset[str]) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """The weights of the features that use only names of these kinds, in order."""
+        """Return the weights of the features that use only names of these kinds, in order."""
         if kinds not in self._weights:
             given = zip(self.features, self._kinds, strict=True)
             self._weights[kinds] = np.sort(np.array([f.weight for f, own in given if own <= kinds]))
@@ -285,7 +285,7 @@ class System:
     def _with_equal_features(
         self, one: _Candidate, subset: tuple[int, ...], fit: Fit | None, evidence: tuple[int, int]
     ) -> Iterator[_Candidate]:
-        """The formulas in which a feature is another one that has the same values at all points."""
+        """Yield the formulas in which a feature is another one that has the same values at all points."""
         chosen = [self.features[i] for i in subset]
         for at, i in enumerate(subset):
             for other in self._equal.get(i, ()):
@@ -302,7 +302,7 @@ class System:
         return self._distinct[subset]
 
     def _determined_by(self, subset: tuple[int, ...], has_constant: bool) -> tuple[bool, bool]:
-        """Whether all sizes but some one, and but any one, determine these features' coefficients."""
+        """Return whether all sizes but some one, and but any one, determine these features' coefficients."""
         key = subset, has_constant
         if key not in self._determined:
             names = self._names_of(subset)
@@ -333,7 +333,7 @@ class System:
         return self._different_arguments(subset)
 
     def _names_of(self, subset: tuple[int, ...]) -> frozenset[str]:
-        """The names that these features use."""
+        """Return the names that these features use."""
         return frozenset().union(*(self._names[i] for i in subset))
 
     @cached_property
@@ -342,7 +342,7 @@ class System:
 
 
 def _has_part_in(subset: tuple[int, ...], sets: set[frozenset[int]]) -> bool:
-    """Whether some of these features, or all of them, are one of the sets."""
+    """Return whether some of these features, or all of them, are one of the sets."""
     parts = (part for n in range(1, len(subset) + 1) for part in combinations(subset, n))
     return any(frozenset(part) in sets for part in parts)
 
@@ -378,7 +378,7 @@ def _all_parts(part: Value | Cond) -> Iterator[Value | Cond]:
 
 
 def _is_counter(formula: Expr) -> bool:
-    """Whether a formula is the number of an iteration: credible even in a loop of two."""
+    """Return whether a formula is the number of an iteration: credible even in a loop of two."""
     return isinstance(formula, Var) and is_counter(formula.name)
 
 
@@ -387,7 +387,7 @@ def _depends_on_rank_or_iteration(formula: Expr) -> bool:
 
 
 def _proportional(table: Ints, values: Ints) -> list[int]:
-    """The rows of a table of which values are a multiple, by their numbers."""
+    """Return the rows of a table of which values are a multiple, by their numbers."""
     at = int(np.argmax(np.abs(values)))
     pivots = table[:, at]
     divided = np.divide(values[at], pivots, out=np.zeros(len(pivots)), where=pivots != 0)
@@ -415,7 +415,7 @@ class _Candidate:
     surplus_bits: float
 
     def is_rival_of(self, best: _Candidate) -> bool:
-        """Whether it is about as simple, or has about as much of little evidence."""
+        """Return whether it is about as simple, or has about as much of little evidence."""
         if best.determined and not self.determined:
             return False
         if self.solution.weight < best.solution.weight + RIVAL_MARGIN:
@@ -433,7 +433,7 @@ class _Candidate:
 
 
 def _lightest(found: Sequence[_Candidate]) -> Solution | None:
-    """The lightest formula, a confirmed one if there is any, with its rivals."""
+    """Return the lightest formula, a confirmed one if there is any, with its rivals."""
     ordered = sorted(found, key=lambda one: one.solution.weight)
     if not ordered:
         return None
@@ -444,7 +444,7 @@ def _lightest(found: Sequence[_Candidate]) -> Solution | None:
 
 
 def _has_factor(found: Solution, count: int) -> bool:
-    """Whether one of several features has a factor, which two sizes determine and nothing confirms.
+    """Return whether one of several features has a factor, which two sizes determine and nothing confirms.
 
     Other features have the values of many ranks, which tell nothing about it: y+6*(X-2) has those of
     r+(P+1)//2 in the second row of 5x5 and 6x6 ranks.
@@ -501,5 +501,5 @@ def _numbered(rows: Sequence[Ints]) -> Ints | None:
 
 
 def _different(rows: Iterable[Ints]) -> int:
-    """How many different columns rows have."""
+    """Return the number of different columns rows have."""
     return len(set(zip(*(row.tolist() for row in rows), strict=True)))

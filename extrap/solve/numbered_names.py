@@ -21,7 +21,7 @@ Widths = Mapping[Words, tuple[int, ...]]
 
 
 def widths_of(texts: Iterable[str]) -> Widths:
-    """The widths of the numbers in names: that of `a003` and `a012` is 3, so 1000 is in `a1000`.
+    """Return the widths of the numbers in names: that of `a003` and `a012` is 3, so 1000 is in `a1000`.
 
     Names whose numbers have leading zeros, but no one width, are left out.
     """
@@ -33,7 +33,7 @@ def widths_of(texts: Iterable[str]) -> Widths:
 
 
 def _width(numbers: tuple[str, ...]) -> int | None:
-    """The width of a number with leading zeros; 0 without such; None where there are several."""
+    """Return the width of a number with leading zeros; 0 without such; None where there are several."""
     padded = {len(number) for number in numbers if len(number) > 1 and number[0] == "0"}
     if max(map(len, numbers)) > MAX_DIGITS or len(padded) > 1:
         return None
@@ -42,7 +42,7 @@ def _width(numbers: tuple[str, ...]) -> int | None:
 
 
 def parts_of_name(text: str, widths: Widths) -> tuple[Any, ...]:
-    """A name with its numbers as integers of their own; with a width, as a pair of a format and a number."""
+    """Split a name into texts and integers; with a width, a pair of a format and a number."""
     words = tuple(_NUMBER.split(text))
     if words not in widths:
         return text, ""
@@ -53,5 +53,5 @@ def parts_of_name(text: str, widths: Widths) -> tuple[Any, ...]:
 
 
 def text_of_name(parts: Iterable[Any]) -> str:
-    """The opposite of `parts_of_name`."""
+    """Join the parts that `parts_of_name` returns."""
     return "".join(part[0] % part[1] if type(part) is tuple else str(part) for part in parts)

@@ -58,19 +58,19 @@ class Basis:
 
 
 class Points:
-    """Where values were seen: some of a basis' columns."""
+    """The points of observed values: some of a basis' columns."""
 
     def __init__(self, basis: Basis, chosen: Ints | None = None) -> None:
         self._basis, self._chosen = basis, chosen
         self._known: dict[bytes, Solution | None] = {}
 
     def solve(self, values: Ints) -> Solution | None:
-        """The simplest formula with exactly these values that the sizes confirm; None when there is none."""
+        """Find the simplest formula with exactly these values that the sizes confirm, or None."""
         result = self.solve_unconfirmed(values)
         return result if result is not None and result.confirmed else None
 
     def solve_unconfirmed(self, values: Ints) -> Solution | None:
-        """As `solve`; without a confirmed formula one that more points may confirm."""
+        """Solve as `solve`; without a confirmed formula, return one that more points may confirm."""
         key = values.tobytes()
         if key not in self._known:
             self._known[key] = self._solve(values)
@@ -88,7 +88,7 @@ class Points:
         return replace(result, confirmed=True) if accept and result is not None else result
 
     def _equal_to(self, values: Ints) -> Solution | None:
-        """The first given formula with these values; the others are its rivals."""
+        """Return the first given formula with these values; the others are its rivals."""
         table = self._basis.table if self._chosen is None else self._basis.table[:, self._chosen]
         found = np.flatnonzero((table == values).all(axis=1))
         if not len(found) or len(set(values.tolist())) < 2:

@@ -72,7 +72,7 @@ class Sieve:
 
 
 def _first(table: Ints, most: int) -> list[int]:
-    """The first rows, no two alike."""
+    """Return the first rows, no two alike."""
     seen: dict[bytes, int] = {}
     for i, row in enumerate(table):
         seen.setdefault(row.tobytes(), i)

@@ -16,7 +16,7 @@ Terms = dict[Expr, int]
 
 
 def linear(e: Expr) -> tuple[int, Terms]:
-    """An expression as constant + sum of terms times integers; the terms must not be changed."""
+    """Return an expression as a constant and a sum of terms times integers; do not change the terms."""
     if not isinstance(e, Binary):
         return (e.value, {}) if isinstance(e, Const) else (0, {e: 1})
     try:
@@ -47,7 +47,7 @@ def _sum(left: Terms, right: Terms, sign: int) -> Terms:
 
 
 def _built(constant: int, terms: Terms) -> Expr:
-    """The expression of a linear form: what is added first, then what is taken away."""
+    """Return the expression of a linear form: what is added first, then what is taken away."""
     total: Expr | None = None
     if terms and constant > 0 and all(k < 0 for k in terms.values()):
         total, constant = Const(constant), 0
@@ -63,18 +63,18 @@ def _built(constant: int, terms: Terms) -> Expr:
 
 
 def add(a: Expr, b: Expr) -> Expr:
-    """a + b."""
+    """Return a + b."""
     (m, left), (n, right) = linear(a), linear(b)
     return _built(m + n, _sum(left, right, 1))
 
 
 def sub(a: Expr, b: Expr) -> Expr:
-    """a - b."""
+    """Return a - b."""
     return add(a, mul(b, Const(-1)))
 
 
 def mul(a: Expr, b: Expr) -> Expr:
-    """a * b."""
+    """Return a * b."""
     if isinstance(a, Const):
         a, b = b, a
     if not isinstance(b, Const):
@@ -84,7 +84,7 @@ def mul(a: Expr, b: Expr) -> Expr:
 
 
 def _split(e: Expr, m: int) -> tuple[Expr, Expr]:
-    """An expression as m times the first plus the second, which has no terms that m divides."""
+    """Return an expression as m times the first plus the second, which has no terms that m divides."""
     n, terms = linear(e)
     whole = {term: k // m for term, k in terms.items() if k % m == 0}
     rest = {term: k for term, k in terms.items() if k % m}
@@ -97,7 +97,7 @@ def _within(e: Expr, m: int) -> bool:
 
 
 def mod(e: Expr, m: int) -> Expr:
-    """e % m, of an e that is not negative (or whose negative part m divides)."""
+    """Return e % m for an e >= 0 (or one whose negative part m divides)."""
     _, rest = _split(e, m)
     if _within(rest, m):
         return rest
@@ -112,7 +112,7 @@ def mod(e: Expr, m: int) -> Expr:
 
 
 def div(e: Expr, m: int) -> Expr:
-    """e / m without remainder, of an e that is not negative."""
+    """Return e / m without remainder for an e >= 0."""
     if m == 1:
         return e
     whole, rest = _split(e, m)
@@ -122,7 +122,7 @@ def div(e: Expr, m: int) -> Expr:
 
 
 def xor(a: Expr, b: Expr) -> Expr:
-    """a ^ b."""
+    """Return a ^ b."""
     if b == Const(0):
         return a
     if isinstance(a, Const) and isinstance(b, Const):

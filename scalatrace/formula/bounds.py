@@ -20,7 +20,7 @@ __all__ = ["bounds", "number_bounds"]
 
 
 def number_bounds(value: Value) -> tuple[int, int] | None:
-    """As `bounds`, of a value that may be a symbol; None also of one that is never a number."""
+    """Return `bounds` of a value that may be a symbol; None also for one that is never a number."""
     match value:
         case Special():
             return None
@@ -35,7 +35,7 @@ def number_bounds(value: Value) -> tuple[int, int] | None:
 
 
 def bounds(e: Expr) -> tuple[int, int] | None:
-    """The least and the largest number that an expression can be, as far as that is easily known."""
+    """Return the least and the largest value of an expression; None if they are not easily known."""
     match e:
         case Const(value):
             return value, value

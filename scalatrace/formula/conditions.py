@@ -50,14 +50,14 @@ _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 def choose(cond: Cond, then: Expr, otherwise: Expr) -> Expr:
-    """One of two values; one alone where the condition is decided or makes no difference."""
+    """Return a choice of two values; one alone if the condition is decided or makes no difference."""
     if isinstance(cond, Truth):
         return then if cond.value else otherwise
     return then if then == otherwise else Choose(cond, then, otherwise)
 
 
 def select(cond: Cond, then: Value, otherwise: Value) -> Value:
-    """One of two values, which need not be numbers."""
+    """Return a choice of two values that may be symbols."""
     if isinstance(cond, Truth):
         return then if cond.value else otherwise
     if then == otherwise:
@@ -68,13 +68,13 @@ def select(cond: Cond, then: Value, otherwise: Value) -> Value:
 
 
 def entry(table: Sequence[int | Special], index: Expr) -> Value:
-    """An entry of a static table."""
+    """Return an entry of a static table."""
     numbers = tuple(value for value in table if isinstance(value, int))
     return Item(numbers, index) if len(numbers) == len(table) else Lookup(tuple(table), index)
 
 
 def separated(lookup: Lookup, change: Callable[[Expr], Value]) -> Value:
-    """A table entry whose symbols are selected by conditions.
+    """Return a table entry whose symbols are selected by conditions.
 
     Args:
         change: changes the expression of the numbers.
@@ -93,7 +93,7 @@ def separated(lookup: Lookup, change: Callable[[Expr], Value]) -> Value:
 
 
 def number(value: Value) -> Expr:
-    """A value that has to be a number. Raises FormulaError for a symbol, or a choice of one."""
+    """Return a value that has to be a number. Raises FormulaError for a symbol or a choice of one."""
     if isinstance(value, Symbolic):
         names = " or ".join(sorted(specials_in(value)))
         raise FormulaError(f"{names} stands for no number: no formula can compute with it")
@@ -101,7 +101,7 @@ def number(value: Value) -> Expr:
 
 
 def number_or(value: Value, default: int) -> Expr:
-    """A value with a number in place of each symbol."""
+    """Return a value with a number in place of each symbol."""
     match value:
         case Special():
             return Const(default)
@@ -113,12 +113,12 @@ def number_or(value: Value, default: int) -> Expr:
 
 
 def indicator(cond: Cond) -> Expr:
-    """1 where a condition holds, else 0."""
+    """Return 1 where a condition holds, else 0."""
     return choose(cond, Const(1), Const(0))
 
 
 def compare(op: str, a: Expr, b: Expr) -> Cond:
-    """A comparison; decided where the bounds decide it."""
+    """Return a comparison, decided where bounds decide it."""
     n, terms = linear(b)
     if terms:
         return Compare(op, a, b)
@@ -153,7 +153,7 @@ def compare(op: str, a: Expr, b: Expr) -> Cond:
 
 
 def negate(cond: Cond) -> Cond:
-    """The opposite."""
+    """Return the negation of a condition."""
     match cond:
         case Truth(value):
             return Truth(not value)
@@ -168,7 +168,7 @@ def negate(cond: Cond) -> Cond:
 
 
 def all_of(*conds: Cond) -> Cond:
-    """Each of these."""
+    """Return the conjunction of conditions."""
     parts = (part for c in conds for part in (c.parts if isinstance(c, AllOf) else (c,)))
     flat = tuple(dict.fromkeys(part for part in parts if part != TRUE))
     if FALSE in flat:
@@ -177,7 +177,7 @@ def all_of(*conds: Cond) -> Cond:
 
 
 def either(*conds: Cond) -> Cond:
-    """At least one of these."""
+    """Return the disjunction of conditions."""
     parts = (part for c in conds for part in (c.parts if isinstance(c, AnyOf) else (c,)))
     flat = tuple(dict.fromkeys(part for part in parts if part != FALSE))
     if TRUE in flat:
@@ -186,7 +186,7 @@ def either(*conds: Cond) -> Cond:
 
 
 def is_nonzero(e: Expr) -> Cond:
-    """Whether an expression that is not negative is not 0."""
+    """Return the condition that a nonnegative expression is not 0."""
     match e:
         case Choose(cond, a, b):
             return either(all_of(cond, is_nonzero(a)), all_of(negate(cond), is_nonzero(b)))
@@ -196,7 +196,7 @@ def is_nonzero(e: Expr) -> Cond:
 
 
 def _where(index: Expr, chosen: tuple[int, ...], n: int) -> Cond:
-    """Whether an index from 0 to below n is one of these, in as few words as possible."""
+    """Return whether an index from 0 to below n is one of these, in as few words as possible."""
     if not chosen or len(chosen) == n:
         return Truth(bool(chosen))
     left_out = tuple(sorted(set(range(n)) - set(chosen)))
@@ -217,7 +217,7 @@ def map_leaves(value: Expr, change: Callable[[Expr], Expr]) -> Expr: ...
 @overload
 def map_leaves(value: Value, change: Callable[[Expr], Value]) -> Value: ...
 def map_leaves(value: Value, change: Callable[[Expr], Value]) -> Value:
-    """The value with each alternative of its choices changed; symbols stay."""
+    """Return the value with a function applied to each alternative of its choices; symbols stay."""
     match value:
         case Special():
             return value

@@ -1,4 +1,4 @@
-"""What is known of the variables of formulas: their least and largest values, constant or by formulas."""
+"""Known limits of the variables of formulas: their least and largest values, constant or by formulas."""
 
 from __future__ import annotations
 

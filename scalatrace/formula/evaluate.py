@@ -1,4 +1,4 @@
-"""The evaluator of expressions: exact for integers, and for int64 arrays with overflow as an error."""
+"""Evaluate expressions: exactly for integers, for int64 arrays with an error at overflow."""
 
 from __future__ import annotations
 

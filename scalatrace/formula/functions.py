@@ -61,22 +61,22 @@ def register(function: Function) -> None:
 
 
 def log2(n: int) -> int:
-    """The exponent of a power of two, rounded down; -1 below 1."""
+    """Return the base-2 logarithm rounded down; -1 below 1."""
     return n.bit_length() - 1 if n > 0 else -1
 
 
 def ceil_log2(n: int) -> int:
-    """The exponent of a power of two, rounded up; -1 below 1."""
+    """Return the base-2 logarithm rounded up; -1 below 1."""
     return (n - 1).bit_length() if n > 0 else -1
 
 
 def trailing_zeros(n: int) -> int:
-    """The exponent of the largest power of two that divides n; 64 for 0."""
+    """Return the exponent of the largest power of two that divides n; 64 for 0."""
     return (n & -n).bit_length() - 1 if n else 64
 
 
 def popcount(n: int) -> int:
-    """The number of one bits of a number; of a negative one, in 64 bits."""
+    """Return the number of one bits of a number; of a negative one, in 64 bits."""
     return (n & 0xFFFFFFFFFFFFFFFF).bit_count()
 
 
@@ -86,7 +86,7 @@ MAX_DIVISOR = 1 << 16
 
 @lru_cache(maxsize=1 << 16)
 def _factors(n: int) -> tuple[int, ...]:
-    """The prime factors of a number, each as often as it divides it, the largest first; () below 2."""
+    """Return the prime factors of a number, each as often as it divides it, the largest first; () below 2."""
     result, divisor = [], 2
     while divisor * divisor <= n and divisor < MAX_DIVISOR:
         while n % divisor == 0:
@@ -103,12 +103,12 @@ def _factors(n: int) -> tuple[int, ...]:
 
 
 def prime_factors(n: int) -> int:
-    """The number of prime factors of n, each counted as often as it divides n; 0 below 2."""
+    """Return the number of prime factors of n with multiplicity; 0 below 2."""
     return len(_factors(n))
 
 
 def cofactor(n: int, i: int) -> int:
-    """n without its i largest prime factors; without the -i smallest for i < 0; 1 without all."""
+    """Return n without its i largest prime factors; without the -i smallest for i < 0; 1 without all."""
     if n < 2:
         return n
     factors = _factors(n)
@@ -116,12 +116,12 @@ def cofactor(n: int, i: int) -> int:
 
 
 def block(n: int, parts: int, k: int) -> int:
-    """The size of part k of n elements: the first n % parts parts have one element more."""
+    """Return the size of part k of n elements: the first n % parts parts have one element more."""
     return n // parts + (k % parts < n % parts)
 
 
 def block_start(n: int, parts: int, k: int) -> int:
-    """The first element of part k of n elements, for 0 <= k <= parts."""
+    """Return the first element of part k of n elements, for 0 <= k <= parts."""
     return k * (n // parts) + min(k, n % parts)
 
 

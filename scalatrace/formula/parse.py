@@ -102,7 +102,7 @@ class _Reader:
         self._names = {number: name for name, number in specials.items()}
 
     def value(self, node: ast.expr, depth: int) -> Value:
-        """A number, a symbol, or a choice of such."""
+        """Return a number, a symbol, or a choice of such."""
         match node:
             case ast.Name(id=name) if name in self._specials:
                 return Special(name)
@@ -150,7 +150,7 @@ class _Reader:
         raise self._wrong(node)
 
     def condition(self, node: ast.expr, depth: int) -> Cond:
-        """A number as a condition: products and sums of conditions join them."""
+        """Return a number as a condition: products and sums of conditions join them."""
         self._check(node, depth)
         match node:
             case ast.BinOp(left=left, op=ast.Mult(), right=right):

@@ -21,7 +21,7 @@ __all__ = [
 
 
 def children(part: nodes.Value | nodes.Cond) -> tuple[nodes.Value | nodes.Cond, ...]:
-    """The parts of an expression or condition, in order."""
+    """Return the direct parts of an expression or condition, in order."""
     parts_of = _CHILDREN.get(type(part))
     return parts_of(part) if parts_of else ()
 
@@ -38,7 +38,7 @@ _CHILDREN: dict[type, Callable[[Any], tuple[nodes.Value | nodes.Cond, ...]]] = {
 
 
 def variables(*parts: nodes.Value | nodes.Cond) -> Iterator[nodes.Var]:
-    """The variables, in order and as often as they stand there."""
+    """Yield the variables in order, with repetitions."""
     for part in parts:
         if isinstance(part, nodes.Var):
             yield part
@@ -47,7 +47,7 @@ def variables(*parts: nodes.Value | nodes.Cond) -> Iterator[nodes.Var]:
 
 
 def names_in(*parts: nodes.Value | nodes.Cond) -> set[str]:
-    """The names of the variables."""
+    """Return the names of the variables."""
     found: set[str] = set()
     seen: set[int] = set()  # a long formula has the same parts many times
     left = list(parts)
@@ -62,7 +62,7 @@ def names_in(*parts: nodes.Value | nodes.Cond) -> set[str]:
 
 
 def functions_in(*parts: nodes.Value | nodes.Cond) -> set[str]:
-    """The names of the functions that are called."""
+    """Return the names of the called functions."""
     result: set[str] = set()
     for part in parts:
         if isinstance(part, nodes.Called):
@@ -72,7 +72,7 @@ def functions_in(*parts: nodes.Value | nodes.Cond) -> set[str]:
 
 
 def mentions(e: nodes.Expr, variable: nodes.Var) -> bool:
-    """Whether a sum, product, quotient or table index holds a variable; of a choice, the safe answer."""
+    """Return whether a sum, product, quotient or table index contains a variable; True for a choice."""
     match e:
         case nodes.Var():
             return e == variable
@@ -88,7 +88,7 @@ def mentions(e: nodes.Expr, variable: nodes.Var) -> bool:
 
 
 def length(*parts: nodes.Value | nodes.Cond) -> int:
-    """How many variables and numbers there are, as often as they would be written."""
+    """Return the number of variables and numbers, with repetitions."""
     total = 0
     for part in parts:
         total += 1 if type(part) in _UNITS else _length(part)
@@ -110,7 +110,7 @@ def _length(part: nodes.Value | nodes.Cond) -> int:
 
 
 def leaves(value: nodes.Value) -> Iterator[nodes.Value]:
-    """The alternatives of a value's choices."""
+    """Yield the alternatives of a value's choices."""
     if isinstance(value, nodes.Choose | nodes.Select):
         yield from leaves(value.then)
         yield from leaves(value.otherwise)
@@ -119,7 +119,7 @@ def leaves(value: nodes.Value) -> Iterator[nodes.Value]:
 
 
 def specials_in(value: nodes.Value) -> set[str]:
-    """The names of the symbols that a value can be."""
+    """Return the names of the symbols that a value can be."""
     result: set[str] = set()
     for leaf in leaves(value):
         if isinstance(leaf, nodes.Special):
@@ -130,7 +130,7 @@ def specials_in(value: nodes.Value) -> set[str]:
 
 
 def numbers_in(e: nodes.Value, operands: bool = False) -> set[int]:
-    """The numbers that a value can be, as far as they are written out in it.
+    """Return the numbers that a value can be, as far as its text contains them.
 
     Args:
         operands: the numbers in its sums, products and quotients too.

@@ -22,7 +22,7 @@ Poly = dict[Monomial, int]
 
 
 def quotient(a: Expr, b: Expr, domain: Domain) -> Expr:
-    """a / b, rounded down; b is positive."""
+    """Return a / b rounded down, for b > 0."""
     if b == Const(1):
         return a
     whole, rest = _divided(_poly(a), _poly(b))
@@ -36,7 +36,7 @@ def quotient(a: Expr, b: Expr, domain: Domain) -> Expr:
 
 
 def remainder(a: Expr, b: Expr, domain: Domain) -> Expr:
-    """a % b, never negative; b is positive."""
+    """Return a % b, never negative, for b > 0."""
     divisor = _poly(b)
     _, rest = _divided(_poly(a), divisor)
     if not rest:
@@ -55,7 +55,7 @@ def monomials(e: Expr) -> dict[Monomial, int]:
 
 
 def nonnegative(e: Expr, domain: Domain) -> bool:
-    """Whether an expression is known to be never negative."""
+    """Return whether an expression is known to be never negative."""
     return _nonnegative(_poly(e), domain)
 
 
@@ -124,7 +124,7 @@ def _divided(a: Poly, b: Poly) -> tuple[Poly, Poly]:
 
 
 def _turns(monomial: Monomial, k: int, divisor: int) -> int:
-    """How often a divisor goes into a coefficient: rounded down in a constant, towards 0 elsewhere."""
+    """Return how often a divisor goes into a coefficient: rounded down in a constant, towards 0 elsewhere."""
     return k // divisor if k > 0 or not monomial else -(-k // divisor)
 
 
@@ -176,7 +176,7 @@ def _shifted(p: Poly) -> Poly:
 
 
 def _plain(p: Poly) -> bool:
-    """Whether all terms are positive numbers times what is never negative."""
+    """Return whether all terms are positive numbers times what is never negative."""
     return all(k > 0 and all(_never_negative(factor) for factor in monomial) for monomial, k in p.items())
 
 

@@ -45,7 +45,7 @@ MAX_CHECKED = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """It holds for all values of the domain; `limit`: of variables up to this size, None for all."""
+    """Result: the claim holds for all values of the domain; `limit`: of variables up to it (None: all)."""
 
     limit: int | None = None
 
@@ -55,7 +55,7 @@ class Proved:
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """Values of the variables for which it does not hold, or has no value."""
+    """Result: values of the variables for which the claim is false, or has no value."""
 
     values: Mapping[str, int]
 
@@ -65,7 +65,7 @@ class Counterexample:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """It holds for all values up to a size above the least ones; nothing is known of larger ones."""
+    """Result: the claim holds for all values up to a size above the least ones; larger ones are unknown."""
 
     up_to: int
     count: int
@@ -78,7 +78,7 @@ Proof = Proved | Counterexample | Checked
 
 
 def available() -> bool:
-    """Whether z3 is installed."""
+    """Return whether z3 is installed."""
     from importlib.util import find_spec
 
     return find_spec("z3") is not None
@@ -105,7 +105,7 @@ def prove(claim: Cond, domain: Domain, max_steps: int = MAX_PROOF_STEPS) -> Proo
 
 
 def _variables(claim: Cond, domain: Domain) -> list[Var]:
-    """All variables of a claim and of their limits, each behind those that its limits mention."""
+    """Return all variables of a claim and of their limits, each behind those that its limits mention."""
     result: dict[Var, None] = {}
 
     def add(variable: Var) -> None:
@@ -149,7 +149,7 @@ def _one_by_one(claim: Cond, domain: Domain) -> Proof:
 
 
 def _cases(order: list[Var], domain: Domain, up_to: int, values: dict[str, int]) -> Iterator[dict[str, int]]:
-    """The values of the variables, none of them more than `up_to` above its least."""
+    """Yield the values of the variables, none of them more than `up_to` above its least."""
     if len(values) == len(order):
         yield dict(values)
         return
@@ -172,7 +172,7 @@ def _holds(claim: Cond, values: Mapping[str, int]) -> bool:
 
 
 def _by_z3(claim: Cond, domain: Domain, max_steps: int) -> Proof | None:
-    """The answer of z3; None when it has none."""
+    """Return the answer of z3; None when it has none."""
     import z3  # type: ignore[import-untyped]
 
     bits = has_bits(claim)
@@ -211,7 +211,7 @@ def prove_opaque(
 def _answer(
     claim: Cond, goal: Any, domain: Domain, max_steps: int, writer: Integers
 ) -> Proved | Counterexample | None:
-    """The answer of z3 to whether a goal, which is a claim's, holds everywhere in a domain."""
+    """Return the answer of z3 to whether a goal, which is a claim's, holds everywhere in a domain."""
     import z3
 
     order = _variables(claim, domain)

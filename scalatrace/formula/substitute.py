@@ -1,4 +1,4 @@
-"""Put expressions in place of variables, or of other expressions."""
+"""Substitute expressions for variables, or for other expressions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["Substitution"]
 
 
 class Substitution:
-    """Puts expressions in place of the variables with certain names, and simplifies sums and choices.
+    """Substitution of expressions for named variables; simplifies sums and choices.
 
     Args:
         names: the expressions.
@@ -54,17 +54,17 @@ class Substitution:
         self._known.update((parts or {}).items())
 
     def number(self, e: Expr) -> Expr:
-        """An expression."""
+        """Substitute in an expression."""
         return cast("Expr", self.value(e))
 
     def value(self, value: Value) -> Value:
-        """A value, which may be a symbol."""
+        """Substitute in a value, which may be a symbol."""
         if value not in self._known:
             self._known[value] = self._value(value)
         return cast("Value", self._known[value])
 
     def condition(self, cond: Cond) -> Cond:
-        """A condition."""
+        """Substitute in a condition."""
         if cond not in self._known:
             self._known[cond] = self._condition(cond)
         return cast("Cond", self._known[cond])
@@ -105,7 +105,7 @@ class Substitution:
         return Binary(op, a, b)
 
     def _is_positive(self, e: Expr) -> bool:
-        """Whether a divisor is a positive number or variable, or a multiple of one."""
+        """Return whether a divisor is a positive number or variable, or a multiple of one."""
         match e:
             case Const(value):
                 return value > 0

@@ -37,7 +37,7 @@ def sum_over(e: Expr, variable: Var, count: Expr, domain: Domain) -> Expr | None
 
 
 def _power_sum(degree: int, count: Expr, domain: Domain) -> Expr:
-    """The sum of k ** degree for k from 0 to below count."""
+    """Return the sum of k ** degree for k from 0 to below count."""
     numerators, denominator = _faulhaber(degree)
     total: Expr = Const(0)
     power: Expr = Const(1)

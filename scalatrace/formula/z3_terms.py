@@ -31,12 +31,12 @@ BIT_OPS = ("^", "&", "<<", ">>")
 
 
 def has_bits(part: Any) -> bool:
-    """Whether a part of a formula is a bit operation."""
+    """Return whether a part of a formula is a bit operation."""
     return (isinstance(part, Binary) and part.op in BIT_OPS) or any(map(has_bits, children(part)))
 
 
 class Untranslatable(Exception):  # noqa: N818 - z3 is not asked then
-    """A part of a formula without a z3 translation."""
+    """Internal signal: a part of a formula has no z3 translation."""
 
 
 class Integers:
@@ -58,7 +58,7 @@ class Integers:
         return self.z3.IntVal(value)
 
     def number(self, value: Any) -> int:
-        """A value of a model."""
+        """Return a value of a z3 model as an integer."""
         return int(value.as_long())
 
     def expr(self, e: Expr) -> Any:
@@ -210,7 +210,7 @@ class Opaque(Integers):
         return result
 
     def about_logarithms(self) -> list[Any]:
-        """What holds for powers of two and logarithms together."""
+        """Return axioms that relate powers of two and logarithms."""
         z3, result = self.z3, []
         for name, x, logarithm in self._logarithms:
             result.append(z3.Implies(x >= 1, logarithm >= 0))

@@ -1,4 +1,4 @@
-"""Whether the ranks of a run had cores of their own."""
+"""Detection of runs whose ranks shared cores."""
 
 from __future__ import annotations
 

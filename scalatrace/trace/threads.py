@@ -1,4 +1,4 @@
-"""Programs that call MPI from several threads: their number, the elapsed time, what cannot be done.
+"""Programs that call MPI from several threads: number of threads, elapsed time, unsupported uses.
 
 The calls of all threads of a rank are one sequence, in the order in which they ended. Their times are those
 of each thread, so they overlap: their sum is up to the number of threads times the elapsed time.

@@ -1,4 +1,4 @@
-"""Interface of notebook views (tables, plots, HTML). The package registers them, as reports are above."""
+"""Interface of notebook views (tables, plots, HTML), which the notebook package implements and registers."""
 
 from __future__ import annotations
 

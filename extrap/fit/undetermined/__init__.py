@@ -1,1 +1,1 @@
-"""Formulas that the traces do not tell from others: a result on which they differ is refused."""
+"""Rivals: other formulas with the same values in all traces. A result on which they differ is refused."""

@@ -42,7 +42,7 @@ def without_logarithms(space: Space, field: Field) -> Field:
 
 
 def _adds_logarithm(space: Space, formula: Expr, rival: Expr) -> bool:
-    """Whether a rival has a logarithm rounded down that is not of powers of two, without stages."""
+    """Return whether a rival has a logarithm rounded down that is not of powers of two, without stages."""
     names = space.names
     if names.stages or names.butterflies or "log2" in functions_in(formula):
         return False
@@ -64,7 +64,7 @@ def _has_number(space: Space, formula: Expr) -> bool:
 
 
 def _summands(formula: Expr) -> Iterator[Expr]:
-    """The formulas of sizes that a sum of two consists of, without names and numbers."""
+    """Yield the formulas of sizes that a sum of two consists of, without names and numbers."""
     if isinstance(formula, Binary) and formula.op in "+-":
         for side in (formula.left, formula.right):
             if children(side) and names_in(side) <= {"P", *NAMES}:

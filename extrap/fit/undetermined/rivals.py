@@ -83,7 +83,7 @@ Pairs = tuple[tuple[str, str], ...]
 
 @lru_cache(maxsize=1 << 14)
 def rivals(formula: Value, inputs: tuple[str, ...], pairs: Pairs) -> tuple[tuple[Expr, Expr], ...]:
-    """The divisions in a formula, each with the other ways to divide that parameter by that size."""
+    """Return the divisions in a formula, each with other divisions of that parameter by that size."""
     result: dict[tuple[Expr, Expr], None] = {}
     if not inputs:
         return tuple(dict.fromkeys(shares_of_numbers(formula)))
@@ -101,7 +101,7 @@ def rivals(formula: Value, inputs: tuple[str, ...], pairs: Pairs) -> tuple[tuple
 
 
 def shares_of_numbers(part: Value | Cond) -> Iterator[tuple[Expr, Expr]]:
-    """Numbers divided by a size, each with the same rounded up: the sizes of the traces divide the number."""
+    """Yield numbers divided by a size, rounded down and up: the sizes of the traces divide the number."""
     if isinstance(part, Binary) and part.op == "//" and isinstance(part.left, Const):
         yield part, parse_number(f"-(-{format_text(part.left)}//({format_text(part.right)}))")
     else:
@@ -110,7 +110,7 @@ def shares_of_numbers(part: Value | Cond) -> Iterator[tuple[Expr, Expr]]:
 
 
 def _in_one_division(e: Expr) -> Expr:
-    """An expression with 1400//Y for 350*(4//Y), which is equal where Y divides 4."""
+    """Return an expression with 1400//Y for 350*(4//Y), which is equal where Y divides 4."""
     if not isinstance(e, Binary):
         return e
     left, right = _in_one_division(e.left), _in_one_division(e.right)
@@ -121,7 +121,7 @@ def _in_one_division(e: Expr) -> Expr:
 
 
 def _whole_shares(part: Part, here: Mapping[str, Any]) -> Part:
-    """The part with numbers divided whole among ranks, where that is equal; what it had are rivals.
+    """Return the part with numbers divided whole among ranks, where that is equal; what it had are rivals.
 
     Args:
         here: the columns of its points.
@@ -179,7 +179,7 @@ def _others(part: Expr, family: Sequence[Expr]) -> Sequence[Expr]:
 
 
 def differing(formula: Expr, rival: Expr, env: Mapping[str, Any]) -> np.ndarray[Any, Any]:
-    """Where two formulas differ: a mask over the ranks of `env`, or one for all."""
+    """Return a mask over the ranks of `env` where two formulas differ, or one value for all."""
     counters = {name for name in names_in(formula, rival) if is_counter(name)}
     result: Any = np.zeros(1, dtype=bool)
     for k in range(MAX_ITERATIONS if counters else 1):
@@ -192,7 +192,7 @@ def differing(formula: Expr, rival: Expr, env: Mapping[str, Any]) -> np.ndarray[
 
 
 def apart(space: Space, pairs: Sequence[tuple[Expr, Expr]], condition: Cond) -> tuple[tuple[Expr, Expr], ...]:
-    """The pairs of formulas that differ somewhere: under a condition, on grids like those of the traces."""
+    """Return the pairs of formulas that differ under a condition, on grids like those of the traces."""
     if not pairs:
         return ()
     if "probes" not in space.memo:
@@ -204,7 +204,7 @@ def apart(space: Space, pairs: Sequence[tuple[Expr, Expr]], condition: Cond) -> 
 
 
 def _probes(space: Space) -> Mapping[str, Any]:
-    """The columns of the ranks of some grids, with other values of the parameters."""
+    """Return the columns of the ranks of some grids, with other values of the parameters."""
     ndims = len(space.names.sizes)
     if all(len(set(run.grid.dims)) == 1 for run in space.runs):
         shapes = [(side,) * ndims for side in (SIDES if ndims > 1 else range(2, MAX_LINE))]
@@ -227,7 +227,7 @@ def _divides_numbers(formula: Value) -> bool:
 
 
 def divides_numbers(model: Model) -> bool:
-    """Whether a formula or a rival divides a number by sizes, as if it were the size of the problem."""
+    """Return whether a formula or a rival divides a number by sizes, like the size of the problem."""
     return any(
         _divides_numbers(formula)
         for field in fields_of(model.nodes)
@@ -250,13 +250,13 @@ def _other_sizes(formula: Value, inputs: tuple[str, ...]) -> Iterator[tuple[Expr
 
 
 def with_rivals_that(field: Field, keep: Callable[[Expr, Expr], bool]) -> Field:
-    """The field with those pairs of formula and rival that a test keeps."""
+    """Return the field with the pairs of formula and rival that pass a test."""
     parts = (replace(part, rivals=tuple(pair for pair in part.rivals if keep(*pair))) for part in field.parts)
     return replace(field, parts=tuple(parts))
 
 
 def with_rivals(space: Space, field: Field, samples: Samples) -> Field:
-    """The field with the other ways to divide that have the same values for all samples."""
+    """Return the field with the alternative divisions that have the same values for all samples."""
     pairs = space.divisors
     found = any(run.found for run in space.runs)
     formulas = [formula for part in field.parts for formula in part.formulas or ()]
@@ -279,7 +279,7 @@ def with_rivals(space: Space, field: Field, samples: Samples) -> Field:
 
 
 def points_of_parts(space: Space, field: Field, points: Iterable[int]) -> Iterator[tuple[Part, Ints]]:
-    """Each part of a field with those of some points for which it counts."""
+    """Yield each part of a field with some of its points."""
     left = np.array(sorted(points), dtype=np.int64)
     for part in field.parts:
         columns = {name: space.columns[name][left] for name in names_in(part.condition)}
@@ -289,7 +289,7 @@ def points_of_parts(space: Space, field: Field, points: Iterable[int]) -> Iterat
 
 
 def is_refuted(space: Space, points: Ints, formula: Expr, rival: Expr) -> bool:
-    """Whether two formulas have other values on some of these points, each with the inputs of its trace."""
+    """Return whether two formulas differ on some of these points, each with the inputs of its trace."""
     names = names_in(formula, rival)
     if not len(points) or any(map(is_counter, names)):
         return False
@@ -298,7 +298,7 @@ def is_refuted(space: Space, points: Ints, formula: Expr, rival: Expr) -> bool:
 
 
 def without_refuted(space: Space, field: Field, samples: Samples) -> Field:
-    """The field without rivals that have another value than the formula in some trace."""
+    """Return the field without rivals that differ from the formula in some trace."""
     taking = [point for point, value in samples.items() if value is not None]
     parts = [
         replace(part, rivals=tuple(pair for pair in part.rivals if not is_refuted(space, points, *pair)))

@@ -41,7 +41,7 @@ class _Evidence:
 
 
 def decided_by_siblings(space: Space, nodes: Sequence[Aligned], rules: Sequence[Rule]) -> tuple[Rule, ...]:
-    """The rules with the formulas that all nodes of each call site have together.
+    """Return the rules with formulas that hold for all nodes of each call site.
 
     Args:
         space: the ranks of all traces.
@@ -74,7 +74,7 @@ def _slots(part: Part) -> Iterator[tuple[Slot, Value]]:
 
 
 def _whole(part: Part) -> Iterator[tuple[Slot, Expr]]:
-    """The formulas of a part that do not change from call to call."""
+    """Yield the formulas of a part that do not change from call to call."""
     for slot, formula in _slots(part) if part.shape != INDEXED else ():
         if isinstance(formula, Expr) and not any(map(is_counter, names_in(formula))):
             yield slot, formula
@@ -101,7 +101,7 @@ def _decided_field(space: Space, evidence: _Evidence, given: Field) -> Field:
 
 
 def _decided_part(space: Space, evidence: _Evidence, part: Part) -> Part:
-    """A part without the formulas and rivals that other nodes exclude."""
+    """Return a part without the formulas and rivals that other nodes exclude."""
     verdicts = {pair: _verdict(space, evidence, part, *pair) for pair in dict.fromkeys(part.rivals)}
     left = tuple(pair for pair in part.rivals if verdicts[pair] != pair[0])
     winners: dict[Expr, set[Expr]] = {}

@@ -1,4 +1,4 @@
-"""How many stages a tree or a butterfly has: 5 on 20, 25 and 30 ranks may be ceil_log2(P), which is 6 on 36.
+"""Number of stages of a tree or butterfly: 5 on 20, 25 and 30 ranks may be ceil_log2(P), which is 6 on 36.
 
 Ranks whose partners are at distances 1, 2, 4, ... take part in one. Where the number of its calls is the same
 in all traces, and is the logarithm of a size, the traces do not distinguish the two.
@@ -25,7 +25,7 @@ MIN_STAGES = 2
 def stages_among(
     partners: Iterable[tuple[Iterable[int], int, int]], strides: Sequence[int], of_all: bool
 ) -> int:
-    """How many of the distances 1, 2, 4, ... partners are at, from one power of two to the next.
+    """Return how many powers of two, in a row from 1 on, are distances of partners.
 
     Args:
         partners: of each rank of a run: ranks of a communicator, the rank's own place in it, and its size.
@@ -53,7 +53,7 @@ def stages_among(
 
 
 def with_logarithms(space: Space, field: Field, stages: int) -> Field:
-    """A trip count with what its constants may be as well: multiples of the logarithm of a size.
+    """Return a trip count with rivals of its constants: multiples of the logarithm of a size.
 
     Args:
         stages: that all traces show at least.
@@ -73,7 +73,7 @@ def with_logarithms(space: Space, field: Field, stages: int) -> Field:
 
 
 def _logarithms(space: Space) -> Iterator[tuple[Expr, int]]:
-    """The logarithms of sizes that have one value in all traces."""
+    """Yield the logarithms of sizes that have one value in all traces."""
     for name in dict.fromkeys(("P", *space.names.sizes)):
         for function in ("ceil_log2", "log2"):
             formula = parse_number(f"{function}({name})")

@@ -32,7 +32,7 @@ MIN_SIDES = 3
 
 @dataclass(frozen=True, slots=True)
 class _Laws:
-    """Which laws of blocks a formula is compared with.
+    """Block formulas that a formula is compared with.
 
     Attributes:
         multiples: multiples of blocks.
@@ -56,7 +56,7 @@ NUMBERS_BESIDES = 2
 
 @dataclass(frozen=True, slots=True)
 class _Sides:
-    """The different sides of one dimension, in order, with the value on each."""
+    """The different sides of one dimension, in order, and the value at each."""
 
     name: str
     sides: Ints
@@ -64,7 +64,7 @@ class _Sides:
 
 
 def with_unknown_sizes(space: Space, points: Ints, values: Ints, solution: Solution) -> Iterator[Rival]:
-    """A formula with each law of blocks of unknown size that has its values, if these are of sizes.
+    """Yield a formula of sizes with each formula of blocks of unknown size that has the same values.
 
     Args:
         points: where the formula holds.
@@ -82,7 +82,7 @@ def with_unknown_sizes(space: Space, points: Ints, values: Ints, solution: Solut
 
 
 def _sides(name: str, column: Ints, values: Ints) -> _Sides | None:
-    """The values by the sides of a dimension; None if they are not of it, or too few."""
+    """Return the values by the sides of a dimension; None if they are not of it, or too few."""
     sides, first, number = np.unique(column, return_index=True, return_inverse=True)
     own = values[first]
     is_constant = (own == own[0]).all()
@@ -92,7 +92,7 @@ def _sides(name: str, column: Ints, values: Ints) -> _Sides | None:
 
 
 def _laws_for(space: Space, solution: Solution, seen: _Sides) -> _Laws | None:
-    """The laws that a formula is compared with; None: it is what programs compute with."""
+    """Return the laws that a formula is compared with; None: it is what programs compute with."""
     names, sizes = names_in(solution.formula), {"P", *space.names.sizes}
     if len(solution.coefficients) - NUMBERS_BESIDES > 1:
         return ANY
@@ -120,7 +120,7 @@ def _is_varied(space: Space, name: str) -> bool:
 
 
 def _terms(formula: Expr) -> Iterator[Expr]:
-    """The terms of a sum."""
+    """Yield the terms of a sum."""
     match formula:
         case Binary("+" | "-", left, right):
             yield from _terms(left)
@@ -130,7 +130,7 @@ def _terms(formula: Expr) -> Iterator[Expr]:
 
 
 def _factors(formula: Expr) -> Iterator[Expr]:
-    """The factors of a product, without numbers."""
+    """Yield the factors of a product, without numbers."""
     match formula:
         case Binary("*", left, right):
             yield from _factors(left)
@@ -157,7 +157,7 @@ def _is_plain(product: Expr, sizes: set[str], with_halos: bool = False) -> bool:
 
 
 def _without_halo(factor: Expr) -> Expr:
-    """What a number is added to; else the factor."""
+    """Return the summand beside a number, or else the factor."""
     match factor:
         case Binary("+", share, Const()):
             return share
@@ -219,7 +219,7 @@ def _remainders(seen: _Sides) -> Iterator[Expr]:
 
 
 def problems(sides: Ints, more: Ints) -> Iterator[tuple[str, int, int]]:
-    """For blocks rounded down and up: the smallest problem that has them, and its smallest block.
+    """Yield, for blocks rounded down and up, the smallest problem that has them, and its smallest block.
 
     Args:
         more: by how much the block of each side is larger than the smallest.

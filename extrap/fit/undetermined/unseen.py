@@ -1,4 +1,4 @@
-"""Rivals of a formula that no points tell from it: other formulas, constants of one side, and blocks.
+"""Rivals of a formula that no points exclude: other formulas, constants of one side, and blocks.
 
 Ranks inside the second dimension may be in traces with three columns only: what is 3 there may be any
 function of the columns. The blocks of 36 cells on 4, 5, 7 and 8 ranks, rounded up, are 13-P.
@@ -48,7 +48,7 @@ MIN_SIDES = 3
 def rivals_of(
     space: Space, points: Ints, values: Ints, solution: Solution, counters: Mapping[str, Ints] = NO_COUNTERS
 ) -> Iterator[Rival]:
-    """A formula with each of its rivals.
+    """Yield a formula with each of its rivals.
 
     Args:
         points: where the formula holds.
@@ -62,7 +62,7 @@ def rivals_of(
 
 
 def constants_of_one_side(space: Space, points: Ints, formula: Value) -> Iterator[Rival]:
-    """A constant, with what it may be on the only side of a dimension that these points show, of several.
+    """Yield a constant with its rivals on the only side of a dimension that these points show.
 
     Ranks inside the second dimension are in traces with three columns only: of 24 points, 8 may be `n//Y`,
     the rank 3 further may be Y further, and 7 may be Y+4.
@@ -95,7 +95,7 @@ def _is_everywhere(space: Space, points: Ints, formula: Expr, value: int) -> boo
 def _blocks_of_unknown_size(
     space: Space, points: Ints, values: Ints, formula: Value, counters: Mapping[str, Ints]
 ) -> Iterator[Rival]:
-    """A formula that falls as a side of the grid grows, with blocks of a problem in place of that side.
+    """Yield a formula that falls as a side of the grid grows, with blocks of a problem in place of that side.
 
     Negative values are distances to other ranks.
     """
@@ -116,7 +116,7 @@ def _blocks_of_unknown_size(
 
 
 def _split(formula: Expr, name: str) -> tuple[Expr, Expr]:
-    """The terms of a sum that are multiples of a name, and the other terms."""
+    """Return the terms of a sum that are multiples of a name, and the other terms."""
     match formula:
         case Binary("+" | "-" as op, left, right):
             (a, b), (c, d) = _split(left, name), _split(right, name)
@@ -133,7 +133,7 @@ def _is_product(formula: Expr) -> bool:
 
 
 def _falls(formula: Expr, columns: Mapping[str, Ints], name: str) -> bool:
-    """Whether a formula is smaller on a side that is longer by one, and nowhere larger."""
+    """Return whether a formula is smaller on a side that is longer by one, and nowhere larger."""
     try:
         longer = {**columns, name: columns[name] + 1}
         more = np.asarray(evaluate(formula, longer)) - np.asarray(evaluate(formula, columns))
@@ -155,7 +155,7 @@ def _sides_by_blocks(name: str, sides: tuple[int, ...]) -> tuple[Expr, ...]:
 
 
 def _block_in_place_of(space: Space, points: Ints, values: Ints, formula: Expr, name: str) -> Iterator[Rival]:
-    """A formula of one side alone, with the multiple of a block plus a constant that has its values."""
+    """Yield a formula of one side alone, with the multiple of a block plus a constant that has its values."""
     sides, first = np.unique(space.columns[name][points], return_index=True)
     falling = values[first]
     if len(sides) < MIN_SIDES or (np.diff(falling) > 0).any() or falling[0] == falling[-1]:

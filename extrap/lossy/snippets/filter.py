@@ -56,7 +56,7 @@ def _at(column: Any, rank: int) -> int:
 
 @dataclass
 class Fits:
-    """Whether calls of a trace fit calls of snippets; each different call of a rank is looked at once."""
+    """Matches between calls of a trace and calls of snippets, computed once per different call of a rank."""
 
     snippets: Snippets
     state: State
@@ -64,15 +64,15 @@ class Fits:
     _known: dict[tuple[int, tuple[int, ...], int], bool] = field(default_factory=dict)
 
     def letter(self, tests: list[Call], number: int, env: Mapping[str, int]) -> frozenset[int]:
-        """The indices of the calls that a call of the trace fits."""
+        """Return the indices of the snippet calls that a call of the trace matches."""
         return frozenset(i for i, test in enumerate(tests) if self.one(test, number, env))
 
     def any(self, tests: tuple[Call, ...], number: int, env: Mapping[str, int]) -> bool:
-        """Whether it fits one of them."""
+        """Return whether the call matches one of them."""
         return any(self.one(test, number, env) for test in tests)
 
     def one(self, test: Call, number: int, env: Mapping[str, int]) -> bool:
-        """Whether a call of the trace fits a call of a snippet."""
+        """Return whether a call of the trace matches a call of a snippet."""
         call = self.state.calls.calls[number]
         key = id(call.place), call.values, id(test)
         if key not in self._known:

@@ -22,7 +22,7 @@ Letter = frozenset[int]
 
 
 class Edge(NamedTuple):
-    """A transition, for people."""
+    """A transition, for display."""
 
     source: str
     call: str
@@ -31,7 +31,7 @@ class Edge(NamedTuple):
 
 @dataclass
 class Machine:
-    """States and transitions of some snippets, made when they are needed.
+    """States and transitions of some snippets, computed on demand.
 
     Attributes:
         tests: the calls that snippets name; a letter is a set of indices into it.
@@ -88,7 +88,7 @@ class Machine:
         return end
 
     def _next(self, begin: int) -> int:
-        """A new state that follows without a call."""
+        """Return a new state that follows without a call."""
         state = self._state()
         self._free[begin].append(state)
         return state
@@ -103,7 +103,7 @@ class Machine:
         return frozenset(result)
 
     def move(self, states: States, letter: Letter) -> States:
-        """Where a call leads; nowhere when it is not expected."""
+        """Return the states after a call; none if it is not expected."""
         key = states, letter
         if key not in self._moves:
             after = [end for state in states for test, end in self._edges[state] if test in letter]
@@ -111,11 +111,11 @@ class Machine:
         return self._moves[key]
 
     def accepted(self, states: States) -> int | None:
-        """The first snippet that is complete in these states."""
+        """Return the first snippet that is complete in these states."""
         return min((self._ends[state] for state in states if state in self._ends), default=None)
 
     def edges(self) -> Iterator[Edge]:
-        """The transitions, as if every call fitted one of the named calls; others lead to ERROR."""
+        """Yield the transitions, as if every call matched one of the named calls; others lead to ERROR."""
         names, waiting = {self.start: "START"}, [self.start]
         for states in waiting:
             for test, call in enumerate(self.tests):
@@ -139,7 +139,7 @@ class Accepted:
 
 @dataclass
 class Run:
-    """A machine at work on the calls of one rank.
+    """Execution of a machine on the calls of one rank.
 
     Attributes:
         accepted: what was accepted, in order.
@@ -154,7 +154,7 @@ class Run:
     _open: Accepted | None = None
 
     def feed(self, number: int, letter: Letter, collective: bool) -> None:
-        """The next call."""
+        """Process the next call."""
         after = self.machine.move(self._states, letter)
         if not after:
             self.end()
@@ -175,6 +175,6 @@ class Run:
         self._pending = []
 
     def end(self) -> None:
-        """No further call continues what has begun."""
+        """Finish the run: no further call continues what has begun."""
         self.dropped += self._pending
         self._pending, self._open, self._states = [], None, frozenset()

@@ -46,7 +46,7 @@ def load(path: str | PathLike[str]) -> Snippets:
 
 
 def parse(text: str, path: str | PathLike[str] = "") -> Snippets:
-    """Snippets from their text; `path` is for messages.
+    """Parse snippets; `path` is for messages.
 
     Raises:
         TextError: with line and column, and what is expected there.
@@ -75,7 +75,7 @@ def _parser() -> Lark:
 
 @v_args(meta=True)
 class _Builder(Transformer[Token, Any]):
-    """From lark's tree to ours."""
+    """Conversion of lark's tree to a tree of snippets."""
 
     def __init__(self, path: str) -> None:
         super().__init__()
@@ -168,7 +168,7 @@ class _Builder(Transformer[Token, Any]):
 
 
 def _size(item: Item) -> tuple[int, int]:
-    """The fewest calls that an item is, and how many it names."""
+    """Return the fewest calls that an item is, and how many it names."""
     if isinstance(item, Call):
         return 1, 1
     if isinstance(item, Times):

@@ -17,7 +17,7 @@ ANY = "any"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something stands in the snippets' text, from 1."""
+    """A position in the snippets' text, from 1."""
 
     line: int
     column: int
@@ -29,7 +29,7 @@ Value = int | Expr
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """A parameter lies between two values, or is one value."""
+    """A constraint: a parameter has one value, or lies between two."""
 
     name: str
     low: Value
@@ -39,7 +39,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """The rank that a parameter names is so many steps away, in each dimension or in all together."""
+    """A constraint: the distance in steps of the rank that a parameter names, per dimension or in all."""
 
     name: str
     steps: int | tuple[int, ...]
@@ -51,7 +51,7 @@ Test = Range | Distance
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call: operation, tests of its parameters, a part of its innermost frame ("": wherever it is)."""
+    """A call pattern: operation, constraints on parameters, a part of the innermost frame ("": any)."""
 
     op: str
     tests: tuple[Test, ...]
@@ -70,21 +70,21 @@ def _told(test: Test) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """One after the other."""
+    """A sequence of parts."""
 
     items: tuple[Item, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """One of several."""
+    """Alternatives."""
 
     choices: tuple[Item, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """At least `low` times, at most `high` times; None: without end."""
+    """A repetition, at least `low` and at most `high` times (None: no limit)."""
 
     item: Item
     low: int
@@ -96,7 +96,7 @@ Item = Call | Sequence | Either | Times
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A sequence of calls that stay, together, and what each of them weighs in comparisons of ranks."""
+    """A sequence of calls that are kept together, and their weight in comparisons of ranks."""
 
     name: str
     weight: int
@@ -105,7 +105,7 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True)
 class Snippets:
-    """A file of snippets.
+    """The content of a file of snippets.
 
     Attributes:
         keep, drop: calls that stay, or go, whatever is around them.

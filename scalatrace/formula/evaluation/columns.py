@@ -41,7 +41,7 @@ _ARRAY: dict[str, Callable[[Any, Any], Any]] = {
 
 @dataclass(slots=True)
 class Columns:
-    """Columns, and what was evaluated over them.
+    """Columns, and the expressions that were evaluated over them.
 
     Attributes:
         names: name -> int, or an int64 array; arrays broadcast against each other.
@@ -165,7 +165,7 @@ class Columns:
             return result, spanned(result)
 
     def _where(self, mask: Any) -> Columns:
-        """The columns of some elements."""
+        """Return the columns of some elements."""
 
         def some(given: Any) -> Any:
             return np.broadcast_to(given, mask.shape)[mask] if isinstance(given, np.ndarray) else given
@@ -232,7 +232,7 @@ def call(name: str, given: Sequence[Any], intervals: Sequence[Interval]) -> tupl
 
 
 def _foreign(name: str, array: Callable[..., Any], given: Sequence[Any]) -> tuple[Any, Interval]:
-    """A plug-in's function of arrays."""
+    """Return a plug-in's function of arrays."""
     try:
         with np.errstate(divide="raise", invalid="raise"):
             result = _int64(array(*given), name)
@@ -246,7 +246,7 @@ def _foreign(name: str, array: Callable[..., Any], given: Sequence[Any]) -> tupl
 
 
 def _each(name: str, given: Sequence[Any]) -> tuple[Any, Interval]:
-    """A function called for each element, exactly."""
+    """Return a function called for each element, exactly."""
     rows = np.broadcast_arrays(*given)
     cells = zip(*(row.reshape(-1).tolist() for row in rows), strict=True)
     return _stored([called(name, cell) for cell in cells], rows[0].shape)
@@ -264,7 +264,7 @@ def _within(interval: Interval) -> bool:
 
 
 def _combined(op: str, a: Interval, b: Interval) -> Interval:
-    """An interval that holds all results; of bits, a power of two around them."""
+    """Return an interval that holds all results; of bits, a power of two around them."""
     match op:
         case "+":
             return a[0] + b[0], a[1] + b[1]

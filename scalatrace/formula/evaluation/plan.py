@@ -1,4 +1,4 @@
-"""Many expressions over the same columns, as a list of steps: made once, run for other columns again.
+"""Evaluation plans: expressions over the same columns as a list of steps, reused for other columns.
 
     x//Y + x, (x//Y)*Y   ->   0: x   1: Y   2: 0//1   3: 2+0   4: 2*1
 
@@ -34,7 +34,7 @@ class Plan:
         self._results = [self._number(formula) for formula in formulas]
 
     def _number(self, e: nodes.Expr) -> int:
-        """The number of an expression, whose steps are added if they are new."""
+        """Return the number of an expression, whose steps are added if they are new."""
         if e not in self._numbers:
             step: tuple[int, Any, tuple[int, ...]] = OTHER, e, ()
             match e:
@@ -90,5 +90,5 @@ class Plan:
 
 @lru_cache(maxsize=64)
 def plan_of(formulas: tuple[nodes.Expr, ...]) -> Plan:
-    """The plan of these expressions; the latest ones are kept."""
+    """Return the plan of these expressions; the latest plans are cached."""
     return Plan(formulas)

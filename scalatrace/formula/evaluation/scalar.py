@@ -84,7 +84,7 @@ def compiled(value: nodes.Value | nodes.Cond) -> Evaluate:
 
 
 class _Writer:
-    """Writes the body of a function: a statement per node, choices as branches.
+    """Writer of the body of a function: a statement per node, choices as branches.
 
     Attributes:
         lines: the statements so far.

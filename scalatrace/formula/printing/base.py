@@ -19,7 +19,7 @@ MAX_WRITTEN_MEMBERS = 3
 
 
 class Printer:
-    """Turns expressions and conditions into text.
+    """Printer of expressions and conditions.
 
     Subclasses define the hooks, which take and give texts with their levels. One expression object often
     stands in many places: its text is kept.

@@ -24,7 +24,7 @@ def format_text(value: Value | Cond, specials: Mapping[str, int] = NONE) -> str:
 
 
 class _TextPrinter(Printer):
-    """Python's notation without spaces; a condition is a number: a product, or a sum of conditions."""
+    """Printer in Python's notation without spaces; conditions are numbers: products, sums of conditions."""
 
     conjunction, disjunction = "*", "+"
 
@@ -71,5 +71,5 @@ class _TextPrinter(Printer):
 
 
 def _is_number(cond: Cond) -> bool:
-    """Whether the text of a condition, read as a number, is 1 or 0: no sum of comparisons is in it."""
+    """Return whether the text of a condition, read as a number, is 1 or 0: no sum of comparisons is in it."""
     return isinstance(cond, Compare) or (isinstance(cond, AllOf) and all(map(_is_number, cond.parts)))

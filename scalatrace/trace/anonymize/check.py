@@ -41,7 +41,7 @@ _OWN = frozenset(_HEADER.split()) | frozenset(THREAD_LEVELS) | COMMUNICATORS | C
 
 
 class LeakError(ScalatraceError):
-    """An anonymous file would hold a text of the original; no file is written."""
+    """Error: an anonymous file would contain a text of the original; no file is written."""
 
 
 class Allowed:

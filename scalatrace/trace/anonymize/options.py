@@ -12,7 +12,7 @@ KEPT = ("sites", "program", "numbers", "machine")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What stays in an anonymous trace.
+    """Parts that stay in an anonymous trace.
 
     Attributes:
         keep: words of KEPT.

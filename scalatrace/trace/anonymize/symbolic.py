@@ -40,7 +40,7 @@ def anonymous_model(model: Model, names: Names, options: Options | None = None) 
 
 
 class _Anonymizer:
-    """Rewrites the parts of one model."""
+    """Rewriter of the parts of one model."""
 
     def __init__(self, model: Model, names: Names, options: Options) -> None:
         self.model, self.names, self.options = model, names, options

@@ -1,4 +1,4 @@
-"""The words of texts: which are MPI's own, and which give a name of the application away."""
+"""Words in texts: those of MPI, and those that reveal names of the application."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Whether the calls of all ranks of a trace fit together: partners of messages, sizes, roots."""
+"""Consistency of the calls of all ranks of a trace: partners of messages, sizes, roots."""

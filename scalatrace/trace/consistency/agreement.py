@@ -42,7 +42,7 @@ MAX_PAIRS = 1 << 20
 
 
 def first_conflict(trace: Trace) -> str | None:
-    """The first call without its partner, or of which the ranks give different sizes or roots; None: none."""
+    """Return the first call without partner, or whose ranks give different sizes or roots, or None."""
     partners, agreement = Partners(trace), _Agreement(trace)
     feed(trace, partners, agreement)
     return partners.unmatched() or agreement.first()
@@ -87,10 +87,10 @@ class _Agreement:
             self._sizes.add(call, n, started=True)
 
     def end_rank(self, rank: int) -> None:
-        """Calls of ranks are compared at the end."""
+        """Do nothing: calls of ranks are compared at the end."""
 
     def first(self) -> str | None:
-        """The first disagreement, in words; None when there is none."""
+        """Return the first disagreement, in words; None when there is none."""
         return (
             self._outside
             or self._sizes.too_long(self._trace)
@@ -163,7 +163,7 @@ class _Sizes:
 
 
 def _side_by_side(sent: Mapping[int, int], room: Mapping[int, int]) -> Iterator[tuple[int, int]]:
-    """The longest message with the largest buffer, and so on."""
+    """Yield the longest message with the largest buffer, and so on."""
     messages, buffers = (sorted(([s, n] for s, n in one.items()), reverse=True) for one in (sent, room))
     while messages and buffers:
         yield messages[0][0], buffers[0][0]
@@ -215,7 +215,7 @@ def _words(given: tuple[int, int]) -> str:
 
 
 def same_bytes(op: str) -> Flow | None:
-    """Where the members of a collective call give a number of bytes that has to be one; None: nowhere."""
+    """Return where members of a collective call give numbers of bytes that must be equal; None: nowhere."""
     return _SAME_BYTES.get(blocking_name(op))
 
 

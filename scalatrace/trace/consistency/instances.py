@@ -9,7 +9,7 @@ __all__ = ["Instances"]
 
 
 class Instances:
-    """The communicators that were seen.
+    """The communicators seen so far.
 
     Attributes:
         members: of each communicator by its number, the world ranks of both groups, in order.
@@ -21,7 +21,7 @@ class Instances:
         self._seen: dict[tuple[int, int, int], tuple[Communicator, int | None]] = {}
 
     def number(self, comm: Communicator) -> int | None:
-        """The number of a communicator; None when it has processes of another world."""
+        """Return the number of a communicator; None if it has processes of another world."""
         key = comm.family, id(comm.members), id(comm.remote)  # ranks share them; they are kept alive below
         if key not in self._seen:
             self._seen[key] = comm, self._number(comm)

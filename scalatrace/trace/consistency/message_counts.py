@@ -1,4 +1,4 @@
-"""Match counted messages with the receives for them, those from any source or with any tag too.
+"""Match counted messages with counted receives, wildcard receives included.
 
     sent:     0 -> 2, tag 1: once;  1 -> 2, tag 1: once
     awaited:  any source -> 2, tag 1: once;  0 -> 2, any tag: once     both match: the first one takes 1 -> 2
@@ -19,7 +19,7 @@ __all__ = ["Counts", "Matched", "Message", "matched"]
 
 
 class Message(NamedTuple):
-    """What messages or receives have in common; ranks are those of the world."""
+    """Common attributes of messages or receives; ranks are world ranks."""
 
     family: int
     source: int
@@ -28,11 +28,11 @@ class Message(NamedTuple):
 
     @property
     def is_wild(self) -> bool:
-        """Whether a receive takes any source or any tag."""
+        """Return whether a receive takes any source or any tag."""
         return self.source == ANY_SOURCE or self.tag == ANY_TAG
 
     def fits(self, sent: Message) -> bool:
-        """Whether this receive takes such a message."""
+        """Return whether this receive matches a message."""
         return (
             self.family == sent.family
             and self.dest == sent.dest
@@ -46,7 +46,7 @@ Counts = Counter[Message]
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """The first receives for which messages are missing, else the first messages left, each with how many."""
+    """The first receives without messages, else the first messages without receives, each with a count."""
 
     missing: tuple[Message, int] | None = None
     left: tuple[Message, int] | None = None
@@ -77,7 +77,7 @@ def matched(sent: Counts, awaited: Counts) -> Matched:
 
 
 class _Flow:
-    """The messages that the receives of one rank take from those left."""
+    """The messages that the receives of one rank take from the remaining ones."""
 
     def __init__(self, left: Counts, arriving: list[Message]) -> None:
         self._left = left
@@ -103,7 +103,7 @@ class _Flow:
         return n
 
     def _fitting(self, receive: Message) -> list[Message]:
-        """The messages that a receive with a wildcard takes."""
+        """Return the messages that a receive with a wildcard takes."""
         if receive.source != ANY_SOURCE:
             return self._by_source.get(receive.source, [])
         return self._arriving if receive.tag == ANY_TAG else self._by_tag.get(receive.tag, [])

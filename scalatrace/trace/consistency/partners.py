@@ -35,11 +35,11 @@ _EPOCHS = ("Win_fence", *(op for op in _PAIRS if op != "Win_post"))
 
 
 class Check(Protocol):
-    """What `feed` gives the calls of all ranks to."""
+    """Interface of the checks to which `feed` gives the calls of all ranks."""
 
     @property
     def follows_starts(self) -> bool:
-        """Whether it takes started requests: to find them, the calls of a rank may have to be walked."""
+        """Return whether it needs started requests, for which the calls of a rank may have to be walked."""
 
     def add(self, call: Call, n: int) -> None:
         """Take a call that occurs n times; calls that complete or start requests are left out."""
@@ -48,7 +48,7 @@ class Check(Protocol):
         """Take a call that created a persistent request, which is started n times."""
 
     def end_rank(self, rank: int) -> None:
-        """All calls of this rank were given."""
+        """Finish a rank: all its calls were given."""
 
 
 def feed(trace: Trace, *checks: Check) -> None:
@@ -111,7 +111,7 @@ class Partners:
         self._epochs.clear()
 
     def unmatched(self) -> str | None:
-        """The first call without its partner, in words; None when there is none."""
+        """Return a message about the first call without its partner, or None."""
         if unmatched := self._outside or self._collective.unmatched():
             return unmatched
         return self._messages.unmatched(self._trace) if self._messages is not None else None
@@ -151,7 +151,7 @@ class _Collective:
 
 
 def is_counted(op: str) -> bool:
-    """Whether all members of a communicator, file or window make equally many calls of an operation.
+    """Return whether all members of a communicator, file or window call an operation equally often.
 
     Calls that make or free communicators and windows do, too, but are left out: a rank may end without.
     """

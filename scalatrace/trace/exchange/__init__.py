@@ -1,1 +1,1 @@
-"""Who sends how much to whom: messages and collectives of all ranks, and their matrix."""
+"""Exchanged data: messages and collectives of all ranks, and their matrix."""

@@ -49,7 +49,7 @@ MAX_EXPANDED = 1 << 20
 
 @dataclass(frozen=True)
 class Exchange:
-    """What some ranks send in a collective.
+    """Data that some ranks send in a collective.
 
     Attributes:
         senders, receivers: world ranks: pairs; of a product, each sender sends to each receiver.
@@ -80,7 +80,7 @@ class Exchange:
 
 
 def has_pairs(op: str) -> bool:
-    """Whether the calls of an operation tell which ranks exchange how much."""
+    """Return whether the calls of an operation determine the bytes between each pair of ranks."""
     return operation(op).category is Category.NEIGHBOUR or blocking_name(op) in (*EQUAL, *LISTED)
 
 
@@ -114,7 +114,7 @@ def _sent(trace: Trace, groups: Groups, call: Call, one: RankSet, n: Number) -> 
 
 
 def is_unknown(trace: Trace, event: Event) -> bool:
-    """Whether amounts or roots of a node's calls, which have pairs, are kept as histograms only."""
+    """Return whether amounts or roots of a node's calls that have pairs are kept as histograms only."""
     op = trace.ops[event.op].name
     return any(_matters(op, name) for name in summarised_names(trace, event))
 

@@ -222,7 +222,7 @@ def matrix(trace: Trace, what: str = "bytes", calls: str = "all") -> NDArray[np.
 
 
 def has_collectives(trace: Trace) -> bool:
-    """Whether the trace has collectives that say who sends to whom."""
+    """Return whether the trace has collectives with known senders and receivers."""
     from scalatrace.trace.exchange.collectives import has_pairs
 
     return any(has_pairs(op.name) for op in trace.ops)

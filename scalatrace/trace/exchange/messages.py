@@ -102,7 +102,7 @@ def world_rank(call: Call, peer: int) -> int:
 
 
 def sends_to(op: str, name: str, categories: Collection[Category] = SENDING) -> bool:
-    """Whether a parameter of an operation is the rank that it sends to."""
+    """Return whether a parameter of an operation is the destination."""
     row = operation(op)
     sends = row.category is not Category.PERSISTENT or row.sends is not None
     return sends and row.category in categories and name in row.peers[:1]
@@ -163,7 +163,7 @@ class Groups:
                 yield replace(one, ranks=one.ranks[sizes == size])
 
     def receivers(self, call: Call, one: RankSet) -> Ints | None:
-        """World ranks that the ranks of a set send to, -1 for another world; None: to no rank.
+        """Return destinations of the ranks of a set as world ranks, -1 for another world; None without any.
 
         Raises:
             FormatError: the communicator does not have such a rank.
@@ -179,7 +179,7 @@ class Groups:
         return world
 
     def peers(self, call: Call, name: str, ranks: Ints) -> Ints:
-        """The peer that a parameter names, for each rank of a set: a rank of its communicator; -1: none.
+        """Return the peer that a parameter names as communicator rank, per rank of a set; -1: none.
 
         Raises:
             FormatError: the communicator does not have such a rank.
@@ -195,7 +195,7 @@ class Groups:
         return found
 
     def _in_remote(self, call: Call, rank: int) -> int:
-        """The receiver of one rank in an intercommunicator."""
+        """Return the receiver of one rank in an intercommunicator."""
         param = call.node.params[call.place.names[operation(call.op).peers[0]]]
         comm = self._trace.communicator(call.family, rank)
         encoding = param.encoding if isinstance(param, Peer) else Encoding.ABSOLUTE
@@ -204,7 +204,7 @@ class Groups:
         return max(comm.world(encoding.decode(stored, comm.rank, max(len(comm.peers), 1))), -1)
 
     def arrays(self, number: int, ranks: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-        """Own rank, size, and place of the first member of the ranks' communicators; all members."""
+        """Return own rank, size, and offset of the first member per rank of a set; and all members."""
         nprocs, family = self._trace.nprocs, self._trace.comms[number]
         if number == 0:
             zeros = np.zeros_like(ranks)

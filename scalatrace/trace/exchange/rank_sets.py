@@ -71,7 +71,7 @@ class RankSet:
 
 @dataclass
 class Budget:
-    """What may be counted for one report.
+    """Limit of the counts for one report.
 
     Attributes:
         calls: different calls that may still be counted.
@@ -105,7 +105,7 @@ def rank_sets(
 
 
 class TooManySetsError(Exception):
-    """There are more than MAX_SETS sets of ranks, and they may not be sampled."""
+    """Error: there are more than MAX_SETS sets of ranks, and they may not be sampled."""
 
 
 def check_size(trace: Trace) -> None:

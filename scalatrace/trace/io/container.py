@@ -52,7 +52,7 @@ class Container(NamedTuple):
 def pack_container(
     payload: bytes, compress: bool = True, part: bool = False, symbolic: bool = False
 ) -> bytes:
-    """The bytes of a file that holds this payload; deflated only where that helps."""
+    """Return the bytes of a file with this payload, deflated only if that makes it smaller."""
     level = 7 if len(payload) > FAST_COMPRESSION_NBYTES else 9
     deflated = zlib.compress(payload, level) if compress else payload
     stored = deflated if len(deflated) < len(payload) <= _most(len(deflated)) else payload

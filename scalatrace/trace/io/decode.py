@@ -57,14 +57,14 @@ MAX_ARRAY = MAX_RANK
 
 
 def natural(raw: object) -> int:
-    """An integer of at least 0, of 64 bits."""
+    """Decode an integer of at least 0 within 64 bits."""
     if type(raw) is not int or raw < 0 or raw not in INT64:
         raise ValueError(f"{raw!r:.60} is not an integer of at least 0 and at most 63 bits")
     return raw
 
 
 def text(raw: object) -> str:
-    """A string."""
+    """Decode a string."""
     if type(raw) is not str:
         raise ValueError(f"{raw!r:.60} is not a string")
     try:
@@ -75,7 +75,7 @@ def text(raw: object) -> str:
 
 
 def name(raw: object) -> str:
-    """The name of an operation or a parameter: it becomes a name in generated programs."""
+    """Decode the name of an operation or a parameter, which becomes a name in generated programs."""
     if type(raw) is not str or not _NAME.fullmatch(raw):
         raise ValueError(
             f"{raw!r:.60} is not a name of ASCII letters, digits and underscores without leading digit"
@@ -84,7 +84,7 @@ def name(raw: object) -> str:
 
 
 def nprocs(raw: object) -> int:
-    """The number of ranks."""
+    """Decode the number of ranks."""
     count = natural(raw)
     if not 1 <= count <= MAX_RANK:
         raise ValueError(f"nprocs {count} is not between 1 and {MAX_RANK}")
@@ -92,7 +92,7 @@ def nprocs(raw: object) -> int:
 
 
 def ranks(raw: object, fields: Fields) -> RankList:
-    """A ranklist within the run."""
+    """Decode a ranklist within the run."""
     ranklist = RankList.from_terms(raw, fields["nprocs"])
     if not len(ranklist):
         raise ValueError("the trace has no ranks")
@@ -106,7 +106,7 @@ def _parts(raw: object, what: str, *widths: int) -> tuple[Any, ...]:
 
 
 def op(raw: object, fields: Fields) -> Op:
-    """[name, [pname, kind, ...]]"""
+    """Decode [name, [pname, kind, ...]]."""
     op_name, params = _parts(raw, "an operation", 2)
     if len(_parts(params, "a schema")) % 2:
         raise ValueError("a schema has a parameter without a kind")
@@ -115,7 +115,7 @@ def op(raw: object, fields: Fields) -> Op:
 
 
 def stat(raw: object, fields: Fields) -> Stat:
-    """[name, resolution]"""
+    """Decode [name, resolution]."""
     stat_name, resolution = _parts(raw, "a statistic", 2)
     if not is_resolution(resolution):
         raise ValueError(f"statistic {stat_name!r:.50} has a resolution beyond {MAX_RESOLUTION:g} or none")
@@ -123,7 +123,7 @@ def stat(raw: object, fields: Fields) -> Stat:
 
 
 def signature(raw: object, fields: Fields) -> tuple[int, ...]:
-    """[index into frames, ...]"""
+    """Decode [index into frames, ...]."""
     return tuple(natural(frame) for frame in _parts(raw, "a signature"))
 
 
@@ -132,7 +132,7 @@ MAX_FRAMES = 4096
 
 
 def signatures(raws: Iterable[object]) -> list[tuple[int, ...]]:
-    """[outermost frames shared with the signature before, index into frames, ...] each"""
+    """Decode a list of [outermost frames shared with the signature before, index into frames, ...]."""
     result: list[tuple[int, ...]] = []
     for raw in raws:
         shared, *frames = signature(raw, {}) or (MAX_FRAMES + 1,)
@@ -147,7 +147,7 @@ def signatures(raws: Iterable[object]) -> list[tuple[int, ...]]:
 
 
 def family(raw: object, fields: Fields) -> Family:
-    """[kind, parent, sizes, members(, remote sizes, remote members)]"""
+    """Decode [kind, parent, sizes, members(, remote sizes, remote members)]."""
     kind, parent, *vecs = _parts(raw, "a communicator", 4, 6)
     if type(parent) is not int:
         raise ValueError(f"the parent of communicator family {kind!r:.60} is not an index")
@@ -156,7 +156,7 @@ def family(raw: object, fields: Fields) -> Family:
 
 
 def datatype(raw: object, fields: Fields) -> Datatype:
-    """[description, size, extent]"""
+    """Decode [description, size, extent]."""
     description, size, extent = _parts(raw, "a datatype", 3)
     if type(size) is not int or type(extent) is not int or size not in INT64 or extent not in INT64:
         raise ValueError(f"the size or extent of datatype {description!r:.60} is no integer of 64 bits")
@@ -165,7 +165,7 @@ def datatype(raw: object, fields: Fields) -> Datatype:
 
 
 def arrays(raws: Iterable[object]) -> list[IntArray]:
-    """[length, vec] each, [length, vec, 1] of a relative one, or [index] of one before whose sums it has"""
+    """Decode a list of [length, vec], [length, vec, 1] if relative, or [index] of an array to be summed."""
     result: list[IntArray] = []
     for raw in raws:
         if type(raw) is tuple and len(raw) == 1:
@@ -180,7 +180,7 @@ def arrays(raws: Iterable[object]) -> list[IntArray]:
 
 
 def array(raw: object, fields: Fields) -> IntArray:
-    """[length, vec], whether it is relative, and whether the sums of it are meant"""
+    """Decode [length, vec]; return it, whether it is relative, and whether its sums are meant."""
     length, terms, *flags = _parts(raw, "an array", 2, 3, 4)
     vec = Vec.decode(terms)
     if natural(length) > MAX_ARRAY or (vec.length is not None and vec.length < length):
@@ -190,7 +190,7 @@ def array(raw: object, fields: Fields) -> IntArray:
 
 
 def pred(raw: object, fields: Fields) -> tuple[int, int]:
-    """[op, signature]"""
+    """Decode [op, signature]."""
     op_index, signature_index = _parts(raw, "a predecessor", 2)
     if type(op_index) is not int or op_index < -1:
         raise ValueError(f"the operation {op_index!r:.60} of a predecessor is not an index")
@@ -202,7 +202,7 @@ MAX_LOAD_STEP = 1023
 
 
 def load(raw: object, fields: Fields) -> Vec | None:
-    """nil, {steps: vec over the ranks}, or the vec alone with steps of an older file"""
+    """Decode nil, {steps: vec over the ranks}, or the vec alone with steps of an older file."""
     if raw is None:
         return None
     steps, terms = raw.popitem() if type(raw) is dict and len(raw) == 1 else (OLD_LOAD_STEPS, raw)
@@ -219,7 +219,7 @@ def load(raw: object, fields: Fields) -> Vec | None:
 
 
 def repeat(raw: object, n: int) -> Elastic:
-    """The repeat of a node in a run of n ranks."""
+    """Decode the repeat of a node in a run of n ranks."""
     value = elastic.decode(raw, n)
     if isinstance(value, elastic.Summary):
         raise ValueError("the repeat of a node is a histogram")
@@ -235,7 +235,7 @@ def repeat(raw: object, n: int) -> Elastic:
 def event(
     repeats: Elastic, op_index: object, site: object, params: object, stats: object, fields: Fields
 ) -> Event:
-    """[repeat, op, signature, [parameter, ...], statistics]"""
+    """Decode [repeat, op, signature, [parameter, ...], statistics]."""
     ops, op_number, signature_number = fields.get("ops", []), natural(op_index), natural(site)
     if op_number >= len(ops):
         raise ValueError(f"there is no operation {op_number}")
@@ -252,7 +252,7 @@ def event(
 
 
 def _param(raw: object, name: str, kind: Kind, op_name: str, n: int) -> Param:
-    """The value of a parameter. Errors name parameter and operation."""
+    """Return the value of a parameter. Errors name parameter and operation."""
     try:
         if kind is Kind.PEER:
             encoding, encoded = _parts(raw, "a peer", 2)
@@ -275,7 +275,7 @@ def _stats(raw: object, fields: Fields) -> PredStats:
 
 
 def _histogram(raw: object, fields: Fields) -> Histogram:
-    """An integer or bytes, or true: the next one of the columns."""
+    """Return an integer or bytes, or true: the next one of the columns."""
     if raw is not True:
         return Histogram.decode(raw)
     if "histograms" not in fields:

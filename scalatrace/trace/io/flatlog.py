@@ -46,7 +46,7 @@ class FlatComm(NamedTuple):
 
 
 class FlatLog:
-    """A log being read; iterating yields its calls, and the tables grow as their definitions pass.
+    """A flat log as a stream: iterating yields its calls, and the tables grow as definitions are read.
 
     Attributes:
         rank, nprocs: from the first line.
@@ -57,7 +57,7 @@ class FlatLog:
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        """Raises FormatError when the file cannot be read or does not begin like a flat log."""
+        """Open the log. Raises FormatError if the file cannot be read or does not begin like a flat log."""
         self.path = fspath(path)
         self.schemas: dict[str, tuple[tuple[str, Kind], ...]] = {}
         self.stacks: dict[int, Stack] = {0: ()}
@@ -78,7 +78,7 @@ class FlatLog:
             raise unreadable(error, self.path) from None
 
     def __iter__(self) -> Iterator[FlatCall]:
-        """The calls. Raises FormatError naming the line that is damaged."""
+        """Yield the calls. Raises FormatError that names the damaged line."""
         cache = self._cache
         for number, line in enumerate(self._lines(), 1):
             call = cache.get(line)
@@ -96,7 +96,7 @@ class FlatLog:
                 yield call
 
     def _read(self, line: str) -> FlatCall | None:
-        """The call of a line; None when the line is something else, which is noted."""
+        """Return the call of a line; None when the line is something else, which is noted."""
         if self.declared is not None or not line.endswith("\n"):
             raise ValueError("something after the end, or half a line")
         if line.startswith("@"):

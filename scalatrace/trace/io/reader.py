@@ -84,7 +84,7 @@ class _Payload:
         self.unpacker.feed(container.payload)
 
     def trace(self) -> Trace:
-        """The whole trace. Raises FormatError."""
+        """Return the whole trace. Raises FormatError."""
         with self.blame():
             fields: dict[str, Any] = {}
             for key in self.map_keys():
@@ -121,7 +121,7 @@ class _Payload:
             raise FormatError(reason or type(error).__name__, self.path, offset, where) from None
 
     def map_keys(self) -> Iterator[str]:
-        """The keys of a map; the caller reads each value before taking the next."""
+        """Yield the keys of a map; the caller reads each value before taking the next."""
         for _ in range(self.unpacker.read_map_header()):
             key = self.unpacker.unpack()
             if type(key) is not str:
@@ -129,18 +129,18 @@ class _Payload:
             yield key
 
     def items(self) -> Iterator[Any]:
-        """The elements of an array of leaves."""
+        """Yield the elements of an array of leaves."""
         for _ in range(self.unpacker.read_array_header()):
             yield self.unpacker.unpack()
 
     def nodes(self, fields: dict[str, Any], depth: int = 0) -> list[Node]:
-        """An array of nodes."""
+        """Return an array of nodes."""
         if depth > MAX_NODE_DEPTH:
             raise ValueError("nodes are nested too deeply")
         return [self.node(fields, depth) for _ in range(self.unpacker.read_array_header())]
 
     def node(self, fields: dict[str, Any], depth: int) -> Node:
-        """One node."""
+        """Decode one node."""
         width = self.unpacker.read_array_header()
         if width not in (2, 5):
             raise ValueError(f"a node has {width} parts, not 2 or 5")

@@ -1,4 +1,4 @@
-"""The kinds that parameters of MPI operations have: a file cannot give a datatype where a number belongs."""
+"""Kinds of the parameters of MPI operations, which check that a file gives no datatype for a number."""
 
 from __future__ import annotations
 

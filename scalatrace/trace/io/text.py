@@ -83,7 +83,7 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def text(trace: Trace) -> str:
-    """The text form; `textparse.parse` makes an equal trace of it."""
+    """Return the text form; `textparse.parse` makes an equal trace of it."""
     return "\n".join([*_header(trace), "", "nodes {", *_nodes(trace, trace.nodes, "  "), "}", ""])
 
 

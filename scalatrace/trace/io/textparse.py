@@ -45,7 +45,7 @@ TERMINALS = {
 
 
 class Name(str):
-    """A name with the place where it stands."""
+    """A name and its position in the text."""
 
     line: int
     column: int
@@ -74,7 +74,7 @@ def load_text(path: str | PathLike[str]) -> Trace:
 
 
 def parse(text: str, path: str | PathLike[str] = "") -> Trace:
-    """A trace from its text form; `path` is for messages. Raises TextError with line and column."""
+    """Parse the text form of a trace; `path` is for messages. Raises TextError with line and column."""
     where = fspath(path)
     version, entries, nodes = _tree(text, where)
     if version != TEXT_VERSION:
@@ -113,7 +113,7 @@ def _place(place: Any) -> tuple[int, int]:
 
 
 class _Plain(Transformer[Any, Any]):
-    """Callbacks: from the grammar's rules to the file's plain form."""
+    """Callbacks from the grammar's rules to the file's plain form."""
 
     def INT(self, token: Token) -> Token:  # noqa: N802 - lark calls it by the terminal's name
         if len(token) > 20:
@@ -320,7 +320,7 @@ _TABLES: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
 
 
 class _Builder:
-    """Collects tables, then looks names up in them."""
+    """Builder of a trace: collects tables, then looks names up in them."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -329,7 +329,7 @@ class _Builder:
         self.names: dict[str, dict[str, int]] = {"ops": {}, "stats": {}}
 
     def add(self, field: str, raw: Any, place: Any) -> None:
-        """One line of the header. Raises TextError."""
+        """Add a line of the header. Raises TextError."""
         self.place = place or self.place
         try:
             if field in ("nprocs", "ranks"):
@@ -366,7 +366,7 @@ class _Builder:
         return self.names[field][name]
 
     def trace(self, nodes: list[RawNode]) -> Trace:
-        """The trace with these root nodes. Raises TextError."""
+        """Return the trace with these root nodes. Raises TextError."""
         try:
             if "nprocs" not in self.fields:
                 raise ValueError("there is no nprocs")

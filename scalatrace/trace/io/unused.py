@@ -1,4 +1,4 @@
-"""Remove the nodes that no rank ever runs: earlier versions recorded such nodes of unfinished iterations.
+"""Remove nodes that no rank executes: earlier versions recorded such nodes of unfinished iterations.
 
 Their parameters have no values, so nothing else has to expect them.
 """
@@ -31,6 +31,6 @@ def without_unused(nodes: Iterable[Node]) -> list[Node]:
 
 
 def _never_runs(repeat: Elastic) -> bool:
-    """Whether all trip counts are written down and 0."""
+    """Return whether all trip counts are written down and 0."""
     trip_counts = vecs(repeat)
     return bool(trip_counts) and all(vec.largest() == 0 for vec in trip_counts)

@@ -44,7 +44,7 @@ def dumps(trace: Trace, compress: bool = True) -> bytes:
 
 
 def pack_payload(trace: Trace) -> bytes:
-    """The msgpack payload of a trace. Raises ScalatraceError when a value is no 64-bit integer."""
+    """Return the msgpack payload of a trace. Raises ScalatraceError if an integer exceeds 64 bits."""
     try:
         return bytes(msgpack.packb(_payload(trace), unicode_errors="surrogateescape"))
     except (OverflowError, TypeError, ValueError) as error:
@@ -52,7 +52,7 @@ def pack_payload(trace: Trace) -> bytes:
 
 
 def _arrays(arrays: Sequence[IntArray]) -> Iterator[tuple[Any, ...]]:
-    """Each array; of sums, the index of what they are the sums of, if that comes before."""
+    """Yield each array; of sums, the index of what they are the sums of, if that comes before."""
     known: dict[IntArray, int] = {}
     for i, array in enumerate(arrays):
         known.setdefault(array, i)
@@ -91,7 +91,7 @@ def _payload(trace: Trace) -> dict[str, Any]:
 
 
 def signatures(stacks: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Each without the outermost frames it shares with the one before; neighbours have most in common."""
+    """Return each signature as the number of frames shared with the one before, and the other frames."""
     out = []
     before: tuple[int, ...] = ()
     for stack in stacks:

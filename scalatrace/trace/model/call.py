@@ -22,7 +22,7 @@ WORLD = 0
 
 
 class Place:
-    """An event node as one rank sees it."""
+    """An event node compiled for one rank."""
 
     __slots__ = ("comm_at", "histograms", "names", "node", "op", "own_pred", "rank", "rows", "trace")
 
@@ -37,11 +37,11 @@ class Place:
 
     @property
     def constant(self) -> bool:
-        """Whether all calls of the rank have the same values."""
+        """Return whether all calls of the rank have the same values."""
         return isinstance(self.rows, repeat)
 
     def resolve(self, position: int, values: tuple[int, ...]) -> Any:
-        """What one of a call's stored integers stands for."""
+        """Return the value of one of a call's stored integers."""
         value = values[position]
         kind, trace = self.op.params[position][1], self.trace
         if kind is Kind.INT or kind is Kind.PEER or value < SPECIAL_MAX:
@@ -53,12 +53,12 @@ class Place:
         return trace.string(value) if kind is Kind.STRING else trace.array(value, self.own(values))
 
     def own(self, values: tuple[int, ...]) -> int:
-        """The caller's rank in the communicator of a call with these values."""
+        """Return the caller's rank in the communicator of a call with these values."""
         family = WORLD if self.comm_at is None else values[self.comm_at]
         return self.trace.communicator(family, self.rank).rank
 
     def decoded(self, values: tuple[int, ...]) -> tuple[int, ...]:
-        """Parameters of one call as a walk has them, from those of the file: peers become ranks."""
+        """Return the values of one call as a walk yields them, from stored ones: peers become ranks."""
         given = list(values)
         for i, param in enumerate(self.node.params):
             if isinstance(param, Peer) and param.encoding is not Encoding.ABSOLUTE:
@@ -67,7 +67,7 @@ class Place:
         return tuple(given)
 
     def stat(self, pred: int, index: int) -> Histogram | None:
-        """The histogram of a statistic after a predecessor, in units of the statistic."""
+        """Return the histogram of a statistic after a predecessor, in units of the statistic."""
         if self.histograms is None:
             self.histograms = {s.pred: s.histograms for s in self.node.stats}
         found = self.histograms.get(pred, ())
@@ -111,16 +111,16 @@ class Call:
         return name in self.place.names
 
     def __getitem__(self, name: str) -> Any:
-        """A parameter: int, Communicator, Datatype, str or tuple of ints. Raises KeyError."""
+        """Return a parameter: int, Communicator, Datatype, str or tuple of ints. Raises KeyError."""
         position = self.place.names[name]
         return self.place.resolve(position, self.values)
 
     def get(self, name: str, default: Any = None) -> Any:
-        """A parameter, or the default when the operation has none of that name."""
+        """Return a parameter, or the default if the operation has none of that name."""
         return self[name] if name in self.place.names else default
 
     def raw(self, name: str) -> int:
-        """A parameter as stored: an index where it refers to a table. Raises KeyError when there is none."""
+        """Return a parameter as stored: an index where it refers to a table. Raises KeyError."""
         return self.values[self.place.names[name]]
 
     @property
@@ -150,7 +150,7 @@ class Call:
         return call_site(self.stack)
 
     def stat(self, name: str) -> Histogram | None:
-        """The samples of a statistic that this node has for calls after this predecessor.
+        """Return this node's samples of a statistic for calls after this predecessor.
 
         All executions after one predecessor share them: one call's own sample is not kept.
         """
@@ -163,7 +163,7 @@ class Call:
 
 
 def _rows(place: Place) -> Iterator[tuple[int, ...]]:
-    """The values of all parameters, call after call."""
+    """Yield the values of all parameters, call after call."""
     columns = [_column(place, param) for param in place.node.params]
     if all(isinstance(column, repeat) for column in columns):
         return repeat(tuple(next(column) for column in columns))
@@ -171,7 +171,7 @@ def _rows(place: Place) -> Iterator[tuple[int, ...]]:
 
 
 def _ended(place: Place) -> Iterator[tuple[int, ...]]:
-    """What follows the last values: not an end, which would silently shorten the walk."""
+    """Raise an error after the last values: an end would silently shorten the walk."""
     yield from ()
     raise FormatError(ended(place))
 

@@ -40,7 +40,7 @@ _FOLDERS = ("/mpi4py/", "/boost/mpi/")
 
 
 class Frame(NamedTuple):
-    """One frame taken apart.
+    """The parts of a frame.
 
     Attributes:
         file: source file, or the module of a native frame.
@@ -76,13 +76,13 @@ def split_frame(text: str) -> Frame:
 
 
 def is_offset(text: str) -> bool:
-    """Whether a text is an offset in a module, `0x...`."""
+    """Return whether a text is an offset in a module, `0x...`."""
     return _OFFSET.fullmatch(text) is not None
 
 
 @cache
 def short_frame(text: str) -> str:
-    """The frame without its directories and control characters, for tables and messages: `app.py:12:main`."""
+    """Return the frame without directories and control characters, for output: `app.py:12:main`."""
     frame = split_frame(clean(text))
     name = frame.file.rpartition("/")[2] or frame.file
     if frame.line:
@@ -91,7 +91,7 @@ def short_frame(text: str) -> str:
 
 
 def same_stack(left: Stack, right: Stack, tolerance: int = 0) -> bool:
-    """Whether two stacks are equal, but for lines (native: bytes) up to `tolerance` apart (§5.2.3)."""
+    """Return whether stacks are equal, but for lines (native: bytes) at most `tolerance` apart (§5.2.3)."""
     if left == right or not tolerance:
         return left == right
     return len(left) == len(right) and all(
@@ -111,7 +111,7 @@ def _close(a: Frame, b: Frame, tolerance: int) -> bool:
 
 @cache
 def is_wrapper(frame: str) -> bool:
-    """Whether a frame lies in a wrapper of MPI."""
+    """Return whether a frame lies in a wrapper of MPI."""
     parts = split_frame(frame)
     return (
         _FUNCTIONS.fullmatch(parts.name) is not None
@@ -121,12 +121,12 @@ def is_wrapper(frame: str) -> bool:
 
 
 def call_site(stack: Stack) -> str:
-    """The frame that is named as the place of a call, in all outputs: `callers`; "" without a stack."""
+    """Return the frame that all outputs name as the call site: see `callers`; "" without a stack."""
     return next(iter(callers(stack)), "")
 
 
 def callers(stack: Stack, count: int = 1) -> Stack:
-    """The innermost frames outside the communication layer; of a stack of wrappers only, its outermost one.
+    """Return the innermost frames outside wrappers of MPI; of a stack of wrappers only, the outermost.
 
     Args:
         count: so many frames at most.

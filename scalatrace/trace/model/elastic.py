@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A histogram of a parameter's values, where the user dropped the values themselves.
+    """A histogram of a parameter's values, recorded in place of the values.
 
     Attributes:
         histogram: of all values of all ranks (encoded peers, averages of arrays); None: nothing was recorded.
@@ -42,7 +42,7 @@ class Summary:
     typical: int
 
     def at(self, rank: int) -> Vec:
-        """The typical value, for every rank."""
+        """Return the typical value, for every rank."""
         return Vec(self.typical)
 
     def __str__(self) -> str:
@@ -54,12 +54,12 @@ Value = Elastic | Summary
 
 
 def at(value: Value, rank: int) -> Vec | None:
-    """The value vector of a rank that takes part in the node; None when the value does not name it."""
+    """Return the value vector of a participant of the node; None if the value does not name the rank."""
     return value if type(value) is Vec else value.at(rank)  # type: ignore[union-attr]
 
 
 def vecs(value: Value) -> list[Vec]:
-    """The value vectors that are written down: one for each group, none of formulas."""
+    """Return the stored value vectors: one per group, none of formulas."""
     if isinstance(value, Groups):
         return [vec for _, vec in value.groups]
     if isinstance(value, Columns):
@@ -115,7 +115,7 @@ def _formulas(parts: object, nprocs: int, depth: int) -> Formulas:
 
 
 def encode(value: Value) -> Any:
-    """The file's form."""
+    """Return the file's form."""
     if isinstance(value, Vec):
         return value.terms
     if isinstance(value, Summary):
@@ -128,7 +128,7 @@ def encode(value: Value) -> Any:
 
 
 def gather(values: Mapping[int, Sequence[int]]) -> Elastic:
-    """The smallest elastic value in which each rank has these values (all participants must be given)."""
+    """Return the smallest elastic value with these values per rank (all participants must be given)."""
     by_values: dict[tuple[int, ...], list[int]] = {}
     for rank in sorted(values):
         by_values.setdefault(tuple(values[rank]), []).append(rank)

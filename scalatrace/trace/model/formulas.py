@@ -51,7 +51,7 @@ class Formulas:
         parts: Sequence[Part],
         around: Sequence[Elastic] = (),
     ) -> None:
-        """Raises ValueError when a part follows more loops than there are."""
+        """Check the parts. Raises ValueError if a part depends on more loops than there are."""
         levels = [levels_of(part) for part in parts if part.shape == LOOPED and part.formulas]
         if levels and max(levels) > len(around):
             raise ValueError(
@@ -179,7 +179,7 @@ class Formulas:
         return f"Formulas({self})"
 
     def __str__(self) -> str:
-        """The text form."""
+        """Return the text form."""
         order = " columns" if self.grid.column_major else ""
         inputs = "".join(f" {json.dumps(name)} {value}" for name, value in self.inputs)
         around = " within" + "".join(f" {value}" for value in self.around) if self.around else ""

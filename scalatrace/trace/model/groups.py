@@ -20,7 +20,7 @@ _Index = tuple[list[int], list[int], list[int]]
 
 
 def _index_of(ranklists: tuple[RankList, ...]) -> _Index:
-    """Where the ranks of groups are. Raises ValueError as `Groups`."""
+    """Return where the ranks of groups are. Raises ValueError as `Groups`."""
     runs = sorted((start, stop, i) for i, ranks in enumerate(ranklists) for start, stop in ranks.runs)
     starts, stops, numbers = ([run[k] for run in runs] for k in range(3))
     if any(stop > start for stop, start in zip(stops, starts[1:], strict=False)):
@@ -40,14 +40,14 @@ class Groups:
     __slots__ = ("_index", "groups")
 
     def __init__(self, groups: Sequence[tuple[RankList, Vec]]) -> None:
-        """Raises ValueError when the groups are empty, overlap, or are out of order."""
+        """Check the groups. Raises ValueError if they are empty, overlap, or are out of order."""
         self.groups = tuple(groups)
         ranklists = tuple(ranks for ranks, _ in self.groups)
         small = sum(len(ranks.runs) for ranks in ranklists) <= MAX_KEPT_RUNS
         self._index = _kept_index(ranklists) if small else _index_of(ranklists)
 
     def at(self, rank: int) -> Vec | None:
-        """The value vector of a rank; None when it is in no group."""
+        """Return the value vector of a rank; None if it is in no group."""
         starts, stops, numbers = self._index
         i = bisect_right(starts, rank) - 1
         return self.groups[numbers[i]][1] if i >= 0 and rank < stops[i] else None
@@ -71,19 +71,19 @@ class Groups:
 
 
 class Columns:
-    """The i-th rank of `ranks` has the i-th value of `vec`, in every execution."""
+    """One constant value per rank: the i-th rank of `ranks` has the i-th value of `vec`."""
 
     __slots__ = ("_values", "ranks", "vec")
 
     def __init__(self, ranks: RankList, vec: Vec) -> None:
-        """Raises ValueError when there are fewer values than ranks."""
+        """Check the values. Raises ValueError if there are fewer than ranks."""
         if vec.length is not None and vec.length < len(ranks):
             raise ValueError(f"a value has only {vec.length} entries for {len(ranks)} ranks")
         self.ranks, self.vec = ranks, vec
         self._values: tuple[int, ...] | None = None
 
     def value(self, rank: int) -> int | None:
-        """The value of a rank; None when it has none."""
+        """Return the value of a rank; None if it has none."""
         if rank not in self.ranks:
             return None
         if self._values is None:
@@ -93,7 +93,7 @@ class Columns:
         return self._values[self.ranks.index(rank)]
 
     def at(self, rank: int) -> Vec | None:
-        """The value of a rank as a vec; None when it has none."""
+        """Return the value of a rank as a vec; None if it has none."""
         value = self.value(rank)
         return None if value is None else Vec(value)
 

@@ -42,7 +42,7 @@ Param = Value | Peer
 
 @dataclass(frozen=True, slots=True)
 class PredStats:
-    """Samples of the executions that came right after one predecessor event; one histogram per statistic."""
+    """Samples of the executions after one predecessor event; one histogram per statistic."""
 
     pred: int
     histograms: tuple[Histogram | None, ...]
@@ -61,7 +61,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """Nodes that run one after the other, the whole `repeat` times."""
+    """Nodes that run one after the other, as a whole `repeat` times."""
 
     repeat: Elastic
     nodes: tuple[Node, ...]
@@ -71,7 +71,7 @@ Node = Event | Sequence
 
 
 def events(nodes: AnySequence[Node]) -> Iterator[Event]:
-    """The event nodes below, in order."""
+    """Yield the event nodes below, in order."""
     for node in nodes:
         if isinstance(node, Event):
             yield node
@@ -80,12 +80,12 @@ def events(nodes: AnySequence[Node]) -> Iterator[Event]:
 
 
 def named_ranks(value: Elastic) -> RankList | None:
-    """The ranks a value names; None when it holds for every participant."""
+    """Return the ranks that a value names; None if it holds for every participant."""
     return None if isinstance(value, Vec) else value.ranks
 
 
 def untimed(node: Node) -> Node:
-    """The node without its statistics, to compare what happened and not how long it took."""
+    """Return the node without statistics, to compare calls but not times."""
     if isinstance(node, Event):
         return replace(node, stats=()) if node.stats else node
     return Sequence(node.repeat, tuple(untimed(child) for child in node.nodes))

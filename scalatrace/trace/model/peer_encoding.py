@@ -1,4 +1,4 @@
-"""Encodings of peers: how the rank of a peer is stored, and decoded."""
+"""Encodings of peers: stored value and rank of a peer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Encoding"]
 
 
 class Encoding(IntEnum):
-    """How a peer is stored; self and size are those of the event's communicator."""
+    """Encoding of a peer; self and size are those of the event's communicator."""
 
     ABSOLUTE = 0
     RELATIVE = 1  # peer - self
@@ -18,7 +18,7 @@ class Encoding(IntEnum):
     XOR = 3  # peer ^ self
 
     def decode(self, value: int, own: int, size: int) -> int:
-        """The peer's rank; special values stand for themselves."""
+        """Return the rank of an encoded peer; special values are unchanged."""
         if value < SPECIAL_MAX or self is Encoding.ABSOLUTE:
             return value
         if self is Encoding.RELATIVE:
@@ -26,7 +26,7 @@ class Encoding(IntEnum):
         return (value + own) % size if self is Encoding.MODULO else value ^ own
 
     def encode(self, peer: int, own: int, size: int) -> int:
-        """The stored value of a peer."""
+        """Return the stored value of a peer."""
         if peer < SPECIAL_MAX or self is Encoding.ABSOLUTE:
             return peer
         if self is Encoding.RELATIVE:

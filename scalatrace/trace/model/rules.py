@@ -110,7 +110,7 @@ class Model:
 
 
 def events(rules: Sequence[Rule]) -> Iterator[Rule]:
-    """The events among rules and below them, in order."""
+    """Yield the events among rules and below them, in order."""
     for rule in rules:
         if rule.op is not None:
             yield rule
@@ -118,13 +118,13 @@ def events(rules: Sequence[Rule]) -> Iterator[Rule]:
 
 
 def histograms(model: Model) -> Iterator[tuple[tuple[Any, ...], ...]]:
-    """The histograms of all events after all predecessors."""
+    """Yield the histograms of all events after all predecessors."""
     for rule in events(model.nodes):
         yield from (stat.histograms for stat in rule.stats)
 
 
 def with_frames(rules: Sequence[Rule], name: Callable[[str], str]) -> tuple[Rule, ...]:
-    """The rules with other texts of the frames of their call stacks."""
+    """Return the rules with other texts of their call stacks' frames."""
 
     def stack(frames: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(map(name, frames))

@@ -18,23 +18,23 @@ _RANGE = re.compile(r"(?P<file>.+):(?P<low>\w+)-(?P<high>\w+)")
 
 
 def parse_ranges(texts: Sequence[str]) -> list[Range]:
-    """`["solver.py:10-40", "libx.so:0x100-0x200"]`. Raises UsageError."""
+    """Parse ranges: `["solver.py:10-40", "libx.so:0x100-0x200"]`. Raises UsageError."""
     return [_range(text) for text in texts]
 
 
 def parse_sites(texts: Sequence[str]) -> list[Range]:
-    """Ranges, or files alone. Raises UsageError."""
+    """Parse ranges or whole files. Raises UsageError."""
     return [_range(text) if ":" in text else (_file(text, text), *ALL) for text in texts]
 
 
 def parse_site(text: str) -> Range:
-    """A range, a file alone, or one line of it: `solver.py:10`. Raises UsageError."""
+    """Parse a range, a whole file, or a line: `solver.py:10`. Raises UsageError."""
     file, _, line = text.rpartition(":")
     return _range(f"{text}-{line}") if file and line.isdecimal() else parse_sites([text])[0]
 
 
 def passes(stack: Stack, site: Range) -> bool:
-    """Whether any frame of a stack lies in a range."""
+    """Return whether any frame of a stack lies in a range."""
     file, low, high = site
     for text in stack:
         frame = split_frame(text)
@@ -61,6 +61,6 @@ def _file(name: str, text: str) -> str:
 
 
 def spelled(site: Range) -> str:
-    """The range as the user would write it."""
+    """Return the range as the user would write it."""
     file, *lines = site
     return file if tuple(lines) == ALL else f"{file}:{lines[0]}-{lines[1]}"

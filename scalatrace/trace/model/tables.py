@@ -32,12 +32,12 @@ MAX_RESOLUTION = 1e30
 
 
 def is_resolution(value: object) -> bool:
-    """Whether a value from a file can be the resolution of a statistic."""
+    """Return whether a value from a file can be the resolution of a statistic."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= MAX_RESOLUTION
 
 
 class Kind(IntEnum):
-    """What a parameter is, hence what its stored integer means."""
+    """Kind of a parameter, which decides the meaning of its stored integer."""
 
     INT = 0
     PEER = 1  # rank in the event's communicator, or a special value
@@ -55,11 +55,11 @@ class Op:
     params: tuple[tuple[str, Kind], ...]
 
     def position(self, kind: Kind) -> int | None:
-        """Where the first parameter of a kind stands."""
+        """Return the position of the first parameter of a kind."""
         return next((i for i, (_, k) in enumerate(self.params) if k is kind), None)
 
     def index(self, name: str) -> int | None:
-        """Where the parameter of a name stands."""
+        """Return the position of the parameter of a name."""
         return next((i for i, (n, _) in enumerate(self.params) if n == name), None)
 
 
@@ -103,7 +103,7 @@ class IntArray:
         return self.of(0)
 
     def of(self, own: int) -> tuple[int, ...]:
-        """The array of a caller with this rank in the call's communicator."""
+        """Return the array of a caller with this rank in the call's communicator."""
         listed = self.vec.first(self.length)
         if self.relative and self.length:
             first = -own % self.length
@@ -111,11 +111,11 @@ class IntArray:
         return (0, *accumulate(listed[:-1])) if self.summed and self.length else listed
 
     def first(self, n: int) -> tuple[int, ...]:
-        """The first n values, or all if there are fewer; of a relative one, rank 0's."""
+        """Return at most the first n values; of a relative array, those of rank 0."""
         return IntArray(min(n, self.length), self.vec, self.summed).of(0)
 
     def sums(self) -> IntArray:
-        """The array of this one's sums: the displacements of pieces with such counts."""
+        """Return the array of prefix sums: the displacements of pieces with such counts."""
         return IntArray(self.length, self.vec, True, self.relative)
 
 
@@ -149,7 +149,7 @@ class Communicator:
         return self.members if self.remote is None else self.remote
 
     def world(self, peer: int) -> int:
-        """World rank of a peer, UNDEFINED in another world. Raises FormatError for one that is not there."""
+        """Return a peer's world rank, UNDEFINED in another world. Raises FormatError for an invalid peer."""
         if not 0 <= peer < len(self.peers):
             raise FormatError(
                 f"a call names rank {peer} of a communicator of {len(self.peers)} (family {self.family})"
@@ -159,7 +159,7 @@ class Communicator:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """All communicators that one collective call made, e.g. every row of a Comm_split.
+    """All communicators made by one collective call, e.g. every row of a Comm_split.
 
     Attributes:
         kind: how they were made.
@@ -183,7 +183,7 @@ MIN_LARGE_MEMBERS = 1 << 14
 
 
 class LargeLayout:
-    """The instances of a family of many ranks, found in its vecs when they are asked for."""
+    """The instances of a family of many ranks, looked up in its vecs on demand."""
 
     __slots__ = ("_members", "_size", "_total")
 
@@ -204,7 +204,7 @@ class LargeLayout:
         return [listed[i : i + self._size] for i in range(0, self._total, self._size)]
 
     def of(self, rank: int) -> tuple[Sequence[int], int, None] | None:
-        """Members and own position of a rank's communicator; None when it is in none."""
+        """Return members and own position of a rank's communicator; None if it is in none."""
         at = self._members.find(rank)
         if at is None or at >= self._total:
             return None
@@ -213,7 +213,7 @@ class LargeLayout:
 
 
 def layout_of(family: Family, nprocs: int) -> Layout | LargeLayout:
-    """The instances of a family. Raises ValueError when its description contradicts itself."""
+    """Return the instances of a family. Raises ValueError if its description contradicts itself."""
     total, size = family.members.length, family.sizes.constant
     if total is None or total < MIN_LARGE_MEMBERS or size is None or family.remote_members is not None:
         return Layout(family, nprocs)
@@ -224,12 +224,12 @@ def layout_of(family: Family, nprocs: int) -> Layout | LargeLayout:
 
 
 class Layout:
-    """The instances of a family, expanded: which one a rank is in, and where."""
+    """The instances of a family, expanded: the instance and position of each rank."""
 
     __slots__ = ("_where", "groups", "remote")
 
     def __init__(self, family: Family, nprocs: int) -> None:
-        """Raises ValueError when sizes and members do not fit together or a rank is in two instances."""
+        """Check the instances. Raises ValueError if sizes and members disagree or a rank is in two."""
         self.groups = _cut(family.sizes, family.members, nprocs)
         self.remote: list[tuple[int, ...]] | None = None
         if family.remote_sizes is not None and family.remote_members is not None:
@@ -251,7 +251,7 @@ class Layout:
         return [len(group) for group in self.groups]
 
     def of(self, rank: int) -> tuple[Sequence[int], int, Sequence[int] | None] | None:
-        """Members, own position and remote members of a rank's communicator; None when it is in none."""
+        """Return members, own position and remote members of a rank's communicator; None if it is in none."""
         if (found := self._where.get(rank)) is None:
             return None
         instance, position = found

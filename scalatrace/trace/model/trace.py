@@ -55,7 +55,7 @@ class Trace(TraceTables):
         self._run_load: tuple[Phases, list[Vec | None], dict[int, Vec | None]] | None = None
 
     def walk(self, rank: int) -> Iterator[Call]:
-        """The calls of a world rank, one after the other, from the compressed form.
+        """Yield the calls of a world rank in order, from the compressed form.
 
         Raises:
             UsageError: the rank is not in the trace.
@@ -120,11 +120,11 @@ class Trace(TraceTables):
         return sum(_size(node) for node in self.nodes)
 
     def leaves(self) -> Iterator[Event]:
-        """The event nodes, in order."""
+        """Yield the event nodes, in order."""
         return events(self.nodes)
 
     def participants(self, node: Node) -> RankList:
-        """The ranks that take part in a node of this trace.
+        """Return the ranks that take part in a node of this trace.
 
         Raises:
             UsageError: the node is not in this trace (nodes are identified by `id`).
@@ -140,7 +140,7 @@ class Trace(TraceTables):
         return result
 
     def matrix(self, what: str = "bytes", calls: str = "all") -> NDArray[np.int64]:
-        """What each rank (row) sent to each rank (column), point to point and in collectives.
+        """Return what each rank (row) sent to each rank (column), point to point and in collectives.
 
         Args:
             what: "bytes" or "messages".
@@ -151,15 +151,15 @@ class Trace(TraceTables):
         return matrix(self, what, calls)
 
     def events_frame(self, rank: int, limit: int | None = None) -> pd.DataFrame:
-        """The calls of a rank as a pandas DataFrame; see `scalatrace.report.notebook.frames`."""
+        """Return the calls of a rank as a pandas DataFrame; see `scalatrace.report.notebook.frames`."""
         return views().events_frame(self, rank, limit)
 
     def stats_frame(self, by: str = "op") -> pd.DataFrame:
-        """Calls, bytes and times as a pandas DataFrame; see `scalatrace.report.notebook.frames`."""
+        """Return calls, bytes and times as a pandas DataFrame; see `scalatrace.report.notebook.frames`."""
         return views().stats_frame(self, by)
 
     def matrix_frame(self, what: str = "bytes", calls: str = "all") -> pd.DataFrame:
-        """The communicating pairs of ranks as a pandas DataFrame; see `scalatrace.report.notebook.frames`."""
+        """Return the communicating pairs as a pandas DataFrame; see `scalatrace.report.notebook.frames`."""
         return views().matrix_frame(self, what, calls)
 
     @property
@@ -171,12 +171,12 @@ class Trace(TraceTables):
         return views().describe(self)
 
     def has_load(self, stat: str) -> bool:
-        """Whether the trace stores each rank's share of the total of a statistic."""
+        """Return whether the trace stores each rank's share of the total of a statistic."""
         index = self._load_index(stat)
         return index is not None and self.load[index] is not None
 
     def load_of(self, stat: str) -> Vec | None:
-        """The steps of each rank's total of a statistic over the whole run, over `ranks`; None: not known."""
+        """Return the steps of each rank's total of a statistic in the run, over `ranks`; None: not known."""
         index = self._load_index(stat)
         if index is None:
             return None
@@ -198,7 +198,7 @@ class Trace(TraceTables):
         return known[index]
 
     def load_factor(self, stat: str, rank: int) -> float:
-        """The rank's total of a statistic over the mean total of the ranks; 1.0 where none was kept."""
+        """Return the rank's total of a statistic over the mean total of the ranks; 1.0 without totals."""
         vec = self.load_of(stat)
         return 1.0 if vec is None else float(2.0 ** (vec[self.ranks.index(rank)] / LOAD_STEPS))
 

@@ -79,7 +79,7 @@ class TraceTables:
         self._arrays: dict[tuple[int, int], tuple[int, ...]] = {}
 
     def communicator(self, family: int, rank: int) -> Communicator:
-        """The communicator of a family that a world rank is in.
+        """Return the communicator of a family that a world rank is in.
 
         Raises:
             FormatError: there is no such family, or the rank is in none of its communicators.
@@ -102,7 +102,7 @@ class TraceTables:
         return Communicator(family, kind, members, position, remote)
 
     def layout(self, family: int) -> Layout | LargeLayout:
-        """The instances of a family. Raises FormatError when its description contradicts itself."""
+        """Return the instances of a family. Raises FormatError if its description contradicts itself."""
         if family not in self._layouts:
             try:
                 self._layouts[family] = layout_of(_entry(self.comms, family, "communicator"), self.nprocs)
@@ -124,15 +124,15 @@ class TraceTables:
         return self.layout(family).sizes == [self.nprocs]
 
     def datatype(self, index: int) -> Datatype:
-        """An entry of `types`. Raises FormatError when there is none."""
+        """Return an entry of `types`. Raises FormatError if it is missing."""
         return _entry(self.types, index, "datatype")
 
     def string(self, index: int) -> str:
-        """An entry of `strings`. Raises FormatError when there is none."""
+        """Return an entry of `strings`. Raises FormatError if it is missing."""
         return _entry(self.strings, index, "string")
 
     def array(self, index: int, own: int = 0) -> tuple[int, ...]:
-        """The values of an entry of `arrays` for a caller with this rank in the call's communicator.
+        """Return the values of an entry of `arrays` for a caller with this rank in the call's communicator.
 
         Raises FormatError when there is none.
         """
@@ -143,11 +143,11 @@ class TraceTables:
         return self._arrays[key]
 
     def stored_array(self, index: int) -> IntArray:
-        """An entry of `arrays`. Raises FormatError when there is none."""
+        """Return an entry of `arrays`. Raises FormatError if it is missing."""
         return _entry(self.arrays, index, "array")
 
     def stack(self, signature: int) -> Stack:
-        """The frames of a stack signature, innermost first; interned, so equal stacks are one object."""
+        """Return the frames of a stack signature, innermost first; equal stacks are one object."""
         return self.stacks[signature]
 
     @cached_property

@@ -39,7 +39,7 @@ _TOKEN = re.compile(r"\s*(?:(?P<int>-?\d+)|(?P<name>[A-Za-z_]\w*(?: [A-Za-z_]\w*
 
 @dataclass(frozen=True, slots=True)
 class TypeTree:
-    """A constructor with its arguments and the types it is made of; a predefined type has neither.
+    """A constructor with its arguments and component types; a predefined type has neither.
 
     Attributes:
         name: `MPI_...` or a constructor's name.
@@ -53,7 +53,7 @@ class TypeTree:
 
     @property
     def predefined(self) -> bool:
-        """Whether this is a type that MPI brings along."""
+        """Return whether this is a predefined datatype."""
         return self.name.startswith("MPI_")
 
 
@@ -81,7 +81,7 @@ def parse(description: str) -> TypeTree:
 
 
 class _Tokens:
-    """The words of a description, one ahead."""
+    """Tokens of a description, with one token of look-ahead."""
 
     def __init__(self, text: str) -> None:
         self.text = text

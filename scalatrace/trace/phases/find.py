@@ -155,7 +155,7 @@ def _largest(histogram: Histogram) -> float:
 
 
 def _at_one_point(trace: Trace, partners: Partners, taken: list[Taken]) -> bool:
-    """Whether a program computes next to nothing between few communicating calls."""
+    """Return whether a program computes next to nothing between few communicating calls."""
     index = trace.stat_index.get(COMPUTE)
     if index is None:
         return False

@@ -85,7 +85,7 @@ class Partners:
 
 
 class Scan:
-    """Scans the nodes of a trace from one end.
+    """Scanner of the nodes of a trace from one end.
 
     Args:
         backward: from the last node to the first.

@@ -31,7 +31,7 @@ def absolute(trace: Trace) -> Trace:
 
 
 class _Absolute:
-    """Build the nodes and arrays of the new trace. Relative entries become empty, so indices stay."""
+    """Builder of the nodes and arrays of the new trace. Relative entries become empty, so indices stay."""
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace

@@ -26,7 +26,7 @@ MAX_VISITED_NODES = 1 << 17
 
 
 class TooLongError(ScalatraceError):
-    """Too many iterations differ to find the predecessors of all executions."""
+    """Error: too many iterations differ to find the predecessors of all executions."""
 
 
 Counts = Counter[tuple[int, int]]
@@ -55,7 +55,7 @@ def executions_after(trace: Trace, rank: int) -> Iterator[tuple[Event, int, int]
 
 
 class _Part:
-    """A node as one rank runs it.
+    """A node as executed by one rank.
 
     Attributes:
         times: trip count of each entry of the node; None: it varies.

@@ -68,7 +68,7 @@ class Difference:
 
 
 def diff(left: Trace, right: Trace, ignore: Collection[str] = ()) -> list[Difference]:
-    """The first difference of each rank; empty when the traces are equal but for what is ignored.
+    """Return the first difference of each rank; empty if the traces are equal but for what is ignored.
 
     Args:
         ignore: words of ASPECTS and names of parameters.
@@ -98,7 +98,7 @@ def _check_words(left: Trace, right: Trace, ignore: Collection[str]) -> None:
 
 
 def _equal_as_stored(left: Trace, right: Trace, untimely: bool) -> bool:
-    """Whether the compressed forms are equal: sufficient, and quick."""
+    """Return whether the compressed forms are equal: sufficient, and quick."""
     tables = ("ops", "frames", "signatures", "comms", "types", "strings", "arrays")
     if any(getattr(left, table) != getattr(right, table) for table in tables):
         return False
@@ -131,7 +131,7 @@ def _statistics(call: Call | None) -> tuple[Statistic, ...]:
 
 
 class _Same:
-    """Whether two calls are the same; remembers pairs that were."""
+    """Comparison of calls, with a cache of equal pairs."""
 
     def __init__(self, left: Trace, right: Trace, rank: int, ignore: frozenset[str]) -> None:
         self.left, self.right, self.ignore = left, right, ignore

@@ -23,7 +23,7 @@ __all__ = ["Factors", "Rule", "parse_rule"]
 
 @dataclass(frozen=True)
 class Rule:
-    """Factors for the calls of an operation, or those that pass a call site.
+    """Factors for the calls of an operation or a call site.
 
     Attributes:
         op: without `MPI_`; "" for any.
@@ -39,7 +39,7 @@ class Rule:
 
     @property
     def everywhere(self) -> bool:
-        """Whether the rule is for all calls."""
+        """Return whether the rule applies to all calls."""
         return not self.op and self.site is None
 
     def holds(self, op: str, stack: tuple[str, ...]) -> bool:
@@ -53,7 +53,7 @@ class Rule:
 
 
 def parse_rule(where: str, factors: str) -> Rule:
-    """`"lu.py:128", "compute=0.5,bytes=2"` or `"Allreduce", "bytes=4"`. Raises UsageError."""
+    """Parse a rule: `"lu.py:128", "compute=0.5,bytes=2"` or `"Allreduce", "bytes=4"`. Raises UsageError."""
     factors_of = {"compute": 1.0, "bytes": 1.0}
     for part in factors.split(","):
         name, _, number = part.partition("=")
@@ -68,7 +68,7 @@ def parse_rule(where: str, factors: str) -> Rule:
 
 
 class Factors:
-    """All rules; factors of several that hold for a call are multiplied."""
+    """All rules; factors of several rules that apply to a call are multiplied."""
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
         self.rules = tuple(rule for rule in rules if (rule.compute, rule.nbytes) != (1.0, 1.0))
@@ -84,17 +84,17 @@ class Factors:
 
     @cached_property
     def uniform(self) -> bool:
-        """Whether all messages have the same factor."""
+        """Return whether all messages have the same factor."""
         return all(rule.everywhere or rule.nbytes == 1.0 for rule in self.rules)
 
     @cached_property
     def scales_nbytes(self) -> bool:
-        """Whether any message has another size."""
+        """Return whether any message has another size."""
         return any(rule.nbytes != 1.0 for rule in self.rules)
 
     @property
     def by_site(self) -> bool:
-        """Whether call sites decide."""
+        """Return whether factors depend on call sites."""
         return any(rule.site is not None for rule in self.rules)
 
     def compute_of(self, op: str, stack: tuple[str, ...]) -> float:

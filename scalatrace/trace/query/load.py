@@ -70,7 +70,7 @@ class Means:
 
 
 class Loads:
-    """The ranks' totals of one statistic over what the means of their calls add up to."""
+    """Ratio of the ranks' totals of one statistic to the sums of their calls' means."""
 
     def __init__(self, trace: Trace, stat: str) -> None:
         self._trace, self._stat = trace, stat
@@ -129,7 +129,7 @@ class MeanTimes:
 
 
 def near(steps: Iterable[int]) -> float:
-    """The factor within which means of calls explain the totals of ranks, which are rounded to steps.
+    """Return the factor within which means of calls explain the totals of ranks, which are rounded to steps.
 
     Args:
         steps: of all ranks; coarser in files of an older version.
@@ -140,5 +140,5 @@ def near(steps: Iterable[int]) -> float:
 
 
 def spread_of(factors: Sequence[float] | NDArray[np.float64]) -> float:
-    """The standard deviation of positive numbers over their mean; 0 for none."""
+    """Return the standard deviation of positive numbers over their mean; 0 for none."""
     return float(np.std(factors) / np.mean(factors)) if len(factors) else 0.0

@@ -9,7 +9,7 @@ __all__ = ["CommMatcher", "Description"]
 
 
 class Description(NamedTuple):
-    """What a rank knows of a communicator: kind, parent's number or -1, members, remote members."""
+    """Facts that a rank knows of a communicator: kind, parent's number or -1, members, remote members."""
 
     kind: str
     parent: int
@@ -29,7 +29,7 @@ class CommMatcher:
         self._back: dict[int, int] = {}
 
     def match(self, left: int, right: int) -> bool:
-        """Whether these may be the same communicator; from then on they are."""
+        """Match two communicators; return whether they may be the same. If so, they stay matched."""
         if left < 0 or right < 0:
             return left == right
         if left in self._pairs or right in self._back:

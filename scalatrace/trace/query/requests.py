@@ -40,7 +40,7 @@ POLLING = frozenset({"Test", "Testall", "Testany", "Testsome", "Iprobe", "Improb
 
 
 class Role(Enum):
-    """What an operation does to requests."""
+    """Effect of an operation on requests."""
 
     NONE = auto()
     MAKES = auto()
@@ -94,7 +94,7 @@ Ended = tuple[int, Place, tuple[int, ...]]
 
 
 class _Started:
-    """Counts the requests that a rank starts.
+    """Counter of the requests that a rank starts.
 
     Calls of one place with the same values are counted together: requests created in a loop cost no memory.
 
@@ -213,7 +213,7 @@ class _Live:
         return ()
 
     def names(self) -> list[tuple[Place, tuple[int, ...]]]:
-        """The places and values of the calls that created the live requests."""
+        """Return the places and values of the calls that created the live requests."""
         return [(creator.place, creator.values) for creator in self._requests.live]
 
 

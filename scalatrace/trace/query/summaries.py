@@ -1,4 +1,4 @@
-"""Parameters that a trace stores as histograms (`Summary`), so that calls have their mean."""
+"""Parameters that a trace stores as histograms (`Summary`), so that all calls have their mean."""
 
 from __future__ import annotations
 

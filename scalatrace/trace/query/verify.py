@@ -33,7 +33,7 @@ MAX_CACHED_PAIRS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with a rank.
+    """One error of a rank.
 
     Attributes:
         rank: world rank.
@@ -57,7 +57,7 @@ class Problem:
 
 @dataclass
 class Verification:
-    """What `verify` found: events that were compared, and problems (at most a few per rank).
+    """Result of `verify`: number of compared events, and problems (at most a few per rank).
 
     Attributes:
         summarised: parameters, as `Alltoallv.sendcounts`, whose values the trace does not have: not compared.
@@ -74,7 +74,7 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether every rank's walk equals its log."""
+        """Return whether every rank's walk equals its log."""
         return not self.problems
 
 
@@ -172,7 +172,7 @@ def _pairs(
 
 
 class _Same:
-    """Whether a logged and a walked call are the same; remembers pairs that were."""
+    """Comparison of logged and walked calls, with a cache of equal pairs."""
 
     def __init__(self, trace: Trace, rank: int, log: FlatLog) -> None:
         self.trace, self.log, self.tolerance = trace, log, _tolerance(trace)
@@ -216,13 +216,13 @@ class _Same:
 
 
 def describe(trace: Trace, family: int, rank: int) -> Description:
-    """A rank's communicator of a family, for matching."""
+    """Return the description of a rank's communicator of a family, for matching."""
     comm = trace.communicator(family, rank)
     return Description(comm.kind, trace.comms[family].parent, comm.members, comm.remote)
 
 
 def render(call: Call) -> str:
-    """A call as people read it: `Isend(count=100, ..., comm=world#0[16]) at app.py:12:main`."""
+    """Format a call for people: `Isend(count=100, ..., comm=world#0[16]) at app.py:12:main`."""
     return _render(call.op, call.params, call.stack)
 
 

@@ -42,7 +42,7 @@ class Step:
         self.steady: bool = constant and self.fixed is not None
 
     def times(self) -> int:
-        """How often it runs this time."""
+        """Return the number of executions of this entry."""
         return next(self.repeats) if self.fixed is None else self.fixed
 
 
@@ -63,7 +63,7 @@ def compiled(trace: Trace, nodes: AnySequence[Node], rank: int, entry_count: int
 
 
 def walk(trace: Trace, rank: int) -> Iterator[Call]:
-    """The calls of a rank; see Trace.walk."""
+    """Yield the calls of a rank; see Trace.walk."""
     steps, at, left, pred = compiled(trace, trace.nodes, rank, 1), 0, 1, 0
     stack: list[tuple[tuple[Step, ...], int, int]] = []
     while True:
@@ -92,13 +92,13 @@ def walk(trace: Trace, rank: int) -> Iterator[Call]:
 
 
 def calls(trace: Trace, event: Event, rank: int) -> Iterator[Call]:
-    """One node's calls by a rank, as if nothing stood around it: no predecessor, and no end of its own."""
+    """Yield one node's calls by a rank as if it stood alone: no predecessor, and no end of its own."""
     place = Place(trace, event, rank)
     return (Call(place, values, -1) for values in place.rows)
 
 
 def distinct_calls(trace: Trace, event: Event, rank: int, times: int) -> Iterator[tuple[Call, int]]:
-    """A node's calls by a rank that runs it `times` times, each with a count; constant ones once."""
+    """Yield a node's calls by a rank that runs it `times` times, with counts; constant calls once."""
     stream = calls(trace, event, rank)
     first = next(stream)
     if first.place.constant:

@@ -30,18 +30,18 @@ __all__ = ["NAMED", "Chain", "chain_of", "counter_names", "is_counter"]
 
 
 def counter_names(levels: int) -> tuple[str, ...]:
-    """Counters of so many loops, the innermost first: iteration, iterations left."""
+    """Return the counters of `depth` loops, the innermost first: iteration, iterations left."""
     return tuple(f"{letter}{n}" for n in range(1, min(levels, NAMED) + 1) for letter in "il")
 
 
 def is_counter(name: str) -> bool:
-    """Whether a name of a formula counts iterations."""
+    """Return whether a name of a formula counts iterations."""
     return name[0] in "il" and (name == "i" or name[1:].isdigit())
 
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """A loop of one rank and those around it; without any: what runs once.
+    """A loop of one rank and those around it; empty for an event outside loops.
 
     Attributes:
         outer: the loop around this one.
@@ -55,7 +55,7 @@ class Chain:
 
     @cached_property
     def runs(self) -> int:
-        """How often the content runs in all."""
+        """Number of executions of the content in the whole run."""
         return int(self._trip_counts.sum())
 
     @cached_property
@@ -65,7 +65,7 @@ class Chain:
 
     @cached_property
     def small(self) -> bool:
-        """Whether it can be looked at one by one."""
+        """Return whether its executions can be visited one by one."""
         constant = self.repeat.constant
         if self.entry_count > MAX_RUNS or (constant is not None and constant * self.entry_count > MAX_RUNS):
             return False
@@ -87,7 +87,7 @@ class Chain:
         return (*result, (own, np.repeat(trips, trips) - 1 - own))
 
     def period(self, depth: int) -> int:
-        """Executions in an iteration of the loop at a depth (0: in all), if all are equal; else 0."""
+        """Return executions per iteration of the loop at a depth (0: in all) if they are equal, else 0."""
         if depth not in self._periods:
             self._periods[depth] = self._period(depth)
         return self._periods[depth]
@@ -104,7 +104,7 @@ class Chain:
         return self.runs // rows if all(rows_equal(column, rows) for column in inner) else 0
 
     def columns(self, depth: int) -> dict[str, Ints]:
-        """The counters within the first iteration of the loop at a depth, by name."""
+        """Return the counters within the first iteration of the loop at a depth, by name."""
         count = self.period(depth)
         inner = self.counters[depth:][::-1][:NAMED]
         names = counter_names(len(self.levels) - depth)
@@ -113,7 +113,7 @@ class Chain:
 
 
 def rows_equal(values: Ints, rows: int) -> bool:
-    """Whether values divided into so many rows are the same in each."""
+    """Return whether all rows of values, divided into this many rows, are equal."""
     if len(values) % rows:
         return False
     table = values.reshape(rows, -1)
@@ -121,7 +121,7 @@ def rows_equal(values: Ints, rows: int) -> bool:
 
 
 def chain_of(repeats: Sequence[Vec]) -> Chain | None:
-    """The loops with these repeats, the outermost first, which is entered once."""
+    """Return the loops with these repeats, the outermost first, which is entered once."""
     chain: Chain | None = None
     for repeat in repeats:
         chain = Chain(chain, repeat, 1 if chain is None else chain.runs)

@@ -36,14 +36,14 @@ MAX_SCALAR_RUNS = 16
 
 
 def part_of(parts: Sequence[Part], place: Mapping[str, Any]) -> Part | None:
-    """The part that counts at a place; None when none does."""
+    """Return the part whose condition holds at a place, or None."""
     return next((part for part in parts if evaluate(part.condition, place)), None)
 
 
 def vec_of_part(
     part: Part, place: Mapping[str, Any], loops: tuple[Vec, ...], folded: bool = True
 ) -> Vec | None:
-    """A part's vec at a place; None where it has no values.
+    """Return a part's vec at a place; None if it has no values there.
 
     Args:
         part: of which the condition holds there.
@@ -68,7 +68,7 @@ def vec_of_part(
 
 
 def ends_of_part(part: Part, place: Mapping[str, Any], loops: tuple[Vec, ...]) -> Ends | None:
-    """The least and the greatest value of a part's vec at a place, as `vec_of_part`, but without the vec."""
+    """Return the least and the greatest value of `vec_of_part` without making the vec."""
     values: Ints | None = None
     if part.formulas is not None and part.shape == INDEXED:
         values = _numbered(part.formulas[0], part.formulas[1], place)
@@ -84,7 +84,7 @@ def ends_of_part(part: Part, place: Mapping[str, Any], loops: tuple[Vec, ...]) -
 def along(
     formula: Value, place: Mapping[str, Any], loops: tuple[Vec, ...], endless: bool, folded: bool = True
 ) -> Vec:
-    """The vec along loops; `endless`: there are more around them, so it begins again.
+    """Return the vec along loops; `endless`: more loops surround them, so it begins again.
 
     Raises:
         FormulaError: it has no value, or too many.
@@ -102,7 +102,7 @@ def along(
 
 
 def _along(formula: Value, place: Mapping[str, Any], loops: tuple[Vec, ...]) -> Ints:
-    """The values along loops; of what never runs a 0."""
+    """Return the values along loops; of what never runs a 0."""
     chain = chain_of(loops)
     assert chain is not None
     if not chain.small:
@@ -118,7 +118,7 @@ def _along(formula: Value, place: Mapping[str, Any], loops: tuple[Vec, ...]) -> 
 
 
 def counted(length: Value, value: Value, place: Mapping[str, Any], folded: bool = True) -> Vec:
-    """The vec of a value over the number of the execution. Raises FormulaError."""
+    """Return the vec of a value over the execution number. Raises FormulaError."""
     values = _numbered(length, value, place)
     if not folded and len(values):
         return Vec(int(values[0]) if (values == values[0]).all() else tuple(values.tolist()))
@@ -126,7 +126,7 @@ def counted(length: Value, value: Value, place: Mapping[str, Any], folded: bool 
 
 
 def _numbered(length: Value, value: Value, place: Mapping[str, Any]) -> Ints:
-    """The values over the number of the execution."""
+    """Return the values over the number of the execution."""
     n = int(evaluate(length, place))
     if n > MAX_VALUES:
         raise FormulaError(f"a value changes over {n} executions: too many to write down")

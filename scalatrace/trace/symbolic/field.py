@@ -49,7 +49,7 @@ Shape = Any
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Ranks where `condition` holds have this shape and these formulas; shape and formulas None: nothing.
+    """Shape and formulas on the ranks where `condition` holds; both None: no value.
 
     Attributes:
         rivals: formulas, or parts of them, each with another one that gives the same values in all traces.
@@ -64,7 +64,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """The first part whose condition holds counts.
+    """A quantity as a list of parts: the first part whose condition holds counts.
 
     Attributes:
         parts: in order.
@@ -80,7 +80,7 @@ class Field:
 
 
 def levels_of(part: Part) -> int:
-    """How many of the loops around it a LOOPED part depends on, the innermost ones."""
+    """Return the number of loops, the innermost ones, that a LOOPED part depends on."""
     assert part.formulas is not None
     levels = part.formulas[0]
     assert isinstance(levels, Const)
@@ -88,7 +88,7 @@ def levels_of(part: Part) -> int:
 
 
 def runs_once(repeat: Field) -> bool:
-    """Whether a repeat is 1 everywhere: then no loop is counted."""
+    """Return whether a repeat is 1 everywhere, so that it is not counted as a loop."""
     return (
         len(repeat.parts) == 1 and repeat.parts[0].shape is None and repeat.parts[0].formulas == (Const(1),)
     )

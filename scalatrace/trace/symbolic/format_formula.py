@@ -14,12 +14,12 @@ __all__ = ["format_parts", "format_shape", "format_tables", "format_where"]
 
 
 def format_parts(parts: Sequence[Part], around: str = "{}") -> str:
-    """A field's parts; `around` is what each formula is put into, `rank + {}` of relative peers."""
+    """Format a field's parts; `around` is the template of each formula: `rank + {}` for relative peers."""
     return _with_conditions(parts, lambda part: _value(part, around))
 
 
 def format_tables(parts: Sequence[Part]) -> str:
-    """The parts of a field of names or datatypes: each is a table of texts with formulas, and an index."""
+    """Format the parts of a field of names or datatypes: tables of texts with formulas, and an index."""
     return _with_conditions(parts, _table)
 
 
@@ -29,7 +29,7 @@ def _with_conditions(parts: Sequence[Part], format_value: Callable[[Part], str])
 
 
 def format_where(parts: Sequence[Part]) -> str:
-    """The condition on ranks for which a field's value is neither nothing nor 0; "": none."""
+    """Format the condition on ranks for which a field's value is neither nothing nor 0; "": none."""
     something: Cond = FALSE
     nothing: Cond = FALSE
     before: Cond = TRUE
@@ -108,7 +108,7 @@ def _tidy(text: str) -> str:
 
 
 def format_shape(shape: Any, formulas: Sequence[Value]) -> str:
-    """A shape with the formulas in their places."""
+    """Format a shape with the formulas in their places."""
     rest = iter(formulas)
 
     def walk(part: Any) -> str:

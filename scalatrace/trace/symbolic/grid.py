@@ -71,7 +71,7 @@ class Grid:
         return self.dims[::-1] if self.column_major else self.dims
 
     def place(self, rank: int) -> dict[str, int]:
-        """The names' numbers for one rank."""
+        """Return the values of the names in formulas for one rank."""
         result = {**dict(zip(self.sizes, self.dims, strict=True)), "P": self.nprocs, "r": rank}
         names = list(zip(self.coords, self.dims, strict=True))
         rest = rank
@@ -80,7 +80,7 @@ class Grid:
         return result
 
     def rank(self, place: Sequence[int]) -> int:
-        """The rank at a place."""
+        """Return the rank at a place."""
         result = 0
         pairs = list(zip(place, self.dims, strict=True))
         for x, side in reversed(pairs) if self.column_major else pairs:
@@ -93,7 +93,7 @@ class Grid:
 
 
 def balanced(nprocs: int, ndims: int) -> tuple[int, ...]:
-    """The dimensions that MPI_Dims_create makes: as close to each other as can be, falling."""
+    """Return the dimensions that MPI_Dims_create makes: as equal as possible, not increasing."""
     if ndims == 1:
         return (nprocs,)
     if ndims == 2:

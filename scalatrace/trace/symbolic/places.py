@@ -66,7 +66,7 @@ def equal_places(
 
 
 class _TooManyError(Exception):
-    """More evaluations than MAX_EVALUATIONS."""
+    """Internal signal: more evaluations than MAX_EVALUATIONS."""
 
 
 def _part_numbers(parts: Sequence[Part], place: Mapping[str, Any], nplaces: int) -> Ints:

@@ -35,7 +35,7 @@ class Parts:
 
 
 def vec_parts(vec: Vec, times: int = 0, width: int = 0) -> Parts:
-    """A value vector's parts; `times` of its values are used, `width` each time.
+    """Return a value vector's parts; `times` of its values are used, `width` each time.
 
     Its integers are values, counts and strides between ordinary values: formulas hold for none other.
     """
@@ -43,14 +43,14 @@ def vec_parts(vec: Vec, times: int = 0, width: int = 0) -> Parts:
 
 
 def cycle(row: Sequence[int]) -> Vec:
-    """These values again and again."""
+    """Return the endless repetition of these values."""
     if len(set(row)) == 1:
         return vec_of(row)
     return Vec(((0, 0, *compress(row)),))
 
 
 def vec_from(shape: Shape, slots: Iterator[int]) -> Vec:
-    """A value vector from its parts; a loop of one turn or none is written as what it is."""
+    """Return a value vector from its parts; loops of at most one turn are written out."""
     if shape is None:
         return Vec(next(slots))
     terms = tuple(_flat(join(shape, slots), last=True))
@@ -62,12 +62,12 @@ def vec_from(shape: Shape, slots: Iterator[int]) -> Vec:
 
 @lru_cache(maxsize=1 << 12)
 def is_vec(shape: Shape) -> bool:
-    """Whether a shape is of integers only, as that of a value vector."""
+    """Return whether a shape, such as that of a value vector, has integers only."""
     return shape is None or (isinstance(shape, tuple) and all(map(is_vec, shape)))
 
 
 def split(terms: Any) -> Parts:
-    """The parts of nested tuples of strings and integers, or their formulas; strings belong to the shape."""
+    """Split nested tuples of strings and integers (or formulas) into integers and shape, with the strings."""
     slots: list[int] = []
 
     def walk(term: Any) -> Shape:
@@ -82,7 +82,7 @@ def split(terms: Any) -> Parts:
 
 
 def join(shape: Shape, slots: Iterator[int]) -> Any:
-    """The opposite of `split`."""
+    """Join a shape and its integers: the inverse of `split`."""
     if shape is None:
         return next(slots)
     return tuple(join(part, slots) for part in shape) if type(shape) is tuple else shape

@@ -1,4 +1,4 @@
-"""Formulas whose value may be a special value of MPI: reading, writing and evaluating them.
+"""Formulas with special values of MPI: reading, writing and evaluating them.
 
 In a formula, MPI_PROC_NULL and the like are symbols (`scalatrace.formula.Special`). In files and in value
 vectors they are the integers of `scalatrace.trace.values.vec`.

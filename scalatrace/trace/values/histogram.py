@@ -51,7 +51,7 @@ class Bin(NamedTuple):
         return [number * (high - low) for low, high in pairwise(sums)]
 
     def _sum_below(self, share: float) -> float:
-        """The integral of `at` from 0 to a share."""
+        """Return the integral of `at` from 0 to a share."""
         if self.max <= self.min:
             return share * self.mean
         below = self._share_below_mean
@@ -70,7 +70,7 @@ class Bin(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Histogram:
-    """What is known of `count` samples. `bins` is empty when one bin holds them all."""
+    """Summary of `count` samples. `bins` is empty if one bin holds them all."""
 
     count: int
     min: float
@@ -95,7 +95,7 @@ class Histogram:
         return self.mean * self.count
 
     def draw(self, random: Callable[[], float]) -> float:
-        """A value as the samples were distributed: of a bin by their numbers, in it around its mean.
+        """Draw a value from the distribution: a bin by its count, then a value around the bin's mean.
 
         Args:
             random: gives numbers from 0 to below 1; two are taken.
@@ -104,7 +104,7 @@ class Histogram:
         return b.at(random()) if b.max > b.min else b.mean
 
     def _bin_at(self, quantile: float) -> Bin:
-        """The bin in which the sample of a quantile from 0 to below 1 lies."""
+        """Return the bin in which the sample of a quantile from 0 to below 1 lies."""
         bins = self.drawn_bins
         left = quantile * sum(b.count for b in bins)
         for b in bins:
@@ -115,11 +115,11 @@ class Histogram:
 
     @classmethod
     def of(cls, sample: int) -> Histogram:
-        """The histogram of one sample."""
+        """Return the histogram of one sample."""
         return cls(1, sample, sample, sample, 0)
 
     def scaled(self, factor: float) -> Histogram:
-        """The same samples, each times `factor`."""
+        """Return the histogram of the samples times `factor`."""
         if factor == 1:
             return self
         bins = tuple(Bin(b.count, b.min * factor, b.max * factor, b.mean * factor) for b in self.bins)
@@ -127,7 +127,7 @@ class Histogram:
         return Histogram(self.count, low, high, mean, self.std * factor, bins)
 
     def within_ranks(self, spread: float) -> Histogram:
-        """The samples without the part of their deviation that the ranks' loads explain; the mean stays.
+        """Return the samples without the part of their deviation that loads explain; the mean stays.
 
         A draw from it times the load of a rank is distributed as the samples of all ranks. Draws from the
         histogram itself would count the loads twice.
@@ -151,7 +151,7 @@ class Histogram:
 
     @classmethod
     def decode(cls, raw: object) -> Histogram:
-        """From the file's form.
+        """Decode the file's form.
 
         Raises:
             ValueError: not a histogram.
@@ -161,7 +161,7 @@ class Histogram:
         return _decoded(raw)
 
     def encode(self) -> int | bytes:
-        """The file's form; a single sample is one integer."""
+        """Return the file's form; a single sample is one integer."""
         if self.count == 1 and self.min == self.max == self.mean and self.std == 0 and not self.bins:
             return round(self.min)
         out = bytearray()
@@ -170,7 +170,7 @@ class Histogram:
         return bytes(out) + b"".join(_bin(b, self.count <= MAX_NARROW_SAMPLES) for b in self.all_bins)
 
     def rounded(self) -> Histogram:
-        """The histogram as it comes back from a file."""
+        """Return the histogram as a file stores it."""
         return Histogram.decode(self.encode())
 
 
@@ -235,5 +235,5 @@ def _read_bins(raw: bytes, at: int, few: bool) -> list[Bin]:
 
 @cache
 def _coarse(code: int) -> int:
-    """The number of one of the 65,536 codes."""
+    """Return the number of one of the 65,536 codes."""
     return unpack(code, COARSE)

@@ -1,4 +1,4 @@
-"""Histograms of times in columns: a quantity of all histograms together (docs/reference/format.md).
+"""Histograms of times as columns, one per quantity of all histograms (docs/reference/format.md).
 
 The numbers of a histogram keep a few leading digits and are stored as differences, mostly of one byte.
 A column of similar bytes deflates well, which rows of different quantities do not.
@@ -35,7 +35,7 @@ MAX_CODE = 1 << 16
 
 
 class ColumnWriter:
-    """Collects histograms."""
+    """Writer of histograms in columns."""
 
     def __init__(self) -> None:
         self._columns = tuple(bytearray() for _ in COLUMNS)
@@ -43,7 +43,7 @@ class ColumnWriter:
 
     @property
     def columns(self) -> tuple[bytes, ...]:
-        """What the file holds."""
+        """The columns that the file stores."""
         return tuple(map(bytes, self._columns))
 
     def add(self, histogram: Histogram) -> bool:
@@ -83,7 +83,7 @@ class ColumnWriter:
 
 
 class ColumnReader:
-    """Gives histograms back, in the order in which they were added."""
+    """Reader of histograms in the order in which they were added."""
 
     def __init__(self, columns: object = (b"",) * len(COLUMNS)) -> None:
         """Prepare the columns of a file. Raises ValueError when they are none."""
@@ -96,7 +96,7 @@ class ColumnReader:
         self._count = 0
 
     def next(self) -> Histogram:
-        """The next one. Raises ValueError when there is none, or what is next is no histogram."""
+        """Return the next histogram. Raises ValueError if there is none, or the data is no histogram."""
         try:
             return self._next()
         except StopIteration:
@@ -140,7 +140,7 @@ class ColumnReader:
 
 
 def rounded(histogram: Histogram) -> Histogram:
-    """The histogram as it comes back from a file that holds it in columns."""
+    """Return the histogram as a file with columns stores it."""
     writer = ColumnWriter()
     return ColumnReader(writer.columns).next() if writer.add(histogram) else histogram.rounded()
 
@@ -158,13 +158,13 @@ def _coded(histogram: Histogram) -> list[tuple[int, int, int, int]]:
 
 
 def _shortened(mean: int) -> int:
-    """A mean with as many digits as ends of bins have in rows, and the same code: rows can hold it."""
+    """Return a mean with as many digits as ends of bins have in rows, and the same code: rows can hold it."""
     return mean >> (cut := max(0, mean.bit_length() - COARSE - 1)) << cut
 
 
 @cache
 def _value(code: int) -> int:
-    """The number of a code. Raises ValueError for one that no number has."""
+    """Return the number of a code. Raises ValueError for one that no number has."""
     if not 0 <= code < MAX_CODE:
         raise ValueError("a histogram in columns has a number below 0 or above 64 bits")
     return unpack(code, BIN_BITS)
@@ -176,5 +176,5 @@ def _unsigned(n: int) -> int:
 
 
 def _signed(n: int) -> int:
-    """The reverse of `_unsigned`."""
+    """Return the reverse of `_unsigned`."""
     return n >> 1 if n % 2 == 0 else -(n >> 1) - 1

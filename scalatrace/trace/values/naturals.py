@@ -19,7 +19,7 @@ def put(out: bytearray, n: int) -> None:
 
 
 def read(raw: bytes, at: int = 0) -> tuple[int, int]:
-    """The number at an offset, and where it ends. Raises ValueError when there is none."""
+    """Read the number at an offset; return it and its end. Raises ValueError if there is none."""
     n = 0
     for i, byte in enumerate(raw[at : at + MAX_BYTES]):
         n |= (byte & 0x7F) << 7 * i
@@ -29,7 +29,7 @@ def read(raw: bytes, at: int = 0) -> tuple[int, int]:
 
 
 def numbers(raw: bytes) -> Iterator[int]:
-    """All numbers of a column. Raises ValueError, when it comes to it, for one that has no end."""
+    """Yield all numbers of a column. Raises ValueError at a number without end."""
     return iter(raw) if raw.isascii() else _each(raw)
 
 

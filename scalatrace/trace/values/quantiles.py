@@ -1,4 +1,4 @@
-"""Quantiles of histograms: samples lie in each bin as `Histogram.draw` has them."""
+"""Quantiles of histograms, with samples distributed in each bin as in `Histogram.draw`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def quantiles(histogram: Histogram, shares: Array) -> Array:
 
 
 def ordered_bins(histogram: Histogram) -> list[Bin]:
-    """The bins in the order of their means; some are empty, or rounded past a mean."""
+    """Return the bins in the order of their means; some are empty, or rounded past a mean."""
     bins = [
         Bin(b.count, min(b.min, b.mean), max(b.max, b.mean), b.mean) for b in histogram.bins if b.count > 0
     ]

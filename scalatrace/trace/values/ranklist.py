@@ -55,19 +55,19 @@ class RankList:
 
     @classmethod
     def from_runs(cls, runs: Iterable[Run]) -> RankList:
-        """From half-open intervals in any order; they may touch and overlap."""
+        """Return the set of half-open intervals in any order; they may touch and overlap."""
         self = cls.__new__(cls)
         self._set(tuple(_join(sorted(runs))))
         return self
 
     @classmethod
     def all(cls, nprocs: int) -> RankList:
-        """Ranks 0 .. nprocs - 1."""
+        """Return ranks 0 .. nprocs - 1."""
         return cls.from_runs([(0, nprocs)] if nprocs > 0 else [])
 
     @classmethod
     def from_terms(cls, terms: object, limit: int = MAX_RANK) -> RankList:
-        """From the file's form: an int or a tuple of terms, strictly increasing and below `limit`.
+        """Decode the file's form: an int or a tuple of terms, strictly increasing and below `limit`.
 
         Raises:
             ValueError: not a ranklist.
@@ -89,7 +89,7 @@ class RankList:
 
     @classmethod
     def parse(cls, text: str) -> RankList:
-        """From `<2 6 3 5 3 1> | <0 3>`; `<>` alone is the empty set.
+        """Parse `<2 6 3 5 3 1> | <0 3>`; `<>` alone is the empty set.
 
         Raises:
             ValueError: not in that notation.
@@ -132,7 +132,7 @@ class RankList:
         return at if at >= 0 and rank < self.runs[at][1] else None
 
     def index(self, rank: int) -> int:
-        """Position of a rank in the set, from 0.
+        """Return the position of a rank in the set, from 0.
 
         Raises:
             ValueError: the rank is not in the set.
@@ -174,7 +174,7 @@ class RankList:
         return len(self & other) == len(self)
 
     def isdisjoint(self, other: RankList) -> bool:
-        """Whether no rank is in both."""
+        """Return whether no rank is in both."""
         return not _common(self.runs, other.runs)
 
 
@@ -213,7 +213,7 @@ def _common(a: tuple[Run, ...], b: tuple[Run, ...]) -> list[Run]:
 
 
 def _holes(runs: tuple[Run, ...]) -> tuple[Run, ...]:
-    """The complement within 0..MAX_RANK."""
+    """Return the complement within 0..MAX_RANK."""
     edges = [0, *chain.from_iterable(runs), MAX_RANK + 1]
     return tuple((a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if a < b)
 

@@ -1,4 +1,4 @@
-"""Sets of ranks as people read them: `0-3, 8`."""
+"""Format sets of ranks for people: `0-3, 8`."""
 
 from __future__ import annotations
 

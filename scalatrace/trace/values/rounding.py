@@ -18,7 +18,7 @@ MAX_MAGNITUDE = 1 << 64
 
 
 def pack(value: float, bits: int) -> int:
-    """The code of a number, after rounding it to an integer."""
+    """Return the code of a number, after rounding it to an integer."""
     number = round(abs(value))
     if number > MAX_MAGNITUDE:
         raise ValueError(f"{value} is too large for a histogram")
@@ -32,7 +32,7 @@ def pack(value: float, bits: int) -> int:
 
 
 def unpack(code: int, bits: int) -> int:
-    """The number a code stands for. Raises ValueError for one that no number has."""
+    """Return the number of a code. Raises ValueError for an invalid code."""
     size = abs(code)
     exponent = max(0, (size >> bits) - 1)
     number = (size - (exponent << bits)) << exponent
@@ -42,5 +42,5 @@ def unpack(code: int, bits: int) -> int:
 
 
 def rounded(value: float, bits: int) -> int:
-    """The number as the file can hold it."""
+    """Return the number as the file stores it."""
     return unpack(pack(value, bits), bits)

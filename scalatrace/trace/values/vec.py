@@ -57,12 +57,12 @@ Term = Any  # int | tuple[int, int, Term, ...]; mypy has no variadic recursive t
 
 
 def is_symbol(value: int) -> bool:
-    """Whether an integer stands for an MPI constant: no progression leads from or to one."""
+    """Return whether an integer stands for an MPI constant, which is in no progression."""
     return SPECIAL_MIN <= value < SPECIAL_MAX
 
 
 def special_name(value: int) -> str | None:
-    """`ANY_SOURCE` for -1000000002, and so on; None for an ordinary value."""
+    """Return `ANY_SOURCE` for -1000000002, and so on; None for an ordinary value."""
     return _NAMES.get(value)
 
 
