@@ -35,9 +35,10 @@ from scalatrace.extrap.refusal import Action, Cause, NextStep
 from scalatrace.extrap.solve.features import RESERVED, Structure
 from scalatrace.extrap.timing.registry import timing_model
 from scalatrace.extrap.timing.rules import Times, Timing, no_times
-from scalatrace.extrap.timing.total import TotalTime, poor_fits, total_times
+from scalatrace.extrap.timing.total import TotalTime, poor_fits, total_times, vague_interval_ns
 from scalatrace.extrap.timing.trends import Trends
 from scalatrace.extrap.workers import concurrently, each
+from scalatrace.trace.model.trace import RUN_TIME_NS
 from scalatrace.trace.query.absolute import absolute
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.symbolic.grid import Grid
@@ -237,6 +238,8 @@ def of_model(
         trace = _instantiated(model, grid, inputs, times, accept_unconfirmed)
     trace.meta = header(model, grid, inputs, timing, accept_unconfirmed)
     totals = tuple(total_times(model, times, trace))
+    if (interval := vague_interval_ns(totals)) is not None:
+        trace.meta[RUN_TIME_NS] = "..".join(map(str, interval))
     return Extrapolation(trace, grid, model, times=totals, warnings=result_warnings(model, times, totals))
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from math import isfinite
 
 from scalatrace.extrap.grid.model import Model, Rule, events
 from scalatrace.extrap.timing.rules import Estimate, Times
@@ -14,6 +15,9 @@ from scalatrace.stats.trend_test import constant_curve
 from scalatrace.trace.model.trace import Trace
 
 STATS = ("compute_ns", "comm_ns")
+MAX_SPREAD = 4
+"""An interval whose ends differ by a larger factor says more than the number inside it."""
+
 POOR_FIT = 0.2
 """A larger deviation of a curve, as a part of the values, is a poor fit."""
 
@@ -64,23 +68,31 @@ class PoorFit:
 def total_times(model: Model, times: Times, trace: Trace) -> list[TotalTime]:
     """Return the total time of each statistic; of one without samples in two traces there is none.
 
-    The total is the sum over all calls of the result. Errors of single calls are not independent of each
-    other, so its interval is the sum of the intervals of calls that follow functions. For those that keep
-    their times, it is in proportion that of a constant through the totals of the traces.
+    The total is the sum over all calls of the result between start-up and shut-down. Errors of single calls
+    are not independent of each other, so its interval is the sum of the intervals of calls that follow
+    functions. For those that keep their times, it is in proportion that of a constant through the totals of
+    the traces.
 
     Args:
         times: of the result.
         trace: the result.
     """
-    sums = _sums(trace)
+    sums = _sums(trace.without_phases)
     result = []
     for at, name, _ in _stats(model):
-        rows = [(estimate, row) for _, row, estimate in _estimates(model, times, at)]
+        estimates = _estimates(model, times, at)
+        rows = [(estimate, row) for _, row, estimate in estimates if not times.trends.is_phase(row, at)]
         if len(_totals(times, [row for _, row in rows], at)) >= MIN_RUNS:
             bounds = _bounds(times, rows, at)
             mean_ns = sums.get(name, 0.0) / times.nprocs
             result.append(_total_time(name, mean_ns, times.nprocs, [one for one, _ in rows], bounds))
     return result
+
+
+def vague_interval_ns(totals: Sequence[TotalTime]) -> tuple[int, int] | None:
+    """Return the interval of the run time, if it is too wide for a number; None: it is not, or not known."""
+    low, high = sum(total.low_ns for total in totals), sum(total.high_ns for total in totals)
+    return (round(low), round(high)) if isfinite(high) and high > MAX_SPREAD * low > 0 else None
 
 
 def _sums(trace: Trace) -> dict[str, float]:

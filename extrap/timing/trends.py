@@ -39,7 +39,12 @@ MAX_SMALL_SHARE = 0.01
 """Histograms that together have so small a part of a statistic keep the times of the largest trace."""
 
 MAX_WAITING_REACH = 4
-"""Time in calls that may wait for other ranks is extended to so many times the largest trace."""
+"""Time in calls that may wait for other ranks is extended to so many times the ranks and the time of the
+largest trace."""
+
+
+MAX_DEVIATION = 0.5
+"""A function that deviates from the traces by a larger part of their values is not extended."""
 
 
 class State(Enum):
@@ -59,6 +64,7 @@ class Trend:
         curve: of the mean; a constant unless it `follows` a function.
         reach: ranks beyond which the time does not change any more.
         model: of the whole histogram, for one that follows a function.
+        is_phase: whether it is of start-up or shut-down, of which not even the maximum grows.
     """
 
     samples: dict[int, Histogram]
@@ -66,6 +72,7 @@ class Trend:
     state: State = State.STEADY
     reach: float = inf
     model: HistogramModel | None = None
+    is_phase: bool = False
 
     def ranks(self, nprocs: int) -> int:
         """Return the number of ranks that the time of a result is of."""
@@ -100,7 +107,8 @@ class Trend:
             count = max(1, round(self.model.count.predict(nprocs)))
             return stretched(self.model.at(ranks, count), last)
         chosen = self.samples[ranks]
-        return stretched(with_expected_count(chosen, known, list(self.samples), nprocs), chosen)
+        scaled = with_expected_count(chosen, known, list(self.samples), nprocs)
+        return scaled if self.is_phase else stretched(scaled, chosen)
 
 
 class Trends:
@@ -127,6 +135,10 @@ class Trends:
         pairs = zip(self._seen, rows, strict=True)
         return {n: row[at] for n, row in pairs if at < len(row) and row[at] is not None}
 
+    def is_phase(self, rows: Rows, at: int) -> bool:
+        """Return whether a statistic is a time of start-up or shut-down."""
+        return (id(rows), at) in self._phases
+
     def is_small(self, samples: dict[int, Histogram], at: int) -> bool:
         """Whether a histogram has too small a part of its statistic for a model of its own."""
         return abs(samples[max(samples)].total) < self._least.get(at, 0.0)
@@ -142,8 +154,9 @@ class Trends:
         if not samples:
             return None
         points = mean_points(list(samples.values()), list(samples), (), self.run_noise)
-        is_phase = (id(rows), at) in self._phases
-        if len(samples) < MIN_RUNS or is_phase or self.is_small(samples, at):
+        if self.is_phase(rows, at):
+            return Trend(samples, constant_curve(points), is_phase=True)
+        if len(samples) < MIN_RUNS or self.is_small(samples, at):
             return Trend(samples, constant_curve(points))
         if not self.choice.confirms:
             model = self._fitted(samples)
@@ -153,10 +166,10 @@ class Trends:
             return Trend(samples, constant_curve(points), state)
         model = self._fitted(samples)
         curve = falling(model.mean, max(samples)) if direction < 0 else model.mean
-        if curve is None:
+        if curve is None or curve.deviation > MAX_DEVIATION:
             return Trend(samples, constant_curve(points), State.UNCONFIRMED)
         waits = self.names[at] == "comm_ns" and may_wait(op)
-        reach = MAX_WAITING_REACH * max(samples) if waits else inf
+        reach = _waiting_reach(curve, max(samples)) if waits else inf
         return Trend(samples, curve, State.FOLLOWS, reach, replace(model, mean=curve))
 
     def direction(self, points: Points, at: int) -> int:
@@ -171,6 +184,14 @@ class Trends:
     def _fitted(self, samples: dict[int, Histogram]) -> HistogramModel:
         name, noise = self.choice.name, self.run_noise
         return fit_histograms(list(samples.values()), list(samples), name, run_noise=noise)
+
+
+def _waiting_reach(curve: Curve, largest: int) -> float:
+    """Return up to how many ranks a time in calls that may wait follows its curve."""
+    limit, reach = MAX_WAITING_REACH * curve.predict(largest), MAX_WAITING_REACH * largest
+    while reach > largest and curve.predict(reach) > limit:
+        reach -= max(1, (reach - largest) // 16)
+    return reach
 
 
 def _least_totals(rules: Iterable[Rows]) -> dict[int, float]:

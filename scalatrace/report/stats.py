@@ -63,6 +63,7 @@ class StatsReporter:
         whole = WHOLE_TIMES.plain(self.whole.amounts())
         facts: dict[str, Any] = {"by": self.by, "rows": rows, "whole": whole, "phases": self.phases}
         facts["run_time_ns"] = None if self.run_time.ns is None else round(self.run_time.ns)
+        facts["run_time_interval_ns"] = self.run_time.interval_ns
         facts["efficiency"] = plain_efficiency(self.efficiency)
         return {**facts, **measured, "notes": self.notes}
 

@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
+import scalatrace
 from scalatrace.cli import main
+from scalatrace.extrap.provenance import EXTRAPOLATED
+from scalatrace.trace.model.trace import RUN_TIME_NS
 from support.timed import S, trace_of, uneven_solver
 
 START_UP, SHUT_DOWN, STEPS = 2.9 * S, 0.5 * S, 50
@@ -101,3 +104,19 @@ def test_diff(solver_path: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
     trace_of(tmp_path / "b.st", slower, comms)
     assert main(["diff", solver_path, str(tmp_path / "b.st")]) in (0, 1)
     assert "9 s" not in capsys.readouterr().out
+
+
+def test_a_vague_extrapolated_run_time_is_an_interval_everywhere(
+    solver_path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace, path = scalatrace.load(solver_path), tmp_path / "a.st"
+    trace.meta |= {EXTRAPOLATED: "from 2, 3 ranks to 4, times by confirmed"}
+    trace.meta[RUN_TIME_NS] = f"{2 * 10**9}..{20 * 10**9}"
+    scalatrace.save(trace, path)
+    for command in ("info", "stats"):
+        assert main([command, str(path)]) == 0
+        assert "run time 2 s .. 20 s (95 %)" in capsys.readouterr().out
+        facts = data_of(capsys, command, str(path))
+        assert facts.get("performance", facts)["run_time_interval_ns"] == [2 * 10**9, 20 * 10**9]
+    assert main(["report", str(path), "-o", str(tmp_path / "a.html")]) == 0
+    assert "2 s to 20 s (95 %)" in (tmp_path / "a.html").read_text()

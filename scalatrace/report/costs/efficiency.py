@@ -21,7 +21,7 @@ import numpy as np
 from scalatrace.report.costs.phases import unknown_efficiency
 from scalatrace.report.costs.rows import Row, rank_totals, whole_time
 from scalatrace.report.style import duration, number, ranks
-from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace import RUN_TIME_NS, Trace
 from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.threads import elapsed_ns, thread_count
 from scalatrace.trace.values.ranklist import RankList
@@ -118,11 +118,13 @@ class RunTime(NamedTuple):
         ns: elapsed time; None: not known.
         basis: what it is, where it is not that of the longest rank.
         note: why there are no efficiencies; "": there are, or each rank's times were never stored.
+        interval_ns: of an extrapolated time that is too wide for a number; None: it is not.
     """
 
     ns: float | None
     basis: str = ""
     note: str = ""
+    interval_ns: tuple[int, int] | None = None
 
     @property
     def is_elapsed(self) -> bool:
@@ -143,12 +145,18 @@ def run_time(trace: Trace, whole: Row, found: Efficiency | None) -> RunTime:
         note = f"up to {threads} threads of a rank call MPI: {sums} are sums over them, as all times below"
         return RunTime(elapsed_ns(trace), ELAPSED, note)
     if found is not None:
-        return RunTime(found.run_time_ns)
+        return RunTime(found.run_time_ns, interval_ns=extrapolated_interval_ns(trace))
     if whole.comm_ns is None and whole.compute_ns is None:
         return RunTime(None)
     mean = ((whole.comm_ns or 0.0) + (whole.compute_ns or 0.0)) / len(trace.ranks)
     note = f"no efficiencies: {unknown_efficiency(trace.phases)}" if trace.phases else ""
-    return RunTime(mean, "mean of the ranks", note)
+    return RunTime(mean, "mean of the ranks", note, extrapolated_interval_ns(trace))
+
+
+def extrapolated_interval_ns(trace: Trace) -> tuple[int, int] | None:
+    """Return the interval of the run time of an extrapolated trace; None: a number says as much."""
+    low, dots, high = trace.meta.get(RUN_TIME_NS, "").partition("..")
+    return (int(low), int(high)) if dots and low.isdecimal() and high.isdecimal() else None
 
 
 def _over(part: float, whole: float) -> float | None:

@@ -26,6 +26,7 @@ from scalatrace.report.style import (
     coarse_duration,
     coarse_percent,
     duration,
+    interval_ends,
     percent,
     text_table,
 )
@@ -58,6 +59,7 @@ class PerformanceReporter:
             **WHOLE_TIMES.plain(self.whole.amounts()),
             "phases": self.phases,
             "run_time_ns": None if self.run_time.ns is None else round(self.run_time.ns),
+            "run_time_interval_ns": self.run_time.interval_ns,
             "efficiency": plain_efficiency(self.efficiency),
             "costliest": [COSTLIEST.plain(_values(row)) for row in self.sites],
         }
@@ -121,7 +123,11 @@ def efficiency_lines(time: RunTime, found: Efficiency | None) -> Iterator[str]:
     """Yield run time, efficiencies and the ranks that stand out, or why they are not known."""
     basis = f" ({time.basis})" if time.basis else ""
     shown = duration if basis else coarse_duration  # that of the longest rank is from its stored total
-    yield "run time not known" if time.ns is None else f"run time {shown(time.ns)}{basis}"
+    if time.interval_ns is not None:
+        about = ", ".join(filter(None, ("95 %", time.basis)))
+        yield f"run time {' .. '.join(interval_ends(*time.interval_ns))} ({about})"
+    else:
+        yield "run time not known" if time.ns is None else f"run time {shown(time.ns)}{basis}"
     if time.note:
         yield time.note
     if found is None:

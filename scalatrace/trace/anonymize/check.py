@@ -34,7 +34,7 @@ _HEADER = """
     histogram Waitany and Testany the order requests formulas that traces not confirm were accepted
     runs with more than from column major only except sites min max bytes window communicators Open MPI
     MPICH MVAPICH2 MVAPICH Intel Library CRAY ParaStationMPI Microsoft Fujitsu Spectrum selected array
-    summed cycle indexed looped choose item thread level
+    summed cycle indexed looped choose item thread level run time
 """
 _OWN = frozenset(_HEADER.split()) | frozenset(THREAD_LEVELS) | COMMUNICATORS | CONSTRUCTORS | STATISTICS
 """Words of the format, of headers and of the recorder."""

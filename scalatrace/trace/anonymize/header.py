@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from scalatrace.predefined import THREAD_LEVEL, THREAD_LEVELS
 from scalatrace.trace.anonymize.names import Names
 from scalatrace.trace.anonymize.options import Options
-from scalatrace.trace.model.trace import PARAMETER
+from scalatrace.trace.model.trace import PARAMETER, RUN_TIME_NS
 
 __all__ = ["MACHINE", "anonymous_header"]
 
@@ -25,6 +25,7 @@ _ENTRIES = {
     "signature_tolerance": r"\d+",
     "threads": r"\d+",
     "elapsed-ns": r"\d+",
+    RUN_TIME_NS: r"\d+\.\.\d+",
     THREAD_LEVEL: "|".join(THREAD_LEVELS),
     "choices": "Waitany and Testany in the order of the requests",
     "unconfirmed": "formulas that the traces do not confirm were accepted",

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["MODULES", "NO_PRED", "PARAMETER", "START", "Trace"]
 
+RUN_TIME_NS = "run-time-ns"
+"""Entry of the header of a result: the 95 % interval of its run time, LOW..HIGH, if too wide for a number."""
+
 PARAMETER = "param."
 """Prefix of the header's entries that `scalatrace record --param` makes."""
 

@@ -148,3 +148,17 @@ def test_confirmation_needs_more_than_noise() -> None:
     assert trend((10, 14, 12, 16), 0.01) == 0  # falls in between
     assert trend((10, 10.1, 10.2, 10.3), 0.001) == 0  # equal runs differ as much
     assert trend((10, 20), 0.01) == 0
+
+
+def test_time_that_waits_grows_at_most_four_fold() -> None:
+    """A square on four times the ranks would be 16 times as long."""
+    calls = {op: rows(lambda n: 500.0 * n * n) for op in ("Allreduce", "Type_commit", "Barrier")}
+    model = timed_model(RANKS, calls, stats=("comm_ns",))
+    assert mean(model, "Type_commit", 256) == pytest.approx(500.0 * 256 * 256, rel=0.1)
+    assert mean(model, "Allreduce", 4096) == pytest.approx(4 * 500.0 * 64 * 64, rel=0.15)
+
+
+def test_a_function_that_is_far_from_the_traces_is_not_extended() -> None:
+    """It predicts the largest trace better than a constant does, but not the others."""
+    model = timed_model(CLOSE, {"Send": rows(lambda n: {16: 4e6, 20: 1e5, 25: 2e5, 30: 6e6}[n], ranks=CLOSE)})
+    assert mean(model, "Send", 1024) == pytest.approx(6e6, rel=0.1)

@@ -34,6 +34,7 @@ class Summary:
         origin: program, MPI and date of the run, as far as they are known.
         header: name and text of the entries of the header, and sizes.
         events: calls of all ranks; None: not counted.
+        run_time_interval_ns: of an extrapolated run time, 95 %, where it is too wide for a number; else None.
         run_time_ns: of the longest rank, else the mean; of several threads that elapsed; None: not known.
         efficiency: POP efficiencies, as `info --json` has them; None: times of each rank are not known.
         operations, sites: rows as `stats --json` has them, the most expensive first.
@@ -52,6 +53,7 @@ class Summary:
     nprocs: int
     events: int | None
     run_time_ns: float | None
+    run_time_interval_ns: tuple[int, int] | None
     comm_ns: float | None
     compute_ns: float | None
     efficiency: dict[str, Any] | None
@@ -87,6 +89,7 @@ def summary_of(trace: Trace, file_bytes: int = 0) -> Summary:
         trace.nprocs,
         trace.counted(),
         time.ns,
+        time.interval_ns,
         whole.comm_ns,
         whole.compute_ns,
         plain_efficiency(found),
