@@ -162,10 +162,19 @@ RESOLUTION = 0.05
 """Width of what is stored of a number that is no exact sum: totals of ranks (`LOAD_STEPS`), ends of bins."""
 
 
+ROUNDING = 1e-9
+"""Smaller absolute values are differences of equal numbers."""
+
+
 def coarse(value: float) -> float:
-    """Return a number of that resolution with its two or three digits: 157 for 156.6, 52 for 52.3."""
-    if not value or not isfinite(value):
+    """Return a number of that resolution with its two or three digits: 157 for 156.6, 52 for 52.3.
+
+    What rounding errors leave of equal numbers is 0.
+    """
+    if not isfinite(value):
         return value
+    if abs(value) < ROUNDING:
+        return 0.0
     return round(value, -floor(log10(abs(value) * RESOLUTION)))
 
 

@@ -45,15 +45,17 @@ def test_time(trace: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 
 def test_handlers_of_errors_do_not_catch_it(trace: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns = []
+
     def swallows() -> None:
-        for _ in range(100):
+        for turn in range(100):
             with suppress(Exception):
                 time.sleep(0.2)
+            turns.append(turn)
 
     replaced_load(monkeypatch, swallows)
-    begin = time.monotonic()
     assert main(["info", "--max-time", "0.05", trace]) == 1
-    assert time.monotonic() - begin < 10
+    assert len(turns) < 100
 
 
 def test_memory(trace: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,7 @@ from scalatrace.report.notation import NotationReporter, notation
 from scalatrace.report.replay import ReplayReporter
 from scalatrace.report.stats import StatsReporter
 from scalatrace.report.style import (
+    coarse,
     coarse_duration,
     coarse_percent,
     duration,
@@ -352,3 +353,7 @@ def test_values() -> None:
 def test_clean_keeps_what_can_be_read() -> None:
     assert clean("größe_1 ✓") == "größe_1 ✓"
     assert clean("a\tb") == "a\\x09b"
+
+
+def test_differences_of_equal_numbers_are_0() -> None:
+    assert coarse(100 * (1.1 * 3 / 3.3 - 1)) == 0

@@ -57,7 +57,7 @@ def test_run_time_of_several_threads_is_elapsed_time(
     assert thread_count(trace.meta) == 5
     elapsed = elapsed_ns(trace)
     assert elapsed is not None
-    assert measured_ns * 0.98 <= elapsed <= measured_ns + 0.2e9
+    assert measured_ns * 0.98 <= elapsed < 2 * measured_ns  # four threads' times add up to more
     whole = whole_time(trace.without_phases)
     sums = ((whole.compute_ns or 0.0) + (whole.comm_ns or 0.0)) / 2
     assert 1.5 * elapsed < sums < 5 * elapsed

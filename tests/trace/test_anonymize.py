@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import msgpack
@@ -307,9 +306,7 @@ def test_names_of_mpi_procedures_stay() -> None:
 
 
 def test_texts_of_mpi() -> None:
-    start = monotonic()
-    assert not is_text_of_mpi("1" * 5000 + "x")
-    assert monotonic() - start < 1
+    assert not is_text_of_mpi("1" * 5000 + "x")  # ends only if matching takes no exponential time
     assert all(map(is_text_of_mpi, ["", "native", MODE, "17", "MPI_SUM"]))
     assert is_datatype("struct([1,2],[0,-8],[MPI_INT,vector(2,1,3,MPI_2INT)])")
     assert not is_datatype("struct([1],[0],[secret])")

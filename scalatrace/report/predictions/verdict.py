@@ -82,7 +82,7 @@ def undecided_lines(verdict: Mapping[str, Any]) -> Iterator[str]:
 
 def _share(change: float) -> str:
     """Return a change in percent, with two digits."""
-    return f"{100 * change:.2g} %" if change < 0.995 else f"{100 * change:,.0f} %"
+    return f"{100 * round(change, 9):.2g} %" if change < 0.995 else f"{100 * change:,.0f} %"
 
 
 def _signed(change: float | None) -> str:
