@@ -1,4 +1,4 @@
-"""Extrapolate a trace to any number of ranks from three or more small traces (better four) of different sizes.
+"""Extrapolate a trace to any number of ranks from three or more small traces (better four) of several sizes.
 
 The grid of the ranks is found in the traces. Every peer, count, trip count, group of ranks and communicator
 must follow an exact formula over the sizes of the grid, a rank's coordinates, and the program's parameters.
