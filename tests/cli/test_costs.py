@@ -291,7 +291,7 @@ def test_diff_shows_a_table_then_the_events(tmp_path: Path, capsys: pytest.Captu
     assert [words for line in shown.splitlines() if (words := line.split())[:1] == ["Send"]] == [
         ["Send", "a.py:1:f", "12", "12", "96", "B", "192", "B", "-", "-", "-"]
     ]
-    assert "1 are equal" in shown
+    assert "1 call site is equal" in shown
     status, shown = command(capsys, "diff", one, other, "--by", "op", "--json")
     (row,) = json.loads(shown)["comparison"]
     assert (row["operation"], row["left"]["bytes_sent"], row["right"]["bytes_sent"]) == ("Send", 96, 192)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from scalatrace.cli import main
+from scalatrace.extrap import model_of, stx
 from scalatrace.trace.io.writer import save
 from support.many_hours import CALL_NS, COUNT, NPROCS, STEP_NS, STEPS, TOTAL_NS, many_hours
 
@@ -55,6 +56,29 @@ def test_info(path: str, capsys: pytest.CaptureFixture[str]) -> None:
 def test_variability(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     data = result(capsys, "variability", path, "--ranks", "2000000")
     assert all(row["median_ns"] > LATER_NS / NPROCS for row in data["predictions"])
+
+
+@pytest.fixture(scope="module")
+def formulas(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The formulas of the program, from few ranks."""
+    file = tmp_path_factory.mktemp("hours") / "a.stx"
+    sizes = [(4,), (5,), (6,), (8,)]
+    stx.save(model_of([many_hours(*size) for size in sizes], sizes)[1], file)
+    return str(file)
+
+
+def test_models(formulas: str, capsys: pytest.CaptureFixture[str]) -> None:
+    data = result(capsys, "models", "--trace", formulas, "--platform", "cluster", "--ranks", str(NPROCS))
+    found = numbers(data)
+    assert min(found) >= 0
+    assert max(found) > COUNT  # ns of messages of 2^43 bytes
+
+
+def test_formulas_of_a_million_ranks(formulas: str, capsys: pytest.CaptureFixture[str]) -> None:
+    data = result(capsys, "stats", formulas, "-P", str(NPROCS))
+    rows = {row["operation"]: row for row in data["rows"]}
+    assert rows["Send"]["bytes_sent"] == NPROCS * STEPS * COUNT * 8
+    assert min(numbers(data)) >= 0
 
 
 @pytest.mark.slow

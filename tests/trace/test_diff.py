@@ -11,9 +11,11 @@ from scalatrace.errors import UsageError
 from scalatrace.trace.model.nodes import Event, PredStats, Sequence
 from scalatrace.trace.model.tables import Datatype, Family, Kind, Op, Stat
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
+from support.builder import INT, Builder, Comm
 from support.traces import naive_walk, traces
 
 SEND = Op("Send", (("count", Kind.INT), ("datatype", Kind.TYPE), ("comm", Kind.COMM)))
@@ -98,3 +100,21 @@ def test_length_and_ranks() -> None:
 def test_unknown_words() -> None:
     with pytest.raises(UsageError, match="--ignore tiems: give callsites"):
         diff(_trace(), _trace(), {"tiems"})
+
+
+def test_calls_that_differ_come_before_times() -> None:
+    """Times differ in the first call already, as in all runs."""
+
+    def run(count: int, mean_ns: int) -> Trace:
+        b = Builder(2)
+        b.trace.stats.append(Stat("comm_ns", 1.0))
+        times = (PredStats(0, (None, Histogram(2, mean_ns, mean_ns, mean_ns, 0))),)
+        trace = b.of(
+            replace(b.event("Barrier", comm=Comm()), stats=times),
+            b.event("Bcast", count=count, datatype=INT, root=0, comm=Comm()),
+        )
+        trace.preds[:] = [START]
+        return trace
+
+    assert [each.event for each in diff(run(1, 1000), run(2, 2000))] == [2, 2]
+    assert [each.event for each in diff(run(1, 1000), run(1, 2000))] == [1, 1]

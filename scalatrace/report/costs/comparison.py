@@ -148,7 +148,8 @@ class ComparisonReporter:
         if more > 0:
             counts.append(f"{more} more differ")
         if self.compared.equal:
-            counts.append(f"{self.compared.equal} are equal")
+            row = "operation" if self.by == "op" else "call site"
+            counts.append(f"{self.compared.equal} {row}{'s are' if self.compared.equal > 1 else ' is'} equal")
         if counts:
             console.print(Text(", ".join(counts), style=DIM))
         if hidden_columns:
