@@ -26,7 +26,7 @@ from scalatrace.entry_points import registered
 from scalatrace.extrap.errors import InputError
 from scalatrace.extrap.grid.space import EXTRA_PARTITIONS
 from scalatrace.extrap.solve.features import EXTRA, RESERVED
-from scalatrace.formula import FUNCTIONS, Function, parse_condition, parse_number
+from scalatrace.formula import FUNCTIONS, Expr, Function, format_text, parse_condition, parse_number
 from scalatrace.formula import register as add_function
 from scalatrace.formula.functions import ANY_ARITY
 
@@ -85,7 +85,7 @@ def register(module: Any, name: str) -> None:
         raise InputError(f"{name}: no plug-in: it has none of FUNCTIONS, FEATURES, PARTITIONS, dims")
     try:
         mine = [_function(str(key), given) for key, given in functions.items()]
-        added = [(text, float(weight)) for text, weight in offered[0]]
+        added = [(formula, float(weight)) for formula, weight in offered[0]]
         partitions = [list(conditions) for conditions in offered[1]]
         given = [offered[2]] if offered[2] is not None and _callable(offered[2]) else []
     except (AttributeError, TypeError, ValueError) as error:
@@ -94,13 +94,17 @@ def register(module: Any, name: str) -> None:
     for function in mine:
         add_function(function)
     OWNERS.update(dict.fromkeys((function.name for function in mine), name))
-    for text, _ in added:
-        parse_number(text)
+    features = [(_feature(formula), weight) for formula, weight in added]
     for text in chain.from_iterable(partitions):
         parse_condition(text)
-    EXTRA.extend(one for one in added if one not in EXTRA)
+    EXTRA.extend(feature for feature in features if feature not in EXTRA)
     EXTRA_PARTITIONS.extend(one for one in partitions if one not in EXTRA_PARTITIONS)
     DIMS.extend(one for one in given if one not in DIMS)
+
+
+def _feature(formula: str | Expr) -> Expr:
+    """Return a feature, which a plug-in gives as a text or as an expression. Raises FormulaError."""
+    return parse_number(format_text(formula) if isinstance(formula, Expr) else formula)
 
 
 def _no_other_has(functions: Iterable[str], name: str) -> None:

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 __all__ = [
-    "FALSE", "TRUE", "AllOf", "AnyOf", "Binary", "Called", "Choose", "Compare", "Cond", "Const", "Element",
-    "Expr", "Item", "Lookup", "Member", "Search", "Select", "Special", "Symbolic", "Truth", "Value", "Var",
+    "FALSE", "TRUE", "AllOf", "AnyOf", "Arithmetic", "Binary", "Called", "Choose", "Compare", "Cond", "Const",
+    "Element", "Expr", "Item", "Lookup", "Member", "Search", "Select", "Special", "Symbolic", "Truth",
+    "Value", "Var",
 ]  # fmt: skip
 
 
@@ -33,6 +34,68 @@ class _Shown:
 def show_with(latex: Callable[[Any], str]) -> None:
     """Print expressions by a function where notebooks show them."""
     _Shown.latex = staticmethod(latex)
+
+
+class Arithmetic:
+    """Python's operators, for expressions: they make a node each, and simplify nothing.
+
+    `==` compares expressions as values; conditions are made by functions (`scalatrace.formula.compare`).
+    """
+
+    __slots__ = ()
+
+    def __add__(self, other: Expr | int) -> Binary:
+        return Binary("+", _expr(self), _expr(other))
+
+    def __radd__(self, other: int) -> Binary:
+        return Binary("+", Const(other), _expr(self))
+
+    def __sub__(self, other: Expr | int) -> Binary:
+        return Binary("-", _expr(self), _expr(other))
+
+    def __rsub__(self, other: int) -> Binary:
+        return Binary("-", Const(other), _expr(self))
+
+    def __mul__(self, other: Expr | int) -> Binary:
+        return Binary("*", _expr(self), _expr(other))
+
+    def __rmul__(self, other: int) -> Binary:
+        return Binary("*", Const(other), _expr(self))
+
+    def __floordiv__(self, other: Expr | int) -> Binary:
+        return Binary("//", _expr(self), _expr(other))
+
+    def __rfloordiv__(self, other: int) -> Binary:
+        return Binary("//", Const(other), _expr(self))
+
+    def __mod__(self, other: Expr | int) -> Binary:
+        return Binary("%", _expr(self), _expr(other))
+
+    def __and__(self, other: Expr | int) -> Binary:
+        return Binary("&", _expr(self), _expr(other))
+
+    def __xor__(self, other: Expr | int) -> Binary:
+        return Binary("^", _expr(self), _expr(other))
+
+    def __lshift__(self, other: Expr | int) -> Binary:
+        return Binary("<<", _expr(self), _expr(other))
+
+    def __rlshift__(self, other: int) -> Binary:
+        return Binary("<<", Const(other), _expr(self))
+
+    def __rshift__(self, other: Expr | int) -> Binary:
+        return Binary(">>", _expr(self), _expr(other))
+
+    def __neg__(self) -> Binary:
+        return Binary("*", Const(-1), _expr(self))
+
+
+def _expr(operand: Any) -> Expr:
+    if isinstance(operand, Arithmetic):
+        return operand  # type: ignore[return-value]
+    if type(operand) is int:
+        return Const(operand)
+    raise TypeError(f"{operand!r} is no expression and no integer")
 
 
 class _Hashed(_Shown):
@@ -55,14 +118,14 @@ class _Hashed(_Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class Const(_Shown):
+class Const(_Shown, Arithmetic):
     """An integer."""
 
     value: int
 
 
 @dataclass(frozen=True, slots=True)
-class Var(_Shown):
+class Var(_Shown, Arithmetic):
     """A variable from `least` to below `limit` (None: unknown)."""
 
     name: str
@@ -71,7 +134,7 @@ class Var(_Shown):
 
 
 @dataclass(frozen=True, slots=True)
-class Element(_Hashed):
+class Element(_Hashed, Arithmetic):
     """An entry of an array that is known at run time only."""
 
     array: str
@@ -80,7 +143,7 @@ class Element(_Hashed):
 
 
 @dataclass(frozen=True, slots=True)
-class Binary(_Hashed):
+class Binary(_Hashed, Arithmetic):
     """`+ - * // % ^ & << >>`; `/` is `//` of numbers that are not negative.
 
     `//` and `%` are floored. Shift amounts are clipped to 0..62.
@@ -93,7 +156,7 @@ class Binary(_Hashed):
 
 
 @dataclass(frozen=True, slots=True)
-class Choose(_Hashed):
+class Choose(_Hashed, Arithmetic):
     """One of two values."""
 
     cond: Cond
@@ -103,7 +166,7 @@ class Choose(_Hashed):
 
 
 @dataclass(frozen=True, slots=True)
-class Item(_Hashed):
+class Item(_Hashed, Arithmetic):
     """An entry of a static table."""
 
     table: tuple[int, ...]
@@ -112,7 +175,7 @@ class Item(_Hashed):
 
 
 @dataclass(frozen=True, slots=True)
-class Search(_Hashed):
+class Search(_Hashed, Arithmetic):
     """How many entries of an ascending static table are at most an index: in which piece the index is.
 
     The table has the first index of each piece but the first one.
@@ -124,7 +187,7 @@ class Search(_Hashed):
 
 
 @dataclass(frozen=True, slots=True)
-class Called(_Hashed):
+class Called(_Hashed, Arithmetic):
     """A function of integers, by its name in `scalatrace.formula.functions`."""
 
     name: str

@@ -12,7 +12,7 @@ from scalatrace.errors import FormulaError, UsageError
 from scalatrace.extrap.errors import InputError
 from scalatrace.extrap.grid import plugins, space
 from scalatrace.extrap.solve import features
-from scalatrace.formula import FUNCTIONS, evaluate, parse
+from scalatrace.formula import FUNCTIONS, evaluate, parse, parse_number
 from scalatrace.trace.query.diff import diff
 from support.calls import IssuedCall, call
 from support.grids import Rank, trace_of
@@ -144,3 +144,24 @@ def test_a_partition_that_is_none(tmp_path: Path, conditions: list[str]) -> None
         extrap.extrapolate(
             [cg(dims) for dims in ((2, 4), (4, 4), (4, 8))], 64, dims_of=[(2, 4), (4, 4), (4, 8)]
         )
+
+
+def test_features_are_texts_or_expressions(tmp_path: Path) -> None:
+    (path := tmp_path / "mine.py").write_text(
+        "from scalatrace.formula import Var\n"
+        "r, P = Var('r'), Var('P')\n"
+        "FEATURES = [((r * 7 + 3) % (P - 1), 1.0), ('r*7%5', 1.0)]\n"
+    )
+    plugins.load_plugins([path])
+    assert [feature for feature, _ in features.EXTRA] == [
+        parse_number("(r*7+3)%(P-1)"),
+        parse_number("r*7%5"),
+    ]
+
+    def body(rank: Rank) -> list[IssuedCall]:
+        count = (rank.number * 7 + 3) % (rank.dims[0] - 1)
+        return [call("Gatherv", 1, sendcount=count, root=0, comm="world")] * 2
+
+    lines = [(5,), (7,), (8,), (11,)]
+    made = extrap.extrapolate([trace_of(body, dims) for dims in lines], 17, (17,), dims_of=lines)
+    assert diff(made.trace, trace_of(body, (17,)), ["times"]) == []
