@@ -131,9 +131,12 @@ def _other_arguments(
             return InputError(f"the traces are of different programs: {shown}")
         texts.append(f"{argument.name} ({shown})")
     options = " ".join(_options(arguments, order))
+    names = " ".join(f"--param {option.split('=')[0].split()[1]}=V" for option in _options(arguments, order))
+    default = "; DEFAULT: the value that the program has without the argument" if "DEFAULT" in options else ""
     return InputError(
         f"the traces were recorded with different arguments: {', '.join(texts)}\n"
-        f"Record with equal ones, or make them parameters, with a value for each trace: {options}"
+        f"Record with equal ones, or make them parameters, with a value for each trace: {options} "
+        f"(and one for the result: {names}{default})"
     )
 
 
