@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from scalatrace.extrap import model_of
-from scalatrace.extrap.timing.plain_report import timing_row
 from scalatrace.extrap.timing.registry import TIMING_MODELS, timing_model
-from scalatrace.extrap.timing.report import fitted_means
+from scalatrace.extrap.timing.report import fitted_means, timing_row
 from scalatrace.formula import Const, parse_condition
 from scalatrace.stats.forms import Points
 from scalatrace.trace.symbolic.field import EVERYWHERE, Part
