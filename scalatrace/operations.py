@@ -152,6 +152,11 @@ class Operation:
         return self.nonblocking and not self.base.endswith("_begin")
 
     @property
+    def is_partitioned(self) -> bool:
+        """Whether a call makes a request of partitioned communication, which matches its like only."""
+        return any(flow is not None and flow.times == "partitions" for flow in (self.sends, self.recvs))
+
+    @property
     def is_matched_probe(self) -> bool:
         """Whether a call takes a message out of the queue, for a later call to receive."""
         return self.matched and self.category is Category.PROBE

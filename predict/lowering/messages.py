@@ -89,8 +89,7 @@ class Messages:
         tag = self._raw_tag(call, name)
         if tag == ANY_TAG:
             raise UsageError(_open(call, "tag"))
-        partitioned = call.op.startswith(("Psend", "Precv"))
-        return self.tag(call, tag, "partitioned" if partitioned else "message")
+        return self.tag(call, tag, "partitioned" if operation(call.op).is_partitioned else "message")
 
     @staticmethod
     def _raw_tag(call: Call, name: str) -> int:
