@@ -19,12 +19,12 @@ __all__ = [
     "InputError",
     "NoFormulaError",
     "PollingError",
+    "SeenValues",
     "UnconfirmedError",
     "UndeterminedError",
     "UndeterminedPeerError",
     "UnseenParameterError",
     "UnseenSideError",
-    "Values",
 ]
 
 
@@ -37,7 +37,7 @@ class CorruptModelError(ExtrapolationError):
 
 
 @dataclass(frozen=True, slots=True)
-class Values:
+class SeenValues:
     """The observed values of a quantity without a formula.
 
     Attributes:
@@ -63,7 +63,7 @@ class Values:
 class NoFormulaError(ExtrapolationError):
     """Error: no formula gives the values of a quantity."""
 
-    def __init__(self, fact: str, values: Values | None = None) -> None:
+    def __init__(self, fact: str, values: SeenValues | None = None) -> None:
         super().__init__(fact)
         self.values = values
 

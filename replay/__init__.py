@@ -19,18 +19,18 @@ from scalatrace.replay.common.errors import (
 from scalatrace.replay.common.options import Collectives, Compute, Options, Times
 from scalatrace.replay.result import RankResult, Summary
 from scalatrace.replay.run import run
-from scalatrace.trace.query.factors import Rule
+from scalatrace.trace.query.factors import FactorRule
 
 __all__ = [
     "AloneError",
     "Collectives",
     "Compute",
+    "FactorRule",
     "MissingError",
     "Options",
     "RankResult",
     "RanksError",
     "ReplayError",
-    "Rule",
     "Summary",
     "Times",
     "UnsupportedError",

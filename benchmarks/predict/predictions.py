@@ -24,8 +24,8 @@ from benchmarks.table import ResultTable, Row, compared, errors_in, verdict
 from scalatrace import Trace, load
 from scalatrace.errors import ScalatraceError
 from scalatrace.predict.engine import KernelTimes
-from scalatrace.predict.engine.repeats import Interval, interval_of, repeats
-from scalatrace.predict.engine.simulate import Options, Simulator
+from scalatrace.predict.engine.repeats import RepeatInterval, interval_of, repeats
+from scalatrace.predict.engine.simulate import SimulateOptions, Simulator
 from scalatrace.predict.kernels import fit_traces
 from scalatrace.predict.platform import Check, Platform, read_platform
 from scalatrace.predict.platform.accuracy import accuracy_of
@@ -91,7 +91,7 @@ def _run(
     of_steps = workload.of_much_computation if real else workload.of_steps
     pace = (Pacing(0) if real else Pacing()).pace(mpi, of_steps, [nprocs], folder)
     recording = recorded(mpi, nprocs, arguments(of_steps(pace.steps), pace.sleep_us), folder / "a.st")
-    times_ns = repeats(Simulator(load(recording.trace)), platform, Options(), REPEATS)
+    times_ns = repeats(Simulator(load(recording.trace)), platform, SimulateOptions(), REPEATS)
     return PredictedRun(workload.title, nprocs, recording.run_s, tuple(time / 1e9 for time in times_ns))
 
 
@@ -113,7 +113,7 @@ def _rows(args: argparse.Namespace, platform: Platform) -> Iterator[Row]:
         ]
 
 
-def _inside(interval: Interval, run_s: float) -> tuple[str, str]:
+def _inside(interval: RepeatInterval, run_s: float) -> tuple[str, str]:
     low, high = interval.low_ns, interval.high_ns  # of times in seconds
     return f"{low:.3f} to {high:.3f}", "yes" if low <= run_s <= high else "no"
 
@@ -164,7 +164,7 @@ def _hpcc_rows(mpi: Mpi, platform: Platform, args: argparse.Namespace) -> Iterat
             cells = [str(HPCC_RANKS), str(order), f"{_run_s(trace):.3f}"]
             for kernels, polls_work in ((KernelTimes(models), True), (None, True), (None, False)):
                 simulator = Simulator(trace, kernels, polls_work)
-                drawn = interval_of(list(repeats(simulator, platform, Options(), REPEATS)))
+                drawn = interval_of(list(repeats(simulator, platform, SimulateOptions(), REPEATS)))
                 cells += compared(drawn.median_ns / 1e9, _run_s(trace))
             yield cells
 

@@ -23,7 +23,7 @@ from scalatrace.formula import Cond, Const, Element, Expr, Value, Var, evaluate,
 from scalatrace.formula.evaluation.columns import Columns
 from scalatrace.trace.values.vec import SPECIAL
 
-__all__ = ["Mask", "Sample"]
+__all__ = ["Mask", "RankSample"]
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
@@ -41,7 +41,7 @@ MAX_SAMPLE_RANKS = 32
 """So many ranks."""
 
 
-class Sample:
+class RankSample:
     """All ranks of some grids that a benchmark can run on; `n` of them."""
 
     def __init__(self, shape: Shape) -> None:
@@ -57,7 +57,7 @@ class Sample:
         self.fixed = frozenset(self.columns)
         self._values: dict[Value, Any] = {}
         self._masks: dict[Cond, Mask] = {}
-        self._inner: dict[Any, Sample] = {}
+        self._inner: dict[Any, RankSample] = {}
         self._extra: dict[str, Ints] = {}
         self._evaluator = Columns(_Names(self), specials=SPECIAL)
 
@@ -102,7 +102,7 @@ class Sample:
         every = self._turning(where, loops)
         return bool(np.equal(every.value(a), every.value(b)).all())
 
-    def _turning(self, where: Mask, loops: tuple[Var, ...]) -> Sample:
+    def _turning(self, where: Mask, loops: tuple[Var, ...]) -> RankSample:
         """Some of these ranks, each with all values of the loop variables."""
         key = where.tobytes(), loops
         if key not in self._inner:
@@ -168,7 +168,7 @@ class Sample:
 class _Names(Mapping[str, Any]):
     """The columns of a sample by name, made when they are asked for."""
 
-    def __init__(self, sample: Sample) -> None:
+    def __init__(self, sample: RankSample) -> None:
         self._sample = sample
 
     def __getitem__(self, name: str) -> Ints:

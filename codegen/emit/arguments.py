@@ -8,12 +8,20 @@ from collections.abc import Iterable
 from scalatrace.codegen.emit.text import identifier
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.foreign import Foreign
-from scalatrace.codegen.program.tree import Argument, Program, calls
+from scalatrace.codegen.program.tree import Program, ProgramArgument, calls
 from scalatrace.formula import Const, Item, Lookup, Special, leaves, numbers_in
 from scalatrace.predefined import DATATYPES, NO_DATATYPE
 from scalatrace.trace.model.tables import Kind
 
-__all__ = ["LISTS", "NAMED_CONSTANTS", "Names", "named_constants", "possible", "predefined_name", "used"]
+__all__ = [
+    "LISTS",
+    "NAMED_CONSTANTS",
+    "ArgumentNames",
+    "named_constants",
+    "possible",
+    "predefined_name",
+    "used",
+]
 
 NAMED_CONSTANTS = frozenset({"split_type", "lock_type", "assert", "amode", "whence"})
 """Parameters that hold names of constants of MPI, several of them joined by `|`."""
@@ -26,7 +34,7 @@ _ARRAY = re.compile(r"A\d+")
 PREDEFINED = ("WORLD", "SELF", "NONE")
 
 
-def possible(argument: Argument, size: int) -> Iterable[int]:
+def possible(argument: ProgramArgument, size: int) -> Iterable[int]:
     """Entries of a table that an argument can mean: those it names, or all where it counts."""
     e = argument.value
     plain = all(isinstance(leaf, Const | Item | Special | Lookup) for leaf in leaves(e))
@@ -78,7 +86,7 @@ def predefined_name(name: str) -> str:
     return name
 
 
-class Names:
+class ArgumentNames:
     """Readable names for numbered things, each once."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:

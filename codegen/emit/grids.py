@@ -7,7 +7,7 @@ import re
 from collections.abc import Set as AbstractSet
 from keyword import kwlist, softkwlist
 
-from scalatrace.codegen.emit.pieces import Library
+from scalatrace.codegen.emit.pieces import RuntimeLibrary
 from scalatrace.codegen.program.grid_shape import Shape
 from scalatrace.formula import Binary, Compare, Cond, Const, Expr, Var, all_of, either, names_in
 
@@ -57,7 +57,7 @@ def options_of(shape: Shape) -> str:
     return " ".join(given)
 
 
-def renamed(shape: Shape, library: Library, reserved: AbstractSet[str]) -> dict[str, str]:
+def renamed(shape: Shape, library: RuntimeLibrary, reserved: AbstractSet[str]) -> dict[str, str]:
     """Return other names for the parameters whose names the program or its language needs otherwise."""
     local = {word for piece in library.pieces.values() for word in _WORD.findall(piece.text)}
     taken = {word for word in local if len(word) > 1}.union(  # single letters are used locally only

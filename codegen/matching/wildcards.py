@@ -25,7 +25,7 @@ from scalatrace.codegen.matching.execution.choices import (
     HIGHEST,
     IN_TURNS,
     LOWEST,
-    Policy,
+    SenderPolicy,
     shuffled,
 )
 from scalatrace.codegen.matching.execution.collective_state import CollectiveMismatchError
@@ -195,7 +195,7 @@ class ExecutionPlan:
 
     def execute(
         self,
-        policy: Policy,
+        policy: SenderPolicy,
         synchronous: bool,
         recorded: frozenset[int] = frozenset(),
         polls_wait: bool = True,
@@ -235,7 +235,7 @@ def _executed(plan: ExecutionPlan, recorded: frozenset[int]) -> dict[int, dict[i
     raise DeadlockError(report)
 
 
-def _attempts(persistent: bool) -> Iterator[tuple[Policy, bool, bool]]:
+def _attempts(persistent: bool) -> Iterator[tuple[SenderPolicy, bool, bool]]:
     """Ways to execute, best first: a policy, whether sends wait for their receives, and `keeps_senders`.
 
     A language may have one sender for a persistent receive, so that is tried first.

@@ -18,13 +18,13 @@ from typing import TypeVar
 
 from scalatrace.codegen.program.sharing import Interner, uses, with_children
 from scalatrace.codegen.program.tree import (
-    Argument,
     Branch,
-    Call,
-    Let,
-    Loop,
-    Part,
+    LetStatement,
+    LoopStatement,
+    MpiCall,
     Program,
+    ProgramArgument,
+    ProgramPart,
     Stmt,
     needed_by,
     statements,
@@ -79,7 +79,7 @@ class _Sharing:
 
     def __init__(self, program: Program) -> None:
         parts = [part for stmt in statements(program.body) for part in needed_by(stmt)]
-        loops = {stmt.variable.name for stmt in statements(program.body) if isinstance(stmt, Loop)}
+        loops = {stmt.variable.name for stmt in statements(program.body) if isinstance(stmt, LoopStatement)}
         taken = names_in(*parts) | loops
         self.names = (name for n in count(1) if (name := f"k{n}") not in taken)
         self.intern = Interner()
@@ -106,9 +106,9 @@ class _Sharing:
     def statement(self, stmt: Stmt, out: list[Stmt]) -> Stmt:
         """A statement with short expressions; what it needs is appended."""
         match stmt:
-            case Loop(variable, times, body):
+            case LoopStatement(variable, times, body):
                 times = self.expression(times, out)
-                return Loop(variable, times, self.block(body))
+                return LoopStatement(variable, times, self.block(body))
             case Branch(cond, then, otherwise):
                 interned = self.counted(cond)
                 if length(cond) > MAX_LENGTH:
@@ -116,10 +116,10 @@ class _Sharing:
                 else:
                     cond = self.replaced(interned)
                 return Branch(cond, self.block(then), self.block(otherwise))
-            case Call():
+            case MpiCall():
                 given = tuple(self.argument(argument, out) for argument in stmt.arguments)
                 return replace(stmt, arguments=given)
-            case Part(name):
+            case ProgramPart(name):
                 if name not in self.functions:
                     before, self.named = self.named, {}
                     self.functions[name] = self.block(stmt.body)
@@ -127,7 +127,7 @@ class _Sharing:
                 return replace(stmt, body=self.functions[name])
         return stmt
 
-    def argument(self, argument: Argument, out: list[Stmt]) -> Argument:
+    def argument(self, argument: ProgramArgument, out: list[Stmt]) -> ProgramArgument:
         """An argument; indices into tables keep their alternatives, by which emitters know the entries."""
         e = argument.value
         if isinstance(e, Const | Var):
@@ -172,7 +172,7 @@ class _Sharing:
         if self.uses[id(e)] < 2 and length(result) <= MAX_PART_LENGTH:
             return result
         variable = self.named[id(e)] = self.variable(bounds(e))
-        out.append(Let(variable, result))
+        out.append(LetStatement(variable, result))
         return variable
 
     def kept(self, value: Value, out: list[Stmt]) -> Value:
@@ -227,7 +227,7 @@ class _Sharing:
     def assigned(self, part: Expr | Cond, out: list[Stmt]) -> Var:
         """A variable that statements under conditions set to a value; of a condition to 1 or 0."""
         variable = self.variable(bounds(part) if isinstance(part, Expr) else (0, 1))
-        out.append(Let(variable, None))
+        out.append(LetStatement(variable, None))
         self.assign(variable, part, out)
         self.named[id(part)] = variable
         return variable
@@ -252,7 +252,7 @@ class _Sharing:
             value: Expr = Choose(self.condition(part, out), Const(1), Const(0))
         else:
             value = self.lowered(part, out)
-        out.append(Let(variable, value, declares=False))
+        out.append(LetStatement(variable, value, declares=False))
 
     def either(
         self, variable: Var, cond: Cond, then: Expr | Cond, otherwise: Expr | Cond, out: list[Stmt]

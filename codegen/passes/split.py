@@ -12,12 +12,12 @@ from itertools import count
 
 from scalatrace.codegen.program.tree import (
     Branch,
-    Call,
-    Compute,
-    Let,
-    Loop,
-    Part,
+    ComputeStatement,
+    LetStatement,
+    LoopStatement,
+    MpiCall,
     Program,
+    ProgramPart,
     Stmt,
     needed_by,
     statements,
@@ -55,7 +55,10 @@ class _Splitting:
         Args:
             scope: the variables from around, by name.
         """
-        scope = {**scope, **{stmt.variable.name: stmt.variable for stmt in body if isinstance(stmt, Let)}}
+        scope = {
+            **scope,
+            **{stmt.variable.name: stmt.variable for stmt in body if isinstance(stmt, LetStatement)},
+        }
         body = tuple(self.inside(stmt, scope) for stmt in body)
         if nstatements(body) <= MAX_STATEMENTS:
             return body
@@ -64,7 +67,7 @@ class _Splitting:
     def inside(self, stmt: Stmt, scope: dict[str, Var]) -> Stmt:
         """A statement without long blocks."""
         match stmt:
-            case Loop(variable, _, body) if nstatements(body) > MAX_STATEMENTS:
+            case LoopStatement(variable, _, body) if nstatements(body) > MAX_STATEMENTS:
                 return replace(stmt, body=self.block(body, {**scope, variable.name: variable}))
             case Branch(_, then, otherwise) if nstatements(then) + nstatements(otherwise) > MAX_STATEMENTS:
                 return replace(stmt, then=self.block(then, scope), otherwise=self.block(otherwise, scope))
@@ -74,17 +77,21 @@ class _Splitting:
         """A function of statements; they stay where they are few, or assign to a variable from around."""
         body = tuple(group)
         inner = list(statements(body, parts=False))
-        own = {s.variable.name for s in inner if isinstance(s, Loop) or (isinstance(s, Let) and s.declares)}
-        assigned = {s.variable.name for s in inner if isinstance(s, Let)}
+        own = {
+            s.variable.name
+            for s in inner
+            if isinstance(s, LoopStatement) or (isinstance(s, LetStatement) and s.declares)
+        }
+        assigned = {s.variable.name for s in inner if isinstance(s, LetStatement)}
         if len(inner) < MIN_PART_STATEMENTS or not assigned <= own:
             return group
         used = {name for stmt in inner for name in names_of(stmt)} - own
-        return [Part(next(self.names), tuple(v for name, v in scope.items() if name in used), body)]
+        return [ProgramPart(next(self.names), tuple(v for name, v in scope.items() if name in used), body)]
 
 
 def _groups(body: tuple[Stmt, ...]) -> Iterator[list[Stmt]]:
     """Neighbours, PART_STATEMENTS or more, such that no variable of a group is used in another."""
-    declared = {stmt.variable.name for stmt in body if isinstance(stmt, Let)}
+    declared = {stmt.variable.name for stmt in body if isinstance(stmt, LetStatement)}
     last_use = {
         name: i
         for i, stmt in enumerate(body)
@@ -94,7 +101,7 @@ def _groups(body: tuple[Stmt, ...]) -> Iterator[list[Stmt]]:
     group: list[Stmt] = []
     size = until = 0
     for i, stmt in enumerate(body):
-        if isinstance(stmt, Let):
+        if isinstance(stmt, LetStatement):
             until = max(until, last_use.get(stmt.variable.name, i))
         group.append(stmt)
         size += nstatements((stmt,))
@@ -107,10 +114,10 @@ def _groups(body: tuple[Stmt, ...]) -> Iterator[list[Stmt]]:
 
 def names_of(stmt: Stmt) -> set[str]:
     """The variables that a statement itself reads or assigns, or hands to a function."""
-    if isinstance(stmt, Part):
+    if isinstance(stmt, ProgramPart):
         return {variable.name for variable in stmt.parameters}
     names = names_in(*(part for part in needed_by(stmt) if not isinstance(part, Const)))
-    return names | {stmt.variable.name} if isinstance(stmt, Let) else names
+    return names | {stmt.variable.name} if isinstance(stmt, LetStatement) else names
 
 
 def nstatements(body: tuple[Stmt, ...]) -> int:
@@ -118,10 +125,10 @@ def nstatements(body: tuple[Stmt, ...]) -> int:
     total = 0
     for stmt in body:
         match stmt:
-            case Loop():
+            case LoopStatement():
                 total += 1 + nstatements(stmt.body)
             case Branch():
                 total += 1 + nstatements(stmt.then) + nstatements(stmt.otherwise)
-            case Call() | Compute() | Let() | Part():
+            case MpiCall() | ComputeStatement() | LetStatement() | ProgramPart():
                 total += 1
     return total

@@ -23,13 +23,27 @@ from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
 
 __all__ = [
-    "Argument", "Branch", "Call", "Compute", "Context", "Duration", "Let", "Loop", "Part", "Program", "Stmt",
-    "Subset", "asks_for", "calls", "needed_by", "statements",
+    "Branch",
+    "ComputeStatement",
+    "Duration",
+    "LetStatement",
+    "LoopStatement",
+    "MpiCall",
+    "Program",
+    "ProgramArgument",
+    "ProgramContext",
+    "ProgramPart",
+    "Stmt",
+    "Subset",
+    "asks_for",
+    "calls",
+    "needed_by",
+    "statements",
 ]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class ProgramArgument:
     """A parameter of a call, as the trace names it; of a kind that refers to a table, an index into it."""
 
     name: str
@@ -38,7 +52,7 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class MpiCall:
     """One MPI call.
 
     Attributes:
@@ -50,7 +64,7 @@ class Call:
     """
 
     op: str
-    arguments: tuple[Argument, ...]
+    arguments: tuple[ProgramArgument, ...]
     site: tuple[Foreign, ...] = ()
     mark: int | None = None
     dropped: bool = False
@@ -86,7 +100,7 @@ class Duration:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class ProgramContext:
     """How long the computation takes when the call before had one of these marks; none: whatever it was."""
 
     marks: tuple[int, ...]
@@ -94,7 +108,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Compute:
+class ComputeStatement:
     """The computation before a call.
 
     Attributes:
@@ -104,12 +118,12 @@ class Compute:
             the call before has to be looked at, unless there is one context only.
     """
 
-    contexts: tuple[Context, ...]
+    contexts: tuple[ProgramContext, ...]
     first: Var | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class LoopStatement:
     """A body that runs `count` times, the variable counting from 0."""
 
     variable: Var
@@ -127,7 +141,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Let:
+class LetStatement:
     """A local variable; passes before an emitter give long expressions names.
 
     Attributes:
@@ -141,7 +155,7 @@ class Let:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ProgramPart:
     """Statements that the text has in a function of their own. Parts of one name are calls of one function.
 
     Attributes:
@@ -156,7 +170,7 @@ class Part:
     times: tuple[Duration, ...] = ()
 
 
-Stmt = Call | Compute | Loop | Branch | Let | Part
+Stmt = MpiCall | ComputeStatement | LoopStatement | Branch | LetStatement | ProgramPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,16 +233,16 @@ def statements(body: tuple[Stmt, ...], parts: bool = True) -> Iterator[Stmt]:
             if isinstance(stmt, Branch):
                 ahead += [iter(stmt.otherwise), iter(stmt.then)]
                 break
-            if isinstance(stmt, Loop) or (parts and isinstance(stmt, Part)):
+            if isinstance(stmt, LoopStatement) or (parts and isinstance(stmt, ProgramPart)):
                 ahead.append(iter(stmt.body))
                 break
         else:
             ahead.pop()
 
 
-def calls(body: tuple[Stmt, ...]) -> Iterator[Call]:
+def calls(body: tuple[Stmt, ...]) -> Iterator[MpiCall]:
     """All calls that are made, in the order of the text."""
-    return (stmt for stmt in statements(body) if isinstance(stmt, Call) and not stmt.dropped)
+    return (stmt for stmt in statements(body) if isinstance(stmt, MpiCall) and not stmt.dropped)
 
 
 def asks_for(body: tuple[Stmt, ...], name: str) -> bool:
@@ -239,14 +253,14 @@ def asks_for(body: tuple[Stmt, ...], name: str) -> bool:
 def needed_by(stmt: Stmt) -> Sequence[Value | Cond]:
     """What is worked out for a statement itself."""
     match stmt:
-        case Call():
+        case MpiCall():
             return [argument.value for argument in stmt.arguments]
-        case Compute(_, Var() as first):
+        case ComputeStatement(_, Var() as first):
             return [first]
-        case Loop():
+        case LoopStatement():
             return [stmt.count]
         case Branch():
             return [stmt.cond]
-        case Let(_, value) if value is not None:
+        case LetStatement(_, value) if value is not None:
             return [value]
     return []

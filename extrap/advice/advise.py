@@ -18,9 +18,9 @@ from scalatrace.extrap.advice.recordings import Case, deciding, unseen, with_sid
 from scalatrace.extrap.errors import (
     CorruptModelError,
     NoFormulaError,
+    SeenValues,
     UndeterminedError,
     UnseenSideError,
-    Values,
 )
 from scalatrace.extrap.fit.fit_field import fit
 from scalatrace.extrap.grid.model import Model
@@ -136,7 +136,7 @@ def _without_data(error: Refused, case: Case) -> NextStep:
     return HISTOGRAMS if values.name in COLLECTIVE_COUNTS and _means_follow(values, case) else LOSSY
 
 
-def _means_follow(values: Values, case: Case) -> bool:
+def _means_follow(values: SeenValues, case: Case) -> bool:
     """Return whether the means of all numbers follow a formula."""
     space = Space(case.runs, partners=False)
     starts = np.array(space.starts[:-1]).tolist()

@@ -7,7 +7,7 @@ from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING
 
-from scalatrace.extrap.errors import NoFormulaError, PollingError, Values
+from scalatrace.extrap.errors import NoFormulaError, PollingError, SeenValues
 from scalatrace.extrap.refusal import Cause, Refused
 from scalatrace.trace.model.elastic import at
 from scalatrace.trace.model.nodes import Peer
@@ -51,12 +51,12 @@ def cause_of(error: Refused, grids: Sequence[Grid], traces: Sequence[Trace]) -> 
     return Cause.FEW_SIZES if few else Cause.UNKNOWN_RULE
 
 
-def _is_of_timing(values: Values, traces: Sequence[Trace]) -> bool:
+def _is_of_timing(values: SeenValues, traces: Sequence[Trace]) -> bool:
     """Return whether values depend on which request, or which rank, comes first."""
     return values.op in COMPLETING or values.op in POLLING or depends_on_senders(values, traces)
 
 
-def depends_on_senders(values: Values, traces: Sequence[Trace]) -> bool:
+def depends_on_senders(values: SeenValues, traces: Sequence[Trace]) -> bool:
     """Return whether values depend on the senders that receives from MPI_ANY_SOURCE match.
 
     So do the partners of the receiving rank. Of others, the ranks share what is the same in total: the
@@ -89,14 +89,14 @@ def _receivers_from_any(trace: Trace) -> frozenset[int]:
     )
 
 
-def _is_converging(values: Values) -> bool:
+def _is_converging(values: SeenValues) -> bool:
     """Return whether all ranks agree on trip counts that neither only grow nor only fall, as a solver's."""
     counts = values.largest
     growing = all(a <= b for a, b in pairwise(counts)), all(a >= b for a, b in pairwise(counts))
     return values.agreed and values.name == "repeat" and (not any(growing) or len(counts) > MIN_TOTALS)
 
 
-def is_divided(values: Values, grids: Sequence[Grid]) -> bool:
+def is_divided(values: SeenValues, grids: Sequence[Grid]) -> bool:
     """Return whether the largest numbers may be shares of one problem: they fall as a size grows."""
     falls = all(a >= b for a, b in pairwise(values.largest)) and values.largest[0] > values.largest[-1] > 1
     if len(values.largest) != len(grids) or not falls:

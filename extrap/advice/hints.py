@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from scalatrace.extrap.advice.recordings import Case
-from scalatrace.extrap.errors import ExtrapolationError, Values
+from scalatrace.extrap.errors import ExtrapolationError, SeenValues
 from scalatrace.extrap.fit.fit_trace import fit
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.refusal import Action, NextStep
@@ -25,7 +25,7 @@ MIN_OF_ONE_SHAPE = 4
 __all__ = ["hint"]
 
 
-def hint(traces: Sequence[Trace], case: Case, values: Values | None, workers: int) -> NextStep | None:
+def hint(traces: Sequence[Trace], case: Case, values: SeenValues | None, workers: int) -> NextStep | None:
     """Return the traces without which the others follow rules; None if leaving out traces does not help.
 
     Args:
@@ -68,7 +68,7 @@ def _is_sorted(grid: Grid, falling: bool) -> bool:
     return all(a >= b if falling else a <= b for a, b in pairwise(grid.dims))
 
 
-def _varies_by_smallest(values: Values) -> bool:
+def _varies_by_smallest(values: SeenValues) -> bool:
     """Whether the smallest trace alone shows that a quantity varies: the others would follow a constant."""
     smallest, *others = zip(values.means, values.largest, strict=True)
     return len(set(others)) == 1 and smallest not in others

@@ -11,7 +11,7 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from scalatrace.extrap.errors import NoFormulaError, PollingError, UnconfirmedError, Values
+from scalatrace.extrap.errors import NoFormulaError, PollingError, SeenValues, UnconfirmedError
 from scalatrace.extrap.fit.borders import border_condition
 from scalatrace.extrap.fit.classes import classes_of, merged
 from scalatrace.extrap.fit.columns import COARSE, by_columns
@@ -279,7 +279,7 @@ def no_formula_error(
     return error(text, _values(samples, space, op, name, kind))
 
 
-def _values(samples: Samples, space: Space, op: str, name: str, kind: Kind | None) -> Values:
+def _values(samples: Samples, space: Space, op: str, name: str, kind: Kind | None) -> SeenValues:
     """Return the values of each trace, as numbers."""
     ranks, rows, agreed, unlike = [], [], True, False
     for start, end in pairwise(space.starts.tolist()):
@@ -290,7 +290,7 @@ def _values(samples: Samples, space: Space, op: str, name: str, kind: Kind | Non
         rows.append(numbers or [0])
         agreed = agreed and different <= 1 and len(given) == end - start
         unlike = len(given) == different >= MIN_UNLIKE and any(len(v.slots) > 1 for v in given.values())
-    return Values(
+    return SeenValues(
         op, name, kind, tuple(ranks), tuple(map(sum, rows)), tuple(round(sum(r) / len(r)) for r in rows),
         tuple(map(max, rows)), agreed, unlike,
     )  # fmt: skip

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import sqrt
 
-from scalatrace.extrap.timing.bins import MAX_SAMPLE, Part, parts_of
+from scalatrace.extrap.timing.bins import MAX_SAMPLE, BinPart, parts_of
 from scalatrace.trace.values.histogram import Bin, Histogram
 
 __all__ = ["assemble", "proportional", "with_count"]
 
 
 def assemble(
-    count: int, mean: float, std: float, ends: tuple[float, float], parts: Sequence[Part]
+    count: int, mean: float, std: float, ends: tuple[float, float], parts: Sequence[BinPart]
 ) -> Histogram:
     """Return a histogram with this count and mean, and with the other fields as near as they can be.
 
@@ -56,7 +56,7 @@ def proportional(shares: Sequence[float], count: int) -> list[int]:
     return counts
 
 
-def _ordered(part: Part, count: int) -> Bin:
+def _ordered(part: BinPart, count: int) -> Bin:
     """A bin with min <= mean <= max; one sample has all three the same."""
     mean = _limited(part.mean)
     if count == 1:

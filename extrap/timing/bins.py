@@ -16,7 +16,7 @@ import numpy as np
 from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.quantiles import ordered_bins, quantiles
 
-__all__ = ["MAX_SAMPLE", "Part", "by_order", "by_quantile", "parts_of"]
+__all__ = ["MAX_SAMPLE", "BinPart", "by_order", "by_quantile", "parts_of"]
 
 MAX_SAMPLE = float(1 << 62)
 """The file's numbers are below 2^64; predictions far beyond the traces may be larger."""
@@ -26,7 +26,7 @@ GRID = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BinPart:
     """A part of a histogram's samples: its share of them, the smallest, the largest, their mean."""
 
     share: float
@@ -35,7 +35,7 @@ class Part:
     mean: float
 
 
-def by_order(histograms: Sequence[Histogram]) -> list[list[Part]] | None:
+def by_order(histograms: Sequence[Histogram]) -> list[list[BinPart]] | None:
     """Return the bins of each histogram as parts; None unless all have as many."""
     ordered = [ordered_bins(h) for h in histograms]
     if len({len(bins) for bins in ordered}) != 1:
@@ -43,7 +43,7 @@ def by_order(histograms: Sequence[Histogram]) -> list[list[Part]] | None:
     return [parts_of(bins) for bins in ordered]
 
 
-def by_quantile(histograms: Sequence[Histogram]) -> list[list[Part]]:
+def by_quantile(histograms: Sequence[Histogram]) -> list[list[BinPart]]:
     """Return each histogram cut at the same shares: those of the bins of the one with most samples."""
     reference = max(histograms, key=lambda h: (len(h.all_bins), h.count))
     shares = [part.share for part in parts_of(ordered_bins(reference))]
@@ -52,12 +52,12 @@ def by_quantile(histograms: Sequence[Histogram]) -> list[list[Part]]:
     return [_cut(h, cells) for h in histograms]
 
 
-def parts_of(bins: Sequence[Bin]) -> list[Part]:
+def parts_of(bins: Sequence[Bin]) -> list[BinPart]:
     total = sum(b.count for b in bins)
-    return [Part(b.count / total, b.min, b.max, b.mean) for b in bins]
+    return [BinPart(b.count / total, b.min, b.max, b.mean) for b in bins]
 
 
-def _cut(histogram: Histogram, cells: Sequence[tuple[int, int]]) -> list[Part]:
+def _cut(histogram: Histogram, cells: Sequence[tuple[int, int]]) -> list[BinPart]:
     """The parts of one histogram between marks of the grid."""
     values = quantiles(histogram, (np.arange(GRID) + 0.5) / GRID)
     edges = quantiles(histogram, np.arange(GRID + 1) / GRID)
@@ -65,5 +65,5 @@ def _cut(histogram: Histogram, cells: Sequence[tuple[int, int]]) -> list[Part]:
     parts = []
     for a, b in cells:
         mean, low, high = float(values[a:b].mean()), float(edges[a]), float(edges[b])
-        parts.append(Part((b - a) / GRID, min(low, mean), max(high, mean), mean))
+        parts.append(BinPart((b - a) / GRID, min(low, mean), max(high, mean), mean))
     return parts

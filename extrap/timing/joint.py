@@ -16,7 +16,7 @@ import numpy as np
 
 from scalatrace.errors import UsageError
 from scalatrace.extrap.timing.assemble import assemble, with_count
-from scalatrace.extrap.timing.bins import Part, by_order, by_quantile
+from scalatrace.extrap.timing.bins import BinPart, by_order, by_quantile
 from scalatrace.extrap.timing.registry import timing_model
 from scalatrace.stats.curve import Curve
 from scalatrace.stats.forms import Points, Scale, as_row
@@ -69,7 +69,7 @@ class HistogramModel:
         parts = []
         for curves, curve, share in zip(self.parts, self.shares, shares, strict=True):
             low, high, mean = (c.predict(scale) for c in curves)
-            parts.append(Part(share if curve else rest, low, high, mean))
+            parts.append(BinPart(share if curve else rest, low, high, mean))
         n = max(1, round(self.count.predict(scale))) if count is None else count
         if n < 1:
             raise UsageError("a histogram has one sample or more")
@@ -160,7 +160,7 @@ def mean_points(
     return Points.of(scales, [h.mean for h in histograms], errors, names)
 
 
-def _scatter(way: Sequence[Sequence[Part]], mean: Points) -> float:
+def _scatter(way: Sequence[Sequence[BinPart]], mean: Points) -> float:
     """How far the bins' means are from power laws of the scale, root mean square of the logarithms."""
     size = np.abs([[part.mean for part in parts] for parts in way]) + INTEGER
     design = np.concatenate([np.ones((len(mean), 1)), np.log(mean.scales)], axis=1)
@@ -170,7 +170,7 @@ def _scatter(way: Sequence[Sequence[Part]], mean: Points) -> float:
 
 
 def _shares(
-    way: Sequence[Sequence[Part]],
+    way: Sequence[Sequence[BinPart]],
     histograms: Sequence[Histogram],
     scales: Sequence[Scale],
     names: Sequence[str],

@@ -22,7 +22,7 @@ from scalatrace.stats.least_squares import solve_nonnegative
 
 Indices = npt.NDArray[np.intp]
 
-__all__ = ["Line", "joint_lines"]
+__all__ = ["JointLine", "joint_lines"]
 
 MIN_FIXED_SHARE = 0.05
 """Least constant time of a message, as a part of the shortest one."""
@@ -37,7 +37,7 @@ MAX_EXCESS = 0.02
 
 
 @dataclass(frozen=True)
-class Line:
+class JointLine:
     """The time of messages of `from_bytes` and more: fixed_ns + n per_byte_ns."""
 
     from_bytes: int
@@ -45,7 +45,7 @@ class Line:
     per_byte_ns: float
 
 
-def joint_lines(points: Series, starts: Sequence[int], free: Callable[[float], float]) -> list[Line]:
+def joint_lines(points: Series, starts: Sequence[int], free: Callable[[float], float]) -> list[JointLine]:
     """Return a line per segment; segments are divided where the conditions cost accuracy.
 
     Args:
@@ -62,7 +62,7 @@ def joint_lines(points: Series, starts: Sequence[int], free: Callable[[float], f
         excess = np.abs((fixed[segment] + sizes * per_byte[segment]) / ns - 1) - unavoidable
         split = _worst(segment, len(starts), sizes, excess)
         if split is None or len(starts) >= MAX_SEGMENTS:
-            return [Line(*row) for row in zip(starts, fixed.tolist(), per_byte.tolist(), strict=True)]
+            return [JointLine(*row) for row in zip(starts, fixed.tolist(), per_byte.tolist(), strict=True)]
         starts = sorted({*starts, split})
 
 

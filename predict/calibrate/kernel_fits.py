@@ -7,7 +7,7 @@ from itertools import groupby
 
 from scalatrace.errors import FormatError
 from scalatrace.predict.calibrate.archive import Archive
-from scalatrace.predict.kernels import Call, Cluster, KernelModels, NodeDay, fit_cluster, fit_kernel
+from scalatrace.predict.kernels import Cluster, KernelCall, KernelModels, NodeDay, fit_cluster, fit_kernel
 
 __all__ = ["cluster_of", "kernels_of"]
 
@@ -43,9 +43,9 @@ def cluster_of(archives: Sequence[Archive], kernel: str = "dgemm") -> Cluster:
     return fit_cluster(observed, unit=unit)
 
 
-def _calls(archives: Sequence[Archive]) -> dict[str, list[Call]]:
-    result: dict[str, list[Call]] = {}
+def _calls(archives: Sequence[Archive]) -> dict[str, list[KernelCall]]:
+    result: dict[str, list[KernelCall]] = {}
     for archive in archives:
         for m in archive.of("kernel"):
-            result.setdefault(m.name, []).extend(Call(dict(m.params), ns, m.host) for ns in m.ns)
+            result.setdefault(m.name, []).extend(KernelCall(dict(m.params), ns, m.host) for ns in m.ns)
     return result

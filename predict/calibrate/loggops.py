@@ -17,7 +17,7 @@ import numpy as np
 
 from scalatrace.errors import FormatError
 from scalatrace.predict.calibrate.archive import Archive, Measurement
-from scalatrace.predict.calibrate.joint_lines import Line, joint_lines
+from scalatrace.predict.calibrate.joint_lines import JointLine, joint_lines
 from scalatrace.predict.calibrate.typical import Series, by_size, series, typical, undisturbed
 from scalatrace.predict.platform import Network, Segment
 from scalatrace.stats.piecewise import PiecewiseLinear, fit_piecewise
@@ -116,7 +116,7 @@ def _starting_at(function: PiecewiseLinear, known: Sequence[int], measured: Sequ
 
 
 def _segments(
-    lines: Sequence[Line], sending: PiecewiseLinear, receiving: PiecewiseLinear | None, limit: int | None
+    lines: Sequence[JointLine], sending: PiecewiseLinear, receiving: PiecewiseLinear | None, limit: int | None
 ) -> list[Segment]:
     """Split the time of messages into overheads, latency and transfer, segment by segment."""
     functions = [function for function in (sending, receiving) if function]
@@ -131,7 +131,7 @@ def _segments(
 
 def _segment(
     start: int,
-    line: Line,
+    line: JointLine,
     least_latency_ns: float,
     sending: PiecewiseLinear,
     receiving: PiecewiseLinear | None,

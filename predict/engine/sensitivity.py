@@ -15,8 +15,8 @@ from itertools import product
 from math import inf
 from operator import attrgetter
 
-from scalatrace.predict.engine.call_times import TooLongError
-from scalatrace.predict.engine.simulate import Options, Simulation, Simulator
+from scalatrace.predict.engine.call_times import TooLongCallError
+from scalatrace.predict.engine.simulate import SimulateOptions, Simulation, Simulator
 from scalatrace.predict.platform import Platform
 from scalatrace.predict.platform.scaled import scaled
 
@@ -79,7 +79,7 @@ def tolerances(
     simulator: Simulator,
     platform: Platform,
     shares: Sequence[float],
-    options: Options | None = None,
+    options: SimulateOptions | None = None,
     start: Simulation | None = None,
 ) -> Iterator[Tolerance]:
     """Yield the tolerances of both parameters for each share.
@@ -97,7 +97,7 @@ def tolerances(
             changed = {"latency": factor} if parameter == LATENCY else {"bandwidth": 1 / factor}
             try:
                 return _Run.of(simulator.run(scaled(platform, **changed), options), parameter, factor)
-            except TooLongError:
+            except TooLongCallError:
                 return _Run(factor, inf, 0.0, 0.0)
 
         search = _Search(run, _Run.of(start, parameter, 1.0))
@@ -170,7 +170,7 @@ def sweep(
     simulator: Simulator,
     platform: Platform,
     factors: Mapping[str, Sequence[float]],
-    options: Options | None = None,
+    options: SimulateOptions | None = None,
 ) -> Iterator[tuple[dict[str, float], Simulation]]:
     """Yield the result of each combination of factors; `platform.scaled` has their names.
 
@@ -181,7 +181,7 @@ def sweep(
     for values in product(*factors.values()):
         chosen = dict(zip(factors, values, strict=True))
         # Kernels with a model take no factor of the platform.
-        own = options or Options()
+        own = options or SimulateOptions()
         own = replace(own, compute_scale=own.compute_scale * chosen.get("compute", 1.0))
         changed = replace(scaled(platform, **chosen), compute_scale=platform.compute_scale)
         yield chosen, simulator.run(changed, own)

@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scalatrace.predict.engine.fields import Quantity
-from scalatrace.predict.engine.operations import Op
-from scalatrace.predict.engine.program import Lowered, LoweredProgram
+from scalatrace.predict.engine.operations import EngineOp
+from scalatrace.predict.engine.program import LoweredProgram, LoweredTrace
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.values.from_arrays import Ints
 
 __all__ = ["interface_shares"]
 
-_SENDS = (Op.SEND, Op.SENDRECV, Op.PUT)
+_SENDS = (EngineOp.SEND, EngineOp.SENDRECV, EngineOp.PUT)
 
 
 def interface_shares(program: LoweredProgram, platform: Platform) -> list[NDArray[np.float32] | None]:
@@ -36,7 +36,7 @@ def interface_shares(program: LoweredProgram, platform: Platform) -> list[NDArra
     return [_shares(node, ranks, size) for node in program.nodes]
 
 
-def _shares(node: Lowered, ranks: Ints, size: int) -> NDArray[np.float32] | None:
+def _shares(node: LoweredTrace, ranks: Ints, size: int) -> NDArray[np.float32] | None:
     dest = node.fields.get("peer")
     repeat = node.fields["repeat"]
     if node.op not in _SENDS or dest is None or dest.varies:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scalatrace.errors import FormatError, LimitError, ScalatraceError
 from scalatrace.predict.engine import binding
 from scalatrace.predict.engine.binding import PARTS, PATH
-from scalatrace.predict.engine.call_times import TooLongError, load_factors
+from scalatrace.predict.engine.call_times import TooLongCallError, load_factors
 from scalatrace.predict.engine.fields import pointer
 from scalatrace.predict.engine.marked_kernels import KernelTimes
 from scalatrace.predict.engine.platform_arrays import PlatformArrays
@@ -26,7 +26,14 @@ from scalatrace.trace.query.load import COMPUTE, spread_of
 from scalatrace.trace.threads import order_note
 from scalatrace.trace.values.from_arrays import Ints
 
-__all__ = ["DeadlockError", "Options", "Simulation", "Simulator", "ThreadsError", "simulate"]
+__all__ = [
+    "SimulateOptions",
+    "Simulation",
+    "SimulationDeadlockError",
+    "SimulationThreadsError",
+    "Simulator",
+    "simulate",
+]
 
 Sums = NDArray[np.object_]
 """Python integers: 64 bits do not hold the computation of a million ranks."""
@@ -37,16 +44,16 @@ MAX_NAMED_RANKS = 4
 """Waiting ranks that the message of a deadlock names."""
 
 
-class DeadlockError(ScalatraceError):
+class SimulationDeadlockError(ScalatraceError):
     """Ranks of the trace wait for each other for ever."""
 
 
-class ThreadsError(ScalatraceError):
+class SimulationThreadsError(ScalatraceError):
     """Ranks wait for each other for ever, since several threads of a rank called MPI in another order."""
 
 
 @dataclass(frozen=True)
-class Options:
+class SimulateOptions:
     """How computation times are taken from the trace.
 
     Attributes:
@@ -122,7 +129,7 @@ class _Accounts:
         self.by_rank = np.zeros((nranks, PARTS), dtype=np.int64)
         self._calls = (binding.Sum * nnodes)()
         self.blocked = np.full(nranks, -1, dtype=np.int32)
-        self.struct = binding.Result(
+        self.struct = binding.EngineResult(
             clocks=pointer(self.clocks, ctypes.c_int64),
             by_node=self._by_node,
             by_rank=pointer(self.by_rank, ctypes.c_int64),
@@ -160,7 +167,7 @@ class Simulator:
     def run(
         self,
         platform: Platform,
-        options: Options | None = None,
+        options: SimulateOptions | None = None,
         progress: Progress | None = None,
         path: bool = False,
         steady: bool = True,
@@ -178,7 +185,7 @@ class Simulator:
             LimitError: out of memory.
             TooLongError: the run takes more than MAX_PS.
         """
-        options = options or Options()
+        options = options or SimulateOptions()
         if not self._has_load:
             self._has_load = True
             if self._trace.load_of(COMPUTE) is not None:
@@ -196,10 +203,10 @@ class Simulator:
         return self._run(platform, options, load, progress, path, steady)
 
     def _recorded_compute(
-        self, platform: Platform, options: Options, load: Any, progress: Progress | None, steady: bool
+        self, platform: Platform, options: SimulateOptions, load: Any, progress: Progress | None, steady: bool
     ) -> NDArray[np.float64]:
         """Return each rank's recorded computation, [nranks] in ps; drawn: what its draws add up to."""
-        plain = Options(drawn=options.drawn, seed=options.seed)
+        plain = SimulateOptions(drawn=options.drawn, seed=options.seed)
         unscaled = replace(platform, compute_scale=1.0)
         result = self._run(unscaled, plain, load, progress, False, steady, kernels=False)
         return result.by_rank[:, 0].astype(float)
@@ -207,7 +214,7 @@ class Simulator:
     def _run(
         self,
         platform: Platform,
-        options: Options,
+        options: SimulateOptions,
         load: Any,
         progress: Progress | None,
         path: bool,
@@ -240,12 +247,14 @@ class Simulator:
             status = binding.library().st_sim_run_path(*arguments, pointer(on_path, ctypes.c_int64), callback)
         if status == binding.E_DEADLOCK:
             if note := order_note(self._trace):
-                raise ThreadsError(f"the calls cannot be simulated in the order of the trace: {note}")
-            raise DeadlockError(self._deadlock(accounts.blocked))
+                raise SimulationThreadsError(
+                    f"the calls cannot be simulated in the order of the trace: {note}"
+                )
+            raise SimulationDeadlockError(self._deadlock(accounts.blocked))
         if status == binding.E_MEMORY:
             raise LimitError("the simulation needs more memory than there is; simulate fewer ranks")
         if status == binding.E_TIME:
-            raise TooLongError("the simulated time" + self._place(accounts.blocked))
+            raise TooLongCallError("the simulated time" + self._place(accounts.blocked))
         result = accounts.struct
         if status:
             raise FormatError(f"cannot simulate: {result.message.decode(errors='replace')}")
@@ -285,7 +294,7 @@ class Simulator:
 def simulate(
     trace: Trace,
     platform: Platform,
-    options: Options | None = None,
+    options: SimulateOptions | None = None,
     kernels: KernelTimes | None = None,
 ) -> Simulation:
     """Simulate a trace once; `Simulator` does so several times.

@@ -14,11 +14,20 @@ from typing import Any
 from scalatrace.files import write_file
 from scalatrace.predict.export.chakra_schema import COLL, COLLECTIVES, COMP, RECV, SEND, Types, types
 from scalatrace.predict.export.order import Dependencies, Order
-from scalatrace.predict.lowering import Action, Collective, Compute, Lowering, Recv, Send, Target, Wait
+from scalatrace.predict.lowering import (
+    Action,
+    Collective,
+    Computation,
+    Lowering,
+    LoweringTarget,
+    Recv,
+    Send,
+    Wait,
+)
 
 __all__ = ["CHAKRA", "GROUPS", "messages", "write_chakra"]
 
-CHAKRA = Target(frozenset(COLLECTIVES), groups=True)
+CHAKRA = LoweringTarget(frozenset(COLLECTIVES), groups=True)
 
 GROUPS = "groups.json"
 """File with the ranks of each group: for ASTRA-sim's option --comm-group-configuration."""
@@ -27,7 +36,7 @@ _TOTAL = frozenset({"alltoall", "reduce_scatter"})
 """Collectives whose size is that of all blocks of a rank together."""
 
 
-class Groups:
+class ProcessGroups:
     """Numbers of the groups of ranks with collectives, from 1."""
 
     def __init__(self) -> None:
@@ -44,14 +53,14 @@ class Groups:
 
 def write_chakra(lowering: Lowering, folder: Path) -> None:
     """Write the files of all ranks into an existing folder. Raises UsageError without protobuf."""
-    groups = Groups()
+    groups = ProcessGroups()
     for number, rank in enumerate(lowering.ranks):
         with open(folder / f"trace.{number}.et", "wb") as file:
             file.writelines(_delimited(message) for message in messages(lowering, rank, number, groups))
     write_file(folder / GROUPS, groups.json().encode())
 
 
-def messages(lowering: Lowering, rank: int, number: int, groups: Groups) -> Iterator[bytes]:
+def messages(lowering: Lowering, rank: int, number: int, groups: ProcessGroups) -> Iterator[bytes]:
     """Yield the messages of a rank, the metadata first."""
     known = types()
     yield known.metadata(version="1.0.0").SerializeToString()
@@ -74,7 +83,7 @@ def _delimited(message: bytes) -> bytes:
 class _Nodes:
     """Makes the nodes of one rank."""
 
-    def __init__(self, known: Types, number: int, groups: Groups) -> None:
+    def __init__(self, known: Types, number: int, groups: ProcessGroups) -> None:
         self._types, self._number, self._groups = known, number, groups
         self._order, self._rest_us = Order(beginnings=False), 0.0
 
@@ -84,7 +93,7 @@ class _Nodes:
             case Wait(requests):
                 self._order.wait(requests)
                 return None
-            case Compute(ns):
+            case Computation(ns):
                 return self._computation(ns)
             case Collective():
                 return self._collective(action)

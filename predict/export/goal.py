@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from typing import IO
 
 from scalatrace.predict.export.order import Dependencies, Order
-from scalatrace.predict.lowering import Collective, Compute, Lowering, Recv, Send, Target, Wait
+from scalatrace.predict.lowering import Collective, Computation, Lowering, LoweringTarget, Recv, Send, Wait
 
 __all__ = ["GOAL", "lines", "write_goal"]
 
-GOAL = Target()
+GOAL = LoweringTarget()
 
 
 def write_goal(lowering: Lowering, file: IO[bytes]) -> None:
@@ -31,7 +31,7 @@ def lines(lowering: Lowering, rank: int) -> Iterator[str]:
     order, rest_ns = Order(), 0.0
     for action in lowering.actions(rank):
         match action:
-            case Compute(ns):
+            case Computation(ns):
                 rest_ns += ns
                 whole, rest_ns = int(rest_ns), rest_ns - int(rest_ns)
                 if whole:

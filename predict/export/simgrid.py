@@ -10,8 +10,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scalatrace.files import write_file
-from scalatrace.predict.lowering import Action, Collective, Compute, Lowering, Recv, Send, Target, Wait
-from scalatrace.predict.lowering.schedules import Shape
+from scalatrace.predict.lowering import (
+    Action,
+    Collective,
+    Computation,
+    Lowering,
+    LoweringTarget,
+    Recv,
+    Send,
+    Wait,
+)
+from scalatrace.predict.lowering.schedules import RoundShape
 from scalatrace.predict.platform import Platform
 
 __all__ = ["LIST", "SIMGRID", "lines", "write_simgrid"]
@@ -22,7 +31,7 @@ LIST = "ranks.txt"
 BYTE = 6
 """MPI_BYTE."""
 
-SIMGRID = Target(
+SIMGRID = LoweringTarget(
     frozenset({
         "barrier", "bcast", "reduce", "allreduce", "gather", "gatherv", "scatter", "scatterv", "allgather",
         "alltoall", "reduce_scatter", "scan",
@@ -62,7 +71,7 @@ class _Writer:
         self._open: dict[int, tuple[str, float]] = {}
 
     def lines(self, action: Action) -> list[str]:
-        if isinstance(action, Compute):
+        if isinstance(action, Computation):
             return _computation(action.ns)
         if isinstance(action, Send | Recv):
             return self._message(action)
@@ -137,7 +146,7 @@ def _collective(action: Collective, platform: Platform) -> str:
     return _exchange(shape)
 
 
-def _exchange(shape: Shape) -> str:
+def _exchange(shape: RoundShape) -> str:
     """Return the line of an allgather or alltoall."""
     size, n, types = shape.nbytes, shape.nranks, f"{BYTE} {BYTE}"
     if shape.recvs is None:

@@ -4,15 +4,28 @@ In: measured calls of kernels, or files. Out: `KernelModels`, and a `Cluster` th
 """
 
 from scalatrace.predict.kernels.annotated import annotated_calls, fit_traces
-from scalatrace.predict.kernels.cluster import Cluster, Group, Nodes
+from scalatrace.predict.kernels.cluster import Cluster, NodeGroup, Nodes
 from scalatrace.predict.kernels.cluster_file import read_cluster, write_cluster
 from scalatrace.predict.kernels.cluster_fit import NodeDay, fit_cluster
-from scalatrace.predict.kernels.fitting import Call, fit_kernel
+from scalatrace.predict.kernels.fitting import KernelCall, fit_kernel
 from scalatrace.predict.kernels.kernel_file import read_kernels, write_kernels
 from scalatrace.predict.kernels.model import KernelModel, KernelModels, Polynomial
 
 __all__ = [
-    "Call", "Cluster", "Group", "KernelModel", "KernelModels", "NodeDay", "Nodes", "Polynomial",
-    "annotated_calls", "fit_cluster", "fit_kernel", "fit_traces", "read_cluster", "read_kernels",
-    "write_cluster", "write_kernels",
+    "Cluster",
+    "KernelCall",
+    "KernelModel",
+    "KernelModels",
+    "NodeDay",
+    "NodeGroup",
+    "Nodes",
+    "Polynomial",
+    "annotated_calls",
+    "fit_cluster",
+    "fit_kernel",
+    "fit_traces",
+    "read_cluster",
+    "read_kernels",
+    "write_cluster",
+    "write_kernels",
 ]  # fmt: skip

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scalatrace.errors import UsageError
 from scalatrace.stats.grouped_points import Floats, Ints
 
-__all__ = ["PARAMETERS", "Cluster", "Group", "Nodes"]
+__all__ = ["PARAMETERS", "Cluster", "NodeGroup", "Nodes"]
 
 PARAMETERS = ("per_unit_ns", "constant_ns", "deviation_per_unit_ns")
 """a, b and c."""
@@ -27,7 +27,7 @@ Matrix = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
-class Group:
+class NodeGroup:
     """Nodes of one behaviour.
 
     Attributes:
@@ -68,7 +68,7 @@ class Cluster:
         unit: what S counts ("m*n*k").
     """
 
-    groups: tuple[Group, ...]
+    groups: tuple[NodeGroup, ...]
     day: Matrix
     name: str = "unnamed"
     description: str = ""
@@ -104,7 +104,7 @@ class Cluster:
         factor, noise = parameters[:, 0] / reference, parameters[:, 2] / parameters[:, 0]
         return Nodes(members.astype(np.int64), parameters, factor, noise)
 
-    def _drawn(self, random: np.random.Generator, group: Group, count: int) -> Floats:
+    def _drawn(self, random: np.random.Generator, group: NodeGroup, count: int) -> Floats:
         """Draw parameters; those with a rate of 0 or less, or a negative deviation, are drawn again."""
         result = np.empty((count, len(PARAMETERS)))
         missing = np.arange(count)

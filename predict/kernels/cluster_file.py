@@ -19,7 +19,7 @@ import tomlkit
 
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.files import write_file
-from scalatrace.predict.kernels.cluster import Cluster, Group, Matrix
+from scalatrace.predict.kernels.cluster import Cluster, Matrix, NodeGroup
 from scalatrace.predict.kernels.toml_tables import checked, read_document
 
 __all__ = ["read_cluster", "write_cluster"]
@@ -41,7 +41,7 @@ def read_cluster(path: str | Path) -> Cluster:
         where = f"groups[{i}]"
         one = checked(group, {"nodes": float, "mean": list, "spatial": list}, where, path)
         [mean] = _matrix([one["mean"]], f"{where}.mean", path)
-        groups.append(Group(float(one["nodes"]), mean, _matrix(one["spatial"], f"{where}.spatial", path)))
+        groups.append(NodeGroup(float(one["nodes"]), mean, _matrix(one["spatial"], f"{where}.spatial", path)))
     texts = {key: table[key] for key in ("name", "description", "unit") if key in table}
     try:
         return Cluster(tuple(groups), _matrix(table["day"], "day", path), **texts)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scalatrace.errors import UsageError
-from scalatrace.predict.kernels.cluster import Cluster, Group, Matrix
+from scalatrace.predict.kernels.cluster import Cluster, Matrix, NodeGroup
 from scalatrace.stats.grouped_points import Floats
 from scalatrace.stats.partitions import group_values
 
@@ -53,7 +53,7 @@ def fit_cluster(
     for g in range(groups.max() + 1):
         members = means[groups == g]
         own = _covariance([members], day * per_node) if len(members) >= MIN_FOR_COVARIANCE else pooled
-        fitted.append(Group(float(len(members)), tuple(map(float, members.mean(axis=0))), _rows(own)))
+        fitted.append(NodeGroup(float(len(members)), tuple(map(float, members.mean(axis=0))), _rows(own)))
     return Cluster(tuple(fitted), _rows(day), name, f"fitted to {len(names)} nodes", unit)
 
 

@@ -4,11 +4,29 @@ In: a trace without open receives. Out: per rank, a stream of computation, messa
 all ranks; and an account of what was lowered and what is lost.
 """
 
-from scalatrace.predict.lowering.actions import Action, Collective, Compute, Recv, Send, Step, Target, Wait
+from scalatrace.predict.lowering.actions import (
+    Action,
+    Collective,
+    Computation,
+    LoweredStep,
+    LoweringTarget,
+    Recv,
+    Send,
+    Wait,
+)
 from scalatrace.predict.lowering.lower import Lowering
 from scalatrace.predict.lowering.report import Account, Outcome
 
 __all__ = [
-    "Account", "Action", "Collective", "Compute", "Lowering", "Outcome", "Recv", "Send", "Step", "Target",
+    "Account",
+    "Action",
+    "Collective",
+    "Computation",
+    "LoweredStep",
+    "Lowering",
+    "LoweringTarget",
+    "Outcome",
+    "Recv",
+    "Send",
     "Wait",
 ]  # fmt: skip

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scalatrace.predict.lowering.schedules import Shape
+from scalatrace.predict.lowering.schedules import RoundShape
 from scalatrace.trace.model.call import Call
 
-__all__ = ["Action", "Collective", "Compute", "Recv", "Send", "Step", "Target", "Wait"]
+__all__ = ["Action", "Collective", "Computation", "LoweredStep", "LoweringTarget", "Recv", "Send", "Wait"]
 
 
-class Compute(NamedTuple):
+class Computation(NamedTuple):
     """Computation of a rank, ns."""
 
     ns: float
@@ -44,14 +44,14 @@ class Wait(NamedTuple):
 class Collective(NamedTuple):
     """A collective operation on all ranks of the lowered trace, or on the ranks of `members`."""
 
-    shape: Shape
+    shape: RoundShape
     members: tuple[int, ...] | None = None
 
 
-Action = Compute | Send | Recv | Wait | Collective
+Action = Computation | Send | Recv | Wait | Collective
 
 
-class Step(NamedTuple):
+class LoweredStep(NamedTuple):
     """A call of the walk, the computation before it in ns, and its actions."""
 
     call: Call
@@ -60,11 +60,11 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Target:
+class LoweringTarget:
     """The part of MPI that a tool knows.
 
     Attributes:
-        collectives: its collective operations, as in `Shape.operation`; others become messages.
+        collectives: its collective operations, as in `RoundShape.operation`; others become messages.
         groups: whether they may have any members; else only all ranks.
         several_sizes: whether they may have sizes that differ between ranks.
     """

@@ -7,11 +7,11 @@ from functools import cache
 from typing import NamedTuple
 
 from scalatrace.operations import COLLECTIVES, Category, Mode, operation, sent_bytes
-from scalatrace.predict.lowering.actions import Action, Recv, Send, Target, Wait
-from scalatrace.predict.lowering.collectives import Collectives
-from scalatrace.predict.lowering.exchange import Exchange
-from scalatrace.predict.lowering.messages import Messages
-from scalatrace.predict.lowering.pending import Pending
+from scalatrace.predict.lowering.actions import Action, LoweringTarget, Recv, Send, Wait
+from scalatrace.predict.lowering.collectives import LoweredCollectives
+from scalatrace.predict.lowering.exchange import MessageExchange
+from scalatrace.predict.lowering.messages import LoweredMessages
+from scalatrace.predict.lowering.pending import LoweredRequest
 from scalatrace.predict.lowering.report import Account, Outcome
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.call import Call, Place
@@ -51,7 +51,7 @@ class _Template(NamedTuple):
     nbytes: int
 
 
-class Role(Enum):
+class CallRole(Enum):
     """How a call is lowered."""
 
     MESSAGE = auto()
@@ -66,53 +66,58 @@ class Role(Enum):
 
 
 @cache
-def _role(op: str) -> Role:
+def _role(op: str) -> CallRole:
     row = operation(op)
     base, category = row.base, row.category
     if base in ENDING:
-        return Role.COMPLETION
+        return CallRole.COMPLETION
     if base in STARTING:
-        return Role.START
+        return CallRole.START
     if base.startswith("Pready"):
-        return Role.READY
+        return CallRole.READY
     if base in ("Request_free", "Cancel"):
-        return Role.FREE if base == "Request_free" else Role.CANCEL
+        return CallRole.FREE if base == "Request_free" else CallRole.CANCEL
     if row.is_matched_probe:
-        return Role.PROBE
+        return CallRole.PROBE
     if category in _MESSAGES:
-        return Role.MESSAGE
-    return Role.COLLECTIVE if category in COLLECTIVES else Role.OTHER
+        return CallRole.MESSAGE
+    return CallRole.COLLECTIVE if category in COLLECTIVES else CallRole.OTHER
 
 
 class RankLowering:
     """The state of one rank: live requests, probed messages, communicators."""
 
     def __init__(
-        self, target: Target, platform: Platform, messages: Messages, account: Account, nranks: int
+        self,
+        target: LoweringTarget,
+        platform: Platform,
+        messages: LoweredMessages,
+        account: Account,
+        nranks: int,
     ) -> None:
         self._messages, self._account = messages, account
-        self._collectives = Collectives(target, platform, messages, account, nranks)
-        self._exchange = Exchange()
-        self._requests: LiveRequests[Pending] = LiveRequests(lambda request: request.persistent)
+        self._collectives = LoweredCollectives(target, platform, messages, account, nranks)
+        self._exchange = MessageExchange()
+        self._requests: LiveRequests[LoweredRequest] = LiveRequests(lambda request: request.persistent)
         self._templates: dict[tuple[Place, tuple[int, ...]], _Template] = {}
         self._probed: LiveRequests[Recv | None] = LiveRequests(lambda message: False)
 
     def actions(self, call: Call) -> list[Action]:
         """Return the actions of the rank's next call."""
         match _role(call.op):
-            case Role.MESSAGE:
+            case CallRole.MESSAGE:
                 return self._message(call)
-            case Role.COMPLETION:
+            case CallRole.COMPLETION:
                 return self._complete(call)
-            case Role.START:
+            case CallRole.START:
                 return self._start_all(call)
-            case Role.READY:
+            case CallRole.READY:
                 return self._mark_ready(call)
-            case Role.FREE | Role.CANCEL as role:
-                return self._end(call, role is Role.CANCEL)
-            case Role.PROBE:
+            case CallRole.FREE | CallRole.CANCEL as role:
+                return self._end(call, role is CallRole.CANCEL)
+            case CallRole.PROBE:
                 return self._probe(call)
-            case Role.COLLECTIVE:
+            case CallRole.COLLECTIVE:
                 return self._collective(call)
         return self._other(call)
 
@@ -126,13 +131,13 @@ class RankLowering:
             self._account.add(call.op, template.outcome, template.treatment, template.nbytes)
         if row.flow_later:
             partitions = call.get("partitions", 0) if row.sends is not None else 0
-            self._requests.add(Pending(True, tuple(messages), partitions=partitions, made_by=call))
+            self._requests.add(LoweredRequest(True, tuple(messages), partitions=partitions, made_by=call))
             return []
         if not row.makes_request:
             return self._exchange.together(messages)
         started = [self._exchange.start(message) for message in messages]
         self._requests.add(
-            Pending(False, active=[each.request for each in started if each.request is not None])
+            LoweredRequest(False, active=[each.request for each in started if each.request is not None])
         )
         return list(started)
 
@@ -191,7 +196,7 @@ class RankLowering:
             actions += self._start(request)
         return actions
 
-    def _start(self, request: Pending) -> list[Action]:
+    def _start(self, request: LoweredRequest) -> list[Action]:
         if request.collective is not None:
             request.waiting.append(self._collectives.begin(request.collective))
         request.ready = 0
@@ -243,9 +248,9 @@ class RankLowering:
     def _collective(self, call: Call) -> list[Action]:
         row = operation(call.op)
         if row.flow_later:
-            self._requests.add(Pending(True, collective=call))
+            self._requests.add(LoweredRequest(True, collective=call))
         elif row.makes_request:
-            self._requests.add(Pending(False, waiting=[self._collectives.begin(call)]))
+            self._requests.add(LoweredRequest(False, waiting=[self._collectives.begin(call)]))
         else:
             return self._collectives.blocking(call, self._exchange)
         return []
@@ -254,7 +259,7 @@ class RankLowering:
         row = operation(call.op)
         self._collectives.neighbours.follow(call)
         if row.makes_request:
-            self._requests.add(Pending(False))
+            self._requests.add(LoweredRequest(False))
         if row.synchronises:
             return self._collectives.barrier(call, self._exchange)
         if reason := _REASONS.get(row.category):

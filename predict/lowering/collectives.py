@@ -9,25 +9,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scalatrace.operations import Category, operation, sent_bytes
-from scalatrace.predict.lowering.actions import Action, Collective, Compute, Recv, Send, Target
-from scalatrace.predict.lowering.exchange import Exchange
-from scalatrace.predict.lowering.messages import Messages
+from scalatrace.predict.lowering.actions import Action, Collective, Computation, LoweringTarget, Recv, Send
+from scalatrace.predict.lowering.exchange import MessageExchange
+from scalatrace.predict.lowering.messages import LoweredMessages
 from scalatrace.predict.lowering.pending import PendingCollective
 from scalatrace.predict.lowering.report import Account, Outcome
-from scalatrace.predict.lowering.schedules import Round, Shape, expand, used_algorithm
+from scalatrace.predict.lowering.schedules import Round, RoundShape, expand, used_algorithm
 from scalatrace.predict.lowering.shapes import shape_of
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.exchange.neighbours import Neighbours, neighbour_bytes
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.tables import Communicator
 
-__all__ = ["Collectives"]
+__all__ = ["LoweredCollectives"]
 
 Group = tuple[Sequence[int], int, bool]
 """Members as ranks of the result, own position, and whether some members are left out."""
 
 
-class Collectives:
+class LoweredCollectives:
     """Lowers the collective calls of one rank.
 
     Args:
@@ -35,7 +35,12 @@ class Collectives:
     """
 
     def __init__(
-        self, target: Target, platform: Platform, messages: Messages, account: Account, nranks: int
+        self,
+        target: LoweringTarget,
+        platform: Platform,
+        messages: LoweredMessages,
+        account: Account,
+        nranks: int,
     ) -> None:
         self._target, self._platform, self._nranks = target, platform, nranks
         self._messages, self._account = messages, account
@@ -49,33 +54,33 @@ class Collectives:
         self._late.setdefault(call.family, []).append(pending)
         return pending
 
-    def complete(self, pending: PendingCollective, exchange: Exchange) -> list[Action]:
+    def complete(self, pending: PendingCollective, exchange: MessageExchange) -> list[Action]:
         """Return the actions of a nonblocking collective and of those before it that have no place yet."""
         waiting = self._late.get(pending.call.family, [])
         if pending not in waiting:
             return []
         return self._flush(pending.call.family, waiting.index(pending) + 1, exchange)
 
-    def blocking(self, call: Call, exchange: Exchange) -> list[Action]:
+    def blocking(self, call: Call, exchange: MessageExchange) -> list[Action]:
         """Return the actions of a blocking collective; those that were started before it come first."""
         before = self._flush(call.family, len(self._late.get(call.family, ())), exchange)
         return [*before, *self._lower(call, exchange)]
 
-    def barrier(self, call: Call, exchange: Exchange) -> list[Action]:
+    def barrier(self, call: Call, exchange: MessageExchange) -> list[Action]:
         """Return a barrier in place of a call that synchronises the members of its communicator."""
         if call.comm.remote is not None or call.comm.rank < 0:
             self._account.add(call.op, Outcome.LOST, "intercommunicator")
             return []
-        shape = Shape("barrier", call.comm.rank, call.comm.size)
+        shape = RoundShape("barrier", call.comm.rank, call.comm.size)
         before = self._flush(call.family, len(self._late.get(call.family, ())), exchange)
         return [*before, *self._of_shape(call, shape, exchange, "a barrier, ")]
 
-    def _flush(self, family: int, count: int, exchange: Exchange) -> list[Action]:
+    def _flush(self, family: int, count: int, exchange: MessageExchange) -> list[Action]:
         waiting = self._late.get(family, [])
         ready, self._late[family] = waiting[:count], waiting[count:]
         return [action for each in ready for action in self._lower(each.call, exchange)]
 
-    def _lower(self, call: Call, exchange: Exchange) -> list[Action]:
+    def _lower(self, call: Call, exchange: MessageExchange) -> list[Action]:
         if operation(call.op).category is Category.NEIGHBOUR:
             return self._neighbourhood(call, exchange)
         shape = shape_of(call)
@@ -86,7 +91,7 @@ class Collectives:
             call, shape, exchange, "where it completes, " if operation(call.op).nonblocking else ""
         )
 
-    def _of_shape(self, call: Call, shape: Shape, exchange: Exchange, note: str) -> list[Action]:
+    def _of_shape(self, call: Call, shape: RoundShape, exchange: MessageExchange, note: str) -> list[Action]:
         group = self._group(call)
         if group is None:
             return []
@@ -111,15 +116,17 @@ class Collectives:
             for action in self._of_round(each, members, tag, exchange)
         ]
 
-    def _of_round(self, each: Round, members: Sequence[int], tag: int, exchange: Exchange) -> list[Action]:
+    def _of_round(
+        self, each: Round, members: Sequence[int], tag: int, exchange: MessageExchange
+    ) -> list[Action]:
         messages: list[Send | Recv] = [Recv(members[peer], nbytes, tag) for peer, nbytes in each.recvs]
         messages += [Send(members[peer], nbytes, tag) for peer, nbytes in each.sends]
         actions = exchange.together(messages)
         if ns := each.reduced_bytes * self._platform.reduce_per_byte_ns:
-            actions.append(Compute(ns))
+            actions.append(Computation(ns))
         return actions
 
-    def _is_known(self, shape: Shape, members: Sequence[int]) -> bool:
+    def _is_known(self, shape: RoundShape, members: Sequence[int]) -> bool:
         """Whether the target has this collective."""
         target = self._target
         if shape.operation not in target.collectives:
@@ -154,7 +161,7 @@ class Collectives:
         """Return the positions in a communicator of the members that are in the result."""
         return self._messages.positions(comm.members)
 
-    def _neighbourhood(self, call: Call, exchange: Exchange) -> list[Action]:
+    def _neighbourhood(self, call: Call, exchange: MessageExchange) -> list[Action]:
         lists = self.neighbours.of(call.family)
         nbytes = sent_bytes(call.op, call)
         if lists is None:
@@ -173,7 +180,7 @@ class Collectives:
         return exchange.together(messages)
 
 
-def _restricted(shape: Shape, own: int, n: int, kept: list[int]) -> Shape:
+def _restricted(shape: RoundShape, own: int, n: int, kept: list[int]) -> RoundShape:
     """Return the shape among some members; the first of them stands for a root that is not among them."""
     root = kept.index(shape.root) if shape.root in kept else 0
     sends, recvs = (sizes and tuple(sizes[i] for i in kept) for sizes in (shape.sends, shape.recvs))

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from scalatrace.predict.lowering.actions import Action, Recv, Send, Wait
 
-__all__ = ["Exchange"]
+__all__ = ["MessageExchange"]
 
 
-class Exchange:
+class MessageExchange:
     """Numbers the requests of one rank, from 0."""
 
     def __init__(self) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from scalatrace.predict.lowering.actions import Action, Compute, Step, Target
+from scalatrace.predict.lowering.actions import Action, Computation, LoweredStep, LoweringTarget
 from scalatrace.predict.lowering.calls import RankLowering
 from scalatrace.predict.lowering.channels import Tags
-from scalatrace.predict.lowering.messages import Messages
+from scalatrace.predict.lowering.messages import LoweredMessages
 from scalatrace.predict.lowering.report import Account
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.trace import Trace
@@ -30,12 +30,12 @@ class Lowering:
     def __init__(
         self,
         trace: Trace,
-        target: Target | None = None,
+        target: LoweringTarget | None = None,
         platform: Platform | None = None,
         ranks: Iterable[int] | None = None,
     ) -> None:
         self.trace = trace
-        self.target, self.platform = target or Target(), platform or Platform()
+        self.target, self.platform = target or LoweringTarget(), platform or Platform()
         chosen = None if ranks is None else sorted(set(ranks))
         for rank in chosen or ():
             trace.walk(rank)  # raises for a rank that is not in the trace
@@ -44,10 +44,10 @@ class Lowering:
         self.ranks: list[int] | range = range(trace.nprocs) if chosen is None else chosen
         numbers = None if chosen is None else {rank: i for i, rank in enumerate(chosen)}
         self.account = Account()
-        self._messages = Messages(Tags(), numbers)
+        self._messages = LoweredMessages(Tags(), numbers)
         self._times = MeanTimes(self.trace, COMPUTE, self.platform.compute_scale)
 
-    def steps(self, rank: int) -> Iterator[Step]:
+    def steps(self, rank: int) -> Iterator[LoweredStep]:
         """Yield the calls of a world rank with their actions.
 
         Raises:
@@ -56,7 +56,7 @@ class Lowering:
         computed = self._times.of_rank(rank)
         lowered = RankLowering(self.target, self.platform, self._messages, self.account, len(self.ranks))
         for call in self.trace.walk(rank):
-            yield Step(call, computed(call), lowered.actions(call))
+            yield LoweredStep(call, computed(call), lowered.actions(call))
 
     def actions(self, rank: int) -> Iterator[Action]:
         """Yield the actions of a world rank; computations that follow each other are one."""
@@ -64,12 +64,12 @@ class Lowering:
         for step in self.steps(rank):
             ns += step.compute_ns
             for action in step.actions:
-                if isinstance(action, Compute):
+                if isinstance(action, Computation):
                     ns += action.ns
                     continue
                 if ns > 0:
-                    yield Compute(ns)
+                    yield Computation(ns)
                     ns = 0.0
                 yield action
         if ns > 0:
-            yield Compute(ns)
+            yield Computation(ns)

@@ -11,10 +11,10 @@ from scalatrace.predict.lowering.channels import Tags
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, UNDEFINED
 
-__all__ = ["Messages"]
+__all__ = ["LoweredMessages"]
 
 
-class Messages:
+class LoweredMessages:
     """Translates peers and tags. `numbers`: world rank -> rank of the result; None: all, unchanged."""
 
     def __init__(self, tags: Tags, numbers: dict[int, int] | None) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from scalatrace.predict.lowering.actions import Recv, Send
 from scalatrace.trace.model.call import Call
 
-__all__ = ["Pending", "PendingCollective"]
+__all__ = ["LoweredRequest", "PendingCollective"]
 
 
 @dataclass(eq=False)
@@ -18,7 +18,7 @@ class PendingCollective:
 
 
 @dataclass(eq=False)
-class Pending:
+class LoweredRequest:
     """A request.
 
     Attributes:

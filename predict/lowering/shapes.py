@@ -1,10 +1,10 @@
-"""Sizes of a collective call: an event of the trace to a `Shape`."""
+"""Sizes of a collective call: an event of the trace to a `RoundShape`."""
 
 from __future__ import annotations
 
 from scalatrace.errors import FormatError
 from scalatrace.operations import blocking_name
-from scalatrace.predict.lowering.schedules import Shape
+from scalatrace.predict.lowering.schedules import RoundShape
 from scalatrace.predict.platform.algorithms import OPERATION_OF
 from scalatrace.trace.exchange.type_sizes import member_sizes
 from scalatrace.trace.model.call import Call
@@ -14,7 +14,7 @@ __all__ = ["shape_of"]
 _NAMES = {**OPERATION_OF, "Gatherv": "gatherv", "Scatterv": "scatterv"}
 
 
-def shape_of(call: Call) -> Shape | None:
+def shape_of(call: Call) -> RoundShape | None:
     """Return the shape of a collective call; None for other operations and for intercommunicators."""
     name = _NAMES.get(base := blocking_name(call.op))
     comm = call.comm
@@ -22,7 +22,7 @@ def shape_of(call: Call) -> Shape | None:
         return None
     rank, n = comm.rank, comm.size
     root = max(call.get("root", 0), 0)
-    shape = Shape(name, rank, n, 0, root)
+    shape = RoundShape(name, rank, n, 0, root)
     match base:
         case "Barrier":
             return shape
@@ -52,7 +52,7 @@ def shape_of(call: Call) -> Shape | None:
     return shape._replace(nbytes=max(call["count"], 0) * _size(call, "datatype"))
 
 
-def _listed(shape: Shape, sends: tuple[int, ...] | None, recvs: tuple[int, ...]) -> Shape:
+def _listed(shape: RoundShape, sends: tuple[int, ...] | None, recvs: tuple[int, ...]) -> RoundShape:
     """Add sizes that differ; the rules of algorithms count their mean."""
     total = max(sum(recvs), sum(sends or ()))
     return shape._replace(nbytes=total // max(shape.nranks, 1), sends=sends, recvs=recvs)

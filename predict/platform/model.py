@@ -21,9 +21,18 @@ from dataclasses import dataclass, field, fields
 
 from scalatrace.errors import UsageError
 from scalatrace.predefined import THREAD_LEVELS
-from scalatrace.predict.platform.algorithms import ALGORITHMS, DEFAULT_RULES, Rule
+from scalatrace.predict.platform.algorithms import ALGORITHMS, DEFAULT_RULES, AlgorithmRule
 
-__all__ = ["Check", "MatchingCost", "Network", "Platform", "Rule", "Segment", "StridedCost", "Topology"]
+__all__ = [
+    "AlgorithmRule",
+    "Check",
+    "MatchingCost",
+    "Network",
+    "NetworkTopology",
+    "Platform",
+    "Segment",
+    "StridedCost",
+]
 
 
 MAX_RATIO = 1e6
@@ -111,7 +120,7 @@ class StridedCost:
 
 
 @dataclass(frozen=True)
-class Topology:
+class NetworkTopology:
     """Links that messages of several nodes share.
 
     Attributes:
@@ -196,8 +205,8 @@ class Platform:
     reduce_per_byte_ns: float = 0.0
     matching: MatchingCost = MatchingCost()
     strided: StridedCost = StridedCost()
-    topology: Topology = Topology()
-    collectives: Mapping[str, tuple[Rule, ...]] = field(default_factory=dict)
+    topology: NetworkTopology = NetworkTopology()
+    collectives: Mapping[str, tuple[AlgorithmRule, ...]] = field(default_factory=dict)
     measured_up_to_bytes: int = 0
     checks: tuple[Check, ...] = ()
 

@@ -10,15 +10,15 @@ from typing import Any, TypeVar, get_type_hints
 
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.files import parse_toml, read_text
-from scalatrace.predict.platform.algorithms import Rule
+from scalatrace.predict.platform.algorithms import AlgorithmRule
 from scalatrace.predict.platform.model import (
     Check,
     MatchingCost,
     Network,
+    NetworkTopology,
     Platform,
     Segment,
     StridedCost,
-    Topology,
 )
 from scalatrace.spelling import did_you_mean
 
@@ -75,14 +75,15 @@ def _platform(raw: dict[str, Any]) -> Platform:
     for key in ("network", "memory"):
         if key in raw:
             parts[key] = _network(raw.pop(key), key)
-    for key, kind in (("matching", MatchingCost), ("strided", StridedCost), ("topology", Topology)):
+    for key, kind in (("matching", MatchingCost), ("strided", StridedCost), ("topology", NetworkTopology)):
         if key in raw:
             parts[key] = _of(kind, raw.pop(key), key)
     if "collectives" in raw:
         table = _table(raw.pop("collectives"), "collectives")
         parts["collectives"] = {
             name: tuple(
-                _of(Rule, rule, f"collectives.{name}[{i}]") for i, rule in enumerate(_list(rules, name))
+                _of(AlgorithmRule, rule, f"collectives.{name}[{i}]")
+                for i, rule in enumerate(_list(rules, name))
             )
             for name, rules in table.items()
         }
@@ -92,8 +93,8 @@ def _platform(raw: dict[str, Any]) -> Platform:
     return _of(Platform, raw, "", parts)
 
 
-def _rules(raw: object, where: str) -> tuple[Rule, ...]:
-    return tuple(_of(Rule, rule, f"{where}[{i}]") for i, rule in enumerate(_list(raw, where)))
+def _rules(raw: object, where: str) -> tuple[AlgorithmRule, ...]:
+    return tuple(_of(AlgorithmRule, rule, f"{where}[{i}]") for i, rule in enumerate(_list(raw, where)))
 
 
 def _network(raw: object, where: str) -> Network:

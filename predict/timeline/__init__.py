@@ -3,7 +3,7 @@
 In: a trace without open receives. Out: calls with times that are consistent across ranks.
 """
 
-from scalatrace.predict.timeline.events import Event, Message, Timeline
-from scalatrace.predict.timeline.times import CallTimes, call_times
+from scalatrace.predict.timeline.events import Timeline, TimelineEvent, TimelineMessage
+from scalatrace.predict.timeline.times import TimelineTimes, call_times
 
-__all__ = ["CallTimes", "Event", "Message", "Timeline", "call_times"]
+__all__ = ["Timeline", "TimelineEvent", "TimelineMessage", "TimelineTimes", "call_times"]

@@ -9,13 +9,23 @@ from typing import NamedTuple
 
 from scalatrace.predict.lowering import Action, Collective, Recv, Send, Wait
 
-__all__ = ["Board", "Finished", "Need", "Part", "Posted", "RankMessages", "Received", "Sent", "awaited"]
+__all__ = [
+    "Board",
+    "Finished",
+    "Need",
+    "Part",
+    "Posted",
+    "RankMessages",
+    "Received",
+    "SentMessage",
+    "awaited",
+]
 
 Key = tuple[int, int, int]
 """Source, destination and tag of a message."""
 
 
-class Sent(NamedTuple):
+class SentMessage(NamedTuple):
     """A message of a rank: that with this serial number among those of its key."""
 
     key: Key
@@ -45,7 +55,7 @@ class Finished(NamedTuple):
     request: int
 
 
-Part = Sent | Received | Posted | Finished
+Part = SentMessage | Received | Posted | Finished
 
 
 class RankMessages:
@@ -65,7 +75,7 @@ class RankMessages:
                 self._sent[peer, tag] += 1
                 if request is not None:
                     self._open[request] = Finished(request)
-                yield Sent((self._number, peer, tag), serial, nbytes, request)
+                yield SentMessage((self._number, peer, tag), serial, nbytes, request)
             case Recv(peer, nbytes, tag, request):
                 serial = self._posted[peer, tag]
                 self._posted[peer, tag] += 1
@@ -110,7 +120,7 @@ class Board:
         self._sent: dict[Hashable, dict[int, int]] = defaultdict(dict)
         self._instances: dict[tuple[Hashable, int], _Instance] = defaultdict(_Instance)
 
-    def send(self, sent: Sent, time: int) -> None:
+    def send(self, sent: SentMessage, time: int) -> None:
         """Record a message."""
         self._sent[sent.key][sent.serial] = time
 

@@ -13,12 +13,12 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 
 from scalatrace.errors import LimitError
-from scalatrace.predict.lowering import Action, Collective, Lowering, Step
-from scalatrace.predict.timeline.needs import Board, Need, RankMessages, Received, Sent, awaited
+from scalatrace.predict.lowering import Action, Collective, LoweredStep, Lowering
+from scalatrace.predict.timeline.needs import Board, Need, RankMessages, Received, SentMessage, awaited
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.query.load import COMM, MeanTimes
 
-__all__ = ["MAX_CALLS", "CallTimes", "call_times"]
+__all__ = ["MAX_CALLS", "TimelineTimes", "call_times"]
 
 MAX_CALLS = 1 << 26
 """Calls whose times are kept: 1 GiB."""
@@ -28,7 +28,7 @@ MAX_NS = 1 << 63
 
 
 @dataclass
-class CallTimes:
+class TimelineTimes:
     """Times of the calls of a rank, ns since the start of the program.
 
     Attributes:
@@ -39,7 +39,7 @@ class CallTimes:
     ends: array[int] = field(default_factory=lambda: array("q"))
 
 
-def call_times(lowering: Lowering) -> list[CallTimes]:
+def call_times(lowering: Lowering) -> list[TimelineTimes]:
     """Return the times of all ranks of a lowered trace, in its order.
 
     Messages without a partner set no bounds.
@@ -61,7 +61,7 @@ class _Clocks:
     def __init__(self, lowering: Lowering) -> None:
         self._board = Board()
         self._waiting: dict[Hashable, list[int]] = defaultdict(list)
-        self._results = [CallTimes() for _ in lowering.ranks]
+        self._results = [TimelineTimes() for _ in lowering.ranks]
         self._ready = deque(range(len(lowering.ranks)))
         self._resigned: set[int] = set()
         communicated = MeanTimes(lowering.trace, COMM)
@@ -70,7 +70,7 @@ class _Clocks:
             for number, rank in enumerate(lowering.ranks)
         ]
 
-    def run(self) -> list[CallTimes]:
+    def run(self) -> list[TimelineTimes]:
         """Run all ranks to their ends; where all wait, one goes on without what it waits for."""
         while True:
             while self._ready:
@@ -89,7 +89,7 @@ class _Clocks:
             self._ready.extend(self._waiting.pop(place))
 
     def _rank(
-        self, number: int, steps: Iterator[Step], communicated: Callable[[Call], float]
+        self, number: int, steps: Iterator[LoweredStep], communicated: Callable[[Call], float]
     ) -> Iterator[Hashable]:
         """Run a rank; yield the place of what it needs when that is not there."""
         result, messages = self._results[number], RankMessages(number)
@@ -129,7 +129,7 @@ class _Clocks:
             yield need, action.shape.nranks
             return
         for message in messages.of(action):
-            if isinstance(message, Sent):
+            if isinstance(message, SentMessage):
                 self._board.send(message, start)
                 self._wake(message.key)
             elif isinstance(message, Received):

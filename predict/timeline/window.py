@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 
-from scalatrace.predict.lowering import Account, Action, Collective, Lowering, Recv, Send, Step, Target, Wait
+from scalatrace.predict.lowering import (
+    Account,
+    Action,
+    Collective,
+    LoweredStep,
+    Lowering,
+    LoweringTarget,
+    Recv,
+    Send,
+    Wait,
+)
 from scalatrace.predict.platform import Platform
 from scalatrace.predict.timeline.events import Timeline
 from scalatrace.trace.model.trace import Trace
@@ -30,7 +40,7 @@ class WindowLowering(Lowering):
         self,
         trace: Trace,
         window_ns: tuple[float, float],
-        target: Target | None = None,
+        target: LoweringTarget | None = None,
         platform: Platform | None = None,
         ranks: Iterable[int] | None = None,
     ) -> None:
@@ -42,7 +52,7 @@ class WindowLowering(Lowering):
         self._kept = self._complete()
         self.account = Account()
 
-    def steps(self, rank: int) -> Iterator[Step]:
+    def steps(self, rank: int) -> Iterator[LoweredStep]:
         """Yield the calls in the window; see `Lowering.steps`."""
         inside, names = self._calls[rank], _Names(self._numbers[rank])
         open_requests: set[int] = set()

@@ -7,7 +7,7 @@ In: a trace or a table of times. Out: samples of interval maxima, and the model 
 from scalatrace.predict.variability.intervals import Interval, intervals, synchronises
 from scalatrace.predict.variability.maxima import maxima_of, spread_of_ranks
 from scalatrace.predict.variability.partitioned import (
-    Send,
+    PartitionedSend,
     ThreadTimes,
     max_rate,
     partitioned_send,
@@ -17,6 +17,7 @@ from scalatrace.predict.variability.partitioned import (
 from scalatrace.predict.variability.tables import read_times
 
 __all__ = [
-    "Interval", "Send", "ThreadTimes", "intervals", "max_rate", "maxima_of", "partitioned_send", "postal",
+    "Interval", "PartitionedSend", "ThreadTimes", "intervals", "max_rate", "maxima_of", "partitioned_send",
+    "postal",
     "read_times", "single_send", "spread_of_ranks", "synchronises",
 ]  # fmt: skip

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from scalatrace.operations import operation
 from scalatrace.replay.common.view import AnyCall, View
 from scalatrace.scaling import COUNTS, DISPLACEMENTS, SCALED, VECTORS, scaled, spread
-from scalatrace.trace.query.factors import Factors, Rule
+from scalatrace.trace.query.factors import FactorRule, Factors
 
 if TYPE_CHECKING:
     from scalatrace.trace.query.walk import Place
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class WhatIf(Factors):
     """Factors of the calls of one rank."""
 
-    def __init__(self, rules: tuple[Rule, ...] = ()) -> None:
+    def __init__(self, rules: tuple[FactorRule, ...] = ()) -> None:
         super().__init__(rules)
         self._compute: dict[Place, float] = {}
         self._nbytes: dict[Place, Fraction] = {}

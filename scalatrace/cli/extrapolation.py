@@ -23,7 +23,7 @@ from scalatrace.report.tables import Table
 
 if TYPE_CHECKING:
     from scalatrace import Trace
-    from scalatrace.cli.named import Names
+    from scalatrace.cli.named import SiteNames
     from scalatrace.extrap.extrapolate import Extrapolation
     from scalatrace.extrap.grid.model import Model
     from scalatrace.extrap.lossy import LossyExtrapolation
@@ -198,7 +198,7 @@ def lossy_options(args: argparse.Namespace) -> LossyOptions | None:
 
 
 @contextmanager
-def refusals(as_json: bool, names: Names) -> Iterator[None]:
+def refusals(as_json: bool, names: SiteNames) -> Iterator[None]:
     """Print the cause and the next step of a refusal as JSON, too."""
     from scalatrace.extrap.refusal import Refused
 
@@ -234,7 +234,7 @@ def extrapolate(
     dims_of: Sequence[Dims] | None,
     target: Target,
     options: FitOptions,
-    names: Names,
+    names: SiteNames,
 ) -> dict[str, Any]:
     """Fit, check, instantiate and write a trace; return the facts to report.
 
@@ -263,7 +263,7 @@ def extrapolate(
     return {**facts, **_facts(result, target, names)}
 
 
-def instantiate(model: Model, target: Target, options: FitOptions, names: Names) -> dict[str, Any]:
+def instantiate(model: Model, target: Target, options: FitOptions, names: SiteNames) -> dict[str, Any]:
     """Evaluate formulas for the target, check and write the trace; return the facts to report.
 
     Args:
@@ -281,7 +281,7 @@ def instantiate(model: Model, target: Target, options: FitOptions, names: Names)
     return _facts(replace(result, matching=matching), target, names)
 
 
-def _facts(result: Extrapolation, target: Target, names: Names) -> dict[str, Any]:
+def _facts(result: Extrapolation, target: Target, names: SiteNames) -> dict[str, Any]:
     """Write the trace; return what is known of it."""
     from scalatrace.extrap.instantiate.unvaried import unshown_parameters
 
@@ -342,7 +342,7 @@ def _extrapolate_lossy(
     dims_of: Sequence[Dims] | None,
     target: Target,
     lossy: LossyOptions,
-    names: Names,
+    names: SiteNames,
 ) -> dict[str, Any]:
     """Extrapolate without the calls that no formula describes, and write the trace."""
     from scalatrace.extrap import extrapolate_lossy
@@ -375,7 +375,7 @@ def _snippets(lossy: LossyOptions) -> Snippets | None:
     return None if lossy.snippets is None else load(lossy.snippets)
 
 
-def _saved(result: Extrapolation | LossyExtrapolation, target: Target, names: Names) -> dict[str, Any]:
+def _saved(result: Extrapolation | LossyExtrapolation, target: Target, names: SiteNames) -> dict[str, Any]:
     """Write a trace and return its sizes."""
     import scalatrace
 

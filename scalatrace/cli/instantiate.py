@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from scalatrace.cli.extrapolation import FitOptions, Target, add_target, instantiate, refusals, result_rows
-from scalatrace.cli.named import Names
+from scalatrace.cli.named import SiteNames
 from scalatrace.cli.output import add_formats, add_names, print_facts
 from scalatrace.report.columns import FITTED_TIMES, RESULT
 
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     load_plugins(args.plugin)
     options = FitOptions(None, not args.no_check, args.accept_unconfirmed, available())
     model = load(args.formulas)
-    names = Names.of_model(model, args.formulas, args.names)
+    names = SiteNames.of_model(model, args.formulas, args.names)
     with names.errors(), refusals(args.json, names):
         facts = names.facts(instantiate(model, target, options, names))
     print_facts(args, facts, *result_rows(facts), ExtrapolationReporter(facts))

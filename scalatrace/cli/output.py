@@ -16,7 +16,7 @@ from scalatrace.report.tables import Row, Table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from scalatrace.trace.query.factors import Rule
+    from scalatrace.trace.query.factors import FactorRule
 
 
 class Reporter(Protocol):
@@ -127,7 +127,7 @@ def add_at(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def rules_of(args: argparse.Namespace) -> tuple[Rule, ...]:
+def rules_of(args: argparse.Namespace) -> tuple[FactorRule, ...]:
     """Return the factors of `--at`. Raises UsageError."""
     from scalatrace.trace.query.factors import parse_rule
 

@@ -80,13 +80,12 @@ def _misfit(trace: Trace) -> str:
 def _source(trace: Trace, options: Options, engine: str) -> tuple[bytes, str]:
     """Return the C text of a trace, or why there is none."""
     from scalatrace.codegen.emit.interface import EmitOptions
-    from scalatrace.codegen.generate import Options as CodeOptions
-    from scalatrace.codegen.generate import generate
+    from scalatrace.codegen.generate import GenerateOptions, generate
     from scalatrace.replay import Collectives, Compute, Times
 
     if engine == "auto" and sum(1 for _ in trace.leaves()) > MAX_CALLS:
         return b"", f"more than {MAX_CALLS} calls in the trace's compressed form"
-    written = CodeOptions(
+    written = GenerateOptions(
         EmitOptions(drawn=options.times is Times.DRAWN, io_folder=options.io_folder, hosted=True),
         compute_scale=0.0 if options.compute is Compute.NONE else options.compute_scale,
         by_messages=options.collectives is Collectives.P2P,

@@ -6,16 +6,21 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-from scalatrace.cli.named import Names
+from scalatrace.cli.named import SiteNames
 
 if TYPE_CHECKING:
-    from scalatrace.codegen.generate import Benchmark, Options
+    from scalatrace.codegen.generate import Benchmark, GenerateOptions
     from scalatrace.codegen.program.tree import Duration
     from scalatrace.trace.model.rules import Model, StatRule
 
 
 def scalable(
-    path: str, language: str, options: Options, timing: str | None, plugins: Sequence[str], names_s: float
+    path: str,
+    language: str,
+    options: GenerateOptions,
+    timing: str | None,
+    plugins: Sequence[str],
+    names_s: float,
 ) -> Benchmark:
     """Return the benchmark of a symbolic trace, whose calls have to match at sizes larger than the traces.
 
@@ -38,7 +43,7 @@ def scalable(
     check_model(model)
     if emitter(language).matched:
         model = _matched(model)
-    model = Names.of_model(model, path, names_s).model(model)
+    model = SiteNames.of_model(model, path, names_s).model(model)
     law = laws(model, timing)
 
     def times(stat: StatRule) -> Duration | None:

@@ -36,7 +36,7 @@ def op_table(procedures: Iterable[Procedure]) -> tuple[str, str]:
     """ops.h and ops.c: a number, a name and a schema for each operation."""
     # The plain variant stands for the large-count one.
     schemas = {p.op: (schema(p), rules.role(p)) for p in reversed(list(procedures))}
-    schemas["Pcontrol"] = rules.ANNOTATION, rules.Role.SELECTABLE
+    schemas["Pcontrol"] = rules.ANNOTATION, rules.ParameterRole.SELECTABLE
     order = sorted(schemas)
     header = ["#ifndef ST_OPS_H", "#define ST_OPS_H", "enum st_op_number {"]
     header += [f"    ST_OP_{op}," for op in order] + ["    ST_NOPS", "};", "#endif", ""]
@@ -111,7 +111,7 @@ def recorder(procedure: Procedure) -> str:
     lines += _before(procedure) if not counted else []
     lines.append(f"    if (!st_begin(call, ST_OP_{procedure.op})) return;")
     event = _event(procedure, _query_values(procedure) if counted else rules.values(procedure))
-    if rules.role(procedure) is rules.Role.ALWAYS:  # its values are named while events are off, too
+    if rules.role(procedure) is rules.ParameterRole.ALWAYS:  # its values are named while events are off, too
         lines += event
     else:
         lines += ["    if (call->on) {", *(f"    {line}" for line in event), "    }"]

@@ -10,7 +10,8 @@ from scalatrace.pmpi.standard import Parameter, Procedure
 
 __all__ = [
     "ANNOTATION", "ARRAY", "COMM", "INT", "PEER", "STRING", "TYPE",
-    "Role", "Value", "allows_in_place", "communicator", "condition", "ends_split", "frees", "in_place_buffer",
+    "ParameterRole", "Value", "allows_in_place", "communicator", "condition", "ends_split", "frees",
+    "in_place_buffer",
     "is_counted", "is_event", "length", "made_communicator", "refers", "role", "values",
 ]  # fmt: skip
 
@@ -63,7 +64,7 @@ _FLAGS = {
 _ELEMENTS = {"int": "st_ints", "MPI_Aint": "st_aints", "MPI_Count": "st_counts_array"}
 
 
-class Role(IntEnum):
+class ParameterRole(IntEnum):
     """How a call is selected; the numbers are those of `enum st_role`."""
 
     SELECTABLE = 0  # by the user's conditions
@@ -130,14 +131,14 @@ def frees(procedure: Procedure) -> bool:
     return procedure.op in ("Comm_free", "Comm_disconnect", "Win_free", "File_close")
 
 
-def role(procedure: Procedure) -> Role:
+def role(procedure: Procedure) -> ParameterRole:
     """What decides whether a call is recorded where not all calls are."""
     if not is_event(procedure):
-        return Role.SELECTABLE
+        return ParameterRole.SELECTABLE
     makes = any(p.kind in ("WINDOW", "FILE") and p.direction == "OUT" for p in procedure.parameters)
     if makes or frees(procedure) or made_communicator(procedure):
-        return Role.ALWAYS
-    return Role.FOLLOWS if refers(procedure) or ends_split(procedure) else Role.SELECTABLE
+        return ParameterRole.ALWAYS
+    return ParameterRole.FOLLOWS if refers(procedure) or ends_split(procedure) else ParameterRole.SELECTABLE
 
 
 def refers(procedure: Procedure) -> Parameter | None:

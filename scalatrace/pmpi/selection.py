@@ -14,10 +14,12 @@ _SUMS = {"int": "st_sum", "MPI_Count": "st_sum_counts"}
 def selection(procedure: Procedure) -> list[str]:
     """Lines that may skip a call, before it is recorded. Operation and time were asked about before."""
     role = rules.role(procedure)
-    if role is rules.Role.ALWAYS:
+    if role is rules.ParameterRole.ALWAYS:
         return []
     lines = (
-        _followed(procedure) if role is rules.Role.FOLLOWS else [*_by_comm(procedure), *_by_size(procedure)]
+        _followed(procedure)
+        if role is rules.ParameterRole.FOLLOWS
+        else [*_by_comm(procedure), *_by_size(procedure)]
     )
     return ["    if (ST_SELECTING) {", *(f"        {line}" for line in lines), "    }"]
 

@@ -54,12 +54,12 @@ def _choices() -> dict[str, _Choice]:
             result[p.op] = _Choice(frozenset({p.op}), query=True)
         elif rules.is_event(p):
             role, refers = rules.role(p), rules.refers(p)
-            stands_for = frozenset({p.op}) if role is rules.Role.SELECTABLE else frozenset()
+            stands_for = frozenset({p.op}) if role is rules.ParameterRole.SELECTABLE else frozenset()
             if refers and refers.kind == "MESSAGE":
                 stands_for = probes
             elif rules.ends_split(p):
                 stands_for = frozenset({p.op.removesuffix("_end") + "_begin"})
-            result[p.op] = _Choice(stands_for, always=role is rules.Role.ALWAYS)
+            result[p.op] = _Choice(stands_for, always=role is rules.ParameterRole.ALWAYS)
     return result
 
 

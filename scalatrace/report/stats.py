@@ -17,7 +17,7 @@ from scalatrace.report.costs.efficiency import efficiency, run_time
 from scalatrace.report.costs.measures import measures, measures_table
 from scalatrace.report.costs.performance import efficiency_lines, plain_efficiency
 from scalatrace.report.costs.phases import phase_line, plain_phases, unknown_efficiency
-from scalatrace.report.costs.rows import JOIN, KEYS, RANK, Row, by_node, by_rank, key_of, whole_time
+from scalatrace.report.costs.rows import JOIN, KEYS, RANK, CostRow, by_node, by_rank, key_of, whole_time
 from scalatrace.report.style import (
     DIM,
     SITE,
@@ -103,7 +103,7 @@ class StatsReporter:
         sites = (Text(JOIN.join(map(short_site, part.split(JOIN))), style=SITE) for part in key[1:])
         return dict(zip(self.names, (key[0], *sites), strict=True))
 
-    def _texts(self, row: Row, comm: float, whole: float) -> dict[str, Any]:
+    def _texts(self, row: CostRow, comm: float, whole: float) -> dict[str, Any]:
         in_mpi = row.comm_ns
         shares = {
             name: None if in_mpi is None else (in_mpi, ns)

@@ -12,7 +12,7 @@ from scalatrace.codegen.generate import generate
 from scalatrace.codegen.matching import DeadlockError, Problem, align_collectives, needs_alignment
 from scalatrace.codegen.matching.alignment import align_collectives as align_module
 from scalatrace.codegen.matching.alignment import skeleton as skeleton_module
-from scalatrace.codegen.matching.alignment.order import Order
+from scalatrace.codegen.matching.alignment.order import CollectiveOrder
 from scalatrace.trace.io.check import check
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.tables import Kind
@@ -104,10 +104,10 @@ def test_figure_4_4() -> None:
 
 
 def test_nothing_to_combine_is_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    def walked(trace: Trace) -> Order:
+    def walked(trace: Trace) -> CollectiveOrder:
         raise AssertionError("the calls were walked")
 
-    monkeypatch.setattr(align_module, "Order", walked)
+    monkeypatch.setattr(align_module, "CollectiveOrder", walked)
     trace = record([[barrier(1), barrier(2, "halves")] * 5] * 4, {"halves": [[0, 2], [1, 3]]})
     assert align_collectives(trace) is trace
 
@@ -166,7 +166,7 @@ def test_the_same_line_in_different_iterations() -> None:
 
 def test_steps_are_calls() -> None:
     ranks = [[barrier(10 + (r > 0))] * 30 for r in range(6)]
-    order = Order(record(ranks))
+    order = CollectiveOrder(record(ranks))
     assert sum(1 for _ in order.entries()) == 30
     assert order.steps == 180
 

@@ -11,15 +11,15 @@ import pytest
 from scalatrace.operations import received_bytes, sent_bytes
 from scalatrace.report.page.comparison import LESS, MORE, NEITHER, change, comparison_of
 from scalatrace.report.page.extrapolated import ModelFacts, provenance_of
-from scalatrace.report.page.gather import Options, TraceAggregates, gather
+from scalatrace.report.page.gather import PageOptions, TraceAggregates, gather
 from scalatrace.report.page.grid import find_grid
 from scalatrace.report.page.histograms import Sizes, deltas_of
 from scalatrace.report.page.overview.advice import advice_of
-from scalatrace.report.page.overview.basis import Basis
+from scalatrace.report.page.overview.basis import TimeBasis
 from scalatrace.report.page.overview.summary import summary_of
-from scalatrace.report.page.predictions.simulated import Prediction
+from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.sources import Sources
-from scalatrace.report.page.tree import Tree, TreeNode, node_numbers, tree_of
+from scalatrace.report.page.tree import PageTree, TreeNode, node_numbers, tree_of
 from scalatrace.report.style import ranks as ranks_text
 from scalatrace.trace.model.elastic import Formulas
 from scalatrace.trace.model.nodes import Event, Peer
@@ -163,7 +163,7 @@ def test_ranks_that_stand_out_are_named_with_those_as_long(tmp_path: Path) -> No
         assert numbers["may be late"] == "rank 1 by computation"
 
 
-def parts(trace: Trace) -> tuple[Tree, Sizes, Basis]:
+def parts(trace: Trace) -> tuple[PageTree, Sizes, TimeBasis]:
     aggregates = gather(trace, "x")
     return aggregates.tree, aggregates.sizes, aggregates.basis
 
@@ -182,7 +182,7 @@ def test_waiting_may_be_waiting_for_a_core() -> None:
     assert {"late-senders", "slow-sends", "imbalance"} <= {one.kind for one in others}
 
 
-def simulated(waiting: dict[int, float], means: tuple[float, float] = (900.0, 900.0)) -> Options:
+def simulated(waiting: dict[int, float], means: tuple[float, float] = (900.0, 900.0)) -> PageOptions:
     """A simulated run of 1,000 ns; `means`: mean and largest computation of a rank."""
     facts = {
         "platform": "p", "calls": 1, "time_ns": 1000.0, "last_rank": 0, "notes": {}, "seed": 3,
@@ -197,7 +197,9 @@ def simulated(waiting: dict[int, float], means: tuple[float, float] = (900.0, 90
     mean = dict.fromkeys(waiting, 80.0)
     row = {"operation": "Send", "site": "ring.py:4:turn", "calls": 80, "path_ns": 0.0, "path_compute_ns": 0.0}
     row |= {"transfer_ns": 400.0, "waiting_ns": 0.0, "compute_ns": 0.0}
-    return Options(prediction=Prediction.of(facts, {"operation": [row], "site": [row]}, {}, nodes, mean))
+    return PageOptions(
+        prediction=PagePrediction.of(facts, {"operation": [row], "site": [row]}, {}, nodes, mean)
+    )
 
 
 def test_simulated_waiting_counts_where_ranks_shared_cores() -> None:
@@ -217,7 +219,7 @@ def test_simulated_waiting_counts_where_ranks_shared_cores() -> None:
     assert text.endswith(f": {on_path} ns on the longest path, 20 ns on the mean rank")
     assert "single long computations" in late.text
     lasting = replace(options.prediction, mean_waiting={numbers["Wait"]: 1900.0})
-    found_again = gather(shared_cores(trace), "x", options=Options(prediction=lasting))
+    found_again = gather(shared_cores(trace), "x", options=PageOptions(prediction=lasting))
     assert any("some ranks or calls always take longer" in one.text for one in found_again.advice)
     # Eight ranks send 80 messages of 8 bytes, whose calls transfer for 400 ns.
     assert (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scalatrace import Trace
-from scalatrace.codegen.program.interpret import Setting, run, value
-from scalatrace.codegen.program.tree import Call, Program
+from scalatrace.codegen.program.interpret import InterpretSetting, run, value
+from scalatrace.codegen.program.tree import MpiCall, Program
 from scalatrace.errors import FormatError
 
 IssuedCall = tuple[str, tuple[int, ...]]
@@ -19,8 +19,8 @@ def made(program: Program, trace: Trace, rank: int) -> Iterator[IssuedCall]:
         comm = trace.communicator(family, rank)
         return comm.rank, max(len(comm.peers), 1)
 
-    for stmt, at in run(program, Setting({"rank": rank}, communicator)):
-        if isinstance(stmt, Call):
+    for stmt, at in run(program, InterpretSetting({"rank": rank}, communicator)):
+        if isinstance(stmt, MpiCall):
             yield stmt.op, tuple(value(argument.value, at) for argument in stmt.arguments)
 
 

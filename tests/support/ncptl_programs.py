@@ -44,7 +44,7 @@ def _calls(events: tuple[e.Event, ...], pending: dict[bool, int], tasks: int, ti
                         yield f"Allreduce 1 MPI_LONG_LONG {_comm(tuple(range(tasks)))}"
             case e.Aside():
                 yield from _calls(event.body, pending, tasks, timed)
-            case e.Wait():
+            case e.WaitEvent():
                 for sends in (True, False):
                     if pending[sends]:
                         yield f"Waitall {pending[sends]}"

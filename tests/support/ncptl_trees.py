@@ -234,5 +234,7 @@ headers = st.one_of(
     st.builds(t.BackendDeclares, TEXTS),
 )
 programs = st.builds(
-    t.Program, several(headers, 0, 2), several(st.builds(t.Sentence, several(statements, 1, 2)), 0, 2)
+    t.Program,
+    several(headers, 0, 2),
+    several(st.builds(t.Sentence, several(statements, 1, 2)), 0, 2),
 )

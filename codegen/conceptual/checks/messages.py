@@ -6,7 +6,7 @@ from typing import Any
 
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.checks.names import Context, NamesChecker, Scope
-from scalatrace.codegen.conceptual.errors import Stage
+from scalatrace.codegen.conceptual.errors import CompileStage
 from scalatrace.codegen.conceptual.names import bound, children, source_first
 
 __all__ = ["MessagesChecker"]
@@ -64,7 +64,7 @@ class MessagesChecker(NamesChecker):
         self._form(node.message.unique, node.message.alignment, node.message.buffer)
         if node.asynchronous:
             reason = "a multicast cannot be asynchronous; leave ASYNCHRONOUSLY out, or use SEND"
-            self.wrong(reason, node.place, Stage.EXECUTION)
+            self.wrong(reason, node.place, CompileStage.EXECUTION)
         self.tasks(node.target, "target", self.tasks(node.source, "source", scope))
 
     def _reduce(self, node: t.Reduce, scope: Scope) -> None:

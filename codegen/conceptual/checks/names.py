@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass, field, replace
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.errors import Note, Place, ProgramError, Stage
+from scalatrace.codegen.conceptual.errors import CompileStage, Note, ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.names import bound, children
 from scalatrace.codegen.conceptual.spelling import meant, typed
 from scalatrace.codegen.conceptual.words import FUNCTIONS, PREDECLARED
 
-__all__ = ["Context", "NamesChecker", "Report", "Scope"]
+__all__ = ["Context", "NameReport", "NamesChecker", "Scope"]
 
 
 @dataclass
@@ -19,7 +19,7 @@ class Definition:
     """One place where a name is bound."""
 
     name: str
-    place: Place
+    place: SourcePlace
     used: bool = False
 
 
@@ -43,40 +43,40 @@ class Context:
 
 
 @dataclass
-class Report:
+class NameReport:
     """What is wrong with a program, and what should be looked at; `program` is None when it has no form."""
 
     program: t.Program | None = None
     errors: list[ProgramError] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
 
-    def accepts(self, stage: Stage) -> bool:
+    def accepts(self, stage: CompileStage) -> bool:
         """Say whether the program passed a stage and those before it."""
-        upto = list(Stage)[: list(Stage).index(stage) + 1]
+        upto = list(CompileStage)[: list(CompileStage).index(stage) + 1]
         return not any(error.stage in upto for error in self.errors)
 
 
 class NamesChecker:
     """Goes through a program with the names that are known at each place."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: NameReport) -> None:
         self.report = report
         self.definitions: list[Definition] = []
         self.noted_my_task = False
 
-    def wrong(self, reason: str, place: Place, stage: Stage = Stage.MEANING) -> None:
+    def wrong(self, reason: str, place: SourcePlace, stage: CompileStage = CompileStage.MEANING) -> None:
         self.report.errors.append(ProgramError(reason, place, stage))
 
-    def note(self, text: str, place: Place) -> None:
+    def note(self, text: str, place: SourcePlace) -> None:
         self.report.notes.append(Note(text, place))
 
-    def typed(self, name: str, place: Place) -> str:
+    def typed(self, name: str, place: SourcePlace) -> str:
         """Return a name as the program spells it."""
         return typed(name, self.report.program.text if self.report.program else "", place)
 
     # names
 
-    def bind(self, scope: Scope, name: str, place: Place, group: bool = False) -> None:
+    def bind(self, scope: Scope, name: str, place: SourcePlace, group: bool = False) -> None:
         if name in PREDECLARED and not group:
             self.wrong(f"{name} is predeclared and cannot be bound again; choose another name", place)
         definition = Definition(name, place)
@@ -87,9 +87,9 @@ class NamesChecker:
         if node.name in ctx.scope:
             ctx.scope[node.name].used = True
         elif node.name not in PREDECLARED:
-            stage = Stage.MEANING
+            stage = CompileStage.MEANING
             if node.name in ctx.refused:
-                ctx.refused[node.name].used, stage = True, Stage.EXECUTION
+                ctx.refused[node.name].used, stage = True, CompileStage.EXECUTION
             name = self.typed(node.name, node.place)
             self.wrong(f"{name} is not bound here{self._why(node, ctx)}", node.place, stage)
         elif ctx.pure and node.name != "num_tasks":
@@ -148,7 +148,7 @@ class NamesChecker:
         if given < least or (most is not None and given > most):
             wanted = f"{least}" if least == most else f"{least} to {most}" if most else f"{least} or more"
             reason = f"{node.function} has {given} arguments; expected {wanted}"
-            self.wrong(reason, node.place, Stage.EXECUTION)
+            self.wrong(reason, node.place, CompileStage.EXECUTION)
 
     def _my_task(self, node: t.MyTask, ctx: Context) -> None:
         if not ctx.my_task:

@@ -13,28 +13,28 @@ from typing import Any
 
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.checks.messages import MessagesChecker
-from scalatrace.codegen.conceptual.checks.names import Context, Report, Scope
-from scalatrace.codegen.conceptual.errors import Place, ProgramError, Stage
+from scalatrace.codegen.conceptual.checks.names import Context, NameReport, Scope
+from scalatrace.codegen.conceptual.errors import CompileStage, ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.names import children
 from scalatrace.codegen.conceptual.parser.parse import parse
 from scalatrace.codegen.conceptual.words import PREDECLARED
 from scalatrace.garbage import without_collection
 
-__all__ = ["Report", "check", "examine"]
+__all__ = ["NameReport", "check", "examine"]
 
 LANGUAGE_VERSION = "1.5"
 _LONG = re.compile(r"--[-\w]+")
 _SHORT = re.compile(r"-[a-z0-9]")
 
 
-def examine(text: str, path: str = "") -> Report:
+def examine(text: str, path: str = "") -> NameReport:
     """Return all that can be said of a program's text."""
     with without_collection():
         return _examined(text, path)
 
 
-def _examined(text: str, path: str) -> Report:
-    report = Report()
+def _examined(text: str, path: str) -> NameReport:
+    report = NameReport()
     try:
         report.program = parse(text, path, report.notes)
     except ProgramError as error:
@@ -43,7 +43,9 @@ def _examined(text: str, path: str) -> Report:
     try:
         _Checker(report).program(report.program)
     except RecursionError:
-        report.errors.append(ProgramError("the program is nested too deeply", Place(1, 1), Stage.SYNTAX))
+        report.errors.append(
+            ProgramError("the program is nested too deeply", SourcePlace(1, 1), CompileStage.SYNTAX)
+        )
     for each in report.errors:
         each.path = path
     report.errors.sort(key=lambda each: each.place)
@@ -77,7 +79,7 @@ class _Checker(MessagesChecker):
     # headers
 
     def _headers(self, headers: Iterable[t.Header], scope: Scope) -> None:
-        seen: dict[str, Place] = {}
+        seen: dict[str, SourcePlace] = {}
         for header in headers:
             if isinstance(header, t.Version) and header.text != LANGUAGE_VERSION:
                 reason = f"this is version {LANGUAGE_VERSION} of the language, not {header.text!r}"
@@ -85,7 +87,7 @@ class _Checker(MessagesChecker):
             elif isinstance(header, t.Parameter):
                 self._parameter(header, scope, seen)
 
-    def _parameter(self, header: t.Parameter, scope: Scope, seen: dict[str, Place]) -> None:
+    def _parameter(self, header: t.Parameter, scope: Scope, seen: dict[str, SourcePlace]) -> None:
         if not _LONG.fullmatch(header.long):
             reason = 'expected two hyphens and then letters, digits, "-" or "_"'
             self.wrong(f"{header.long!r} is no long option; {reason}", header.place)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.compiler.text import Scope, c_place, c_string, integer, real
-from scalatrace.codegen.conceptual.compiler.writing import Writing
+from scalatrace.codegen.conceptual.compiler.text import TextScope, c_place, c_string, integer, real
+from scalatrace.codegen.conceptual.compiler.writing import CompilerWriting
 from scalatrace.codegen.conceptual.errors import ProgramError
 from scalatrace.codegen.conceptual.names import children
 from scalatrace.codegen.conceptual.words import TIME_UNITS
@@ -24,21 +24,21 @@ FUNCTIONS = {
 MAX_COLUMN_FUNCTIONS = 32
 
 
-class LocalStatements(Writing):
+class LocalStatements(CompilerWriting):
     """Statements that do not communicate."""
 
-    def _local(self, node: Any, scope: Scope) -> None:
+    def _local(self, node: Any, scope: TextScope) -> None:
         with self.each(node.tasks, scope) as (task, inner):
             parts = [child for child in _parts(node) if isinstance(child, t.Node)]
             variables, own = inner.captured(parts)
-            act = self._act(node, Scope(own.names, own.functions, running=True))
+            act = self._act(node, TextScope(own.names, own.functions, running=True))
             count = variables.count(",") + 1
             self.line(f"nc_local({c_place(node.place)}, {task}, {act}, {count}, {variables});")
             change = {"STORES": 1, "RESTORES": -1}.get(getattr(node, "action", ""))
             if change is not None:
                 self.line(f"nc_stored({task}, {change});")
 
-    def _act(self, node: Any, scope: Scope) -> str:
+    def _act(self, node: Any, scope: TextScope) -> str:
         kind = type(node).__name__.lower()
         lines = getattr(self, f"_act_{kind}")(node, scope)
         name = self.functions.name(f"act_{kind}")
@@ -48,11 +48,11 @@ class LocalStatements(Writing):
             self.loggers.append(name)
         return name
 
-    def _act_delay(self, node: t.Delay, scope: Scope) -> list[str]:
+    def _act_delay(self, node: t.Delay, scope: TextScope) -> list[str]:
         call = "nc_sleep" if node.sleeps else "nc_compute"
         return [f"{call}(nc_mul(nc_count({integer(node.duration, scope)}), {TIME_UNITS[node.unit]}));"]
 
-    def _act_touchmemory(self, node: t.TouchMemory, scope: Scope) -> list[str]:
+    def _act_touchmemory(self, node: t.TouchMemory, scope: TextScope) -> list[str]:
         step = self._unit(node.amount.unit) if node.amount else "1"
         amount = f"{self._bytes(node.amount, scope)} / {step}" if node.amount and node.amount.amount else "-1"
         stride = self._bytes(node.stride, scope) if node.stride else step
@@ -60,7 +60,7 @@ class LocalStatements(Writing):
         size = self._bytes(node.region, scope)
         return [f"nc_touch_memory({size}, {step}, {amount}, {times}, {int(node.random_stride)}, {stride});"]
 
-    def _bytes(self, measure: t.Measure | None, scope: Scope) -> str:
+    def _bytes(self, measure: t.Measure | None, scope: TextScope) -> str:
         """Return a size of memory, which may be larger than a message."""
         if measure is None:
             return "0"
@@ -68,19 +68,19 @@ class LocalStatements(Writing):
         unit = "0" if measure.unit == "BITS" else self._unit(measure.unit)
         return f"nc_bytes({c_place(measure.place)}, {amount}, {unit})"
 
-    def _act_touchbuffers(self, node: t.TouchBuffers, scope: Scope) -> list[str]:
+    def _act_touchbuffers(self, node: t.TouchBuffers, scope: TextScope) -> list[str]:
         if node.current:
             return ["nc_touch_current();"]
         number = "0" if node.number is None else integer(node.number, scope)
         return [f"nc_touch_buffers({int(node.number is None)}, {number});"]
 
-    def _act_counters(self, node: t.Counters, scope: Scope) -> list[str]:
+    def _act_counters(self, node: t.Counters, scope: TextScope) -> list[str]:
         return [{"RESETS": "nc_reset();", "STORES": "nc_store();"}.get(node.action, "nc_restore(nc.at);")]
 
-    def _act_computeaggregates(self, node: t.ComputeAggregates, scope: Scope) -> list[str]:
+    def _act_computeaggregates(self, node: t.ComputeAggregates, scope: TextScope) -> list[str]:
         return ["nc_compute_aggregates();"]
 
-    def _act_output(self, node: t.Output, scope: Scope) -> list[str]:
+    def _act_output(self, node: t.Output, scope: TextScope) -> list[str]:
         return [
             "if (nc_aside())",
             "    return;",
@@ -88,12 +88,12 @@ class LocalStatements(Writing):
             "nc_print_end();",
         ]
 
-    def _item(self, item: t.Item, scope: Scope) -> str:
+    def _item(self, item: t.Item, scope: TextScope) -> str:
         if isinstance(item, (str, t.ValueOf)):
             return f"nc_print_text((struct text){_label(item)});"
         return f"nc_print({real(item, scope)});"
 
-    def _act_backendexecute(self, node: t.BackendExecute, scope: Scope) -> list[str]:
+    def _act_backendexecute(self, node: t.BackendExecute, scope: TextScope) -> list[str]:
         parts = []
         for item in node.items:
             if isinstance(item, t.ValueOf):
@@ -102,7 +102,7 @@ class LocalStatements(Writing):
                 parts.append(item if isinstance(item, str) else real(item, scope))
         return "".join(parts).split("\n")
 
-    def _act_log(self, node: t.Log, scope: Scope) -> list[str]:
+    def _act_log(self, node: t.Log, scope: TextScope) -> list[str]:
         columns = self.fresh("columns")
         self._columns(node, columns)
         values = ", ".join(real(column.value, scope) for column in node.columns)

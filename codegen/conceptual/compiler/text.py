@@ -13,11 +13,11 @@ from scalatrace.codegen.conceptual.compiler.operators import (
     real_function,
     real_operator,
 )
-from scalatrace.codegen.conceptual.errors import Place
+from scalatrace.codegen.conceptual.errors import SourcePlace
 from scalatrace.codegen.conceptual.names import free
 from scalatrace.codegen.conceptual.words import PREDECLARED
 
-__all__ = ["Functions", "Names", "Scope", "c_place", "c_string", "condition", "integer", "ranges", "real"]
+__all__ = ["Functions", "Names", "TextScope", "c_place", "c_string", "condition", "integer", "ranges", "real"]
 
 COUNTERS = {name: f"run.now.{name}" for name in PREDECLARED} | {
     "elapsed_usecs": "nc_elapsed_usecs()",
@@ -41,7 +41,7 @@ class Functions:
 
 
 @dataclass(frozen=True)
-class Scope:
+class TextScope:
     """What names mean at a place.
 
     Attributes:
@@ -54,18 +54,18 @@ class Scope:
     functions: Functions
     running: bool = False
 
-    def bind(self, name: str | None, text: str) -> Scope:
+    def bind(self, name: str | None, text: str) -> TextScope:
         """Return this with one more name."""
-        return self if name is None else Scope({**self.names, name: text}, self.functions, self.running)
+        return self if name is None else TextScope({**self.names, name: text}, self.functions, self.running)
 
-    def captured(self, nodes: Iterable[t.Node]) -> tuple[str, Scope]:
+    def captured(self, nodes: Iterable[t.Node]) -> tuple[str, TextScope]:
         """Return C text for the variables that some nodes use, and what these are inside a function."""
         used = sorted({name for node in nodes for name in free(node)} & set(self.names))
         local = [name for name in used if not self.names[name].startswith("p_")]
         inner = {name: f"v[{n}]" for n, name in enumerate(local)}
         outer = {name: text for name, text in self.names.items() if text.startswith("p_")}
         values = ", ".join([*(self.names[name] for name in local), "0"])
-        return f"(const num[]){{{values}}}", Scope({**outer, **inner}, self.functions, self.running)
+        return f"(const num[]){{{values}}}", TextScope({**outer, **inner}, self.functions, self.running)
 
 
 def c_string(text: str) -> str:
@@ -75,7 +75,7 @@ def c_string(text: str) -> str:
     return '"' + "".join(shown) + '"'
 
 
-def c_place(place: Place) -> str:
+def c_place(place: SourcePlace) -> str:
     """Return a struct place."""
     return f"(struct place){{{place.line}, {place.column}}}"
 
@@ -84,24 +84,24 @@ def _at(node: t.Node, text: str) -> str:
     return f"(nc_at({node.place.line}, {node.place.column}), {text})"
 
 
-def integer(node: t.Expr, scope: Scope) -> str:
+def integer(node: t.Expr, scope: TextScope) -> str:
     """Return a value in integers, with its place for when it has none."""
     text = _int(node, scope)
     return text if isinstance(node, (t.Integer, t.Variable)) else _at(node, text)
 
 
-def real(node: t.Expr, scope: Scope) -> str:
+def real(node: t.Expr, scope: TextScope) -> str:
     """Return a value in floating point."""
     text = _real(node, scope)
     return text if isinstance(node, (t.Integer, t.Variable)) else _at(node, text)
 
 
-def condition(node: t.Rel, scope: Scope) -> str:
+def condition(node: t.Rel, scope: TextScope) -> str:
     """Return whether a relation is true."""
     return _at(node, _rel(node, scope, _int))
 
 
-def _variable(name: str, scope: Scope) -> str:
+def _variable(name: str, scope: TextScope) -> str:
     if name in scope.names:
         return scope.names[name]
     if name == "num_tasks":
@@ -109,7 +109,7 @@ def _variable(name: str, scope: Scope) -> str:
     return COUNTERS[name] if scope.running else "(num)0"
 
 
-def _int(node: t.Expr, scope: Scope) -> str:
+def _int(node: t.Expr, scope: TextScope) -> str:
     match node:
         case t.Integer(value):
             return str(value) if value < 2**31 else f"INT64_C({value})"
@@ -135,13 +135,13 @@ def _int(node: t.Expr, scope: Scope) -> str:
             return _mesh(node, scope)
 
 
-def _int_call(name: str, arguments: Sequence[t.Expr], scope: Scope) -> str:
+def _int_call(name: str, arguments: Sequence[t.Expr], scope: TextScope) -> str:
     if name.startswith("RANDOM_") and name != "RANDOM_UNIFORM":
         return f"nc_rounded({real_function(name, [f'(double){_int(a, scope)}' for a in arguments])})"
     return integer_function(name, [_int(argument, scope) for argument in arguments])
 
 
-def _real(node: t.Expr, scope: Scope) -> str:
+def _real(node: t.Expr, scope: TextScope) -> str:
     match node:
         case t.Integer(value):
             return f"{value}.0"
@@ -166,7 +166,7 @@ def _real(node: t.Expr, scope: Scope) -> str:
             return f"(double){_int(node, scope)}"
 
 
-def _mesh(node: t.Expr, scope: Scope) -> str:
+def _mesh(node: t.Expr, scope: TextScope) -> str:
     assert isinstance(node, (t.MeshNeighbor, t.MeshCoordinate, t.MeshDistance))
     sizes = f"{len(node.mesh)}, {array('num', [_int(d.size, scope) for d in node.mesh])}"
     wraps = array("int", [str(int(d.wraps)) for d in node.mesh])
@@ -180,7 +180,7 @@ def _mesh(node: t.Expr, scope: Scope) -> str:
             return f"nc_mesh_distance({sizes}, {wraps}, {_int(first, scope)}, {_int(second, scope)})"
 
 
-def _file_data(node: t.FileData, scope: Scope) -> str:
+def _file_data(node: t.FileData, scope: TextScope) -> str:
     column = "1" if node.column is None else _int(node.column, scope)
     row = "1" if node.row is None else _int(node.row, scope)
     columns = c_string(" \t" if node.column_separators is None else node.column_separators)
@@ -190,10 +190,10 @@ def _file_data(node: t.FileData, scope: Scope) -> str:
 
 # Relations and ranges
 
-Value = Callable[[t.Expr, Scope], str]
+Value = Callable[[t.Expr, TextScope], str]
 
 
-def _rel(node: t.Rel, scope: Scope, value: Value) -> str:
+def _rel(node: t.Rel, scope: TextScope, value: Value) -> str:
     def whole(expr: t.Expr) -> str:
         return _int(expr, scope) if value is _int else f"nc_trunc({_real(expr, scope)})"
 
@@ -215,7 +215,7 @@ def _rel(node: t.Rel, scope: Scope, value: Value) -> str:
             return f"({_rel(left, scope, value)} {word} {_rel(right, scope, value)})"
 
 
-def _within(node: t.Within, scope: Scope, value: Value) -> str:
+def _within(node: t.Within, scope: TextScope, value: Value) -> str:
     operand = value(node.operand, scope)
     if value is _int and len(node.ranges) == 1:
         match node.ranges[0]:
@@ -227,7 +227,7 @@ def _within(node: t.Within, scope: Scope, value: Value) -> str:
     return f"{'nc_within' if value is _int else 'nc_dwithin'}({operand}, {function}, {variables})"
 
 
-def ranges(nodes: Sequence[t.Range], scope: Scope) -> tuple[str, str]:
+def ranges(nodes: Sequence[t.Range], scope: TextScope) -> tuple[str, str]:
     """Return a C function that appends the numbers in ranges to `numbers`, and the variables it wants."""
     variables, inner = scope.captured(nodes)
     lines = [line for node in nodes for line in _range(node, inner)]
@@ -237,7 +237,7 @@ def ranges(nodes: Sequence[t.Range], scope: Scope) -> tuple[str, str]:
     return name, variables
 
 
-def _range(node: t.Range, scope: Scope) -> list[str]:
+def _range(node: t.Range, scope: TextScope) -> list[str]:
     match node:
         case t.Listing(values):
             return [f"nc_append(numbers, {integer(value, scope)});" for value in values]
@@ -252,7 +252,7 @@ def _range(node: t.Range, scope: Scope) -> list[str]:
 
 
 def _comprehension(
-    head: t.Expr, generators: Sequence[t.Generator], test: t.Rel | None, scope: Scope, depth: int
+    head: t.Expr, generators: Sequence[t.Generator], test: t.Rel | None, scope: TextScope, depth: int
 ) -> list[str]:
     if not generators:
         add = f"nc_append(numbers, {integer(head, scope)});"

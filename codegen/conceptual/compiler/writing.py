@@ -7,14 +7,21 @@ from contextlib import contextmanager
 from typing import Any
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.compiler.text import Functions, Scope, c_place, condition, integer, ranges
+from scalatrace.codegen.conceptual.compiler.text import (
+    Functions,
+    TextScope,
+    c_place,
+    condition,
+    integer,
+    ranges,
+)
 from scalatrace.codegen.conceptual.lowering.collecting import UNIT_BYTES, string_tag
 from scalatrace.codegen.conceptual.names import bound
 
-__all__ = ["Writing"]
+__all__ = ["CompilerWriting"]
 
 
-class Writing:
+class CompilerWriting:
     """Lines, and functions beside them."""
 
     def __init__(self, program: t.Program, path: str) -> None:
@@ -52,7 +59,9 @@ class Writing:
     # task descriptions
 
     @contextmanager
-    def each(self, tasks: t.Tasks, scope: Scope, but: str | None = None) -> Iterator[tuple[str, Scope]]:
+    def each(
+        self, tasks: t.Tasks, scope: TextScope, but: str | None = None
+    ) -> Iterator[tuple[str, TextScope]]:
         """Write a loop over the tasks described; inside, the task's C name and what it knows."""
         name = bound(tasks)
         task = self.fresh(f"t_{name}" if name else "t")
@@ -83,7 +92,7 @@ class Writing:
             else:
                 yield task, inner
 
-    def pairs(self, source: t.Tasks, target: t.Tasks | None, scope: Scope, turned: bool = False) -> str:
+    def pairs(self, source: t.Tasks, target: t.Tasks | None, scope: TextScope, turned: bool = False) -> str:
         """Collect who sends to whom; `turned`: the first ones receive. The C name of the pairs."""
         pairs = self.fresh("pairs")
         self.line(f"struct pairs {pairs} = {{0}};")
@@ -97,7 +106,7 @@ class Writing:
 
     # messages
 
-    def size(self, measure: t.Measure | None, scope: Scope, negative: bool = False) -> str:
+    def size(self, measure: t.Measure | None, scope: TextScope, negative: bool = False) -> str:
         if measure is None:
             return "0"
         amount = "1" if measure.amount is None else integer(measure.amount, scope)
@@ -107,15 +116,15 @@ class Writing:
     def _unit(self, unit: str) -> str:
         return "sysconf(_SC_PAGESIZE)" if unit == "PAGES" else str(UNIT_BYTES[unit])
 
-    def count(self, count: t.Expr | None, scope: Scope) -> str:
+    def count(self, count: t.Expr | None, scope: TextScope) -> str:
         return "1" if count is None else f"nc_count({integer(count, scope)})"
 
-    def tag(self, tag: t.Expr | str | None, scope: Scope) -> str:
+    def tag(self, tag: t.Expr | str | None, scope: TextScope) -> str:
         if tag is None or isinstance(tag, str):
             return "0" if tag is None else str(string_tag(tag))
         return f"nc_tag({c_place(tag.place)}, {integer(tag, scope)})"
 
-    def memory(self, node: Any, scope: Scope, under: Any = None) -> str:
+    def memory(self, node: Any, scope: TextScope, under: Any = None) -> str:
         def reason(name: str) -> Any:
             own = getattr(node, name, None)
             return own if own is not None or under is None else getattr(under, name)
@@ -136,7 +145,7 @@ class Writing:
         return f"{{{', '.join(parts) or '0'}}}"
 
     def spec(
-        self, node: Any, scope: Scope, asynchronous: bool | None, tag: str, size: str, under: Any = None
+        self, node: Any, scope: TextScope, asynchronous: bool | None, tag: str, size: str, under: Any = None
     ) -> str:
         memory = self.memory(node, scope, under)
         flag = int(bool(asynchronous))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from scalatrace.codegen.conceptual.errors import Place
+from scalatrace.codegen.conceptual.errors import SourcePlace
 from scalatrace.codegen.conceptual.lowering import events as e
 
 __all__ = ["multicasts", "reductions"]
@@ -15,8 +15,8 @@ def multicasts(
     targets: Mapping[int, Collection[int]],
     size: int,
     times: int,
-    memory: e.Memory,
-    place: Place,
+    memory: e.MemoryEvent,
+    place: SourcePlace,
 ) -> list[tuple[int, e.Event]]:
     """Return each rank's part of a multicast; `targets`: of each source.
 
@@ -37,7 +37,7 @@ def multicasts(
 
 
 def reductions(
-    sources: e.Comm, receivers: e.Comm, count: int, unit: str, memory: e.Memory, place: Place
+    sources: e.Comm, receivers: e.Comm, count: int, unit: str, memory: e.MemoryEvent, place: SourcePlace
 ) -> list[tuple[int, e.Reduction | e.Bcast]]:
     """Return each rank's part of a reduction over the sources, whose result all receivers get.
 

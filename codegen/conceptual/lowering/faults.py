@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.errors import Note, Place, ProgramError
+from scalatrace.codegen.conceptual.errors import Note, ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.lowering import events as e
 from scalatrace.codegen.conceptual.lowering.lower import Lowered
 
@@ -59,7 +59,7 @@ def unawaited(rank: int, events: Sequence[e.Event]) -> None:
 
 def _pending(events: Sequence[e.Event], pending: list[e.Event]) -> list[e.Event]:
     for event in events:
-        if isinstance(event, e.Wait):
+        if isinstance(event, e.WaitEvent):
             pending = []
         elif isinstance(event, e.Transfer) and event.asynchronous:
             pending = [*pending, event] if len(pending) < 2 else pending
@@ -188,7 +188,7 @@ class _Simulation:
         """Apply an event; return what it waits for, or None."""
         if isinstance(event, e.Transfer):
             return self._transfer(rank, task, event)
-        if isinstance(event, e.Wait):
+        if isinstance(event, e.WaitEvent):
             waits, task.waits = task.waits, []
             return lambda: all(map(self._matched, waits))
         if isinstance(event, (e.Barrier, e.Bcast, e.Alltoall, e.Alltoallv, e.Reduction)):
@@ -234,7 +234,7 @@ class _Simulation:
         first = self.tasks[ranks[0]].at
         shown = "; ".join(self._waiting(rank) for rank in ranks[:4])
         more = f" and {len(ranks) - 4} more tasks likewise" if len(ranks) > 4 else ""
-        return ProgramError(f"this never ends: {shown}{more}", first.place if first else Place())
+        return ProgramError(f"this never ends: {shown}{more}", first.place if first else SourcePlace())
 
     def _waiting(self, rank: int) -> str:
         event = self.tasks[rank].at
@@ -243,7 +243,7 @@ class _Simulation:
         if isinstance(event, e.Transfer):
             tag = f" with tag {event.tag}" if event.tag else ""
             what = f"for a message of task {event.peer}{tag}"
-        elif isinstance(event, e.Wait):
+        elif isinstance(event, e.WaitEvent):
             what = "for the completion of its messages"
         return f"task {rank} waits {what} (line {event.place.line})"
 

@@ -56,7 +56,7 @@ class Messaging(Collecting):
         tag: int,
         count: int,
         asynchronous: bool,
-        memory: e.Memory,
+        memory: e.MemoryEvent,
         node: t.Node,
     ) -> None:
         for task, peer in pairs if count else ():
@@ -104,7 +104,7 @@ class Messaging(Collecting):
 
     def _await(self, node: t.Await, env: Env) -> None:
         for task, _ in self.sources(node.tasks, env):
-            self.add(task, e.Wait(place=node.place))
+            self.add(task, e.WaitEvent(place=node.place))
 
     def _synchronize(self, node: t.Synchronize, env: Env) -> None:
         comm = self.comm([task for task, _ in self.sources(node.tasks, env)])

@@ -12,7 +12,7 @@ from scalatrace.codegen.conceptual.parser.action_values import (
     nodes_of,
     spot,
 )
-from scalatrace.codegen.conceptual.parser.lexer import Token
+from scalatrace.codegen.conceptual.parser.lexer import SourceToken
 
 __all__ = ["PartsBuilder"]
 
@@ -57,7 +57,7 @@ class PartsBuilder(ValuesBuilder):
         return Clause("as_message", clauses_of(parts), spot(parts))
 
     def redspec(self, parts: Parts) -> t.Values:
-        unit = next(part for part in parts if isinstance(part, str) and not isinstance(part, Token))
+        unit = next(part for part in parts if isinstance(part, str) and not isinstance(part, SourceToken))
         return t.Values(unit, place=spot(parts), **clauses_of(parts))
 
     as_values = redspec
@@ -139,7 +139,7 @@ class PartsBuilder(ValuesBuilder):
     # log and output
 
     def _column(self, parts: Parts, form: str) -> t.Column:
-        *before, value, label = [part for part in parts if not isinstance(part, Token)]
+        *before, value, label = [part for part in parts if not isinstance(part, SourceToken)]
         functions = tuple(before[0]) if before else ()
         return t.Column(value, label, form, functions, place=spot(parts))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from scalatrace.codegen.conceptual.errors import Place
-from scalatrace.codegen.conceptual.parser.lexer import Token
+from scalatrace.codegen.conceptual.errors import SourcePlace
+from scalatrace.codegen.conceptual.parser.lexer import SourceToken
 from scalatrace.codegen.conceptual.spelling import meant, typed
 from scalatrace.codegen.conceptual.words import FUNCTIONS, KEYWORDS, TIME_UNITS, UNITS
 
@@ -91,13 +91,13 @@ _CALLED = {
 
 
 def unknown_word(
-    text: str, tokens: Sequence[Token], index: int, accepted: set[str]
-) -> tuple[str, Place] | None:
+    text: str, tokens: Sequence[SourceToken], index: int, accepted: set[str]
+) -> tuple[str, SourcePlace] | None:
     """Return what is wrong, and where, if a function, an aggregate or a word is none of the language."""
     wrong = tokens[index] if index < len(tokens) else None
     before = tokens[index - 1] if index else None
     if wrong is not None and before is not None and before.type == "IDENT":
-        place = Place(before.line, before.column)
+        place = SourcePlace(before.line, before.column)
         name = typed(str(before), text, place)
         if wrong.type == "LPAR":
             return f"there is no function {name}{meant(name, _CALLED)}", place
@@ -109,7 +109,7 @@ def unknown_word(
                 place,
             )
     if wrong is not None and wrong.type == "IDENT" and not hint(wrong.type, str(wrong)):
-        place = Place(wrong.line, wrong.column)
+        place = SourcePlace(wrong.line, wrong.column)
         name = typed(str(wrong), text, place)
         asked = meant(name, (form.upper() for form, terminal in KEYWORDS.items() if terminal in accepted))
         return (f"unexpected {name!r}{asked}", place) if asked else None

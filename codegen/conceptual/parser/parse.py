@@ -15,11 +15,11 @@ from lark.grammar import Rule
 from lark.lexer import TerminalDef
 
 from scalatrace import cache, grammars
-from scalatrace.codegen.conceptual.errors import Note, Place, ProgramError, Stage
+from scalatrace.codegen.conceptual.errors import CompileStage, Note, ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.parser.actions import Builder
 from scalatrace.codegen.conceptual.parser.driver import Driver, UnexpectedTokenError
 from scalatrace.codegen.conceptual.parser.expected import expected, hint, unknown_word
-from scalatrace.codegen.conceptual.parser.lexer import NoLexer, Token, scan, token
+from scalatrace.codegen.conceptual.parser.lexer import NoLexer, SourceToken, scan, token
 from scalatrace.codegen.conceptual.parser.repeated import NotByLinesError, is_repetitive, parse_lines
 from scalatrace.codegen.conceptual.spelling import typed
 from scalatrace.codegen.conceptual.tree import Program
@@ -82,8 +82,10 @@ def parse(text: str, path: str = "", notes: list[Note] | None = None) -> Program
         error.path = path
         raise
     except RecursionError:
-        raise ProgramError("the program is nested too deeply", Place(1, 1), Stage.SYNTAX, path) from None
-    return Program(headers, sentences, text, place=Place(1, 1))
+        raise ProgramError(
+            "the program is nested too deeply", SourcePlace(1, 1), CompileStage.SYNTAX, path
+        ) from None
+    return Program(headers, sentences, text, place=SourcePlace(1, 1))
 
 
 def _headers_and_sentences(text: str, notes: list[Note]) -> Any:
@@ -93,34 +95,34 @@ def _headers_and_sentences(text: str, notes: list[Note]) -> Any:
     return _tree(text, scan(text, notes))
 
 
-def _end(text: str) -> Place:
+def _end(text: str) -> SourcePlace:
     lines = text.rstrip().split("\n")
-    return Place(len(lines), len(lines[-1]) + 1)
+    return SourcePlace(len(lines), len(lines[-1]) + 1)
 
 
-def _tree(text: str, tokens: list[Token]) -> Any:
+def _tree(text: str, tokens: list[SourceToken]) -> Any:
     try:
         return _driver().parse(tokens, token("$END", "", *_end(text)))
     except UnexpectedTokenError as error:
-        wrong, place = error.token, Place(error.token.line, error.token.column)
+        wrong, place = error.token, SourcePlace(error.token.line, error.token.column)
         unknown = unknown_word(text, tokens, error.index, error.accepted)
         if unknown is not None:
-            raise ProgramError(*unknown, Stage.SYNTAX) from None
+            raise ProgramError(*unknown, CompileStage.SYNTAX) from None
         shown = _shown(text, wrong)
         reason = "the program ends too early" if wrong.type == "$END" else f"unexpected {shown}"
         if error.accepted == {"IDENT"} and wrong.type in KEYWORDS.values():
             reason = f"{shown} is a reserved word"
         wanted = expected(error.accepted) + hint(wrong.type, str(wrong))
-        raise ProgramError(f"{reason}; expected {wanted}", place, Stage.SYNTAX) from None
+        raise ProgramError(f"{reason}; expected {wanted}", place, CompileStage.SYNTAX) from None
     except VisitError as error:
         if isinstance(error.orig_exc, ProgramError):
             raise error.orig_exc from None
         raise
 
 
-def _shown(text: str, token: Token) -> str:
+def _shown(text: str, token: SourceToken) -> str:
     if token.type == "STRING":
         return "a string"
     if token.type == "IDENT":
-        return repr(typed(str(token), text, Place(token.line, token.column)))
+        return repr(typed(str(token), text, SourcePlace(token.line, token.column)))
     return repr(str(token)) if token.type == "INTEGER" else repr(str(token).upper())

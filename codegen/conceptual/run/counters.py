@@ -6,12 +6,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["Counters"]
+__all__ = ["RunCounters"]
 
 COUNTED = ("bit_errors", "bytes_sent", "bytes_received", "msgs_sent", "msgs_received")
 
 
-class Counters:
+class RunCounters:
     """Counts messages, bytes, wrong bits, and microseconds."""
 
     def __init__(self) -> None:

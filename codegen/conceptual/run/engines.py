@@ -9,7 +9,7 @@ from pathlib import Path
 
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.compiler.compile import compile_program
-from scalatrace.codegen.conceptual.errors import Place, ProgramError
+from scalatrace.codegen.conceptual.errors import ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.run.agreement import Agreement
 from scalatrace.codegen.conceptual.run.checked import OwnFaultError, bind
 from scalatrace.codegen.conceptual.run.compiled import PROGRAM
@@ -101,7 +101,7 @@ def check_once(program: t.Program, parameters: Mapping[str, int], path: str, see
             outcome[:3] = error.reason, *error.place
     reason, line, column, checks_all = json.loads(agreement.broadcast(json.dumps(outcome).encode()))
     if reason:
-        raise ProgramError(reason, Place(line, column), path=path)
+        raise ProgramError(reason, SourcePlace(line, column), path=path)
     if not checks_all and agreement.rank:
         where = (agreement.size, agreement.rank)
         bind(program, *where, parameters, path, seed, interpreted=False, alone=True)

@@ -13,11 +13,11 @@ from mpi4py import MPI
 from scalatrace.codegen.conceptual.lowering import events as e
 from scalatrace.codegen.conceptual.lowering.collecting import UNIT_BYTES
 from scalatrace.codegen.conceptual.lowering.lower import Lowered
-from scalatrace.codegen.conceptual.run.counters import Counters
+from scalatrace.codegen.conceptual.run.counters import RunCounters
 from scalatrace.codegen.conceptual.run.logfile import LogFile
-from scalatrace.codegen.conceptual.run.memory import Buffers, fill, wrong_bits
+from scalatrace.codegen.conceptual.run.memory import RunBuffers, fill, wrong_bits
 from scalatrace.codegen.conceptual.run.own import OwnWork
-from scalatrace.codegen.conceptual.run.table import Table
+from scalatrace.codegen.conceptual.run.table import LogTable
 from scalatrace.codegen.conceptual.values.draws import Draws
 
 __all__ = ["Executor"]
@@ -41,14 +41,14 @@ class Executor:
         self.comms: dict[e.Comm, Any] = {everyone: self.world}
         for comm in lowered.comms:
             self.comms[comm] = self.world.Split(int(rank in comm), rank)
-        self.counters, self.buffers = Counters(), Buffers()
+        self.counters, self.buffers = RunCounters(), RunBuffers()
         self.own = OwnWork(self.counters, self.buffers, Draws(lowered.seed, rank), prologue, log is not None)
         self.sends: list[Any] = []
         self.receives: list[tuple[Any, e.Transfer, Any]] = []
         self.messages = self.loops = 0
         self._do: dict[type, Callable[[Any], None]] = {
             e.Transfer: self._transfer,
-            e.Wait: self._wait,
+            e.WaitEvent: self._wait,
             e.Barrier: self._barrier,
             e.Bcast: self._bcast,
             e.Alltoall: self._alltoall,
@@ -115,7 +115,7 @@ class Executor:
         elif event.memory.touched:
             int(message.sum())
 
-    def _wait(self, event: e.Wait) -> None:
+    def _wait(self, event: e.WaitEvent) -> None:
         if self.sends:
             MPI.Request.Waitall(self.sends)
             self.sends = []
@@ -230,4 +230,4 @@ class Executor:
         if self.log is not None:
             with self.counters.paused():
                 self.log.table(self.own.table.lines())
-                self.own.table = Table()
+                self.own.table = LogTable()

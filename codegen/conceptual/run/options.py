@@ -12,7 +12,7 @@ from scalatrace.codegen.conceptual.parser.lexer import scan
 from scalatrace.codegen.conceptual.values.evaluate import Env, integer
 from scalatrace.errors import UsageError
 
-__all__ = ["Options", "parse_options", "usage"]
+__all__ = ["RunOptions", "parse_options", "usage"]
 
 COMMON = (
     ("-C", "--comment", "text", "text for the log's prologue (may be given again)"),
@@ -22,7 +22,7 @@ COMMON = (
 
 
 @dataclass
-class Options:
+class RunOptions:
     """What a command line says."""
 
     parameters: dict[str, int] = field(default_factory=dict)
@@ -31,11 +31,11 @@ class Options:
     help: bool = False
 
 
-def parse_options(program: t.Program, words: Sequence[str]) -> Options:
+def parse_options(program: t.Program, words: Sequence[str]) -> RunOptions:
     """Return what the words say. Raises UsageError."""
     headers = [header for header in program.headers if isinstance(header, t.Parameter)]
     names = {option: header.name for header in headers for option in (header.long, header.short)}
-    options = Options()
+    options = RunOptions()
     left = list(words)
     while left:
         option, value = _split(left.pop(0))
@@ -60,7 +60,7 @@ def _split(word: str) -> tuple[str, str | None]:
     return word[:2], word[2:] or None
 
 
-def _set(options: Options, known: str, option: str, value: str) -> None:
+def _set(options: RunOptions, known: str, option: str, value: str) -> None:
     if known == "-C":
         options.comments.append(value)
     elif known == "-L":

@@ -15,9 +15,9 @@ from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.errors import ProgramError
 from scalatrace.codegen.conceptual.lowering import events as e
 from scalatrace.codegen.conceptual.lowering.collecting import UNIT_BYTES
-from scalatrace.codegen.conceptual.run.counters import Counters
-from scalatrace.codegen.conceptual.run.memory import Buffers
-from scalatrace.codegen.conceptual.run.table import Table, Varies, number
+from scalatrace.codegen.conceptual.run.counters import RunCounters
+from scalatrace.codegen.conceptual.run.memory import RunBuffers
+from scalatrace.codegen.conceptual.run.table import LogTable, Varies, number
 from scalatrace.codegen.conceptual.values.draws import Draws
 from scalatrace.codegen.conceptual.values.evaluate import Env, integer, real
 from scalatrace.codegen.conceptual.words import TIME_UNITS
@@ -34,12 +34,17 @@ class OwnWork:
     """
 
     def __init__(
-        self, counters: Counters, buffers: Buffers, draws: Draws, prologue: Mapping[str, str], logs: bool
+        self,
+        counters: RunCounters,
+        buffers: RunBuffers,
+        draws: Draws,
+        prologue: Mapping[str, str],
+        logs: bool,
     ) -> None:
         self.counters, self.buffers, self.draws = counters, buffers, draws
         self.prologue, self.logs = prologue, logs
         self.aside = 0
-        self.table = Table()
+        self.table = LogTable()
         self._statements: dict[type, Callable[[Any, Env], None]] = {
             t.Delay: self._delay,
             t.TouchMemory: self._touch_memory,

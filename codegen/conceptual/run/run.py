@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.errors import Place, ProgramError
+from scalatrace.codegen.conceptual.errors import ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.lowering.lower import DEFAULT_SEED, Lowered
 from scalatrace.codegen.conceptual.run.checked import OwnFaultError, bind, local_steps
 from scalatrace.codegen.conceptual.run.compiled import BACKEND, TIMER, CompiledProgram
 from scalatrace.codegen.conceptual.run.engines import check_once, compiled_library
 from scalatrace.codegen.conceptual.run.logfile import LogFile, facts
-from scalatrace.codegen.conceptual.run.options import Options, parse_options
+from scalatrace.codegen.conceptual.run.options import RunOptions, parse_options
 from scalatrace.codegen.conceptual.values.evaluate import Env, integer
 from scalatrace.errors import ScalatraceError
 
@@ -27,7 +27,7 @@ class _Run:
 
     program: t.Program
     path: str
-    options: Options
+    options: RunOptions
     seed: int
     rank: int
     tasks: int
@@ -63,7 +63,11 @@ class _Run:
 
 
 def run(
-    program: t.Program, path: str, words: Sequence[str], seed: int = DEFAULT_SEED, engine: str = "auto"
+    program: t.Program,
+    path: str,
+    words: Sequence[str],
+    seed: int = DEFAULT_SEED,
+    engine: str = "auto",
 ) -> int:
     """Run a checked program with the words of its command line; the exit status.
 
@@ -146,7 +150,7 @@ def _interpret(this: _Run, lowered: Lowered) -> bool:
 
 
 def _run_compiled(this: _Run, library: Path) -> bool:
-    def stop(reason: str, place: Place) -> None:
+    def stop(reason: str, place: SourcePlace) -> None:
         error = ProgramError(reason, place, path=this.path)
         _abort(f"scalatrace: task {this.rank}: {error}")
 

@@ -91,7 +91,14 @@ from scalatrace.codegen.conceptual.tree.tasks import (
     TaskRanges,
     Tasks,
 )
-from scalatrace.codegen.conceptual.tree.together import Await, Multicast, Receive, Reduce, Send, Synchronize
+from scalatrace.codegen.conceptual.tree.together import (
+    Await,
+    Multicast,
+    Receive,
+    Reduce,
+    Send,
+    Synchronize,
+)
 
 __all__ = [
     "Aggregate",

@@ -9,7 +9,16 @@ from scalatrace.codegen.conceptual.tree.node import Node, tree_node
 if TYPE_CHECKING:
     from scalatrace.codegen.conceptual.tree.expressions import Expr
 
-__all__ = ["Alignment", "Buffer", "Measure", "Message", "Reception", "Result", "Touching", "Values"]
+__all__ = [
+    "Alignment",
+    "Buffer",
+    "Measure",
+    "Message",
+    "Reception",
+    "Result",
+    "Touching",
+    "Values",
+]
 
 
 @tree_node

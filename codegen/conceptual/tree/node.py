@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import wraps
 from typing import TypeVar, dataclass_transform
 
-from scalatrace.codegen.conceptual.errors import Place
+from scalatrace.codegen.conceptual.errors import SourcePlace
 
 __all__ = ["Comments", "Node", "cached_on_node", "tree_node"]
 
@@ -33,7 +33,7 @@ class Node:
         comments: printed with a statement or a program; the parser drops the comments of a text.
     """
 
-    place: Place = field(default=Place(), compare=False, repr=False)
+    place: SourcePlace = field(default=SourcePlace(), compare=False, repr=False)
     comments: Comments = field(default=Comments(), compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, object]:

@@ -16,7 +16,14 @@ from scalatrace.codegen.conceptual.tree.own import (
     TouchBuffers,
     TouchMemory,
 )
-from scalatrace.codegen.conceptual.tree.together import Await, Multicast, Receive, Reduce, Send, Synchronize
+from scalatrace.codegen.conceptual.tree.together import (
+    Await,
+    Multicast,
+    Receive,
+    Reduce,
+    Send,
+    Synchronize,
+)
 
 if TYPE_CHECKING:
     from scalatrace.codegen.conceptual.tree.expressions import Range, Rel

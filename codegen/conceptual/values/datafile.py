@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.errors import Place, ProgramError
+from scalatrace.codegen.conceptual.errors import ProgramError, SourcePlace
 
 __all__ = ["cell"]
 
@@ -40,7 +40,7 @@ def _pick(parts: Sequence[Part], number: int, what: str, node: t.FileData) -> Pa
 
 
 @lru_cache
-def _table(path: str, columns: str | None, rows: str | None, place: Place) -> list[list[str]]:
+def _table(path: str, columns: str | None, rows: str | None, place: SourcePlace) -> list[list[str]]:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read()

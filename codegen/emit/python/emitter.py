@@ -6,12 +6,20 @@ from scalatrace.codegen.emit.arguments import NAMED_CONSTANTS, named_constants
 from scalatrace.codegen.emit.formula_printer import Notation
 from scalatrace.codegen.emit.imperative import TIMES, ImperativeEmitter, Writing
 from scalatrace.codegen.emit.interface import EmitOptions
-from scalatrace.codegen.emit.pieces import Library, Piece, library
+from scalatrace.codegen.emit.pieces import RuntimeLibrary, TextPiece, library
 from scalatrace.codegen.emit.python import grid as grid_python
 from scalatrace.codegen.emit.python.typing import NAMED, construct
 from scalatrace.codegen.emit.text import hash_comment, python_string
 from scalatrace.codegen.errors import refused
-from scalatrace.codegen.program.tree import Branch, Call, Let, Loop, Part, Program, Stmt
+from scalatrace.codegen.program.tree import (
+    Branch,
+    LetStatement,
+    LoopStatement,
+    MpiCall,
+    Program,
+    ProgramPart,
+    Stmt,
+)
 from scalatrace.codegen.timing.imbalance import SHARE_STEPS
 from scalatrace.formula import Choose, Const, Value, Var
 from scalatrace.operations import operation
@@ -46,7 +54,7 @@ class PythonEmitter(ImperativeEmitter):
     reserved = frozenset({"RANKS", "MPI", "ANY_OP"})
 
     @property
-    def library(self) -> Library:
+    def library(self) -> RuntimeLibrary:
         """The functions that programs carry."""
         return library("py.in", FILES)
 
@@ -198,7 +206,7 @@ class _Writing(Writing):
             lines.append(f"share = 2.0 ** (({steps}) / {SHARE_STEPS})")
         return lines
 
-    def call(self, call: Call) -> None:
+    def call(self, call: MpiCall) -> None:
         """`Send(100, DOUBLE, rank + 1, 7, WORLD)`"""
         site = self.site(call)
         if call.dropped:
@@ -209,7 +217,7 @@ class _Writing(Writing):
         if call.mark in self.marks:
             self.lines.add(f"came = {call.mark}")
 
-    def function_text(self, part: Part, body: str) -> str:
+    def function_text(self, part: ProgramPart, body: str) -> str:
         """`def part1(i1):`"""
         given = [variable.name for variable in part.parameters]
         if part.times:
@@ -223,7 +231,7 @@ class _Writing(Writing):
     def times_from(self, first: int) -> str:
         return f"{TIMES}[{first}:]" if first else TIMES
 
-    def let(self, let: Let) -> None:
+    def let(self, let: LetStatement) -> None:
         """`k1 = (i1 + i2) // 2`; a variable without a value needs no declaration."""
         if let.value is not None:
             text = self.infix.expr(let.value)
@@ -233,7 +241,7 @@ class _Writing(Writing):
         """An expression, in parentheses if it is too long for a line."""
         return f"({text})" if len(text) > MAX_UNENCLOSED else text
 
-    def loop(self, loop: Loop) -> None:
+    def loop(self, loop: LoopStatement) -> None:
         """`for i1 in range(20):`"""
         self.lines.add(f"for {loop.variable.name} in range({self.infix.expr(loop.count)}):")
         self.block(loop.body)
@@ -283,7 +291,7 @@ class _Writing(Writing):
         return python_string(self.file(index) if name == "filename" else text)
 
 
-def _text(piece: Piece) -> str:
+def _text(piece: TextPiece) -> str:
     """A piece of the library for one operation."""
     op, keep = piece.name, ""
     method = op.removeprefix("File_").capitalize()

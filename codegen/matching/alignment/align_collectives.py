@@ -22,8 +22,8 @@ from dataclasses import replace
 from itertools import islice
 
 from scalatrace.codegen.matching.alignment.aligned import misaligned
-from scalatrace.codegen.matching.alignment.entry_events import ComputeTimes, EntryEvent
-from scalatrace.codegen.matching.alignment.order import Entry, Order
+from scalatrace.codegen.matching.alignment.entry_events import EntryComputeTimes, EntryEvent
+from scalatrace.codegen.matching.alignment.order import CollectiveOrder, Entry
 from scalatrace.codegen.matching.alignment.skeleton import collectives, repeats, skeleton
 from scalatrace.trace.model.elastic import Elastic, Groups
 from scalatrace.trace.model.nodes import Event, Node, Sequence
@@ -45,7 +45,7 @@ def align_collectives(trace: Trace) -> Trace:
     trace = explicit(trace)
     if not needs_alignment(trace):
         return trace
-    return compressed(trace, list(Order(trace).entries()))
+    return compressed(trace, list(CollectiveOrder(trace).entries()))
 
 
 def needs_alignment(trace: Trace) -> bool:
@@ -59,7 +59,7 @@ def compressed(trace: Trace, entries: AnySequence[Entry]) -> Trace:
     symbols, signatures = _symbols(entries)
     loops = skeleton(symbols, [trace.stack(signature) for signature in signatures])
     entry_events: defaultdict[int, EntryEvent] = defaultdict(EntryEvent)
-    times = ComputeTimes(trace)
+    times = EntryComputeTimes(trace)
     coming = zip(entries, symbols, strict=True)
     for event, n in collectives(loops.nodes):
         merged = entry_events[id(event)]
@@ -120,7 +120,7 @@ def _node(
     around: RankList,
     entry_events: dict[int, EntryEvent],
     there: dict[int, RankList],
-    times: ComputeTimes,
+    times: EntryComputeTimes,
 ) -> Node:
     here = there[id(node)]
     if isinstance(node, Event):

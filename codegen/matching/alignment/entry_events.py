@@ -16,7 +16,7 @@ from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 
-__all__ = ["ComputeTimes", "EntryEvent"]
+__all__ = ["EntryComputeTimes", "EntryEvent"]
 
 Ranks = tuple[int, ...]
 Context = tuple[int, int]
@@ -84,7 +84,7 @@ def _place(trace: Trace, rank: int, families: set[int]) -> tuple[int, int] | Non
     return comm.rank, max(len(comm.peers), 1)
 
 
-class ComputeTimes:
+class EntryComputeTimes:
     """Where the statistics of the old nodes belong in the new ones."""
 
     def __init__(self, trace: Trace) -> None:

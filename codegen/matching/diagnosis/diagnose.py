@@ -10,13 +10,13 @@ from scalatrace.codegen.matching.diagnosis.report import (
     Problem,
     Report,
     Unmatched,
-    Waiting,
+    WaitingRank,
     shown_ranks,
 )
 from scalatrace.codegen.matching.execution.actor import Actor
 from scalatrace.codegen.matching.execution.collective_state import CollectiveMismatchError, CollectivePart
 from scalatrace.codegen.matching.execution.engine import Engine
-from scalatrace.codegen.matching.execution.mailbox import Item, Post, Sent
+from scalatrace.codegen.matching.execution.mailbox import MailItem, PostedReceive, Sent
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.threads import order_note
@@ -105,19 +105,19 @@ def _cycle_through(awaits: Mapping[int, Iterable[int]], start: int, limit: int) 
     return [], edges
 
 
-def _waiting(engine: Engine, actor: Actor) -> Waiting:
+def _waiting(engine: Engine, actor: Actor) -> WaitingRank:
     items = [item for item in actor.items if not item.done]
     parts = [_awaits(engine, actor, item) for item in items]
-    any_one = len(items) == 1 and isinstance(items[0], Post) and items[0].is_open
+    any_one = len(items) == 1 and isinstance(items[0], PostedReceive) and items[0].is_open
     awaits = tuple(dict.fromkeys(rank for ranks, _ in parts for rank in ranks))
     what = list(dict.fromkeys(words for _, words in parts))
     shown = " and ".join(what[:3]) + (f" and {len(what) - 3} more" if len(what) > 3 else "")
     action = actor.action
     site = _site(engine.script.trace, action.event) if action else ""
-    return Waiting(actor.rank, action.op if action else "", site, awaits, any_one, shown)
+    return WaitingRank(actor.rank, action.op if action else "", site, awaits, any_one, shown)
 
 
-def _awaits(engine: Engine, actor: Actor, item: Item) -> tuple[tuple[int, ...], str]:
+def _awaits(engine: Engine, actor: Actor, item: MailItem) -> tuple[tuple[int, ...], str]:
     if isinstance(item, Sent):
         return (item.send.dest,), f"rank {item.send.dest} to receive a message{_tagged(item.send.tag)}"
     if isinstance(item, CollectivePart):
@@ -126,7 +126,7 @@ def _awaits(engine: Engine, actor: Actor, item: Item) -> tuple[tuple[int, ...], 
             "" if actor.action and item.collective.op == actor.action.op else f" in MPI_{item.collective.op}"
         )
         return missing, f"{shown_ranks(list(missing))}{call}"
-    assert isinstance(item, Post)
+    assert isinstance(item, PostedReceive)
     tag = _tagged(item.tag)
     if item.source == ANY_SOURCE:
         others = tuple(rank for rank in item.receive.scope.members if rank != actor.rank)

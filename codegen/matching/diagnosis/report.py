@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from scalatrace.errors import ScalatraceError
 
-__all__ = ["Choice", "DeadlockError", "Problem", "Report", "Unmatched", "Waiting", "shown_ranks"]
+__all__ = ["Choice", "DeadlockError", "Problem", "Report", "Unmatched", "WaitingRank", "shown_ranks"]
 
 MAX_SHOWN_LINES = 12
 """Lines of one kind that a text shows."""
@@ -23,7 +23,7 @@ class Problem(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingRank:
     """A rank that cannot go on.
 
     Attributes:
@@ -93,8 +93,8 @@ class Report:
     """
 
     problem: Problem
-    cycle: tuple[Waiting, ...] = ()
-    blocked: tuple[Waiting, ...] = ()
+    cycle: tuple[WaitingRank, ...] = ()
+    blocked: tuple[WaitingRank, ...] = ()
     unmatched: tuple[Unmatched, ...] = ()
     choices: tuple[Choice, ...] = ()
     detail: str = ""
@@ -155,7 +155,7 @@ def _call(op: str, site: str) -> str:
     return f"in MPI_{op} at {site}" if op else f"at {site}"
 
 
-def _listed(title: str, items: list[Waiting] | tuple[object, ...]) -> list[str]:
+def _listed(title: str, items: list[WaitingRank] | tuple[object, ...]) -> list[str]:
     if not items:
         return []
     lines = [title, *(f"  {item}" for item in items[:MAX_SHOWN_LINES])]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from scalatrace.codegen.matching.execution.mailbox import Item, Repeated, Slot, Starts
+from scalatrace.codegen.matching.execution.mailbox import MailItem, Repeated, Slot, Starts
 from scalatrace.codegen.matching.execution.match_actions import MatchAction
-from scalatrace.codegen.matching.execution.requests import Request
-from scalatrace.codegen.matching.execution.script import Edge, Step, When
+from scalatrace.codegen.matching.execution.requests import MatchRequest
+from scalatrace.codegen.matching.execution.script import LoopEdge, Step, When
 from scalatrace.trace.query.requests import LiveRequests
 from scalatrace.trace.query.walk import Call
 
@@ -21,20 +21,20 @@ MAX_LOOKAHEAD_CALLS = 16
 class Actor:
     """A rank: its calls to come, what it waits for, its requests, and what its receives got."""
 
-    def __init__(self, rank: int, calls: Iterator[Step | Edge]) -> None:
+    def __init__(self, rank: int, calls: Iterator[Step | LoopEdge]) -> None:
         self.rank, self._calls = rank, calls
-        self._ahead: deque[Step | Edge] = deque()
+        self._ahead: deque[Step | LoopEdge] = deque()
         self.action: MatchAction | None = None
         self.when: When | None = None
-        self.items: list[Item] = []
+        self.items: list[MailItem] = []
         self.pending = 0
-        self.edge: Edge | None = None
+        self.edge: LoopEdge | None = None
         self.ended = False
-        self.requests = LiveRequests[Request](lambda request: request.action.persistent)
+        self.requests = LiveRequests[MatchRequest](lambda request: request.action.persistent)
         self.probed: int | None = None
         self.found: dict[int, list[Slot | Starts | Repeated]] = {}
 
-    def next(self) -> Step | Edge | None:
+    def next(self) -> Step | LoopEdge | None:
         """The next call; None at the end."""
         return self._ahead.popleft() if self._ahead else next(self._calls, None)
 
@@ -46,7 +46,7 @@ class Actor:
                     return
                 self._ahead.append(thing)
             thing = self._ahead[i]
-            if isinstance(thing, Edge):
+            if isinstance(thing, LoopEdge):
                 return
             yield thing[1]
 
@@ -62,7 +62,7 @@ class Actor:
                 item.waiter = None
         self.items, self.pending = [], 0
 
-    def wait_for(self, items: list[Item]) -> bool:
+    def wait_for(self, items: list[MailItem]) -> bool:
         """Begin to wait for what is not done yet; whether there is anything."""
         self.items = [item for item in items if not item.done]
         for item in self.items:

@@ -7,7 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["ADVERSE", "CAREFUL", "FAIR", "HIGHEST", "IN_TURNS", "LOWEST", "Candidate", "Policy", "shuffled"]
+__all__ = [
+    "ADVERSE",
+    "CAREFUL",
+    "FAIR",
+    "HIGHEST",
+    "IN_TURNS",
+    "LOWEST",
+    "Candidate",
+    "SenderPolicy",
+    "shuffled",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +44,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class SenderPolicy:
     """Takes the candidate of least `order`; a sparing one none whose messages others need, unless forced."""
 
     name: str
@@ -47,19 +57,21 @@ class Policy:
         return min(allowed, key=self.order, default=None)
 
 
-CAREFUL = Policy("careful", lambda c: (not c.hinted, c.when, c.chosen, c.distance), sparing=True)
+CAREFUL = SenderPolicy("careful", lambda c: (not c.hinted, c.when, c.chosen, c.distance), sparing=True)
 """Follows the recorded run where that shows; else messages in the order of the program's text and iterations,
 and of those sent by one line in one iteration in turns: the same relative sources in every iteration."""
 
-IN_TURNS = Policy("in turns", lambda c: (not c.hinted, c.chosen, c.distance), sparing=True)
-FAIR = Policy("fair", lambda c: (c.when, c.chosen, c.distance), sparing=True)
-LOWEST = Policy("lowest", lambda c: c.source, sparing=False)
-HIGHEST = Policy("highest", lambda c: -c.source, sparing=False)
-ADVERSE = Policy("adverse", lambda c: (c.spare, c.source), sparing=False)
+IN_TURNS = SenderPolicy("in turns", lambda c: (not c.hinted, c.chosen, c.distance), sparing=True)
+FAIR = SenderPolicy("fair", lambda c: (c.when, c.chosen, c.distance), sparing=True)
+LOWEST = SenderPolicy("lowest", lambda c: c.source, sparing=False)
+HIGHEST = SenderPolicy("highest", lambda c: -c.source, sparing=False)
+ADVERSE = SenderPolicy("adverse", lambda c: (c.spare, c.source), sparing=False)
 """Takes what other receives need, if it may: the way into a deadlock that MPI allows."""
 
 
-def shuffled(seed: int) -> Policy:
+def shuffled(seed: int) -> SenderPolicy:
     """A policy that draws; the same seed draws the same."""
     draw = random.Random(seed)
-    return Policy("shuffled", lambda c: (not c.hinted and draw.random() < 0.5, draw.random()), sparing=True)
+    return SenderPolicy(
+        "shuffled", lambda c: (not c.hinted and draw.random() < 0.5, draw.random()), sparing=True
+    )

@@ -10,14 +10,16 @@ from collections.abc import Container
 from typing import NamedTuple
 
 from scalatrace.codegen.matching.execution.actor import Actor
-from scalatrace.codegen.matching.execution.mailbox import Post
+from scalatrace.codegen.matching.execution.mailbox import PostedReceive
 from scalatrace.codegen.matching.execution.match_actions import ActionKind, MatchAction, MatchActions
 from scalatrace.trace.query.requests import LiveRequests
 
 __all__ = ["hinted_sender"]
 
 
-def hinted_sender(actor: Actor, post: Post, actions: MatchActions, senders: Container[int]) -> int | None:
+def hinted_sender(
+    actor: Actor, post: PostedReceive, actions: MatchActions, senders: Container[int]
+) -> int | None:
     """Return the sender that a rank's next calls suggest; None: they suggest none of these."""
     waits = post in actor.items
     if waits and post.receive.takes and actor.probed in senders:
@@ -47,7 +49,7 @@ class _Live(NamedTuple):
 class _Followed:
     """The request of a pending receive among the live ones of its rank, which calls to come change."""
 
-    def __init__(self, actor: Actor, post: Post) -> None:
+    def __init__(self, actor: Actor, post: PostedReceive) -> None:
         self._live = LiveRequests[_Live](lambda request: request.persistent)
         for request in actor.requests.live:
             followed = any(item is post for item in request.items)

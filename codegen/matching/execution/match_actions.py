@@ -21,9 +21,9 @@ __all__ = [
     "Finish",
     "MatchAction",
     "MatchActions",
-    "Named",
-    "Receive",
-    "Send",
+    "MatchedReceive",
+    "MatchedSend",
+    "NamedSender",
     "cancels",
     "is_inert",
 ]
@@ -55,7 +55,7 @@ class Finish(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Send:
+class MatchedSend:
     """A message to a world rank. `synchronous`: None as MPI likes, else whether it waits for its receive."""
 
     channel: Channel
@@ -65,7 +65,7 @@ class Send:
 
 
 @dataclass(frozen=True, slots=True)
-class Receive:
+class MatchedReceive:
     """A receive or probe (`takes` false) of a world rank's message, or ANY_SOURCE's.
 
     Attributes:
@@ -102,7 +102,7 @@ class CollectiveCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedSender:
     """The sender (a number in the communicator) and tag that a receive names, open or not."""
 
     peer: int
@@ -122,11 +122,11 @@ class MatchAction:
     kind: ActionKind
     event: Event
     op: str
-    send: Send | None = None
-    receive: Receive | None = None
+    send: MatchedSend | None = None
+    receive: MatchedReceive | None = None
     collective: CollectiveCall | None = None
     ages: tuple[int, ...] = ()
-    named: Named | None = None
+    named: NamedSender | None = None
     persistent: bool = False
 
     @property
@@ -135,7 +135,7 @@ class MatchAction:
         return self.op in POLLING
 
 
-CertainMatch = Callable[[Receive, int], tuple[int, int] | None]
+CertainMatch = Callable[[MatchedReceive, int], tuple[int, int] | None]
 """Gives the only sender and tag that a receive of a rank can match; None if there are several."""
 
 
@@ -199,7 +199,7 @@ class MatchActions:
 
     def _parts(
         self, call: Call, row: Operation, scope: Scope
-    ) -> tuple[Send | None, Receive | None, CollectiveCall | None]:
+    ) -> tuple[MatchedSend | None, MatchedReceive | None, CollectiveCall | None]:
         if is_collective(call.op):
             return None, None, _collective(call, row, scope)
         if row.category not in _POINT_TO_POINT or (row.matched and not row.is_matched_probe):
@@ -211,7 +211,7 @@ class MatchActions:
             None,
         )
 
-    def _certain(self, call: Call, receive: Receive | None) -> Receive | None:
+    def _certain(self, call: Call, receive: MatchedReceive | None) -> MatchedReceive | None:
         if receive is None or not receive.wild or self._certain_match is None:
             return receive
         result = self._certain_match(receive, call.rank)
@@ -237,14 +237,16 @@ def is_inert(op: str) -> bool:
     return row.category not in _POINT_TO_POINT and (row.recvs is None or row.recvs.peer != "source")
 
 
-def _send(call: Call, row: Operation, scope: Scope, channel: Channel) -> Send | None:
+def _send(call: Call, row: Operation, scope: Scope, channel: Channel) -> MatchedSend | None:
     if row.sends is None or (dest := scope.world(call.raw(row.sends.peer))) is None:
         return None
     synchronous = {Mode.SYNCHRONOUS: True, Mode.BUFFERED: False}.get(row.mode)
-    return Send(channel, dest, _tag(call, "sendtag"), synchronous)
+    return MatchedSend(channel, dest, _tag(call, "sendtag"), synchronous)
 
 
-def _receive(call: Call, row: Operation, scope: Scope, channel: Channel, cancelled: bool) -> Receive | None:
+def _receive(
+    call: Call, row: Operation, scope: Scope, channel: Channel, cancelled: bool
+) -> MatchedReceive | None:
     flow: Flow | None = row.recvs
     if flow is None or flow.peer not in call:
         return None
@@ -255,13 +257,15 @@ def _receive(call: Call, row: Operation, scope: Scope, channel: Channel, cancell
     takes = row.category is not Category.PROBE or row.matched
     tag = _tag(call, "recvtag")
     wild = source == ANY_SOURCE or tag == ANY_TAG
-    return Receive(channel, source, tag, takes, call.node, scope, wild, cancelled and row.makes_request)
+    return MatchedReceive(
+        channel, source, tag, takes, call.node, scope, wild, cancelled and row.makes_request
+    )
 
 
-def _named(call: Call, row: Operation, scope: Scope | None) -> Named | None:
+def _named(call: Call, row: Operation, scope: Scope | None) -> NamedSender | None:
     if row.recvs is None or row.recvs.peer != "source" or "source" not in call:
         return None
-    return Named(call.raw("source"), _tag(call, "recvtag"), scope)
+    return NamedSender(call.raw("source"), _tag(call, "recvtag"), scope)
 
 
 def _tag(call: Call, name: str) -> int:

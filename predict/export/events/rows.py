@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from scalatrace.operations import operation, received_bytes, sent_bytes
-from scalatrace.predict.timeline import Event, Timeline
+from scalatrace.predict.timeline import Timeline, TimelineEvent
 from scalatrace.trace.model.call import Call, Place
 from scalatrace.trace.model.trace import NO_PRED
 
@@ -51,7 +51,7 @@ def rows(timeline: Timeline) -> Iterator[Row]:
             yield _row(event)
 
 
-def _row(event: Event) -> Row:
+def _row(event: TimelineEvent) -> Row:
     facts = facts_of(event.call)
     return Row(
         event.rank, facts.call, facts.peer, facts.bytes, facts.tag, facts.comm, event.start_ns, event.end_ns,

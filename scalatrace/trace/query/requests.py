@@ -39,7 +39,7 @@ POLLING = frozenset({"Test", "Testall", "Testany", "Testsome", "Iprobe", "Improb
 """Calls that may find nothing; a trace has one event for all of them until one succeeds."""
 
 
-class Role(Enum):
+class RequestRole(Enum):
     """Effect of an operation on requests."""
 
     NONE = auto()
@@ -117,14 +117,14 @@ class _Started:
         for step in steps:
             if step.place is None:
                 counts.update(self._follow_loop(step))
-            elif not (step.steady and _role(step.place.op.name) is Role.NONE):
+            elif not (step.steady and _role(step.place.op.name) is RequestRole.NONE):
                 counts.update(self._follow_calls(step.place, step.times()))
         return counts
 
     def _follow_calls(self, place: Place, times: int) -> Counts:
         self._count(times)
         calls = (Call(place, values, -1) for values in islice(place.rows, times))
-        if _role(place.op.name) is Role.STARTS:
+        if _role(place.op.name) is RequestRole.STARTS:
             return Counter((place, one.place, one.values) for c in calls for one in self._live.started(c))
         for call in calls:
             completed = self._live.follow(call)
@@ -205,11 +205,11 @@ class _Live:
     def follow(self, call: Call) -> Sequence[Call]:
         """Make, end or free requests as a call does; return the calls that created those it completes."""
         role = _role(call.op)
-        if role is Role.MAKES:
+        if role is RequestRole.MAKES:
             self._requests.add(call)
-        elif role in (Role.COMPLETES, Role.FREES):
-            made = self._requests.end(ages(call), freed=role is Role.FREES)
-            return made if role is Role.COMPLETES else ()
+        elif role in (RequestRole.COMPLETES, RequestRole.FREES):
+            made = self._requests.end(ages(call), freed=role is RequestRole.FREES)
+            return made if role is RequestRole.COMPLETES else ()
         return ()
 
     def names(self) -> list[tuple[Place, tuple[int, ...]]]:
@@ -218,15 +218,15 @@ class _Live:
 
 
 @cache
-def _role(op: str) -> Role:
+def _role(op: str) -> RequestRole:
     row = operation(op)
     if row.makes_request:
-        return Role.MAKES
+        return RequestRole.MAKES
     if op in STARTING:
-        return Role.STARTS
+        return RequestRole.STARTS
     if op in ENDING:
-        return Role.COMPLETES
-    return Role.FREES if op == "Request_free" else Role.NONE
+        return RequestRole.COMPLETES
+    return RequestRole.FREES if op == "Request_free" else RequestRole.NONE
 
 
 def _is_persistent(creator: Call) -> bool:

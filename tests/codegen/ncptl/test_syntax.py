@@ -6,7 +6,7 @@ import pytest
 
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.checks.program import check
-from scalatrace.codegen.conceptual.errors import Note, Place, ProgramError, Stage
+from scalatrace.codegen.conceptual.errors import CompileStage, Note, ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.names import children
 from scalatrace.codegen.conceptual.parser.parse import parse
 
@@ -106,7 +106,7 @@ def test_rejected_where_and_why(source: str, column: int, said: str) -> None:
     with pytest.raises(ProgramError) as caught:
         parse("# a comment first\n  " + source, "some.ncptl")
     error = caught.value
-    assert (error.stage, error.place) == (Stage.SYNTAX, Place(2, column + 2))
+    assert (error.stage, error.place) == (CompileStage.SYNTAX, SourcePlace(2, column + 2))
     assert said in error.reason
     assert str(error).startswith(f"some.ncptl:2:{column + 2}: ")
 
@@ -177,7 +177,7 @@ def test_sentences_and_headers() -> None:
 def test_places_of_nodes_are_not_compared() -> None:
     one, two = parse("ALL TASKS SYNCHRONIZE."), parse("\n\n   ALL TASKS\nSYNCHRONIZE")
     assert one == two
-    assert two.sentences[0].place == Place(3, 4)
+    assert two.sentences[0].place == SourcePlace(3, 4)
 
 
 def test_every_node_has_a_place() -> None:

@@ -20,18 +20,18 @@ from scalatrace.predict.export.events.paraver import write_paraver
 from scalatrace.predict.export.events.perfetto import write_perfetto
 from scalatrace.predict.export.events.rows import Row, rows
 from scalatrace.predict.export.events.tables import write_csv, write_parquet
-from scalatrace.predict.timeline import Event, Message, Timeline
+from scalatrace.predict.timeline import Timeline, TimelineEvent, TimelineMessage
 from support.builder import DOUBLE, Builder, Comm, stencil
 from support.lowered import every_kind
 
 TRACES = [stencil(), every_kind(6)]
 
 
-def all_events(timeline: Timeline) -> list[Event]:
+def all_events(timeline: Timeline) -> list[TimelineEvent]:
     return [event for rank in timeline.ranks for event in timeline.events(rank)]
 
 
-def messages(timeline: Timeline) -> list[Message]:
+def messages(timeline: Timeline) -> list[TimelineMessage]:
     return [message for event in all_events(timeline) for message in event.messages]
 
 

@@ -17,7 +17,7 @@ from scalatrace.predict.export.extrap_json import experiment
 from scalatrace.predict.export.formats import FORMATS
 from scalatrace.predict.export.goal import GOAL
 from scalatrace.predict.export.simgrid import SIMGRID
-from scalatrace.predict.lowering import Lowering, Target
+from scalatrace.predict.lowering import Lowering, LoweringTarget
 from scalatrace.predict.timeline import Timeline
 from scalatrace.predict.timeline.window import WindowLowering
 from scalatrace.trace.values.histogram import Histogram
@@ -123,7 +123,7 @@ def test_open_receives_get_a_sender(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", [GOAL, SIMGRID])
 @pytest.mark.parametrize("part", [(0.0, 0.5), (0.3, 0.6), (0.5, 1.0)])
-def test_windows_keep_both_ends(target: Target, part: tuple[float, float]) -> None:
+def test_windows_keep_both_ends(target: LoweringTarget, part: tuple[float, float]) -> None:
     trace = every_kind(6)
     end = Timeline(trace).end_ns
     cut = WindowLowering(trace, (part[0] * end, part[1] * end), target)

@@ -8,7 +8,7 @@ import pytest
 
 from scalatrace import Trace
 from scalatrace.predict.export.goal import GOAL, write_goal
-from scalatrace.predict.lowering import Compute, Lowering, Recv, Send, Wait
+from scalatrace.predict.lowering import Computation, Lowering, Recv, Send, Wait
 from scalatrace.trace.values.histogram import Histogram
 from support.builder import DOUBLE, Builder, Comm, stencil
 from support.goal import execute, read_goal
@@ -76,7 +76,7 @@ def test_remainders_of_times_are_carried() -> None:
     total = {"count": 1, "datatype": DOUBLE, "op": "MPI_SUM", "comm": Comm()}
     trace = b.of(b.event("Allreduce", compute=Histogram(4, 10, 11, 10.75, 0.4), **total))
     lowered = Lowering(trace, GOAL)
-    computed = sum(a.ns for a in lowered.actions(0) if isinstance(a, Compute))
+    computed = sum(a.ns for a in lowered.actions(0) if isinstance(a, Computation))
     text = exported(trace)
     written = sum(op.size for op in read_goal(text)[0].values() if op.kind == "calc")
     assert written == int(computed)

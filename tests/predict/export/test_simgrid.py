@@ -13,7 +13,7 @@ from scalatrace.predict.export.simgrid import SIMGRID, write_simgrid
 from scalatrace.predict.export.simgrid_platform import unsupported
 from scalatrace.predict.export.simgrid_run import simgrid_time_ns
 from scalatrace.predict.lowering import Lowering
-from scalatrace.predict.platform import Network, Platform, Segment, Topology
+from scalatrace.predict.platform import Network, NetworkTopology, Platform, Segment
 from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.values.histogram import Histogram
 from support.builder import Builder, Comm, stencil
@@ -97,7 +97,7 @@ def test_without_simgrid(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_simgrid_does_not_know() -> None:
     platform = Platform(
         network=Network((Segment(0, 1.0, gap_ns=2.0),)),
-        topology=Topology("torus", (2, 2)),
+        topology=NetworkTopology("torus", (2, 2)),
         memory=Network(SEGMENTS),
     )
     assert len(unsupported(platform)) == 3

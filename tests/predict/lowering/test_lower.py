@@ -7,7 +7,7 @@ import pytest
 from scalatrace.cli.export import with_senders
 from scalatrace.errors import UsageError
 from scalatrace.predict.export.simgrid import SIMGRID
-from scalatrace.predict.lowering import Compute, Lowering, Outcome, Recv, Send, Target, Wait
+from scalatrace.predict.lowering import Computation, Lowering, LoweringTarget, Outcome, Recv, Send, Wait
 from scalatrace.predict.lowering.channels import FIRST_NUMBERED
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.nodes import Event
@@ -18,8 +18,10 @@ from support.lowered import every_kind, on, run
 
 
 @pytest.mark.parametrize("n", [4, 6, 10])
-@pytest.mark.parametrize("target", [Target(), SIMGRID, Target(frozenset({"allreduce"}), groups=True)])
-def test_messages_match(n: int, target: Target) -> None:
+@pytest.mark.parametrize(
+    "target", [LoweringTarget(), SIMGRID, LoweringTarget(frozenset({"allreduce"}), groups=True)]
+)
+def test_messages_match(n: int, target: LoweringTarget) -> None:
     lowering = Lowering(every_kind(n), target)
     run(lowering)
     assert lowering.account.count(Outcome.LOST) == 1  # MPI_Mprobe
@@ -62,12 +64,12 @@ def test_times_and_factors() -> None:
     total = {"count": 1, "datatype": DOUBLE, "op": "MPI_SUM", "comm": Comm()}
     trace = b.of(b.event("Allreduce", compute=times, **total))
 
-    def computed(platform: Platform) -> list[Compute]:
-        return [a for a in Lowering(trace, platform=platform).actions(0) if isinstance(a, Compute)]
+    def computed(platform: Platform) -> list[Computation]:
+        return [a for a in Lowering(trace, platform=platform).actions(0) if isinstance(a, Computation)]
 
-    assert computed(Platform()) == [Compute(2000.0)]
+    assert computed(Platform()) == [Computation(2000.0)]
     scaled = Platform(compute_scale=0.5, reduce_per_byte_ns=1.0)
-    assert computed(scaled) == [Compute(1000.0), Compute(8.0), Compute(8.0)]
+    assert computed(scaled) == [Computation(1000.0), Computation(8.0), Computation(8.0)]
 
 
 def test_partitions_are_sent_when_all_are_ready() -> None:

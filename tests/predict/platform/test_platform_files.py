@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.predict.kernels import read_cluster, read_kernels
 from scalatrace.predict.platform import (
+    AlgorithmRule,
     Check,
     Network,
+    NetworkTopology,
     Platform,
-    Rule,
     Segment,
-    Topology,
     add_check,
     example_names,
     platform_text,
@@ -44,8 +44,8 @@ PLATFORMS = st.builds(
     network=NETWORKS,
     memory=st.none() | NETWORKS,
     interface=st.sampled_from(("rank", "node", "unlimited")),
-    topology=st.just(Topology("torus", (4, 2), per_byte_ns=0.5)),
-    collectives=st.just({"allreduce": (Rule("ring", 100, 8), Rule("rabenseifner"))}),
+    topology=st.just(NetworkTopology("torus", (4, 2), per_byte_ns=0.5)),
+    collectives=st.just({"allreduce": (AlgorithmRule("ring", 100, 8), AlgorithmRule("rabenseifner"))}),
     checks=st.sampled_from(((), (Check(2, 1.5, 1.25, "a b"), Check(64, 0.1, 0.2)))),
 )
 
@@ -161,7 +161,7 @@ def test_a_segment_starts_at_its_size() -> None:
 
 
 def test_default_algorithms_follow_sizes() -> None:
-    platform = Platform(collectives={"allreduce": (Rule("ring", 100, 8),)})
+    platform = Platform(collectives={"allreduce": (AlgorithmRule("ring", 100, 8),)})
     assert platform.algorithm("allreduce", 100, 8) == "ring"
     assert platform.algorithm("allreduce", 100, 9) == "recursive_doubling"
     assert platform.algorithm("allreduce", 1 << 20, 8) == "rabenseifner"

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from scalatrace.formula import Binary, Const, Expr, Item, Var, mul
 from scalatrace.operations import blocking_name, operation
 
-__all__ = ["PATTERNS", "Pattern", "blocking_form", "integers", "mean"]
+__all__ = ["PATTERNS", "SourcePattern", "blocking_form", "integers", "mean"]
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class SourcePattern:
     """What a collective becomes, one after the other.
 
     Attributes:
@@ -34,22 +34,22 @@ class Pattern:
 
 
 PATTERNS = {
-    "Barrier": Pattern(("barrier",), "nothing"),
-    "Bcast": Pattern(("multicast",), "count"),
-    "Reduce": Pattern(("reduce",), "count"),
-    "Allreduce": Pattern(("reduce to all",), "count"),
-    "Scan": Pattern(("reduce to all",), "count"),
-    "Exscan": Pattern(("reduce to all",), "count"),
-    "Gather": Pattern(("reduce",), "sent"),
-    "Gatherv": Pattern(("reduce",), "sent"),
-    "Scatter": Pattern(("multicast",), "received"),
-    "Scatterv": Pattern(("multicast",), "received"),
-    "Allgather": Pattern(("reduce", "multicast all"), "received"),
-    "Allgatherv": Pattern(("reduce", "multicast all"), "all received"),
-    "Alltoall": Pattern(("all to all",), "received"),
-    "Alltoallv": Pattern(("all to all",), "all received"),
-    "Reduce_scatter": Pattern(("reduce to each",), "blocks"),
-    "Reduce_scatter_block": Pattern(("reduce to each",), "block"),
+    "Barrier": SourcePattern(("barrier",), "nothing"),
+    "Bcast": SourcePattern(("multicast",), "count"),
+    "Reduce": SourcePattern(("reduce",), "count"),
+    "Allreduce": SourcePattern(("reduce to all",), "count"),
+    "Scan": SourcePattern(("reduce to all",), "count"),
+    "Exscan": SourcePattern(("reduce to all",), "count"),
+    "Gather": SourcePattern(("reduce",), "sent"),
+    "Gatherv": SourcePattern(("reduce",), "sent"),
+    "Scatter": SourcePattern(("multicast",), "received"),
+    "Scatterv": SourcePattern(("multicast",), "received"),
+    "Allgather": SourcePattern(("reduce", "multicast all"), "received"),
+    "Allgatherv": SourcePattern(("reduce", "multicast all"), "all received"),
+    "Alltoall": SourcePattern(("all to all",), "received"),
+    "Alltoallv": SourcePattern(("all to all",), "all received"),
+    "Reduce_scatter": SourcePattern(("reduce to each",), "blocks"),
+    "Reduce_scatter_block": SourcePattern(("reduce to each",), "block"),
 }
 
 

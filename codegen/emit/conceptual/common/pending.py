@@ -11,24 +11,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.program.tree import Call
+from scalatrace.codegen.program.tree import MpiCall
 from scalatrace.trace.values.ranklist import RankList
 
-__all__ = ["Pending", "Request"]
+__all__ = ["EmittedRequest", "Pending"]
 
 MAX_REQUESTS = 1 << 16
 """Live requests of a rank that are tracked; with more, its state is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class EmittedRequest:
     """A live request: a pending message, or (with the call that created it) a persistent request."""
 
-    created_by: Call | None = None
+    created_by: MpiCall | None = None
     active: bool = True
 
 
-Live = tuple[Request, ...] | None
+Live = tuple[EmittedRequest, ...] | None
 """Oldest first; None: unknown."""
 
 
@@ -49,13 +49,13 @@ class Pending:
         copy.live, copy.idle = dict(self.live), self.idle
         return copy
 
-    def make(self, ranks: RankList, request: Request) -> None:
+    def make(self, ranks: RankList, request: EmittedRequest) -> None:
         """Add a request to each of these ranks."""
         for rank in ranks:
             live = self.live[rank]
             self.live[rank] = None if live is None or len(live) >= MAX_REQUESTS else (*live, request)
 
-    def start(self, rank: int, ages: Sequence[int]) -> list[Call]:
+    def start(self, rank: int, ages: Sequence[int]) -> list[MpiCall]:
         """Start persistent requests; return the calls that created them."""
         live = self.live[rank]
         if live is None:
@@ -67,7 +67,7 @@ class Pending:
             if created_by is None:
                 raise GenerateError("it starts a request that is not persistent")
             started.append(created_by)
-            changed[at] = Request(created_by, True)
+            changed[at] = EmittedRequest(created_by, True)
         self.live[rank] = tuple(changed)
         return started
 
@@ -84,7 +84,7 @@ class Pending:
             if i not in ended:
                 left.append(request)
             elif request.created_by is not None and not free:
-                left.append(Request(request.created_by, False))
+                left.append(EmittedRequest(request.created_by, False))
         self.live[rank] = tuple(left)
         if not was_active and ages != ():
             self.idle.add(rank)

@@ -10,9 +10,18 @@ from typing import Any, TypeVar
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.names import FIELDS, free, mentioned
 
-__all__ = ["WITHOUT_SCOPES", "Substitution", "rebuilt", "with_parts"]
+__all__ = ["WITHOUT_SCOPES", "TreeSubstitution", "rebuilt", "with_parts"]
 
-WITHOUT_SCOPES = (t.Binary, t.Unary, t.Conditional, t.Compare, t.Logical, t.Within, t.Between, t.Parity)
+WITHOUT_SCOPES = (
+    t.Binary,
+    t.Unary,
+    t.Conditional,
+    t.Compare,
+    t.Logical,
+    t.Within,
+    t.Between,
+    t.Parity,
+)
 """Kinds of expressions and relations, none of which binds a name of a statement."""
 Kind = TypeVar("Kind", bound=t.Node)
 
@@ -43,7 +52,7 @@ def with_parts(node: Kind, **parts: Any) -> Kind:
     return replace(node, **parts)
 
 
-class Substitution:
+class TreeSubstitution:
     """Replaces expressions, all of which use `variable`, by others. Each expression is rebuilt once."""
 
     def __init__(self, variable: str, values: dict[t.Node, t.Node]) -> None:
@@ -61,7 +70,7 @@ class Substitution:
             return node
         if isinstance(node, t.ForEach):  # its variable may hide one of the same name
             values = {each: value for each, value in self.values.items() if node.variable not in free(each)}
-            return rebuilt(node, Substitution(self.variable, values).apply)
+            return rebuilt(node, TreeSubstitution(self.variable, values).apply)
         if isinstance(node, t.Variable):
             return self.values.get(node, node)
         if not isinstance(node, WITHOUT_SCOPES):

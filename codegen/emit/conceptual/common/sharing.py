@@ -16,7 +16,7 @@ from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.names import all_bound, children, free, mentioned
 from scalatrace.codegen.conceptual.tree.node import cached_on_node
 from scalatrace.codegen.conceptual.words import PREDECLARED
-from scalatrace.codegen.emit.conceptual.common.rebuilding import WITHOUT_SCOPES, Substitution, rebuilt
+from scalatrace.codegen.emit.conceptual.common.rebuilding import WITHOUT_SCOPES, TreeSubstitution, rebuilt
 
 __all__ = ["shared"]
 
@@ -65,7 +65,7 @@ class _Sharing:
         self, body: t.Statement, scope: frozenset[str], variable: str
     ) -> tuple[list[t.LetValue], t.Statement]:
         """Return bindings of what a body repeats and depends on its variable, and the body with the names."""
-        names = Substitution(variable, {})
+        names = TreeSubstitution(variable, {})
         bindings: list[t.LetValue] = []
         for each in sorted(_worth(_counted(body, scope, variable), scope, variable), key=_size):
             # Smaller ones come first, and have names in the larger ones' bindings.

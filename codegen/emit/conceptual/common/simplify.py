@@ -13,7 +13,7 @@ from typing import Any
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.names import all_bound, children, mentioned
 from scalatrace.codegen.conceptual.tree.node import cached_on_node
-from scalatrace.codegen.emit.conceptual.common.rebuilding import Substitution, rebuilt, with_parts
+from scalatrace.codegen.emit.conceptual.common.rebuilding import TreeSubstitution, rebuilt, with_parts
 
 __all__ = ["simplified"]
 
@@ -25,7 +25,7 @@ OPPOSITES = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "=": "<>", "<>": "="}
 Interval = tuple[int, int]
 
 
-class Facts:
+class KnownFacts:
     """Intervals of expressions, in particular of variables, with cached results.
 
     Programs contain the same expression many times. Equal results are one object.
@@ -35,7 +35,7 @@ class Facts:
         self.known, self._interned = known, interned
         self._simpler: dict[t.Expr, t.Expr] = {}
         self._intervals: dict[t.Node, Interval] = {}
-        self._assumed: dict[tuple[t.Rel, bool], Facts] = {}
+        self._assumed: dict[tuple[t.Rel, bool], KnownFacts] = {}
 
     def expr(self, node: t.Expr) -> t.Expr:
         """Return a simpler expression with the same value."""
@@ -51,27 +51,27 @@ class Facts:
             found = self._intervals[node] = _interval(node, self)
         return found
 
-    def assuming(self, condition: t.Rel, holds: bool) -> Facts:
+    def assuming(self, condition: t.Rel, holds: bool) -> KnownFacts:
         """Return the facts where a condition holds or not."""
         key = condition, holds
         if key not in self._assumed:
             self._assumed[key] = _assumed(condition, holds, self)
         return self._assumed[key]
 
-    def with_interval(self, node: t.Node, interval: Interval) -> Facts:
+    def with_interval(self, node: t.Node, interval: Interval) -> KnownFacts:
         """Return these facts and one more."""
-        return Facts({**self.known, node: interval}, self._interned)
+        return KnownFacts({**self.known, node: interval}, self._interned)
 
-    def inside(self, loop: t.ForEach, numbers: Interval) -> Facts:
+    def inside(self, loop: t.ForEach, numbers: Interval) -> KnownFacts:
         """Return the facts in the body of a loop."""
         name = loop.variable
         outer = {expr: interval for expr, interval in self.known.items() if name not in mentioned(expr)}
-        return Facts({**outer, t.Variable(name): numbers}, self._interned)
+        return KnownFacts({**outer, t.Variable(name): numbers}, self._interned)
 
 
 def simplified(program: t.Program) -> t.Program:
     """Return a program that does the same, without unreachable cases."""
-    facts = Facts({}, {})
+    facts = KnownFacts({}, {})
     done = [
         replace(each, statements=tuple(_flat(_statement(one, facts) for one in each.statements)))
         for each in program.sentences
@@ -79,7 +79,7 @@ def simplified(program: t.Program) -> t.Program:
     return replace(program, sentences=tuple(each for each in done if each.statements))
 
 
-def _statement(node: t.Statement, facts: Facts) -> t.Statement:
+def _statement(node: t.Statement, facts: KnownFacts) -> t.Statement:
     match node:
         case t.Block(statements):
             done = [_statement(each, facts) for each in statements]
@@ -109,7 +109,7 @@ def _flat(statements: Iterable[t.Statement]) -> Iterator[t.Statement]:
             yield each
 
 
-def _if(node: t.If, facts: Facts) -> t.Statement:
+def _if(node: t.If, facts: KnownFacts) -> t.Statement:
     condition = _rel(node.condition, facts)
     if isinstance(condition, bool):
         chosen = node.then if condition else node.otherwise
@@ -123,19 +123,19 @@ def _if(node: t.If, facts: Facts) -> t.Statement:
     return replace(node, condition=condition, then=then, otherwise=otherwise)
 
 
-def _for_each(node: t.ForEach, facts: Facts) -> t.Statement:
+def _for_each(node: t.ForEach, facts: KnownFacts) -> t.Statement:
     ranges: tuple[Any, ...] = tuple(_part(each, facts) for each in node.ranges)
     known = _numbers(ranges, facts)
     inner = facts.inside(node, known)
     is_one = known[0] == known[1] and len(ranges) == 1 and _is_one(ranges[0])
     if is_one and node.variable not in all_bound(node.body):
-        once = Substitution(node.variable, {t.Variable(node.variable): t.Integer(known[0])})
+        once = TreeSubstitution(node.variable, {t.Variable(node.variable): t.Integer(known[0])})
         return _statement(once.apply(node.body), inner)  # type: ignore[arg-type]
     body = _statement(node.body, inner)
     return EMPTY if body == EMPTY else replace(node, ranges=ranges, body=body)
 
 
-def _numbers(ranges: tuple[t.Node, ...], facts: Facts) -> Interval:
+def _numbers(ranges: tuple[t.Node, ...], facts: KnownFacts) -> Interval:
     """Return the interval of the numbers in ranges."""
     low, high = INFINITE, -INFINITE
     for each in ranges:
@@ -159,7 +159,7 @@ def _is_one(node: t.Node) -> bool:
 # expressions
 
 
-def _part(node: t.Node, facts: Facts) -> t.Node:
+def _part(node: t.Node, facts: KnownFacts) -> t.Node:
     """Return any part of a statement with simpler expressions; a relation on tasks stays one."""
     if isinstance(node, (t.Compare, t.Parity, t.Within, t.Between, t.Logical)):
         relation = _rel(node, facts)
@@ -169,7 +169,7 @@ def _part(node: t.Node, facts: Facts) -> t.Node:
     return rebuilt(node, lambda part: _part(part, facts))
 
 
-def _expr(node: t.Expr, facts: Facts) -> t.Expr:
+def _expr(node: t.Expr, facts: KnownFacts) -> t.Expr:
     if isinstance(node, t.Conditional):
         return _conditional(node, facts)
     if isinstance(node, (t.Integer, t.Variable)):
@@ -196,7 +196,7 @@ def _integer(value: int) -> t.Expr:
     return t.Integer(value) if value >= 0 else t.Unary("-", t.Integer(-value))
 
 
-def _conditional(node: t.Conditional, facts: Facts) -> t.Expr:
+def _conditional(node: t.Conditional, facts: KnownFacts) -> t.Expr:
     condition = _rel(node.condition, facts)
     if isinstance(condition, bool):
         return facts.expr(node.value if condition else node.otherwise)
@@ -215,7 +215,7 @@ def _is_pure(node: t.Node) -> bool:
     return all(map(_is_pure, children(node)))
 
 
-def _interval(node: t.Node, facts: Facts) -> Interval:
+def _interval(node: t.Node, facts: KnownFacts) -> Interval:
     if node in facts.known:
         return facts.known[node]
     match node:
@@ -252,7 +252,7 @@ def _combined(operator: str, a: Interval, b: Interval) -> Interval:
 # relations
 
 
-def _rel(node: t.Rel, facts: Facts) -> t.Rel | bool:
+def _rel(node: t.Rel, facts: KnownFacts) -> t.Rel | bool:
     match node:
         case t.Compare(operator, left, right):
             left, right = facts.expr(left), facts.expr(right)
@@ -270,7 +270,7 @@ def _rel(node: t.Rel, facts: Facts) -> t.Rel | bool:
     return rebuilt(node, lambda part: _part(part, facts))
 
 
-def _within(node: t.Within, facts: Facts) -> t.Rel | bool:
+def _within(node: t.Within, facts: KnownFacts) -> t.Rel | bool:
     """Return membership in the listed numbers that the operand can have."""
     low, high = facts.interval(node.operand)
     listed = _listed(node.ranges)
@@ -291,7 +291,7 @@ def _within(node: t.Within, facts: Facts) -> t.Rel | bool:
 def _listed(ranges: Iterable[t.Node]) -> set[int] | None:
     """Return the numbers of sets that list them; None where others may be in them."""
     result: set[int] = set()
-    nothing = Facts({}, {})
+    nothing = KnownFacts({}, {})
     for each in ranges:
         if not isinstance(each, t.Listing):
             return None
@@ -318,7 +318,7 @@ def _compared(operator: str, a: Interval, b: Interval) -> bool | None:
     return None
 
 
-def _assumed(condition: t.Rel, holds: bool, facts: Facts) -> Facts:
+def _assumed(condition: t.Rel, holds: bool, facts: KnownFacts) -> KnownFacts:
     """Return the facts where a condition holds or not."""
     match condition:
         case t.Logical(conjunction, left, right) if conjunction == holds:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.names import free
 from scalatrace.codegen.emit.text import hash_comment
-from scalatrace.codegen.program.tree import Call, Program
+from scalatrace.codegen.program.tree import MpiCall, Program
 
 __all__ = ["Mark", "StatementWriter", "for_each_or_count"]
 
@@ -34,7 +34,7 @@ class StatementWriter:
         self._statements.append(replace(statement, comments=comments))
         self._comments.clear()
 
-    def left_out(self, call: Call) -> None:
+    def left_out(self, call: MpiCall) -> None:
         """Add a comment in the place of a call that the program leaves out."""
         site = self.site(call)
         self._comments.append(f"left out: MPI_{hash_comment(call.op)}{f' at {site}' if site else ''}")
@@ -64,7 +64,7 @@ class StatementWriter:
             body[-1] = replace(body[-1], comments=replace(body[-1].comments, below=below))
             self.add(around(t.Block(tuple(body))))
 
-    def site(self, call: Call) -> str:
+    def site(self, call: MpiCall) -> str:
         """Return where the application made a call."""
         return hash_comment(call.site[0].short_frame()) if call.site else ""
 

@@ -20,7 +20,7 @@ from scalatrace.codegen.emit.conceptual.common.operations import (
     SENDS,
 )
 from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS, blocking_form
-from scalatrace.codegen.emit.conceptual.common.pending import Request
+from scalatrace.codegen.emit.conceptual.common.pending import EmittedRequest
 from scalatrace.codegen.emit.conceptual.common.statement_writer import for_each_or_count
 from scalatrace.codegen.emit.conceptual.fixed.collectives import CollectiveEmitter
 from scalatrace.codegen.emit.conceptual.fixed.messages import MessageEmitter
@@ -28,7 +28,15 @@ from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.passes.whatif import SUFFIX
-from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Program, Stmt, asks_for
+from scalatrace.codegen.program.tree import (
+    Branch,
+    ComputeStatement,
+    LoopStatement,
+    MpiCall,
+    Program,
+    Stmt,
+    asks_for,
+)
 from scalatrace.errors import FormulaError
 from scalatrace.formula import TRUE, Cond, Const, Expr, add, compare, negate, number
 from scalatrace.operations import operation
@@ -59,11 +67,11 @@ class FixedEmitter:
         """Statements for some of the ranks."""
         for stmt in body:
             match stmt:
-                case Call():
+                case MpiCall():
                     self.call(stmt, ranks)
-                case Compute():
+                case ComputeStatement():
                     self.compute(stmt, ranks)
-                case Loop():
+                case LoopStatement():
                     self.loop(stmt, ranks)
                 case Branch(cond, then, otherwise):
                     self.branch(cond, then, otherwise, ranks)
@@ -90,7 +98,7 @@ class FixedEmitter:
         if otherwise and len(left):
             self.body(otherwise, left)
 
-    def loop(self, loop: Loop, ranks: RankList) -> None:
+    def loop(self, loop: LoopStatement, ranks: RankList) -> None:
         """Ranks with the same trip count loop together."""
         for some, (times,) in self.writer.special.classes([loop.count], ranks):
             if times == Const(0):
@@ -110,7 +118,7 @@ class FixedEmitter:
                 self.messages.pending.looped(before, head or before, rank, fixed)
             before.idle |= outside
 
-    def iterations(self, loop: Loop, times: Expr, ranks: RankList) -> None:
+    def iterations(self, loop: LoopStatement, times: Expr, ranks: RankList) -> None:
         """Add a loop of ranks with the same trip count, with its variable if the body uses the variable."""
         name, count = loop.variable.name, writing.expr(times)
         around: Callable[[t.Block], t.Statement] = partial(t.ForCount, count)
@@ -126,13 +134,13 @@ class FixedEmitter:
         with self.writer.block(partial(t.If, writing.cond(guard))), self.writer.block(around):
             self.body(loop.body, ranks)
 
-    def compute(self, compute: Compute, ranks: RankList) -> None:
+    def compute(self, compute: ComputeStatement, ranks: RankList) -> None:
         """`ALL TASKS COMPUTE FOR 12 MICROSECONDS`"""
         times = [c.duration for c in compute.contexts]
         first = compute.first if len(times) > 1 else None
         self.writer.compute(ranks, (times[0], times[-1] if first is not None else times[0]), first)
 
-    def call(self, call: Call, ranks: RankList) -> None:
+    def call(self, call: MpiCall, ranks: RankList) -> None:
         """One MPI call of these ranks."""
         if call.dropped:
             self.writer.left_out(call)
@@ -143,7 +151,7 @@ class FixedEmitter:
         except (GenerateError, FormulaError) as error:
             raise cannot_write(call.op, call.site, "conceptual", error) from None
 
-    def _call(self, call: Call, ranks: RankList) -> None:
+    def _call(self, call: MpiCall, ranks: RankList) -> None:
         op, messages = call.op, self.messages
         if op in SENDS:
             messages.message(call, ranks, True, operation(op).nonblocking)
@@ -164,7 +172,7 @@ class FixedEmitter:
         elif blocking_form(op) in PATTERNS:
             self.begin_collective(call, ranks)
 
-    def begin_collective(self, call: Call, ranks: RankList) -> None:
+    def begin_collective(self, call: MpiCall, ranks: RankList) -> None:
         """Add a nonblocking collective as a blocking one; its request has no pending message."""
         self.collectives.collective(replace(call, op=blocking_form(call.op)), ranks)
-        self.messages.pending.make(ranks, Request(None, False))
+        self.messages.pending.make(ranks, EmittedRequest(None, False))

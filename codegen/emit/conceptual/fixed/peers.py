@@ -8,7 +8,7 @@ from scalatrace.codegen.emit.conceptual.common.no_task import NO_TASK
 from scalatrace.codegen.emit.conceptual.fixed.tables import combined, listed
 from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.program.tree import Call
+from scalatrace.codegen.program.tree import MpiCall
 from scalatrace.errors import FormatError
 from scalatrace.formula import (
     Binary,
@@ -29,16 +29,16 @@ from scalatrace.formula import (
 )
 from scalatrace.trace.values.ranklist import RankList
 
-__all__ = ["Peers"]
+__all__ = ["FixedPeers"]
 
 
-class Peers:
+class FixedPeers:
     """Finds formulas of peers."""
 
     def __init__(self, writer: FixedWriter) -> None:
         self.writer = writer
 
-    def of(self, call: Call, name: str, ranks: RankList) -> list[tuple[RankList, Expr]]:
+    def of(self, call: MpiCall, name: str, ranks: RankList) -> list[tuple[RankList, Expr]]:
         """World ranks of a call's peers: sets of ranks with one rule each; no message is to PROC_NULL."""
         e, family = call[name], call.number("comm")
         seen = {rank: self.writer.special.expr(e, rank) for rank in ranks}

@@ -18,12 +18,20 @@ from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common import expr_writer as writing
 from scalatrace.codegen.emit.conceptual.common.operations import COMPLETIONS, RECEIVES, SENDS, SILENT
 from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS, blocking_form
-from scalatrace.codegen.emit.conceptual.common.pending import Pending, Request
+from scalatrace.codegen.emit.conceptual.common.pending import EmittedRequest, Pending
 from scalatrace.codegen.emit.conceptual.scalable.collectives import ScalableCollectiveEmitter
 from scalatrace.codegen.emit.conceptual.scalable.messages import ScalableMessageEmitter
 from scalatrace.codegen.emit.conceptual.scalable.preamble import clock, preamble
 from scalatrace.codegen.errors import GenerateError, cannot_write
-from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Program, Stmt, asks_for
+from scalatrace.codegen.program.tree import (
+    Branch,
+    ComputeStatement,
+    LoopStatement,
+    MpiCall,
+    Program,
+    Stmt,
+    asks_for,
+)
 from scalatrace.errors import FormulaError
 from scalatrace.formula import TRUE, Compare, Cond, Const, Expr, add, all_of, bounds, compare
 from scalatrace.operations import operation
@@ -54,11 +62,11 @@ class ScalableEmitter:
         """Statements of the tasks for which a condition holds."""
         for stmt in body:
             match stmt:
-                case Call():
+                case MpiCall():
                     self.call(stmt, cond, ranks)
-                case Compute():
+                case ComputeStatement():
                     self.compute(stmt, cond)
-                case Loop():
+                case LoopStatement():
                     self.loop(stmt, cond, ranks)
                 case Branch():
                     self.branch(stmt, cond, ranks)
@@ -81,7 +89,7 @@ class ScalableEmitter:
             before = after
         self.writer.pending.either(before)
 
-    def loop(self, loop: Loop, cond: Cond, ranks: Mask) -> None:
+    def loop(self, loop: LoopStatement, cond: Cond, ranks: Mask) -> None:
         """Add a loop of all tasks with the largest trip count; conditions limit each task to its own."""
         name, times = loop.variable.name, loop.count
         longest = self.longest(times)
@@ -127,7 +135,7 @@ class ScalableEmitter:
             "coNCePTuaL has no statement for it; use --to c or --to python"
         )
 
-    def compute(self, compute: Compute, cond: Cond) -> None:
+    def compute(self, compute: ComputeStatement, cond: Cond) -> None:
         """`ALL TASKS COMPUTE FOR 12 MICROSECONDS`"""
         times = [clock(context.duration) for context in compute.contexts]
         time = times[0]
@@ -136,7 +144,7 @@ class ScalableEmitter:
             time = t.Conditional(times[0], first, times[1])
         self.writer.compute(cond, time)
 
-    def call(self, call: Call, cond: Cond, ranks: Mask) -> None:
+    def call(self, call: MpiCall, cond: Cond, ranks: Mask) -> None:
         """One MPI call of these tasks."""
         if call.dropped:
             self.writer.left_out(call)
@@ -146,7 +154,7 @@ class ScalableEmitter:
         except (GenerateError, FormulaError) as error:
             raise cannot_write(call.op, call.site, "conceptual", error) from None
 
-    def _call(self, call: Call, cond: Cond, ranks: Mask) -> None:
+    def _call(self, call: MpiCall, cond: Cond, ranks: Mask) -> None:
         op = call.op
         if op in SENDS:
             self.writer.message(call, cond, ranks, True, operation(op).nonblocking)
@@ -161,6 +169,6 @@ class ScalableEmitter:
                 raise GenerateError("not all tasks call it: its communicator is no slice of the grid")
             self.collectives.collective(replace(call, op=blocking))
             if blocking != op:  # its request keeps its age, but no message is pending
-                self.writer.pending.make(self.writer.listed(ranks), Request(None, False))
+                self.writer.pending.make(self.writer.listed(ranks), EmittedRequest(None, False))
         elif operation(op).category not in SILENT:
             raise GenerateError("no statement for any number of tasks means it")

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from scalatrace.codegen.emit.conceptual.scalable.expr_translator import RANK
 from scalatrace.codegen.program.rewrite import rewritten
-from scalatrace.codegen.program.tree import Call
+from scalatrace.codegen.program.tree import MpiCall
 from scalatrace.formula import Binary, Choose, Cond, Const, Expr, Item, Var, mul
 
 __all__ = ["choice_in", "exchanged", "multiplied", "of_task", "with_peer"]
@@ -30,7 +30,7 @@ def exchanged(e: Expr, old: Expr, new: Expr) -> Expr:
     return rewritten(e, lambda part: new if part == old else None)
 
 
-def with_peer(call: Call, name: str, peer: Expr) -> Call:
+def with_peer(call: MpiCall, name: str, peer: Expr) -> MpiCall:
     """A call with another peer."""
     arguments = (replace(a, value=peer) if a.name == name else a for a in call.arguments)
     return replace(call, arguments=tuple(arguments))
