@@ -106,7 +106,7 @@ def _laws_for(space: Space, solution: Solution, seen: _Sides) -> _Laws | None:
         return WITH_SUMMAND if solution.has_constant else None
     if not solution.has_constant:
         is_idle = has_input and not any(_is_varied(space, name) for name in names - sizes)
-        return BLOCKS if is_idle and abs(solution.coefficients[1]) > 1 else None
+        return BLOCKS if is_idle and any(abs(c) > 1 for c in solution.coefficients[1:-1]) else None
     if has_input:
         return WITH_FACTOR
     if abs(solution.coefficients[0]) <= seen.sides[-1]:
