@@ -118,3 +118,17 @@ def test_calls_that_differ_come_before_times() -> None:
 
     assert [each.event for each in diff(run(1, 1000), run(2, 2000))] == [2, 2]
     assert [each.event for each in diff(run(1, 1000), run(1, 2000))] == [1, 1]
+
+
+def test_times_of_equal_calls_differ_without_a_walk() -> None:
+    """There are more calls than are compared one by one."""
+
+    def run(mean_ns: int) -> Trace:
+        b = Builder(2)
+        b.trace.stats.append(Stat("comm_ns", 1.0))
+        times = (PredStats(0, (None, Histogram(2, mean_ns, mean_ns, mean_ns, 0))),)
+        trace = b.of(b.loop(1 << 33, replace(b.event("Barrier", comm=Comm()), stats=times)))
+        trace.preds[:] = [START]
+        return trace
+
+    assert [each.event for each in diff(run(1000), run(2000))] == [1, 1]

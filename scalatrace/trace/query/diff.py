@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -25,7 +25,8 @@ ASPECTS = ("callsites", "times", "comms")
 """What can be ignored, besides parameters by name: stacks; statistics; which communicator a call is on."""
 
 CALLS_TRIED, MAX_COMPARED = 1 << 20, 1 << 32
-"""Calls of a rank that are compared in any case, and that are compared at all if these are equal."""
+"""Calls of a rank that are compared in any case, and that are compared at all if these are equal. Where times
+differ already, the first number limits the calls of all ranks in which another difference is sought."""
 
 
 COMPLETE_ONE, REQUESTS, INDEX = ("Waitany", "Testany"), "requests", "index"
@@ -88,11 +89,12 @@ def diff(left: Trace, right: Trace, ignore: Collection[str] = ()) -> list[Differ
         return []
     for trace in (left, right):
         check_visits(trace)
-    for ignored in (frozenset([*ignore, "times"]), frozenset(ignore)):
-        found = [result for rank in left.ranks for result in _first(left, right, rank, ignored)]
-        if found or "times" in ignore:
-            break
-    return found
+    equal_calls = _equal_as_stored(left, right, untimely=True)
+    of_calls, of_times = list[Difference](), list[Difference]()
+    for rank in left.ranks:
+        for result, is_of_times in _first(left, right, rank, frozenset(ignore), equal_calls):
+            (of_times if is_of_times else of_calls).append(result)
+    return of_calls or of_times
 
 
 def _check_words(left: Trace, right: Trace, ignore: Collection[str]) -> None:
@@ -113,9 +115,20 @@ def _equal_as_stored(left: Trace, right: Trace, untimely: bool) -> bool:
     return left.nodes == right.nodes and (left.stats, left.preds) == (right.stats, right.preds)
 
 
-def _first(left: Trace, right: Trace, rank: int, ignore: frozenset[str]) -> Iterator[Difference]:
-    same = _Same(left, right, rank, ignore)
+def _first(
+    left: Trace, right: Trace, rank: int, ignore: frozenset[str], equal_calls: bool
+) -> Iterator[tuple[Difference, bool]]:
+    """Yield the first difference of a rank, if there is one, and whether it is one of times alone.
+
+    Args:
+        equal_calls: whether the calls are known to be equal.
+    """
+    same, timed = _Same(left, right, rank, ignore), "times" not in ignore
+    first_of_times: Difference | None = None
+    most = 0 if equal_calls else CALLS_TRIED // len(left.ranks)
     for n, (a, b) in enumerate(zip_longest(left.walk(rank), right.walk(rank)), 1):
+        if first_of_times is not None and n > most:
+            break
         if n == CALLS_TRIED and (calls := max(left.nevents(rank), right.nevents(rank))) > MAX_COMPARED:
             raise LimitError(
                 f"rank {rank}: the first {n - 1} calls are equal, but the "
@@ -123,10 +136,17 @@ def _first(left: Trace, right: Trace, rank: int, ignore: frozenset[str]) -> Iter
                 "are too many to compare one by one; record fewer steps"
             )
         if a is None or b is None or not same(a, b):
-            texts = ["" if call is None else render(call) for call in (a, b)]
-            stats = [() if "times" in ignore else _statistics(call) for call in (a, b)]
-            yield Difference(rank, n, texts[0], texts[1], stats[0], stats[1])
+            yield _difference(rank, n, a, b, timed), False
             return
+        if timed and first_of_times is None and not same.times(a, b):
+            first_of_times = _difference(rank, n, a, b, timed)
+    if first_of_times is not None:
+        yield first_of_times, True
+
+
+def _difference(rank: int, event: int, a: Call | None, b: Call | None, timed: bool) -> Difference:
+    left, right = ("" if call is None else render(call) for call in (a, b))
+    return Difference(rank, event, left, right, *(_statistics(call) if timed else () for call in (a, b)))
 
 
 def _statistics(call: Call | None) -> tuple[Statistic, ...]:
@@ -137,29 +157,33 @@ def _statistics(call: Call | None) -> tuple[Statistic, ...]:
 
 
 class _Same:
-    """Comparison of calls, with a cache of equal pairs."""
+    """Comparison of calls without their times, and of times, with a cache of equal pairs."""
 
     def __init__(self, left: Trace, right: Trace, rank: int, ignore: frozenset[str]) -> None:
         self.left, self.right, self.ignore = left, right, ignore
-        self.timed = "times" not in ignore
         self.known: set[Any] = set()
         self.comms = CommMatcher(lambda n: describe(left, n, rank), lambda n: describe(right, n, rank))
 
     def __call__(self, a: Call, b: Call) -> bool:
-        key = (a.place, a.values, b.place, b.values, a.pred if self.timed else 0, b.pred if self.timed else 0)
-        if key in self.known:
+        return self._known_or((a.place, a.values, b.place, b.values), lambda: self.compare(a, b))
+
+    def times(self, a: Call, b: Call) -> bool:
+        """Return whether calls have the same statistics."""
+        return self._known_or((a.place, a.pred, b.place, b.pred), lambda: self.same_times(a, b))
+
+    def _known_or(self, pair: Any, compare: Callable[[], bool]) -> bool:
+        """Return whether a pair is in the cache, or is equal and then added to it."""
+        if pair in self.known:
             return True
-        if not self.compare(a, b):
+        if not compare():
             return False
         if len(self.known) > MAX_CACHED_PAIRS:
             self.known.clear()
-        self.known.add(key)
+        self.known.add(pair)
         return True
 
     def compare(self, a: Call, b: Call) -> bool:
         if a.op != b.op or ("callsites" not in self.ignore and a.stack != b.stack):
-            return False
-        if self.timed and not self.same_times(a, b):
             return False
         return a.place.op.params == b.place.op.params and all(
             self.parameter(a, b, name, kind, x, y)
