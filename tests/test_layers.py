@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -271,3 +272,37 @@ def test_scipy_is_imported_where_a_fit_runs() -> None:
     known = modules()
     early = [m for m, path in known.items() for target in imported(path, known, False) if "scipy" in target]
     assert early == []
+
+
+LANGUAGE = "scalatrace.codegen.conceptual.tree"
+"""Nodes of the coNCePTuaL tree have the names of the grammar, by which printer and compiler find methods."""
+
+DOUBLE_NAMES = {
+    "Call",
+    "Collectives",
+    "Columns",
+    "Group",
+    "Memory",
+    "Messages",
+    "Place",
+    "Places",
+    "Points",
+    "Run",
+    "Sequence",
+    "Sizes",
+    "Sources",
+    "Stat",
+    "State",
+    "Summary",
+    "Times",
+}
+"""Names that still have several meanings; one that has not any more leaves this set."""
+
+
+def test_public_class_names_are_unique() -> None:
+    names: Counter[str] = Counter()
+    for module, path in modules().items():
+        if not module.startswith(LANGUAGE):
+            body = ast.parse(path.read_text()).body
+            names.update(node.name for node in body if isinstance(node, ast.ClassDef) and node.name[0] != "_")
+    assert {name for name, count in names.items() if count > 1} == DOUBLE_NAMES

@@ -267,7 +267,7 @@ def no_formula_error(
         groups_of.append(groups)
         seen = "; ".join(f"{_ranks(ranks)}: {value}" for value, ranks in groups[:MAX_SHOWN_GROUPS])
         rest = len(groups) - MAX_SHOWN_GROUPS
-        inputs = "".join(f", {n} = {v}" for n, v in sorted(run.inputs.items()) if n in _varied(space))
+        inputs = "".join(f", {n} = {v}" for n, v in sorted(run.inputs.items()) if n in space.varied)
         lines.append(
             f"  {run.grid.nprocs} ranks ({run.grid}{inputs}): "
             f"{seen}{f'; {rest} more values' if rest > 0 else ''}"
@@ -301,11 +301,6 @@ def _numbers(value: Parts) -> Sequence[int]:
     whole = is_vec(value.shape) and 0 < value.times <= MAX_INDEXED_VALUES
     numbers = listed(value, value.times) if whole else value.slots
     return [number for number in numbers if special_name(number) is None]
-
-
-def _varied(space: Space) -> set[str]:
-    """Return the parameters that are not the same in all traces."""
-    return {name for name in space.inputs if len({run.inputs[name] for run in space.runs}) > 1}
 
 
 def _has_few_sides(space: Space) -> bool:

@@ -130,8 +130,9 @@ def _other_arguments(
         if argument.name == PROGRAM:
             return InputError(f"the traces are of different programs: {shown}")
         texts.append(f"{argument.name} ({shown})")
-    options = " ".join(_options(arguments, order))
-    names = " ".join(f"--param {option.split('=')[0].split()[1]}=V" for option in _options(arguments, order))
+    values = list(_input_values(arguments, order))
+    options = " ".join(f"--inputs {name}={text}" for name, text in values)
+    names = " ".join(f"--param {name}=V" for name, _ in values)
     default = "; DEFAULT: the value that the program has without the argument" if "DEFAULT" in options else ""
     return InputError(
         f"the traces were recorded with different arguments: {', '.join(texts)}\n"
@@ -140,8 +141,8 @@ def _other_arguments(
     )
 
 
-def _options(arguments: Sequence[Argument], order: Sequence[int]) -> Iterator[str]:
-    """Yield the options that note the values of arguments: their numbers, or numbers for their words."""
+def _input_values(arguments: Sequence[Argument], order: Sequence[int]) -> Iterator[tuple[str, str]]:
+    """Yield a parameter for each argument, and its values: its numbers, or numbers for its words."""
     names = iter(f"n{number}" if number else "n" for number in count())
     for argument in arguments:
         words = dict.fromkeys(argument.words)
@@ -150,7 +151,7 @@ def _options(arguments: Sequence[Argument], order: Sequence[int]) -> Iterator[st
         given = dict(zip(order, (values[word] for word in argument.words), strict=True))
         name = argument.name.strip("-").replace("-", "_")
         is_name = argument.name[0] == "-" and name.isascii() and name.isidentifier() and name not in RESERVED
-        yield f"--inputs {name if is_name else next(names)}={','.join(given[at] for at in sorted(given))}"
+        yield name if is_name else next(names), ",".join(given[at] for at in sorted(given))
 
 
 def _multiple(column: Sequence[int], known: Mapping[tuple[int, ...], str]) -> str | None:

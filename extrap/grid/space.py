@@ -57,6 +57,7 @@ class Space:
     """The ranks of all runs: rank r of run k is point `starts[k] + r`.
 
     Attributes:
+        varied: the parameters that are not the same in all traces.
         known: the rules of quantities that were fitted already, by all that decides them.
         memo: what the search for rules keeps for these ranks.
     """
@@ -81,6 +82,7 @@ class Space:
         self.runs = tuple(runs)
         grid = runs[0].grid
         self.inputs = tuple(sorted(runs[0].inputs))
+        self.varied = frozenset(n for n in self.inputs if len({run.inputs[n] for run in runs}) > 1)
         square = len(grid.dims) == 2 and all(len(set(run.grid.dims)) == 1 for run in runs)
         powers = all(run.butterflies for run in runs)
         butterflies, stages = powers and partners, stages or (powers and not partners)

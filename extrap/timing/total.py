@@ -11,13 +11,11 @@ from scalatrace.extrap.grid.model import Model, Rule, events
 from scalatrace.extrap.timing.rules import Estimate, Times
 from scalatrace.extrap.timing.trends import MIN_RUNS, Rows, State
 from scalatrace.stats.forms import Points
+from scalatrace.stats.interval_width import is_vague
 from scalatrace.stats.trend_test import constant_curve
 from scalatrace.trace.model.trace import Trace
 
 STATS = ("compute_ns", "comm_ns")
-MAX_SPREAD = 4
-"""An interval whose ends differ by a larger factor says more than the number inside it."""
-
 POOR_FIT = 0.2
 """A larger deviation of a curve, as a part of the values, is a poor fit."""
 
@@ -92,7 +90,7 @@ def total_times(model: Model, times: Times, trace: Trace) -> list[TotalTime]:
 def vague_interval_ns(totals: Sequence[TotalTime]) -> tuple[int, int] | None:
     """Return the interval of the run time, if it is too wide for a number; None: it is not, or not known."""
     low, high = sum(total.low_ns for total in totals), sum(total.high_ns for total in totals)
-    return (round(low), round(high)) if isfinite(high) and high > MAX_SPREAD * low > 0 else None
+    return (round(low), round(high)) if isfinite(high) and low > 0 and is_vague(low, high) else None
 
 
 def _sums(trace: Trace) -> dict[str, float]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.output import add_json, print_json, words
 from scalatrace.cli.progress import track
+from scalatrace.cli.sizes import add_plugins
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output, read_file, read_text, write_file
 from scalatrace.spelling import did_you_mean
@@ -56,9 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--times", choices=("keep", "drop"), default="keep", help="of calls and computation (default: keep)"
     )
-    parser.add_argument(
-        "--plugin", action="append", default=[], metavar="FILE", help="Python file that formulas need"
-    )
+    add_plugins(parser, "Python file that formulas need")
     add_json(parser)
 
 

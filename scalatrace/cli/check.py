@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from scalatrace.cli.named import SiteNames, load_named
 from scalatrace.cli.output import add_formats, add_names, natural, print_facts, seconds
 from scalatrace.cli.progress import stage, track
-from scalatrace.cli.sizes import parse_params
+from scalatrace.cli.sizes import add_plugins, parse_params
 from scalatrace.report.columns import FUNCTIONS, SIZES
 
 if TYPE_CHECKING:
@@ -52,9 +52,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--param", action="append", default=[], metavar="N=V", help="of a symbolic trace: a parameter"
     )
-    parser.add_argument(
-        "--plugin", action="append", default=[], metavar="FILE", help="Python file with additional formulas"
-    )
+    add_plugins(parser)
     parser.add_argument(
         "--prove",
         type=seconds,

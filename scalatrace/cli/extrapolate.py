@@ -130,7 +130,7 @@ def _target(args: argparse.Namespace) -> Target | None:
         raise UsageError("--check compares exact predictions: leave --lossy out")
     if args.lossy and (args.suggest or args.accept_unconfirmed):
         raise UsageError("--lossy drops what has no rule: leave --suggest and --accept-unconfirmed out")
-    if (args.symbolic or args.check) and (args.ranks or args.dims or args.param):
+    if (args.symbolic or args.check) and (args.nprocs or args.dims or args.param):
         raise UsageError("--symbolic and --check make no trace: leave -P, --dims and --param out")
     if args.report and (args.symbolic or args.check or args.suggest):
         raise UsageError("--report shows the trace that is made: leave --symbolic, --check and --suggest out")
@@ -147,7 +147,7 @@ def _suggest(
 
     dims = None if args.dims is None else parse_dims("--dims", args.dims)
     stage("finding sizes to record")
-    reason, runs = suggested(traces, dims_of, args.ranks, dims, parse_params(args.param), not args.no_check)
+    reason, runs = suggested(traces, dims_of, args.nprocs, dims, parse_params(args.param), not args.no_check)
     facts: dict[str, Any] = {"reason": names.text(reason), "sizes": [run.plain() for run in runs]}
     print_facts(args, facts, SUGGESTIONS, facts["sizes"], SuggestionReporter(facts))
     return 0

@@ -8,14 +8,13 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import asdict, dataclass, replace
-from math import prod
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.budget import TimeExceeded
 from scalatrace.cli.output import natural, print_json
 from scalatrace.cli.progress import stage
-from scalatrace.cli.sizes import Dims, parse_dims, parse_params
+from scalatrace.cli.sizes import Dims, TargetSizes, add_plugins, evaluate
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.files import check_output
 from scalatrace.report.columns import FITTED_TIMES, LOSSES, RESULT
@@ -35,9 +34,7 @@ class Target:
     """The trace to make, from the options of `add_target`.
 
     Attributes:
-        nprocs: ranks.
-        dims: sizes of the grid; None: derived from the grids of the input traces.
-        params: parameters of the program.
+        sizes: ranks, grid and parameters.
         timing_model: name of a timing model; None: the best fit.
         run_noise: relative difference in time between runs of the same program.
         timing_report: whether to report the timing models.
@@ -45,9 +42,7 @@ class Target:
         report: HTML page of the trace to write; None: none.
     """
 
-    nprocs: int
-    dims: Dims | None
-    params: Mapping[str, int]
+    sizes: TargetSizes
     timing_model: str | None
     run_noise: float
     timing_report: bool
@@ -57,20 +52,17 @@ class Target:
     @classmethod
     def of(cls, args: argparse.Namespace) -> Target:
         """Return the target that the options describe. Raises UsageError."""
-        if args.ranks is None and args.dims is None:
+        if (sizes := TargetSizes.of(args)) is None:
             raise UsageError("the size of the result is missing: give -P N or --dims XxY")
         if not 0 <= args.run_noise < 1:
             raise UsageError(f"--run-noise {args.run_noise:g}: give a fraction from 0 to below 1")
-        dims = None if args.dims is None else parse_dims("--dims", args.dims)
-        nprocs = prod(dims or ()) if args.ranks is None else args.ranks
-        params = parse_params(args.param)
         model, noise, report = args.timing_model, args.run_noise, args.timing_report
         if args.report is not None:
             check_output(args.report, "--report")
             inputs = [args.formulas] if "formulas" in args else args.traces
             if os.path.realpath(args.report) in map(os.path.realpath, (args.output, *inputs)):
                 raise UsageError(f"--report {args.report}: this is the file of a trace; give another one")
-        return cls(nprocs, dims, params, model, noise, report, args.output, args.report)
+        return cls(sizes, model, noise, report, args.output, args.report)
 
 
 @dataclass(frozen=True)
@@ -93,16 +85,16 @@ class FitOptions:
 
 def add_target(parser: argparse.ArgumentParser) -> None:
     """Declare the options for the size, the parameters and the times of the result."""
-    parser.add_argument("-P", "--ranks", type=natural, metavar="N", help="number of ranks of the result")
+    parser.add_argument(
+        "-P", "--ranks", type=natural, metavar="N", dest="nprocs", help="number of ranks of the result"
+    )
     parser.add_argument(
         "--dims", metavar="XxYxZ", help="grid of the result (default: derived from the grids of the traces)"
     )
     parser.add_argument(
         "--param", action="append", default=[], metavar="N=V", help="parameter of the program in the result"
     )
-    parser.add_argument(
-        "--plugin", action="append", default=[], metavar="FILE", help="Python file with additional formulas"
-    )
+    add_plugins(parser)
     parser.add_argument(
         "--timing-model",
         metavar="NAME",
@@ -249,9 +241,9 @@ def extrapolate(
     stage("finding formulas, and making and checking the trace")
     result = extrapolate(
         traces,
-        target.nprocs,
-        target.dims,
-        target.params,
+        target.sizes.nprocs,
+        target.sizes.dims,
+        target.sizes.params,
         dims_of,
         target.timing_model,
         target.run_noise,
@@ -270,15 +262,9 @@ def instantiate(model: Model, target: Target, options: FitOptions, names: SiteNa
         options: whether the calls of the result are compared with each other, and which formulas count.
         names: of call sites, for its page.
     """
-    from scalatrace.extrap.extrapolate import checked_matching, of_model
-
     timing = target.timing_model, target.run_noise
-    accept = options.accept_unconfirmed
-    stage(f"evaluating for {target.nprocs:,} ranks")
-    result = of_model(model, target.nprocs, target.dims, target.params, *timing, options.workers, accept)
-    stage("checking that the calls match")
-    matching = checked_matching((), result, target.params, options.workers) if options.check else ""
-    return _facts(replace(result, matching=matching), target, names)
+    result = evaluate(model, target.sizes, timing, options.workers, options.accept_unconfirmed, options.check)
+    return _facts(result, target, names)
 
 
 def _facts(result: Extrapolation, target: Target, names: SiteNames) -> dict[str, Any]:
@@ -290,7 +276,7 @@ def _facts(result: Extrapolation, target: Target, names: SiteNames) -> dict[str,
         "times": [asdict(time) for time in result.times],
         "warnings": list(result.warnings),
         **_saved(result, target, names),
-        "untried": unshown_parameters(result.model, target.params),
+        "untried": unshown_parameters(result.model, target.sizes.params),
         **_timing_facts(result.model, target),
     }
 
@@ -351,9 +337,9 @@ def _extrapolate_lossy(
     stage("extrapolating without calls that have no formula")
     result = extrapolate_lossy(
         traces,
-        target.nprocs,
-        target.dims,
-        target.params,
+        target.sizes.nprocs,
+        target.sizes.dims,
+        target.sizes.params,
         dims_of,
         *timing,
         _snippets(lossy),
@@ -408,7 +394,7 @@ def _timing_facts(model: Model, target: Target) -> dict[str, Any]:
 
     if not target.timing_report:
         return {}
-    rows = timing_rows(model, target.nprocs, target.timing_model, target.run_noise)
+    rows = timing_rows(model, target.sizes.nprocs, target.timing_model, target.run_noise)
     return {"timing": [asdict(row) for row in rows]}
 
 

@@ -18,6 +18,7 @@ from scalatrace.cli.output import (
     rules_of,
 )
 from scalatrace.cli.progress import stage
+from scalatrace.cli.sizes import add_plugins
 from scalatrace.errors import UsageError
 from scalatrace.escapes import LINES, clean
 from scalatrace.files import write_file
@@ -78,9 +79,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="of formulas: how times follow the number of ranks (see instantiate)",
     )
-    parser.add_argument(
-        "--plugin", action="append", default=[], metavar="FILE", help="Python file that formulas need"
-    )
+    add_plugins(parser, "Python file that formulas need")
     add_names(parser)
     add_json(parser)
 

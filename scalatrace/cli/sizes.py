@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
 from scalatrace.cli.output import natural
-from scalatrace.cli.progress import stage
+from scalatrace.cli.progress import stage, track
 from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
     from scalatrace import Trace
+    from scalatrace.extrap.extrapolate import Extrapolation
+    from scalatrace.trace.model.rules import Model
 
 __all__ = [
     "Dims",
     "TargetSizes",
+    "add_plugins",
     "add_sizes",
+    "evaluate",
     "needs_sizes",
     "parse_dims",
     "parse_params",
@@ -28,8 +33,6 @@ __all__ = [
 
 Dims = tuple[int, ...]
 """Sizes of a grid."""
-
-OF_SYMBOLIC = "of a symbolic trace (.stx): "
 
 
 @dataclass(frozen=True)
@@ -55,15 +58,24 @@ class TargetSizes:
         return cls(prod(dims or ()) if args.nprocs is None else args.nprocs, dims, parse_params(args.param))
 
 
-def add_sizes(parser: argparse.ArgumentParser, *, of: str = OF_SYMBOLIC) -> None:
-    """Declare the options of `TargetSizes`."""
-    parser.add_argument("-P", type=natural, metavar="N", dest="nprocs", help=f"{of}number of ranks")
+def add_sizes(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `TargetSizes`, and plug-ins of formulas."""
+    of = "of a symbolic trace (.stx):"
+    parser.add_argument("-P", type=natural, metavar="N", dest="nprocs", help=f"{of} number of ranks")
     parser.add_argument(
-        "--dims", metavar="XxYxZ", help=f"{of}grid of ranks (default: derived from the grids of its traces)"
+        "--dims", metavar="XxYxZ", help=f"{of} grid of ranks (default: derived from the grids of its traces)"
     )
     parser.add_argument(
-        "--param", action="append", default=[], metavar="N=V", help=f"{of}parameter of the program"
+        "--param", action="append", default=[], metavar="N=V", help=f"{of} parameter of the program"
     )
+    add_plugins(parser)
+
+
+def add_plugins(
+    parser: argparse.ArgumentParser, meaning: str = "Python file with additional formulas"
+) -> None:
+    """Declare `--plugin`."""
+    parser.add_argument("--plugin", action="append", default=[], metavar="FILE", help=meaning)
 
 
 def needs_sizes(args: argparse.Namespace, path: str) -> bool:
@@ -84,7 +96,6 @@ def read_traces(paths: Sequence[str], args: argparse.Namespace) -> list[Trace]:
     """
     import scalatrace
 
-    stage("reading")
     sizes = TargetSizes.of(args)
     symbolic = {path for path in paths if _is_symbolic(path)}
     if not symbolic and (sizes is not None or args.param):
@@ -94,8 +105,8 @@ def read_traces(paths: Sequence[str], args: argparse.Namespace) -> list[Trace]:
         path = min(symbolic)
         raise UsageError(f"{path} holds formulas for any number of ranks: give -P N or --dims XxY")
     return [
-        _bind(path, sizes) if sizes is not None and path in symbolic else scalatrace.load(path)
-        for path in paths
+        _bind(path, sizes, args.plugin) if sizes is not None and path in symbolic else scalatrace.load(path)
+        for path in track(paths, "reading")
     ]
 
 
@@ -105,18 +116,41 @@ def _is_symbolic(path: str) -> bool:
     return is_symbolic(path)
 
 
-def _bind(path: str, sizes: TargetSizes) -> Trace:
+def _bind(path: str, sizes: TargetSizes, plugins: Sequence[str]) -> Trace:
     """Return the trace of a symbolic one for these sizes, as `instantiate` writes it."""
-    from scalatrace.extrap.extrapolate import checked_matching, of_model
+    from scalatrace.extrap.grid.plugins import load_plugins
     from scalatrace.extrap.stx import load
     from scalatrace.trace.io.reader import loads
     from scalatrace.trace.io.writer import dumps
 
-    stage(f"evaluating for {sizes.nprocs:,} ranks")
-    result = of_model(load(path), sizes.nprocs, sizes.dims, sizes.params)
-    stage("checking that the calls match")
-    checked_matching((), result, sizes.params)
+    load_plugins(plugins)
+    result = evaluate(load(path), sizes)
+    for warning in result.warnings:
+        print(f"scalatrace: {path}: {warning}", file=sys.stderr)
     return loads(dumps(result.trace, compress=False), path)
+
+
+def evaluate(
+    model: Model,
+    sizes: TargetSizes,
+    timing: tuple[str | None, float] = (None, 0.0),
+    workers: int = 1,
+    accept_unconfirmed: bool = False,
+    check: bool = True,
+) -> Extrapolation:
+    """Evaluate formulas for sizes; compare the calls of the result with each other.
+
+    Args:
+        timing: name of a timing model, None for the best fit; and how much whole runs differ.
+        check: whether calls are compared.
+    """
+    from scalatrace.extrap.extrapolate import checked_matching, of_model
+
+    stage(f"evaluating for {sizes.nprocs:,} ranks")
+    result = of_model(model, sizes.nprocs, sizes.dims, sizes.params, *timing, workers, accept_unconfirmed)
+    stage("checking that the calls match")
+    matching = checked_matching((), result, sizes.params, workers) if check else ""
+    return replace(result, matching=matching)
 
 
 def parse_dims(option: str, text: str) -> Dims:

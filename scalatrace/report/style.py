@@ -17,6 +17,7 @@ from scalatrace.escapes import clean
 from scalatrace.launched import launched_rank
 from scalatrace.operations import Category, operation
 from scalatrace.report.tables import CellKind, Column, Row, Table
+from scalatrace.stats.interval_width import is_vague
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.values.ranks_text import ranks as ranks
 
@@ -186,15 +187,6 @@ def coarse_duration(ns: float) -> str:
 def coarse_percent(part: float, whole: float = 1) -> str:
     """Return a share as `percent`, from 10 % on with the digits of `coarse`."""
     return f"{coarse(100 * part / whole):,g} %" if whole and part >= 0.1 * whole else percent(part, whole)
-
-
-MAX_SPREAD = 4.0
-"""Upper over lower end of an interval, from which on it is shown in place of its number."""
-
-
-def is_vague(low: float, high: float) -> bool:
-    """Return whether a number with this interval says less than the interval alone."""
-    return high > MAX_SPREAD * max(low, 0.0)
 
 
 def interval_ends(low_ns: float, high_ns: float) -> tuple[str, str]:

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from scalatrace import Trace, extrap
+from scalatrace.cli import main
 from scalatrace.errors import FormulaError, UsageError
+from scalatrace.extrap import model_of, stx
 from scalatrace.extrap.errors import InputError
 from scalatrace.extrap.grid import plugins, space
 from scalatrace.extrap.solve import features
@@ -165,3 +167,16 @@ def test_features_are_texts_or_expressions(tmp_path: Path) -> None:
     lines = [(5,), (7,), (8,), (11,)]
     made = extrap.extrapolate([trace_of(body, dims) for dims in lines], 17, (17,), dims_of=lines)
     assert diff(made.trace, trace_of(body, (17,)), ["times"]) == []
+
+
+def test_commands_on_formulas_load_plugins(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    known = dict(FUNCTIONS)
+    plugins.load_plugins([PLUGIN])
+    traces = [cg(dims) for dims in ((2, 4), (4, 4), (4, 8))]
+    stx.save(model_of(traces)[1], path := tmp_path / "cg.stx")
+    FUNCTIONS.clear()
+    FUNCTIONS.update(known)
+    plugins.OWNERS.clear()
+    assert main(["stats", str(path), "-P", "64", "--csv"]) == 1
+    assert "knows the function cg_opposite" in capsys.readouterr().err
+    assert main(["stats", str(path), "-P", "64", "--csv", "--plugin", str(PLUGIN)]) == 0

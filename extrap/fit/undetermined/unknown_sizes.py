@@ -105,18 +105,13 @@ def _laws_for(space: Space, solution: Solution, seen: _Sides) -> _Laws | None:
             return WITH_FACTOR if _is_plain(product, sizes, with_halos=True) else ANY
         return WITH_SUMMAND if solution.has_constant else None
     if not solution.has_constant:
-        is_idle = has_input and not any(_is_varied(space, name) for name in names - sizes)
+        is_idle = has_input and not (names - sizes) & space.varied
         return BLOCKS if is_idle and any(abs(c) > 1 for c in solution.coefficients[1:-1]) else None
     if has_input:
         return WITH_FACTOR
     if abs(solution.coefficients[0]) <= seen.sides[-1]:
         return None
     return REMAINDER if seen.values[-1] > seen.values[0] else WITH_SUMMAND
-
-
-def _is_varied(space: Space, name: str) -> bool:
-    """Whether a parameter has different values in the traces."""
-    return len({run.inputs[name] for run in space.runs}) > 1
 
 
 def _terms(formula: Expr) -> Iterator[Expr]:

@@ -34,13 +34,13 @@ from scalatrace.report.style import (
     coarse_percent,
     duration,
     interval_ends,
-    is_vague,
     nbytes,
     number,
     percent,
     ratio_text,
 )
 from scalatrace.report.tables import Column
+from scalatrace.stats.interval_width import is_vague
 from scalatrace.trace.model.callsite import short_frame, split_frame
 
 __all__ = ["page", "rendered"]

@@ -20,11 +20,11 @@ from scalatrace.report.style import (
     duration,
     estimate,
     interval_ends,
-    is_vague,
     number,
     text_table,
 )
 from scalatrace.report.tables import Column, Table
+from scalatrace.stats.interval_width import is_vague
 
 __all__ = ["SimulationReporter", "predicted_ns"]
 

@@ -17,11 +17,11 @@ from scalatrace.report.style import (
     coarse_duration,
     coarse_percent,
     interval_ends,
-    is_vague,
     number,
     print_more,
     text_table,
 )
+from scalatrace.stats.interval_width import is_vague
 
 __all__ = ["VariabilityReporter"]
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from scalatrace.escapes import clean
-from scalatrace.report.style import duration, is_vague
+from scalatrace.report.style import duration
+from scalatrace.stats.interval_width import is_vague
 
 __all__ = ["is_unsure", "limit_text", "test_rows", "undecided_lines", "unlikely_first", "value_text"]
 
@@ -43,7 +44,7 @@ def test_rows(tests: Iterable[Mapping[str, Any]], in_ns: bool) -> Iterator[dict[
 
 
 def decides_nothing(test: Mapping[str, Any]) -> bool:
-    """Return whether runs differ so much that a test without result says nothing (`style.MAX_SPREAD`)."""
+    """Return whether runs differ so much that a test without result says nothing (`is_vague`)."""
     known = test["result"] == AS_BEFORE and test["detectable"] is not None
     return known and is_vague(test["low"], test["high"])
 
