@@ -56,14 +56,14 @@ def _proved(proofs: Proofs, fit_s: float) -> list[str]:
     for one in proofs.open:
         text = f"wrong on {one.grid}: {one.reason}" if one.grid else one.reason.partition(" (")[0]
         reasons[text] = reasons.get(text, 0) + 1
-    said = "; ".join(f"{n} x {reason}" if n > 1 else reason for reason, n in list(reasons.items())[:3])
+    common = "; ".join(f"{n} x {reason}" if n > 1 else reason for reason, n in list(reasons.items())[:3])
     return [
         proofs.sizes,
         str(proofs.calls),
         str(proofs.proved),
         f"{fit_s:.1f}",
         f"{proofs.seconds:.1f}",
-        said,
+        common,
     ]
 
 

@@ -200,7 +200,7 @@ class ClosedLoop:
         return extrapolate(list(self.runs.values()), nprocs, target, params, dims_of).trace
 
     def _follow(self, step: NextStep) -> bool:
-        """Do what a step says; False: it was done already, or too often."""
+        """Carry out a step of advice; return False if it was done already, or too often."""
         if step.action is Action.GIVE_SIZE:
             given, self.declares = self.declares, True
             for dims, n in list(self.runs):

@@ -61,7 +61,7 @@ def benchmark(trace: Trace, language: str, options: GenerateOptions | None = Non
 
 
 def checked(what: str, step: Callable[[], object]) -> None:
-    """Do a step; NotMadeError says what it was, and how it complained."""
+    """Run a step. Raises NotMadeError with its name and its output."""
     try:
         step()
     except (AssertionError, TimeoutError) as error:

@@ -126,7 +126,7 @@ class ScalableCase:
         return pace.sleep_us if self.weak else pace.sleep_us * most // nprocs
 
     def grid(self, nprocs: int) -> list[str]:
-        """What tells a coNCePTuaL benchmark its sides."""
+        """Return the options of a coNCePTuaL benchmark that set the sides of its grid."""
         sizes = balanced(nprocs, self.sides) if self.sides > 1 else ()
         return [word for name, size in zip("xyz", sizes, strict=False) for word in (f"--{name}", str(size))]
 

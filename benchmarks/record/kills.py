@@ -118,17 +118,17 @@ class KilledRun:
     def __init__(self, mpi: Mpi, program: list[str], folder: Path, *, checkpoint: bool) -> None:
         self.mpi = mpi
         self.trace, self.logs, self.parts = folder / "a.st", folder / "logs", folder / "a.st.parts"
-        self.said, self.mark = folder / "said.txt", uuid.uuid4().hex
+        self.output, self.mark = folder / "output.txt", uuid.uuid4().hex
         options = ["--flat-log", str(self.logs), *(["--checkpoint", str(CHECKPOINT_S)] if checkpoint else [])]
         command = [str(mpi.mpiexec), "-n", str(NPROCS), *mpi.scalatrace(), "record", "-o", str(self.trace)]
-        with self.said.open("wb") as said:
+        with self.output.open("wb") as output:
             self.launcher = subprocess.Popen(
                 [*command, *options, "--", *program],
                 env={**mpi.environment(), MARK: self.mark},
                 cwd=folder,
                 stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
+                stdout=output,
+                stderr=output,
                 start_new_session=True,
             )
 
@@ -138,7 +138,7 @@ class KilledRun:
         while not all((self.logs / f"rank-{rank}.log").exists() for rank in ALL):
             if self.launcher.poll() is not None or time.monotonic() - start > LAUNCHER_LIMIT_S:
                 self.clear()
-                raise AssertionError(f"the program did not start:\n{self.said.read_text(errors='replace')}")
+                raise AssertionError(f"the program did not start:\n{self.output.read_text(errors='replace')}")
             time.sleep(0.02)
 
     def saved(self) -> frozenset[int]:
@@ -159,7 +159,7 @@ def undisturbed_s(mpi: Mpi, program: list[str], folder: Path) -> float:
     run.wait_until_up()
     took_s = _wait(run)
     run.clear()
-    assert run.launcher.returncode == 0, run.said.read_text(errors="replace")
+    assert run.launcher.returncode == 0, run.output.read_text(errors="replace")
     return took_s
 
 
