@@ -31,7 +31,7 @@ from benchmarks.running import (
     recorded,
     replayed,
 )
-from benchmarks.study import Study, choose, find_mpi
+from benchmarks.study import Study, choose, find_mpi, one_table
 from benchmarks.table import ResultTable, Row, errors_within, number, verdict
 from support.mpis import Mpi
 from support.programs import SAMPLES
@@ -296,12 +296,10 @@ STUDIES = (
         "replay-speed",
         "events per second of replays of small messages, one pair of ranks; engine time that is not hidden",
         CITED,
-        lambda args: [
-            ResultTable(
-                "replay_speed", "Replays of small messages, two ranks", SPEED, _speed_rows(args), 2,
-                judge=_speed_verdicts,
-            )
-        ],
+        one_table(
+            "replay_speed", "Replays of small messages, two ranks", SPEED, _speed_rows, 2,
+            judge=_speed_verdicts,
+        ),
         {"messages": 50_000, "repeat": 3, "mpi": "openmpi"},
         {"messages": 200, "repeat": 1},
     ),
@@ -309,12 +307,10 @@ STUDIES = (
         "replay-engines",
         "C programs with many small messages, the workloads, and their replays by both engines",
         CITED,
-        lambda args: [
-            ResultTable(
-                "replay_engines", "Replays of programs with small messages", ENGINES, _engine_rows(args), 2,
-                judge=_engine_verdicts,
-            )
-        ],
+        one_table(
+            "replay_engines", "Replays of programs with small messages", ENGINES, _engine_rows, 2,
+            judge=_engine_verdicts,
+        ),
         {"only": [], "repeat": 3, "mpi": "openmpi"},
         {"only": ["ep"], "repeat": 1},
     ),
@@ -322,12 +318,10 @@ STUDIES = (
         "replay-seeds",
         "100 seeded replays of each workload's trace with histograms",
         CITED,
-        lambda args: [
-            ResultTable(
-                "replay_seeds", "Replays of traces with histograms", SEEDS, _seed_rows(args), 2,
-                judge=_seed_verdicts,
-            )
-        ],
+        one_table(
+            "replay_seeds", "Replays of traces with histograms", SEEDS, _seed_rows, 2,
+            judge=_seed_verdicts,
+        ),
         {"only": [], "repeat": 100, "mpi": "openmpi"},
         {"only": ["is"], "repeat": 3},
     ),

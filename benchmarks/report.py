@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
-from benchmarks.study import Study, find_mpi
-from benchmarks.table import ResultTable, Row, grouped, verdict
+from benchmarks.study import Study, find_mpi, one_table
+from benchmarks.table import Row, grouped, verdict
 from scalatrace import load
 from support.browser import missing, opened, started
 from support.programs import SAMPLES
@@ -102,7 +102,7 @@ STUDIES = (
         "report",
         "seconds to make HTML pages of traces, bytes, time until they are interactive",
         "docs/guide/report.md",
-        lambda args: [ResultTable("report", "HTML pages of traces", COLUMNS, _rows(args), judge=_verdicts)],
+        one_table("report", "HTML pages of traces", COLUMNS, _rows, judge=_verdicts),
         {"ranks": [4, 64, 1 << 20]},
         {"ranks": [4]},
     ),

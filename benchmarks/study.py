@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from benchmarks.table import ResultTable
+from benchmarks.table import Judge, ResultTable, Row
 from support.mpis import Mpi, installed
 
 Item = TypeVar("Item")
@@ -85,6 +85,19 @@ class Study:
         except SkippedError as reason:
             print(f"skipped {self.name}: {reason}")
             return 0
+
+
+def one_table(
+    name: str,
+    title: str,
+    columns: Sequence[str],
+    rows: Callable[[argparse.Namespace], Iterable[Row]],
+    nkeys: int = 0,
+    notes: Sequence[str] = (),
+    judge: Judge = lambda rows: (),
+) -> Callable[[argparse.Namespace], Iterable[ResultTable]]:
+    """Return the `run` of a study with one table: arguments as in `ResultTable`, and rows by the options."""
+    return lambda args: [ResultTable(name, title, columns, rows(args), nkeys, notes, judge)]
 
 
 def _argument(name: str, default: Any) -> dict[str, Any]:

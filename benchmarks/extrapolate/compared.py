@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.extrapolate.cases import CASES, ExtrapolatedProgram, folder_of_traces, record_program
-from benchmarks.study import Study, choose, find_mpi
-from benchmarks.table import ResultTable, Row, grouped
+from benchmarks.study import Study, choose, find_mpi, one_table
+from benchmarks.table import Row, grouped
 from scalatrace import load
 from scalatrace.extrap import extrapolate
 from scalatrace.extrap.errors import ExtrapolationError, InputError
@@ -114,9 +114,7 @@ STUDIES = (
         "extrapolate",
         "extrapolated traces against recorded ones, event by event",
         "Makefile (bench-all)",
-        lambda args: [
-            ResultTable("extrapolate", "Extrapolated traces against recorded ones", COLUMNS, _rows(args))
-        ],
+        one_table("extrapolate", "Extrapolated traces against recorded ones", COLUMNS, _rows),
         {"only": [], "traces": Path},
         {"only": ["ring"]},
     ),
@@ -124,7 +122,7 @@ STUDIES = (
         "extrapolate-cost",
         "time, memory and size of extrapolations to 100..1,048,576 ranks",
         "CHANGELOG.md (3 to 6 KB on 1,048,576 ranks)",
-        lambda args: [ResultTable("extrapolate_cost", "What extrapolation costs", COSTS, _cost_rows(args))],
+        one_table("extrapolate_cost", "What extrapolation costs", COSTS, _cost_rows),
         {"only": [], "traces": Path, "sides": [10, 32, 100, 320, 1024]},
         {"only": ["ring"], "sides": [10]},
     ),

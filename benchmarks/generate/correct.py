@@ -16,8 +16,8 @@ from benchmarks.generate.programs import (
     traced,
 )
 from benchmarks.running import cases
-from benchmarks.study import Study, choose, find_mpi
-from benchmarks.table import ResultTable, Row, grouped, verdict
+from benchmarks.study import Study, choose, find_mpi, one_table
+from benchmarks.table import Row, grouped, verdict
 from scalatrace import Trace
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.generate import GenerateOptions
@@ -161,12 +161,10 @@ STUDIES = (
         "generate-correct",
         "generated programs of all samples and workloads, compared with the application, event by event",
         CITED,
-        lambda args: [
-            ResultTable(
-                "generate_correct", "Benchmarks against applications", CORRECT, _correct_rows(args), 3,
-                judge=_correct_verdicts,
-            )
-        ],
+        one_table(
+            "generate_correct", "Benchmarks against applications", CORRECT, _correct_rows, 3,
+            judge=_correct_verdicts,
+        ),
         {"only": [], "ranks": [4, 16], "steps": 6, "to": list(LANGUAGES), "mpi": "openmpi"},
         {"only": ["ring"], "ranks": [4]},
     ),
@@ -174,12 +172,10 @@ STUDIES = (
         "generate-size",
         "lines of generated programs, at 10 and 100 time steps",
         CITED,
-        lambda args: [
-            ResultTable(
-                "generate_size", "Lines of generated programs", SIZE, _size_rows(args), 4,
-                judge=_size_verdicts,
-            )
-        ],
+        one_table(
+            "generate_size", "Lines of generated programs", SIZE, _size_rows, 4,
+            judge=_size_verdicts,
+        ),
         {"only": [], "ranks": [4, 16], "mpi": "openmpi"},
         {"only": ["ep"], "ranks": [4]},
     ),

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.running import compile_c
-from benchmarks.study import Study, choose
-from benchmarks.table import ResultTable, Row, grouped, verdict
+from benchmarks.study import Study, choose, one_table
+from benchmarks.table import Row, grouped, verdict
 from scalatrace import load
 from scalatrace.core.binding import COMM_WORLD, Core, family
 from scalatrace.trace.model.tables import Kind
@@ -215,7 +215,7 @@ STUDIES = (
         "limits",
         "10^6 call sites, 10^7 iterations, 5,000 communicators, ...: seconds, memory, lossless or not",
         "CHANGELOG.md, tests/record/test_limits.py, tests/core/test_limits.py",
-        lambda args: [ResultTable("limits", "Limits of use", COLUMNS, _rows(args), judge=_verdicts)],
+        one_table("limits", "Limits of use", COLUMNS, _rows, judge=_verdicts),
         {"only": [], "scale": 1.0},
         {"scale": 0.01},
     ),

@@ -10,8 +10,8 @@ from itertools import product
 from pathlib import Path
 
 from benchmarks.running import RunSizes, measure_sizes
-from benchmarks.study import Study, choose, find_mpi
-from benchmarks.table import ResultTable, Row, grouped, number, verdict
+from benchmarks.study import Study, choose, find_mpi, one_table
+from benchmarks.table import Row, grouped, number, verdict
 from support.mpis import Mpi
 from support.programs import SAMPLES
 from support.running import record
@@ -82,7 +82,7 @@ STUDIES = (
         "size",
         "bytes of trace, plain log and gzip of the log, over 10..10,000 steps and 16, 64 ranks",
         "README.md",
-        lambda args: [ResultTable("size", "Bytes of trace and log", COLUMNS, _rows(args), judge=_verdicts)],
+        one_table("size", "Bytes of trace and log", COLUMNS, _rows, judge=_verdicts),
         {"only": [], "steps": [10, 100, 1000, 10000], "ranks": [16, 64]},
         {"only": ["ring"], "steps": [10], "ranks": [4]},
     ),

@@ -14,8 +14,8 @@ from itertools import product
 from pathlib import Path
 
 from benchmarks.running import ONE_THREAD, RunSizes, arguments, measure_sizes
-from benchmarks.study import Study, choose, find_mpi
-from benchmarks.table import NO_VALUE, ResultTable, Row, grouped, number, verdict
+from benchmarks.study import Study, choose, find_mpi, one_table
+from benchmarks.table import NO_VALUE, Row, grouped, number, verdict
 from support.mpis import Mpi
 from support.running import Argument, record, scalatrace
 from support.workloads import WORKLOADS, Workload
@@ -218,9 +218,7 @@ STUDIES = (
         "workloads",
         "the workloads of samples/ on 4 to 64 ranks: sizes, parts of the trace, nodes, lossless or not",
         "Makefile (bench-all)",
-        lambda args: [
-            ResultTable("workloads", "Traces of the workloads", COLUMNS, _rows(args), 3, NOTES, _verdicts)
-        ],
+        one_table("workloads", "Traces of the workloads", COLUMNS, _rows, 3, NOTES, _verdicts),
         {"only": [], "ranks": [4, 8, 16, 36, 64], "steps": [10, 100, 1000], "limit": 120.0},
         {"only": ["ep"], "ranks": [4], "steps": [10]},
     ),
@@ -228,16 +226,14 @@ STUDIES = (
         "workloads-options",
         "their traces with each step of the compression switched on in turn",
         "Makefile (bench-all), RESULTS.md (Figure 5.7)",
-        lambda args: [
-            ResultTable(
-                "workloads_options",
-                "Bytes of trace with the steps of the compression switched on in turn",
-                (*KEYS, *OPTIONS),
-                _option_rows(args),
-                3,
-                OPTION_NOTES,
-            )
-        ],
+        one_table(
+            "workloads_options",
+            "Bytes of trace with the steps of the compression switched on in turn",
+            (*KEYS, *OPTIONS),
+            _option_rows,
+            3,
+            OPTION_NOTES,
+        ),
         {"only": [], "ranks": [16], "steps": [10, 100], "limit": 120.0},
         {"only": ["ep"], "ranks": [4], "steps": [10]},
     ),
