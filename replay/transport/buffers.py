@@ -39,16 +39,16 @@ class Buffers:
         if self._random is None or self._random.nbytes < nbytes:
             if self._random is not None:
                 self._old.append(self._random)  # a send may still be reading it
-            self._random = self._made(nbytes, random=True)
+            self._random = self._allocate(nbytes, random=True)
         return self._random
 
     def incoming(self, nbytes: int, user: str = "a message") -> Buffer:
         """Return a buffer of at least `nbytes` for the caller alone, until it is given back."""
         size = size_class(nbytes)
         free = self._free.get(size)
-        return free.pop() if free else self._made(nbytes, user)
+        return free.pop() if free else self._allocate(nbytes, user)
 
-    def _made(self, nbytes: int, user: str = "a message", random: bool = False) -> Buffer:
+    def _allocate(self, nbytes: int, user: str = "a message", random: bool = False) -> Buffer:
         """Return a new buffer. Raises ReplayError where a datatype or a window needs more than there is."""
         try:
             if nbytes > PHYSICAL_NBYTES:

@@ -9,10 +9,10 @@ import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.replay.transport.base import Transport
 
-__all__ = ["all_gathered", "exchanged"]
+__all__ = ["exchange_parts", "gather_all"]
 
 
-def all_gathered(transport: Transport, mine: Any) -> list[Any]:
+def gather_all(transport: Transport, mine: Any) -> list[Any]:
     """Return on all ranks what each rank gave, by rank; past any tracer.
 
     Args:
@@ -23,7 +23,7 @@ def all_gathered(transport: Transport, mine: Any) -> list[Any]:
     return [msgpack.unpackb(data, strict_map_key=False, use_list=False) for data in everything]
 
 
-def exchanged(transport: Transport, parts: Sequence[Any]) -> list[Any]:
+def exchange_parts(transport: Transport, parts: Sequence[Any]) -> list[Any]:
     """Send each rank its part; return what each rank sent to this one; past any tracer.
 
     Args:

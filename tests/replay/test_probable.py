@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalatrace.replay import Compute, Options, UnsupportedError, check, run
+from scalatrace.replay import ComputeMode, ReplayOptions, UnsupportedError, check, run
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.probabilistic.largest import buffered, largest_sent
 from scalatrace.replay.probabilistic.sampled_calls import ParameterSampler, is_probabilistic
@@ -145,7 +145,7 @@ def test_the_seed_decides() -> None:
 
 def test_blocking_sends_do_not_block() -> None:
     transport = MemoryTransport(1, 4, incoming=[80] * 3)
-    result = run(sends(), transport, Options(Compute.NONE))
+    result = run(sends(), transport, ReplayOptions(ComputeMode.NONE))
     assert {op for op, _ in transport.calls} == {"Isend"}
     assert result.calls == {"Send": 25}
     assert result.received == 3
