@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from scalatrace.errors import FormatError, FormulaError, LimitError, UsageError
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.grid.model import Model, fields_of
+from scalatrace.extrap.grid.target import grids_like
 from scalatrace.extrap.instantiate.instantiate import instantiate
-from scalatrace.extrap.sizes import grids_like
 from scalatrace.extrap.timing.rules import no_times
 from scalatrace.trace.consistency.agreement import first_conflict
 from scalatrace.trace.model.elastic import Formulas

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints, Mask
 from scalatrace.errors import FormatError, FormulaError, LimitError
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule, events
 from scalatrace.extrap.instantiate.instantiate import Made, made_with_rivals
@@ -25,9 +26,6 @@ from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.symbolic.field import Field, Part
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
-Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 MAX_VISITS = 1 << 18
 """Events times ranks of a result whose messages are compared."""

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.extrap.alignment.rank_tree import Key
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 MAX_PERIOD = 1 << 13
 """Calls and loops in the body of a loop that is sought."""

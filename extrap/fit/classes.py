@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import FormulaError
-from scalatrace.extrap.fit.fit_types import BY_INDEX, BY_LOOPS, MIXED, PLAIN, Class, FitInput, Ints
+from scalatrace.extrap.fit.fit_types import BY_INDEX, BY_LOOPS, MIXED, PLAIN, Class, FitInput
 from scalatrace.extrap.fit.sequences import by_cycle, by_index, by_loops, holds
 from scalatrace.extrap.fit.undetermined.rivals import is_refuted
 from scalatrace.extrap.fit.undetermined.unseen import rivals_of

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.fit.classes import classes_of, merged
 from scalatrace.extrap.fit.fit_types import PER_PART, PLAIN, Class, FitInput
@@ -24,8 +24,6 @@ from scalatrace.trace.symbolic.counters import Chain
 from scalatrace.trace.symbolic.field import EVERYWHERE, Part
 from scalatrace.trace.symbolic.shapes import Parts
 from scalatrace.trace.symbolic.special_values import evaluate, symbolic
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 COARSE = 5
 """Classes that one integer's ranks are divided into at most."""

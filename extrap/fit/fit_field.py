@@ -11,10 +11,11 @@ from itertools import islice, pairwise
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.extrap.errors import NoFormulaError, PollingError, SeenValues, UnconfirmedError
-from scalatrace.extrap.fit.borders import border_condition
 from scalatrace.extrap.fit.classes import classes_of, merged
 from scalatrace.extrap.fit.columns import COARSE, by_columns
+from scalatrace.extrap.fit.conditions import SimpleConditions, border_condition
 from scalatrace.extrap.fit.fit_types import (
     EFFORTS,
     MAX_INDEXED_VALUES,
@@ -24,12 +25,10 @@ from scalatrace.extrap.fit.fit_types import (
     Chains,
     Class,
     FitInput,
-    Ints,
     Samples,
 )
 from scalatrace.extrap.fit.neighbour_lists import by_neighbours
 from scalatrace.extrap.fit.sequences import listed
-from scalatrace.extrap.fit.simple_conditions import SimpleConditions
 from scalatrace.extrap.fit.table_values import TABLES, named_entries
 from scalatrace.extrap.fit.undetermined.rivals import apart
 from scalatrace.extrap.fit.undetermined.unseen import constants_of_one_side

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.escapes import clean
-from scalatrace.extrap.alignment.align import Aligned, align, aligned_nodes
+from scalatrace.extrap.alignment.align import Aligned, align, aligned_nodes, with_repeated_events
 from scalatrace.extrap.alignment.canonical_folding import Foldings, foldings_of
 from scalatrace.extrap.alignment.rank_tree import RankNode, normalized
-from scalatrace.extrap.alignment.single_trips import with_repeated_events
 from scalatrace.extrap.errors import ExtrapolationError, PollingError, UnconfirmedError
 from scalatrace.extrap.fit import fit_field as fields
 from scalatrace.extrap.fit.array_forms import ArrayForm, array_form
@@ -27,7 +27,6 @@ from scalatrace.extrap.fit.fit_types import (
     PER_PART,
     PLAIN,
     Chains,
-    Ints,
     Samples,
 )
 from scalatrace.extrap.fit.held_out import (

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.fit.fit_field import shown
-from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PLAIN, Chains, Class, FitInput, Ints, Samples
+from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PLAIN, Chains, Class, FitInput, Samples
 from scalatrace.extrap.fit.sequences import holds, listed
 from scalatrace.extrap.fit.undetermined.rivals import differing
 from scalatrace.extrap.grid.space import Run, Space

@@ -12,7 +12,8 @@ from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 
-from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PER_PART, Class, FitInput, Ints
+from scalatrace.arrays import Ints
+from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PER_PART, Class, FitInput
 from scalatrace.extrap.fit.sequences import listed
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space

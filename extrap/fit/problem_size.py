@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scalatrace.arrays import Floats, Ints
 from scalatrace.extrap.alignment.canonical_folding import Foldings
 from scalatrace.extrap.fit.fit_field import fit
 from scalatrace.extrap.fit.fit_trace import Fitter
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NAME", "problem_sizes"]
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 NAME = "n"
 """The parameter that a found size becomes."""

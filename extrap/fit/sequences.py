@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import FormulaError
-from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PER_PART, Class, FitInput, Ints
+from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PER_PART, Class, FitInput
 from scalatrace.extrap.fit.undetermined.unseen import rivals_of
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.extrap.errors import ExtrapolationError, UndeterminedError
 from scalatrace.extrap.grid.model import FamilyRule
 from scalatrace.extrap.grid.space import Run
@@ -45,7 +46,6 @@ MIN_DIVIDED = 2
 MAX_CHAIN = 1 << 12
 """Families that are made from each other."""
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 __all__ = ["expanded", "families_of", "fit_families", "has_factor_chain"]
 

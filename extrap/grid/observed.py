@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalatrace.errors import ScalatraceError
-from scalatrace.extrap.grid.butterflies import Pairs
+from scalatrace.extrap.grid.patterns import Pairs
 from scalatrace.trace.exchange.matrix import Site, pairs_by_site
 from scalatrace.trace.query.counting import executions_of
 

@@ -15,16 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints, Mask
 from scalatrace.extrap.errors import InputError
+from scalatrace.extrap.solve.directions import Sieve, sample_points
 from scalatrace.extrap.solve.features import GRID_ONLY, Feature, Names, Structure, fits, parts_between
 from scalatrace.extrap.solve.points import Basis, Points, Solution
-from scalatrace.extrap.solve.sieve import Sieve, sample_points
 from scalatrace.formula import TRUE, Cond, Expr, evaluate, format_text, parse_condition, parse_number
 from scalatrace.trace.symbolic.field import Field
 from scalatrace.trace.symbolic.grid import Grid
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
-Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 MAX_INDEXED_SAMPLE = 600
 """Executions that a formula over their numbers is sought with; all of them check it."""

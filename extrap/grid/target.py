@@ -1,18 +1,18 @@
-"""The grid of an extrapolated trace: its choice, and whether the traces show its consequences."""
+"""Grids of extrapolated traces: their choice, whether the traces show their consequences, their sizes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import gcd, prod
 
 from scalatrace.extrap.errors import InputError, UnseenSideError
 from scalatrace.trace.symbolic.grid import Grid, balanced
 from scalatrace.trace.values.ranklist import MAX_RANK
 
+__all__ = ["check_dimensions", "check_sides", "grids_like", "target_grid"]
+
 MIN_EQUAL_SIDES = 3
 """Number of grids that must have a side in common, before only the others grow."""
-
-__all__ = ["check_dimensions", "check_sides", "target_grid"]
 
 
 def target_grid(grids: Sequence[Grid], nprocs: int, dims: Sequence[int] | None = None) -> Grid:
@@ -124,3 +124,29 @@ def _with_fixed_sides(grids: Sequence[Grid], nprocs: int) -> tuple[int, ...] | N
     except InputError:
         return None
     return tuple(fixed[k] if k in fixed else next(rest) for k, _ in seen)
+
+
+def grids_like(seen: Sequence[Grid], nprocs: int, target: Grid | None = None) -> list[Grid]:
+    """Return grids shaped like those of the traces, from the smallest trace's to `nprocs` ranks, in order.
+
+    Where all sides of the traces' grids are powers of two, or multiples of a number, so are these.
+
+    Args:
+        target: another grid that the program runs on.
+    """
+    known = [*seen, *(() if target is None else (target,))]
+    sides = [side for grid in known for side in grid.dims]
+    powers, step = all(map(_is_power, sides)), gcd(*sides)
+    result = []
+    for n in range(min(grid.nprocs for grid in seen), nprocs + 1):
+        try:
+            grid = target_grid(seen, n)
+        except InputError:
+            continue
+        if all(_is_power(side) if powers else side % step == 0 for side in grid.dims):
+            result.append(grid)
+    return result
+
+
+def _is_power(side: int) -> bool:
+    return side & (side - 1) == 0

@@ -17,10 +17,10 @@ import numpy as np
 
 from scalatrace.extrap.errors import InputError
 from scalatrace.extrap.grid.arguments import grids_in_arguments
-from scalatrace.extrap.grid.butterflies import Pairs, butterfly_grids, on_a_line
 from scalatrace.extrap.grid.communicators import slices
 from scalatrace.extrap.grid.groups import group_size, may_be_groups
 from scalatrace.extrap.grid.observed import Observed, joined
+from scalatrace.extrap.grid.patterns import Pairs, butterfly_grids, on_a_line
 from scalatrace.extrap.grid.plugins import DIMS, dims_by
 from scalatrace.trace.model.elastic import at
 from scalatrace.trace.query.counting import executions_of

@@ -17,9 +17,8 @@ from scalatrace.extrap.fit.fit_types import Chains
 from scalatrace.extrap.grid.communicators import fit_families
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule
 from scalatrace.extrap.grid.space import Run, Space
-from scalatrace.extrap.lossy.aligned_values import Content, content_of
 from scalatrace.extrap.lossy.calls import Reason, droppable
-from scalatrace.extrap.lossy.lcs import Forest, Seq
+from scalatrace.extrap.lossy.lcs import Content, Forest, Seq, content_of
 from scalatrace.extrap.lossy.repair import Saved
 from scalatrace.extrap.lossy.report import Losses, losses_of
 from scalatrace.extrap.lossy.snippets import Snippets

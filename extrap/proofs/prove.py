@@ -9,28 +9,30 @@ is not looked at.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from time import monotonic
 from typing import Any
 
 from scalatrace.errors import FormulaError
-from scalatrace.extrap.grid.model import Model
+from scalatrace.extrap.grid.model import FamilyRule, Model
 from scalatrace.extrap.matching import check_sizes
-from scalatrace.extrap.proofs.collectives import Collectives
 from scalatrace.extrap.proofs.halves import MESSAGES, Half, Path, family_of_event, halves, paths, site
 from scalatrace.extrap.proofs.messages import Group, Messages
 from scalatrace.extrap.proofs.prover import OUT_OF_TIME, Prover, Refuted
-from scalatrace.extrap.proofs.scenario import Scenario, scenarios
-from scalatrace.extrap.proofs.values import Unprovable, loops_of
-from scalatrace.formula import TRUE, Cond, Const, Expr, all_of, compare, format_text
-from scalatrace.formula.prove import available
+from scalatrace.extrap.proofs.scenario import OTHER, Scenario, scenarios
+from scalatrace.extrap.proofs.values import Unprovable, loops_of, renamed, total
+from scalatrace.formula import TRUE, Cond, Const, Expr, Var, all_of, compare, format_text, names_in
+from scalatrace.formula.prove import Proved, available
 from scalatrace.formula.substitute import Substitution
 from scalatrace.operations import Category, operation
 from scalatrace.trace.consistency.agreement import same_bytes
 from scalatrace.trace.consistency.partners import is_counted
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.grid import Grid
+
+__all__ = ["Collectives", "Open", "Proofs", "available", "prove_model"]
 
 MATCHED = (*MESSAGES, Category.PERSISTENT, Category.START)
 """Operations that send or receive, or will."""
@@ -40,8 +42,6 @@ ERRORS = (Unprovable, Refuted, FormulaError)
 
 MAX_CONFIRMED = 4_096
 """Events of a model, times ranks, up to which a possible counterexample is confirmed."""
-
-__all__ = ["Open", "Proofs", "available", "prove_model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,3 +277,73 @@ def _on(path: Path) -> str:
                 format_text(f) for part in parts for f in (part.condition, *(part.formulas or ()))
             )
     return ""
+
+
+class Collectives:
+    """The calls of one collective operation on one communicator (and window or file)."""
+
+    def __init__(
+        self, prover: Prover, family: FamilyRule, paths: Sequence[Path], agreed: Sequence[str]
+    ) -> None:
+        if family.slices is None and any(not self._by_all(prover, path) for path in paths):
+            raise Unprovable("its communicator is no slice of the grid")
+        self.prover, self.paths, self.agreed = prover, paths, agreed
+        names = [
+            prover.scenario.grid.coords[axis] for axis in family.slices or range(len(prover.scenario.sides))
+        ]
+        self._other = Substitution({name: Var(name + OTHER) for name in names})
+        self._names = set(names)
+
+    @staticmethod
+    def _by_all(prover: Prover, path: Path) -> bool:
+        """Return whether all ranks make the calls of a node, equally often."""
+        times = loops_of(prover.scenario, path).times()
+        return not names_in(times) & set(prover.scenario.grid.coords)
+
+    def require_members(self) -> None:
+        """Prove that any two members make equally many calls. Raises Refuted or Unprovable."""
+        if not self._is_in_step:
+            times = total([(TRUE, loops_of(self.prover.scenario, path).times()) for path in self.paths])
+            self._require_same("another member makes as many calls", TRUE, times, TRUE, times)
+
+    def require_agreement(self, path: Path) -> None:
+        """Prove that any two members of a call name one root, and equally many elements.
+
+        Where all members make the same calls in the same order, they are compared with each other, else all
+        with all.
+
+        Raises:
+            Refuted, Unprovable: they may not.
+        """
+        for other in [path] if self._is_in_step else self.paths:
+            for name in self.agreed:
+                runs, value = self._value(path, name)
+                there, others = self._value(other, name)
+                if value is None or others is None:
+                    continue
+                if not self._is_in_step:
+                    by = renamed(names_in(there, others))
+                    there, others = by.condition(there), by.number(others)
+                self._require_same(f"another member gives the same {name}", runs, value, there, others)
+
+    def _value(self, path: Path, name: str) -> tuple[Cond, Expr | None]:
+        """When a call is made, and a parameter of it."""
+        loops = loops_of(self.prover.scenario, path)
+        param = next((param for param in path[-1].params if param.name == name), None)
+        return loops.active(), None if param is None else loops.number(param.field)[0]
+
+    @cached_property
+    def _is_in_step(self) -> bool:
+        """Whether all members make each of the calls, equally often in each iteration of the loops around."""
+        trips = (row.trips for path in self.paths for row in loops_of(self.prover.scenario, path).rows)
+        return all(
+            isinstance(self.prover.holds(TRUE, compare("==", e, self._other.number(e))), Proved)
+            for e in trips
+            if names_in(e) & self._names
+        )
+
+    def _require_same(self, what: str, given: Cond, value: Expr, there: Cond, others: Expr) -> None:
+        """Prove that a value is that of another member, wherever both have one."""
+        others, there = self._other.number(others), self._other.condition(there)
+        if value != others:
+            self.prover.require(what, all_of(given, there), compare("==", value, others))

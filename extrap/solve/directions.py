@@ -11,12 +11,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
-Floats = np.ndarray[Any, np.dtype[np.float64]]
+from scalatrace.arrays import Floats, Ints
+from scalatrace.trace.values.vec import SPECIAL_MAX
+
+__all__ = [
+    "MAX_CANDIDATES",
+    "MAX_FLAT_VOLUME",
+    "TRIPLE_FEATURES",
+    "Directions",
+    "Projection",
+    "Sieve",
+    "centred",
+    "out_of_reach",
+    "sample_points",
+    "scaled",
+    "triples_of",
+    "volumes",
+]
+
 
 TOLERANCE = 1e-9
 """Share of the values' variance that a formula may seem to miss before it is checked exactly."""
@@ -36,18 +51,18 @@ MAX_CANDIDATES = 400
 TRIPLE_FEATURES = 14
 """Features that are tried three at a time."""
 
-__all__ = [
-    "MAX_CANDIDATES",
-    "MAX_FLAT_VOLUME",
-    "TRIPLE_FEATURES",
-    "Directions",
-    "Projection",
-    "centred",
-    "out_of_reach",
-    "scaled",
-    "triples_of",
-    "volumes",
-]
+
+MAX_POINTS = 20
+"""Number of sampled points."""
+
+GOLDEN_RATIO = 0.6180339887498949
+"""The golden ratio's fraction: its multiples spread over all points, with no period."""
+
+MIN_REST = 1e-3
+"""Relative residual below which a feature equals the values."""
+
+MAX_TRIPLE_FEATURES = 2 * TRIPLE_FEATURES
+"""Features that are tested in triples: more than the search uses, as some may be undefined elsewhere."""
 
 
 def centred(table: Ints) -> Floats:
@@ -190,3 +205,48 @@ class Directions:
         found = np.linalg.solve(grams, right[:, :, None])[:, :, 0]
         missed = 1 - (found * right).sum(axis=1)
         return [tuple(subset) for subset in subsets[missed < TOLERANCE][:MAX_CANDIDATES].tolist()]
+
+
+def sample_points(count: int) -> Ints:
+    """Return the indices of the sampled points among `count` points."""
+    if count <= MAX_POINTS:
+        return np.arange(count)
+    return np.unique((np.arange(1, MAX_POINTS + 1) * GOLDEN_RATIO % 1 * count).astype(np.int64))
+
+
+class Sieve:
+    """Feature values at the sampled points: a row per feature, the lightest first."""
+
+    def __init__(self, table: Ints) -> None:
+        table = table[(table != table[:, :1]).any(axis=1)]
+        unit = centred(table)
+        labels = Directions(unit).labels(unit)
+        self._all = Directions(unit[np.sort(np.unique(labels, return_index=True)[1])])
+        self._light = unit[_first(table, MAX_TRIPLE_FEATURES)]
+        triples = triples_of(len(self._light))
+        self._triples = triples[volumes(self._light, triples) > MAX_FLAT_VOLUME]  # others are pairs
+
+    def possible(self, values: Ints) -> bool:
+        """Return whether a formula may give these values at the sampled points."""
+        if (values == values[0]).all():
+            return True
+        if (values < SPECIAL_MAX).any():
+            return False
+        wanted = centred(values[None])[0]
+        projection = self._all.projected(wanted)
+        if (projection.left < MIN_REST).any() or len(np.unique(self._all.labels(projection.rest))) < len(
+            projection.rest
+        ):
+            return True
+        rest = Directions(self._light).projected(wanted).rest
+        return bool((volumes(rest, self._triples) < MAX_FLAT_VOLUME).any())
+
+
+def _first(table: Ints, most: int) -> list[int]:
+    """Return the first rows, no two alike."""
+    seen: dict[bytes, int] = {}
+    for i, row in enumerate(table):
+        seen.setdefault(row.tobytes(), i)
+        if len(seen) == most:
+            break
+    return list(seen.values())

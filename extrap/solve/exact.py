@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.extrap.solve.features import Feature
 from scalatrace.formula import Expr, linear_combination
 from scalatrace.formula.linear import solve_linear
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 Fit = tuple[list[int], int]
 """The constant and the coefficients of features, and their denominator."""

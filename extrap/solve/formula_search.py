@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Floats, Ints
 from scalatrace.extrap.solve.directions import (
     MAX_CANDIDATES,
     TRIPLE_FEATURES,
@@ -36,9 +37,6 @@ from scalatrace.formula import Binary, Cond, Const, Expr, Value, Var, children, 
 from scalatrace.trace.symbolic.counters import is_counter
 from scalatrace.trace.symbolic.field import RANKWISE
 from scalatrace.trace.symbolic.grid import NAMES
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 __all__ = ["System"]
 

@@ -8,17 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.extrap.solve.exact import Solution
 from scalatrace.extrap.solve.features import Feature, Names, features
 from scalatrace.extrap.solve.formula_search import System
 from scalatrace.formula import Const, evaluate_all
 from scalatrace.trace.values.vec import SPECIAL_MAX
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 __all__ = ["Basis", "Points", "Solution"]
 

@@ -103,8 +103,8 @@ def _recorded(path: str, limit_s: float) -> dict[str, Any]:
 def _symbolic(args: argparse.Namespace) -> dict[str, Any]:
     from scalatrace.extrap.extrapolate import target_inputs
     from scalatrace.extrap.grid.plugins import load_plugins
+    from scalatrace.extrap.grid.target import grids_like
     from scalatrace.extrap.matching import check_sizes
-    from scalatrace.extrap.sizes import grids_like
     from scalatrace.extrap.stx import load
     from scalatrace.trace.symbolic.grid import Grid
 

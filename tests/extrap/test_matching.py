@@ -13,9 +13,9 @@ from scalatrace.codegen.matching.deadlock import check_deadlock
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.extrapolate import extrapolate, model_of, of_model
 from scalatrace.extrap.grid.model import Model, Rule
+from scalatrace.extrap.grid.target import grids_like
 from scalatrace.extrap.instantiate.instantiate import instantiate
 from scalatrace.extrap.matching import check_matching, check_sizes
-from scalatrace.extrap.sizes import grids_like
 from scalatrace.extrap.stx import save
 from scalatrace.extrap.suggest import suggested
 from scalatrace.formula import TRUE, Const

@@ -18,7 +18,7 @@ from scalatrace import Trace
 from scalatrace.codegen.generate import generate
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.extrap import stx
-from scalatrace.extrap.choices.canonical import CHOICES
+from scalatrace.extrap.choices import CHOICES
 from scalatrace.extrap.extrapolate import extrapolate, model_of, of_model
 from scalatrace.extrap.provenance import ACCEPTED, FOUND_SIZE, HOSTS, OVERSUBSCRIBED, PARAMETER, UNCONFIRMED
 from scalatrace.pmpi.standard import procedures
