@@ -31,7 +31,7 @@ from scalatrace.trace.values.vec import UNDEFINED
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["CHOICES", "CHOOSING", "Arrays", "Completion", "canonical", "canonical_completions"]
+__all__ = ["CHOICES", "CHOOSING", "ArrayTable", "Completion", "canonical", "canonical_completions"]
 
 MAX_CALLS = 1 << 20
 """Calls of a trace that are looked at one by one; a larger trace stays as it is."""
@@ -60,7 +60,7 @@ def canonical(trace: Trace) -> Trace:
     found = {rank: canonical_completions(some) for rank, some in calls.items()}
     arrays = list(trace.arrays)
     values: dict[int, list[tuple[int, ...]]] = {}
-    table = Arrays(arrays)
+    table = ArrayTable(arrays)
     for rank, completions in found.items():
         if completions is None:
             return trace
@@ -72,7 +72,7 @@ def canonical(trace: Trace) -> Trace:
     return replace(trace, nodes=rewriter.nodes(values), arrays=arrays, meta=meta)
 
 
-def _values(call: Call, completion: Completion | None, arrays: Arrays) -> tuple[int, ...]:
+def _values(call: Call, completion: Completion | None, arrays: ArrayTable) -> tuple[int, ...]:
     """Return the stored parameters of a call, with those of its completion."""
     if completion is None:
         return call.values
@@ -239,7 +239,7 @@ class _Requests:
         self._canonical = [one for one in self._canonical if one not in canonical]
 
 
-class Arrays:
+class ArrayTable:
     """The arrays of a trace, and new ones."""
 
     def __init__(self, arrays: list[IntArray]) -> None:

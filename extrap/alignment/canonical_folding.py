@@ -14,9 +14,9 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.extrap.alignment.rank_tree import Key, RankNode, rank_tree
-from scalatrace.extrap.alignment.sequences import Line, Symbols, Token, fold_all
+from scalatrace.extrap.alignment.sequences import Line, LineToken, Symbols, fold_all
 from scalatrace.extrap.alignment.sources import Mark, Order, Shared, Sources
-from scalatrace.extrap.alignment.stages import MAX_BODIES, Group, StagedCalls, Stages, staged_calls
+from scalatrace.extrap.alignment.stages import MAX_BODIES, StagedCalls, StageGroup, Stages, staged_calls
 from scalatrace.trace.values.compress import vec_of
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def _body(line: Line, block: tuple[int, int]) -> Body:
 
 def _staged(
     line: Line,
-    trees: Sequence[Sequence[Group]],
+    trees: Sequence[Sequence[StageGroup]],
     loops: Mapping[tuple[int, ...], Mapping[Body, int]],
     symbols: Symbols,
 ) -> Line:
@@ -240,15 +240,15 @@ def _staged(
     for tree in trees:
         blocks = loops[tree[0].kind]
         numbers = {body: number for number, body in enumerate(blocks)}
-        trips = [[Token(block) for block in blocks.values()] for _ in range(tree[0].stages)]
+        trips = [[LineToken(block) for block in blocks.values()] for _ in range(tree[0].stages)]
         for group in tree:
             for block in group.blocks:
                 body = _body(line, block)
-                trips[group.iteration][numbers[body]] = Token(
+                trips[group.iteration][numbers[body]] = LineToken(
                     blocks[body], trips=(tuple(line[slice(*block)]),)
                 )
         loop = symbols.of_stages(tuple(blocks.values()))
-        result += [*line[at : tree[0].start], Token(loop, trips=tuple(map(tuple, trips)))]
+        result += [*line[at : tree[0].start], LineToken(loop, trips=tuple(map(tuple, trips)))]
         at = tree[-1].stop
     return [*result, *line[at:]]
 
@@ -298,7 +298,7 @@ def _keys(leaves: Sequence[RankNode], order: Order) -> list[Key]:
 
 
 def _line(keys: Sequence[Key], symbols: Symbols) -> Line:
-    return [Token(symbols.of_call(key), call) for call, key in enumerate(keys)]
+    return [LineToken(symbols.of_call(key), call) for call, key in enumerate(keys)]
 
 
 def _nodes(tree: Iterable[RankNode]) -> Iterator[RankNode]:
@@ -322,7 +322,7 @@ class _Template:
     children: tuple[_Template, ...] = ()
 
 
-def _template(entries: Sequence[Token], symbols: Symbols) -> _Template:
+def _template(entries: Sequence[LineToken], symbols: Symbols) -> _Template:
     """Return the node of equal tokens, one for each entry of what is around."""
     body = symbols.bodies.get(entries[0].symbol)
     if body is None:

@@ -15,11 +15,11 @@ from scalatrace.extrap.alignment.rank_tree import Key
 MAX_PERIOD = 1 << 13
 """Calls and loops in the body of a loop that is sought."""
 
-__all__ = ["Line", "Symbols", "Token", "fold_all"]
+__all__ = ["Line", "LineToken", "Symbols", "fold_all"]
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class LineToken:
     """A call, or a loop, in the sequence of one rank.
 
     Attributes:
@@ -30,10 +30,10 @@ class Token:
 
     symbol: int
     call: int = -1
-    trips: tuple[tuple[Token, ...], ...] = ()
+    trips: tuple[tuple[LineToken, ...], ...] = ()
 
 
-Line = list[Token]
+Line = list[LineToken]
 
 
 class Symbols:
@@ -118,12 +118,12 @@ def _repetitions(numbers: Ints, period: int) -> Iterator[tuple[int, int]]:
             yield first, end
 
 
-def _loop(trips: tuple[tuple[Token, ...], ...], symbols: Symbols) -> Token:
+def _loop(trips: tuple[tuple[LineToken, ...], ...], symbols: Symbols) -> LineToken:
     """Return a loop of these iterations; iterations that are a loop each are one loop."""
     body = tuple(token.symbol for token in trips[0])
     if len(body) == 1 and body[0] in symbols.bodies and body[0] not in symbols.stages:
-        return Token(body[0], trips=tuple(chain.from_iterable(trip[0].trips for trip in trips)))
-    return Token(symbols.of_loop(body), trips=trips)
+        return LineToken(body[0], trips=tuple(chain.from_iterable(trip[0].trips for trip in trips)))
+    return LineToken(symbols.of_loop(body), trips=trips)
 
 
 def _wrapped(line: Line, symbols: Symbols) -> Line:
@@ -136,7 +136,7 @@ def _wrapped(line: Line, symbols: Symbols) -> Line:
         result, at = [], 0
         for start in starts:
             stop = start + len(body)
-            result += [*line[at:start], Token(loop, trips=(tuple(line[start:stop]),))]
+            result += [*line[at:start], LineToken(loop, trips=(tuple(line[start:stop]),))]
             at = stop
         line = [*result, *line[at:]]
         numbers = [token.symbol for token in line]

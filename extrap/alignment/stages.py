@@ -21,12 +21,12 @@ from itertools import pairwise
 from math import gcd
 
 from scalatrace.extrap.alignment.rank_tree import Key, RankNode
-from scalatrace.extrap.alignment.sources import Order, Sources, Stage
+from scalatrace.extrap.alignment.sources import CallStage, Order, Sources
 
 MAX_BODIES = 24
 """Different sequences of calls in one stage, of all trees."""
 
-__all__ = ["MAX_BODIES", "Group", "StagedCalls", "Stages", "staged_calls"]
+__all__ = ["MAX_BODIES", "StageGroup", "StagedCalls", "Stages", "staged_calls"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class StagedCalls:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class StageGroup:
     """The calls of one stage, from `start` to `stop`.
 
     Attributes:
@@ -89,7 +89,9 @@ def staged_calls(
         return None
     result = {}
     for point, rows in found.items():
-        calls = [rows[leaf][k] if leaves[point][leaf].key in trees else Stage() for leaf, k in orders[point]]
+        calls = [
+            rows[leaf][k] if leaves[point][leaf].key in trees else CallStage() for leaf, k in orders[point]
+        ]
         result[point] = StagedCalls(*map(list, zip(*calls, strict=True))) if calls else StagedCalls()
     return result
 
@@ -122,9 +124,9 @@ class Stages:
         lengths = {stop - start for own in self._cut.values() for start, stop in own}
         return len(lengths) > 1
 
-    def trees(self, point: int) -> list[list[Group]]:
+    def trees(self, point: int) -> list[list[StageGroup]]:
         """Return the trees that a rank takes part in, each with its stages in order."""
-        result: list[list[Group]] = []
+        result: list[list[StageGroup]] = []
         end = -1
         for start, stop in self._split(point):
             group = self._group(point, start, stop)
@@ -141,13 +143,13 @@ class Stages:
             end = stop
         return result
 
-    def _group(self, point: int, start: int, stop: int) -> Group:
+    def _group(self, point: int, start: int, stop: int) -> StageGroup:
         calls = self._calls[point]
         down = self._is_down(point, start)
         kind: tuple[int, ...] = (calls.comm[start],)
         if self._by_site:
             kind = (*kind, int(down), self._tree_of.get(self._keys[point][start], 0))
-        return Group(start, stop, calls.stage[start], calls.stages[start], kind, down, self._width)
+        return StageGroup(start, stop, calls.stage[start], calls.stages[start], kind, down, self._width)
 
     def _groups(self, point: int, runs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         """Start and end of the calls of one stage; a call site that comes again begins another tree."""

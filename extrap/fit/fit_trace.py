@@ -36,7 +36,7 @@ from scalatrace.extrap.fit.held_out import (
     is_predictable,
     misprediction_error,
 )
-from scalatrace.extrap.fit.partners import Peers, encoded, vec_of_rank
+from scalatrace.extrap.fit.partners import RankPeers, encoded, vec_of_rank
 from scalatrace.extrap.fit.symmetry import formulas_of_sides, mirrored
 from scalatrace.extrap.fit.table_values import MAX_SHORT_VALUES, TABLES, table_content
 from scalatrace.extrap.fit.undetermined.coincidences import without_coincidences, without_logarithms
@@ -592,7 +592,7 @@ class Fitter:
             samples[point] = known[key]
         return samples
 
-    def _peers(self, node: Aligned, at: int) -> dict[int, Peers]:
+    def _peers(self, node: Aligned, at: int) -> dict[int, RankPeers]:
         """Every rank's peers as ranks of the communicator."""
         result = {}
         for point, trace, local, event in self._events(node):
@@ -605,7 +605,7 @@ class Fitter:
                 raise ExtrapolationError(f"{where(node)}: its communicator changes from call to call")
             comm = trace.communicator(family, rank)
             size = max(len(comm.peers), 1)
-            result[point] = Peers(
+            result[point] = RankPeers(
                 vec_of_rank(param.value, rank), local.runs, local.width, param.encoding, comm.rank, size
             )
         return result

@@ -16,11 +16,11 @@ from scalatrace.trace.symbolic.shapes import Parts, vec_parts
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["Peers", "encoded", "vec_of_rank"]
+__all__ = ["RankPeers", "encoded", "vec_of_rank"]
 
 
 @dataclass(frozen=True, slots=True)
-class Peers:
+class RankPeers:
     """One rank's peers: stored values, number of calls, and decoder."""
 
     vec: Vec
@@ -53,9 +53,9 @@ class Peers:
         return encoding.encode(peer, self.own, self.size)
 
 
-def encoded(peers: Mapping[int, Peers], encoding: Encoding) -> Samples:
+def encoded(peers: Mapping[int, RankPeers], encoding: Encoding) -> Samples:
     """Return the peers of all points in an encoding."""
-    known: dict[Peers, Parts] = {}
+    known: dict[RankPeers, Parts] = {}
     return {
         point: known[one] if one in known else known.setdefault(one, one.parts(encoding))
         for point, one in peers.items()

@@ -23,7 +23,7 @@ from scalatrace.extrap.lossy.repair import Saved
 from scalatrace.extrap.lossy.report import Losses, losses_of
 from scalatrace.extrap.lossy.snippets import Snippets
 from scalatrace.extrap.lossy.snippets.filter import apply
-from scalatrace.extrap.lossy.state import State
+from scalatrace.extrap.lossy.state import LossyState
 from scalatrace.trace.symbolic.shapes import Parts
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Lossy:
 
     def __init__(self, traces: Sequence[Trace], runs: Sequence[Run], snippets: Snippets | None) -> None:
         self.runs, self.space = runs, Space(runs)
-        self.states = [State.of(trace, run) for trace, run in zip(traces, runs, strict=True)]
+        self.states = [LossyState.of(trace, run) for trace, run in zip(traces, runs, strict=True)]
         if snippets is not None:
             for state, run in zip(self.states, runs, strict=True):
                 apply(snippets, state, run)

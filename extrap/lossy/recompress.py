@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from scalatrace.core.binding import COMM_WORLD, Core
 from scalatrace.extrap.alignment.rank_tree import RankNode, rank_tree
-from scalatrace.extrap.choices import Arrays
+from scalatrace.extrap.choices import ArrayTable
 from scalatrace.extrap.lossy.calls import Calls
 from scalatrace.extrap.lossy.links import requests_of
 from scalatrace.extrap.lossy.repair import Repair
@@ -143,7 +143,7 @@ def _vec(value: Value, rank: int) -> Vec:
     return vec
 
 
-def overrides(repair: Repair, arrays: Arrays) -> Overrides:
+def overrides(repair: Repair, arrays: ArrayTable) -> Overrides:
     """Return the new parameters of the remaining calls."""
     result: Overrides = defaultdict(dict)
     for number, names in repair.nulled.items():
@@ -155,7 +155,7 @@ def overrides(repair: Repair, arrays: Arrays) -> Overrides:
     return result
 
 
-def _requests(repair: Repair, rank: int, arrays: Arrays, found: Overrides) -> None:
+def _requests(repair: Repair, rank: int, arrays: ArrayTable, found: Overrides) -> None:
     """Requests by their new ages, in the calls of one rank."""
     calls = repair.calls
     for number, live, _ in requests_of(calls, rank):
@@ -169,7 +169,7 @@ def _renamed(
     call: Call,
     repair: Repair,
     live: Sequence[int],
-    arrays: Arrays,
+    arrays: ArrayTable,
     new: dict[str, int],
 ) -> None:
     kept = [repair.calls.kept(one) for one in live]

@@ -12,7 +12,7 @@ from scalatrace.extrap.lossy.calls import Reason
 from scalatrace.operations import Category, operation
 
 if TYPE_CHECKING:
-    from scalatrace.extrap.lossy.state import State
+    from scalatrace.extrap.lossy.state import LossyState
 
 __all__ = ["Loss", "Losses", "losses_of"]
 
@@ -84,7 +84,7 @@ class Losses:
         }
 
 
-def losses_of(state: State) -> Losses:
+def losses_of(state: LossyState) -> Losses:
     """Return the dropped calls of a trace, most frequent first."""
     found: dict[tuple[str, str, Reason], Counter[int]] = {}
     marks = state.calls.marks

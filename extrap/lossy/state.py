@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from scalatrace.extrap.alignment.rank_tree import Key, RankNode, rank_tree
-from scalatrace.extrap.choices import Arrays
+from scalatrace.extrap.choices import ArrayTable
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.lossy.calls import Calls
 from scalatrace.extrap.lossy.links import Links, links_of
@@ -22,11 +22,11 @@ from scalatrace.trace.values.vec import UNDEFINED
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Places", "State", "symbols_of"]
+__all__ = ["LossyState", "RankPlaces", "symbols_of"]
 
 
 @dataclass
-class State:
+class LossyState:
     """State of one trace: its calls, their dependences, and the remaining ones.
 
     Attributes:
@@ -38,18 +38,18 @@ class State:
     calls: Calls
     links: Links
     repair: Repair
-    places: Places
+    places: RankPlaces
     symbols: list[Hashable]
     weights: dict[int, int] = field(default_factory=dict)
     _trees: list[Tree] = field(default_factory=list)
 
     @classmethod
-    def of(cls, trace: Trace, run: Run) -> State:
+    def of(cls, trace: Trace, run: Run) -> LossyState:
         """Return the state of a trace without dropped calls. Raises InputError for too many calls."""
         trace = replace(trace, arrays=list(trace.arrays), preds=list(trace.preds))
         calls = Calls.of(trace)
         links = links_of(calls)
-        places = Places(run.grid)
+        places = RankPlaces(run.grid)
         return cls(trace, calls, links, Repair(calls, links), places, symbols_of(calls, links, places))
 
     @property
@@ -81,7 +81,7 @@ class State:
         """Return the remaining tree of each rank: compressed anew, or as recorded if no call was dropped."""
         ranks = range(self.trace.nprocs)
         if anew:
-            new = overrides(self.repair, Arrays(self.trace.arrays))
+            new = overrides(self.repair, ArrayTable(self.trace.arrays))
             self._trees = [recompressed(self.calls, rank, self.kept(rank), new) for rank in ranks]
         else:
             by_node: list[dict[int, list[int]]] = [defaultdict(list) for _ in ranks]
@@ -96,7 +96,7 @@ class State:
 
 
 @dataclass
-class Places:
+class RankPlaces:
     """Places of the ranks of one trace."""
 
     grid: Grid
@@ -123,7 +123,7 @@ class Places:
         return self.distance(call.rank, comm.world(peer))
 
 
-def symbols_of(calls: Calls, links: Links, places: Places) -> list[Hashable]:
+def symbols_of(calls: Calls, links: Links, places: RankPlaces) -> list[Hashable]:
     """Return a symbol per call. Completions are identified by the calls that they complete."""
     result: list[Hashable] = []
     known: dict[tuple[int, tuple[int, ...]], Hashable] = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from scalatrace.escapes import clean
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule
-from scalatrace.extrap.proofs.places import Place, place_of
+from scalatrace.extrap.proofs.places import PeerPlace, place_of
 from scalatrace.extrap.proofs.prover import Prover
 from scalatrace.extrap.proofs.values import Loops, Turn, Unprovable, loops_of, positive, renamed
 from scalatrace.formula import (
@@ -72,7 +72,7 @@ class Half:
     family: int
     loops: Loops
     given: Cond
-    place: Place
+    place: PeerPlace
     tag: Expr | None
     nbytes: Expr | None
     reason: str
@@ -95,7 +95,7 @@ class Half:
             self,
             loops=self.loops.replaced(by),
             given=by.condition(self.given),
-            place=Place(tuple(map(by.number, self.place.coords)), distance),
+            place=PeerPlace(tuple(map(by.number, self.place.coords)), distance),
             tag=self.tag and by.number(self.tag),
             nbytes=self.nbytes and by.number(self.nbytes),
         )

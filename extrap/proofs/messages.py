@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.proofs.halves import Half
-from scalatrace.extrap.proofs.places import Place, is_same
+from scalatrace.extrap.proofs.places import PeerPlace, is_same
 from scalatrace.extrap.proofs.prover import Prover, Refuted
 from scalatrace.extrap.proofs.values import ITERATION, OWN, Unprovable
 from scalatrace.formula import FALSE, TRUE, Cond, Const, Expr, Var, add, all_of, choose, compare, names_in
@@ -20,7 +20,7 @@ from scalatrace.formula.substitute import Substitution
 OWN_ITERATION = f"{ITERATION}{OWN}"
 """The counter of an event's own repeat."""
 
-__all__ = ["Group", "Messages"]
+__all__ = ["FamilyMessages", "MessageGroup"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,18 +46,18 @@ class _Match:
         return all_of(self.same, self.at.condition(self.half.happens()))
 
 
-class Messages:
+class FamilyMessages:
     """The halves of a model's messages on one communicator, in the order of the program."""
 
     def __init__(self, prover: Prover, halves: Sequence[Half]) -> None:
-        self.groups = [Group(prover, group) for group in _apart(halves)]
+        self.groups = [MessageGroup(prover, group) for group in _apart(halves)]
 
-    def group_of(self, half: Half) -> Group:
+    def group_of(self, half: Half) -> MessageGroup:
         """Return the halves that contain the partners of a half."""
         return next(group for group in self.groups if half in group.halves)
 
 
-class Group:
+class MessageGroup:
     """Halves whose messages may have one tag. All are proved in one way, so that none counts twice."""
 
     def __init__(self, prover: Prover, halves: Sequence[Half]) -> None:
@@ -149,7 +149,7 @@ class Group:
     def require_room(self, half: Half) -> None:
         """Prove that a sent message is not longer than the buffer of its receive.
 
-        Messages keep their order. So that is the receive with as many earlier ones in the section of an
+        FamilyMessages keep their order. So that is the receive with as many earlier ones in the section of an
         iteration; where partners are anywhere in the program, it may be any.
 
         Raises:
@@ -222,12 +222,12 @@ class Group:
         if names_in(half.given, half.tag or Const(0), *trips, *known) & set(self.prover.scenario.grid.coords):
             raise Unprovable("its partner at an XOR distance does other things than itself")
 
-    def _is_back(self, place: Place, half: Place, at: Substitution) -> Cond:
+    def _is_back(self, place: PeerPlace, half: PeerPlace, at: Substitution) -> Cond:
         """Return whether the peer of a rank's peer is the rank itself."""
         if half.distance is not None or place.distance is not None:
             return is_same(place, half)
-        back = Place(tuple(map(at.number, place.coords)))
-        return is_same(back, Place(self.prover.scenario.coords))
+        back = PeerPlace(tuple(map(at.number, place.coords)))
+        return is_same(back, PeerPlace(self.prover.scenario.coords))
 
 
 def _as_often(half: Half) -> str:

@@ -41,11 +41,11 @@ TURNS = (0, 1, -1, 2)
 ITERATIONS = (0, 1, 2)
 """Iterations for which places are guessed."""
 
-__all__ = ["Place", "is_same", "place_of"]
+__all__ = ["PeerPlace", "is_same", "place_of"]
 
 
 @dataclass(frozen=True)
-class Place:
+class PeerPlace:
     """The place of a peer.
 
     Attributes:
@@ -57,7 +57,7 @@ class Place:
     distance: Expr | None = None
 
 
-def is_same(a: Place, b: Place) -> Cond:
+def is_same(a: PeerPlace, b: PeerPlace) -> Cond:
     """Return whether two peers of one rank are equal. Raises Unprovable."""
     if a.distance is not None and b.distance is not None:
         return _equal(a.distance, b.distance)
@@ -70,7 +70,7 @@ def _equal(a: Expr, b: Expr) -> Cond:
     return compare("==", sub(a, b), Const(0))
 
 
-def place_of(prover: Prover, given: Cond, peer: Expr, encoding: Encoding, axes: tuple[int, ...]) -> Place:
+def place_of(prover: Prover, given: Cond, peer: Expr, encoding: Encoding, axes: tuple[int, ...]) -> PeerPlace:
     """Return the place of a peer.
 
     Args:
@@ -97,7 +97,7 @@ def place_of(prover: Prover, given: Cond, peer: Expr, encoding: Encoding, axes: 
         turns = TURNS if encoding is Encoding.MODULO else (0,)
         reached = either(*(_equal(sub(target, mul(size, Const(k))), number) for k in turns))
         if isinstance(prover.holds(given, all_of(*scenario.inside(coords), reached)), Proved):
-            return Place(coords)
+            return PeerPlace(coords)
     prover.require(
         "the peer is in its communicator",
         given,
@@ -108,7 +108,7 @@ def place_of(prover: Prover, given: Cond, peer: Expr, encoding: Encoding, axes: 
     raise Unprovable("no place on the grid was found for its peer")
 
 
-def _at_distance(prover: Prover, given: Cond, distance: Expr, size: Expr, ndims: int) -> Place:
+def _at_distance(prover: Prover, given: Cond, distance: Expr, size: Expr, ndims: int) -> PeerPlace:
     """Return the place of a peer at an XOR distance, among a power of two of ranks."""
     scenario = prover.scenario
     if not scenario.powers or ndims < len(scenario.sides):
@@ -120,7 +120,7 @@ def _at_distance(prover: Prover, given: Cond, distance: Expr, size: Expr, ndims:
     ]
     if not any(isinstance(prover.holds(given, inside), Proved) for inside in below):
         prover.require("the peer is in its communicator", given, below[-1])
-    return Place((), distance)
+    return PeerPlace((), distance)
 
 
 def _number(scenario: Scenario, axes: tuple[int, ...], coords: Sequence[Expr]) -> Expr:

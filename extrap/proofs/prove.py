@@ -19,7 +19,7 @@ from scalatrace.errors import FormulaError
 from scalatrace.extrap.grid.model import FamilyRule, Model
 from scalatrace.extrap.matching import check_sizes
 from scalatrace.extrap.proofs.halves import MESSAGES, Half, Path, family_of_event, halves, paths, site
-from scalatrace.extrap.proofs.messages import Group, Messages
+from scalatrace.extrap.proofs.messages import FamilyMessages, MessageGroup
 from scalatrace.extrap.proofs.prover import OUT_OF_TIME, Prover, Refuted
 from scalatrace.extrap.proofs.scenario import OTHER, Scenario, scenarios
 from scalatrace.extrap.proofs.values import Unprovable, loops_of, renamed, total
@@ -32,7 +32,7 @@ from scalatrace.trace.consistency.partners import is_counted
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.grid import Grid
 
-__all__ = ["Collectives", "Open", "Proofs", "available", "prove_model"]
+__all__ = ["CollectiveCalls", "Open", "Proofs", "available", "prove_model"]
 
 MATCHED = (*MESSAGES, Category.PERSISTENT, Category.START)
 """Operations that send or receive, or will."""
@@ -196,8 +196,8 @@ class _Scenario:
                 yield id(path[-1]), one
         for family, rows in known.items():
             because = next((text for other, text in unknown if other in (family, None)), None)
-            messages = Messages(self.prover, [half for _, half in rows])
-            for require in (Group.require_partners, Group.require_room):
+            messages = FamilyMessages(self.prover, [half for _, half in rows])
+            for require in (MessageGroup.require_partners, MessageGroup.require_room):
                 for path, half in rows:
                     try:
                         if because:
@@ -226,7 +226,7 @@ class _Scenario:
                 if flow is None and any("count" in param.name for param in some[0][-1].params):
                     raise Unprovable("whether its members give fitting counts is not compared")
                 self.prover.require_time()
-                calls = Collectives(self.prover, self.model.families[family], some, agreed)
+                calls = CollectiveCalls(self.prover, self.model.families[family], some, agreed)
                 calls.require_members()
             except ERRORS as error:
                 yield from ((id(path[-1]), self._open(path, error)) for path in some)
@@ -279,7 +279,7 @@ def _on(path: Path) -> str:
     return ""
 
 
-class Collectives:
+class CollectiveCalls:
     """The calls of one collective operation on one communicator (and window or file)."""
 
     def __init__(
