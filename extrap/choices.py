@@ -57,11 +57,11 @@ def canonical(trace: Trace) -> Trace:
     if not any(op.name in CHOOSING for op in trace.ops) or trace.nevents() > MAX_CALLS:
         return trace
     calls = {rank: list(trace.walk(rank)) for rank in trace.ranks}
-    found = {rank: canonical_completions(some) for rank, some in calls.items()}
+    completions_of = {rank: canonical_completions(calls_of_rank) for rank, calls_of_rank in calls.items()}
     arrays = list(trace.arrays)
     values: dict[int, list[tuple[int, ...]]] = {}
     table = ArrayTable(arrays)
-    for rank, completions in found.items():
+    for rank, completions in completions_of.items():
         if completions is None:
             return trace
         values[rank] = [_values(call, completions.get(n), table) for n, call in enumerate(calls[rank])]
@@ -108,8 +108,8 @@ class _Rewriter:
             cores[0].write(Path(folder) / "trace.st", compress=False)
             for core in cores:
                 core.close()
-            made = load(Path(folder) / "trace.st")
-        return [self._ours(made, node) for node in made.nodes]
+            compressed = load(Path(folder) / "trace.st")
+        return [self._ours(compressed, node) for node in compressed.nodes]
 
     def _core(self, rank: int, values: list[tuple[int, ...]]) -> Core:
         core = Core(rank, self.trace.nprocs)
@@ -203,36 +203,36 @@ class _Requests:
             raise _NoChoice
 
     def _complete(self, number: int, call: Call) -> None:
-        given = self._ids(call["requests"])
+        ids = self._ids(call["requests"])
         if self._recorded == self._canonical:
-            self._array = given
-        elif not self._continues(given):
+            self._array = ids
+        elif not self._continues(ids):
             raise _NoChoice
-        active = [at for at, one in enumerate(self._array) if one in self._canonical]
-        requests = tuple(self._age(one) for one in self._array)
+        active = [at for at, request in enumerate(self._array) if request in self._canonical]
+        requests = tuple(self._age(request) for request in self._array)
         if call.op in _OF_ALL:
             self.found[number] = Completion(requests, None)
-            self._end(given, tuple(self._array[at] for at in active))
+            self._end(ids, tuple(self._array[at] for at in active))
         elif call.op in CHOOSING and call["index"] >= 0:
             self.found[number] = Completion(requests, active[0])
-            self._end((given[call["index"]],), (self._array[active[0]],))
+            self._end((ids[call["index"]],), (self._array[active[0]],))
         elif call.op not in CHOOSING or active:
             raise _NoChoice
 
     def _continues(self, given: Sequence[int | None]) -> bool:
         """Return whether these are requests of the same array as before, some of them complete by now."""
         return len(given) == len(self._array) and all(
-            one in (None, before) for one, before in zip(given, self._array, strict=True)
+            request in (None, before) for request, before in zip(given, self._array, strict=True)
         )
 
     def _ids(self, ages: Sequence[int]) -> tuple[int | None, ...]:
         count = len(self._recorded)
         return tuple(self._recorded[count - 1 - age] if 0 <= age < count else None for age in ages)
 
-    def _age(self, one: int | None) -> int:
-        if one not in self._canonical:
+    def _age(self, request: int | None) -> int:
+        if request not in self._canonical:
             return UNDEFINED
-        return len(self._canonical) - 1 - self._canonical.index(one)
+        return len(self._canonical) - 1 - self._canonical.index(request)
 
     def _end(self, recorded: Sequence[int | None], canonical: Sequence[int | None]) -> None:
         self._recorded = [one for one in self._recorded if one not in recorded]

@@ -119,18 +119,18 @@ def _line(checked: Sequence[int]) -> str:
 
 def check_several(model: Model, inputs: Mapping[str, int], nprocs: int) -> list[int]:
     """Check the largest sizes of up to so many ranks; return them. Raises ExtrapolationError."""
-    found: list[int] = []
+    checked: list[int] = []
     seen = [Grid(dims, model.column_major) for dims, _ in model.seen]
     least = max(grid.nprocs for grid in seen)
     grids = [grid for grid in grids_like(seen, nprocs) if grid.nprocs > least]
-    for one in check_sizes(model, inputs, grids[::-1]):
-        if one.conflict:
-            raise _conflict_error(one.grid, one.conflict)
-        if not one.undetermined:
-            found.append(one.grid.nprocs)
-        if len(found) == MAX_SIZES:
+    for result in check_sizes(model, inputs, grids[::-1]):
+        if result.conflict:
+            raise _conflict_error(result.grid, result.conflict)
+        if not result.undetermined:
+            checked.append(result.grid.nprocs)
+        if len(checked) == MAX_SIZES:
             break
-    return sorted(found)
+    return sorted(checked)
 
 
 def check_sizes(model: Model, inputs: Mapping[str, int], grids: Sequence[Grid]) -> Iterator[SizeCheck]:

@@ -53,7 +53,7 @@ def suggested(
         if size is not None:
             grid = target_grid(case.grids, size, dims)
             case = Case(runs, grid, params)
-            check_sides(grid, [one.dims for one in case.grids])
+            check_sides(grid, [seen.dims for seen in case.grids])
         model = fit_prepared(ordered, runs)
         consistent = check and not check_consistent(ordered)
         if size is None:

@@ -65,7 +65,7 @@ def align(trees: Mapping[int, Sequence[RankNode]], single_trips: bool = True) ->
         nodes: dict[int, RankNode] = {}
         for node, points, model in zip(column, groups, models, strict=True):
             if node is not None:
-                at = next(i for i, other in enumerate(model) if other is node)
+                at = next(i for i, candidate in enumerate(model) if candidate is node)
                 nodes.update((point, trees[point][at]) for point in points)
         result.append(_aligned(nodes, single_trips))
     return tuple(result)
@@ -91,12 +91,12 @@ def _with_single_trips(trees: Mapping[int, Sequence[RankNode]]) -> Mapping[int, 
     while changed:
         changed = False
         groups = _by_kind(result)
-        for one, other in permutations(groups, 2):
-            model, tree = result[one[0]], result[other[0]]
+        for points, other_points in permutations(groups, 2):
+            model, tree = result[points[0]], result[other_points[0]]
             if not _has_straight_body(model, tree):
                 continue  # mostly, and much faster than to pair all nodes
             runs = [pair for pair in _common(model, tree) if pair.wraps]
-            for point in other if runs else ():
+            for point in other_points if runs else ():
                 result[point] = _wrapped(result[point], runs)
             changed = changed or bool(runs)
     return result
@@ -224,8 +224,8 @@ def _best_pairs(left: Sequence[RankNode], right: Sequence[RankNode], wrap: bool)
         without = np.maximum(below[:-1], best[i, 1:])
         paired[i] = (similar > 0) & (with_pair >= without)
         for j, total in totals.items():
-            other = max(without[j], with_pair[j] if paired[i, j] else 0.0)
-            if total > other or (total == other and not paired[i, j]):
+            unwrapped = max(without[j], with_pair[j] if paired[i, j] else 0.0)
+            if total > unwrapped or (total == unwrapped and not paired[i, j]):
                 wrapped[i, j] = stops[j]
     i = j = 0
     while i < len(left) and j < len(right):
@@ -298,8 +298,8 @@ def straight_body(body: Sequence[RankNode], nodes: Sequence[RankNode], start: in
     A loop within the body may be a loop with events in common, run once (straight code), or not at all.
     """
     at = start
-    for one in body:
-        end = _one(one, nodes, at)
+    for child in body:
+        end = _one(child, nodes, at)
         if end is None:
             return None
         at = end

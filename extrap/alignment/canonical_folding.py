@@ -67,9 +67,9 @@ class Foldings:
         lines = {point: _line(keys[point], symbols) for point in firsts}
         fold_all(lines, symbols)
         result, known = {}, Shared()
-        for first, *others in shared.values():
+        for first, *equal_points in shared.values():
             templates = _templates(lines[first], symbols)
-            for point in (first, *others):
+            for point in (first, *equal_points):
                 leaves = list(_leaves(self.trees[point]))
                 sources = Sources(*self._trace_of(point), leaves, orders[first], known)
                 result[point] = _tree(templates, sources, keys[first])
@@ -174,9 +174,11 @@ class _Ranks:
             for leaf, row in zip(self.leaves[point], rows, strict=True):
                 assert leaf.key is not None
                 seen.setdefault(leaf.key, set()).update(row)
-        with_tags = {key for key, found in seen.items() if 1 < len(found) <= MAX_MARKS}
-        others = {key: {mark.without_tags() for mark in found} for key, found in seen.items()}
-        without = {key for key, found in others.items() if 1 < len(found) <= MAX_MARKS} - with_tags
+        with_tags = {key for key, marks_of_key in seen.items() if 1 < len(marks_of_key) <= MAX_MARKS}
+        untagged = {key: {mark.without_tags() for mark in marks_of_key} for key, marks_of_key in seen.items()}
+        without = {
+            key for key, marks_of_key in untagged.items() if 1 < len(marks_of_key) <= MAX_MARKS
+        } - with_tags
         if not with_tags and not without:
             return None
 
@@ -205,14 +207,14 @@ class _Ranks:
 
 def _with_stages(lines: Mapping[int, Line], stages: Stages, symbols: Symbols) -> dict[int, Line] | None:
     """The sequences with trees as loops; None: their stages have too many different calls, or orders."""
-    found = {point: stages.trees(point) for point in lines}
+    trees_of = {point: stages.trees(point) for point in lines}
     before: dict[tuple[int, ...], dict[Body, set[Body]]] = {}
-    for point, trees in found.items():
+    for point, trees in trees_of.items():
         for group in (group for tree in trees for group in tree):
-            own = before.setdefault(group.kind, {})
+            predecessors = before.setdefault(group.kind, {})
             bodies = [_body(lines[point], block) for block in group.blocks]
             for at, body in enumerate(bodies):
-                own.setdefault(body, set()).update(bodies[:at])
+                predecessors.setdefault(body, set()).update(bodies[:at])
     if sum(map(len, before.values())) > MAX_BODIES:
         return None
     loops = {}
@@ -222,7 +224,7 @@ def _with_stages(lines: Mapping[int, Line], stages: Stages, symbols: Symbols) ->
         except CycleError:
             return None
         loops[kind] = {body: symbols.of_loop(body, kind) for body in order}
-    return {point: _staged(line, found[point], loops, symbols) for point, line in lines.items()}
+    return {point: _staged(line, trees_of[point], loops, symbols) for point, line in lines.items()}
 
 
 def _body(line: Line, block: tuple[int, int]) -> Body:
@@ -331,8 +333,8 @@ def _template(entries: Sequence[LineToken], symbols: Symbols) -> _Template:
     repeats = tuple(len(entry.trips) for entry in entries)
     if not trips:
         return _Template(repeats)
-    found = (_template([trip[k] for trip in trips], symbols) for k in range(len(body)))
-    children = tuple(child for child in found if any(child.repeats))
+    templates = (_template([trip[k] for trip in trips], symbols) for k in range(len(body)))
+    children = tuple(child for child in templates if any(child.repeats))
     if len(children) == 1 and not children[0].children and entries[0].symbol not in symbols.stages:
         return _Template(repeats, children[0].calls)
     return _Template(repeats, (), children)

@@ -103,9 +103,9 @@ def _rank_nodes(trace: Trace, nodes: AnySequence[Node], rank: int, entry_count: 
         runs = runs_of(node.repeat, rank, entry_count)
         if not runs:
             continue
-        found = elastic.at(node.repeat, rank)
-        assert found is not None  # or it would run 0 times
-        repeat = normalized(found, entry_count)
+        vec = elastic.at(node.repeat, rank)
+        assert vec is not None  # or it would run 0 times
+        repeat = normalized(vec, entry_count)
         if isinstance(node, Event):
             yield RankNode(key_of(trace, node), repeat, entry_count, runs, node, ())
             continue

@@ -151,8 +151,8 @@ def _occurrences(numbers: list[int], body: tuple[int, ...]) -> list[int]:
             at = numbers.index(body[0], at)
         except ValueError:
             break  # the others were within a body
-        found = tuple(numbers[at : at + len(body)]) == body
-        if found:
+        is_equal = tuple(numbers[at : at + len(body)]) == body
+        if is_equal:
             result.append(at)
-        at += len(body) if found else 1
+        at += len(body) if is_equal else 1
     return result

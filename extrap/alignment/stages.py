@@ -76,19 +76,19 @@ def staged_calls(
     A call site is part of a tree when all its partners, on all ranks of all traces, are at powers of two, and
     not always at the same.
     """
-    found = {
+    stages_of = {
         point: [sources[point].stages(number) for number in range(len(leaves[point]))] for point in leaves
     }
     seen: dict[Key, set[int]] = {}
-    for point, rows in found.items():
+    for point, rows in stages_of.items():
         for leaf, row in zip(leaves[point], rows, strict=True):
             assert leaf.key is not None
-            seen.setdefault(leaf.key, set()).update(one.number for one in row)
+            seen.setdefault(leaf.key, set()).update(stage.number for stage in row)
     trees = {key for key, numbers in seen.items() if -1 not in numbers and len(numbers) > 1}
     if not trees:
         return None
     result = {}
-    for point, rows in found.items():
+    for point, rows in stages_of.items():
         calls = [
             rows[leaf][k] if leaves[point][leaf].key in trees else CallStage() for leaf, k in orders[point]
         ]
@@ -110,9 +110,9 @@ class Stages:
                 conditions of its own. Else all ranks make equally many calls in a stage.
         """
         self._calls, self._keys, self._by_site = calls, keys, by_site
-        runs = {point: list(_runs(one)) for point, one in calls.items()}
-        self._width = 1 if by_site else reduce(gcd, (b - a for own in runs.values() for a, b in own), 0)
-        self._cut = {point: list(self._groups(point, own)) for point, own in runs.items()}
+        runs = {point: list(_runs(staged)) for point, staged in calls.items()}
+        self._width = 1 if by_site else reduce(gcd, (b - a for spans in runs.values() for a, b in spans), 0)
+        self._cut = {point: list(self._groups(point, spans)) for point, spans in runs.items()}
         self._down = self._directions()
         self._tree_of: dict[Key, int] = {}  # not known while the trees that join call sites are sought
         if by_site:
@@ -183,9 +183,9 @@ class Stages:
         rises: Counter[Key] = Counter()
         for point, cut in self._cut.items():
             stage, keys = self._calls[point].stage, self._keys[point]
-            for (one, stop), (other, end) in pairwise(cut):
-                by = stage[other] - stage[one]
-                for at in (*range(one, stop), *range(other, end)) if by else ():
+            for (start, stop), (next_start, end) in pairwise(cut):
+                by = stage[next_start] - stage[start]
+                for at in (*range(start, stop), *range(next_start, end)) if by else ():
                     rises[keys[at]] += 1 if by > 0 else -1
         if not self._by_site:
             return set(rises) if sum(rises.values()) < 0 else set()

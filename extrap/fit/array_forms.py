@@ -57,15 +57,15 @@ def array_form(runs: Sequence[Collection[IntArray]]) -> ArrayForm | None:
         None if there is no form; of blocks, if no array has two kinds of them; of a progression, if fewer
         than MIN_RUNS traces show its step: an array of one number shows none.
     """
-    given = [array for arrays in runs for array in arrays if array.length]
-    if any(array.relative or array.length > MAX_VALUES for array in given):
+    arrays_with_values = [array for arrays in runs for array in arrays if array.length]
+    if any(array.relative or array.length > MAX_VALUES for array in arrays_with_values):
         return None
-    if not any(array.summed for array in given):
+    if not any(array.summed for array in arrays_with_values):
         of_runs = [{b - a for array in arrays for a, b in pairwise(array.values)} for arrays in runs]
         steps = set[int]().union(*of_runs)
         if len(steps) == 1 and 0 not in steps and sum(map(bool, of_runs)) >= MIN_RUNS:
             return Progression(steps.pop())
-    return None if any(array.length < 2 for array in given) else _block_form(given)
+    return None if any(array.length < 2 for array in arrays_with_values) else _block_form(arrays_with_values)
 
 
 def _block_form(given: Sequence[IntArray]) -> BlockForm | None:

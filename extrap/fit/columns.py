@@ -39,10 +39,10 @@ def by_columns(
     chains: Sequence[Chain | None],
 ) -> tuple[Part, float] | None:
     """Fit one part for all ranks; return it and the cost of its formulas, or None."""
-    given = [value for value in values if value is not None]
-    if len(given) < len(values):
+    present = [value for value in values if value is not None]
+    if len(present) < len(values):
         return None
-    table, shape = _table(given, chains)
+    table, shape = _table(present, chains)
     if len(table) < 2:
         return None
     known: dict[bytes, _Column | None] = {}
@@ -51,10 +51,10 @@ def by_columns(
         key = column.tobytes()
         if key not in known:
             known[key] = _column(space, order, position, column)
-        found = known[key]
-        if found is None:
+        fitted_column = known[key]
+        if fitted_column is None:
             return None
-        columns.append(found)
+        columns.append(fitted_column)
     formulas = tuple(column.formula for column in columns)
     rivals = tuple(dict.fromkeys(pair for column in columns for pair in column.rivals))
     return Part(EVERYWHERE, shape, formulas, rivals), sum(column.cost for column in columns)
@@ -113,13 +113,13 @@ def _piecewise(groups: Sequence[Class]) -> Value:
     numbers = [(group, formula) for group in ordered if (formula := _number(group)) is not None]
     value: Value = _formula(ordered[-1])
     if numbers:
-        *others, (_, base) = numbers
+        *exceptions, (_, base) = numbers
         total = base
-        for group, formula in others:
-            first, *rest = (indicator(condition) for condition in group.conditions)
+        for group, formula in exceptions:
+            first, *conditions = (indicator(condition) for condition in group.conditions)
             holds = first
-            for other in rest:  # of classes of ranks, one holds at most
-                holds = Binary("+", holds, other)
+            for condition in conditions:  # of classes of ranks, one holds at most
+                holds = Binary("+", holds, condition)
             total = Binary("+", total, Binary("*", holds, Binary("-", formula, base)))
         value = total
     for group in ordered:

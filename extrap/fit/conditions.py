@@ -57,8 +57,8 @@ class SimpleConditions:
             return None
         best, least = self._conditions[int(equal[0])]
         near = [self._conditions[int(k)] for k in equal[1:]]
-        others = [condition for condition, weight in near if weight <= least + AS_SIMPLE]
-        return best, tuple((indicator(best), indicator(other)) for other in others[:MAX_RIVALS])
+        rivals = [condition for condition, weight in near if weight <= least + AS_SIMPLE]
+        return best, tuple((indicator(best), indicator(rival)) for rival in rivals[:MAX_RIVALS])
 
 
 def _offered(space: Space) -> Iterator[tuple[float, Cond]]:
@@ -69,8 +69,8 @@ def _offered(space: Space) -> Iterator[tuple[float, Cond]]:
     ]
     for count in range(1, len(terms) + 1):
         for chosen in combinations(terms, count):
-            for some in product(*chosen):
-                yield 0.4 + 0.6 * count, all_of(*some)
+            for terms_of_dims in product(*chosen):
+                yield 0.4 + 0.6 * count, all_of(*terms_of_dims)
     yield from ((1.2, parse_condition(text)) for text in ("r==0", "0<r", "r==P-1", "r<P-1"))
     for weight, conditions in space.conditions():
         for condition in conditions:
@@ -100,10 +100,10 @@ def border_condition(space: Space, running: Ints, absent: Ints) -> tuple[Cond, t
         return None
     few = list(kept)
     for k in kept:
-        fewer = [one for one in few if one != k]
+        fewer = [term for term in few if term != k]
         if fewer and not _all_hold(holds, fewer, absent).any():
             few = fewer
-    condition, full = (all_of(*(terms[k] for k in some)) for some in (few, kept))
+    condition, full = (all_of(*(terms[k] for k in chosen)) for chosen in (few, kept))
     return condition, (indicator(condition), indicator(full))
 
 

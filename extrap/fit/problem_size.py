@@ -79,7 +79,7 @@ def problem_sizes(
     if not quantities:
         return []
     names = Names(space.names.sizes, space.names.coords, (NAME,), square=space.names.square, partners=False)
-    offered = [one for one in features(names) if NAME in names_in(one.formula)]
+    offered = [feature for feature in features(names) if NAME in names_in(feature.formula)]
     sizes = np.arange(2, MAX_SIZE + 1)
     saved = np.zeros(len(sizes))
     by_points: dict[bytes, list[_Quantity]] = {}
@@ -116,14 +116,14 @@ def _all_have_formulas(quantities: Sequence[_Quantity], runs: Sequence[Run], siz
 def _quantities(fitter: Fitter, space: Space) -> list[_Quantity]:
     """The counts and repeats that differ from rank to rank or size to size, those of the most bits first."""
     arguments = np.stack([space.columns[name] for name in (*space.names.sizes, *space.names.coords)])
-    found: dict[tuple[bytes, bytes], _Quantity] = {}
+    quantities: dict[tuple[bytes, bytes], _Quantity] = {}
     nodes = fitter.marked() or next(iter(fitter.alignments()))
     for points, values in fitter.divided_values(nodes):
         grids = np.unique(arguments[: len(space.names.sizes), points], axis=1).shape[1]
         if grids >= MIN_SIZES and SPECIAL_MAX < values.min() < values.max():
             quantity = _quantity(arguments, points, values)
-            found[quantity.points.tobytes(), quantity.values.tobytes()] = quantity
-    return sorted(found.values(), key=lambda one: -one.bits)[:MAX_QUANTITIES]
+            quantities[quantity.points.tobytes(), quantity.values.tobytes()] = quantity
+    return sorted(quantities.values(), key=lambda quantity: -quantity.bits)[:MAX_QUANTITIES]
 
 
 def _quantity(arguments: Ints, points: Ints, values: Ints) -> _Quantity:
@@ -163,7 +163,9 @@ def _saved_bits(quantity: _Quantity, rows: Sequence[Ints | None], count: int) ->
         row, factor = row[possible], wanted[at] // step[possible]
         right = (factor[:, None] * (row - row[:, :1]) == wanted).all(axis=1)
         constant = quantity.values[0] - factor * row[:, 0]
-        digits = sum(np.log2(np.maximum(np.abs(one), 1).astype(np.float64)) for one in (factor, constant))
+        digits = sum(
+            np.log2(np.maximum(np.abs(numbers), 1).astype(np.float64)) for numbers in (factor, constant)
+        )
         bits = quantity.bits - digits[right] - math.log2(number + 2)
         result[possible[right]] = np.maximum(result[possible[right]], bits)
     return result

@@ -47,7 +47,7 @@ def by_cycle(
         weight += solution.weight
         formulas.append(symbolic(solution.formula))
         rivals += rivals_of(space, points, column, solution)
-    followed = any(not isinstance(one, Const) for one in formulas)
+    followed = any(not isinstance(formula, Const) for formula in formulas)
     if followed and not space.names.partners and len(np.unique(space.all_runs()[points])) < MIN_CYCLE_SIZES:
         return None
     return Class(conditions, points, CYCLE, tuple(formulas), weight, rivals=tuple(rivals))
@@ -60,9 +60,13 @@ def rows_of(values: Sequence[Parts], chains: Sequence[Chain | None]) -> list[tup
     In a loop whose trip counts differ they are not as many as iterations: then values follow the iteration.
     """
     known = {value: listed(value, value.times) for value in values}
-    own, shortest = values[0].width, max(map(_shortest, known.values()))
+    own_width, shortest = values[0].width, max(map(_shortest, known.values()))
     trips = {None if chain is None else chain.repeat.constant for chain in chains}
-    widths = [own] if own > 1 and all(v.width == own and v.times % own == 0 for v in values) else []
+    widths = (
+        [own_width]
+        if own_width > 1 and all(v.width == own_width and v.times % own_width == 0 for v in values)
+        else []
+    )
     if len(trips) == 1 or shortest not in trips:
         widths.append(shortest)
     for width in widths:
@@ -171,7 +175,7 @@ def _counted(
     levels: int,
 ) -> Class | None:
     """Return the class by a formula over counters."""
-    numbers = {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
+    numbers = {name: np.concatenate([column[name] for column in columns]) for name in columns[0]}
     lengths = [len(row) for row in rows]
     repeated, flat = np.repeat(points, lengths), np.concatenate(rows)
     value = space.solve_counted(repeated, numbers, flat)
@@ -183,17 +187,17 @@ def _counted(
     return Class(conditions, points, LOOPED, formulas, weight, rivals=rivals)
 
 
-def holds(fit_input: FitInput, one: Class, points: Ints) -> bool:
+def holds(fit_input: FitInput, group: Class, points: Ints) -> bool:
     """Return whether the formulas of a class hold at other points."""
     values, chains = fit_input.of(points), fit_input.around(points)
-    assert one.formulas is not None
-    first, formula = one.formulas
+    assert group.formulas is not None
+    first, formula = group.formulas
     for point, value, chain in zip(points, values, chains, strict=True):
         place = {name: int(numbers[point]) for name, numbers in fit_input.space.columns.items()}
         if value is None or value.times < 1 or not is_vec(value.shape):
             return False
         row = _listed(value, value.times)
-        if one.shape == INDEXED:
+        if group.shape == INDEXED:
             count = int(evaluate(first, place))
             numbers: Mapping[str, Any] = {"i": np.arange(len(row))}
         elif chain is None or not chain.small or chain.runs != len(row):
@@ -203,7 +207,7 @@ def holds(fit_input: FitInput, one: Class, points: Ints) -> bool:
             depth = len(chain.levels) - first.value
             count = _period(row, chain, depth)
             numbers = chain.columns(depth) if count else {}
-        if count < 1 or (one.shape == INDEXED and count != len(row)):
+        if count < 1 or (group.shape == INDEXED and count != len(row)):
             return False
         try:
             expected = np.broadcast_to(evaluate(formula, {**place, **numbers}), (count,))

@@ -69,11 +69,11 @@ def check_arguments(traces: Sequence[Trace], runs: Sequence[Run], order: Sequenc
         return []  # made by hand, or by something else than `record`
     known, multiples, unknown = dict(_sizes(runs)), dict[str, None](), []
     for argument in aligned(lines):
-        found = _multiples_in(argument, known, runs)
-        if found is None:
+        factors = _multiples_in(argument, known, runs)
+        if factors is None:
             unknown.append(argument)
         else:
-            multiples |= dict.fromkeys(found)
+            multiples |= dict.fromkeys(factors)
     if unknown:
         raise _other_arguments(unknown, traces, order or range(len(traces)))
     return list(multiples)
@@ -152,10 +152,10 @@ def _input_values(arguments: Sequence[Argument], order: Sequence[int]) -> Iterat
         words = dict.fromkeys(argument.words)
         are_numbers = all(word is None or _INTEGER.fullmatch(word) for word in words)
         values = {word: (word or "DEFAULT") if are_numbers else str(n) for n, word in enumerate(words, 1)}
-        given = dict(zip(order, (values[word] for word in argument.words), strict=True))
+        by_run = dict(zip(order, (values[word] for word in argument.words), strict=True))
         name = argument.name.strip("-").replace("-", "_")
         is_name = argument.name[0] == "-" and name.isascii() and name.isidentifier() and name not in RESERVED
-        yield name if is_name else next(names), ",".join(given[at] for at in sorted(given))
+        yield name if is_name else next(names), ",".join(by_run[at] for at in sorted(by_run))
 
 
 def _multiple(column: Sequence[int], known: Mapping[tuple[int, ...], str]) -> str | None:
@@ -189,13 +189,13 @@ def aligned(lines: Sequence[Sequence[str]]) -> list[Argument]:
     if len(shapes) == 1:
         columns = list(zip(*lines, strict=True))
         names = _names(lines[0])
-        found = [Argument(names[at], _without_folders(at, column)) for at, column in enumerate(columns)]
+        candidates = [Argument(names[at], _without_folders(at, column)) for at, column in enumerate(columns)]
     else:
         parsed = [dict(_parsed(_arguments(line))) for line in lines]
-        keys = dict.fromkeys(key for one in parsed for key in one)
-        found = [Argument(PROGRAM, tuple(_program(line) for line in lines))]
-        found += [Argument(key, tuple(one.get(key) for one in parsed)) for key in keys]
-    return [argument for argument in found if len(set(argument.words)) > 1]
+        keys = dict.fromkeys(key for options in parsed for key in options)
+        candidates = [Argument(PROGRAM, tuple(_program(line) for line in lines))]
+        candidates += [Argument(key, tuple(options.get(key) for options in parsed)) for key in keys]
+    return [argument for argument in candidates if len(set(argument.words)) > 1]
 
 
 def _is_option(word: str) -> bool:

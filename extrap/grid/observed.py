@@ -42,11 +42,11 @@ class Observed:
         """
         for one_sided in (False, True):
             try:
-                found = pairs_by_site(self._trace, one_sided)
+                pairs_of_site = pairs_by_site(self._trace, one_sided)
             except ScalatraceError:
                 return {}
-            if found:
-                return {site: np.array(sorted(pairs)) for site, pairs in found.items()}
+            if pairs_of_site:
+                return {site: np.array(sorted(pairs)) for site, pairs in pairs_of_site.items()}
         return {}
 
     @cached_property

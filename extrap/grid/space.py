@@ -162,17 +162,17 @@ class Space:
     def _search(
         self, names: Names, where: Any, columns: Mapping[str, Ints], runs: Ints, values: Ints
     ) -> Solution | None:
-        some = np.unique(np.linspace(0, len(values) - 1, MAX_INDEXED_SAMPLE).astype(np.int64))
-        tested = sample_points(len(some))
+        sample = np.unique(np.linspace(0, len(values) - 1, MAX_INDEXED_SAMPLE).astype(np.int64))
+        tested = sample_points(len(sample))
         if where not in self._sieves:
-            basis = self._at(names, columns, runs, some)
+            basis = self._at(names, columns, runs, sample)
             self._sieves[where] = Sieve(basis.table[:, tested])
             self._keep(where, Points(basis))
-        if not self._sieves[where].possible(values[some[tested]]):
+        if not self._sieves[where].possible(values[sample[tested]]):
             return None
         if where not in self._sampled:
-            self._keep(where, Points(self._at(names, columns, runs, some)))
-        result = self._sampled[where].solve(np.ascontiguousarray(values[some]))
+            self._keep(where, Points(self._at(names, columns, runs, sample)))
+        result = self._sampled[where].solve(np.ascontiguousarray(values[sample]))
         if result is None or not np.array_equal(
             np.broadcast_to(evaluate(result.formula, columns), values.shape), values
         ):
@@ -208,10 +208,10 @@ class Space:
         """
         borders = self.names.structure.borders
         texts = [*_opposite(self.names), *(_in_parts(borders) if len(self.names.sizes) > 1 else ())]
-        unlikely = [list(map(parse_condition, some)) for some in texts]
-        for found in _partitions(self.names, borders):
-            if len(found) > 1:
-                yield 1.0 + 0.5 * len(found) + UNLIKELY * (found in unlikely), found
+        unlikely = [list(map(parse_condition, texts_of_partition)) for texts_of_partition in texts]
+        for partition in _partitions(self.names, borders):
+            if len(partition) > 1:
+                yield 1.0 + 0.5 * len(partition) + UNLIKELY * (partition in unlikely), partition
 
     def _mask(self, condition: Cond) -> Mask:
         result = np.asarray(evaluate(condition, self.columns), dtype=bool)
@@ -350,13 +350,13 @@ def _by_structure(structure: Structure) -> Iterator[list[str]]:
 
 def _in_groups(k: int) -> Iterator[list[str]]:
     """Leaders and the others of groups of `k` ranks: which leader is the last one, and where a group ends."""
-    leader, other = f"(r%{k}==0)", f"(r%{k}>0)"
-    yield [leader, other]
-    yield ["r==0", f"(r>0)*{leader}", other]
-    yield [f"{leader}*(r<P-1)", f"{leader}*(r==P-1)", other]  # a leader alone
-    yield ["r==0", f"(r>0)*{leader}*(r<P-1)", f"(r>0)*{leader}*(r==P-1)", other]
-    yield ["r==0", f"(r>0)*{leader}*(r+{k}<P)", f"(r>0)*{leader}*(r+{k}>=P)", other]
-    yield [leader, f"{other}*(r%{k}<{k}-1)*(r<P-1)", f"{other}*(1-(r%{k}<{k}-1)*(r<P-1))"]
+    leader, follower = f"(r%{k}==0)", f"(r%{k}>0)"
+    yield [leader, follower]
+    yield ["r==0", f"(r>0)*{leader}", follower]
+    yield [f"{leader}*(r<P-1)", f"{leader}*(r==P-1)", follower]  # a leader alone
+    yield ["r==0", f"(r>0)*{leader}*(r<P-1)", f"(r>0)*{leader}*(r==P-1)", follower]
+    yield ["r==0", f"(r>0)*{leader}*(r+{k}<P)", f"(r>0)*{leader}*(r+{k}>=P)", follower]
+    yield [leader, f"{follower}*(r%{k}<{k}-1)*(r<P-1)", f"{follower}*(1-(r%{k}<{k}-1)*(r<P-1))"]
     if k <= MAX_PLACES_IN_GROUP:
         yield [f"r%{k}=={place}" for place in range(k)]
 

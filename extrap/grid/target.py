@@ -54,7 +54,7 @@ def _check_side(name: str, side: int, seen: Sequence[int], grid: Grid) -> None:
             f"all traces have {name} = {seen[0]}, a grid of {grid} has {side}: none shows what follows "
             f"from {name}"
         )
-    if all((one - seen[0]) % 2 == 0 for one in seen) and (side - seen[0]) % 2:
+    if all((size - seen[0]) % 2 == 0 for size in seen) and (side - seen[0]) % 2:
         seen_parity, parity = ("odd", "even") if seen[0] % 2 else ("even", "odd")
         raise UnseenSideError(
             f"{name} is {seen_parity} in all traces and {parity} on a grid of {grid}: programs may do "
@@ -79,18 +79,18 @@ def _like(grids: Sequence[Grid], nprocs: int) -> Grid:
             f"all traces are of {'squares' if ndims == 2 else 'cubes'} of ranks; {nprocs} is none. "
             f"Give -P as one, or --dims"
         )
-    found = [
+    candidates = [
         Grid(sides, column_major)
         for sides in (_balanced_sides(grids, nprocs), _with_fixed_sides(grids, nprocs))
         if sides is not None
     ]
-    if len({grid.dims for grid in found}) > 1:
+    if len({grid.dims for grid in candidates}) > 1:
         raise InputError(
             f"the traces' grids ({', '.join(map(str, grids))}) follow two rules, which give "
-            f"{' and '.join(map(str, found))} for {nprocs} ranks: give the one of the result with --dims"
+            f"{' and '.join(map(str, candidates))} for {nprocs} ranks: give the one of the result with --dims"
         )
-    if found:
-        return found[0]
+    if candidates:
+        return candidates[0]
     raise InputError(
         f"the traces' grids ({', '.join(map(str, grids))}) follow no rule for {nprocs} ranks: "
         "give the one of the result with --dims"
@@ -118,12 +118,12 @@ def _with_fixed_sides(grids: Sequence[Grid], nprocs: int) -> tuple[int, ...] | N
     number = prod(fixed.values())
     if not 0 < len(fixed) < len(seen) or len(grids) < MIN_EQUAL_SIDES or nprocs % number:
         return None
-    others = [Grid(tuple(side for k, side in enumerate(grid.dims) if k not in fixed)) for grid in grids]
+    reduced = [Grid(tuple(side for k, side in enumerate(grid.dims) if k not in fixed)) for grid in grids]
     try:
-        rest = iter(_like(others, nprocs // number).dims)
+        free_sides = iter(_like(reduced, nprocs // number).dims)
     except InputError:
         return None
-    return tuple(fixed[k] if k in fixed else next(rest) for k, _ in seen)
+    return tuple(fixed[k] if k in fixed else next(free_sides) for k, _ in seen)
 
 
 def grids_like(seen: Sequence[Grid], nprocs: int, target: Grid | None = None) -> list[Grid]:

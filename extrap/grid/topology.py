@@ -68,7 +68,7 @@ def identify(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology:
     stated = _stated(traces, observed)
     if stated is not None:
         return stated
-    sites = [one.sites for one in observed]
+    sites = [facts.sites for facts in observed]
     try:
         result = _grids(traces, observed)
     except InputError:
@@ -86,9 +86,9 @@ def identify(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology:
 def _stated(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology | None:
     """Return the grids of a plug-in, or of the program's Cartesian communicators."""
     for dims in DIMS:
-        given = [dims_by(dims, trace) for trace in traces]
-        if all(one is not None for one in given):
-            grids = tuple(Grid(one) for one in given if one is not None)
+        dims_of_plugin = [dims_by(dims, trace) for trace in traces]
+        if all(sides is not None for sides in dims_of_plugin):
+            grids = tuple(Grid(sides) for sides in dims_of_plugin if sides is not None)
             same_dimensions(grids)
             return Topology(grids, "a plug-in", has_butterflies(observed, grids))
     recorded = [cartesian_dims(trace) for trace in traces]
@@ -103,32 +103,32 @@ def _stated(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology |
 
 def _grids(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology:
     """The grids that nobody states, whether or not ranks form groups. Raises InputError as `identify`."""
-    sent = [one.sent for one in observed]
+    sent = [facts.sent for facts in observed]
     splits = [_splits(trace) for trace in traces]
     for ndims in range(1, MAX_DIMENSIONS + 1):
-        found = _explained(traces, sent, splits, ndims)
-        if len(found) > 1:
-            kinds = "; or ".join(_listed(grids) for grids in found[:4])
+        explained = _explained(traces, sent, splits, ndims)
+        if len(explained) > 1:
+            kinds = "; or ".join(_listed(grids) for grids in explained[:4])
             raise InputError(f"the traces fit several grids: {kinds}. Say which: --dims-of 4x4,...")
-        if found:
-            return Topology(found[0], _evidence(traces, sent, splits, found[0]))
+        if explained:
+            return Topology(explained[0], _evidence(traces, sent, splits, explained[0]))
     without = _without_trees(observed)
     for ndims in range(1, MAX_DIMENSIONS + 1) if without is not None else ():
         assert without is not None
-        found = _explained(traces, without, splits, ndims)
-        if len(found) == 1:
-            evidence = _evidence(traces, without, splits, found[0])
-            return Topology(found[0], f"apart from trees of messages, {evidence}")
+        explained = _explained(traces, without, splits, ndims)
+        if len(explained) == 1:
+            evidence = _evidence(traces, without, splits, explained[0])
+            return Topology(explained[0], f"apart from trees of messages, {evidence}")
     if any(splits):
         sliced = _by_communicators(traces, splits)
         if sliced is not None:
             return Topology(sliced, "communicators are its rows, columns or planes: " + _listed(sliced))
         nowhere: list[Splits] = [[] for _ in traces]
         for ndims in range(2, MAX_DIMENSIONS + 1) if all(map(len, sent)) else ():
-            found = _explained(traces, sent, nowhere, ndims)
-            if len(found) == 1:
-                return Topology(found[0], _evidence(traces, sent, nowhere, found[0]))
-    pairs = [(trace.nprocs, one) for trace, one in zip(traces, sent, strict=True)]
+            explained = _explained(traces, sent, nowhere, ndims)
+            if len(explained) == 1:
+                return Topology(explained[0], _evidence(traces, sent, nowhere, explained[0]))
+    pairs = [(trace.nprocs, sent_pairs) for trace, sent_pairs in zip(traces, sent, strict=True)]
     butterflies = butterfly_grids(pairs)
     if butterflies is not None:
         facts = "partners are at powers of two in rows and columns, or across the diagonal"
@@ -264,8 +264,9 @@ def _compatible(
         return
     for grid, seen in per_trace[len(chosen)]:
         if all(
-            grid.column_major == other.column_major and _have_equal_offsets(grid, seen, other, offsets)
-            for other, offsets in chosen
+            grid.column_major == chosen_grid.column_major
+            and _have_equal_offsets(grid, seen, chosen_grid, offsets)
+            for chosen_grid, offsets in chosen
         ):
             yield from _compatible(per_trace, (*chosen, (grid, seen)))
 
@@ -306,9 +307,9 @@ def _neighbours(grid: Grid, pairs: Pairs) -> dict[Class, Offsets] | None:
             by_rank[rank].add(tuple(step))
     classes = np.where(places == 0, 0, np.where(places == dims - 1, 2, 1)).T.tolist()
     result: dict[Class, Offsets] = {}
-    for rank, one in enumerate(classes):
+    for rank, position in enumerate(classes):
         offsets = frozenset(by_rank[rank])
-        if result.setdefault(tuple(one), offsets) != offsets:
+        if result.setdefault(tuple(position), offsets) != offsets:
             return None
     return result
 

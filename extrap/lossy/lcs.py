@@ -36,7 +36,9 @@ class Forest:
 
     def loop(self, iterations: Sequence[Seq]) -> int:
         """Return the number of a loop of these iterations."""
-        content = tuple(self._number(("pass", one, 0), self._heavy(one)) for one in iterations)
+        content = tuple(
+            self._number(("pass", iteration, 0), self._heavy(iteration)) for iteration in iterations
+        )
         return self._number(("loop", content, 0), self._heavy(content))
 
     def _number(self, node: tuple[str, Hashable, int], weight: int) -> int:
@@ -60,8 +62,8 @@ class Forest:
         """Return the weight of what two nodes have in common; 0 when they do not go together."""
         if a == b:
             return self._nodes[a][2]
-        (kind, x, heavy), (other, y, _) = self._nodes[a], self._nodes[b]
-        if kind != other:
+        (kind, x, heavy), (other_kind, y, _) = self._nodes[a], self._nodes[b]
+        if kind != other_kind:
             return 0
         if kind == "event":
             return min(heavy, self._nodes[b][2]) if x == y else 0
@@ -88,12 +90,12 @@ class Forest:
         yield from ((i, i) for i in range(start))
         a, b = left[start : len(left) - stop], right[start : len(right) - stop]
         if len(a) * len(b) > MAX_PAIRS:
-            found: Iterator[tuple[int, int]] = (
+            inner_pairs: Iterator[tuple[int, int]] = (
                 (i, i) for i in range(min(len(a), len(b))) if self._similarity(a[i], b[i])
             )
         else:
-            found = self._searched(a, b)
-        yield from ((start + i, start + j) for i, j in found)
+            inner_pairs = self._searched(a, b)
+        yield from ((start + i, start + j) for i, j in inner_pairs)
         yield from ((len(left) - stop + i, len(right) - stop + i) for i in range(stop))
 
     def _searched(self, a: Seq, b: Seq) -> Iterator[tuple[int, int]]:
@@ -185,10 +187,10 @@ def _runner(
     """Return a function that returns the content of a node at each entry."""
     repeats = iter(local.repeat)
     if local.event is not None:
-        rest = calls_of(local)
+        remaining = calls_of(local)
 
         def execute() -> Seq:
-            calls = [next(rest) for _ in range(next(repeats))]
+            calls = [next(remaining) for _ in range(next(repeats))]
             numbers.extend(calls)
             return tuple(map(event, calls))
 

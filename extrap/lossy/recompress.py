@@ -100,11 +100,11 @@ def _ours(
     calls: Calls,
     before: dict[int, int],
     numbers: dict[int, list[int]],
-    found: dict[int, list[int]],
+    numbers_of_event: dict[int, list[int]],
 ) -> RankNode:
     """Return a node in terms of the whole trace."""
     if local.event is None:
-        children = tuple(_ours(child, calls, before, numbers, found) for child in local.children)
+        children = tuple(_ours(child, calls, before, numbers, numbers_of_event) for child in local.children)
         return replace(local, children=children)
     mine = numbers[id(local.event)]
     first = calls.calls[mine[0]]
@@ -115,7 +115,7 @@ def _ours(
         tuple(_param(param, first.rank) for param in local.event.params),
         tuple(_stats(calls, before, mine)),
     )
-    found[id(event)] = mine
+    numbers_of_event[id(event)] = mine
     return replace(local, event=event)
 
 
@@ -155,13 +155,13 @@ def overrides(repair: Repair, arrays: ArrayTable) -> Overrides:
     return result
 
 
-def _requests(repair: Repair, rank: int, arrays: ArrayTable, found: Overrides) -> None:
+def _requests(repair: Repair, rank: int, arrays: ArrayTable, overrides: Overrides) -> None:
     """Requests by their new ages, in the calls of one rank."""
     calls = repair.calls
     for number, live, _ in requests_of(calls, rank):
         if calls.kept(number):
             call = calls.calls[number]
-            _renamed(calls.trace.ops[call.node.op].params, call, repair, live, arrays, found[number])
+            _renamed(calls.trace.ops[call.node.op].params, call, repair, live, arrays, overrides[number])
 
 
 def _renamed(
@@ -172,7 +172,7 @@ def _renamed(
     arrays: ArrayTable,
     new: dict[str, int],
 ) -> None:
-    kept = [repair.calls.kept(one) for one in live]
+    kept = [repair.calls.kept(maker) for maker in live]
     newer = [0] * (len(live) + 1)  # how many kept ones are newer than the one at a position
     for at in range(len(live) - 1, -1, -1):
         newer[at] = newer[at + 1] + kept[at]
@@ -185,18 +185,18 @@ def _renamed(
         return newer[at + 1] if kept[at] else None
 
     if "request" in call:
-        one = age(call["request"])
-        if one is not None and one != call["request"]:
-            new["request"] = one
+        new_age = age(call["request"])
+        if new_age is not None and new_age != call["request"]:
+            new["request"] = new_age
         return
     old = tuple(call["requests"])
-    given = [age(one) for one in old]
-    ages = tuple(one for one in given if one is not None)
+    new_ages = [age(old_age) for old_age in old]
+    ages = tuple(new_age for new_age in new_ages if new_age is not None)
     if ages != old:
         new["requests"] = arrays.index(ages)
     index = call.get("index", -1)
     if index >= 0 and len(ages) < len(old):
-        new["index"] = index - sum(one is None for one in given[:index])
+        new["index"] = index - sum(new_age is None for new_age in new_ages[:index])
     for name, kind in params:
         if name in ("count", "incount") and kind is Kind.INT and call.raw(name) == len(old):
             new[name] = len(ages)

@@ -178,19 +178,19 @@ def _half(model: Model, prover: Prover, path: Path, sends: bool, flow: Flow) -> 
     tag = _param(rule, "sendtag" if sends else "recvtag") or _param(rule, "tag")
     encoding = peer.encoding or Encoding.ABSOLUTE
     for where, part in loops.cases(peer.field):
-        for inner, given, value, varies, turn in _turns(prover, loops, where, part):
+        for inner, case, value, varies, turn in _turns(prover, loops, where, part):
             number, tag_varies = _tag(loops, tag, turn) if tag is not None else (Const(0), False)
             nbytes, reason = _nbytes(loops, rule, flow, turn)
-            for cond, one in _alternatives(symbolic(value)):
-                if isinstance(one, Special):
-                    if one.name != NO_PEER:
+            for cond, alternative in _alternatives(symbolic(value)):
+                if isinstance(alternative, Special):
+                    if alternative.name != NO_PEER:
                         raise Unprovable("it receives from any rank")
                     continue
                 if axes is None:
                     raise Unprovable("its communicator is no slice of the grid")
-                both = all_of(given, cond)
+                both = all_of(case, cond)
                 runs = inner.active() if varies else all_of(*(positive(row.trips) for row in inner.rows))
-                place = place_of(prover, all_of(both, runs), as_number(one), encoding, axes)
+                place = place_of(prover, all_of(both, runs), as_number(alternative), encoding, axes)
                 changes = varies or tag_varies
                 in_row = turn is not None
                 yield Half(
@@ -208,14 +208,14 @@ def _turns(
     row = loops.slots(part)
     if len(row) > 1 and loops.rows:
         trips = loops.rows[-1].trips
-        given = all_of(where, positive(trips))
-        if isinstance(prover.holds(given, compare("==", trips, Const(len(row)))), Proved):
+        active = all_of(where, positive(trips))
+        if isinstance(prover.holds(active, compare("==", trips, Const(len(row)))), Proved):
 
             def is_elsewhere(cond: Cond) -> None:
-                prover.require("no rank has rows of two lengths", all_of(given, cond), FALSE)
+                prover.require("no rank has rows of two lengths", all_of(active, cond), FALSE)
 
             for n, value in enumerate(row):
-                yield loops.without_innermost(), given, value, False, Turn(n, len(row), is_elsewhere)
+                yield loops.without_innermost(), active, value, False, Turn(n, len(row), is_elsewhere)
             return
     yield loops, where, *loops.value(part), None
 

@@ -100,13 +100,13 @@ class Proofs:
         """Return the proofs as plain data."""
         rows = [
             {
-                "call": one.site,
-                "reason": one.reason,
-                "grid": str(one.grid or ""),
-                "ranks": one.grid.nprocs if one.grid else None,
-                "params": dict(one.inputs),
+                "call": claim.site,
+                "reason": claim.reason,
+                "grid": str(claim.grid or ""),
+                "ranks": claim.grid.nprocs if claim.grid else None,
+                "params": dict(claim.inputs),
             }
-            for one in self.open
+            for claim in self.open
         ]
         return {
             "sizes": self.sizes,
@@ -125,17 +125,17 @@ def prove_model(model: Model, seconds: float) -> Proofs:
         seconds: time after which what is left stays open.
     """
     start = monotonic()
-    found: dict[tuple[str, str], Open] = {}
+    unproved: dict[tuple[str, str], Open] = {}
     calls = {id(path[-1]): site(path[-1]) for path in paths(model.nodes) if _is_matched(path)}
     wrong: set[int] = set()
     cases = scenarios(model)
     for scenario in cases:
-        for rule, one in _Scenario(model, scenario, start + seconds).open():
+        for rule, claim in _Scenario(model, scenario, start + seconds).open():
             wrong.add(rule)
-            found.setdefault((one.site, one.reason), one)
+            unproved.setdefault((claim.site, claim.reason), claim)
     texts = dict.fromkeys(map(str, cases))
     proved = len(calls.keys() - wrong)
-    return Proofs("; or ".join(texts), len(calls), proved, tuple(found.values()), monotonic() - start)
+    return Proofs("; or ".join(texts), len(calls), proved, tuple(unproved.values()), monotonic() - start)
 
 
 def _is_matched(path: Path) -> bool:
@@ -191,11 +191,13 @@ class _Scenario:
                 for half in halves(self.model, self.prover, path):
                     known[half.family].append((path, half))
             except ERRORS as error:
-                one = self._open(path, error)
-                unknown.append((_family(path), f"{one.site}: {one.reason}"))
-                yield id(path[-1]), one
+                claim = self._open(path, error)
+                unknown.append((_family(path), f"{claim.site}: {claim.reason}"))
+                yield id(path[-1]), claim
         for family, rows in known.items():
-            because = next((text for other, text in unknown if other in (family, None)), None)
+            because = next(
+                (text for family_of_claim, text in unknown if family_of_claim in (family, None)), None
+            )
             messages = FamilyMessages(self.prover, [half for _, half in rows])
             for require in (MessageGroup.require_partners, MessageGroup.require_room):
                 for path, half in rows:
@@ -219,19 +221,19 @@ class _Scenario:
                 groups[op, family_of_event(path[-1]), _on(path)].append(path)
             except Unprovable as error:
                 yield id(path[-1]), self._open(path, error)
-        for (op, family, _), some in groups.items():
+        for (op, family, _), group in groups.items():
             flow = same_bytes(op)
             agreed = ["root", *([flow.count] if flow else [])]
             try:
-                if flow is None and any("count" in param.name for param in some[0][-1].params):
+                if flow is None and any("count" in param.name for param in group[0][-1].params):
                     raise Unprovable("whether its members give fitting counts is not compared")
                 self.prover.require_time()
-                calls = CollectiveCalls(self.prover, self.model.families[family], some, agreed)
+                calls = CollectiveCalls(self.prover, self.model.families[family], group, agreed)
                 calls.require_members()
             except ERRORS as error:
-                yield from ((id(path[-1]), self._open(path, error)) for path in some)
+                yield from ((id(path[-1]), self._open(path, error)) for path in group)
                 continue
-            for path in some:
+            for path in group:
                 try:
                     calls.require_agreement(path)
                 except ERRORS as error:
@@ -244,7 +246,7 @@ class _Scenario:
         at = Substitution({name: Const(value) for name, value in values.items()})
         sides = (at.number(side) for side in self.scenario.sides)
         dims = tuple(side.value for side in sides if isinstance(side, Const))
-        inputs = {name: values.get(name, given) for name, given in self.model.seen[-1][1].items()}
+        inputs = {name: values.get(name, default) for name, default in self.model.seen[-1][1].items()}
         is_made_so = not self.scenario.powers or all(side & (side - 1) == 0 for side in dims)
         conflict = self._conflict(Grid(dims, self.model.column_major), inputs) if is_made_so else None
         return conflict or Open(site(path[-1]), f"no proof was found that {error}")
@@ -315,16 +317,16 @@ class CollectiveCalls:
         Raises:
             Refuted, Unprovable: they may not.
         """
-        for other in [path] if self._is_in_step else self.paths:
+        for partner_path in [path] if self._is_in_step else self.paths:
             for name in self.agreed:
                 runs, value = self._value(path, name)
-                there, others = self._value(other, name)
-                if value is None or others is None:
+                there, partner_value = self._value(partner_path, name)
+                if value is None or partner_value is None:
                     continue
                 if not self._is_in_step:
-                    by = renamed(names_in(there, others))
-                    there, others = by.condition(there), by.number(others)
-                self._require_same(f"another member gives the same {name}", runs, value, there, others)
+                    by = renamed(names_in(there, partner_value))
+                    there, partner_value = by.condition(there), by.number(partner_value)
+                self._require_same(f"another member gives the same {name}", runs, value, there, partner_value)
 
     def _value(self, path: Path, name: str) -> tuple[Cond, Expr | None]:
         """When a call is made, and a parameter of it."""

@@ -237,11 +237,13 @@ def loops_of(scenario: Scenario, path: Sequence[Rule]) -> Loops:
     for depth, rule in enumerate(path, 1):
         if runs_once(rule.repeat):
             continue
-        own = rule.op is not None
+        is_event = rule.op is not None
         if all(part.formulas in (None, (Const(1),)) and part.shape is None for part in rule.repeat.parts):
             rows.append(Loop(id(rule), _trips(scenario, rule), Const(0), is_condition=True))
         else:
-            rows.append(Loop(id(rule), _trips(scenario, rule), Var(f"{ITERATION}{OWN if own else depth}")))
+            rows.append(
+                Loop(id(rule), _trips(scenario, rule), Var(f"{ITERATION}{OWN if is_event else depth}"))
+            )
     return Loops(scenario, tuple(rows), bool(path) and not runs_once(path[-1].repeat))
 
 

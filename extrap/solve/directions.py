@@ -79,17 +79,17 @@ def out_of_reach(unit: Floats, subsets: Ints, values: Ints) -> list[bool]:
         unit: rows of length 1.
         subsets: [nsubsets, size] numbers of rows.
     """
-    rest = np.repeat(values[None].astype(np.float64), len(subsets), axis=0)
-    limit = MAX_ROUNDING_SHARE * np.square(rest[0]).sum()
+    residuals = np.repeat(values[None].astype(np.float64), len(subsets), axis=0)
+    limit = MAX_ROUNDING_SHARE * np.square(residuals[0]).sum()
     directions: list[Floats] = []
     for rows in subsets.T:
         direction = unit[rows]
         for before in directions:
             direction = direction - _dots(before, direction) * before
         direction = scaled(direction)
-        rest -= _dots(direction, rest) * direction
+        residuals -= _dots(direction, residuals) * direction
         directions.append(direction)
-    result: list[bool] = (np.square(rest).sum(axis=1) > limit).tolist()
+    result: list[bool] = (np.square(residuals).sum(axis=1) > limit).tolist()
     return result
 
 
@@ -170,16 +170,16 @@ class Directions:
 
     def pairs(self, projection: Projection) -> list[tuple[int, int]]:
         """Return the first pairs of features whose plane contains the values."""
-        found: list[tuple[int, int]] = []
-        for i, others in self._planes(projection):
-            g, a, b = self.unit[others] @ self.unit[i], projection.along[i], projection.along[others]
+        candidates: list[tuple[int, int]] = []
+        for i, partners in self._planes(projection):
+            g, a, b = self.unit[partners] @ self.unit[i], projection.along[i], projection.along[partners]
             det = 1 - g * g
             regular = det > TOLERANCE
             missed = 1 - (a * a + b * b - 2 * a * b * g) / np.where(regular, det, 1)
-            found += [(i, j) for j in others[regular & (missed < TOLERANCE)].tolist()]
-            if len(found) >= MAX_CANDIDATES:
+            candidates += [(i, j) for j in partners[regular & (missed < TOLERANCE)].tolist()]
+            if len(candidates) >= MAX_CANDIDATES:
                 break
-        return found[:MAX_CANDIDATES]
+        return candidates[:MAX_CANDIDATES]
 
     def _planes(self, projection: Projection) -> Iterator[tuple[int, Ints]]:
         """Features, each with those after it in whose common plane the values seem to be."""
@@ -189,9 +189,9 @@ class Directions:
         shared = (np.bincount(kinds) > 1)[labels]  # with features of more than one direction
         for i in np.flatnonzero(shared | near.any()).tolist():
             after = slice(i + 1, None)
-            others = np.flatnonzero((labels[after] == labels[i]) | near[i] | near[after]) + i + 1
-            if len(others):
-                yield i, others
+            partners = np.flatnonzero((labels[after] == labels[i]) | near[i] | near[after]) + i + 1
+            if len(partners):
+                yield i, partners
 
     def triples(self, projection: Projection) -> list[tuple[int, ...]]:
         """Return the first triples of the lightest features that span the values."""
@@ -202,8 +202,8 @@ class Directions:
         regular = np.abs(np.linalg.det(grams)) > TOLERANCE
         subsets, grams = subsets[regular], grams[regular]
         right = projection.along[subsets]
-        found = np.linalg.solve(grams, right[:, :, None])[:, :, 0]
-        missed = 1 - (found * right).sum(axis=1)
+        coefficients = np.linalg.solve(grams, right[:, :, None])[:, :, 0]
+        missed = 1 - (coefficients * right).sum(axis=1)
         return [tuple(subset) for subset in subsets[missed < TOLERANCE][:MAX_CANDIDATES].tolist()]
 
 
@@ -238,8 +238,8 @@ class Sieve:
             projection.rest
         ):
             return True
-        rest = Directions(self._light).projected(wanted).rest
-        return bool((volumes(rest, self._triples) < MAX_FLAT_VOLUME).any())
+        residuals = Directions(self._light).projected(wanted).rest
+        return bool((volumes(residuals, self._triples) < MAX_FLAT_VOLUME).any())
 
 
 def _first(table: Ints, most: int) -> list[int]:

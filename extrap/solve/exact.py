@@ -117,11 +117,11 @@ def fitted(table: Ints, values: Ints) -> Fit | None:
     return (numbers, denominator) if np.array_equal(total, denominator * values) else None
 
 
-def exact(chosen: Sequence[Feature], found: Fit | None, distinct: int, places: int) -> Solution | None:
+def exact(chosen: Sequence[Feature], fit: Fit | None, distinct: int, places: int) -> Solution | None:
     """Return the formula over these features with the result of `fitted`, unless a coefficient is zero."""
-    if found is None or 0 in found[0][1:]:
+    if fit is None or 0 in fit[0][1:]:
         return None
-    numbers, denominator = found
+    numbers, denominator = fit
     has_constant = numbers[0] != 0
     unknowns = len(chosen) + has_constant
     weight = sum(feature.weight for feature in chosen) + 0.1 * sum(n not in (0, 1, -1) for n in numbers)
@@ -145,13 +145,13 @@ def _coefficients(table: Ints, values: Ints) -> tuple[list[int], int] | None:
 
 def _pivot_points(differences: Ints) -> list[int] | None:
     """Return as many points as features, of which these differ from each other; None when there are none."""
-    rest = list(differences.astype(np.float64))
+    residuals = list(differences.astype(np.float64))
     result = []
-    for i, row in enumerate(rest):
+    for i, row in enumerate(residuals):
         point = int(np.abs(row).argmax())
         if abs(row[point]) <= EPSILON * max(float(np.abs(differences[i]).max()), 1.0):
             return None
         result.append(point)
-        for j in range(i + 1, len(rest)):
-            rest[j] = rest[j] - row * (rest[j][point] / row[point])
+        for j in range(i + 1, len(residuals)):
+            residuals[j] = residuals[j] - row * (residuals[j][point] / row[point])
     return result

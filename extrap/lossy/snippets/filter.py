@@ -41,11 +41,11 @@ def apply(snippets: Snippets, state: LossyState, run: Run) -> None:
                 at_work.feed(number, letter, operation(call.op).category in COLLECTIVES)
         at_work.end()
         gone += at_work.dropped
-        for one in at_work.accepted:
-            state.links.together(one.calls)
-            weight = snippets.snippets[one.snippet].weight
+        for accepted in at_work.accepted:
+            state.links.together(accepted.calls)
+            weight = snippets.snippets[accepted.snippet].weight
             if weight > 1:
-                state.weights.update(dict.fromkeys(one.calls, weight))
+                state.weights.update(dict.fromkeys(accepted.calls, weight))
     state.repair.drop(gone, Reason.SNIPPETS)
 
 
@@ -81,17 +81,19 @@ class Fits:
     def _fits(self, test: CallPattern, call: Call, env: Mapping[str, int]) -> bool:
         if test.op not in (ANY, call.op) or test.site not in call.site:
             return False
-        for one in test.tests:
-            if one.name not in call:
+        for constraint in test.tests:
+            if constraint.name not in call:
                 if test.op == ANY:
                     return False
-                raise self._wrong(f"MPI_{call.op} has no parameter {one.name}", one.place)
-            if isinstance(one, Distance):
-                if not self._distant(one, call):
+                raise self._wrong(f"MPI_{call.op} has no parameter {constraint.name}", constraint.place)
+            if isinstance(constraint, Distance):
+                if not self._distant(constraint, call):
                     return False
             else:
-                low, high = (self._value(value, env, one.place) for value in (one.low, one.high))
-                if not low <= call.raw(one.name) <= high:
+                low, high = (
+                    self._value(value, env, constraint.place) for value in (constraint.low, constraint.high)
+                )
+                if not low <= call.raw(constraint.name) <= high:
                     return False
         return True
 

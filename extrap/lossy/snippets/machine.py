@@ -66,13 +66,13 @@ class Machine:
             self._edges[begin].append((self.tests.index(item), end))
             return end
         if isinstance(item, CallSequence):
-            for one in item.items:
-                begin = self._add(one, begin)
+            for part in item.items:
+                begin = self._add(part, begin)
             return begin
         if isinstance(item, Alternatives):
             end = self._state()
-            for one in item.choices:
-                self._free[self._add(one, self._next(begin))].append(end)
+            for part in item.choices:
+                self._free[self._add(part, self._next(begin))].append(end)
             return end
         for _ in range(item.low):
             begin = self._add(item.item, begin)

@@ -85,10 +85,15 @@ class _Builder(Transformer[Token, Any]):
         return TextError(reason, self.path, place.line, place.column)
 
     def start(self, _: Any, statements: list[Any]) -> Snippets:
-        found: dict[str, list[Any]] = {"snippet": [], "keep": [], "drop": []}
-        for kind, one in statements:
-            found[kind].append(one)
-        return Snippets(tuple(found["snippet"]), tuple(found["keep"]), tuple(found["drop"]), self.path)
+        statements_of: dict[str, list[Any]] = {"snippet": [], "keep": [], "drop": []}
+        for kind, statement in statements:
+            statements_of[kind].append(statement)
+        return Snippets(
+            tuple(statements_of["snippet"]),
+            tuple(statements_of["keep"]),
+            tuple(statements_of["drop"]),
+            self.path,
+        )
 
     def snippet(self, meta: Any, parts: list[Any]) -> tuple[str, Snippet]:
         name, weight, *items = parts
@@ -177,7 +182,7 @@ def _size(item: Item) -> tuple[int, int]:
         low, high = _size(item.item)
         return low * item.low, high * (item.low + 1 if item.high is None else item.high)
     if isinstance(item, CallSequence):
-        sizes = [_size(one) for one in item.items]
+        sizes = [_size(part) for part in item.items]
         return sum(low for low, _ in sizes), sum(high for _, high in sizes)
-    sizes = [_size(one) for one in item.choices]
+    sizes = [_size(part) for part in item.choices]
     return min(low for low, _ in sizes), sum(high for _, high in sizes)
