@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 MAX_SUGGESTED = 5
 """Runs that are suggested."""
 
-__all__ = ["MAX_SUGGESTED", "suggested"]
+__all__ = ["MAX_SUGGESTED", "suggest_recordings"]
 
 
-def suggested(
+def suggest_recordings(
     traces: Sequence[Trace],
     dims_of: Sequence[Sequence[int]] | None = None,
     nprocs: int | None = None,

@@ -35,7 +35,7 @@ TOLERANCE = 0.02
 """Of the bytes of an operation, over all ranks."""
 
 
-def recorded(trace: Trace) -> dict[str, float | None]:
+def sum_recorded_times(trace: Trace) -> dict[str, float | None]:
     """Return the recorded time of the mean rank, computation and MPI, in seconds; None without times."""
     indices = [trace.stat_index[name] for name in (COMPUTE, COMM) if name in trace.stat_index]
     total = 0.0
@@ -47,7 +47,7 @@ def recorded(trace: Trace) -> dict[str, float | None]:
     return {"recorded_s": total / len(trace.ranks) / 1e9 if indices and len(trace.ranks) else None}
 
 
-def expected(trace: Trace, rank: int, whatif: WhatIf) -> dict[tuple[str, int], list[int]]:
+def count_expected(trace: Trace, rank: int, whatif: WhatIf) -> dict[tuple[str, int], list[int]]:
     """Return [calls, bytes sent] of a rank by operation and family, from the compressed form."""
     result: dict[tuple[str, int], list[int]] = {}
     for event, times in executions_of(trace, rank):
@@ -63,7 +63,7 @@ def expected(trace: Trace, rank: int, whatif: WhatIf) -> dict[tuple[str, int], l
 
 def compare(trace: Trace, result: RankResult, options: ReplayOptions) -> list[dict[str, Any]]:
     """Return a row for each operation and communicator whose calls or bytes on a rank are not as asked."""
-    recorded = expected(trace, result.rank, WhatIf(options.rules))
+    recorded = count_expected(trace, result.rank, WhatIf(options.rules))
     replayed = {(op, family): [calls, sent] for op, family, calls, _, sent in result.rows}
     rows = []
     for op, family in sorted({*recorded, *replayed}):

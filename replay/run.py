@@ -23,7 +23,7 @@ from scalatrace.replay.engine.preparation import ACCEPT_PORT, CREATE_DYNAMIC_WIN
 from scalatrace.replay.engine.rank import RankReplay
 from scalatrace.replay.engine.senders import senders_of
 from scalatrace.replay.exact import ExactPlayer
-from scalatrace.replay.probabilistic.largest import buffered, largest_sent
+from scalatrace.replay.probabilistic.largest import is_buffered, largest_sent
 from scalatrace.replay.probabilistic.rank import ProbabilisticPlayer
 from scalatrace.replay.probabilistic.sampled_calls import is_probabilistic
 from scalatrace.replay.result import RankResult
@@ -62,7 +62,7 @@ def run(
     rank = RankReplay(transport, pace, options.io_folder)
     whatif = WhatIf(options.rules)
     _prepare(trace, rank, whatif)
-    rank.max_buffered_nbytes = largest_sent(trace, transport.rank, whatif, buffered)
+    rank.max_buffered_nbytes = largest_sent(trace, transport.rank, whatif, is_buffered)
     player: Player = ExactPlayer(rank, options, whatif)
     if is_probabilistic(trace):
         player = ProbabilisticPlayer(trace, rank, transport, options, whatif)

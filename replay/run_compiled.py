@@ -22,7 +22,7 @@ from scalatrace.replay.common.position import ReplayPosition
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.engine.player import Report
 from scalatrace.replay.engine.senders import Senders, senders_of
-from scalatrace.replay.probabilistic.largest import buffered, largest_sent
+from scalatrace.replay.probabilistic.largest import is_buffered, largest_sent
 from scalatrace.replay.result import RankResult
 from scalatrace.replay.run import Watch
 from scalatrace.replay.start import begins_with_start
@@ -66,7 +66,7 @@ def load_library(path: Path, trace: Trace, transport: MPITransport, options: Rep
         transport.abort(f"scalatrace: rank {transport.rank}, {message}")
 
     first = 1 if begins_with_start(trace) else 0
-    largest = largest_sent(trace, transport.rank, WhatIf(options.rules), buffered)
+    largest = largest_sent(trace, transport.rank, WhatIf(options.rules), is_buffered)
     sleeps = options.compute is ComputeMode.SLEEP
     nbytes = attached_nbytes(largest)
     sender = _sender(senders_of(trace, transport.rank))

@@ -59,7 +59,7 @@ def align(trees: Mapping[int, Sequence[RankNode]], single_trips: bool = True) ->
     groups = _by_kind(trees)
     models = [trees[points[0]] for points in groups]
     for k, model in enumerate(models):
-        columns = _joined(columns, model, k)
+        columns = _join_columns(columns, model, k)
     result = []
     for column in columns:
         nodes: dict[int, RankNode] = {}
@@ -67,7 +67,7 @@ def align(trees: Mapping[int, Sequence[RankNode]], single_trips: bool = True) ->
             if node is not None:
                 at = next(i for i, candidate in enumerate(model) if candidate is node)
                 nodes.update((point, trees[point][at]) for point in points)
-        result.append(_aligned(nodes, single_trips))
+        result.append(_align_nodes(nodes, single_trips))
     return tuple(result)
 
 
@@ -97,7 +97,7 @@ def _with_single_trips(trees: Mapping[int, Sequence[RankNode]]) -> Mapping[int, 
                 continue  # mostly, and much faster than to pair all nodes
             runs = [pair for pair in _common(model, tree) if pair.wraps]
             for point in other_points if runs else ():
-                result[point] = _wrapped(result[point], runs)
+                result[point] = _wrap(result[point], runs)
             changed = changed or bool(runs)
     return result
 
@@ -116,7 +116,7 @@ def _has_straight_body(model: Sequence[RankNode], tree: Sequence[RankNode]) -> b
     )
 
 
-def _wrapped(tree: Sequence[RankNode], runs: Sequence[_Pair]) -> tuple[RankNode, ...]:
+def _wrap(tree: Sequence[RankNode], runs: Sequence[_Pair]) -> tuple[RankNode, ...]:
     """Return a tree with loops around some of its nodes."""
     nodes, at = [], 0
     for run in runs:
@@ -125,7 +125,7 @@ def _wrapped(tree: Sequence[RankNode], runs: Sequence[_Pair]) -> tuple[RankNode,
     return (*nodes, *tree[at:])
 
 
-def _aligned(nodes: Nodes, single_trips: bool) -> Aligned:
+def _align_nodes(nodes: Nodes, single_trips: bool) -> Aligned:
     key = next(iter(nodes.values())).key
     if key is not None:
         return Aligned(key, nodes)
@@ -133,7 +133,7 @@ def _aligned(nodes: Nodes, single_trips: bool) -> Aligned:
     return Aligned(None, nodes, align(children, single_trips))
 
 
-def _joined(
+def _join_columns(
     columns: list[list[RankNode | None]], tree: Sequence[RankNode], k: int
 ) -> list[list[RankNode | None]]:
     """Return the columns of k trees with the nodes of one more."""

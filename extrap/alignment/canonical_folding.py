@@ -224,14 +224,14 @@ def _with_stages(lines: Mapping[int, Line], stages: Stages, symbols: Symbols) ->
         except CycleError:
             return None
         loops[kind] = {body: symbols.of_loop(body, kind) for body in order}
-    return {point: _staged(line, trees_of[point], loops, symbols) for point, line in lines.items()}
+    return {point: _fold_stages(line, trees_of[point], loops, symbols) for point, line in lines.items()}
 
 
 def _body(line: Line, block: tuple[int, int]) -> Body:
     return tuple(token.symbol for token in line[slice(*block)])
 
 
-def _staged(
+def _fold_stages(
     line: Line,
     trees: Sequence[Sequence[StageGroup]],
     loops: Mapping[tuple[int, ...], Mapping[Body, int]],

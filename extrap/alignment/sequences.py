@@ -72,14 +72,14 @@ def fold_all(lines: dict[int, Line], symbols: Symbols) -> None:
     while changed:
         known = len(symbols.bodies)
         for point in lines:
-            lines[point] = _folded(lines[point], symbols)
-        wrapped = {point: _wrapped(line, symbols) for point, line in lines.items()}
+            lines[point] = _fold(lines[point], symbols)
+        wrapped = {point: _wrap_bodies(line, symbols) for point, line in lines.items()}
         changed = any(len(wrapped[point]) != len(line) for point, line in lines.items())
         changed = changed or len(symbols.bodies) != known
         lines.update(wrapped)
 
 
-def _folded(line: Line, symbols: Symbols) -> Line:
+def _fold(line: Line, symbols: Symbols) -> Line:
     """Return the sequence with its repetitions as loops, short bodies first."""
     period, numbers = 1, _numbers(line)
     while 2 * period <= len(line) and period <= MAX_PERIOD:
@@ -126,7 +126,7 @@ def _loop(trips: tuple[tuple[LineToken, ...], ...], symbols: Symbols) -> LineTok
     return LineToken(symbols.of_loop(body), trips=trips)
 
 
-def _wrapped(line: Line, symbols: Symbols) -> Line:
+def _wrap_bodies(line: Line, symbols: Symbols) -> Line:
     """The sequence with loops of one trip around the bodies that are loops elsewhere, long ones first."""
     numbers = [token.symbol for token in line]
     for loop, body in sorted(symbols.bodies.items(), key=lambda item: (-len(item[1]), item[0])):

@@ -19,7 +19,7 @@ from scalatrace.trace.model.rules import CYCLE, INDEXED, LOOPED
 from scalatrace.trace.symbolic.shapes import is_vec
 from scalatrace.trace.symbolic.special_values import evaluate, symbolic
 
-__all__ = ["classes_of", "merged"]
+__all__ = ["classes_of", "merge_classes"]
 
 
 def classes_of(fit_input: FitInput, partition: Sequence[tuple[Cond, Ints]]) -> list[Class] | None:
@@ -28,14 +28,14 @@ def classes_of(fit_input: FitInput, partition: Sequence[tuple[Cond, Ints]]) -> l
         points = points[fit_input.position[points] >= 0]
         if not len(points):
             continue
-        group = _fitted(fit_input, (condition,), points)
+        group = _fit_class(fit_input, (condition,), points)
         if group is None:
             return None
         result.append(group)
     return result
 
 
-def _fitted(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> Class | None:
+def _fit_class(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> Class | None:
     """Return the class of these points, if one shape and a formula per integer serve all."""
     space, values = fit_input.space, fit_input.of(points)
     first = values[0]
@@ -85,7 +85,7 @@ def _weight(group: Class) -> float:
     return round(group.weight - group.length_weight, 6)
 
 
-def merged(fit_input: FitInput, classes: Sequence[Class]) -> list[Class] | None:
+def merge_classes(fit_input: FitInput, classes: Sequence[Class]) -> list[Class] | None:
     """Merge classes with equal formulas; None if a merged class is unconfirmed."""
     groups: list[Class] = []
     for candidate in classes:
@@ -96,13 +96,13 @@ def merged(fit_input: FitInput, classes: Sequence[Class]) -> list[Class] | None:
                 break
         else:
             groups.append(candidate)
-    groups = [group if group.confirmed else _confirmed(fit_input, group) for group in groups]
+    groups = [group if group.confirmed else _confirm(fit_input, group) for group in groups]
     return groups if all(group.confirmed for group in groups) else None
 
 
-def _confirmed(fit_input: FitInput, group: Class) -> Class:
+def _confirm(fit_input: FitInput, group: Class) -> Class:
     """Return the class with formulas that all its points confirm, if there are any."""
-    result = _fitted(replace(fit_input, effort=PLAIN), group.conditions, group.points)
+    result = _fit_class(replace(fit_input, effort=PLAIN), group.conditions, group.points)
     return result or group
 
 
@@ -142,7 +142,7 @@ def _union(fit_input: FitInput, a: Class, b: Class) -> Class | None:
             )
     if {INDEXED, LOOPED} & {a.shape, b.shape} or _least(a, b) > max(a.weight, b.weight):
         return None
-    result = _fitted(replace(fit_input, effort=PLAIN), both, points)
+    result = _fit_class(replace(fit_input, effort=PLAIN), both, points)
     if result is None or result.weight > max(a.weight, b.weight) + 1e-9:
         return None
     return result

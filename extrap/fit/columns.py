@@ -13,7 +13,7 @@ import numpy as np
 
 from scalatrace.arrays import Ints
 from scalatrace.errors import FormulaError
-from scalatrace.extrap.fit.classes import classes_of, merged
+from scalatrace.extrap.fit.classes import classes_of, merge_classes
 from scalatrace.extrap.fit.fit_types import PER_PART, PLAIN, Class, FitInput
 from scalatrace.extrap.fit.sequences import rows_of
 from scalatrace.extrap.grid.communicators import Rival
@@ -86,7 +86,7 @@ def _column(space: Space, order: Ints, position: Ints, column: Ints) -> _Column 
         classes = classes_of(fit_input, partition)
         if classes is None:
             continue
-        groups = merged(fit_input, classes)
+        groups = merge_classes(fit_input, classes)
         if groups is None:
             continue
         formula = _piecewise(groups)

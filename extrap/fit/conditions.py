@@ -36,7 +36,7 @@ class SimpleConditions:
 
     def __init__(self, space: Space) -> None:
         offered: dict[Cond, float] = {}
-        for weight, condition in _offered(space):
+        for weight, condition in _list_conditions(space):
             offered.setdefault(condition, weight)
         self._conditions = sorted(offered.items(), key=lambda item: item[1])
         size = int(space.starts[-1])
@@ -61,7 +61,7 @@ class SimpleConditions:
         return best, tuple((indicator(best), indicator(rival)) for rival in rivals[:MAX_RIVALS])
 
 
-def _offered(space: Space) -> Iterator[tuple[float, Cond]]:
+def _list_conditions(space: Space) -> Iterator[tuple[float, Cond]]:
     pairs = list(zip(space.names.coords, space.names.sizes, strict=True))
     terms = [
         [parse_condition(text) for text in (f"0<{c}", f"{c}<{s}-1", f"{c}==0", f"{c}=={s}-1")]

@@ -13,7 +13,7 @@ import numpy as np
 
 from scalatrace.arrays import Ints
 from scalatrace.extrap.errors import NoFormulaError, PollingError, SeenValues, UnconfirmedError
-from scalatrace.extrap.fit.classes import classes_of, merged
+from scalatrace.extrap.fit.classes import classes_of, merge_classes
 from scalatrace.extrap.fit.columns import COARSE, by_columns
 from scalatrace.extrap.fit.conditions import SimpleConditions, border_condition
 from scalatrace.extrap.fit.fit_types import (
@@ -28,7 +28,7 @@ from scalatrace.extrap.fit.fit_types import (
     Samples,
 )
 from scalatrace.extrap.fit.neighbour_lists import by_neighbours
-from scalatrace.extrap.fit.sequences import listed
+from scalatrace.extrap.fit.sequences import list_values
 from scalatrace.extrap.fit.table_values import TABLES, named_entries
 from scalatrace.extrap.fit.undetermined.rivals import apart
 from scalatrace.extrap.fit.undetermined.unseen import constants_of_one_side
@@ -147,7 +147,7 @@ def _search(
                     part = replace(part, rivals=apart(space, part.rivals, EVERYWHERE))
                     return Field((part,), cost + PER_PART, cost + PER_PART, step)
             classes = classes_of(fit_input, partition)
-            groups = None if classes is None else merged(fit_input, classes)
+            groups = None if classes is None else merge_classes(fit_input, classes)
             if groups is not None:
                 return replace(_field(space, order, groups), step=step)
         if effort == PLAIN and (until is None or until > (PLAIN, BY_BORDERS)):
@@ -300,7 +300,7 @@ def _values(samples: Samples, space: Space, op: str, name: str, kind: Kind | Non
 def _numbers(value: Parts) -> Sequence[int]:
     """Return the integers of a value that are no constants of MPI."""
     whole = is_vec(value.shape) and 0 < value.times <= MAX_INDEXED_VALUES
-    numbers = listed(value, value.times) if whole else value.slots
+    numbers = list_values(value, value.times) if whole else value.slots
     return [number for number in numbers if special_name(number) is None]
 
 
@@ -334,14 +334,14 @@ def shown(value: Parts | None, kind: Kind | None = None) -> str:
     if value is None:
         return "none"
     if kind in TABLES and not is_vec(value.shape):
-        return _shortened(named_entries(kind, join(value.shape, iter(value.slots))))
+        return _shorten(named_entries(kind, join(value.shape, iter(value.slots))))
     whole = is_vec(value.shape) and 0 < value.times <= MAX_INDEXED_VALUES
-    numbers = listed(value, value.times) if whole else value.slots
+    numbers = list_values(value, value.times) if whole else value.slots
     numbers = numbers[:1] if len(set(numbers)) == 1 else numbers
-    return _shortened([special_name(number) or str(number) for number in numbers])
+    return _shorten([special_name(number) or str(number) for number in numbers])
 
 
-def _shortened(words: Sequence[str]) -> str:
+def _shorten(words: Sequence[str]) -> str:
     return " ".join(words[:MAX_SHOWN_VALUES]) + (" ..." if len(words) > MAX_SHOWN_VALUES else "")
 
 

@@ -16,7 +16,7 @@ from scalatrace.arrays import Ints
 from scalatrace.escapes import clean
 from scalatrace.extrap.alignment.align import Aligned, align, aligned_nodes, with_repeated_events
 from scalatrace.extrap.alignment.canonical_folding import Foldings, foldings_of
-from scalatrace.extrap.alignment.rank_tree import RankNode, normalized
+from scalatrace.extrap.alignment.rank_tree import RankNode, normalize_vec
 from scalatrace.extrap.errors import ExtrapolationError, PollingError, UnconfirmedError
 from scalatrace.extrap.fit import fit_field as fields
 from scalatrace.extrap.fit.array_forms import ArrayForm, array_form
@@ -36,8 +36,8 @@ from scalatrace.extrap.fit.held_out import (
     is_predictable,
     misprediction_error,
 )
-from scalatrace.extrap.fit.partners import RankPeers, encoded, vec_of_rank
-from scalatrace.extrap.fit.symmetry import formulas_of_sides, mirrored
+from scalatrace.extrap.fit.partners import RankPeers, encode_peers, vec_of_rank
+from scalatrace.extrap.fit.symmetry import formulas_of_sides, mirror_space
 from scalatrace.extrap.fit.table_values import MAX_SHORT_VALUES, TABLES, table_content
 from scalatrace.extrap.fit.undetermined.coincidences import without_coincidences, without_logarithms
 from scalatrace.extrap.fit.undetermined.rivals import (
@@ -70,7 +70,7 @@ from scalatrace.trace.values.vec import Vec
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Fitted", "Fitter", "assembled", "fit", "where"]
+__all__ = ["Fitted", "Fitter", "assemble_model", "fit", "where"]
 
 
 def fit(
@@ -98,10 +98,10 @@ def fit(
         if not accept_unconfirmed:
             raise
         nodes = Fitter(traces, space, workers, foldings, accept_unconfirmed).rules()
-    return assembled(traces, runs, nodes)
+    return assemble_model(traces, runs, nodes)
 
 
-def assembled(traces: Sequence[Trace], runs: Sequence[Run], nodes: tuple[Rule, ...]) -> Model:
+def assemble_model(traces: Sequence[Trace], runs: Sequence[Run], nodes: tuple[Rule, ...]) -> Model:
     """Return the symbolic trace of these nodes. Raises ExtrapolationError for communicators without rule."""
     last = traces[-1]
     return Model(
@@ -279,7 +279,7 @@ class Fitter:
         results = each(lambda event: self._attempt(*event), events, self._workers)
         if any(isinstance(result, UnconfirmedError) for result in results):
             known = formulas_of_sides(self.space, (result for result in results if isinstance(result, tuple)))
-            self._by_symmetry = mirrored(self.space, known)
+            self._by_symmetry = mirror_space(self.space, known)
         return {
             id(node): result if isinstance(result, tuple) else self._event(node, inside)
             for (node, inside), result in zip(events, results, strict=True)
@@ -479,7 +479,7 @@ class Fitter:
         candidates: list[tuple[float, Encoding, Field | _Mispredicted]] = []
         decoded = self._peers(node, at)
         if len({peer.times for peer in decoded.values()}) > MAX_NEIGHBOUR_LENGTHS:
-            relative = encoded(decoded, Encoding.RELATIVE)
+            relative = encode_peers(decoded, Encoding.RELATIVE)
             if (by_neighbours := fields.fit_neighbours(self.space, relative, inside)) is not None:
                 return ParamRule(name, kind, by_neighbours, Encoding.RELATIVE)
         stored = Counter(peer.encoding for peer in decoded.values())
@@ -495,27 +495,27 @@ class Fitter:
                 if any(encoding is known and cost < enough for cost, known, _ in candidates):
                     continue
                 if encoding not in samples:
-                    samples[encoding] = encoded(decoded, encoding)
+                    samples[encoding] = encode_peers(decoded, encoding)
                 fitted = self._fit(samples[encoding], inside, self._of_partners, efforts=(effort,))
                 if fitted is not None:
                     candidates.append((fitted.cost, encoding, fitted))
                 if fitted is not None and fitted.cost < PER_PART and _is_determined(fitted):
                     break
         if not candidates or not _is_determined(min(candidates, key=_cost)[2]):
-            relative = encoded(decoded, Encoding.RELATIVE)
+            relative = encode_peers(decoded, Encoding.RELATIVE)
             if (by_neighbours := fields.fit_neighbours(self.space, relative, inside)) is not None:
                 return ParamRule(name, kind, by_neighbours, Encoding.RELATIVE)
         least = min(candidates, key=_cost, default=None)
         unsure = least is None or least[0] >= fields.PER_RANK or not _is_determined(least[2])
         if unsure and not self.space.one_sided(np.array(list(decoded), dtype=np.int64)):
-            absolute = encoded(decoded, Encoding.ABSOLUTE)
+            absolute = encode_peers(decoded, Encoding.ABSOLUTE)
             fitted = self._fit(absolute, inside, self._of_torus, efforts=(PLAIN,))
             if isinstance(fitted, Field) and len(fitted.parts) == 1:
                 samples[Encoding.ABSOLUTE] = absolute
                 candidates = [(fitted.cost, Encoding.ABSOLUTE, fitted)]
         if not candidates:
             what = f"{name} of {where(node)}"
-            peers = encoded(decoded, Encoding.ABSOLUTE)
+            peers = encode_peers(decoded, Encoding.ABSOLUTE)
             raise fields.no_formula_error(what, peers, self.space, _op(node), name, kind)
         _, encoding, best = min(candidates, key=_cost)
         field = self._found(name, node, samples[encoding], inside, best)
@@ -577,7 +577,7 @@ class Fitter:
             return None
         for at, (_, kind) in enumerate(self._params(node)):
             if kind is Kind.PEER:
-                peers = encoded(self._peers(node, at), Encoding.RELATIVE)
+                peers = encode_peers(self._peers(node, at), Encoding.RELATIVE)
                 return fields.fit_neighbours(self.space, peers, inside, samples, self._of_others.whole)
         return None
 
@@ -593,7 +593,7 @@ class Fitter:
                 known[key] = (
                     table_content(trace, kind, vec, n, short, form, self._widths)
                     if kind in TABLES
-                    else vec_parts(normalized(vec, n), n, local.width)
+                    else vec_parts(normalize_vec(vec, n), n, local.width)
                 )
             samples[point] = known[key]
         return samples

@@ -14,7 +14,7 @@ import numpy as np
 
 from scalatrace.arrays import Ints
 from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PER_PART, Class, FitInput
-from scalatrace.extrap.fit.sequences import listed
+from scalatrace.extrap.fit.sequences import list_values
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
 from scalatrace.extrap.solve.points import Solution
@@ -104,7 +104,7 @@ def _lists(fit_input: FitInput, points: Ints) -> list[tuple[int, ...]] | None:
         width = chain.repeat.constant
         if not 0 < width <= MAX_DIRECTIONS or value.times != chain.runs or value.times > MAX_INDEXED_VALUES:
             return None
-        row = listed(value, value.times)
+        row = list_values(value, value.times)
         if row[width:] != row[:-width]:
             return None
         result.append(row[:width])

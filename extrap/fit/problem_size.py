@@ -86,7 +86,7 @@ def problem_sizes(
     for quantity in quantities:
         by_points.setdefault(quantity.points.tobytes(), []).append(quantity)
     for same_points in by_points.values():
-        rows = _evaluated(offered, space, same_points[0].points, sizes)  # large: one at a time
+        rows = _evaluate_sizes(offered, space, same_points[0].points, sizes)  # large: one at a time
         saved += sum(_saved_bits(quantity, rows, len(sizes)) for quantity in same_points)
     best = float(saved.max())
     if best < REQUIRED_BITS + math.log2(len(sizes)):
@@ -137,7 +137,7 @@ def _quantity(arguments: Ints, points: Ints, values: Ints) -> _Quantity:
     return _Quantity(points[chosen], values[chosen], bits, (points, values))
 
 
-def _evaluated(offered: Sequence[Feature], space: Space, points: Ints, sizes: Ints) -> list[Ints | None]:
+def _evaluate_sizes(offered: Sequence[Feature], space: Space, points: Ints, sizes: Ints) -> list[Ints | None]:
     """Return each feature's values: a row per size of the problem, a column per point."""
     shape = len(sizes), len(points)
     columns = {

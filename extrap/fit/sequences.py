@@ -26,7 +26,7 @@ MAX_CYCLE_VALUES = 256
 MIN_CYCLE_SIZES = 3
 """Sizes that confirm a cycle of numbers that depend on sizes: on two, blocks are of some rounding each."""
 
-__all__ = ["by_cycle", "by_index", "by_loops", "holds", "listed"]
+__all__ = ["by_cycle", "by_index", "by_loops", "holds", "list_values"]
 
 
 def by_cycle(
@@ -59,7 +59,7 @@ def rows_of(values: Sequence[Parts], chains: Sequence[Chain | None]) -> list[tup
     They are as many as belong to one execution of what is around, or in a loop with other calls as few as do.
     In a loop whose trip counts differ they are not as many as iterations: then values follow the iteration.
     """
-    known = {value: listed(value, value.times) for value in values}
+    known = {value: list_values(value, value.times) for value in values}
     own_width, shortest = values[0].width, max(map(_shortest, known.values()))
     trips = {None if chain is None else chain.repeat.constant for chain in chains}
     widths = (
@@ -92,7 +92,7 @@ def _shortest(listed: tuple[int, ...]) -> int:
     return len(listed)
 
 
-def listed(value: Parts, times: int) -> tuple[int, ...]:
+def list_values(value: Parts, times: int) -> tuple[int, ...]:
     """Return the first values of a vec."""
     return _values(value.shape, value.slots, times)
 
@@ -107,7 +107,7 @@ def by_index(
     length = space.points(points).solve(lengths)
     if length is None:
         return None
-    rows = [listed(v, v.times) for v in values]
+    rows = [list_values(v, v.times) for v in values]
     index = np.concatenate([np.arange(n) for n in lengths])
     flat = np.concatenate([np.array(row, dtype=np.int64) for row in rows])
     value = space.solve_indexed(np.repeat(points, lengths), index, flat)
@@ -133,7 +133,7 @@ def by_loops(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) ->
         runs = 1 if chain is None else chain.runs
         if value is not None and value.times != runs:
             return None
-        whole.append(_listed(value, runs))
+        whole.append(_list_values(value, runs))
     levels = deep.pop()
     if sum(map(len, whole)) > MAX_INDEXED_VALUES:
         return None
@@ -142,16 +142,16 @@ def by_loops(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) ->
         if all(periods):
             columns = [{} if chain is None else chain.columns(depth) for chain in chains]
             rows = _cut(whole, periods)
-            result = _counted(fit_input.space, conditions, points, columns, rows, levels - depth)
+            result = _fit_counted(fit_input.space, conditions, points, columns, rows, levels - depth)
             if result is not None:
                 return result
     return None
 
 
-def _listed(value: Parts | None, runs: int) -> Ints:
+def _list_values(value: Parts | None, runs: int) -> Ints:
     if value is None:
         return np.zeros(runs, dtype=np.int64)
-    return np.array(listed(value, runs), dtype=np.int64)
+    return np.array(list_values(value, runs), dtype=np.int64)
 
 
 def _period(row: Ints, chain: Chain | None, depth: int) -> int:
@@ -166,7 +166,7 @@ def _cut(rows: Sequence[Ints], lengths: Sequence[int]) -> list[Ints]:
     return [row[:length] for row, length in zip(rows, lengths, strict=True)]
 
 
-def _counted(
+def _fit_counted(
     space: Space,
     conditions: tuple[Cond, ...],
     points: Ints,
@@ -196,7 +196,7 @@ def holds(fit_input: FitInput, group: Class, points: Ints) -> bool:
         place = {name: int(numbers[point]) for name, numbers in fit_input.space.columns.items()}
         if value is None or value.times < 1 or not is_vec(value.shape):
             return False
-        row = _listed(value, value.times)
+        row = _list_values(value, value.times)
         if group.shape == INDEXED:
             count = int(evaluate(first, place))
             numbers: Mapping[str, Any] = {"i": np.arange(len(row))}

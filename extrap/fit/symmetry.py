@@ -20,7 +20,7 @@ from scalatrace.trace.symbolic.field import Field
 GIVEN_WEIGHT = 3.0
 """The weight of a formula that is taken for another dimension."""
 
-__all__ = ["formulas_of_sides", "mirrored"]
+__all__ = ["formulas_of_sides", "mirror_space"]
 
 
 def formulas_of_sides(space: Space, events: Iterable[tuple[Field, Sequence[ParamRule]]]) -> tuple[Expr, ...]:
@@ -39,13 +39,15 @@ def formulas_of_sides(space: Space, events: Iterable[tuple[Field, Sequence[Param
     return tuple(formulas)
 
 
-def mirrored(space: Space, formulas: Sequence[Expr]) -> Space:
+def mirror_space(space: Space, formulas: Sequence[Expr]) -> Space:
     """Return the space with these formulas, dimensions exchanged, as the only features besides constants."""
-    exchanged = dict.fromkeys(variant for formula in formulas for variant in _exchanged(space, formula))
+    exchanged = dict.fromkeys(
+        variant for formula in formulas for variant in _exchange_dimensions(space, formula)
+    )
     return space.variant(partners=False, given=tuple(Feature(formula, GIVEN_WEIGHT) for formula in exchanged))
 
 
-def _exchanged(space: Space, formula: Expr) -> Iterator[Expr]:
+def _exchange_dimensions(space: Space, formula: Expr) -> Iterator[Expr]:
     """Yield a formula with dimensions in another order."""
     sizes, coords = space.names.sizes, space.names.coords
     for order in permutations(range(len(sizes))):

@@ -17,7 +17,7 @@ from scalatrace.trace.symbolic.grid import Grid
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["PROGRAM", "Argument", "aligned", "check_arguments", "grids_in_arguments"]
+__all__ = ["PROGRAM", "Argument", "align_command_lines", "check_arguments", "grids_in_arguments"]
 
 _INTEGER = re.compile(r"\d{1,18}")
 
@@ -68,7 +68,7 @@ def check_arguments(traces: Sequence[Trace], runs: Sequence[Run], order: Sequenc
     if not all(lines):
         return []  # made by hand, or by something else than `record`
     known, multiples, unknown = dict(_sizes(runs)), dict[str, None](), []
-    for argument in aligned(lines):
+    for argument in align_command_lines(lines):
         factors = _multiples_in(argument, known, runs)
         if factors is None:
             unknown.append(argument)
@@ -180,7 +180,7 @@ class Argument:
     words: tuple[str | None, ...]
 
 
-def aligned(lines: Sequence[Sequence[str]]) -> list[Argument]:
+def align_command_lines(lines: Sequence[Sequence[str]]) -> list[Argument]:
     """Return the arguments that differ between command lines of equal programs.
 
     Lines of equally many words with the same options are compared word by word, others by their options.
@@ -191,7 +191,7 @@ def aligned(lines: Sequence[Sequence[str]]) -> list[Argument]:
         names = _names(lines[0])
         candidates = [Argument(names[at], _without_folders(at, column)) for at, column in enumerate(columns)]
     else:
-        parsed = [dict(_parsed(_arguments(line))) for line in lines]
+        parsed = [dict(_parse_options(_arguments(line))) for line in lines]
         keys = dict.fromkeys(key for options in parsed for key in options)
         candidates = [Argument(PROGRAM, tuple(_program(line) for line in lines))]
         candidates += [Argument(key, tuple(options.get(key) for options in parsed)) for key in keys]
@@ -238,7 +238,7 @@ def _arguments(line: Sequence[str]) -> Sequence[str]:
     return line[_script(line) + 1 :]
 
 
-def _parsed(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _parse_options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The arguments of one line, by name: options with the word after them, and other words by number."""
     number, at = 0, 0
     while at < len(words):

@@ -175,7 +175,9 @@ def _fit(traces: Sequence[Trace], runs: Sequence[Run], points: Points, number: i
         axes = _slices(traces, runs, number)
         if axes is not None:
             return FamilyRule(first.kind, first.parent, axes)
-        divided = _divided([(trace.nprocs, family) for trace, family in zip(traces, families, strict=True)])
+        divided = _find_division(
+            [(trace.nprocs, family) for trace, family in zip(traces, families, strict=True)]
+        )
         if divided is not None:
             return FamilyRule(first.kind, first.parent, None, (divided, divided, None, None))
     vecs, rivals = [], list[Rival]()
@@ -268,7 +270,7 @@ def _is_slice(trace: Trace, grid: Grid, number: int, axes: tuple[int, ...]) -> b
     )
 
 
-def _divided(families: Sequence[tuple[int, Family]]) -> tuple[str, tuple[Const]] | None:
+def _find_division(families: Sequence[tuple[int, Family]]) -> tuple[str, tuple[Const]] | None:
     """Return the shape and the formula of communicators of blocks of ranks, or of ranks assigned round robin.
 
     Args:

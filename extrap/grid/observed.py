@@ -16,7 +16,7 @@ from scalatrace.trace.query.counting import executions_of
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Observed", "Sites", "joined"]
+__all__ = ["Observed", "Sites", "join_pairs"]
 
 Sites = frozenset[tuple[int, int]]
 """Call sites: operations and stack signatures, as in the tables of the trace."""
@@ -52,9 +52,9 @@ class Observed:
     @cached_property
     def sent(self) -> Pairs:
         """All pairs that exchange messages."""
-        return joined(self.by_site.values())
+        return join_pairs(self.by_site.values())
 
 
-def joined(parts: Iterable[Pairs]) -> Pairs:
+def join_pairs(parts: Iterable[Pairs]) -> Pairs:
     """Return the different pairs of all parts, in order."""
     return np.unique(np.concatenate([np.empty((0, 2), dtype=np.int64), *parts]), axis=0)

@@ -19,7 +19,7 @@ from scalatrace.extrap.errors import InputError
 from scalatrace.extrap.grid.arguments import grids_in_arguments
 from scalatrace.extrap.grid.communicators import slices
 from scalatrace.extrap.grid.groups import group_size, may_be_groups
-from scalatrace.extrap.grid.observed import Observed, joined
+from scalatrace.extrap.grid.observed import Observed, join_pairs
 from scalatrace.extrap.grid.patterns import Pairs, butterfly_grids, on_a_line
 from scalatrace.extrap.grid.plugins import DIMS, dims_by
 from scalatrace.trace.model.elastic import at
@@ -65,7 +65,7 @@ def identify(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology:
     Raises:
         InputError: several kinds of grids explain them equally well; names them.
     """
-    stated = _stated(traces, observed)
+    stated = _find_stated_grids(traces, observed)
     if stated is not None:
         return stated
     sites = [facts.sites for facts in observed]
@@ -83,7 +83,7 @@ def identify(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology:
     return Topology(line, f"a line of ranks in groups of {group}")
 
 
-def _stated(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology | None:
+def _find_stated_grids(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology | None:
     """Return the grids of a plug-in, or of the program's Cartesian communicators."""
     for dims in DIMS:
         dims_of_plugin = [dims_by(dims, trace) for trace in traces]
@@ -97,7 +97,7 @@ def _stated(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology |
         if len({len(grid.dims) for grid in grids}) == 1 and all(
             grid.nprocs == trace.nprocs for grid, trace in zip(grids, traces, strict=True)
         ):
-            return Topology(grids, "Cartesian communicators: " + _listed(grids))
+            return Topology(grids, "Cartesian communicators: " + _format_grids(grids))
     return None
 
 
@@ -106,38 +106,40 @@ def _grids(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology:
     sent = [facts.sent for facts in observed]
     splits = [_splits(trace) for trace in traces]
     for ndims in range(1, MAX_DIMENSIONS + 1):
-        explained = _explained(traces, sent, splits, ndims)
+        explained = _find_explained_grids(traces, sent, splits, ndims)
         if len(explained) > 1:
-            kinds = "; or ".join(_listed(grids) for grids in explained[:4])
+            kinds = "; or ".join(_format_grids(grids) for grids in explained[:4])
             raise InputError(f"the traces fit several grids: {kinds}. Say which: --dims-of 4x4,...")
         if explained:
             return Topology(explained[0], _evidence(traces, sent, splits, explained[0]))
     without = _without_trees(observed)
     for ndims in range(1, MAX_DIMENSIONS + 1) if without is not None else ():
         assert without is not None
-        explained = _explained(traces, without, splits, ndims)
+        explained = _find_explained_grids(traces, without, splits, ndims)
         if len(explained) == 1:
             evidence = _evidence(traces, without, splits, explained[0])
             return Topology(explained[0], f"apart from trees of messages, {evidence}")
     if any(splits):
         sliced = _by_communicators(traces, splits)
         if sliced is not None:
-            return Topology(sliced, "communicators are its rows, columns or planes: " + _listed(sliced))
+            return Topology(sliced, "communicators are its rows, columns or planes: " + _format_grids(sliced))
         nowhere: list[Splits] = [[] for _ in traces]
         for ndims in range(2, MAX_DIMENSIONS + 1) if all(map(len, sent)) else ():
-            explained = _explained(traces, sent, nowhere, ndims)
+            explained = _find_explained_grids(traces, sent, nowhere, ndims)
             if len(explained) == 1:
                 return Topology(explained[0], _evidence(traces, sent, nowhere, explained[0]))
     pairs = [(trace.nprocs, sent_pairs) for trace, sent_pairs in zip(traces, sent, strict=True)]
     butterflies = butterfly_grids(pairs)
     if butterflies is not None:
         facts = "partners are at powers of two in rows and columns, or across the diagonal"
-        return Topology(butterflies, f"{facts}: {_listed(butterflies)}", butterflies=True)
+        return Topology(butterflies, f"{facts}: {_format_grids(butterflies)}", butterflies=True)
     named = {grids: _neighbours_share(grids, sent) for grids in grids_in_arguments(traces)}
     best = max(named.values(), default=0.0)
     likely = [grids for grids, share in named.items() if share > best - SHARE_MARGIN]
     if best > MIN_SHARE and len(likely) == 1:
-        return Topology(likely[0], f"the arguments of the program, and most neighbours: {_listed(likely[0])}")
+        return Topology(
+            likely[0], f"the arguments of the program, and most neighbours: {_format_grids(likely[0])}"
+        )
     line = tuple(Grid((trace.nprocs,)) for trace in traces)
     evidence = "no grid has regular neighbours: ranks are taken as a line, with distances by exclusive-or"
     return Topology(line, evidence, on_a_line(pairs))
@@ -150,7 +152,7 @@ def _without_trees(observed: Sequence[Observed]) -> list[Pairs] | None:
     trees = {key for key in sites if all(_is_tree(pairs[key]) for pairs in by_site if key in pairs)}
     if not trees or trees == sites:
         return None
-    return [joined(rows for key, rows in pairs.items() if key not in trees) for pairs in by_site]
+    return [join_pairs(rows for key, rows in pairs.items() if key not in trees) for pairs in by_site]
 
 
 def _is_tree(pairs: Pairs) -> bool:
@@ -217,7 +219,7 @@ def _factorizations(n: int, ndims: int) -> Iterator[tuple[int, ...]]:
             yield from ((first, *rest) for rest in _factorizations(n // first, ndims - 1))
 
 
-def _explained(
+def _find_explained_grids(
     traces: Sequence[Trace], sent: Sequence[Pairs], splits: Sequence[Splits], ndims: int
 ) -> list[tuple[Grid, ...]]:
     """Return the grids, one per trace, in which alike ranks of all traces have alike neighbours."""
@@ -342,7 +344,7 @@ def _has_slices(grid: Grid, groups: tuple[tuple[int, ...], ...]) -> bool:
     return False
 
 
-def _listed(grids: Sequence[Grid]) -> str:
+def _format_grids(grids: Sequence[Grid]) -> str:
     return ", ".join(map(str, grids))
 
 
@@ -354,4 +356,4 @@ def _evidence(
         facts.append("ranks at the same borders have the same neighbours")
     if any(splits):
         facts.append("communicators are its rows, columns or planes")
-    return f"{' and '.join(facts) or 'collectives only: a line of ranks'}: {_listed(grids)}"
+    return f"{' and '.join(facts) or 'collectives only: a line of ranks'}: {_format_grids(grids)}"

@@ -12,7 +12,7 @@ from scalatrace.extrap.alignment.align import Aligned, align
 from scalatrace.extrap.alignment.rank_tree import Key, RankNode
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.fit import fit_field as fields
-from scalatrace.extrap.fit.fit_trace import Fitted, Fitter, assembled
+from scalatrace.extrap.fit.fit_trace import Fitted, Fitter, assemble_model
 from scalatrace.extrap.fit.fit_types import Chains
 from scalatrace.extrap.grid.communicators import fit_families
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule
@@ -82,7 +82,7 @@ class Lossy:
             structure_only = bool(fitter.failures)
         if not rules:
             raise ExtrapolationError("nothing is left: no call follows a rule in all traces")
-        return assembled(traces, self.runs, rules)
+        return assemble_model(traces, self.runs, rules)
 
     def _fitter(self, structure_only: bool) -> _Fitter:
         """Return a fitter of the remaining calls."""
@@ -223,7 +223,7 @@ class Lossy:
         by_trace: dict[int, list[Seq]] = {}
         for point, content in contents.items():
             by_trace.setdefault(fitter.run_of[point][0], []).append(content.nodes)
-        return _folded([_folded(seqs, forest) for seqs in by_trace.values()], forest)
+        return _fold_common([_fold_common(seqs, forest) for seqs in by_trace.values()], forest)
 
 
 def _may_go(check_losses: Callable[[], None]) -> bool:
@@ -235,7 +235,7 @@ def _may_go(check_losses: Callable[[], None]) -> bool:
     return True
 
 
-def _folded(seqs: Sequence[Seq], forest: Forest) -> Seq:
+def _fold_common(seqs: Sequence[Seq], forest: Forest) -> Seq:
     first, *following = dict.fromkeys(seqs)
     for seq in following:
         first = forest.common(first, seq)

@@ -30,7 +30,7 @@ from scalatrace.trace.values.vec import PROC_NULL, Vec
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Overrides", "Tree", "overrides", "recompressed"]
+__all__ = ["Overrides", "Tree", "list_overrides", "recompress_rank"]
 
 
 Overrides = dict[int, dict[str, int]]
@@ -49,11 +49,11 @@ class Tree:
     calls: dict[int, list[int]]
 
 
-def recompressed(calls: Calls, rank: int, kept: Sequence[int], new: Overrides) -> Tree:
+def recompress_rank(calls: Calls, rank: int, kept: Sequence[int], new: Overrides) -> Tree:
     """Return the tree of a rank's remaining calls, with their new parameters."""
     if not kept:
         return Tree((), {})
-    compressed = _compressed(calls, rank, kept, new)
+    compressed = _compress(calls, rank, kept, new)
     numbers: dict[int, list[int]] = defaultdict(list)
     for number, call in zip(kept, compressed.walk(rank), strict=True):
         numbers[id(call.node)].append(number)
@@ -63,7 +63,7 @@ def recompressed(calls: Calls, rank: int, kept: Sequence[int], new: Overrides) -
     return Tree(nodes, result)
 
 
-def _compressed(calls: Calls, rank: int, kept: Sequence[int], new: Overrides) -> Trace:
+def _compress(calls: Calls, rank: int, kept: Sequence[int], new: Overrides) -> Trace:
     """The trace of one rank. Tables and communicators stay as they are: only their numbers are compressed."""
     trace = calls.trace
     with Core(rank, trace.nprocs) as core:
@@ -143,7 +143,7 @@ def _vec(value: Value, rank: int) -> Vec:
     return vec
 
 
-def overrides(repair: Repair, arrays: ArrayTable) -> Overrides:
+def list_overrides(repair: Repair, arrays: ArrayTable) -> Overrides:
     """Return the new parameters of the remaining calls."""
     result: Overrides = defaultdict(dict)
     for number, names in repair.nulled.items():
@@ -161,10 +161,12 @@ def _requests(repair: Repair, rank: int, arrays: ArrayTable, overrides: Override
     for number, live, _ in requests_of(calls, rank):
         if calls.kept(number):
             call = calls.calls[number]
-            _renamed(calls.trace.ops[call.node.op].params, call, repair, live, arrays, overrides[number])
+            _renumber_requests(
+                calls.trace.ops[call.node.op].params, call, repair, live, arrays, overrides[number]
+            )
 
 
-def _renamed(
+def _renumber_requests(
     params: tuple[tuple[str, Kind], ...],
     call: Call,
     repair: Repair,

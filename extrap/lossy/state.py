@@ -12,7 +12,7 @@ from scalatrace.extrap.choices import ArrayTable
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.lossy.calls import Calls
 from scalatrace.extrap.lossy.links import Links, links_of
-from scalatrace.extrap.lossy.recompress import Tree, overrides, recompressed
+from scalatrace.extrap.lossy.recompress import Tree, list_overrides, recompress_rank
 from scalatrace.extrap.lossy.repair import Repair
 from scalatrace.operations import operation
 from scalatrace.trace.query.walk import Call
@@ -81,8 +81,8 @@ class LossyState:
         """Return the remaining tree of each rank: compressed anew, or as recorded if no call was dropped."""
         ranks = range(self.trace.nprocs)
         if anew:
-            new = overrides(self.repair, ArrayTable(self.trace.arrays))
-            self._trees = [recompressed(self.calls, rank, self.kept(rank), new) for rank in ranks]
+            new = list_overrides(self.repair, ArrayTable(self.trace.arrays))
+            self._trees = [recompress_rank(self.calls, rank, self.kept(rank), new) for rank in ranks]
         else:
             by_node: list[dict[int, list[int]]] = [defaultdict(list) for _ in ranks]
             for number, call in enumerate(self.calls.calls):

@@ -9,7 +9,7 @@ from scalatrace.escapes import clean
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule
 from scalatrace.extrap.proofs.places import PeerPlace, place_of
 from scalatrace.extrap.proofs.prover import Prover
-from scalatrace.extrap.proofs.values import Loops, Turn, Unprovable, loops_of, positive, renamed
+from scalatrace.extrap.proofs.values import Loops, Turn, Unprovable, loops_of, positive, rename_variables
 from scalatrace.formula import (
     FALSE,
     TRUE,
@@ -89,7 +89,7 @@ class Half:
         rows = self.loops.rows
         used = names_in(self.given, *self.ends(), *(e for row in rows for e in (row.trips, row.index)))
         used |= names_in() if self.nbytes is None else names_in(self.nbytes)
-        by = renamed(used, keep)
+        by = rename_variables(used, keep)
         distance = self.place.distance and by.number(self.place.distance)
         return replace(
             self,

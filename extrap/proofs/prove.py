@@ -22,7 +22,7 @@ from scalatrace.extrap.proofs.halves import MESSAGES, Half, Path, family_of_even
 from scalatrace.extrap.proofs.messages import FamilyMessages, MessageGroup
 from scalatrace.extrap.proofs.prover import OUT_OF_TIME, Prover, Refuted
 from scalatrace.extrap.proofs.scenario import OTHER, Scenario, scenarios
-from scalatrace.extrap.proofs.values import Unprovable, loops_of, renamed, total
+from scalatrace.extrap.proofs.values import Unprovable, loops_of, rename_variables, total
 from scalatrace.formula import TRUE, Cond, Const, Expr, Var, all_of, compare, format_text, names_in
 from scalatrace.formula.prove import Proved, available
 from scalatrace.formula.substitute import Substitution
@@ -324,7 +324,7 @@ class CollectiveCalls:
                 if value is None or partner_value is None:
                     continue
                 if not self._is_in_step:
-                    by = renamed(names_in(there, partner_value))
+                    by = rename_variables(names_in(there, partner_value))
                     there, partner_value = by.condition(there), by.number(partner_value)
                 self._require_same(f"another member gives the same {name}", runs, value, there, partner_value)
 

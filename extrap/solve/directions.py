@@ -24,10 +24,10 @@ __all__ = [
     "Directions",
     "Projection",
     "Sieve",
-    "centred",
+    "centre_rows",
     "out_of_reach",
     "sample_points",
-    "scaled",
+    "scale_rows",
     "triples_of",
     "volumes",
 ]
@@ -65,11 +65,11 @@ MAX_TRIPLE_FEATURES = 2 * TRIPLE_FEATURES
 """Features that are tested in triples: more than the search uses, as some may be undefined elsewhere."""
 
 
-def centred(table: Ints) -> Floats:
+def centre_rows(table: Ints) -> Floats:
     """Return rows less their mean, scaled to length 1; 0 for constant rows."""
     rows = table.astype(np.float64)
     rows -= rows.mean(axis=1, keepdims=True)
-    return scaled(rows)
+    return scale_rows(rows)
 
 
 def out_of_reach(unit: Floats, subsets: Ints, values: Ints) -> list[bool]:
@@ -86,7 +86,7 @@ def out_of_reach(unit: Floats, subsets: Ints, values: Ints) -> list[bool]:
         direction = unit[rows]
         for before in directions:
             direction = direction - _dots(before, direction) * before
-        direction = scaled(direction)
+        direction = scale_rows(direction)
         residuals -= _dots(direction, residuals) * direction
         directions.append(direction)
     result: list[bool] = (np.square(residuals).sum(axis=1) > limit).tolist()
@@ -99,7 +99,7 @@ def _dots(a: Floats, b: Floats) -> Floats:
     return products
 
 
-def scaled(rows: Floats) -> Floats:
+def scale_rows(rows: Floats) -> Floats:
     """Return rows scaled to length 1; zeros stay."""
     length = np.sqrt((rows**2).sum(axis=1, keepdims=True))
     unit: Floats = rows / np.where(length > 0, length, 1)
@@ -219,7 +219,7 @@ class Sieve:
 
     def __init__(self, table: Ints) -> None:
         table = table[(table != table[:, :1]).any(axis=1)]
-        unit = centred(table)
+        unit = centre_rows(table)
         labels = Directions(unit).labels(unit)
         self._all = Directions(unit[np.sort(np.unique(labels, return_index=True)[1])])
         self._light = unit[_first(table, MAX_TRIPLE_FEATURES)]
@@ -232,7 +232,7 @@ class Sieve:
             return True
         if (values < SPECIAL_MAX).any():
             return False
-        wanted = centred(values[None])[0]
+        wanted = centre_rows(values[None])[0]
         projection = self._all.projected(wanted)
         if (projection.left < MIN_REST).any() or len(np.unique(self._all.labels(projection.rest))) < len(
             projection.rest

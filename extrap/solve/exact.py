@@ -38,7 +38,7 @@ MAX_SIMPLE_UNKNOWNS = 2
 PLACES = 16
 """At so many different iterations and sizes even a formula of few values, such as i//X, is confirmed."""
 
-__all__ = ["PLACES", "SAMPLED", "Fit", "Solution", "determined", "enough_points", "exact", "fitted"]
+__all__ = ["PLACES", "SAMPLED", "Fit", "Solution", "determined", "enough_points", "exact", "fit_coefficients"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def _independent(table: Ints, has_constant: bool) -> bool:
     return _pivot_points(table - table[:, :1] if has_constant else table) is not None
 
 
-def fitted(table: Ints, values: Ints) -> Fit | None:
+def fit_coefficients(table: Ints, values: Ints) -> Fit | None:
     """Return the constant, the coefficients and their denominator if they hold for all points, else None."""
     solved = _coefficients(table, values)
     if solved is None:
@@ -118,7 +118,7 @@ def fitted(table: Ints, values: Ints) -> Fit | None:
 
 
 def exact(chosen: Sequence[Feature], fit: Fit | None, distinct: int, places: int) -> Solution | None:
-    """Return the formula over these features with the result of `fitted`, unless a coefficient is zero."""
+    """Return the formula of these features with the `fit_coefficients` result, unless a coefficient is 0."""
     if fit is None or 0 in fit[0][1:]:
         return None
     numbers, denominator = fit

@@ -17,9 +17,9 @@ from scalatrace.extrap.solve.directions import (
     TRIPLE_FEATURES,
     Directions,
     Projection,
-    centred,
+    centre_rows,
     out_of_reach,
-    scaled,
+    scale_rows,
     triples_of,
 )
 from scalatrace.extrap.solve.exact import (
@@ -30,7 +30,7 @@ from scalatrace.extrap.solve.exact import (
     determined,
     enough_points,
     exact,
-    fitted,
+    fit_coefficients,
 )
 from scalatrace.extrap.solve.features import Feature
 from scalatrace.formula import Binary, Cond, Const, Expr, Value, Var, children, names_in
@@ -112,11 +112,11 @@ class System:
         self._distinct: dict[tuple[int, ...], tuple[int, int]] = {}
         self._determined: dict[tuple[tuple[int, ...], bool], tuple[bool, bool]] = {}
         self.sample = slice(None, None, max(1, table.shape[1] // SAMPLED) if table.size else 1)
-        self._directions = Directions(centred(table[:, self.sample]))
+        self._directions = Directions(centre_rows(table[:, self.sample]))
 
     def solve(self, values: Ints) -> Solution | None:
         """Find the lightest confirmed formula of the fewest features, else the lightest of all."""
-        wanted = centred(values[None, self.sample])[0]
+        wanted = centre_rows(values[None, self.sample])[0]
         if not wanted.any() or not len(self.features):
             return _lightest(self._fitting([(i,) for i in range(len(self.features))], values, set()))
         directions = self._directions
@@ -143,7 +143,7 @@ class System:
         if sum(c != 0 for c in best.coefficients[:-1]) < 2:
             return best
         multiples = [
-            exact([self.features[i]], fitted(self.table[[i]], values), PLACES, PLACES)
+            exact([self.features[i]], fit_coefficients(self.table[[i]], values), PLACES, PLACES)
             for i in _proportional(self.table, values)[:MAX_MULTIPLES]
         ]
         rivals = [
@@ -172,7 +172,7 @@ class System:
             enough = enough_points(len(subset), *evidence)
             if len(subset) > 1 and not enough_points(len(subset) + needs_constant, *evidence):
                 continue  # whatever its coefficients
-            fit = fitted(self.table[list(subset)], values)
+            fit = fit_coefficients(self.table[list(subset)], values)
             if fit is not None:
                 holding.add(frozenset(i for i, c in zip(subset, fit[0][1:], strict=True) if c))
             if not enough:
@@ -214,7 +214,7 @@ class System:
     @cached_property
     def _unit(self) -> Floats:
         """The features at the sampled points, of length 1."""
-        return scaled(self.table[:, self.sample].astype(np.float64))
+        return scale_rows(self.table[:, self.sample].astype(np.float64))
 
     @cached_property
     def _on_two_sizes(self) -> bool:
@@ -306,7 +306,7 @@ class System:
         key = subset, has_constant
         if key not in self._determined:
             names = self._names_of(subset)
-            sizes = _numbered([self.columns[name] for name in sorted(names & self._size_names)])
+            sizes = _number_rows([self.columns[name] for name in sorted(names & self._size_names)])
             sizes = self.runs if sizes is None else sizes
             table = self.table[list(subset)][:, self.sample]
             self._determined[key] = determined(table, sizes[self.sample], has_constant)
@@ -492,7 +492,7 @@ def _required_bits(found: Solution, count: int) -> float:
     return REQUIRED_BITS[count] + REQUIRED_OF_CONSTANTS * found.has_constant
 
 
-def _numbered(rows: Sequence[Ints]) -> Ints | None:
+def _number_rows(rows: Sequence[Ints]) -> Ints | None:
     """For each column of rows a number, the same where columns are equal; None without rows."""
     if not rows:
         return None

@@ -49,7 +49,7 @@ def recv(rank: RankReplay, event: AnyCall) -> None:
 
 def _recv_directed(rank: RankReplay, event: AnyCall) -> None:
     """Issue a receive with the source, and if necessary the count, of its message."""
-    with directed(rank, event) as (source, nbytes):
+    with direct_receive(rank, event) as (source, nbytes):
         message = rank.message(event, out=False, nbytes=nbytes)
         tag = rank.mpi.constant(event["tag"])
         rank.issue("Recv", *message, source, tag, rank.comm(event.family), Constant.STATUS)
@@ -103,8 +103,8 @@ def iprobe(rank: RankReplay, event: AnyCall) -> None:
 @handles("Mprobe")
 def mprobe(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Mprobe(source, tag, comm, message, status)."""
-    live, status = _matched(rank)
-    with directed(rank, event) as (source, _):
+    live, status = _make_matched(rank)
+    with direct_receive(rank, event) as (source, _):
         rank.issue("Mprobe", source, *_channel(rank, event), Ref(live.handle), status)
     _keep(rank, event, live)
 
@@ -112,8 +112,8 @@ def mprobe(rank: RankReplay, event: AnyCall) -> None:
 @handles("Improbe")
 def improbe(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Improbe(source, tag, comm, flag, message, status), until the flag is true."""
-    (live, status), flag = _matched(rank), Out()
-    with directed(rank, event) as (source, _):
+    (live, status), flag = _make_matched(rank), Out()
+    with direct_receive(rank, event) as (source, _):
         rank.poll("Improbe", flag, source, *_channel(rank, event), flag, Ref(live.handle), status)
     _keep(rank, event, live)
 
@@ -121,7 +121,7 @@ def improbe(rank: RankReplay, event: AnyCall) -> None:
 @handles("Mrecv")
 def mrecv(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Mrecv(buf, count, datatype, message, status)."""
-    message, args = _received(rank, event)
+    message, args = _prepare_matched_receive(rank, event)
     rank.issue("Mrecv", *args, Ref(message), Constant.STATUS)
     rank.release_buffers()
 
@@ -129,7 +129,7 @@ def mrecv(rank: RankReplay, event: AnyCall) -> None:
 @handles("Imrecv")
 def imrecv(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Imrecv(buf, count, datatype, message, request)."""
-    message, args = _received(rank, event)
+    message, args = _prepare_matched_receive(rank, event)
     rank.issue("Imrecv", *args, Ref(message), Ref(rank.new_request().handle))
 
 
@@ -147,12 +147,12 @@ def _keep(rank: RankReplay, event: AnyCall, live: LiveRequest) -> None:
         rank.messages.add(live)
 
 
-def _matched(rank: RankReplay) -> tuple[LiveRequest, Status]:
+def _make_matched(rank: RankReplay) -> tuple[LiveRequest, Status]:
     status = Status()
     return LiveRequest(rank.mpi.handle("message"), status=status), status
 
 
-def _received(rank: RankReplay, event: AnyCall) -> tuple[Any, list[Any]]:
+def _prepare_matched_receive(rank: RankReplay, event: AnyCall) -> tuple[Any, list[Any]]:
     """Return the handle of the message that a receive consumes, and the receive's buffer, count and datatype.
 
     A probe of any source may have matched another message than in the program, and a longer one.
@@ -167,7 +167,7 @@ def _received(rank: RankReplay, event: AnyCall) -> tuple[Any, list[Any]]:
 
 
 @contextmanager
-def directed(rank: RankReplay, event: AnyCall) -> Iterator[tuple[int, int]]:
+def direct_receive(rank: RankReplay, event: AnyCall) -> Iterator[tuple[int, int]]:
     """Give the source for the receive or matched probe of an event, and the bytes of its message.
 
     The source is the planned sender of a receive from any source. If its message does not come while others

@@ -15,14 +15,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import msgpack  # type: ignore[import-untyped]
+
 from scalatrace.replay.common.errors import ReplayError
 from scalatrace.replay.common.view import AnyCall
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.engine.rank import RankReplay
 from scalatrace.replay.engine.windows import Exposed
-from scalatrace.replay.transport.shared import exchange_parts, gather_all
+from scalatrace.replay.transport.base import Transport
 
-__all__ = ["ACCEPT_PORT", "CREATE_DYNAMIC_WINDOW", "DynamicWindows", "Ports", "unite_intervals"]
+__all__ = [
+    "ACCEPT_PORT",
+    "CREATE_DYNAMIC_WINDOW",
+    "DynamicWindows",
+    "Ports",
+    "exchange_parts",
+    "gather_all",
+    "unite_intervals",
+]
 
 CREATE_DYNAMIC_WINDOW = "Win_create_dynamic"
 
@@ -152,3 +162,24 @@ class Ports:
         mine = {name: rank.mpi.open_port() for name, number in opened.items() if number == rank.mpi.rank}
         for of_rank in gather_all(rank.mpi, mine):
             rank.ports |= of_rank
+
+
+def gather_all(transport: Transport, mine: Any) -> list[Any]:
+    """Return on all ranks what each rank gave, by rank; past any tracer.
+
+    Args:
+        mine: numbers, texts, lists and dictionaries of them.
+    """
+    packed = transport.gather(msgpack.packb(mine))
+    everything: list[bytes] = msgpack.unpackb(transport.broadcast(msgpack.packb(packed or [])))
+    return [msgpack.unpackb(data, strict_map_key=False, use_list=False) for data in everything]
+
+
+def exchange_parts(transport: Transport, parts: Sequence[Any]) -> list[Any]:
+    """Send each rank its part; return what each rank sent to this one; past any tracer.
+
+    Args:
+        parts: numbers, texts, lists and dictionaries of them, by rank.
+    """
+    packed = transport.exchange([msgpack.packb(part) for part in parts])
+    return [msgpack.unpackb(data, strict_map_key=False, use_list=False) for data in packed]

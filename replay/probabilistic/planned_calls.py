@@ -71,7 +71,7 @@ class CallPlanner:
         ns, op = self._in_mpi.before(call), call.op
         kind = self._kinds.get(op)
         if kind is None:
-            kind = self._kinds[op] = _Kind(receives(call), waits(op), issued(op))
+            kind = self._kinds[op] = _Kind(receives(call), waits(op), select_conversion(op))
         if kind.waits:
             ns = round(ns * self._wait_share)
         plan = PlannedCall(call, ns, kind.receives, call, call)
@@ -90,7 +90,7 @@ def receives(call: Call) -> bool | None:
     return category in (Category.RECV, Category.PROBE) or makes_receive or call.op == "Parrived"
 
 
-def issued(op: str) -> Callable[[Call, AnyCall], AnyCall]:
+def select_conversion(op: str) -> Callable[[Call, AnyCall], AnyCall]:
     """Return what turns a call of an operation, and its sampled form, into the call that MPI gets."""
     row = operation(op)
     if row.category is Category.SENDRECV:

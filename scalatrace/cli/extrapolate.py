@@ -142,12 +142,14 @@ def _target(args: argparse.Namespace) -> Target | None:
 def _suggest(
     args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] | None, names: SiteNames
 ) -> int:
-    from scalatrace.extrap.suggest import suggested
+    from scalatrace.extrap.suggest import suggest_recordings
     from scalatrace.report.extrapolation import SuggestionReporter
 
     dims = None if args.dims is None else parse_dims("--dims", args.dims)
     stage("finding sizes to record")
-    reason, runs = suggested(traces, dims_of, args.nprocs, dims, parse_params(args.param), not args.no_check)
+    reason, runs = suggest_recordings(
+        traces, dims_of, args.nprocs, dims, parse_params(args.param), not args.no_check
+    )
     facts: dict[str, Any] = {"reason": names.text(reason), "sizes": [run.plain() for run in runs]}
     print_facts(args, facts, SUGGESTIONS, facts["sizes"], SuggestionReporter(facts))
     return 0

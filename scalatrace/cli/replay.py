@@ -221,14 +221,14 @@ def _report(trace: Trace, packed: list[bytes] | None, args: argparse.Namespace, 
         return 0
     from scalatrace.replay import RankResult, ReplaySummary
     from scalatrace.replay.common.whatif import WhatIf
-    from scalatrace.replay.compare import compare_totals, recorded
+    from scalatrace.replay.compare import compare_totals, sum_recorded_times
     from scalatrace.replay.probabilistic.sampled_calls import is_probabilistic
     from scalatrace.report.replay import ReplayReporter
 
     summary = ReplaySummary.over([RankResult.unpack(data) for data in packed])
     if args.verify and is_probabilistic(trace):
         summary = replace(summary, unequal=compare_totals(trace, summary, WhatIf(_rules(args))))
-    facts: dict[str, Any] = {**asdict(summary), **recorded(trace), "engine": engine}
+    facts: dict[str, Any] = {**asdict(summary), **sum_recorded_times(trace), "engine": engine}
     reporter = ReplayReporter(facts)
     print_facts(args, facts, REPLAYED, reporter.rows(), reporter)
     return 1 if summary.unequal else 0

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from scalatrace.replay import ComputeMode, ReplayOptions, UnsupportedError, check, run
 from scalatrace.replay.common.whatif import WhatIf
-from scalatrace.replay.probabilistic.largest import buffered, largest_sent
+from scalatrace.replay.probabilistic.largest import is_buffered, largest_sent
 from scalatrace.replay.probabilistic.sampled_calls import ParameterSampler, is_probabilistic
 from scalatrace.replay.probabilistic.shared_random import COUNT, PEER, SharedRandom, Weighted
 from scalatrace.replay.transport.inbox import Inbox
@@ -205,12 +205,12 @@ def test_the_largest_message_that_may_be_drawn() -> None:
     trace = sends()
     assert largest_sent(trace, 1, WhatIf()) == 200 * 8
     assert largest_sent(trace, 1, WhatIf((FactorRule(nbytes=2.5),))) == 3 * 200 * 8
-    assert largest_sent(trace, 1, WhatIf(), buffered) == 0
+    assert largest_sent(trace, 1, WhatIf(), is_buffered) == 0
     b = Builder(2)
     kept = b.event(
         "Ibsend", count=Vec((3, 9, 4)), datatype=DOUBLE, dest=To(Encoding.MODULO, Vec(1)), tag=0, comm=Comm()
     )
-    assert largest_sent(b.of(b.loop(3, kept)), 0, WhatIf(), buffered) == 9 * 8
+    assert largest_sent(b.of(b.loop(3, kept)), 0, WhatIf(), is_buffered) == 9 * 8
 
 
 def replayed(
