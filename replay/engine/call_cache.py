@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from scalatrace.replay.engine.requests import LiveRequest, PreparedCall
-from scalatrace.replay.transport.buffers import Buffers
+from scalatrace.replay.transport.buffers import BufferPool
 
 MAX_CALLS = 1 << 14
 """Calls in the cache."""
@@ -29,7 +29,7 @@ class CallCache:
         free: calls that can be issued now.
     """
 
-    def __init__(self, buffers: Buffers) -> None:
+    def __init__(self, buffers: BufferPool) -> None:
         self._buffers = buffers
         self.free: dict[Hashable, list[PreparedCall]] = {}
         self._cached: list[PreparedCall] = []

@@ -24,8 +24,8 @@ from scalatrace.replay.engine.windows import Exposed, Window
 from scalatrace.replay.timing.pace import Pace
 from scalatrace.replay.transport.args import Constant, Count, Out, Ref
 from scalatrace.replay.transport.backoff import Backoff
-from scalatrace.replay.transport.base import Buffer, Handle, Prepared, Transport
-from scalatrace.replay.transport.buffers import Buffers, attached_nbytes
+from scalatrace.replay.transport.base import Handle, MessageBuffer, Prepared, Transport
+from scalatrace.replay.transport.buffers import BufferPool, attached_nbytes
 from scalatrace.trace.model.typetree import TypeTree, parse
 
 WORLD, SELF, NULL = 0, 1, 2
@@ -67,7 +67,7 @@ class RankReplay:
 
     def __init__(self, transport: Transport, pace: Pace, io_folder: str = "replay-io") -> None:
         self.mpi, self.pace, self._io_folder = transport, pace, io_folder
-        self.buffers, self.stats = Buffers(transport), CallStats()
+        self.buffers, self.stats = BufferPool(transport), CallStats()
         self.cache = CallCache(self.buffers)
         self.family = WORLD
         self.at: tuple[int, AnyCall | None] = (0, None)
@@ -79,7 +79,7 @@ class RankReplay:
         self.comms: dict[int, Handle] = {}
         self.duplicates: dict[int, Handle] = {}
         self.windows: dict[tuple[int, int], Window] = {}
-        self.attached: dict[tuple[int, int], Buffer] = {}
+        self.attached: dict[tuple[int, int], MessageBuffer] = {}
         self.exposed: dict[tuple[int, int], dict[int, Exposed]] = {}
         self.ports: dict[str, str] = {}
         self.files: dict[tuple[int, int], Handle] = {}
