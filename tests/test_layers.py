@@ -278,23 +278,11 @@ LANGUAGE = "scalatrace.codegen.conceptual.tree"
 """Nodes of the coNCePTuaL tree have the names of the grammar, by which printer and compiler find methods."""
 
 DOUBLE_NAMES = {
-    "Call",
-    "Collectives",
     "Columns",
-    "Group",
-    "Memory",
-    "Messages",
-    "Place",
-    "Places",
     "Points",
-    "Run",
-    "Sequence",
     "Sizes",
     "Sources",
     "Stat",
-    "State",
-    "Summary",
-    "Times",
 }
 """Names that still have several meanings; one that has not any more leaves this set."""
 

@@ -22,7 +22,7 @@ from scalatrace.trace.values.vec import UNDEFINED
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["LossyState", "RankPlaces", "symbols_of"]
+__all__ = ["LossyState", "RankDistances", "symbols_of"]
 
 
 @dataclass
@@ -38,7 +38,7 @@ class LossyState:
     calls: Calls
     links: Links
     repair: Repair
-    places: RankPlaces
+    places: RankDistances
     symbols: list[Hashable]
     weights: dict[int, int] = field(default_factory=dict)
     _trees: list[Tree] = field(default_factory=list)
@@ -49,7 +49,7 @@ class LossyState:
         trace = replace(trace, arrays=list(trace.arrays), preds=list(trace.preds))
         calls = Calls.of(trace)
         links = links_of(calls)
-        places = RankPlaces(run.grid)
+        places = RankDistances(run.grid)
         return cls(trace, calls, links, Repair(calls, links), places, symbols_of(calls, links, places))
 
     @property
@@ -96,8 +96,8 @@ class LossyState:
 
 
 @dataclass
-class RankPlaces:
-    """Places of the ranks of one trace."""
+class RankDistances:
+    """Distances between ranks on the grid of one trace."""
 
     grid: Grid
     _known: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
@@ -123,7 +123,7 @@ class RankPlaces:
         return self.distance(call.rank, comm.world(peer))
 
 
-def symbols_of(calls: Calls, links: Links, places: RankPlaces) -> list[Hashable]:
+def symbols_of(calls: Calls, links: Links, places: RankDistances) -> list[Hashable]:
     """Return a symbol per call. Completions are identified by the calls that they complete."""
     result: list[Hashable] = []
     known: dict[tuple[int, tuple[int, ...]], Hashable] = {}

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
-__all__ = ["IncomingMessage", "PostedReceive", "interleaving"]
+__all__ = ["IncomingMessage", "RankReceive", "interleaving"]
 
 NO_SENDER = -1
 
@@ -34,7 +34,7 @@ class IncomingMessage(NamedTuple):
 
 
 @dataclass(slots=True)
-class PostedReceive:
+class RankReceive:
     """A receive of this rank.
 
     Attributes:
@@ -62,7 +62,7 @@ class PostedReceive:
 
 
 def interleaving(
-    receives: Sequence[PostedReceive],
+    receives: Sequence[RankReceive],
     messages: Mapping[int, Sequence[IncomingMessage]],
     max_looks: int = MAX_LOOKS,
 ) -> list[int] | None:
@@ -118,7 +118,7 @@ class _Search:
         self._lanes = {sender: _Lane(sent) for sender, sent in messages.items()}
         self.looks = max_looks
 
-    def run(self, receives: Sequence[PostedReceive]) -> list[int] | None:
+    def run(self, receives: Sequence[RankReceive]) -> list[int] | None:
         failed: set[tuple[int, ...]] = set()
         untried: list[Iterator[int]] = []
         taken: list[tuple[int, int]] = []
@@ -145,7 +145,7 @@ class _Search:
         self.looks -= len(self._lanes)
         return tuple(n for lane in self._lanes.values() for n in lane.taken.values())
 
-    def _candidates(self, receive: PostedReceive) -> Iterator[int]:
+    def _candidates(self, receive: RankReceive) -> Iterator[int]:
         """Yield the senders whose next message the receive can take.
 
         First the likely one, then equal lengths before shorter ones, and senders with many messages left

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from scalatrace.operations import SENDING, Category, operation
-from scalatrace.replay.engine.interleaving import IncomingMessage, PostedReceive, interleaving
+from scalatrace.replay.engine.interleaving import IncomingMessage, RankReceive, interleaving
 from scalatrace.trace.consistency.partners import peer_of, tag_of
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.walk import Call, distinct_calls
@@ -217,7 +217,7 @@ class _ReceivingRank:
     trace: Trace
     rank: int
     families: set[int]
-    receives: dict[int, list[PostedReceive]] = field(default_factory=dict)
+    receives: dict[int, list[RankReceive]] = field(default_factory=dict)
     unplanned: dict[int, set[int]] = field(default_factory=dict)
     sent: dict[int, list[int]] = field(default_factory=dict)
     started: set[int] = field(default_factory=set)
@@ -227,7 +227,7 @@ class _ReceivingRank:
         self.receives = {family: [] for family in self.families}
         self.unplanned = {family: set() for family in self.families}
         number, last = 0, None
-        matched: list[PostedReceive] = []
+        matched: list[RankReceive] = []
         for call in self.trace.walk(self.rank):
             row, op = operation(call.op), call.op
             if row.needs_all or op in FROM_ROOT:
@@ -248,7 +248,7 @@ class _ReceivingRank:
             if source is None and call.raw(row.recvs.peer) == PROC_NULL:
                 continue
             wanted = UNDEFINED if source is None else source
-            receive = PostedReceive(number, wanted, tag_of(call, "recvtag"), _nbytes(call), row.matched)
+            receive = RankReceive(number, wanted, tag_of(call, "recvtag"), _nbytes(call), row.matched)
             number += 1
             if row.matched:
                 matched.append(receive)
@@ -259,7 +259,7 @@ class _ReceivingRank:
             _answer(last, source)
             last = receive if source == ANY_SOURCE else None
 
-    def _add(self, call: Call, receive: PostedReceive) -> None:
+    def _add(self, call: Call, receive: RankReceive) -> None:
         waits = call.op in DIRECTED or receive.source != ANY_SOURCE
         if operation(call.op).category is Category.PERSISTENT or not waits:
             self.unplanned[call.family].add(receive.tag)
@@ -267,7 +267,7 @@ class _ReceivingRank:
             self.receives[call.family].append(receive)
 
 
-def _answer(last: PostedReceive | None, peer: int) -> None:
+def _answer(last: RankReceive | None, peer: int) -> None:
     """Record with which rank it communicates next after a receive from any source: often its sender."""
     if last is not None and peer != ANY_SOURCE:
         last.likely = peer

@@ -12,7 +12,7 @@ import pytest
 from scalatrace import Trace
 from scalatrace.replay.calls import p2p
 from scalatrace.replay.common.options import ComputeMode, ReplayOptions
-from scalatrace.replay.engine.interleaving import IncomingMessage, PostedReceive, interleaving
+from scalatrace.replay.engine.interleaving import IncomingMessage, RankReceive, interleaving
 from scalatrace.replay.engine.senders import senders_of
 from scalatrace.replay.run import run
 from scalatrace.replay.transport.args import Count, Out
@@ -28,8 +28,8 @@ BYTE = Datatype("MPI_BYTE", 1, 1)
 Call = tuple[str, dict[str, Any]]
 
 
-def wild(number: int, nbytes: int, tag: int = 0, exact: bool = True, likely: int = -1) -> PostedReceive:
-    return PostedReceive(number, ANY_SOURCE, tag, nbytes, exact, likely)
+def wild(number: int, nbytes: int, tag: int = 0, exact: bool = True, likely: int = -1) -> RankReceive:
+    return RankReceive(number, ANY_SOURCE, tag, nbytes, exact, likely)
 
 
 def messages(**sent: Sequence[int]) -> dict[int, list[IncomingMessage]]:
@@ -64,7 +64,7 @@ def test_any_tag_takes_the_first_message() -> None:
 
 
 def test_a_named_source_takes_its_own() -> None:
-    receives = [wild(0, 3), PostedReceive(1, 1, 0, 3, exact=False), wild(2, 5)]
+    receives = [wild(0, 3), RankReceive(1, 1, 0, 3, exact=False), wild(2, 5)]
     assert interleaving(receives, messages(r1=(3, 5), r2=(3,))) == [2, 1, 1]
 
 
