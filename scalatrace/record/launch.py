@@ -20,7 +20,7 @@ from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.files import check_output, remove_leftovers
 from scalatrace.launched import launched_rank, on_one_node
 from scalatrace.record.policy import Policy
-from scalatrace.record.shim_cache import shim_of
+from scalatrace.record.shim import shim_of
 
 __all__ = ["STACKS", "RecordOptions", "environment", "launch", "parse_meta"]
 

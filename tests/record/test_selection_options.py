@@ -14,9 +14,8 @@ from scalatrace.operations import Category, operation
 from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.standard import procedures
 from scalatrace.record.__main__ import arguments, options_of
-from scalatrace.record.operation_selection import choose
 from scalatrace.record.policy import from_toml
-from scalatrace.record.selection import Selection, parse_size, parse_window
+from scalatrace.record.selection import Selection, choose, parse_size, parse_window
 from support.running import run
 
 FILE = """
