@@ -48,7 +48,7 @@ def _with_offsets(options: RecordOptions, words: list[str]) -> RecordOptions:
 
 def _offsets(program: str, sites: Sequence[Range]) -> list[Range]:
     from scalatrace.errors import FormatError
-    from scalatrace.symbols.line_ranges import offsets_of
+    from scalatrace.symbols.module import offsets_of
     from scalatrace.symbols.time_limit import TimeUpError, time_limit
 
     try:

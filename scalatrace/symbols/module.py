@@ -10,6 +10,7 @@ import struct
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,8 +20,9 @@ from elftools.elf.sections import NoteSection, SymbolTableSection
 
 from scalatrace.compilers.elf_symbols import opened
 from scalatrace.symbols.names import function_name
+from scalatrace.trace.model.sites import Range
 
-__all__ = ["Location", "build_id", "has_lines", "line_rows", "locations", "source_file"]
+__all__ = ["Location", "build_id", "has_lines", "line_rows", "locations", "offsets_of", "source_file"]
 
 DEBUG_FOLDER = Path("/usr/lib/debug")
 
@@ -215,3 +217,38 @@ def _separate_files(elf: ELFFile, path: Path) -> Iterator[Path]:
         for candidate in (folder / name, folder / ".debug" / name, DEBUG_FOLDER / str(folder)[1:] / name):
             if name and candidate.is_file() and zlib.crc32(candidate.read_bytes()) == checksum:
                 yield candidate
+
+
+def offsets_of(path: str | Path, site: Range) -> list[Range]:
+    """Return the ranges of offsets in a program whose source lines are in a range of a file.
+
+    Raises:
+        FormatError: the file cannot be read, or is no ELF file.
+    """
+    name = Path(path).name
+    with opened(path) as elf:
+        found = sorted(set(_spans(elf, site))) if has_lines(elf) else []
+    merged: list[tuple[int, int]] = []
+    for low, high in found:
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
+        else:
+            merged.append((low, high))
+    return [(name, low, high) for low, high in merged]
+
+
+def _spans(elf: ELFFile, site: Range) -> Iterator[tuple[int, int]]:
+    """First and last offset of each row of the line programs that is in the range."""
+    file, first, last = site
+    dwarf = elf.get_dwarf_info()
+    for unit in dwarf.iter_CUs():
+        program = dwarf.line_program_for_CU(unit)
+        if program is None:
+            continue
+        rows, names = line_rows(program), dict[int, str]()
+        for (start, number, line), (end, _, _) in pairwise(rows):
+            if line and first <= line <= last and start < end:
+                if number not in names:
+                    names[number] = source_file(program, unit, number)
+                if names[number].endswith(file):
+                    yield start, end - 1
