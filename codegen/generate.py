@@ -22,7 +22,7 @@ from scalatrace.errors import UsageError
 from scalatrace.formula import Function
 from scalatrace.trace.model.rules import Model, events
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.factors import Factors, Rule
+from scalatrace.trace.query.factors import CallFactors, Factors
 
 __all__ = ["Benchmark", "Options", "generate", "generate_scalable"]
 
@@ -49,12 +49,12 @@ class Options:
     skip_unsupported: bool = False
     obfuscate: bool = False
     absolute_ranks: bool = False
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[CallFactors, ...] = ()
 
     @property
     def factors(self) -> Factors:
         """The factors of all calls and of some."""
-        return Factors((Rule(nbytes=self.bytes_scale), *self.rules))
+        return Factors((CallFactors(nbytes=self.bytes_scale), *self.rules))
 
 
 @dataclass(frozen=True)

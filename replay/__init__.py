@@ -19,10 +19,11 @@ from scalatrace.replay.common.errors import (
 from scalatrace.replay.common.options import Collectives, Compute, Options, Times
 from scalatrace.replay.result import RankResult, Summary
 from scalatrace.replay.run import run
-from scalatrace.trace.query.factors import Rule
+from scalatrace.trace.query.factors import CallFactors
 
 __all__ = [
     "AloneError",
+    "CallFactors",
     "Collectives",
     "Compute",
     "MissingError",
@@ -30,7 +31,6 @@ __all__ = [
     "RankResult",
     "RanksError",
     "ReplayError",
-    "Rule",
     "Summary",
     "Times",
     "UnsupportedError",

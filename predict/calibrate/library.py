@@ -8,12 +8,12 @@ from typing import Any
 
 from mpi4py import MPI
 
-from scalatrace.compilers.generated import Kind, shared_library
+from scalatrace.compilers.generated import LibraryKind, shared_library
 from scalatrace.errors import ScalatraceError
 
 __all__ = ["Measures"]
 
-_LIBRARY = Kind(
+_LIBRARY = LibraryKind(
     "calibrate", "the calibration", "this calibration",
     "compiling the measurements (kept for the next calibration)",
 )  # fmt: skip

@@ -14,7 +14,7 @@ from scalatrace.predict.lowering.messages import Messages
 from scalatrace.predict.lowering.pending import Pending
 from scalatrace.predict.lowering.report import Account, Outcome
 from scalatrace.predict.platform import Platform
-from scalatrace.trace.model.call import Call, Place
+from scalatrace.trace.model.call import Call, CompiledEvent
 from scalatrace.trace.query.requests import (
     ENDING,
     STARTED_SOURCES,
@@ -94,7 +94,7 @@ class RankLowering:
         self._collectives = Collectives(target, platform, messages, account, nranks)
         self._exchange = Exchange()
         self._requests: LiveRequests[Pending] = LiveRequests(lambda request: request.persistent)
-        self._templates: dict[tuple[Place, tuple[int, ...]], _Template] = {}
+        self._templates: dict[tuple[CompiledEvent, tuple[int, ...]], _Template] = {}
         self._probed: LiveRequests[Recv | None] = LiveRequests(lambda message: False)
 
     def actions(self, call: Call) -> list[Action]:

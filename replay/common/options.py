@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from scalatrace.trace.query.factors import Rule
+from scalatrace.trace.query.factors import CallFactors
 
 
 class Compute(Enum):
@@ -49,5 +49,5 @@ class Options:
     seed: int = 0
     io_folder: str = "replay-io"
     times: Times = Times.MEAN
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[CallFactors, ...] = ()
     collectives: Collectives = Collectives.NATIVE

@@ -4,8 +4,10 @@ In: C text that `codegen` wrote for a host, the MPI that this process has loaded
 of a rank by operation and communicator.
 """
 
-from scalatrace.compilers.generated import Kind
+from scalatrace.compilers.generated import LibraryKind
 
 __all__ = ["REPLAY"]
 
-REPLAY = Kind("replay", "the compiled replay", "this replay", "compiling the replay (kept for the next one)")
+REPLAY = LibraryKind(
+    "replay", "the compiled replay", "this replay", "compiling the replay (kept for the next one)"
+)

@@ -16,10 +16,10 @@ from scalatrace.cli.progress import track
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output, read_file, read_text, write_file
 from scalatrace.spelling import did_you_mean
-from scalatrace.trace.anonymize.options import KEPT, Options
+from scalatrace.trace.anonymize.options import KEPT, AnonymizeOptions
 
 if TYPE_CHECKING:
-    from scalatrace.trace.anonymize.names import Names
+    from scalatrace.trace.anonymize.names import NewNames
 
 EXAMPLE = (
     "scalatrace anonymize app.st -o out.st\n"
@@ -65,16 +65,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Read all, rename, check; then write all."""
     from scalatrace.extrap.grid.plugins import load_plugins
-    from scalatrace.trace.anonymize.names import Names
+    from scalatrace.trace.anonymize.names import NewNames
 
     options = _options(args)
     outputs = _outputs(args)
     load_plugins(args.plugin)
-    names = Names()
+    names = NewNames()
     if args.mapping:
         check_output(args.mapping, "--mapping")
         if os.path.isfile(args.mapping):
-            names = Names.from_json(read_text(args.mapping), args.mapping)
+            names = NewNames.from_json(read_text(args.mapping), args.mapping)
     results = [_anonymous(path, names, options) for path in track(args.traces, "renaming")]
     if args.mapping:
         write_file(args.mapping, names.to_json().encode(), PRIVATE_MODE)
@@ -86,10 +86,10 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _options(args: argparse.Namespace) -> Options:
+def _options(args: argparse.Namespace) -> AnonymizeOptions:
     if unknown := [word for word in args.keep if word not in KEPT]:
         raise UsageError(f"--keep {unknown[0]}: give {', '.join(KEPT)}{did_you_mean(unknown[0], KEPT)}")
-    return Options(frozenset(args.keep), args.drop_parameters, args.times == "drop")
+    return AnonymizeOptions(frozenset(args.keep), args.drop_parameters, args.times == "drop")
 
 
 def _outputs(args: argparse.Namespace) -> list[str]:
@@ -106,7 +106,7 @@ def _outputs(args: argparse.Namespace) -> list[str]:
     ]
 
 
-def _anonymous(path: str, names: Names, options: Options) -> bytes:
+def _anonymous(path: str, names: NewNames, options: AnonymizeOptions) -> bytes:
     """Return the bytes of the anonymous file, checked. Raises ScalatraceError."""
     import scalatrace
     from scalatrace.extrap import stx
@@ -130,7 +130,9 @@ def _anonymous(path: str, names: Names, options: Options) -> bytes:
     return data
 
 
-def _report(args: argparse.Namespace, outputs: Sequence[str], results: Sequence[bytes], names: Names) -> None:
+def _report(
+    args: argparse.Namespace, outputs: Sequence[str], results: Sequence[bytes], names: NewNames
+) -> None:
     counts = names.counts()
     if args.json:
         files: list[dict[str, Any]] = [

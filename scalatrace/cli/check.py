@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.named import Names, load_named
+from scalatrace.cli.named import FrameNames, load_named
 from scalatrace.cli.output import add_formats, add_names, natural, print_facts, seconds
 from scalatrace.cli.progress import stage, track
 from scalatrace.cli.sizes import parse_params
@@ -112,7 +112,7 @@ def _symbolic(args: argparse.Namespace) -> dict[str, Any]:
 
     load_plugins(args.plugin)
     model = load(args.trace)
-    names = Names.of_model(model, args.trace, args.names)
+    names = FrameNames.of_model(model, args.trace, args.names)
     inputs = target_inputs(model, parse_params(args.param))
     grids = grids_like([Grid(dims, model.column_major) for dims, _ in model.seen], args.ranks)
     shown = track(check_sizes(model, inputs, grids), "sizes", len(grids))

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     """Look, and report."""
     from scalatrace.record.doctor import build_all, facts
     from scalatrace.record.shim import INCLUDE
-    from scalatrace.report.checks import Check, ChecksReporter
+    from scalatrace.report.checks import ChecksReporter, DoctorCheck
     from scalatrace.report.style import console
 
     if args.include:
@@ -46,5 +46,5 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json([asdict(fact) for fact in checks])
     else:
-        ChecksReporter([Check(*astuple(fact)) for fact in checks]).render(console())
+        ChecksReporter([DoctorCheck(*astuple(fact)) for fact in checks]).render(console())
     return 0 if all(fact.ok or fact.optional for fact in checks) else 1

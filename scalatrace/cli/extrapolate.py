@@ -10,8 +10,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.extrapolation import (
+    ExtrapolationTarget,
     FitOptions,
-    Target,
     add_lossy,
     add_target,
     add_workers,
@@ -23,7 +23,7 @@ from scalatrace.cli.extrapolation import (
     result_rows,
     shared,
 )
-from scalatrace.cli.named import Names
+from scalatrace.cli.named import FrameNames
 from scalatrace.cli.output import add_formats, add_names, print_facts
 from scalatrace.cli.progress import stage, track
 from scalatrace.cli.sizes import Dims, parse_dims, parse_params
@@ -107,7 +107,7 @@ def _run(args: argparse.Namespace, workers: int) -> int:
     note_inputs(traces, args.inputs)
     load_plugins(args.plugin)
     frames = dict.fromkeys(frame for trace in traces for frame in trace.frames)
-    names = Names(frames, traces[-1].meta, args.traces[-1], args.names)
+    names = FrameNames(frames, traces[-1].meta, args.traces[-1], args.names)
     with names.errors():
         if args.check:
             return _check(args, traces, dims_of, names)
@@ -124,7 +124,7 @@ def _run(args: argparse.Namespace, workers: int) -> int:
     return 0
 
 
-def _target(args: argparse.Namespace) -> Target | None:
+def _target(args: argparse.Namespace) -> ExtrapolationTarget | None:
     """Return the trace to make; None with --symbolic, --check or --suggest. Raises UsageError."""
     if args.lossy and args.check:
         raise UsageError("--check compares exact predictions: leave --lossy out")
@@ -136,10 +136,12 @@ def _target(args: argparse.Namespace) -> Target | None:
         raise UsageError("--report shows the trace that is made: leave --symbolic, --check and --suggest out")
     if args.output is None and not (args.check or args.suggest):
         raise UsageError("the file for the result is missing: give -o FILE")
-    return None if args.symbolic or args.check or args.suggest else Target.of(args)
+    return None if args.symbolic or args.check or args.suggest else ExtrapolationTarget.of(args)
 
 
-def _suggest(args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] | None, names: Names) -> int:
+def _suggest(
+    args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] | None, names: FrameNames
+) -> int:
     from scalatrace.extrap.suggest import suggested
     from scalatrace.report.extrapolation import SuggestionReporter
 
@@ -151,7 +153,9 @@ def _suggest(args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] 
     return 0
 
 
-def _check(args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] | None, names: Names) -> int:
+def _check(
+    args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] | None, names: FrameNames
+) -> int:
     from scalatrace.extrap.checking import leave_one_out
     from scalatrace.report.extrapolation import CheckReporter
 

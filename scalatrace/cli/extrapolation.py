@@ -19,11 +19,11 @@ from scalatrace.cli.sizes import Dims, parse_dims, parse_params
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.files import check_output
 from scalatrace.report.columns import FITTED_TIMES, LOSSES, RESULT
-from scalatrace.report.tables import Table
+from scalatrace.report.tables import CommandTable
 
 if TYPE_CHECKING:
     from scalatrace import Trace
-    from scalatrace.cli.named import Names
+    from scalatrace.cli.named import FrameNames
     from scalatrace.extrap.extrapolate import Extrapolation
     from scalatrace.extrap.grid.model import Model
     from scalatrace.extrap.lossy import LossyExtrapolation
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Target:
+class ExtrapolationTarget:
     """The trace to make, from the options of `add_target`.
 
     Attributes:
@@ -55,7 +55,7 @@ class Target:
     report: str | None = None
 
     @classmethod
-    def of(cls, args: argparse.Namespace) -> Target:
+    def of(cls, args: argparse.Namespace) -> ExtrapolationTarget:
         """Return the target that the options describe. Raises UsageError."""
         if args.ranks is None and args.dims is None:
             raise UsageError("the size of the result is missing: give -P N or --dims XxY")
@@ -198,7 +198,7 @@ def lossy_options(args: argparse.Namespace) -> LossyOptions | None:
 
 
 @contextmanager
-def refusals(as_json: bool, names: Names) -> Iterator[None]:
+def refusals(as_json: bool, names: FrameNames) -> Iterator[None]:
     """Print the cause and the next step of a refusal as JSON, too."""
     from scalatrace.extrap.refusal import Refused
 
@@ -232,9 +232,9 @@ def note_inputs(traces: Sequence[Trace], pairs: Sequence[str]) -> None:
 def extrapolate(
     traces: Sequence[Trace],
     dims_of: Sequence[Dims] | None,
-    target: Target,
+    target: ExtrapolationTarget,
     options: FitOptions,
-    names: Names,
+    names: FrameNames,
 ) -> dict[str, Any]:
     """Fit, check, instantiate and write a trace; return the facts to report.
 
@@ -263,7 +263,9 @@ def extrapolate(
     return {**facts, **_facts(result, target, names)}
 
 
-def instantiate(model: Model, target: Target, options: FitOptions, names: Names) -> dict[str, Any]:
+def instantiate(
+    model: Model, target: ExtrapolationTarget, options: FitOptions, names: FrameNames
+) -> dict[str, Any]:
     """Evaluate formulas for the target, check and write the trace; return the facts to report.
 
     Args:
@@ -281,7 +283,7 @@ def instantiate(model: Model, target: Target, options: FitOptions, names: Names)
     return _facts(replace(result, matching=matching), target, names)
 
 
-def _facts(result: Extrapolation, target: Target, names: Names) -> dict[str, Any]:
+def _facts(result: Extrapolation, target: ExtrapolationTarget, names: FrameNames) -> dict[str, Any]:
     """Write the trace; return what is known of it."""
     from scalatrace.extrap.instantiate.unvaried import unshown_parameters
 
@@ -340,9 +342,9 @@ def _fit(
 def _extrapolate_lossy(
     traces: Sequence[Trace],
     dims_of: Sequence[Dims] | None,
-    target: Target,
+    target: ExtrapolationTarget,
     lossy: LossyOptions,
-    names: Names,
+    names: FrameNames,
 ) -> dict[str, Any]:
     """Extrapolate without the calls that no formula describes, and write the trace."""
     from scalatrace.extrap import extrapolate_lossy
@@ -375,7 +377,9 @@ def _snippets(lossy: LossyOptions) -> Snippets | None:
     return None if lossy.snippets is None else load(lossy.snippets)
 
 
-def _saved(result: Extrapolation | LossyExtrapolation, target: Target, names: Names) -> dict[str, Any]:
+def _saved(
+    result: Extrapolation | LossyExtrapolation, target: ExtrapolationTarget, names: FrameNames
+) -> dict[str, Any]:
     """Write a trace and return its sizes."""
     import scalatrace
 
@@ -402,7 +406,7 @@ def _saved(result: Extrapolation | LossyExtrapolation, target: Target, names: Na
     }
 
 
-def _timing_facts(model: Model, target: Target) -> dict[str, Any]:
+def _timing_facts(model: Model, target: ExtrapolationTarget) -> dict[str, Any]:
     """Return the timing model of each call site, if it is to be reported."""
     from scalatrace.extrap.timing.report import timing_rows
 
@@ -412,7 +416,7 @@ def _timing_facts(model: Model, target: Target) -> dict[str, Any]:
     return {"timing": [asdict(row) for row in rows]}
 
 
-def result_rows(facts: Mapping[str, Any]) -> tuple[Table, Iterable[Mapping[str, Any]]]:
+def result_rows(facts: Mapping[str, Any]) -> tuple[CommandTable, Iterable[Mapping[str, Any]]]:
     """Return what CSV has of a result: dropped calls, timing models if they are reported, or files."""
     if "losses" in facts:
         dropped = ((loss, call) for loss in facts["losses"] for call in loss["calls"])

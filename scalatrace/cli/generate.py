@@ -10,7 +10,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scalatrace.cli.named import Names, load_named
+from scalatrace.cli.named import FrameNames, load_named
 from scalatrace.cli.output import (
     add_at,
     add_factors,
@@ -215,7 +215,7 @@ def _generate_scalable(
     check_model(model)
     if emitter(language).matched:
         model = _match_receives(model)
-    model = Names.of_model(model, path, names_s).model(model)
+    model = FrameNames.of_model(model, path, names_s).model(model)
     law = laws(model, timing)
 
     def times(stat: StatRule) -> Duration | None:

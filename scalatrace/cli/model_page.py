@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from scalatrace.extrap.grid.model import Model
     from scalatrace.extrap.timing.report import FittedMean
     from scalatrace.report.page.extrapolated import Fit, ModelFacts
-    from scalatrace.report.page.gather import Options
-    from scalatrace.report.page.growth import FittedModel, SiteAtSizes
+    from scalatrace.report.page.gather import PageOptions
+    from scalatrace.report.page.growth import GrowthModel, SiteAtSizes
 
 __all__ = ["instances", "with_model", "write_model_page"]
 
@@ -41,15 +41,15 @@ def write_model_page(
         run_noise: how much whole runs differ, as a part of the time.
     """
     from scalatrace.files import write_file
-    from scalatrace.report.page.gather import Options, gather
+    from scalatrace.report.page.gather import PageOptions, gather
     from scalatrace.report.page.page import page
 
     facts = _facts(model, trace, run_noise, warnings)
-    aggregates = gather(trace, path, os.path.getsize(path), Options(model=facts))
+    aggregates = gather(trace, path, os.path.getsize(path), PageOptions(model=facts))
     return write_file(output, page([aggregates]).encode("utf-8", "replace"))
 
 
-def with_model(options: Options, model: Model, trace: Trace) -> Options:
+def with_model(options: PageOptions, model: Model, trace: Trace) -> PageOptions:
     """Return options that show a model too, with its fitted times up to the ranks of a trace."""
     return replace(options, model=_facts(model, trace))
 
@@ -115,15 +115,15 @@ def instances(model: Model, trace: Trace) -> Iterator[Trace]:
                 continue
 
 
-def _site_models(fits: Sequence[FittedMean]) -> dict[tuple[str, str], FittedModel]:
+def _site_models(fits: Sequence[FittedMean]) -> dict[tuple[str, str], GrowthModel]:
     """Return operation and call site -> model of the part that takes most time; `fits`: the longest first."""
     from scalatrace.report.costs.rows import site_of
-    from scalatrace.report.page.growth import FittedModel
+    from scalatrace.report.page.growth import GrowthModel
 
-    site_models: dict[tuple[str, str], FittedModel] = {}
+    site_models: dict[tuple[str, str], GrowthModel] = {}
     for one in fits:
         where = "in the call" if one.stat == "comm_ns" else "computation before it"
-        part = FittedModel(f"{_formula(one)} ns", f"{where}, after {_after(one)}", one.trend.curve.deviation)
+        part = GrowthModel(f"{_formula(one)} ns", f"{where}, after {_after(one)}", one.trend.curve.deviation)
         site_models.setdefault((one.op, site_of(one.stack)), part)
     return site_models
 

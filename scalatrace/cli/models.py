@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.named import Names
+from scalatrace.cli.named import FrameNames
 from scalatrace.cli.output import add_formats, add_names, natural, print_facts
 from scalatrace.errors import UsageError
 from scalatrace.report.predictions.columns import MODEL_TERMS, MODEL_TIMES
@@ -172,7 +172,7 @@ def _program(platform: Platform, args: argparse.Namespace) -> dict[str, Any]:
     for grid in grids:
         check_dimensions(grid, len(model.sizes))
     results = [program_time(model, platform, grid, inputs) for grid in grids]
-    names = Names.of_model(model, args.trace, args.names)
+    names = FrameNames.of_model(model, args.trace, args.names)
     return {
         "platform": platform.name,
         "trace": args.trace,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.trace.model.rules import Model
 
-__all__ = ["Names", "load_named", "load_named_alike"]
+__all__ = ["FrameNames", "load_named", "load_named_alike"]
 
 
 def load_named(path: str, limit_s: float, args: argparse.Namespace | None = None) -> Trace:
@@ -33,7 +33,7 @@ def load_named(path: str, limit_s: float, args: argparse.Namespace | None = None
     if args is None:
         stage("reading")
     trace = scalatrace.load(path) if args is None else read_trace(path, args)
-    return Names.of(trace, path, limit_s).trace(trace)
+    return FrameNames.of(trace, path, limit_s).trace(trace)
 
 
 def load_named_alike(paths: tuple[str, str], limit_s: float, args: argparse.Namespace) -> tuple[Trace, Trace]:
@@ -43,14 +43,14 @@ def load_named_alike(paths: tuple[str, str], limit_s: float, args: argparse.Name
         args: of `sizes.add_sizes`, for formulas.
     """
     given = read_traces(paths, args)
-    left, right = (Names.of(trace, path, limit_s) for trace, path in zip(given, paths, strict=True))
+    left, right = (FrameNames.of(trace, path, limit_s) for trace, path in zip(given, paths, strict=True))
     both = left.natives & right.natives
     if any(left.known.get(text, text) != right.known.get(text, text) for text in both):
         return given[0], given[1]
     return left.trace(given[0]), right.trace(given[1])
 
 
-class Names:
+class FrameNames:
     """Source lines or functions of native frames; they are looked up once, when the first one is needed.
 
     Args:
@@ -64,12 +64,12 @@ class Names:
         self._frames, self._meta, self._path, self._limit_s = list(frames), meta, path, limit_s
 
     @classmethod
-    def of(cls, trace: Trace, path: str, limit_s: float) -> Names:
+    def of(cls, trace: Trace, path: str, limit_s: float) -> FrameNames:
         """Return the names of a trace."""
         return cls(trace.frames, trace.meta, path, limit_s)
 
     @classmethod
-    def of_model(cls, model: Model, path: str, limit_s: float) -> Names:
+    def of_model(cls, model: Model, path: str, limit_s: float) -> FrameNames:
         """Return the names of a symbolic trace."""
         from scalatrace.trace.model.rules import events
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from scalatrace import Trace
     from scalatrace.predict.platform import Platform
-    from scalatrace.report.page.predictions.simulated import Prediction
+    from scalatrace.report.page.predictions.simulated import SimulatedTrace
 
 __all__ = ["predict"]
 
@@ -30,7 +30,7 @@ SENSITIVITY = {
 
 def predict(
     trace: Trace, platform: Platform, others: Iterable[Trace] = ()
-) -> tuple[Prediction, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+) -> tuple[SimulatedTrace, tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Simulate a trace; return the prediction, and computation and time in calls of each rank, ns.
 
     Args:
@@ -42,7 +42,7 @@ def predict(
     from scalatrace.cli.simulation import Simulated
     from scalatrace.report.costs.efficiency import Efficiency
     from scalatrace.report.costs.rank_bins import rank_bins
-    from scalatrace.report.page.predictions.simulated import Prediction
+    from scalatrace.report.page.predictions.simulated import SimulatedTrace
     from scalatrace.report.page.tree import node_numbers
 
     trace = trace.without_phases
@@ -63,7 +63,7 @@ def predict(
     rows = {by: simulated.rows(by) for by in ("operation", "site")}
     times = simulated.rank_times()
     ranks = rank_bins(Efficiency(tuple(trace.ranks), *times))
-    return Prediction.of(facts, rows, curves, nodes, waiting, ranks), times
+    return SimulatedTrace.of(facts, rows, curves, nodes, waiting, ranks), times
 
 
 def _scaling(traces: Iterable[Trace], platform: Platform) -> Iterator[dict[str, float]]:

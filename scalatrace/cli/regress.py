@@ -171,7 +171,7 @@ def _runs_of_traces(
 
 def _predicted(trace: Trace, nranks: int) -> dict[str, Any] | None:
     """Return the computation of the slowest of so many ranks; None where the trace has no intervals."""
-    from scalatrace.cli.variability import Projection, of_trace
+    from scalatrace.cli.variability import ProjectionOptions, of_trace
 
-    data = of_trace(trace, Projection((nranks,)))
+    data = of_trace(trace, ProjectionOptions((nranks,)))
     return None if data is None else {"recorded_ns": data["total_ns"], **data["predictions"][0]}

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.replay import Options, RankResult
     from scalatrace.replay.transport.mpi import MPITransport
-    from scalatrace.trace.query.factors import Rule
+    from scalatrace.trace.query.factors import CallFactors
 
 EXAMPLE = (
     "mpiexec -n 16 scalatrace replay app.st\n"
@@ -249,7 +249,7 @@ class _Progress:
             print(f"scalatrace: rank 0 has replayed {share}", file=sys.stderr, flush=True)
 
 
-def _rules(args: argparse.Namespace) -> tuple[Rule, ...]:
-    from scalatrace.trace.query.factors import Rule
+def _rules(args: argparse.Namespace) -> tuple[CallFactors, ...]:
+    from scalatrace.trace.query.factors import CallFactors
 
-    return (Rule(nbytes=args.bytes_scale), *rules_of(args))
+    return (CallFactors(nbytes=args.bytes_scale), *rules_of(args))

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scalatrace.cli.named import Names, load_named, load_named_alike
+from scalatrace.cli.named import FrameNames, load_named, load_named_alike
 from scalatrace.cli.output import add_json, add_names, add_trace, print_json
 from scalatrace.cli.progress import track
 from scalatrace.cli.sizes import add_sizes
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.extrap.grid.model import Model
     from scalatrace.report.page.comparison import Comparison
-    from scalatrace.report.page.gather import Options, TraceAggregates
+    from scalatrace.report.page.gather import PageOptions, TraceAggregates
 
 EXAMPLE = (
     "scalatrace report stencil.st\n"
@@ -100,7 +100,9 @@ def _gathered(args: argparse.Namespace) -> tuple[list[TraceAggregates], Comparis
     return aggregates, comparison_of(traces[0], traces[1], (aggregates[0].summary, aggregates[1].summary))
 
 
-def _with_predictions(args: argparse.Namespace, options: Options, traces: list[Trace]) -> list[Options]:
+def _with_predictions(
+    args: argparse.Namespace, options: PageOptions, traces: list[Trace]
+) -> list[PageOptions]:
     """Return the options of each trace, with its model and its simulation.
 
     Raises:
@@ -124,17 +126,17 @@ def _with_predictions(args: argparse.Namespace, options: Options, traces: list[T
     return result
 
 
-def _options(args: argparse.Namespace) -> Options:
+def _options(args: argparse.Namespace) -> PageOptions:
     from scalatrace.record.selection import parse_window
-    from scalatrace.report.page.gather import Options
-    from scalatrace.report.page.timeline import Window
+    from scalatrace.report.page.gather import PageOptions
+    from scalatrace.report.page.timeline import TimeWindow
 
     try:
         first, last = (0.0, None) if args.window is None else parse_window(args.window)
     except UsageError as error:
         raise UsageError(f"--window {error}") from None
-    window = Window(first, float("inf") if last is None else last)
-    return Options(_ranks(args.ranks), window, not args.no_source)
+    window = TimeWindow(first, float("inf") if last is None else last)
+    return PageOptions(_ranks(args.ranks), window, not args.no_source)
 
 
 def _model(args: argparse.Namespace, traces: list[Trace]) -> Model | None:
@@ -146,7 +148,7 @@ def _model(args: argparse.Namespace, traces: list[Trace]) -> Model | None:
     if path is None:
         return None
     model = load(path)
-    names = Names.of_model(model, path, args.names)
+    names = FrameNames.of_model(model, path, args.names)
     # Two traces may both keep offsets: then the call sites of the model have to as well.
     keeps = any(names.known.keys() & set(trace.frames) for trace in traces)
     return model if keeps else names.model(model)

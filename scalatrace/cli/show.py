@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.named import Names, load_named
+from scalatrace.cli.named import FrameNames, load_named
 from scalatrace.cli.output import add_formats, add_names, add_trace, natural, print_csv, print_json
 from scalatrace.cli.sizes import add_sizes, needs_sizes
 from scalatrace.errors import UsageError
@@ -90,7 +90,7 @@ def _show_formulas(args: argparse.Namespace) -> int:
     if args.csv:
         raise UsageError(f"{args.trace} holds formulas, which are no table: leave out --csv")
     model = load(args.trace)
-    model = Names.of_model(model, args.trace, 0 if args.text else args.names).model(model)
+    model = FrameNames.of_model(model, args.trace, 0 if args.text else args.names).model(model)
     if args.json:
         print_json({"lines": list(lines(model))})
         return 0
@@ -118,9 +118,9 @@ def _show_nodes(trace: Trace, args: argparse.Namespace) -> None:
     from scalatrace.report.style import console
     from scalatrace.report.trees.reporter import TreeReporter
     from scalatrace.report.trees.rows import node_rows
-    from scalatrace.report.trees.selection import Selection
+    from scalatrace.report.trees.selection import TreeSelection
 
-    selection = Selection(args.depth, args.top, args.at)
+    selection = TreeSelection(args.depth, args.top, args.at)
     if args.notation:
         _show_notation(NotationReporter(trace), args)
     elif args.json:

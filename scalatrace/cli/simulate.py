@@ -15,7 +15,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.named import Names
+from scalatrace.cli.named import FrameNames
 from scalatrace.cli.output import (
     add_formats,
     add_names,
@@ -26,7 +26,7 @@ from scalatrace.cli.output import (
     print_json,
     seconds,
 )
-from scalatrace.cli.simulation import DEFAULT_REPEATS, Setting, Simulated
+from scalatrace.cli.simulation import DEFAULT_REPEATS, Simulated, SimulationOptions
 from scalatrace.cli.sizes import add_sizes, read_trace
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output
@@ -131,7 +131,7 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError("--engine simgrid does not know polls; leave out --polls")
         return _simgrid(args, trace, platform)
     facts = _facts(args, trace, platform, factors)
-    facts = Names.of(trace, args.trace, args.names).facts(facts)
+    facts = FrameNames.of(trace, args.trace, args.names).facts(facts)
     if args.measured is not None:
         facts["check"] = _add_check(args, trace, facts)
     from scalatrace.report.predictions.simulation import SimulationReporter
@@ -186,7 +186,7 @@ def _facts(
     args: argparse.Namespace, trace: Trace, platform: Platform, factors: dict[str, list[float]]
 ) -> dict[str, Any]:
     drawn = args.times == "drawn"
-    setting = Setting(
+    setting = SimulationOptions(
         args.compute_scale,
         drawn,
         args.seed,

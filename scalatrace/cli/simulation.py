@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scalatrace.predict.engine import KernelTimes
     from scalatrace.predict.platform import Platform
 
-__all__ = ["DEFAULT_REPEATS", "MAX_REPEATED_CALLS", "Setting", "Simulated"]
+__all__ = ["DEFAULT_REPEATS", "MAX_REPEATED_CALLS", "Simulated", "SimulationOptions"]
 
 DEFAULT_REPEATS = 20
 MAX_PATH_CALLS = 20_000_000
@@ -31,7 +31,7 @@ TOLERATED = (0.01, 0.02, 0.05)
 
 
 @dataclass(frozen=True)
-class Setting:
+class SimulationOptions:
     """How to simulate.
 
     Attributes:
@@ -62,14 +62,14 @@ class Simulated:
         ScalatraceError: a file cannot be read, or the calls of the trace cannot be simulated.
     """
 
-    def __init__(self, trace: Trace, platform: Platform, setting: Setting | None = None) -> None:
+    def __init__(self, trace: Trace, platform: Platform, setting: SimulationOptions | None = None) -> None:
         from scalatrace.predict.engine import Options
         from scalatrace.predict.engine.repeats import sampled_nodes
         from scalatrace.predict.engine.simulate import Simulator
         from scalatrace.trace.threads import check_one_thread
 
         check_one_thread(trace, "simulate")
-        setting, trace = setting or Setting(), trace.without_phases
+        setting, trace = setting or SimulationOptions(), trace.without_phases
         self._trace, self._platform, self._repeat = trace, platform, setting.repeat
         self._drawn_times: list[float] = []
         self._nodes = None
@@ -242,7 +242,7 @@ def _largest_message(trace: Trace) -> int:
     return max((n if isinstance(n, int) else int(n.max(initial=0)) for n in sizes), default=0)
 
 
-def _kernel_times(setting: Setting, trace: Trace, platform: Platform) -> KernelTimes | None:
+def _kernel_times(setting: SimulationOptions, trace: Trace, platform: Platform) -> KernelTimes | None:
     if setting.kernels is None:
         return None
     from scalatrace.predict.engine import KernelTimes

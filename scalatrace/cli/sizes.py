@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Dims",
-    "Sizes",
+    "TargetSizes",
     "add_sizes",
     "needs_sizes",
     "parse_dims",
@@ -33,7 +33,7 @@ OF_SYMBOLIC = "of a symbolic trace (.stx): "
 
 
 @dataclass(frozen=True)
-class Sizes:
+class TargetSizes:
     """What the formulas of a symbolic trace are evaluated for.
 
     Attributes:
@@ -47,7 +47,7 @@ class Sizes:
     params: Mapping[str, int]
 
     @classmethod
-    def of(cls, args: argparse.Namespace) -> Sizes | None:
+    def of(cls, args: argparse.Namespace) -> TargetSizes | None:
         """Return the sizes that the options give; None: neither ranks nor a grid. Raises UsageError."""
         if args.nprocs is None and args.dims is None:
             return None
@@ -56,7 +56,7 @@ class Sizes:
 
 
 def add_sizes(parser: argparse.ArgumentParser, *, of: str = OF_SYMBOLIC) -> None:
-    """Declare the options of `Sizes`."""
+    """Declare the options of `TargetSizes`."""
     parser.add_argument("-P", type=natural, metavar="N", dest="nprocs", help=f"{of}number of ranks")
     parser.add_argument(
         "--dims", metavar="XxYxZ", help=f"{of}grid of ranks (default: derived from the grids of its traces)"
@@ -68,7 +68,7 @@ def add_sizes(parser: argparse.ArgumentParser, *, of: str = OF_SYMBOLIC) -> None
 
 def needs_sizes(args: argparse.Namespace, path: str) -> bool:
     """Return whether a file holds formulas, and the command line gives no sizes."""
-    return Sizes.of(args) is None and _is_symbolic(path)
+    return TargetSizes.of(args) is None and _is_symbolic(path)
 
 
 def read_trace(path: str, args: argparse.Namespace) -> Trace:
@@ -85,7 +85,7 @@ def read_traces(paths: Sequence[str], args: argparse.Namespace) -> list[Trace]:
     import scalatrace
 
     stage("reading")
-    sizes = Sizes.of(args)
+    sizes = TargetSizes.of(args)
     symbolic = {path for path in paths if _is_symbolic(path)}
     if not symbolic and (sizes is not None or args.param):
         option = "-P" if args.nprocs is not None else "--dims" if args.dims is not None else "--param"
@@ -105,7 +105,7 @@ def _is_symbolic(path: str) -> bool:
     return is_symbolic(path)
 
 
-def _bind(path: str, sizes: Sizes) -> Trace:
+def _bind(path: str, sizes: TargetSizes) -> Trace:
     """Return the trace of a symbolic one for these sizes, as `instantiate` writes it."""
     from scalatrace.extrap.extrapolate import checked_matching, of_model
     from scalatrace.extrap.stx import load

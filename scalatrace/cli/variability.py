@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scalatrace.cli.named import Names
+from scalatrace.cli.named import FrameNames
 from scalatrace.cli.output import add_formats, add_names, natural, print_facts
 from scalatrace.cli.progress import track
 from scalatrace.errors import UsageError
@@ -72,14 +72,14 @@ def run(args: argparse.Namespace) -> int:
 
     if (args.trace is None) == (args.times is None):
         raise UsageError("give either a trace, or --times CSV")
-    options = Projection(tuple(args.ranks), tuple(args.method or ()), args.fit, args.seed)
+    options = ProjectionOptions(tuple(args.ranks), tuple(args.method or ()), args.fit, args.seed)
     data = _of_trace_file(args, options) if args.trace else _of_table(args, options)
     print_facts(args, data, SLOWEST, data["predictions"], VariabilityReporter(data))
     return 0
 
 
 @dataclass(frozen=True)
-class Projection:
+class ProjectionOptions:
     """Numbers of ranks to predict for, and how.
 
     Attributes:
@@ -94,7 +94,7 @@ class Projection:
     seed: int = 0
 
 
-def _of_trace_file(args: argparse.Namespace, options: Projection) -> dict[str, Any]:
+def _of_trace_file(args: argparse.Namespace, options: ProjectionOptions) -> dict[str, Any]:
     import scalatrace
 
     if args.ranks_per_node or set(options.methods) - set(METHODS[:2]):
@@ -103,7 +103,7 @@ def _of_trace_file(args: argparse.Namespace, options: Projection) -> dict[str, A
     data = of_trace(trace, options)
     if data is None:
         raise UsageError(f"{args.trace}: {_without_intervals(trace)}")
-    return dict(Names.of(trace, args.trace, args.names).facts(data))
+    return dict(FrameNames.of(trace, args.trace, args.names).facts(data))
 
 
 def _without_intervals(trace: Trace) -> str:
@@ -121,7 +121,7 @@ def _without_intervals(trace: Trace) -> str:
     return "nothing is computed between two calls that synchronise all ranks; record more steps"
 
 
-def of_trace(trace: Trace, options: Projection) -> dict[str, Any] | None:
+def of_trace(trace: Trace, options: ProjectionOptions) -> dict[str, Any] | None:
     """Return the intervals of a trace and the predictions as plain data; None: it has no intervals."""
     from scalatrace.predict.variability import intervals, maxima_of, spread_of_ranks
     from scalatrace.report.costs.phases import plain_phases
@@ -155,7 +155,7 @@ def of_trace(trace: Trace, options: Projection) -> dict[str, Any] | None:
     }
 
 
-def _of_table(args: argparse.Namespace, options: Projection) -> dict[str, Any]:
+def _of_table(args: argparse.Namespace, options: ProjectionOptions) -> dict[str, Any]:
     from scalatrace.predict.variability import read_times
 
     times = read_times(args.times) * 1e9
@@ -191,7 +191,7 @@ def _interval(op: str, site: str, count: int, mean_ns: float, maxima: Array) -> 
     }  # fmt: skip
 
 
-def _methods(options: Projection, count: int, has_nodes: bool = False) -> list[str]:
+def _methods(options: ProjectionOptions, count: int, has_nodes: bool = False) -> list[str]:
     """Return the methods to use; those that fit a distribution only if a call ends enough intervals.
 
     Args:
@@ -212,7 +212,7 @@ def _methods(options: Projection, count: int, has_nodes: bool = False) -> list[s
 
 
 def _projected(
-    options: Projection,
+    options: ProjectionOptions,
     methods: Sequence[str],
     maxima: Array,
     nranks: int,

@@ -17,7 +17,7 @@ from scalatrace.compilers.elf import loaded_mpi
 from scalatrace.compilers.mpi import Mpi, mpi_of
 from scalatrace.errors import ScalatraceError
 
-__all__ = ["Kind", "ended_by_interrupt", "load", "shared_library"]
+__all__ = ["LibraryKind", "ended_by_interrupt", "load", "shared_library"]
 
 FLAGS = ("-std=c11", "-shared", "-fPIC", "-w", "-Wl,-z,defs")
 """With undefined symbols, the link fails: not only the attempt to load the library."""
@@ -26,7 +26,7 @@ MAX_KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class LibraryKind:
     """A kind of generated libraries.
 
     Attributes:
@@ -44,7 +44,7 @@ class Kind:
     optimisation: str = "-O2"
 
 
-def shared_library(kind: Kind, source: str, speaks: bool = False) -> Path:
+def shared_library(kind: LibraryKind, source: str, speaks: bool = False) -> Path:
     """Return the library of a text, compiled if need be. Ranks of a node wait for the one that compiles.
 
     Args:
@@ -73,7 +73,7 @@ def _key(source: str, command: list[str], mpi: Mpi) -> str:
     return hashlib.sha256("\0".join([*facts, source]).encode()).hexdigest()[:24]
 
 
-def _build(kind: Kind, source: str, command: list[str], cached: Path) -> bytes:
+def _build(kind: LibraryKind, source: str, command: list[str], cached: Path) -> bytes:
     with tempfile.TemporaryDirectory(dir=cached) as folder:
         text, built = Path(folder, f"{kind.stem}.c"), Path(folder, f"{kind.stem}.so")
         text.write_text(source)
@@ -81,7 +81,7 @@ def _build(kind: Kind, source: str, command: list[str], cached: Path) -> bytes:
         return built.read_bytes()
 
 
-def load(kind: Kind, path: Path) -> ctypes.CDLL:
+def load(kind: LibraryKind, path: Path) -> ctypes.CDLL:
     """Load a library. It is never unloaded: MPI may use its memory until it is finalised.
 
     Raises:

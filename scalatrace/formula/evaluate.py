@@ -49,10 +49,10 @@ def evaluate(
         if not columns:
             return compiled(value)(given, arrays, specials)
         from scalatrace.formula.evaluation.columns import (
-            Columns,  # numpy: takes longer to import than most traces
+            ColumnEvaluator,  # numpy: takes longer to import than most traces
         )
 
-        evaluator = Columns(names, arrays, specials)
+        evaluator = ColumnEvaluator(names, arrays, specials)
         return evaluator.mask(value) if isinstance(value, Cond) else evaluator.value(value)
     except KeyError as error:
         raise FormulaError(f"the formula {_shown(value)} needs a value for {error.args[0]}") from None

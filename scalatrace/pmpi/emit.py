@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from scalatrace.operations import communicates
 from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.selection import roles, selection
-from scalatrace.pmpi.standard import Parameter, Procedure
+from scalatrace.pmpi.standard import Procedure, ProcedureParameter
 
 __all__ = ["c_entry", "fortran_entries", "needs_fortran", "op_table", "recorder", "schema"]
 
@@ -36,7 +36,7 @@ def op_table(procedures: Iterable[Procedure]) -> tuple[str, str]:
     """ops.h and ops.c: a number, a name and a schema for each operation."""
     # The plain variant stands for the large-count one.
     schemas = {p.op: (schema(p), rules.role(p)) for p in reversed(list(procedures))}
-    schemas["Pcontrol"] = rules.ANNOTATION, rules.Role.SELECTABLE
+    schemas["Pcontrol"] = rules.ANNOTATION, rules.SelectionRole.SELECTABLE
     order = sorted(schemas)
     header = ["#ifndef ST_OPS_H", "#define ST_OPS_H", "enum st_op_number {"]
     header += [f"    ST_OP_{op}," for op in order] + ["    ST_NOPS", "};", "#endif", ""]
@@ -111,7 +111,7 @@ def recorder(procedure: Procedure) -> str:
     lines += _before(procedure) if not counted else []
     lines.append(f"    if (!st_begin(call, ST_OP_{procedure.op})) return;")
     event = _event(procedure, _query_values(procedure) if counted else rules.values(procedure))
-    if rules.role(procedure) is rules.Role.ALWAYS:  # its values are named while events are off, too
+    if rules.role(procedure) is rules.SelectionRole.ALWAYS:  # its values are named while events are off, too
         lines += event
     else:
         lines += ["    if (call->on) {", *(f"    {line}" for line in event), "    }"]
@@ -133,7 +133,7 @@ def _more(text: str) -> str:
     return "" if text in ("", "void") else f", {text}"
 
 
-def _flag(procedure: Procedure) -> Parameter | None:
+def _flag(procedure: Procedure) -> ProcedureParameter | None:
     return next((p for p in procedure.parameters if p.name == "flag" and p.is_out), None)
 
 
@@ -179,7 +179,7 @@ def _context(procedure: Procedure) -> list[str]:
     return lines
 
 
-def _group_context(procedure: Procedure, comm: Parameter | None) -> list[str]:
+def _group_context(procedure: Procedure, comm: ProcedureParameter | None) -> list[str]:
     window = procedure.find("WINDOW")
     if window:
         return [f"    PMPI_Win_get_group({window.name}, &call->base_group);"]
@@ -262,7 +262,7 @@ def _status_type(fortran: bool) -> str:
     return "MPI_Fint" if fortran else "MPI_Status"
 
 
-def _ignored(status: Parameter, fortran: bool) -> str:
+def _ignored(status: ProcedureParameter, fortran: bool) -> str:
     constant = "STATUSES_IGNORE" if status.is_array else "STATUS_IGNORE"
     return f"st_fortran_is({status.name}, ST_F_{constant})" if fortran else f"{status.name} == MPI_{constant}"
 
@@ -342,7 +342,7 @@ def needs_fortran(procedure: Procedure) -> bool:
     return procedure.name == procedure.op and (rules.is_event(procedure) or procedure.op == "Type_free")
 
 
-def _f_type(p: Parameter) -> str:
+def _f_type(p: ProcedureParameter) -> str:
     if p.kind in _BUFFERS:
         return "void *"
     if p.kind.startswith("STRING"):
@@ -352,7 +352,7 @@ def _f_type(p: Parameter) -> str:
     )
 
 
-def _f_converted(procedure: Procedure, p: Parameter) -> str:
+def _f_converted(procedure: Procedure, p: ProcedureParameter) -> str:
     """The C argument of the recorder for a Fortran argument."""
     if p.kind in _BUFFERS:
         return f"st_fortran_is({p.name}, ST_F_IN_PLACE) ? MPI_IN_PLACE : {p.name}"
@@ -418,7 +418,7 @@ def _f_entry(procedure: Procedure, symbol: str, declared: list[str], args: str) 
     ]
 
 
-def _f_body(procedure: Procedure, args: str, strings: list[Parameter]) -> list[str]:
+def _f_body(procedure: Procedure, args: str, strings: list[ProcedureParameter]) -> list[str]:
     lines = ["    struct st_call call;", "    MPI_Fint own_error;"]
     if procedure.op == "Type_free":
         return [
@@ -439,7 +439,7 @@ def _f_body(procedure: Procedure, args: str, strings: list[Parameter]) -> list[s
     return lines
 
 
-def _f_conversions(procedure: Procedure, strings: list[Parameter]) -> list[str]:
+def _f_conversions(procedure: Procedure, strings: list[ProcedureParameter]) -> list[str]:
     lines = []
     for p in procedure.parameters:
         if p.kind in _F2C and p.is_out and p.kind != "REQUEST":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scalatrace.operations import Flow, operation
 from scalatrace.pmpi import parameter_rules as rules
-from scalatrace.pmpi.standard import Parameter, Procedure
+from scalatrace.pmpi.standard import Procedure, ProcedureParameter
 
 __all__ = ["roles", "selection"]
 
@@ -14,10 +14,12 @@ _SUMS = {"int": "st_sum", "MPI_Count": "st_sum_counts"}
 def selection(procedure: Procedure) -> list[str]:
     """Lines that may skip a call, before it is recorded. Operation and time were asked about before."""
     role = rules.role(procedure)
-    if role is rules.Role.ALWAYS:
+    if role is rules.SelectionRole.ALWAYS:
         return []
     lines = (
-        _followed(procedure) if role is rules.Role.FOLLOWS else [*_by_comm(procedure), *_by_size(procedure)]
+        _followed(procedure)
+        if role is rules.SelectionRole.FOLLOWS
+        else [*_by_comm(procedure), *_by_size(procedure)]
     )
     return ["    if (ST_SELECTING) {", *(f"        {line}" for line in lines), "    }"]
 
@@ -95,7 +97,7 @@ def _moved(procedure: Procedure, flow: Flow) -> str:
     return f"{' && '.join(needed)} ? {text} : 0" if needed else text
 
 
-def _elements(procedure: Procedure, flow: Flow, count: Parameter | None) -> str:
+def _elements(procedure: Procedure, flow: Flow, count: ProcedureParameter | None) -> str:
     if count is None:
         return "1"
     if count.is_array:

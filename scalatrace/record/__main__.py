@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.record.launch import STACKS, RecordOptions, launch, parse_meta
-from scalatrace.record.policy import IRREGULAR, Policy, from_toml, parse_limit, parse_parameters
-from scalatrace.record.selection import Selection, parse_size, parse_window, parse_words
+from scalatrace.record.policy import IRREGULAR, RecordingPolicy, from_toml, parse_limit, parse_parameters
+from scalatrace.record.selection import CallSelection, parse_size, parse_window, parse_words
 from scalatrace.record.stats import BUILTINS, parse_stats
 from scalatrace.trace.model.sites import parse_ranges, parse_sites
 
@@ -112,8 +112,8 @@ def _parsed(option: str, parse: Callable[[S], T], given: S) -> T:
         raise UsageError(f"{option}: {error}") from None
 
 
-def _selection_of(args: argparse.Namespace) -> Selection:
-    return Selection(
+def _selection_of(args: argparse.Namespace) -> CallSelection:
+    return CallSelection(
         only=_parsed("--only", parse_words, args.only),
         excluded=_parsed("--except", parse_words, getattr(args, "except")),
         only_sites=_parsed("--only-sites", parse_sites, args.only_sites),
@@ -125,13 +125,13 @@ def _selection_of(args: argparse.Namespace) -> Selection:
     )
 
 
-def _policy_of(args: argparse.Namespace) -> Policy:
-    base = from_toml(args.policy) if args.policy else Policy()
+def _policy_of(args: argparse.Namespace) -> RecordingPolicy:
+    base = from_toml(args.policy) if args.policy else RecordingPolicy()
     summarised: dict[str, int] = {}
     if args.histograms is not None:
         limit = _parsed("--histograms", parse_limit, f"histogram:{args.histograms}")
         summarised = dict.fromkeys(IRREGULAR, limit)
-    return Policy(
+    return RecordingPolicy(
         parameters={
             **summarised,
             **base.parameters,

@@ -19,7 +19,7 @@ from scalatrace.compilers.launchers import foreign_launcher, foreign_launcher_in
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.files import check_output, remove_leftovers
 from scalatrace.launched import launched_rank, on_one_node
-from scalatrace.record.policy import Policy
+from scalatrace.record.policy import RecordingPolicy
 from scalatrace.record.shim import shim_of
 
 __all__ = ["STACKS", "RecordOptions", "environment", "launch", "parse_meta"]
@@ -59,7 +59,7 @@ class RecordOptions:
     compress: bool = True
     resolve: bool = False
     report: str | Path | None = None
-    policy: Policy = field(default_factory=Policy)
+    policy: RecordingPolicy = field(default_factory=RecordingPolicy)
     meta: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

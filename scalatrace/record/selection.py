@@ -16,7 +16,7 @@ from scalatrace.trace.model.sites import Range, parse_sites, spelled
 
 __all__ = [
     "GROUPS",
-    "Selection",
+    "CallSelection",
     "Window",
     "choose",
     "from_table",
@@ -66,12 +66,12 @@ def _choices() -> dict[str, _Choice]:
             result[p.op] = _Choice(frozenset({p.op}), query=True)
         elif rules.is_event(p):
             role, refers = rules.role(p), rules.refers(p)
-            stands_for = frozenset({p.op}) if role is rules.Role.SELECTABLE else frozenset()
+            stands_for = frozenset({p.op}) if role is rules.SelectionRole.SELECTABLE else frozenset()
             if refers and refers.kind == "MESSAGE":
                 stands_for = probes
             elif rules.ends_split(p):
                 stands_for = frozenset({p.op.removesuffix("_end") + "_begin"})
-            result[p.op] = _Choice(stands_for, always=role is rules.Role.ALWAYS)
+            result[p.op] = _Choice(stands_for, always=role is rules.SelectionRole.ALWAYS)
     return result
 
 
@@ -141,7 +141,7 @@ _WINDOW = re.compile(r"(\d+\.?\d*|\.\d+)?-(\d+\.?\d*|\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class CallSelection:
     """Conditions that must all hold; the default selects every call.
 
     Attributes:
@@ -210,10 +210,10 @@ class Selection:
         words = [f"{option}={','.join(values)}" for option, values in spelled_out.items() if values]
         return {"selection": " ".join(words)} if words else {}
 
-    def over(self, base: Selection) -> Selection:
+    def over(self, base: CallSelection) -> CallSelection:
         """This one, with the other's conditions where it has none."""
         own = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) not in ((), [], None)}
-        return Selection(**{**{f.name: getattr(base, f.name) for f in fields(base)}, **own})
+        return CallSelection(**{**{f.name: getattr(base, f.name) for f in fields(base)}, **own})
 
 
 def _ns(seconds: float) -> int:
@@ -263,7 +263,7 @@ _LISTS = {
 _SIZES = ("min_bytes", "max_bytes")
 
 
-def from_table(table: dict[str, Any]) -> Selection:
+def from_table(table: dict[str, Any]) -> CallSelection:
     """Return the selection of the table [selection] of a policy file. Raises UsageError."""
     conditions: dict[str, Any] = {}
     for key, value in table.items():
@@ -277,4 +277,4 @@ def from_table(table: dict[str, Any]) -> Selection:
             raise UsageError(f"[selection] {key} = {value!r}: give {wanted}")
         else:
             raise UsageError(f"[selection] has no key {key!r}; give {', '.join((*_LISTS, *_SIZES))}")
-    return Selection(**conditions)
+    return CallSelection(**conditions)

@@ -12,7 +12,7 @@ from scalatrace.escapes import clean
 from scalatrace.report.style import DIM
 
 
-class Check(NamedTuple):
+class DoctorCheck(NamedTuple):
     """Name, whether it passed, detail, hint if it failed, whether it may be missing."""
 
     name: str
@@ -25,7 +25,7 @@ class Check(NamedTuple):
 class ChecksReporter:
     """Prints a line for each check."""
 
-    def __init__(self, checks: Sequence[Check]) -> None:
+    def __init__(self, checks: Sequence[DoctorCheck]) -> None:
         self.checks = checks
 
     def render(self, console: Console) -> None:

@@ -16,7 +16,7 @@ from scalatrace.escapes import clean
 from scalatrace.report.columns import PAIRS
 from scalatrace.report.page.blocks import summed
 from scalatrace.report.style import DIM, columns, nbytes, number, text_table
-from scalatrace.report.tables import Column, Table
+from scalatrace.report.tables import CommandTable, TableColumn
 from scalatrace.trace.exchange.matrix import (
     COLLECTIVE,
     POINT_TO_POINT,
@@ -47,7 +47,7 @@ MAX_TABLE_RANKS = 1024
 
 
 @dataclass(frozen=True)
-class Part:
+class MatrixPart:
     """What some calls send.
 
     Attributes:
@@ -75,13 +75,13 @@ class MatrixReporter:
     """
 
     def __init__(
-        self, parts: Sequence[Part], nprocs: int, block: int, what: str, notes: Sequence[str] = ()
+        self, parts: Sequence[MatrixPart], nprocs: int, block: int, what: str, notes: Sequence[str] = ()
     ) -> None:
         self.parts, self.nprocs, self.block = parts, nprocs, block
         self.what, self.notes = what, list(notes)
 
     @property
-    def table(self) -> Table:
+    def table(self) -> CommandTable:
         """Columns of the amounts of these parts."""
         return PAIRS.only("sender", "receiver", *self._amounts)
 
@@ -138,7 +138,7 @@ class MatrixReporter:
         for note in self.notes:
             console.print(Text(f"note: {clean(note)}", style=DIM), soft_wrap=True)
 
-    def _totals(self, part: Part) -> str:
+    def _totals(self, part: MatrixPart) -> str:
         shown = nbytes if self.what == "bytes" else number
         if part.pairs is None:
             return f"{shown(sum(part.blocks.values()))} in all"
@@ -148,10 +148,10 @@ class MatrixReporter:
             text += f", {shown(least)} to {shown(most)} a pair"
         return text
 
-    def _numbers(self, console: Console, part: Part) -> None:
+    def _numbers(self, console: Console, part: MatrixPart) -> None:
         names = [str(i) for i in range(self.nprocs)]
-        receivers = (Column(name, name, "count") for name in names)
-        table = Table("sender", (Column("sender", "from \u2192"), *receivers))
+        receivers = (TableColumn(name, name, "count") for name in names)
+        table = CommandTable("sender", (TableColumn("sender", "from \u2192"), *receivers))
         most = max(part.blocks.values(), default=0)
         amounts = self._table(part.blocks, self.nprocs)
         rows = (
@@ -165,7 +165,7 @@ class MatrixReporter:
             return Text("·", style=DIM)
         return Text(nbytes(n).replace(" ", "").removesuffix("B"), style=_colour(n, most), no_wrap=True)
 
-    def _heat(self, console: Console, part: Part) -> None:
+    def _heat(self, console: Console, part: MatrixPart) -> None:
         """Print pixels, two rows of them a line, each a block of ranks."""
         pixels = self._table(part.blocks, -(-self.nprocs // self.block))
         most = max((n for row in pixels for n in row), default=0)
@@ -177,7 +177,7 @@ class MatrixReporter:
             console.print(Text.assemble((f"{top * self.block:>7} ", DIM), *cells), no_wrap=True)
 
 
-def parts_of(trace: Trace, what: str, calls: str, block: int) -> tuple[list[Part], list[str]]:
+def parts_of(trace: Trace, what: str, calls: str, block: int) -> tuple[list[MatrixPart], list[str]]:
     """Return what each kind of calls sends, and notes on it.
 
     Args:
@@ -194,18 +194,18 @@ def parts_of(trace: Trace, what: str, calls: str, block: int) -> tuple[list[Part
     return [_part(trace, what, kind, block, notes) for kind in wanted], notes
 
 
-def _part(trace: Trace, what: str, calls: str, block: int, notes: list[str]) -> Part:
+def _part(trace: Trace, what: str, calls: str, block: int, notes: list[str]) -> MatrixPart:
     title, prefix = TITLES[calls], PREFIXES[calls]
     try:
         pairs = pair_table(trace, what, calls)
-        return Part(title, prefix, pairs, pairs.blocks(block, trace.nprocs))
+        return MatrixPart(title, prefix, pairs, pairs.blocks(block, trace.nprocs))
     except LimitError as error:
         notes.append(f"{title}: pairs are not listed: {error}")
     budget = Budget()
     blocks = summed(trace, budget, block, what, calls)
     if not budget.exact:
         notes.append(f"{title}: amounts are estimated from a sample of the ranks or calls")
-    return Part(title, prefix, None, blocks)
+    return MatrixPart(title, prefix, None, blocks)
 
 
 def block_size(console: Console, nprocs: int) -> int:

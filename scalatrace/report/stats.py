@@ -17,7 +17,7 @@ from scalatrace.report.costs.efficiency import efficiency, run_time
 from scalatrace.report.costs.measures import measures, measures_table
 from scalatrace.report.costs.performance import efficiency_lines, plain_efficiency
 from scalatrace.report.costs.phases import phase_line, plain_phases, unknown_efficiency
-from scalatrace.report.costs.rows import JOIN, KEYS, RANK, Row, by_node, by_rank, key_of, whole_time
+from scalatrace.report.costs.rows import JOIN, KEYS, RANK, CostRow, by_node, by_rank, key_of, whole_time
 from scalatrace.report.style import (
     DIM,
     SITE,
@@ -31,7 +31,7 @@ from scalatrace.report.style import (
     short_site,
     text_table,
 )
-from scalatrace.report.tables import Table
+from scalatrace.report.tables import CommandTable
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.query.summaries import byte_parameters, summarised
@@ -90,7 +90,7 @@ class StatsReporter:
         for note in notes:
             console.print(Text(f"note: {clean(note)}", style=DIM), soft_wrap=True)
 
-    def _text_columns(self) -> Table:
+    def _text_columns(self) -> CommandTable:
         """Return the columns that are known; times of a rank are estimates, unless it is the only one."""
         if not self.timed:
             return self.table.without(*TIMES.names, "of_mpi", "of_all")
@@ -102,7 +102,7 @@ class StatsReporter:
         sites = (Text(JOIN.join(map(short_site, part.split(JOIN))), style=SITE) for part in key[1:])
         return dict(zip(self.names, (key[0], *sites), strict=True))
 
-    def _texts(self, row: Row, comm: float, whole: float) -> dict[str, Any]:
+    def _texts(self, row: CostRow, comm: float, whole: float) -> dict[str, Any]:
         in_mpi = row.comm_ns
         shares = {
             name: None if in_mpi is None else (in_mpi, ns)

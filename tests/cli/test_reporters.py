@@ -15,7 +15,7 @@ from scalatrace.operations import received_bytes, sent_bytes
 from scalatrace.report.costs.rows import by_node, by_rank
 from scalatrace.report.info import InfoReporter, shares
 from scalatrace.report.lines import LinesReporter
-from scalatrace.report.matrix import MatrixReporter, Part, parts_of
+from scalatrace.report.matrix import MatrixPart, MatrixReporter, parts_of
 from scalatrace.report.notation import NotationReporter, notation
 from scalatrace.report.replay import ReplayReporter
 from scalatrace.report.stats import StatsReporter
@@ -29,7 +29,7 @@ from scalatrace.report.style import (
 )
 from scalatrace.report.trees.legend import LEGEND
 from scalatrace.report.trees.reporter import TreeReporter
-from scalatrace.report.trees.selection import Selection
+from scalatrace.report.trees.selection import TreeSelection
 from scalatrace.report.values import param, peer_text, vec
 from scalatrace.trace.exchange.matrix import PairTable
 from scalatrace.trace.io.writer import pack_payload
@@ -111,15 +111,19 @@ def test_tree_of_chosen_nodes() -> None:
     )
     trace = b.of(b.loop(5, inner), b.event("Barrier", at=("a.c:4:f",), compute=short))
 
-    def lines(selection: Selection) -> list[str]:
+    def lines(selection: TreeSelection) -> list[str]:
         return [
             line.strip("│├─└ ") for line in drawn(TreeReporter(trace, selection=selection)).splitlines()[1:]
         ]
 
-    assert lines(Selection(depth=1)) == ["5 × loop", "… 4 nodes not shown", "Barrier  a.c:4:f"]
-    assert lines(Selection(at="a.c:2")) == lines(Selection(at="main")) == lines(Selection(at="Bcast"))
-    assert lines(Selection(at="a.c:2")) == ["5 × loop", "3 × loop of 3", "Bcast  a.c:2:g"]
-    assert lines(Selection(top=1)) == [
+    assert lines(TreeSelection(depth=1)) == ["5 × loop", "… 4 nodes not shown", "Barrier  a.c:4:f"]
+    assert (
+        lines(TreeSelection(at="a.c:2"))
+        == lines(TreeSelection(at="main"))
+        == lines(TreeSelection(at="Bcast"))
+    )
+    assert lines(TreeSelection(at="a.c:2")) == ["5 × loop", "3 × loop of 3", "Bcast  a.c:2:g"]
+    assert lines(TreeSelection(top=1)) == [
         "5 × loop  9.02 µs (99.9 %)",
         "3 × loop of 3  9.02 µs (99.9 %)",
         "Bcast  9 µs (99.7 %)  a.c:2:g",
@@ -127,14 +131,14 @@ def test_tree_of_chosen_nodes() -> None:
         "… 1 node not shown, 0.1 %",
     ]
     with pytest.raises(UsageError, match=r"contains 'b\.c'"):
-        TreeReporter(trace, selection=Selection(at="b.c"))
+        TreeReporter(trace, selection=TreeSelection(at="b.c"))
 
 
 def test_costs_are_calls_where_times_were_not_recorded() -> None:
     b = Builder(2)
     trace = b.of(b.loop(5, b.event("Barrier")), b.event("Barrier"))
     trace.stats = []
-    lines = drawn(TreeReporter(trace, selection=Selection(top=1))).splitlines()
+    lines = drawn(TreeReporter(trace, selection=TreeSelection(top=1))).splitlines()
     assert lines[1].endswith("5 × loop  10 calls (83.3 %)")
 
 
@@ -218,7 +222,9 @@ def matrix_of(pairs: dict[tuple[int, int], int], nprocs: int, block: int, what: 
     blocks = Counter[tuple[int, int]]()
     for (i, j), n in pairs.items():
         blocks[i // block, j // block] += n
-    return MatrixReporter([Part("point to point", "", PairTable(*columns), blocks)], nprocs, block, what)
+    return MatrixReporter(
+        [MatrixPart("point to point", "", PairTable(*columns), blocks)], nprocs, block, what
+    )
 
 
 def test_matrix_of_few_and_of_many_ranks() -> None:

@@ -30,7 +30,7 @@ from scalatrace.formula import (
 from scalatrace.formula.printing.text import format_text
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.query.factors import Factors, Rule
+from scalatrace.trace.query.factors import CallFactors, Factors
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_TAG, PROC_NULL, ROOT, SPECIAL, UNDEFINED, Vec
 from support.builder import DOUBLE, Builder, Comm
@@ -126,7 +126,7 @@ def test_a_list_that_only_the_root_has_counts_as_itself() -> None:
 def test_scaled_lists_keep_their_symbols() -> None:
     b = Builder(1)
     trace = b.of(b.event("Waitall", requests=(UNDEFINED, 0)), b.event("Send", **MESSAGE, dest=0, tag=0))
-    arrays = [array.values for array in scale_bytes(build(trace), Factors([Rule(nbytes=3)])).arrays]
+    arrays = [array.values for array in scale_bytes(build(trace), Factors([CallFactors(nbytes=3)])).arrays]
     assert (UNDEFINED * 3, 0) not in arrays
 
 

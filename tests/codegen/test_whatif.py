@@ -14,7 +14,7 @@ from scalatrace.codegen.program.tree import Call, Compute, Program, statements
 from scalatrace.errors import UsageError
 from scalatrace.scaling import exact_factor
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.query.factors import Factors, Rule, parse_rule
+from scalatrace.trace.query.factors import CallFactors, Factors, parse_rule
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm
@@ -50,7 +50,7 @@ def program() -> Program:
 
 
 def test_messages_grow_and_nothing_else() -> None:
-    before, after = made(program()), made(scale_bytes(program(), Factors([Rule(nbytes=1.5)])))
+    before, after = made(program()), made(scale_bytes(program(), Factors([CallFactors(nbytes=1.5)])))
     assert [call.get("count") for call in before] == [1, 1, 3, 3, 0, 5, None, None, None]
     assert [call.get("count") for call in after] == [2, 2, 5, 6, 0, 10, None, None, None]
     assert after[6] == before[6]
@@ -59,10 +59,10 @@ def test_messages_grow_and_nothing_else() -> None:
 
 
 def test_nothing_becomes_something_and_something_nothing_only_times_0() -> None:
-    assert [call.get("count") for call in made(scale_bytes(program(), Factors([Rule(nbytes=0.001)])))][::2][
-        :3
-    ] == [1, 1, 0]
-    assert made(scale_bytes(program(), Factors([Rule(nbytes=1)]))) == made(program())
+    assert [call.get("count") for call in made(scale_bytes(program(), Factors([CallFactors(nbytes=0.001)])))][
+        ::2
+    ][:3] == [1, 1, 0]
+    assert made(scale_bytes(program(), Factors([CallFactors(nbytes=1)]))) == made(program())
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])

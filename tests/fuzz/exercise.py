@@ -24,7 +24,7 @@ from scalatrace.report.info import InfoReporter
 from scalatrace.report.lines import LinesReporter
 from scalatrace.report.matrix import MatrixReporter, parts_of
 from scalatrace.report.notation import NotationReporter
-from scalatrace.report.page.gather import Options as PageOptions
+from scalatrace.report.page.gather import PageOptions as PageOptions
 from scalatrace.report.page.gather import gather
 from scalatrace.report.page.page import page
 from scalatrace.report.stats import StatsReporter

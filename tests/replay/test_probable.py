@@ -21,7 +21,7 @@ from scalatrace.replay.transport.memory import MemoryTransport
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.factors import Rule
+from scalatrace.trace.query.factors import CallFactors
 from scalatrace.trace.values.histogram import Bin, Histogram
 from scalatrace.trace.values.vec import PROC_NULL, Vec
 from support.builder import DOUBLE, Builder, Comm, To
@@ -204,7 +204,7 @@ def test_a_histogram_of_one_bin_is_no_bound_for_its_mean() -> None:
 def test_the_largest_message_that_may_be_drawn() -> None:
     trace = sends()
     assert largest_sent(trace, 1, WhatIf()) == 200 * 8
-    assert largest_sent(trace, 1, WhatIf((Rule(nbytes=2.5),))) == 3 * 200 * 8
+    assert largest_sent(trace, 1, WhatIf((CallFactors(nbytes=2.5),))) == 3 * 200 * 8
     assert largest_sent(trace, 1, WhatIf(), buffered) == 0
     b = Builder(2)
     kept = b.event(

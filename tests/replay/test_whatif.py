@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scalatrace.errors import UsageError
-from scalatrace.replay import Collectives, Compute, Options, RankResult, Rule, Times, check, run
+from scalatrace.replay import CallFactors, Collectives, Compute, Options, RankResult, Times, check, run
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.compare import compare
 from scalatrace.replay.transport.memory import MemoryTransport
@@ -65,7 +65,9 @@ def test_bytes_of_some_calls(where: str, sent: dict[str, int]) -> None:
 
 
 def test_receives_have_room_for_the_largest_message_there_may_be() -> None:
-    result, transport, _ = replayed(stencil(), rules=(Rule(nbytes=0.5), parse_rule("Isend", "bytes=3")))
+    result, transport, _ = replayed(
+        stencil(), rules=(CallFactors(nbytes=0.5), parse_rule("Isend", "bytes=3"))
+    )
     (received,) = {args[1].n for op, args in transport.calls if op == "Irecv"}
     (sent,) = {args[1].n for op, args in transport.calls if op == "Isend"}
     assert received >= sent == 150
@@ -82,7 +84,7 @@ def test_messages_that_the_sides_count_in_other_types_fit() -> None:
         b.event("Waitall", requests=(1, 0)),
     )
     for factor in (0.5, 1.5):
-        whatif = WhatIf((Rule(nbytes=factor),))
+        whatif = WhatIf((CallFactors(nbytes=factor),))
         receive, send, _ = map(whatif.view, trace.walk(0))
         assert receive["count"] * 8 >= send["count"] * 800
 

@@ -14,10 +14,10 @@ import pytest
 from scalatrace.report.costs.rank_bins import RankBin
 from scalatrace.report.page.comparison import comparison_of
 from scalatrace.report.page.extrapolated import Fit, ModelFacts
-from scalatrace.report.page.gather import Options, TraceAggregates, gather
+from scalatrace.report.page.gather import PageOptions, TraceAggregates, gather
 from scalatrace.report.page.page import page
 from scalatrace.report.page.predictions.history import history_page
-from scalatrace.report.page.predictions.simulated import Prediction
+from scalatrace.report.page.predictions.simulated import SimulatedTrace
 from scalatrace.report.page.tree import node_numbers
 from scalatrace.report.style import coarse_duration, coarse_percent, duration, nbytes
 from scalatrace.trace.model.nodes import PredStats, Sequence
@@ -45,7 +45,7 @@ def view_of(browser: object) -> View:
     return partial(opened, browser)
 
 
-def made(tmp_path: Path, *traces: Trace, name: str = "trace.st", options: Options | None = None) -> Path:
+def made(tmp_path: Path, *traces: Trace, name: str = "trace.st", options: PageOptions | None = None) -> Path:
     sides: list[TraceAggregates] = [gather(trace, name, options=options) for trace in traces]
     both = None
     if len(traces) == 2:
@@ -281,7 +281,7 @@ def test_extrapolated_traces(view_of: View, tmp_path: Path) -> None:
     curve = ((2, 18.0, 17.0, 19.0), (4, 24.0, 20.0, 29.0))
     fit = Fit("Send", "ring.py:4:turn", "comm_ns", "12 + 3 * p", 0.1, 0.95, ((2, 18.0), (3, 21.0)), curve)
     fit = replace(fit, after=HOSTILE, ranks="x==0")
-    with view_of(made(tmp_path, trace, options=Options(model=ModelFacts(fits=(fit,))))) as view:
+    with view_of(made(tmp_path, trace, options=PageOptions(model=ModelFacts(fits=(fit,))))) as view:
         assert view.page.locator("#extrapolation circle").count() == 2
         title = view.text("#extrapolation figcaption")
         assert f"after {HOSTILE[:9]}" in title
@@ -291,7 +291,7 @@ def test_extrapolated_traces(view_of: View, tmp_path: Path) -> None:
         clean(view)
 
 
-def predicted(parameter: str = "latency") -> Prediction:
+def predicted(parameter: str = "latency") -> SimulatedTrace:
     facts = {
         "platform": HOSTILE, "calls": 124, "time_ns": 40000.0, "last_rank": 3, "notes": {HOSTILE: HOSTILE},
         "path": {"compute_ns": 20000.0, "latency_ns": 10000.0, "bytes_ns": 6000.0, "overhead_ns": 4000.0,
@@ -302,11 +302,11 @@ def predicted(parameter: str = "latency") -> Prediction:
     row = {"operation": "Send", "site": HOSTILE, "calls": 40, "path_ns": 20000.0}
     row |= dict.fromkeys(("transfer_ns", "waiting_ns", "compute_ns", "path_compute_ns"), 1000.0)
     curve = [{parameter: factor, "time_ns": 30000.0 + 10000.0 * factor} for factor in (0.5, 1.0, 2.0)]
-    return Prediction.of(facts, {"operation": [row], "site": [row]}, {parameter: curve})
+    return SimulatedTrace.of(facts, {"operation": [row], "site": [row]}, {parameter: curve})
 
 
 def test_simulated_traces(view_of: View, tmp_path: Path) -> None:
-    with view_of(made(tmp_path, ring(4), options=Options(prediction=predicted()))) as view:
+    with view_of(made(tmp_path, ring(4), options=PageOptions(prediction=predicted()))) as view:
         clean(view)
         assert "40 µs" in view.text("#prediction .figures")
         assert "38 µs to 45 µs" in view.text("#prediction .figures")
@@ -507,7 +507,7 @@ def test_pages_of_shared_cores_start_with_predicted_times(view_of: View, tmp_pat
     times = {"compute_ns": 800.0, "transfer_ns": 100.0, "waiting_ns": 100.0, "path_compute_ns": 0.0}
     ranks = tuple(RankBin(rank, rank, (5000.0,) * 3, (7000.0,) * 3) for rank in range(4))
     prediction = replace(predicted(), nodes=dict.fromkeys(numbers, times), ranks=ranks)
-    with view_of(made(tmp_path, trace, options=Options(prediction=prediction))) as view:
+    with view_of(made(tmp_path, trace, options=PageOptions(prediction=prediction))) as view:
         assert "Where the predicted time goes" in view.text("#summary")
         bars = view.page.locator("#summary .predicted-view rect")
         assert bars.count() == 3  # computation, the send, and the time after ranks end

@@ -8,9 +8,9 @@ import pytest
 
 from scalatrace.report.page.extrapolated import ModelFacts, provenance_of
 from scalatrace.report.page.gather import TraceAggregates, gather
-from scalatrace.report.page.growth import AtSize, FittedModel, Growth, SiteAtSizes
+from scalatrace.report.page.growth import AtSize, Growth, GrowthModel, SiteAtSizes
 from scalatrace.report.page.overview.computing import computing_of
-from scalatrace.report.page.overview.waits import Wait
+from scalatrace.report.page.overview.waits import WaitingCall
 from scalatrace.report.page.tree import TreeNode, node_numbers
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.trace import Trace
@@ -22,14 +22,14 @@ from support.reported import million_stencil, recorded, ring, timed
 GIVEN = {"count": 8, "datatype": DOUBLE, "tag": 1, "comm": Comm()}
 
 
-def by_op(aggregates: TraceAggregates) -> dict[str, Wait]:
+def by_op(aggregates: TraceAggregates) -> dict[str, WaitingCall]:
     return {one.op: one for one in aggregates.waits}
 
 
 @pytest.mark.parametrize("nprocs", [4, 1 << 16])
 def test_a_completion_waits_for_the_partners_of_its_requests(nprocs: int) -> None:
     found = by_op(gather(ring(nprocs), "ring"))
-    assert found["Wait"].partners == f"own rank -1, +{nprocs - 1:,}"
+    assert found["WaitingCall"].partners == f"own rank -1, +{nprocs - 1:,}"
     assert found["Send"].partners == f"own rank -{nprocs - 1:,}, +1"
     assert found["Allreduce"].partners == "the rank of the communicator that comes last"
     assert "Irecv" not in found
@@ -54,9 +54,9 @@ def test_persistent_requests_keep_their_partners() -> None:
     b = Builder(2)
     first = b.event("Recv_init", Groups([(RankList([1]), Vec(1))]), at=("a.py:1:f",), source=0, **GIVEN)
     each = b.loop(
-        3, b.event("Start", at=("a.py:2:f",), request=0), b.event("Wait", at=("a.py:3:f",), request=0)
+        3, b.event("Start", at=("a.py:2:f",), request=0), b.event("WaitingCall", at=("a.py:3:f",), request=0)
     )
-    (wait,) = (one for one in gather(timed(b.of(first, each)), "p").waits if one.op == "Wait")
+    (wait,) = (one for one in gather(timed(b.of(first, each)), "p").waits if one.op == "WaitingCall")
     assert wait.partners == "rank 0"
 
 
@@ -213,16 +213,16 @@ def test_collective_requests_roots_and_single_ranks() -> None:
     trace = timed(
         b.of(
             b.event("Iallreduce", at=("a.py:1:f",), op="MPI_SUM", in_place=0, **given),
-            b.event("Wait", at=("a.py:2:f",), request=0),
+            b.event("WaitingCall", at=("a.py:2:f",), request=0),
             b.event("Reduce", at=("a.py:3:f",), op="MPI_SUM", root=0, **given),
             b.event("Cart_coords", at=("a.py:4:f",), comm=Comm()),
             b.event("Request_free", at=("a.py:5:f",), request=0),
         )
     )
     found = by_op(gather(trace, "requests"))
-    assert found["Wait"].partners == "the rank of the communicator that comes last"
+    assert found["WaitingCall"].partners == "the rank of the communicator that comes last"
     assert found["Reduce"].partners == "the rank of the communicator that comes last, at the root"
-    assert found.keys() == {"Wait", "Reduce"}
+    assert found.keys() == {"WaitingCall", "Reduce"}
     b = Builder(1)
     alone = gather(timed(b.of(b.event("Barrier", at=("a.py:1:f",), comm=Comm()))), "alone")
     assert alone.waits == ()
@@ -264,8 +264,8 @@ def test_growth_compares_with_the_largest_input() -> None:
     assert here is not None
     assert send.factor == pytest.approx((here.comm_ns + here.compute_ns) / 5e3)
     assert send.timed_factor == pytest.approx(here.timed / 20)
-    assert rows["Wait"].sizes[:2] == (None, None)
-    assert rows["Wait"].factor is None
+    assert rows["WaitingCall"].sizes[:2] == (None, None)
+    assert rows["WaitingCall"].factor is None
     whole, in_mpi, computation = found.growth[:3]
     assert (in_mpi.op, computation.op) == ("in MPI", "computation")
     assert in_mpi.added_ns + computation.added_ns == pytest.approx(whole.added_ns)
@@ -276,7 +276,7 @@ def test_growth_compares_with_the_largest_input() -> None:
 
 
 def grown(
-    times: tuple[float, float], site_models: dict[tuple[str, str], FittedModel] | None = None
+    times: tuple[float, float], site_models: dict[tuple[str, str], GrowthModel] | None = None
 ) -> Growth:
     """Growth of a send that takes these times on 2 and 4 ranks, and 35,000 ns on each of 8."""
     trace = ring(8)
@@ -291,7 +291,7 @@ def grown(
 def test_growth_has_exponents_and_models() -> None:
     here = grown((1e3, 4e3)).sizes[-1]
     assert here is not None
-    model = FittedModel("2 * p ns", "in the call, after Send  ring.py:4:turn", 0.1)
+    model = GrowthModel("2 * p ns", "in the call, after Send  ring.py:4:turn", 0.1)
     square = grown((here.time_ns / 8, here.time_ns / 2), {("Send", "ring.py:4:turn"): model})
     assert square.recorded == pytest.approx(2)
     assert square.extrapolated == pytest.approx(1)

@@ -12,7 +12,7 @@ import pytest
 
 from scalatrace.report.page.comparison import comparison_of
 from scalatrace.report.page.extrapolated import Fit, ModelFacts
-from scalatrace.report.page.gather import Options, gather
+from scalatrace.report.page.gather import PageOptions, gather
 from scalatrace.report.page.page import SCRIPTS, STYLES, page
 from scalatrace.report.page.predictions import history
 from support.reported import HOSTILE, hostile, million_stencil, recorded, ring
@@ -124,7 +124,7 @@ def test_extrapolated_traces_show_formulas_and_fits() -> None:
     fit = Fit(
         "Send", "ring.py:4:turn", "comm_ns", "12 + 3 * p", 0.1, 0.95, ((2, 18.0),), ((2, 18.0, 17.0, 19.0),)
     )
-    options = Options(model=ModelFacts(("Send dest = rank + 1",), (fit,)))
+    options = PageOptions(model=ModelFacts(("Send dest = rank + 1",), (fit,)))
     text = page([gather(trace, "big", options=options)])
     texts = "".join(Reader(text).texts)
     assert "Extrapolated from 2, 3, 4 ranks to 8." in texts

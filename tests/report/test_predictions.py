@@ -14,10 +14,10 @@ import pytest
 from scalatrace import load
 from scalatrace.cli import main
 from scalatrace.predict.platform import Check, read_platform, write_platform
-from scalatrace.report.page.gather import Options, gather
+from scalatrace.report.page.gather import PageOptions, gather
 from scalatrace.report.page.page import page
 from scalatrace.report.page.predictions.history import history_page
-from scalatrace.report.page.predictions.simulated import Prediction
+from scalatrace.report.page.predictions.simulated import SimulatedTrace
 from scalatrace.trace.io.writer import save
 from scalatrace.trace.values.ranklist import RankList
 from support.builder import Builder, Comm
@@ -172,8 +172,8 @@ def test_predictions_of_large_traces_have_no_curves() -> None:
         "platform": "</script><b>", "calls": 1, "time_ns": 0.0, "last_rank": 0, "notes": {"Op": "<i>"},
         "path": {"compute_ns": 0.0, "latency_ns": 0.0, "bytes_ns": 0.0, "overhead_ns": 0.0, "messages": 0},
     }  # fmt: skip
-    prediction = Prediction.of(facts, {"operation": [], "site": []}, {})
-    text = page([gather(hostile(), "x", options=Options(prediction=prediction))])
+    prediction = SimulatedTrace.of(facts, {"operation": [], "site": []}, {})
+    text = page([gather(hostile(), "x", options=PageOptions(prediction=prediction))])
     assert "sensitivity-view" not in text.partition("<script id")[0]
     assert "<b>" not in text
     assert "<i>" not in text

@@ -14,7 +14,7 @@ from scalatrace.operations import received_bytes, sent_bytes
 from scalatrace.predict.timeline import Timeline
 from scalatrace.report.page import timeline
 from scalatrace.report.page.grid import find_grid
-from scalatrace.report.page.timeline import Line, Window, some_ranks, time_line
+from scalatrace.report.page.timeline import RankBars, TimeWindow, some_ranks, time_line
 from scalatrace.trace.exchange.messages import messages_of
 from scalatrace.trace.exchange.rank_sets import Budget
 from scalatrace.trace.model.elastic import Groups
@@ -31,7 +31,7 @@ RECORDED = recorded()
 @pytest.mark.parametrize("name", sorted(RECORDED))
 def test_calls_of_walks(name: str) -> None:
     trace = RECORDED[name]
-    found = time_line(trace, list(trace.ranks), Window())
+    found = time_line(trace, list(trace.ranks), TimeWindow())
     for line in found.lines:
         calls = list(trace.walk(line.rank))
         assert not line.cut
@@ -53,7 +53,7 @@ def computation(bars: Sequence[tuple[int, int]]) -> list[int]:
     return [start - end for (start, _), end in zip(bars, ends, strict=False)]
 
 
-def drawn(line: Line) -> list[tuple[int, int]]:
+def drawn(line: RankBars) -> list[tuple[int, int]]:
     return [(bar.start_ns, bar.start_ns + bar.length_ns) for bar in line.bars]
 
 
@@ -61,11 +61,11 @@ def test_bars_are_the_exported_intervals(tmp_path: Path) -> None:
     """One rank computes 16 times as much as the others. Exports may delay a call, so later ones, too."""
     trace = trace_of(tmp_path / "a.st", *uneven_solver())
     exported = Timeline(trace.without_phases)
-    for line in time_line(trace, range(4), Window()).lines:
+    for line in time_line(trace, range(4), TimeWindow()).lines:
         calls = [(event.start_ns, event.end_ns) for event in exported.events(line.rank)]
         assert computation(drawn(line)) == pytest.approx(computation(calls), abs=5)
         assert drawn(line)[-1][1] == pytest.approx(calls[-1][1], rel=0.1)
-    sums = [sum(computation(drawn(line))) for line in time_line(trace, range(4), Window()).lines]
+    sums = [sum(computation(drawn(line))) for line in time_line(trace, range(4), TimeWindow()).lines]
     assert sums == pytest.approx([8.05 * S, 0.55 * S, 0.55 * S, 0.55 * S], abs=0.2 * S)
 
 
@@ -86,13 +86,13 @@ def test_the_time_line_of_a_simulated_run(tmp_path: Path, capsys: pytest.Capture
 def test_calls_of_several_threads_have_no_time_line() -> None:
     trace = ring(4)
     trace.meta |= {"threads": "3", "elapsed-ns": "1000"}
-    found = time_line(trace, range(4), Window())
+    found = time_line(trace, range(4), TimeWindow())
     assert not found.lines
     assert "several threads" in found.note
 
 
 def test_messages_of_a_ring() -> None:
-    found = time_line(ring(5), range(5), Window())
+    found = time_line(ring(5), range(5), TimeWindow())
     assert len(found.arrows) == 50
     for sender, send, receiver, receive in found.arrows:
         assert (found.lines[sender].rank + 1) % 5 == found.lines[receiver].rank
@@ -104,7 +104,7 @@ def test_messages_of_a_ring() -> None:
 
 
 def test_messages_to_ranks_that_are_not_shown_have_no_arrow() -> None:
-    found = time_line(ring(5), [0, 1], Window())
+    found = time_line(ring(5), [0, 1], TimeWindow())
     assert {(arrow[0], arrow[2]) for arrow in found.arrows} == {(0, 1)}
 
 
@@ -113,7 +113,7 @@ def test_receives_from_any_source() -> None:
     given = {"count": 1, "datatype": DOUBLE, "tag": 4, "comm": Comm()}
     send = b.event("Send", Groups([(RankList([1, 2]), Vec(2))]), dest=0, **given)
     receive = b.event("Recv", Groups([(RankList([0]), Vec(4))]), source=ANY_SOURCE, **given)
-    found = time_line(timed(b.of(send, receive)), range(3), Window())
+    found = time_line(timed(b.of(send, receive)), range(3), TimeWindow())
     assert len(found.arrows) == 4
     assert sorted(arrow[:2] for arrow in found.arrows) == [(1, 0), (1, 1), (2, 0), (2, 1)]
     assert found.lines[0].bars[0].peer == -2
@@ -121,7 +121,10 @@ def test_receives_from_any_source() -> None:
 
 def test_a_window_keeps_the_numbers_of_messages() -> None:
     trace = ring(3, steps=100)
-    whole, part = time_line(trace, range(3), Window()), time_line(trace, range(3), Window(0.0006, 0.0008))
+    whole, part = (
+        time_line(trace, range(3), TimeWindow()),
+        time_line(trace, range(3), TimeWindow(0.0006, 0.0008)),
+    )
     first = part.lines[0].bars[0]
     assert first.start_ns + first.length_ns >= 600_000
     assert part.lines[0].bars[-1].start_ns <= 800_000
@@ -134,16 +137,16 @@ def test_a_window_keeps_the_numbers_of_messages() -> None:
 
 def test_long_walks_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timeline, "MAX_BARS", 30)
-    found = time_line(ring(3, steps=10**9), range(3), Window())
+    found = time_line(ring(3, steps=10**9), range(3), TimeWindow())
     assert [(len(line.bars), line.cut) for line in found.lines] == [(10, True)] * 3
     monkeypatch.setattr(timeline, "MAX_WALKED", 3000)
-    late = time_line(ring(3, steps=10**9), range(3), Window(1000.0))
+    late = time_line(ring(3, steps=10**9), range(3), TimeWindow(1000.0))
     assert [(len(line.bars), line.cut) for line in late.lines] == [(0, True)] * 3
 
 
 def test_traces_without_times() -> None:
     b = Builder(2)
-    found = time_line(b.of(b.event("Barrier", 3, comm=Comm())), [0], Window())
+    found = time_line(b.of(b.event("Barrier", 3, comm=Comm())), [0], TimeWindow())
     assert not found.timed
     assert [bar.start_ns for bar in found.lines[0].bars] == [0, 1000, 2000]
 
@@ -162,6 +165,6 @@ def test_chosen_ranks() -> None:
 
 def test_mistakes() -> None:
     with pytest.raises(UsageError, match="rank 7 is not in the trace"):
-        time_line(ring(4), [7], Window())
+        time_line(ring(4), [7], TimeWindow())
     with pytest.raises(UsageError, match="the limit is 64"):
-        time_line(ring(128), range(65), Window())
+        time_line(ring(128), range(65), TimeWindow())

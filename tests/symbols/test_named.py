@@ -13,7 +13,7 @@ import pytest
 
 import scalatrace
 from scalatrace.cli.dispatch import main
-from scalatrace.cli.named import Names
+from scalatrace.cli.named import FrameNames
 from scalatrace.errors import UsageError
 from scalatrace.report.costs.rows import NO_STACK, by_node
 from scalatrace.symbols.module import build_id, offsets_of
@@ -126,7 +126,7 @@ def test_errors_have_names(program: Path, tmp_path: Path, capsys: pytest.Capture
 
 
 def test_only_whole_frames_have_names() -> None:
-    names = Names(["app+0x1", "app+0x12", "app+0x12:f", "lib/app+0x1"], {}, "a.st", 1.0)
+    names = FrameNames(["app+0x1", "app+0x12", "app+0x12:f", "lib/app+0x1"], {}, "a.st", 1.0)
     names.known = {"app+0x1": "a.c:1:f", "app+0x12": "a.c:2:g", "app+0x12:f": "a.c:3:h"}
     assert names.text("Send at app+0x1: 3") == "Send at a.c:1:f: 3"
     assert names.text("app+0x12 < app+0x12:f < lib/app+0x1") == "a.c:2:g < a.c:3:h < lib/app+0x1"

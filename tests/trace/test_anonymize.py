@@ -24,8 +24,8 @@ from scalatrace.extrap.extrapolate import extrapolate, model_of, of_model
 from scalatrace.extrap.provenance import ACCEPTED, FOUND_SIZE, HOSTS, OVERSUBSCRIBED, PARAMETER, UNCONFIRMED
 from scalatrace.pmpi.standard import procedures
 from scalatrace.trace.anonymize import check, header
-from scalatrace.trace.anonymize.names import Names
-from scalatrace.trace.anonymize.options import Options
+from scalatrace.trace.anonymize.names import NewNames
+from scalatrace.trace.anonymize.options import AnonymizeOptions
 from scalatrace.trace.anonymize.recorded import anonymous_trace
 from scalatrace.trace.anonymize.symbolic import anonymous_model
 from scalatrace.trace.anonymize.tables import NOT_SELECTED, counted_name, is_datatype
@@ -36,7 +36,7 @@ from scalatrace.trace.io.writer import pack_payload, save
 from scalatrace.trace.model.elastic import Columns
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.rules import Model, StatRule
-from scalatrace.trace.model.tables import Datatype, Kind, Op, Stat
+from scalatrace.trace.model.tables import Datatype, Kind, Op, RecordedStat
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
@@ -100,7 +100,7 @@ def named(*names: str) -> Trace:
         "param.n": "64", "param.file": path, "hosts": "3", "ranks-per-host": "4", "cores-per-host": "288",
         "thread-level": "single",
     }  # fmt: skip
-    trace.stats += [Stat(stat, 1.0), Stat(f"{stat}.call", 1.0)]
+    trace.stats += [RecordedStat(stat, 1.0), RecordedStat(f"{stat}.call", 1.0)]
     trace.nodes = [
         replace(node, stats=tuple(replace(s, histograms=(*s.histograms, None, None)) for s in node.stats))
         if isinstance(node, Event)
@@ -118,9 +118,9 @@ PLAIN = tuple(f"name{chr(97 + i)}" for i in range(PLACES))
 @given(st.lists(hostile, min_size=PLACES, max_size=PLACES, unique=True))
 def test_no_name_is_left(names: list[str]) -> None:
     original = named(*names)
-    result = anonymous_trace(original, Names())
+    result = anonymous_trace(original, NewNames())
     packed = pack_payload(result)
-    check.check_payload(packed, pack_payload(original), check.allowed_in_trace(result, Options()))
+    check.check_payload(packed, pack_payload(original), check.allowed_in_trace(result, AnonymizeOptions()))
     assert [text for text in strings_of(packed) if MARK in text or "2024" in text] == []
     assert (result.nodes, result.signatures, result.preds) == (
         original.nodes,
@@ -132,14 +132,16 @@ def test_no_name_is_left(names: list[str]) -> None:
 @given(st.lists(st.text("abcdefghäß_", min_size=3), min_size=PLACES, max_size=PLACES, unique=True))
 def test_the_result_does_not_depend_on_names(names: list[str]) -> None:
     """Two originals that differ in names only have one anonymous form."""
-    results = [pack_payload(anonymous_trace(named(*some), Names())) for some in (names, PLAIN)]
+    results = [pack_payload(anonymous_trace(named(*some), NewNames())) for some in (names, PLAIN)]
     assert results[0] == results[1]
 
 
 @given(traces())
 def test_structure_stays(trace: Trace) -> None:
-    result = anonymous_trace(trace, Names())
-    check.check_payload(pack_payload(result), pack_payload(trace), check.allowed_in_trace(result, Options()))
+    result = anonymous_trace(trace, NewNames())
+    check.check_payload(
+        pack_payload(result), pack_payload(trace), check.allowed_in_trace(result, AnonymizeOptions())
+    )
     same = ("nprocs", "ranks", "ops", "signatures", "arrays", "preds", "load", "nodes")
     assert [getattr(result, name) for name in same] == [getattr(trace, name) for name in same]
     for table in ("frames", "strings", "types", "comms", "stats"):
@@ -149,11 +151,11 @@ def test_structure_stays(trace: Trace) -> None:
             assert len(set(new)) == len(set(zip(old, new, strict=True)))
             continue
         assert [old.index(entry) for entry in old] == [new.index(entry) for entry in new]
-    assert anonymous_trace(trace, Names()) == result
+    assert anonymous_trace(trace, NewNames()) == result
 
 
 def test_a_result_is_a_trace(tmp_path: Path) -> None:
-    original, names = stencil(), Names()
+    original, names = stencil(), NewNames()
     save(anonymous_trace(original, names), tmp_path / "a.st")
     result = load(tmp_path / "a.st")
     assert diff(original, result, ["callsites"]) == []
@@ -174,7 +176,7 @@ frames = (
 
 @given(st.lists(frames, unique=True, max_size=8))
 def test_different_call_sites_stay_different(given_frames: list[str]) -> None:
-    names = Names()
+    names = NewNames()
     renamed = [names.frame(text) for text in given_frames]
     assert len(set(renamed)) == len(given_frames)
     assert [names.frame(text) for text in given_frames] == renamed
@@ -185,21 +187,21 @@ files = st.lists(st.sampled_from(["a", "#", "\\", "/", "7", "07", "12", "999"]),
 
 @given(st.lists(files, unique=True, max_size=12))
 def test_different_files_stay_different(given_files: list[str]) -> None:
-    names = Names()
+    names = NewNames()
     assert len({names.file(text, 16) for text in given_files}) == len(given_files)
 
 
 def test_numbers_of_files() -> None:
-    names = Names()
+    names = NewNames()
     given_files = ["/home/u4711/out.3.dat", "/home/u4711/out.15.dat", "/home/u4711/out.16.dat", "log"]
     assert [names.file(text, 15) for text in given_files] == ["file1_1.3", "file1_1.15", "file1_1_1", "file2"]
 
 
 @given(st.lists(frames, max_size=5), st.lists(frames, max_size=5), files)
 def test_a_table_is_read_again(first: list[str], second: list[str], file: str) -> None:
-    names = Names()
+    names = NewNames()
     renamed = [names.frame(text) for text in first] + [names.file(file, 3)]
-    again = Names.from_json(names.to_json())
+    again = NewNames.from_json(names.to_json())
     assert [again.frame(text) for text in first] + [again.file(file, 9)] == renamed
     assert [again.frame(text) for text in second] == [names.frame(text) for text in second]
 
@@ -212,7 +214,7 @@ def test_a_table_is_read_again(first: list[str], second: list[str], file: str) -
 )  # fmt: skip
 def test_another_file_is_no_table(text: str) -> None:
     with pytest.raises(FormatError, match="not a table of names"):
-        Names.from_json(text, "a.json")
+        NewNames.from_json(text, "a.json")
 
 
 @pytest.mark.parametrize(
@@ -228,9 +230,11 @@ def test_another_file_is_no_table(text: str) -> None:
 )
 def test_mpi_libraries(library: str, expected: str) -> None:
     trace = Trace(1, meta={"mpi": library})
-    result = anonymous_trace(trace, Names())
+    result = anonymous_trace(trace, NewNames())
     assert result.meta == {"mpi": expected}
-    check.check_payload(pack_payload(result), pack_payload(trace), check.allowed_in_trace(result, Options()))
+    check.check_payload(
+        pack_payload(result), pack_payload(trace), check.allowed_in_trace(result, AnonymizeOptions())
+    )
 
 
 def test_entries_of_extrapolation_stay() -> None:
@@ -243,22 +247,22 @@ def test_entries_of_extrapolation_stay() -> None:
     }
     trace = Trace(1, meta={**meta, "extrapolated": "from 4, 8 ranks to 4x4, column-major, times by secret"})
     extrapolated = "from 4, 8 ranks to 4x4, column-major"
-    assert anonymous_trace(trace, Names()).meta == {**meta, "extrapolated": extrapolated}
+    assert anonymous_trace(trace, NewNames()).meta == {**meta, "extrapolated": extrapolated}
     assert set(HOSTS) == set(header.MACHINE)
 
 
 def test_what_is_kept() -> None:
     trace = named(*PLAIN)
     trace.meta["program"] = "/opt/solver -n 64 --steps=10 x3 run2024.toml -4"
-    keep = Options(frozenset(("sites", "numbers", "machine")), drop_parameters=True)
-    result = anonymous_trace(trace, Names(), keep)
+    keep = AnonymizeOptions(frozenset(("sites", "numbers", "machine")), drop_parameters=True)
+    result = anonymous_trace(trace, NewNames(), keep)
     assert result.frames == trace.frames
     assert result.meta["program"] == "program1 argument1 64 argument2=10 argument3 argument4 -4"
     assert result.meta["cores-per-host"] == "288"
     assert "param.n" not in result.meta
     check.check_payload(pack_payload(result), pack_payload(trace), check.allowed_in_trace(result, keep))
-    whole = Options(frozenset(("program",)))
-    result = anonymous_trace(trace, Names(), whole)
+    whole = AnonymizeOptions(frozenset(("program",)))
+    result = anonymous_trace(trace, NewNames(), whole)
     assert result.meta["program"] == trace.meta["program"]
     assert result.meta["param.n"] == "64"
     check.check_payload(pack_payload(result), pack_payload(trace), check.allowed_in_trace(result, whole))
@@ -266,12 +270,12 @@ def test_what_is_kept() -> None:
 
 def test_times_are_dropped_and_choices_stay() -> None:
     trace = stencil()
-    trace.stats.append(Stat("source", 1.0))
+    trace.stats.append(RecordedStat("source", 1.0))
     event = trace.nodes[0].nodes[1]  # type: ignore[union-attr]
     samples = tuple(replace(s, histograms=(*s.histograms, Histogram.of(3))) for s in event.stats)
     trace.nodes = [replace(event, stats=samples)]
     trace.load = [Vec(3), None]
-    result = anonymous_trace(trace, Names(), Options(drop_times=True))
+    result = anonymous_trace(trace, NewNames(), AnonymizeOptions(drop_times=True))
     assert [s.histograms for leaf in result.leaves() for s in leaf.stats] == [(None, Histogram.of(3))]
     assert result.load == [None, None]
     assert diff(trace, result, ["callsites", "times"]) == []
@@ -286,19 +290,19 @@ def test_times_are_dropped_and_choices_stay() -> None:
 def test_the_check_finds_texts(table: str, entry: str) -> None:
     original = stencil()
     original.frames.append(entry)
-    result = anonymous_trace(original, Names())
+    result = anonymous_trace(original, NewNames())
     if table == "meta":
         result.meta["reactor"] = "other"
     else:
         getattr(result, table).append(entry)
     with pytest.raises(check.LeakError, match="nothing was written"):
         check.check_payload(
-            pack_payload(result), pack_payload(original), check.allowed_in_trace(result, Options())
+            pack_payload(result), pack_payload(original), check.allowed_in_trace(result, AnonymizeOptions())
         )
 
 
 def test_names_of_mpi_procedures_stay() -> None:
-    names = Names()
+    names = NewNames()
     operations = [procedure.op for procedure in procedures()]
     assert [counted_name(op, names) for op in (*operations, NOT_SELECTED)] == [*operations, NOT_SELECTED]
     assert [counted_name(op, names) for op in ("Reactor", "Comm_melt", "")] == [
@@ -340,7 +344,7 @@ def extrapolated(samples: Sequence[Trace]) -> Trace:
 
 
 def test_anonymous_traces_extrapolate_as_the_originals() -> None:
-    names = Names()
+    names = NewNames()
     result = extrapolated([anonymous_trace(trace, names) for trace in sampled()])
     expected = extrapolated(sampled())
     assert diff(expected, result, ["callsites", "filename"]) == []
@@ -350,7 +354,7 @@ def test_anonymous_traces_extrapolate_as_the_originals() -> None:
 
 
 def test_anonymous_models(tmp_path: Path) -> None:
-    names = Names()
+    names = NewNames()
     original = sampled_model()
     of_traces = model_of([anonymous_trace(trace, names) for trace in sampled()], SIZES)[1]
     result = anonymous_model(original, names)
@@ -360,7 +364,7 @@ def test_anonymous_models(tmp_path: Path) -> None:
         of_traces.inputs,
     )
     payload, packed = (saved(model, tmp_path / "a.stx") for model in (original, result))
-    check.check_payload(packed, payload, check.allowed_in_model(result, Options()))
+    check.check_payload(packed, payload, check.allowed_in_model(result, AnonymizeOptions()))
     assert not any(re.search("scratch|4711|app|main|body", text) for text in strings_of(packed))
     expected = of_model(result, 12).trace
     again = of_model(stx.load(tmp_path / "a.stx"), 12).trace
@@ -374,10 +378,10 @@ def test_models_with_predefined_datatypes(tmp_path: Path) -> None:
         return [call("Allreduce", 1, count=rank.dims[0], datatype="MPI_DOUBLE", comm="world")]
 
     original = model_of([trace_of(typed, size) for size in SIZES], SIZES)[1]
-    result = anonymous_model(original, Names())
+    result = anonymous_model(original, NewNames())
     payload, packed = (saved(model, tmp_path / "a.stx") for model in (original, result))
     assert any("by description" in text for text in strings_of(packed))
-    check.check_payload(packed, payload, check.allowed_in_model(result, Options()))
+    check.check_payload(packed, payload, check.allowed_in_model(result, AnonymizeOptions()))
     assert [each.op for each in of_model(result, 12).trace.walk(0)] == ["Allreduce"]
 
 
@@ -415,7 +419,7 @@ def test_no_name_is_left_in_models(frame: str, text: str) -> None:
         for rule in original.nodes
         if rule.op is not None
     )  # fmt: skip
-    result = anonymous_model(replace(original, nodes=rules, meta={"user": text}), Names())
+    result = anonymous_model(replace(original, nodes=rules, meta={"user": text}), NewNames())
     packed = msgpack.packb(stx._model(result), unicode_errors="surrogateescape")
     assert [string for string in strings_of(packed) if MARK in string] == []
 
@@ -426,7 +430,7 @@ def test_times_of_models_are_dropped() -> None:
     rows = ((Histogram.of(5), Histogram.of(7)), (), (None, Histogram.of(9)))
     (first, *rest) = [rule for rule in original.nodes if rule.op is not None]
     rules = (replace(first, stats=(StatRule(None, rows),)), *rest)
-    result = anonymous_model(replace(original, nodes=rules), Names(), Options(drop_times=True))
+    result = anonymous_model(replace(original, nodes=rules), NewNames(), AnonymizeOptions(drop_times=True))
     kept = ((None, Histogram.of(7)), (), (None, Histogram.of(9)))
     assert result.nodes[0].stats == (StatRule(None, kept),)
 
@@ -434,4 +438,4 @@ def test_times_of_models_are_dropped() -> None:
 def test_models_need_their_parameters() -> None:
     model = sampled_model()
     with pytest.raises(UsageError, match="--drop-parameters"):
-        anonymous_model(model, Names(), Options(drop_parameters=True))
+        anonymous_model(model, NewNames(), AnonymizeOptions(drop_parameters=True))

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from scalatrace.errors import UsageError
 from scalatrace.trace.model.nodes import Event, PredStats, Sequence
-from scalatrace.trace.model.tables import Datatype, Family, Kind, Op, Stat
+from scalatrace.trace.model.tables import Datatype, Family, Kind, Op, RecordedStat
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.values.histogram import Histogram
@@ -23,7 +23,7 @@ def _trace(count: int = 5, comm: int = 0, times: int = 7, **tables: object) -> T
     event = Event(Vec(1), 0, 1, (Vec(count), Vec(0), Vec(comm)), (PredStats(0, (Histogram.of(times),)),))
     given: dict[str, object] = {
         "ops": [SEND],
-        "stats": [Stat("compute_ns", 1.0)],
+        "stats": [RecordedStat("compute_ns", 1.0)],
         "frames": ["a.py:1:f"],
         "signatures": [(), (0,)],
         "types": [Datatype("MPI_INT", 4, 4)],

@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scalatrace.trace.consistency.message_counts import Counts, Message, matched
+from scalatrace.trace.consistency.message_counts import Counts, Envelope, matched
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
 
 def _of(*rows: tuple[int, int, int]) -> Counts:
     """Messages to rank 9 by source, tag and number."""
-    return Counts({Message(0, source, 9, tag): n for source, tag, n in rows})
+    return Counts({Envelope(0, source, 9, tag): n for source, tag, n in rows})
 
 
 def test_receives_with_different_wildcards_share_the_messages() -> None:
@@ -23,15 +23,15 @@ def test_receives_with_different_wildcards_share_the_messages() -> None:
 
 def test_missing_and_left_messages() -> None:
     missing = matched(_of((0, 1, 2)), _of((ANY_SOURCE, 1, 5))).missing
-    assert missing == (Message(0, ANY_SOURCE, 9, 1), 3)
-    assert matched(_of((0, 1, 2)), _of((0, 1, 3))).missing == (Message(0, 0, 9, 1), 1)
-    assert matched(_of((0, 1, 7)), _of((ANY_SOURCE, ANY_TAG, 5))).left == (Message(0, 0, 9, 1), 2)
+    assert missing == (Envelope(0, ANY_SOURCE, 9, 1), 3)
+    assert matched(_of((0, 1, 2)), _of((0, 1, 3))).missing == (Envelope(0, 0, 9, 1), 1)
+    assert matched(_of((0, 1, 7)), _of((ANY_SOURCE, ANY_TAG, 5))).left == (Envelope(0, 0, 9, 1), 2)
 
 
 def test_ranks_and_communicators_are_kept_apart() -> None:
-    sent = Counts({Message(0, 1, 2, 0): 1})
-    assert matched(sent, Counts({Message(1, ANY_SOURCE, 2, ANY_TAG): 1})).missing is not None
-    assert matched(sent, Counts({Message(0, ANY_SOURCE, 3, ANY_TAG): 1})).missing is not None
+    sent = Counts({Envelope(0, 1, 2, 0): 1})
+    assert matched(sent, Counts({Envelope(1, ANY_SOURCE, 2, ANY_TAG): 1})).missing is not None
+    assert matched(sent, Counts({Envelope(0, ANY_SOURCE, 3, ANY_TAG): 1})).missing is not None
 
 
 def _can_match(sent: Counts, awaited: Counts) -> bool:

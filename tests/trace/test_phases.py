@@ -15,7 +15,7 @@ from scalatrace.report.costs.rows import whole_time
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace_tables import LOAD_STEPS
-from scalatrace.trace.phases.scan import Partners, Scan
+from scalatrace.trace.phases.scan import CommunicatingRanks, Scan
 from support.timed import COMMS, S, solver, timed, trace_of
 from support.traces import traces
 
@@ -40,7 +40,7 @@ def _outer_calls(trace: Trace, rank: int) -> tuple[set[int], set[int]]:
 @given(traces())
 def test_nodes_of_a_phase_run_in_it_only(trace: Trace) -> None:
     for backward in (False, True):
-        inside = Scan(trace, Partners(trace), backward).inside
+        inside = Scan(trace, CommunicatingRanks(trace), backward).inside
         for rank in range(trace.nprocs):
             ran = {id(call.node) for call in trace.walk(rank)}
             assert set(inside) & ran <= _outer_calls(trace, rank)[backward]
@@ -53,7 +53,7 @@ def test_nodes_outside_loops_are_all_in_their_phase(trace: Trace) -> None:
     ranks = [_outer_calls(trace, rank) for rank in range(trace.nprocs)]
     ran = [{id(call.node) for call in trace.walk(rank)} for rank in range(trace.nprocs)]
     for backward in (False, True):
-        inside = Scan(trace, Partners(trace), backward).inside
+        inside = Scan(trace, CommunicatingRanks(trace), backward).inside
         for node in trace.leaves():
             takes_part = [rank for rank in range(trace.nprocs) if id(node) in ran[rank]]
             expected = takes_part and all(id(node) in ranks[rank][backward] for rank in takes_part)

@@ -17,7 +17,7 @@ from scalatrace.errors import LimitError
 from scalatrace.operations import operation
 from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.standard import procedures
-from scalatrace.report.costs.rows import Row, by_node, by_rank
+from scalatrace.report.costs.rows import CostRow, by_node, by_rank
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Node
@@ -227,7 +227,7 @@ def _ring(persistent: bool) -> Builder:
     return b
 
 
-def _bytes(rows: list[Row]) -> tuple[int, int]:
+def _bytes(rows: list[CostRow]) -> tuple[int, int]:
     return sum(row.sent for row in rows), sum(row.received for row in rows)
 
 

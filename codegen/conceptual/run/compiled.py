@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from scalatrace.codegen.conceptual.errors import Place
-from scalatrace.compilers.generated import Kind, ended_by_interrupt, load
+from scalatrace.compilers.generated import LibraryKind, ended_by_interrupt, load
 
 __all__ = ["BACKEND", "PROGRAM", "TIMER", "CompiledProgram"]
 
 BACKEND = "C + MPI"
 TIMER = "clock_gettime()"
-PROGRAM = Kind(
+PROGRAM = LibraryKind(
     "ncptl",
     "the compiled program",
     "this program",

@@ -19,7 +19,7 @@ from scalatrace.formula.evaluation.array_functions import ARRAY_FUNCTIONS, Inter
 from scalatrace.formula.evaluation.scalar import MAX_SHIFT, called, exceeds
 from scalatrace.formula.functions import FUNCTIONS
 
-__all__ = ["COMPARE", "Columns", "binary", "call", "indicator", "spanned"]
+__all__ = ["COMPARE", "ColumnEvaluator", "binary", "call", "indicator", "spanned"]
 
 LOW, HIGH = -(1 << 63), (1 << 63) - 1
 WHOLE: Interval = (LOW, HIGH)
@@ -40,7 +40,7 @@ _ARRAY: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @dataclass(slots=True)
-class Columns:
+class ColumnEvaluator:
     """Columns, and the expressions that were evaluated over them.
 
     Attributes:
@@ -164,13 +164,15 @@ class Columns:
             result[~held] = self._where(~held).value(b)
             return result, spanned(result)
 
-    def _where(self, mask: Any) -> Columns:
+    def _where(self, mask: Any) -> ColumnEvaluator:
         """Return the columns of some elements."""
 
         def some(given: Any) -> Any:
             return np.broadcast_to(given, mask.shape)[mask] if isinstance(given, np.ndarray) else given
 
-        return Columns({name: some(given) for name, given in self.names.items()}, self.arrays, self.specials)
+        return ColumnEvaluator(
+            {name: some(given) for name, given in self.names.items()}, self.arrays, self.specials
+        )
 
 
 def binary(op: str, a: Any, b: Any, of_a: Interval, of_b: Interval) -> tuple[Any, Interval]:

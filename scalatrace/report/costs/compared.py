@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 from scalatrace.report.costs.computation import UNKNOWN, Call, between, computation_between
-from scalatrace.report.costs.rows import JOIN, Row, by_node, site_of
+from scalatrace.report.costs.rows import JOIN, CostRow, by_node, site_of
 from scalatrace.report.style import short_site
 from scalatrace.trace.model.callsite import Frame, split_frame
 from scalatrace.trace.model.trace import Trace
 
 __all__ = [
-    "COMPUTATION_KEYS", "CallPair", "Compared", "ComputationPair", "Key", "Ranks", "compare", "moved_sites",
-    "site_text",
+    "COMPUTATION_KEYS", "CallPair", "Compared", "ComputationPair", "Key", "RankCounts", "compare",
+    "moved_sites", "site_text",
 ]  # fmt: skip
 
 Key = tuple[str, ...]
@@ -34,7 +34,7 @@ COMPUTATION_KEYS: dict[str, tuple[str, ...]] = {
 """Names of the parts of a computation's key: the call that ends it, and the call before that."""
 
 
-class Ranks(NamedTuple):
+class RankCounts(NamedTuple):
     """Numbers of ranks of the two traces."""
 
     left: int
@@ -56,9 +56,9 @@ class CallPair:
 
     left_key: Key
     right_key: Key
-    left: Row
-    right: Row
-    ranks: Ranks
+    left: CostRow
+    right: CostRow
+    ranks: RankCounts
 
     def differs(self, timed: bool) -> bool:
         """Whether a number per rank is not the same."""
@@ -99,7 +99,7 @@ class ComputationPair:
     place: str
     left_ns: float | None
     right_ns: float | None
-    ranks: Ranks
+    ranks: RankCounts
     share: float = 0.0
 
     @property
@@ -130,7 +130,7 @@ class Compared:
         computation: computation that differs, likewise; empty if times are not compared.
     """
 
-    ranks: Ranks
+    ranks: RankCounts
     calls: list[CallPair]
     equal: int
     computation: list[ComputationPair]
@@ -142,11 +142,11 @@ def compare(left: Trace, right: Trace, by: str, timed: bool) -> Compared:
     Raises:
         LimitError: very many ranks have different parameters or trip counts.
     """
-    ranks = Ranks(len(left.ranks), len(right.ranks))
+    ranks = RankCounts(len(left.ranks), len(right.ranks))
     a, b = ({row.key: row for row in by_node(trace.without_phases, by)} for trace in (left, right))
     moved = moved_sites(a, b) if by == "site" else {}
     pairs = [
-        CallPair(here, there, x or Row(here), y or Row(there), ranks)
+        CallPair(here, there, x or CostRow(here), y or CostRow(there), ranks)
         for here, there, x, y in _joined(a, b, moved)
     ]
     different = [pair for pair in pairs if pair.differs(timed)]
@@ -167,11 +167,11 @@ def site_text(left: str, right: str) -> str:
     return f"{short_site(left)} → {file}:{line}" if line else f"{short_site(left)} → {short_site(right)}"
 
 
-def _ratio(left: float | None, right: float | None, ranks: Ranks) -> float | None:
+def _ratio(left: float | None, right: float | None, ranks: RankCounts) -> float | None:
     return right / ranks.right / (left / ranks.left) if left and right else None
 
 
-def _difference(left: float | None, right: float | None, ranks: Ranks) -> float:
+def _difference(left: float | None, right: float | None, ranks: RankCounts) -> float:
     return abs((right or 0) / ranks.right - (left or 0) / ranks.left)
 
 
@@ -217,7 +217,7 @@ def _frame(key: Key) -> Frame:
 
 
 def _computation(
-    left: Trace, right: Trace, by: str, ranks: Ranks, moved: Mapping[Key, Key]
+    left: Trace, right: Trace, by: str, ranks: RankCounts, moved: Mapping[Key, Key]
 ) -> list[ComputationPair]:
     """Return all pairs of computations; their shares are not known yet."""
     places: dict[Key, str] = {}

@@ -17,8 +17,8 @@ from scalatrace.report.columns import (
     TOTALS,
     WHOLE_TIMES,
 )
-from scalatrace.report.costs.compared import CallPair, Compared, Ranks, compare, site_text
-from scalatrace.report.costs.rows import KEYS, Row, whole_time
+from scalatrace.report.costs.compared import CallPair, Compared, RankCounts, compare, site_text
+from scalatrace.report.costs.rows import KEYS, CostRow, whole_time
 from scalatrace.report.style import (
     DIM,
     SITE,
@@ -26,7 +26,7 @@ from scalatrace.report.style import (
     more_columns,
     text_table,
 )
-from scalatrace.report.tables import Table
+from scalatrace.report.tables import CommandTable
 from scalatrace.trace.model.trace import Trace
 
 MIN_SHARE = 0.01
@@ -49,7 +49,7 @@ class ComparisonReporter:
         self.table = DIFFERENCES if by == "site" else DIFFERENCES.without("call site")
         self.note = ""
         self.totals = [whole_time(trace.without_phases) for trace in (left, right)]
-        self.compared = Compared(Ranks(len(left.ranks), len(right.ranks)), [], 0, [])
+        self.compared = Compared(RankCounts(len(left.ranks), len(right.ranks)), [], 0, [])
         try:
             self.compared = compare(left, right, by, timed)
         except LimitError as error:
@@ -154,7 +154,7 @@ class ComparisonReporter:
         if hidden_columns:
             console.print(Text(f"note: {more_columns(hidden_columns)}", style=DIM), soft_wrap=True)
 
-    def _text_columns(self) -> Table:
+    def _text_columns(self) -> CommandTable:
         """Return the columns that are compared; without times, there is room for all."""
         if self.timed:
             return self.table
@@ -188,5 +188,5 @@ def flat_sides(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, **sides}
 
 
-def _sum(row: Row) -> float:
+def _sum(row: CostRow) -> float:
     return (row.comm_ns or 0.0) + (row.compute_ns or 0.0)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scalatrace.report.costs.phases import unknown_efficiency
-from scalatrace.report.costs.rows import Row, rank_totals, whole_time
+from scalatrace.report.costs.rows import CostRow, rank_totals, whole_time
 from scalatrace.report.style import duration, number, ranks
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMM, COMPUTE
@@ -97,7 +97,7 @@ class Efficiency:
         return self.ranks[int(self.comm_ns.argmax())]
 
 
-def efficiency(trace: Trace, whole: Row | None = None) -> Efficiency | None:
+def efficiency(trace: Trace, whole: CostRow | None = None) -> Efficiency | None:
     """The times of all ranks; None where the trace does not have those of each rank, or of several threads.
 
     Args:
@@ -130,7 +130,7 @@ class RunTime(NamedTuple):
         return self.basis == ELAPSED
 
 
-def run_time(trace: Trace, whole: Row, found: Efficiency | None) -> RunTime:
+def run_time(trace: Trace, whole: CostRow, found: Efficiency | None) -> RunTime:
     """Return the run time of a trace: of the longest rank, else the mean; of several threads that elapsed.
 
     Args:

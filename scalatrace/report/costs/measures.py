@@ -15,14 +15,14 @@ from scalatrace.report.style import IN_CALL, amount, coarse, text_table
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["Measure", "measures", "measures_table"]
+__all__ = ["MeasuredSamples", "measures", "measures_table"]
 
 OWN = frozenset({"compute_ns", "comm_ns", "source", "polls"})
 """The tracer's own statistics."""
 
 
 @dataclass
-class Measure:
+class MeasuredSamples:
     """All samples of one statistic that share a key, over all ranks.
 
     Attributes:
@@ -57,10 +57,10 @@ class Measure:
         }
 
 
-def measures(trace: Trace, key: Callable[[Trace, Event], tuple[str, ...]]) -> list[Measure]:
+def measures(trace: Trace, key: Callable[[Trace, Event], tuple[str, ...]]) -> list[MeasuredSamples]:
     """Return a measure per statistic and key that has samples: the largest of a statistic come first."""
     levels = set(trace.meta.get("levels", "").split())
-    found: dict[tuple[int, tuple[str, ...]], Measure] = {}
+    found: dict[tuple[int, tuple[str, ...]], MeasuredSamples] = {}
     further = [(i, stat) for i, stat in enumerate(trace.stats) if stat.name not in OWN]
     for leaf in trace.leaves() if further else ():
         for stats in leaf.stats:
@@ -69,7 +69,7 @@ def measures(trace: Trace, key: Callable[[Trace, Event], tuple[str, ...]]) -> li
                     continue
                 h, where = histogram.scaled(stat.resolution), key(trace, leaf)
                 level = stat.name.removesuffix(IN_CALL) in levels
-                row = found.setdefault((i, where), Measure(where, stat.name, level))
+                row = found.setdefault((i, where), MeasuredSamples(where, stat.name, level))
                 row.samples += h.count
                 row.total += h.total
                 row.min, row.max = min(row.min, h.min), max(row.max, h.max)
@@ -78,14 +78,16 @@ def measures(trace: Trace, key: Callable[[Trace, Event], tuple[str, ...]]) -> li
 
 
 def measures_table(
-    rows: list[Measure], names: tuple[str, ...], key_texts: Callable[[tuple[str, ...]], dict[str, str | Text]]
+    rows: list[MeasuredSamples],
+    names: tuple[str, ...],
+    key_texts: Callable[[tuple[str, ...]], dict[str, str | Text]],
 ) -> RichTable:
     """Return the table of measurements; `key_texts`: the parts of a key by their names."""
     table = MEASURES.only("stat", *names, "samples", "total", "mean", "min", "max")
     return text_table(table, ({"stat": row.stat, **key_texts(row.key), **_texts(row)} for row in rows))
 
 
-def _texts(row: Measure) -> dict[str, Any]:
+def _texts(row: MeasuredSamples) -> dict[str, Any]:
     """Return the numbers of a measure in the unit of its statistic."""
     amounts = row.amounts()
     ends = coarse if row.stat.removesuffix(IN_CALL).endswith("_ns") else float

@@ -19,7 +19,7 @@ from scalatrace.report.costs.efficiency import (
     run_time,
 )
 from scalatrace.report.costs.phases import phase_line, plain_phases
-from scalatrace.report.costs.rows import Row, timed_by_node, whole_time
+from scalatrace.report.costs.rows import CostRow, timed_by_node, whole_time
 from scalatrace.report.style import (
     DIM,
     coarse,
@@ -111,7 +111,7 @@ class PerformanceReporter:
         )
 
 
-def _values(row: Row) -> dict[str, Any]:
+def _values(row: CostRow) -> dict[str, Any]:
     """Return the values of a row of timed calls."""
     keys = dict(zip(("operation", "call site"), row.key, strict=True))
     return {**keys, **row.amounts(), "calls": row.timed}

@@ -25,7 +25,7 @@ from scalatrace.trace.query.traffic import traffic, traffic_of
 from scalatrace.trace.values.histogram import Histogram
 
 __all__ = [
-    "JOIN", "KEYS", "NO_STACK", "RANK", "Row", "by_node", "by_rank", "distinct_sites",
+    "JOIN", "KEYS", "NO_STACK", "RANK", "CostRow", "by_node", "by_rank", "distinct_sites",
     "histogram_of", "key_of", "rank_totals", "rows_of", "site_of", "timed_by_node", "whole_time",
 ]  # fmt: skip
 
@@ -37,7 +37,7 @@ RANK = "rank"
 
 
 @dataclass
-class Row:
+class CostRow:
     """Totals of what shares a key; times in nanoseconds, over all ranks.
 
     Attributes:
@@ -162,36 +162,36 @@ def key_of(by: str, frames: int = 1) -> Key:
     return partial(_site, frames=frames) if by == "site" else KEYS[by][1]
 
 
-def by_node(trace: Trace, by: str, frames: int = 1) -> list[Row]:
+def by_node(trace: Trace, by: str, frames: int = 1) -> list[CostRow]:
     """Return the rows of a key of KEYS, the most expensive first; `frames` as in `key_of`."""
     return _ordered(rows_of(trace, key_of(by, frames)).values())
 
 
-def timed_by_node(trace: Trace, by: str, frames: int = 1) -> list[Row]:
+def timed_by_node(trace: Trace, by: str, frames: int = 1) -> list[CostRow]:
     """As `by_node`, with times only: quick for any number of ranks."""
     return _ordered(rows_of(trace, key_of(by, frames), bytes_too=False).values())
 
 
-def rows_of(trace: Trace, key: Key, bytes_too: bool = True) -> dict[tuple[str, ...], Row]:
+def rows_of(trace: Trace, key: Key, bytes_too: bool = True) -> dict[tuple[str, ...], CostRow]:
     """Return the rows of any key of event nodes; `bytes_too`: with calls and bytes, not times only."""
-    rows: dict[tuple[str, ...], Row] = {}
+    rows: dict[tuple[str, ...], CostRow] = {}
     comm, compute = trace.stat_index.get(COMM), trace.stat_index.get(COMPUTE)
     units = [stat.resolution for stat in trace.stats]
     for leaf in trace.leaves():
         where = key(trace, leaf)
-        rows.setdefault(where, Row(where)).add_time(leaf, comm, compute, units)
+        rows.setdefault(where, CostRow(where)).add_time(leaf, comm, compute, units)
     for event, ncalls, sent, received in traffic(trace) if bytes_too else ():
         rows[key(trace, event)].add_traffic(ncalls, sent, received)
     return rows
 
 
-def _ordered(rows: Iterable[Row]) -> list[Row]:
+def _ordered(rows: Iterable[CostRow]) -> list[CostRow]:
     return sorted(rows, key=lambda row: (-(row.comm_ns or 0.0), -row.calls, row.key))
 
 
-def whole_time(trace: Trace) -> Row:
+def whole_time(trace: Trace) -> CostRow:
     """Return the times of all calls of all ranks; no calls and bytes."""
-    whole = Row(("",))
+    whole = CostRow(("",))
     comm, compute = trace.stat_index.get(COMM), trace.stat_index.get(COMPUTE)
     units = [stat.resolution for stat in trace.stats]
     for leaf in trace.leaves():
@@ -214,7 +214,7 @@ def rank_totals(
     return whole / n * np.exp2(np.array(vec.first(n), dtype=np.float64) / LOAD_STEPS)
 
 
-def by_rank(trace: Trace) -> list[Row]:
+def by_rank(trace: Trace) -> list[CostRow]:
     """Return a row per rank.
 
     Times of a rank are its measured totals, within 5 %, where the trace stores them, else None: histograms
@@ -226,7 +226,7 @@ def by_rank(trace: Trace) -> list[Row]:
     inside = rank_totals(trace, COMM, whole.comm_ns)
     rows = []
     for i, rank in enumerate(trace.ranks):
-        row = whole if len(trace.ranks) == 1 else Row(("",))
+        row = whole if len(trace.ranks) == 1 else CostRow(("",))
         row = replace(row, key=(str(rank),))
         for ncalls, sent, received, estimated in traffic_of(trace, rank):
             known = len(trace.ranks) == 1 or not estimated

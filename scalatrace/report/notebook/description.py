@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment
 
 from scalatrace.errors import ScalatraceError
-from scalatrace.report.page.overview.summary import Summary, summary_of
+from scalatrace.report.page.overview.summary import TraceSummary, summary_of
 from scalatrace.report.page.page import FILTERS
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def describe(trace: Trace) -> str | None:
     return environment.from_string(TEMPLATE).render(facts=facts, sites=summary.sites)
 
 
-def _figures(summary: Summary) -> Iterator[tuple[str, str]]:
+def _figures(summary: TraceSummary) -> Iterator[tuple[str, str]]:
     yield "ranks", FILTERS["number"](summary.nprocs)
     yield "calls", FILTERS["number"](summary.events)
     yield "run time", FILTERS["duration"](summary.run_time_ns)

@@ -17,7 +17,7 @@ from scalatrace.operations import Category
 from scalatrace.report.page.blocks import blocks_of
 from scalatrace.report.page.grid import find_grid
 from scalatrace.report.page.histograms import BINS_PER_DECADE, Deltas, TimeBin, deltas_of, sizes_of
-from scalatrace.report.page.timeline import Line, TimeLine, Window, some_ranks, time_line
+from scalatrace.report.page.timeline import RankBars, TimeLine, TimeWindow, some_ranks, time_line
 from scalatrace.report.style import number, short_site
 from scalatrace.spelling import did_you_mean
 from scalatrace.trace.exchange.collectives import exchanges_of
@@ -116,7 +116,7 @@ class Plots:
             UsageError: a rank is not in the trace, too many ranks, or matplotlib is missing.
         """
         chosen = self._some_ranks() if ranks is None else [int(rank) for rank in ranks]
-        lines = time_line(self._trace, chosen, Window(*window))
+        lines = time_line(self._trace, chosen, TimeWindow(*window))
         axes = _axes(ax)
         end_ns = max((line.bars[-1].start_ns + line.bars[-1].length_ns for line in lines.lines if line.bars),
                      default=0)  # fmt: skip
@@ -216,7 +216,7 @@ def _choose(name: str, value: str, known: Sequence[str]) -> None:
         raise UsageError(f"{name}={value!r}: give {', '.join(map(repr, known))}{hint}")
 
 
-def _draw_line(axes: Axes, row: int, line: Line, lines: TimeLine, factor: float) -> None:
+def _draw_line(axes: Axes, row: int, line: RankBars, lines: TimeLine, factor: float) -> None:
     """Draw the calls of a rank, a collection per category; computation is what lies between them."""
     if not line.bars:
         return

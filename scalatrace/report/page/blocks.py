@@ -15,7 +15,7 @@ from scalatrace.trace.exchange.rank_sets import Budget, Number
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.from_arrays import Ints
 
-__all__ = ["Blocks", "Distance", "Outside", "blocks_of", "summed"]
+__all__ = ["Blocks", "MessageDistance", "Outside", "blocks_of", "summed"]
 
 MAX_BLOCKS = 128
 """Blocks along a side of the matrix."""
@@ -24,7 +24,7 @@ MAX_DISTANCES = 12
 
 
 @dataclass(frozen=True)
-class Distance:
+class MessageDistance:
     """Messages to the rank `distance` after the own one; all others together have None."""
 
     distance: int | None
@@ -58,7 +58,7 @@ class Blocks:
     size: int
     count: int
     cells: tuple[tuple[int, int, int, int, int, int], ...]
-    distances: tuple[Distance, ...]
+    distances: tuple[MessageDistance, ...]
     outside: tuple[Outside, ...]
     exact: bool
 
@@ -155,7 +155,7 @@ def _counted(numbers: Ints) -> list[tuple[int, int]]:
     return list(zip(found.tolist(), counts.tolist(), strict=True))
 
 
-def _distances(messages: Sequence[Messages]) -> tuple[Distance, ...]:
+def _distances(messages: Sequence[Messages]) -> tuple[MessageDistance, ...]:
     sums: dict[int, list[Number]] = {}
     for one in messages:
         for distance, pairs in _counted(one.receivers - one.senders):
@@ -163,10 +163,10 @@ def _distances(messages: Sequence[Messages]) -> tuple[Distance, ...]:
             row[0] += pairs * one.count
             row[1] += pairs * one.count * one.nbytes
     ordered = sorted(sums.items(), key=lambda item: (-item[1][1], -item[1][0], abs(item[0]), item[0]))
-    rows = [Distance(d, round(n), round(b)) for d, (n, b) in ordered[:MAX_DISTANCES]]
+    rows = [MessageDistance(d, round(n), round(b)) for d, (n, b) in ordered[:MAX_DISTANCES]]
     if rest := [values for _, values in ordered[MAX_DISTANCES:]]:
         n, b = (sum(column) for column in zip(*rest, strict=True))
-        rows.append(Distance(None, round(n), round(b)))
+        rows.append(MessageDistance(None, round(n), round(b)))
     return tuple(rows)
 
 

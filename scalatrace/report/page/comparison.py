@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from scalatrace.report.costs.comparison import ComparisonReporter, flat_sides
-from scalatrace.report.page.overview.summary import Summary
+from scalatrace.report.page.overview.summary import TraceSummary
 from scalatrace.report.style import coarse_duration, coarse_percent, duration, number
 from scalatrace.trace.model.trace import Trace
 
@@ -38,14 +38,14 @@ class _Quantity(NamedTuple):
     """
 
     name: str
-    of: Callable[[Summary], float | None]
+    of: Callable[[TraceSummary], float | None]
     shown: Callable[[float], str]
     direction: int
     summed: bool = False
 
 
 def _efficiency(name: str) -> _Quantity:
-    def of(summary: Summary) -> float | None:
+    def of(summary: TraceSummary) -> float | None:
         value: float | None = summary.efficiency[name] if summary.efficiency else None
         return value
 
@@ -99,7 +99,7 @@ class Comparison:
     note: str
 
 
-def comparison_of(left: Trace, right: Trace, summaries: tuple[Summary, Summary]) -> Comparison:
+def comparison_of(left: Trace, right: Trace, summaries: tuple[TraceSummary, TraceSummary]) -> Comparison:
     """Compare two traces, whose summaries are given."""
     by_op, by_site = (ComparisonReporter(left, right, by, True, MAX_ROWS) for by in ("op", "site"))
     ranks = by_site.compared.ranks
@@ -147,7 +147,7 @@ def _divided(side: dict[str, Any], ranks: int) -> dict[str, Any]:
     return side if ranks == 1 else {name: None if n is None else n / ranks for name, n in side.items()}
 
 
-def _figure(quantity: _Quantity, left: Summary, right: Summary) -> Figure:
+def _figure(quantity: _Quantity, left: TraceSummary, right: TraceSummary) -> Figure:
     a, b = quantity.of(left), quantity.of(right)
     name = quantity.name
     if quantity.summed and left.nprocs != right.nprocs:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from scalatrace.report.page.growth import (
     RESULT,
-    FittedModel,
     Growth,
+    GrowthModel,
     SiteAtSizes,
     growth_of,
     rising_computation,
@@ -91,7 +91,7 @@ class ModelFacts:
     inputs: tuple[SiteAtSizes, ...] = ()
     warnings: tuple[str, ...] = ()
     parameters: Mapping[int, str] = field(default_factory=dict)
-    site_models: Mapping[tuple[str, str], FittedModel] = field(default_factory=dict)
+    site_models: Mapping[tuple[str, str], GrowthModel] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

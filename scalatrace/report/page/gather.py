@@ -8,34 +8,34 @@ from functools import partial
 
 from scalatrace.errors import LimitError, UsageError
 from scalatrace.report.costs.durations import SimulatedDurations, Times
-from scalatrace.report.costs.rows import Row, rows_of
+from scalatrace.report.costs.rows import CostRow, rows_of
 from scalatrace.report.page.blocks import Blocks, blocks_of
 from scalatrace.report.page.extrapolated import EXTRAPOLATED, ModelFacts, Provenance, provenance_of
 from scalatrace.report.page.grid import RankGrid, find_grid, rank_grid
-from scalatrace.report.page.histograms import Deltas, Sizes, deltas_of, sizes_of
+from scalatrace.report.page.histograms import Deltas, MessageSizeBins, deltas_of, sizes_of
 from scalatrace.report.page.overview.advice import Advice, advice_of
-from scalatrace.report.page.overview.basis import Basis, basis_of
+from scalatrace.report.page.overview.basis import WaitBasis, basis_of
 from scalatrace.report.page.overview.computing import Computing, computing_of
-from scalatrace.report.page.overview.summary import Summary, summary_of
-from scalatrace.report.page.overview.waits import Wait, waits_of
-from scalatrace.report.page.predictions.simulated import Prediction
-from scalatrace.report.page.sources import Sources
-from scalatrace.report.page.timeline import TimeLine, Window, some_ranks, time_line
-from scalatrace.report.page.tree import SimulatedTimes, Tree, node_numbers, tree_of
+from scalatrace.report.page.overview.summary import TraceSummary, summary_of
+from scalatrace.report.page.overview.waits import WaitingCall, waits_of
+from scalatrace.report.page.predictions.simulated import SimulatedTrace
+from scalatrace.report.page.sources import SourceReader
+from scalatrace.report.page.timeline import TimeLine, TimeWindow, some_ranks, time_line
+from scalatrace.report.page.tree import ProgramTree, SimulatedTimes, node_numbers, tree_of
 from scalatrace.trace.exchange.collectives import Exchange, exchanges_of
 from scalatrace.trace.exchange.messages import Messages, messages_of
 from scalatrace.trace.exchange.rank_sets import Budget
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions
 
-__all__ = ["Options", "TraceAggregates", "gather"]
+__all__ = ["PageOptions", "TraceAggregates", "gather"]
 
 MAX_COMPUTING = 6
 """Pieces of computation that a page lists."""
 
 
 @dataclass(frozen=True)
-class Options:
+class PageOptions:
     """What to show.
 
     Attributes:
@@ -48,10 +48,10 @@ class Options:
     """
 
     ranks: tuple[int, ...] = ()
-    window: Window = field(default_factory=Window)
+    window: TimeWindow = field(default_factory=TimeWindow)
     source: bool = True
     model: ModelFacts | None = None
-    prediction: Prediction | None = None
+    prediction: SimulatedTrace | None = None
     rank_times: tuple[Times, Times] | None = None
 
 
@@ -66,23 +66,25 @@ class TraceAggregates:
 
     name: str
     kind: str
-    summary: Summary
-    basis: Basis
+    summary: TraceSummary
+    basis: WaitBasis
     advice: tuple[Advice, ...]
-    waits: tuple[Wait, ...]
+    waits: tuple[WaitingCall, ...]
     computing: tuple[Computing, ...]
-    tree: Tree
+    tree: ProgramTree
     blocks: Blocks
     grid: RankGrid
-    sizes: Sizes
+    sizes: MessageSizeBins
     deltas: tuple[Deltas, ...]
     timeline: TimeLine
     provenance: Provenance | None
-    prediction: Prediction | None
+    prediction: SimulatedTrace | None
     notes: tuple[str, ...]
 
 
-def gather(trace: Trace, name: str, file_bytes: int = 0, options: Options | None = None) -> TraceAggregates:
+def gather(
+    trace: Trace, name: str, file_bytes: int = 0, options: PageOptions | None = None
+) -> TraceAggregates:
     """Compute all aggregates from the compressed form.
 
     Args:
@@ -94,14 +96,14 @@ def gather(trace: Trace, name: str, file_bytes: int = 0, options: Options | None
         UsageError: a rank of the time line is not in the trace.
         FormatError: the trace contradicts itself.
     """
-    options, trace = options or Options(), trace.without_phases
+    options, trace = options or PageOptions(), trace.without_phases
     budget, notes = Budget(), list[str]()
     messages = _messages(trace, budget, notes)
     exchanges = _exchanges(trace, budget, notes)
     numbers = node_numbers(trace)
     grid, source = find_grid(trace, messages)
     summary = summary_of(trace, file_bytes)
-    sources = Sources(trace.meta.get("date", ""), options.source)
+    sources = SourceReader(trace.meta.get("date", ""), options.source)
     prediction = options.prediction
     nodes = {} if prediction is None else prediction.nodes
     basis = basis_of(summary, len(trace.ranks), prediction)
@@ -132,7 +134,7 @@ def gather(trace: Trace, name: str, file_bytes: int = 0, options: Options | None
 
 
 def _simulated_durations(
-    trace: Trace, numbers: dict[int, int], options: Options
+    trace: Trace, numbers: dict[int, int], options: PageOptions
 ) -> SimulatedDurations | None:
     """Return the times of calls in the simulation; None: there was none."""
     if options.prediction is None or options.rank_times is None:
@@ -161,7 +163,7 @@ def _exchanges(trace: Trace, budget: Budget, notes: list[str]) -> Sequence[Excha
         return []
 
 
-def _rows(trace: Trace, numbers: dict[int, int], notes: list[str]) -> dict[int, Row]:
+def _rows(trace: Trace, numbers: dict[int, int], notes: list[str]) -> dict[int, CostRow]:
     """Return calls, bytes and times of each event node, by its number."""
     key = partial(_key, numbers)
     try:

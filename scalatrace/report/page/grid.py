@@ -26,7 +26,7 @@ from scalatrace.trace.query.counting import executions
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.from_arrays import Ints, distinct, ranks_in, ranks_of
 
-__all__ = ["Axis", "Group", "RankGrid", "find_grid", "rank_grid"]
+__all__ = ["Axis", "RankGrid", "RankGroup", "find_grid", "rank_grid"]
 
 MAX_SAMPLED_PAIRS = 1 << 12
 MIN_NEIGHBOUR_SHARE = 0.5
@@ -50,7 +50,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Group:
+class RankGroup:
     """Ranks that execute the same calls equally often with the same encoded destinations."""
 
     ranks: str
@@ -73,7 +73,7 @@ class RankGrid:
     source: str
     axes: tuple[Axis, ...]
     cells: tuple[int, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[RankGroup, ...]
     exact: bool
 
 
@@ -158,7 +158,7 @@ def rank_grid(trace: Trace, grid: Grid, source: str) -> RankGrid:
         check_size(trace)
     except LimitError:
         axes = [Axis(side, ((0, side - 1),)) for side in grid.shape]
-        group = Group(ranks_text(trace.ranks), len(trace.ranks))
+        group = RankGroup(ranks_text(trace.ranks), len(trace.ranks))
         return RankGrid(grid.shape, source, tuple(axes), (0,), (group,), False)
     numbers, exact = _group_numbers(trace)
     groups, numbers = _ordered(numbers)
@@ -225,7 +225,7 @@ def _rows(trace: Trace) -> Iterator[Ints | None]:
                 yield None
 
 
-def _ordered(numbers: Ints) -> tuple[tuple[Group, ...], Ints]:
+def _ordered(numbers: Ints) -> tuple[tuple[RankGroup, ...], Ints]:
     """Number the groups by size; those beyond MAX_GROUPS share the last number."""
     here = numbers >= 0
     found, counts = np.unique(numbers[here], return_counts=True)
@@ -237,5 +237,5 @@ def _ordered(numbers: Ints) -> tuple[tuple[Group, ...], Ints]:
     for number in range(min(len(found), MAX_GROUPS)):
         ranks = ranks_of(np.flatnonzero(result == number))
         rest = number == MAX_GROUPS - 1 < len(found) - 1
-        groups.append(Group("all other ranks" if rest else ranks_text(ranks), len(ranks)))
+        groups.append(RankGroup("all other ranks" if rest else ranks_text(ranks), len(ranks)))
     return tuple(groups), result

@@ -15,8 +15,8 @@ from scalatrace.trace.model.trace import Trace
 __all__ = [
     "RESULT",
     "AtSize",
-    "FittedModel",
     "Growth",
+    "GrowthModel",
     "SiteAtSizes",
     "exponent",
     "growth_of",
@@ -34,7 +34,7 @@ MAX_FALLING, MIN_RISING = -0.05, 0.05
 
 
 @dataclass(frozen=True)
-class FittedModel:
+class GrowthModel:
     """The fitted model of the largest part of a call site's time.
 
     Attributes:
@@ -102,14 +102,14 @@ class Growth:
     extrapolated: float | None = None
     rises_again: bool = False
     computation_rises: bool = False
-    model: FittedModel | None = None
+    model: GrowthModel | None = None
 
 
 def growth_of(
     trace: Trace,
     inputs: Sequence[SiteAtSizes],
     sizes: Sequence[int],
-    site_models: Mapping[tuple[str, str], FittedModel],
+    site_models: Mapping[tuple[str, str], GrowthModel],
     same_parameters: bool = True,
 ) -> list[Growth]:
     """Return the sums over all calls, then the call sites of a result, those that add most time first.
@@ -152,7 +152,7 @@ def _compared(
     there: dict[int, AtSize],
     sizes: Sequence[int],
     same_parameters: bool,
-    model: FittedModel | None = None,
+    model: GrowthModel | None = None,
 ) -> Growth:
     """Return a call site at its sizes, of which RESULT is compared with the largest input."""
     here, last = there[RESULT], there.get(sizes[-1], AtSize(sizes[-1], 0.0, 0.0, 0.0))

@@ -40,7 +40,7 @@ from scalatrace.report.style import (
     percent,
     ratio_text,
 )
-from scalatrace.report.tables import Column
+from scalatrace.report.tables import TableColumn
 from scalatrace.trace.model.callsite import short_frame, split_frame
 
 __all__ = ["page", "rendered"]
@@ -162,7 +162,7 @@ def _without_function(frame: str) -> str:
     return f"{parts.file.rpartition('/')[2]}:{parts.line}" if parts.line else short_frame(frame)
 
 
-def _cell(value: Any, column: Column) -> str:
+def _cell(value: Any, column: TableColumn) -> str:
     return "–" if value is None else str(cell(column, value))
 
 

@@ -29,7 +29,7 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.from_arrays import Ints, distinct
 
-__all__ = ["Pattern", "Receives", "loop_pattern", "recognise"]
+__all__ = ["LoopPattern", "Receives", "loop_pattern", "recognise"]
 
 MAX_PAIRS = 1 << 16
 """Pairs of ranks that are looked at; of more, these are a sample."""
@@ -55,7 +55,7 @@ class Receives(Enum):
 
 
 @dataclass(frozen=True)
-class Pattern:
+class LoopPattern:
     """The pattern of a loop.
 
     Attributes:
@@ -76,7 +76,7 @@ class Pattern:
 
 def loop_pattern(
     trace: Trace, children: Sequence[nodes.Node], sent: Mapping[int, Sequence[Messages]], grid: Grid
-) -> Pattern | None:
+) -> LoopPattern | None:
     """Return the pattern of the calls directly in a loop; None where they move nothing.
 
     Args:
@@ -92,12 +92,12 @@ def loop_pattern(
         senders, receivers = pairs(messages, MAX_PAIRS)
         whole = sum(len(one.senders) for one in messages) <= MAX_PAIRS
         kind, detail, dims = recognise(senders, receivers, grid, _receives(events, ops, sent), whole)
-        return Pattern(kind, detail, dims, total, nbytes, collectives)
+        return LoopPattern(kind, detail, dims, total, nbytes, collectives)
     if not collectives:
         return None
     to_all = any("lltoall" in op for op in collectives)
     kind, detail = ("transpose", "every rank with every other") if to_all else ("tree", "collectives only")
-    return Pattern(kind, detail, 0, 0, 0, collectives)
+    return LoopPattern(kind, detail, 0, 0, 0, collectives)
 
 
 def _receives(

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from scalatrace.trace.model.callsite import split_frame
 
-__all__ = ["SourceLines", "Sources"]
+__all__ = ["SourceLines", "SourceReader"]
 
 SUFFIXES = frozenset(
     (
@@ -46,7 +46,7 @@ class SourceLines:
     changed: bool
 
 
-class Sources:
+class SourceReader:
     """Reads source lines.
 
     Args:

@@ -26,7 +26,7 @@ from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.threads import thread_count
 from scalatrace.trace.values.vec import ANY_TAG
 
-__all__ = ["Bar", "Line", "Place", "TimeLine", "Window", "some_ranks", "time_line"]
+__all__ = ["Bar", "CallLabel", "RankBars", "TimeLine", "TimeWindow", "some_ranks", "time_line"]
 
 OVERLAPPING = "no time line: several threads of a rank call MPI, and their calls overlap"
 
@@ -40,7 +40,7 @@ MAX_RANKS, DEFAULT_RANKS = 64, 16
 
 
 @dataclass(frozen=True)
-class Window:
+class TimeWindow:
     """Seconds since the first call."""
 
     first_s: float = 0.0
@@ -64,7 +64,7 @@ class Bar(NamedTuple):
     after: int
 
 
-class Place(NamedTuple):
+class CallLabel(NamedTuple):
     """Operation, category and call site."""
 
     op: str
@@ -73,7 +73,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Line:
+class RankBars:
     """The calls of a rank; cut: there are more in the window."""
 
     rank: int
@@ -93,8 +93,8 @@ class TimeLine:
         chosen: how the ranks were chosen; "": all ranks, or those that were asked for.
     """
 
-    places: tuple[Place, ...]
-    lines: tuple[Line, ...]
+    places: tuple[CallLabel, ...]
+    lines: tuple[RankBars, ...]
     arrows: tuple[tuple[int, int, int, int], ...]
     timed: bool
     chosen: str = ""
@@ -129,7 +129,7 @@ def some_ranks(trace: Trace, messages: Sequence[Messages], grid: Grid) -> tuple[
 def time_line(
     trace: Trace,
     ranks: Sequence[int],
-    window: Window,
+    window: TimeWindow,
     chosen: str = "",
     durations: Durations | None = None,
 ) -> TimeLine:
@@ -148,7 +148,7 @@ def time_line(
     if thread_count(trace.meta) > 1:
         return TimeLine((), (), (), True, chosen, note=OVERLAPPING)
     durations = durations or Durations(trace)
-    places: dict[Place, int] = {}
+    places: dict[CallLabel, int] = {}
     share = max(1, len(ranks))
     limits = MAX_BARS // share, MAX_WALKED // share
     walked = [_Walk(trace, rank, places, durations.of_rank(rank), *limits) for rank in ranks]
@@ -168,7 +168,7 @@ class _Walk:
         self,
         trace: Trace,
         rank: int,
-        places: dict[Place, int],
+        places: dict[CallLabel, int],
         delta: CallDuration,
         max_bars: int,
         max_walked: int,
@@ -183,7 +183,7 @@ class _Walk:
         self.receives: dict[tuple[Channel, int], int] = {}
         self.wild: list[tuple[Channel, int]] = []
 
-    def line(self, window: Window) -> Line:
+    def line(self, window: TimeWindow) -> RankBars:
         """Walk to the end of the window."""
         first, last = window.first_s * 1e9, window.last_s * 1e9
         clock, cut = 0.0, False
@@ -196,7 +196,7 @@ class _Walk:
                 cut = True
                 break
             self._take(call, start, comm, clock >= first)
-        return Line(self._rank, tuple(self._bars), cut)
+        return RankBars(self._rank, tuple(self._bars), cut)
 
     def _take(self, call: Call, start: float, length: float, shown: bool) -> None:
         at = len(self._bars) if shown else None
@@ -205,7 +205,7 @@ class _Walk:
             self._complete(call, at)
         peer = _peer(call)
         if shown:
-            place = Place(call.op, row.category.value, call.site)
+            place = CallLabel(call.op, row.category.value, call.site)
             number = self._places.setdefault(place, len(self._places))
             moved = sent_bytes(call.op, call) or received_bytes(call.op, call)
             self._bars.append(Bar(round(start), round(length), number, peer, moved, -1))
@@ -254,7 +254,7 @@ def _peer(call: Call) -> int:
     return NONE
 
 
-def _arrows(walks: Sequence[_Walk], window: Window) -> Iterator[tuple[int, int, int, int]]:
+def _arrows(walks: Sequence[_Walk], window: TimeWindow) -> Iterator[tuple[int, int, int, int]]:
     """Yield the messages between the ranks: the n-th one of a channel is the n-th that is received."""
     sent = {key: (i, bar) for i, walk in enumerate(walks) for key, bar in walk.sends.items()}
     for i, walk in enumerate(walks):

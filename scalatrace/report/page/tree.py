@@ -7,9 +7,9 @@ from collections.abc import Sequence as AnySequence
 from dataclasses import dataclass, field
 
 from scalatrace.operations import operation
-from scalatrace.report.costs.rows import Row
-from scalatrace.report.page.patterns import Pattern, loop_pattern
-from scalatrace.report.page.sources import SourceLines, Sources
+from scalatrace.report.costs.rows import CostRow
+from scalatrace.report.page.patterns import LoopPattern, loop_pattern
+from scalatrace.report.page.sources import SourceLines, SourceReader
 from scalatrace.report.style import number
 from scalatrace.report.style import ranks as ranks_text
 from scalatrace.report.values import params, repeat_of
@@ -21,7 +21,7 @@ from scalatrace.trace.query.counting import entries, participants, trip_counts
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["Site", "Tree", "TreeNode", "leaves", "node_numbers", "tree_of"]
+__all__ = ["PageSite", "ProgramTree", "TreeNode", "leaves", "node_numbers", "tree_of"]
 
 MAX_PLACED = 128
 """Call sites of a loop with a place; with more, it has none."""
@@ -40,7 +40,7 @@ MAX_FRAMES = 12
 
 
 @dataclass(frozen=True)
-class Site:
+class PageSite:
     """A call site: its frames, innermost first, the frame that names it, and the source lines of that."""
 
     frames: tuple[str, ...]
@@ -65,7 +65,7 @@ class TreeNode:
         alone: whether the ranks of a call have no others to wait for.
         place: of a loop: file, lines and function of its calls; "": not known.
         within: of a loop: frames of the callers of that function, innermost first.
-        site: index into `Tree.sites`; -1 of a loop.
+        site: index into `ProgramTree.sites`; -1 of a loop.
         sent, received: bytes; None: not known.
         left_out: nodes that are not shown.
     """
@@ -90,7 +90,7 @@ class TreeNode:
     beyond_ns: float = 0.0
     recorded_ns: float = 0.0
     waiting_ns: float | None = None
-    pattern: Pattern | None = None
+    pattern: LoopPattern | None = None
     left_out: int = 0
     children: list[TreeNode] = field(default_factory=list)
 
@@ -122,7 +122,7 @@ class SimulatedTimes:
 
 
 @dataclass(frozen=True)
-class Tree:
+class ProgramTree:
     """The program as a node, and its call sites.
 
     Attributes:
@@ -131,7 +131,7 @@ class Tree:
     """
 
     root: TreeNode
-    sites: tuple[Site, ...]
+    sites: tuple[PageSite, ...]
     timed: bool
     nnodes: int
 
@@ -160,13 +160,13 @@ def node_numbers(trace: Trace) -> dict[int, int]:
 
 def tree_of(
     trace: Trace,
-    rows: Mapping[int, Row],
+    rows: Mapping[int, CostRow],
     messages: AnySequence[Messages],
     grid: Grid,
-    sources: Sources,
+    sources: SourceReader,
     simulated: SimulatedTimes | None = None,
     max_nodes: int = MAX_NODES,
-) -> Tree:
+) -> ProgramTree:
     """Build the tree.
 
     Args:
@@ -177,17 +177,17 @@ def tree_of(
     root = TreeNode(0, ranks=ranks_text(trace.ranks)[:MAX_TEXT], nranks=len(trace.ranks))
     builder.fill(root, trace.nodes)
     _prune(root, max_nodes)
-    return Tree(root, tuple(builder.sites), builder.timed, trace.nnodes)
+    return ProgramTree(root, tuple(builder.sites), builder.timed, trace.nnodes)
 
 
 class _Builder:
     def __init__(
         self,
         trace: Trace,
-        rows: Mapping[int, Row],
+        rows: Mapping[int, CostRow],
         messages: AnySequence[Messages],
         grid: Grid,
-        sources: Sources,
+        sources: SourceReader,
         simulated: SimulatedTimes,
     ) -> None:
         self._simulated = simulated
@@ -197,7 +197,7 @@ class _Builder:
         self._sent: dict[int, list[Messages]] = {}
         for one in messages:
             self._sent.setdefault(id(one.event), []).append(one)
-        self.sites: list[Site] = []
+        self.sites: list[PageSite] = []
         self._known: dict[int, int] = {}
         self.timed = any(row.comm_ns is not None or row.compute_ns is not None for row in rows.values())
 
@@ -272,7 +272,7 @@ class _Builder:
             stack = self._trace.stack(signature)
             shown = next(iter(callers(stack)), "")
             self._known[signature] = len(self.sites)
-            self.sites.append(Site(stack[:MAX_FRAMES], shown, self._sources.at(shown) if shown else None))
+            self.sites.append(PageSite(stack[:MAX_FRAMES], shown, self._sources.at(shown) if shown else None))
         return self._known[signature]
 
 

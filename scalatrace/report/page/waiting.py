@@ -10,13 +10,13 @@ from scalatrace.operations import Category, Meeting, Mode, operation
 from scalatrace.report.page.tree import TreeNode
 from scalatrace.trace.query.requests import POLLING
 
-__all__ = ["Waiting", "kind_of", "waiting"]
+__all__ = ["AwaitedPartner", "kind_of", "waiting"]
 
 COMPLETING = frozenset({"Wait", "Waitall", "Waitany", "Waitsome"})
 """Completions that wait; others return at once."""
 
 
-class Waiting(Enum):
+class AwaitedPartner(Enum):
     """The partner that a call waits for."""
 
     SENDER = auto()
@@ -25,19 +25,19 @@ class Waiting(Enum):
 
 
 @cache
-def kind_of(op: str) -> Waiting | None:
+def kind_of(op: str) -> AwaitedPartner | None:
     """Return the kind of an operation; None: it does not wait. Polls, and what returns at once, do not."""
     row = operation(op)
     if row.nonblocking or row.base in POLLING or row.mode is Mode.BUFFERED:
         return None
     if row.base in COMPLETING or row.category in (Category.RECV, Category.SENDRECV, Category.PROBE):
-        return Waiting.SENDER
+        return AwaitedPartner.SENDER
     if row.meeting in (Meeting.ALL, Meeting.SOME, Meeting.SETUP):
-        return Waiting.ALL
-    return Waiting.RECEIVER if row.category is Category.SEND else None
+        return AwaitedPartner.ALL
+    return AwaitedPartner.RECEIVER if row.category is Category.SEND else None
 
 
-def waiting(calls: Iterable[TreeNode], kind: Waiting | None = None) -> list[TreeNode]:
+def waiting(calls: Iterable[TreeNode], kind: AwaitedPartner | None = None) -> list[TreeNode]:
     """Return the calls of a kind that wait for other ranks; None: of any kind."""
-    kinds = set(Waiting) if kind is None else {kind}
+    kinds = set(AwaitedPartner) if kind is None else {kind}
     return [call for call in calls if kind_of(call.op) in kinds and not call.alone]

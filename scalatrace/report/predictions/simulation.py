@@ -24,7 +24,7 @@ from scalatrace.report.style import (
     number,
     text_table,
 )
-from scalatrace.report.tables import Column, Table
+from scalatrace.report.tables import CommandTable, TableColumn
 
 __all__ = ["SimulationReporter", "predicted_ns"]
 
@@ -142,8 +142,10 @@ class SimulationReporter:
         rows = self.facts.get("sweep", ())
         if not rows:
             return
-        factors = [Column(name, name, "ratio", shown="{:g}".format) for name in rows[0] if name != "time_ns"]
-        ratio = Column("ratio", "ratio", "ratio", shown="{:.4f}".format)
-        table = Table("setting", (*factors, Column("time_ns", "time", "ns", exact=False), ratio))
+        factors = [
+            TableColumn(name, name, "ratio", shown="{:g}".format) for name in rows[0] if name != "time_ns"
+        ]
+        ratio = TableColumn("ratio", "ratio", "ratio", shown="{:.4f}".format)
+        table = CommandTable("setting", (*factors, TableColumn("time_ns", "time", "ns", exact=False), ratio))
         whole = max(self.facts["time_ns"], 1e-9)
         out.print(text_table(table, ({**row, "ratio": row["time_ns"] / whole} for row in rows)))

@@ -14,7 +14,7 @@ from scalatrace.escapes import clean
 from scalatrace.report import values
 from scalatrace.report.style import DIM, LOOP, SITE, number, op_style, ranks, short_site
 from scalatrace.report.trees.legend import LEGEND
-from scalatrace.report.trees.selection import Choice, LeftOut, Selection
+from scalatrace.report.trees.selection import LeftOut, ShownNodes, TreeSelection
 from scalatrace.trace.model.callsite import callers
 from scalatrace.trace.model.nodes import Event, Node, Sequence
 from scalatrace.trace.model.trace import Trace
@@ -32,14 +32,14 @@ MAX_VALUE_CHARS = 60
 Guides = tuple[str, str, str, str]
 
 
-class Line(Protocol):
+class TextLine(Protocol):
     """A line in the making: rich's Text, or a plain one."""
 
-    def append(self, text: str, style: str | None = None) -> Line:
+    def append(self, text: str, style: str | None = None) -> TextLine:
         """Append a piece."""
 
 
-NewLine = Callable[[], Line]
+NewLine = Callable[[], TextLine]
 
 
 class _Plain:
@@ -65,7 +65,7 @@ class TreeReporter:
         trace: Trace,
         full: bool = False,
         stacks: bool = False,
-        selection: Selection | None = None,
+        selection: TreeSelection | None = None,
         legend: bool = False,
     ) -> None:
         """Prepare the tree of a trace.
@@ -80,7 +80,7 @@ class TreeReporter:
             UsageError: the selection names a call site that the trace does not have.
         """
         self.trace, self.full, self.stacks, self.legend = trace, full, stacks, legend
-        self.choice = Choice(trace, selection or Selection())
+        self.choice = ShownNodes(trace, selection or TreeSelection())
         self.participants = participants(trace)
 
     def render(self, console: Console) -> None:
@@ -95,7 +95,7 @@ class TreeReporter:
         if self.legend or terminal:
             console.print(Text(f"\n{LEGEND}", style=DIM), soft_wrap=True)
 
-    def _title(self, new: NewLine) -> Line:
+    def _title(self, new: NewLine) -> TextLine:
         trace = self.trace
         program = clean(trace.meta.get("program", "trace"))
         counted = trace.counted()
@@ -111,7 +111,7 @@ class TreeReporter:
         unconfirmed = " by unconfirmed formulas" if "unconfirmed" in meta else ""
         return f", extrapolated{unconfirmed}{', lossy' if 'lossy' in meta else ''}"
 
-    def _lines(self, guides: Guides, new: NewLine) -> Iterator[tuple[str, Line]]:
+    def _lines(self, guides: Guides, new: NewLine) -> Iterator[tuple[str, TextLine]]:
         """Yield the guides before each line, and the line."""
         yield "", self._title(new)
         yield from self._below("", guides, self.trace.nodes, self.trace.ranks, 1, new)
@@ -124,7 +124,7 @@ class TreeReporter:
         around: RankList,
         level: int,
         new: NewLine,
-    ) -> Iterator[tuple[str, Line]]:
+    ) -> Iterator[tuple[str, TextLine]]:
         space, line, fork, end = guides
         shown = self.choice.children(nodes, level)
         for i, node in enumerate(shown, 1):
@@ -141,14 +141,14 @@ class TreeReporter:
             else:
                 yield guide, self._event(node, taking_part, around, new())
 
-    def _loop(self, node: Sequence, taking_part: RankList, around: RankList, text: Line) -> Line:
+    def _loop(self, node: Sequence, taking_part: RankList, around: RankList, text: TextLine) -> TextLine:
         self._put_repeat(text, values.repeat_of(node.repeat, taking_part) or "1")
         text.append(f"loop of {len(node.nodes)}" if len(node.nodes) > 1 else "loop", style=LOOP)
         self._put_ranks(text, taking_part, around)
         self._put_cost(text, node)
         return text
 
-    def _event(self, event: Event, taking_part: RankList, around: RankList, text: Line) -> Line:
+    def _event(self, event: Event, taking_part: RankList, around: RankList, text: TextLine) -> TextLine:
         if shown := values.repeat_of(event.repeat, taking_part):
             self._put_repeat(text, shown)
         op = self.trace.ops[event.op].name
@@ -160,19 +160,19 @@ class TreeReporter:
         self._put_site(text, event)
         return text
 
-    def _put_cost(self, text: Line, node: Node) -> None:
+    def _put_cost(self, text: TextLine, node: Node) -> None:
         if cost := self.choice.cost(node):
             text.append(f"  {cost}", style="cyan")
 
-    def _put_repeat(self, text: Line, repeat: str) -> None:
+    def _put_repeat(self, text: TextLine, repeat: str) -> None:
         text.append(self._cut(repeat), style=LOOP).append(" × ", style=DIM)
 
-    def _put_ranks(self, text: Line, taking_part: RankList, around: RankList) -> None:
+    def _put_ranks(self, text: TextLine, taking_part: RankList, around: RankList) -> None:
         """Append the participants where they differ from those of the node around."""
         if taking_part != around:
             text.append(f"  ranks {self._cut(ranks(taking_part))}", style="yellow")
 
-    def _put_site(self, text: Line, event: Event) -> None:
+    def _put_site(self, text: TextLine, event: Event) -> None:
         stack = self.trace.stack(event.signature)
         shown = stack if self.stacks else callers(stack)
         if shown:

@@ -8,7 +8,7 @@ from typing import Any
 
 from scalatrace.report import values
 from scalatrace.report.style import ranks
-from scalatrace.report.trees.selection import Choice, LeftOut, Selection
+from scalatrace.report.trees.selection import LeftOut, ShownNodes, TreeSelection
 from scalatrace.trace.model.nodes import Event, Node, Sequence
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import participants
@@ -16,7 +16,7 @@ from scalatrace.trace.query.counting import participants
 __all__ = ["node_rows"]
 
 
-def node_rows(trace: Trace, selection: Selection | None = None) -> list[dict[str, Any]]:
+def node_rows(trace: Trace, selection: TreeSelection | None = None) -> list[dict[str, Any]]:
     """Return a row per node in preorder, of the nodes that a selection shows.
 
     Keys: `node`, from 1; `parent`, 0 at the top; `depth`, from 1; `operation`, "" for a loop; `repeat`: trip
@@ -26,7 +26,7 @@ def node_rows(trace: Trace, selection: Selection | None = None) -> list[dict[str
     Raises:
         UsageError: the selection names a call site that the trace does not have.
     """
-    choice, taking_part = Choice(trace, selection or Selection()), participants(trace)
+    choice, taking_part = ShownNodes(trace, selection or TreeSelection()), participants(trace)
     numbers = iter(range(1, trace.nnodes + 2))
 
     def below(nodes: AnySequence[Node], parent: int, depth: int) -> Iterator[dict[str, Any]]:

@@ -12,11 +12,11 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions
 from scalatrace.trace.query.load import COMM, COMPUTE
 
-__all__ = ["Choice", "LeftOut", "Selection"]
+__all__ = ["LeftOut", "ShownNodes", "TreeSelection"]
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class TreeSelection:
     """What to show of a tree.
 
     Attributes:
@@ -47,10 +47,10 @@ class LeftOut:
         return f"… {number(self.nodes)} node{'s' * (self.nodes != 1)} not shown{share}"
 
 
-class Choice:
+class ShownNodes:
     """The nodes of a trace that a selection shows."""
 
-    def __init__(self, trace: Trace, selection: Selection) -> None:
+    def __init__(self, trace: Trace, selection: TreeSelection) -> None:
         """Raises UsageError if no event is at the wanted call site."""
         self.trace, self.selection = trace, selection
         self.matching = set[int]()

@@ -12,7 +12,7 @@ from scalatrace.errors import ScalatraceError
 from scalatrace.formula import FUNCTIONS
 from scalatrace.predefined import THREAD_LEVELS
 from scalatrace.trace.anonymize.names import KINDS
-from scalatrace.trace.anonymize.options import Options
+from scalatrace.trace.anonymize.options import AnonymizeOptions
 from scalatrace.trace.anonymize.tables import COMMUNICATORS, CONSTRUCTORS, STATISTICS
 from scalatrace.trace.anonymize.words import MIN_WORD_LENGTH, WORD, leaked, words
 from scalatrace.trace.exchange.type_sizes import BY_DESCRIPTION
@@ -73,7 +73,7 @@ class Allowed:
         return WORD.sub(lambda match: "" if self(match[0]) else match[0], text)
 
 
-def allowed_in_trace(anonymous: Trace, options: Options) -> Allowed:
+def allowed_in_trace(anonymous: Trace, options: AnonymizeOptions) -> Allowed:
     """Return what an anonymous trace may have of its original."""
     schemas = (word for op in anonymous.ops for word in (op.name, *(name for name, _ in op.params)))
     counted = (word for name in anonymous.counts for word in words(name))
@@ -81,7 +81,7 @@ def allowed_in_trace(anonymous: Trace, options: Options) -> Allowed:
     return Allowed((*schemas, *counted), anonymous.meta, (*sites, *_kept_program(anonymous.meta, options)))
 
 
-def allowed_in_model(anonymous: Model, options: Options) -> Allowed:
+def allowed_in_model(anonymous: Model, options: AnonymizeOptions) -> Allowed:
     """Return what an anonymous model may have of its original."""
     schemas = [word for op, params in anonymous.ops.items() for word in (op, *(name for name, _ in params))]
     sites = {frame for rule in events(anonymous.nodes) for frame in _frames(rule)}
@@ -97,7 +97,7 @@ def _frames(rule: Rule) -> Iterator[str]:
         yield from stats.pred[1] if stats.pred is not None else ()
 
 
-def _kept_program(meta: Mapping[str, str], options: Options) -> tuple[str, ...]:
+def _kept_program(meta: Mapping[str, str], options: AnonymizeOptions) -> tuple[str, ...]:
     return (meta["program"],) if "program" in options.keep and "program" in meta else ()
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from scalatrace.predefined import THREAD_LEVEL, THREAD_LEVELS
-from scalatrace.trace.anonymize.names import Names
-from scalatrace.trace.anonymize.options import Options
+from scalatrace.trace.anonymize.names import NewNames
+from scalatrace.trace.anonymize.options import AnonymizeOptions
 from scalatrace.trace.model.trace import PARAMETER
 
 __all__ = ["MACHINE", "anonymous_header"]
@@ -46,7 +46,7 @@ _OPTIONS_OF_SELECTION = ("only", "except", "only-sites", "except-sites", "min-by
 
 
 def anonymous_header(
-    meta: Mapping[str, str], names: Names, options: Options, rename_stat: Callable[[str], str]
+    meta: Mapping[str, str], names: NewNames, options: AnonymizeOptions, rename_stat: Callable[[str], str]
 ) -> dict[str, str]:
     """Return the entries of a header that may be given away.
 
@@ -57,7 +57,7 @@ def anonymous_header(
 
 
 def _entries(
-    meta: Mapping[str, str], names: Names, options: Options, rename_stat: Callable[[str], str]
+    meta: Mapping[str, str], names: NewNames, options: AnonymizeOptions, rename_stat: Callable[[str], str]
 ) -> Iterator[tuple[str, str]]:
     for key, text in meta.items():
         if key == "program":
@@ -89,7 +89,7 @@ def _is_parameter(key: str, text: str) -> bool:
     return name.isascii() and name.isidentifier() and re.fullmatch(r"-?[0-9]{1,19}", text) is not None
 
 
-def _program(text: str, names: Names, options: Options) -> str:
+def _program(text: str, names: NewNames, options: AnonymizeOptions) -> str:
     """Return a name for the command line's program, and the integers of its arguments if they are to stay."""
     program, _, arguments = text.partition(" ")
     words = [names.name("program", program)]
@@ -98,7 +98,7 @@ def _program(text: str, names: Names, options: Options) -> str:
     return " ".join(words) if text else ""
 
 
-def _argument(word: str, names: Names) -> str:
+def _argument(word: str, names: NewNames) -> str:
     match = _NAMED_NUMBER.fullmatch(word)
     if match is None or (match[1] and not match[2]):
         return names.name("argument", word)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from scalatrace.errors import FormatError
 from scalatrace.trace.model.callsite import split_frame
 
-__all__ = ["KINDS", "Names"]
+__all__ = ["KINDS", "NewNames"]
 
 KINDS = frozenset({
     "argument", "communicator", "file", "function", "module", "name", "operation", "operator", "program",
@@ -27,7 +27,7 @@ MAX_DIGITS = 18
 """Longer numbers in file names are no ranks."""
 
 
-class Names:
+class NewNames:
     """Tables of new names: kind -> old text -> number."""
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class Names:
         return json.dumps({"names": self._tables, "files": self._files}, indent=1, sort_keys=True) + "\n"
 
     @classmethod
-    def from_json(cls, text: str, path: str = "") -> Names:
+    def from_json(cls, text: str, path: str = "") -> NewNames:
         """Read tables that `to_json` wrote. Raises FormatError."""
         result = cls()
         try:

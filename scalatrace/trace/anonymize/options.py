@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["KEPT", "Options"]
+__all__ = ["KEPT", "AnonymizeOptions"]
 
 KEPT = ("sites", "program", "numbers", "machine")
 """What can be kept: call sites; the command line; the integers of its arguments; hosts, ranks and cores."""
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class AnonymizeOptions:
     """Parts that stay in an anonymous trace.
 
     Attributes:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import islice
 
 from scalatrace.trace.anonymize.header import anonymous_header
-from scalatrace.trace.anonymize.names import Names
-from scalatrace.trace.anonymize.options import Options
+from scalatrace.trace.anonymize.names import NewNames
+from scalatrace.trace.anonymize.options import AnonymizeOptions
 from scalatrace.trace.anonymize.tables import (
     anonymous_datatype,
     communicator_kind,
@@ -29,13 +29,13 @@ MAX_STRINGS = 1 << 16
 """Values of a string parameter that are looked at; strings of further ones are no files, but names."""
 
 
-def anonymous_trace(trace: Trace, names: Names, options: Options | None = None) -> Trace:
+def anonymous_trace(trace: Trace, names: NewNames, options: AnonymizeOptions | None = None) -> Trace:
     """Return a trace of the same structure without names.
 
     Args:
         names: gets the new names; one for all traces of a program.
     """
-    options = options or Options()
+    options = options or AnonymizeOptions()
 
     def stat(name: str) -> str:
         return statistic_name(name, names)

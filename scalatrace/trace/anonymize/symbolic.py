@@ -10,8 +10,8 @@ from typing import Any, cast
 from scalatrace.errors import UsageError
 from scalatrace.formula import Const, Value
 from scalatrace.trace.anonymize.header import anonymous_header
-from scalatrace.trace.anonymize.names import Names
-from scalatrace.trace.anonymize.options import Options
+from scalatrace.trace.anonymize.names import NewNames
+from scalatrace.trace.anonymize.options import AnonymizeOptions
 from scalatrace.trace.anonymize.tables import (
     communicator_kind,
     is_datatype,
@@ -27,13 +27,13 @@ from scalatrace.trace.symbolic.shapes import join, split
 __all__ = ["anonymous_model"]
 
 
-def anonymous_model(model: Model, names: Names, options: Options | None = None) -> Model:
+def anonymous_model(model: Model, names: NewNames, options: AnonymizeOptions | None = None) -> Model:
     """Return a model with the same formulas without names; see `anonymous_trace`.
 
     Raises:
         UsageError: the parameters are to go, which the formulas need.
     """
-    options = options or Options()
+    options = options or AnonymizeOptions()
     if options.drop_parameters and model.inputs:
         raise UsageError("--drop-parameters: the formulas of a model (.stx) need them; give traces (.st)")
     return _Anonymizer(model, names, options).result()
@@ -42,7 +42,7 @@ def anonymous_model(model: Model, names: Names, options: Options | None = None) 
 class _Anonymizer:
     """Rewriter of the parts of one model."""
 
-    def __init__(self, model: Model, names: Names, options: Options) -> None:
+    def __init__(self, model: Model, names: NewNames, options: AnonymizeOptions) -> None:
         self.model, self.names, self.options = model, names, options
         self.limit = max((prod(dims) for dims, _ in model.seen), default=1)
 

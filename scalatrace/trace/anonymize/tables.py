@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from scalatrace.trace.anonymize.names import Names
+from scalatrace.trace.anonymize.names import NewNames
 from scalatrace.trace.anonymize.words import is_text_of_mpi
 from scalatrace.trace.model.tables import TIMES, Datatype
 
@@ -70,7 +70,7 @@ NOT_SELECTED = "not selected"
 """Stands for the calls that were left out on request."""
 
 
-def communicator_kind(kind: str, names: Names) -> str:
+def communicator_kind(kind: str, names: NewNames) -> str:
     """Return a kind of communicators, if the recorder does not know it by a new name."""
     return kind if kind in COMMUNICATORS else names.name("communicator", kind)
 
@@ -80,7 +80,7 @@ def is_time(statistic: str) -> bool:
     return statistic not in CHOICES
 
 
-def statistic_name(statistic: str, names: Names) -> str:
+def statistic_name(statistic: str, names: NewNames) -> str:
     """Return the name of a statistic; that of a plug-in's is new, but for its unit and `.call`."""
     base = statistic.removesuffix(CALL)
     if base in STATISTICS:
@@ -89,7 +89,7 @@ def statistic_name(statistic: str, names: Names) -> str:
     return names.name("statistic", base) + unit + statistic[len(base) :]
 
 
-def counted_name(operation: str, names: Names) -> str:
+def counted_name(operation: str, names: NewNames) -> str:
     """Return the name of an operation that was counted; a new one if it has parts that no name of MPI has."""
     known = operation == NOT_SELECTED or _PARTS.issuperset(operation.split("_"))
     return operation if known else names.name("operation", operation)
@@ -110,7 +110,7 @@ def anonymous_datatype(datatype: Datatype) -> Datatype:
     return Datatype(opaque, datatype.size, datatype.extent)
 
 
-def text_name(text: str, parameters: frozenset[str], names: Names, limit: int) -> str:
+def text_name(text: str, parameters: frozenset[str], names: NewNames, limit: int) -> str:
     """Return the new text for a string.
 
     Args:

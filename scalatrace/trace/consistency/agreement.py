@@ -13,7 +13,7 @@ from typing import Any
 
 from scalatrace.operations import Category, Flow, blocking_name, operation
 from scalatrace.trace.consistency.instances import Instances
-from scalatrace.trace.consistency.partners import Partners, feed, peer_of, tag_of
+from scalatrace.trace.consistency.partners import CallCounts, feed, peer_of, tag_of
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Peer
@@ -43,7 +43,7 @@ MAX_PAIRS = 1 << 20
 
 def first_conflict(trace: Trace) -> str | None:
     """Return the first call without partner, or whose ranks give different sizes or roots, or None."""
-    partners, agreement = Partners(trace), _Agreement(trace)
+    partners, agreement = CallCounts(trace), _Agreement(trace)
     feed(trace, partners, agreement)
     return partners.unmatched() or agreement.first()
 

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
-__all__ = ["Counts", "Matched", "Message", "matched"]
+__all__ = ["Counts", "Envelope", "Matched", "matched"]
 
 
-class Message(NamedTuple):
+class Envelope(NamedTuple):
     """Common attributes of messages or receives; ranks are world ranks."""
 
     family: int
@@ -31,7 +31,7 @@ class Message(NamedTuple):
         """Return whether a receive takes any source or any tag."""
         return self.source == ANY_SOURCE or self.tag == ANY_TAG
 
-    def fits(self, sent: Message) -> bool:
+    def fits(self, sent: Envelope) -> bool:
         """Return whether this receive matches a message."""
         return (
             self.family == sent.family
@@ -41,20 +41,20 @@ class Message(NamedTuple):
         )
 
 
-Counts = Counter[Message]
+Counts = Counter[Envelope]
 
 
 @dataclass(frozen=True, slots=True)
 class Matched:
     """The first receives without messages, else the first messages without receives, each with a count."""
 
-    missing: tuple[Message, int] | None = None
-    left: tuple[Message, int] | None = None
+    missing: tuple[Envelope, int] | None = None
+    left: tuple[Envelope, int] | None = None
 
 
 def matched(sent: Counts, awaited: Counts) -> Matched:
     """Match as many messages as possible, with those receives first that name source and tag."""
-    left, wild = sent.copy(), dict[tuple[int, int], list[Message]]()
+    left, wild = sent.copy(), dict[tuple[int, int], list[Envelope]]()
     for key, n in awaited.items():
         if key.is_wild:
             wild.setdefault((key.family, key.dest), []).append(key)
@@ -62,7 +62,7 @@ def matched(sent: Counts, awaited: Counts) -> Matched:
             return Matched(missing=(key, n - left[key]))
         else:
             left[key] -= n
-    arriving: dict[tuple[int, int], list[Message]] = {}
+    arriving: dict[tuple[int, int], list[Envelope]] = {}
     if wild:
         for key in left:
             if (key.family, key.dest) in wild:
@@ -79,17 +79,17 @@ def matched(sent: Counts, awaited: Counts) -> Matched:
 class _Flow:
     """The messages that the receives of one rank take from the remaining ones."""
 
-    def __init__(self, left: Counts, arriving: list[Message]) -> None:
+    def __init__(self, left: Counts, arriving: list[Envelope]) -> None:
         self._left = left
         self._arriving = arriving
-        self._by_source: dict[int, list[Message]] = {}
-        self._by_tag: dict[int, list[Message]] = {}
+        self._by_source: dict[int, list[Envelope]] = {}
+        self._by_tag: dict[int, list[Envelope]] = {}
         for key in arriving:
             self._by_source.setdefault(key.source, []).append(key)
             self._by_tag.setdefault(key.tag, []).append(key)
-        self._taken: dict[Message, Counts] = {}
+        self._taken: dict[Envelope, Counts] = {}
 
-    def add(self, receive: Message, n: int) -> int:
+    def add(self, receive: Envelope, n: int) -> int:
         """Take n messages for a receive; return how many are missing."""
         taken = self._taken.setdefault(receive, Counter())
         for key in self._fitting(receive) if n else ():
@@ -102,21 +102,21 @@ class _Flow:
             n -= self._shift(receive, path, n)
         return n
 
-    def _fitting(self, receive: Message) -> list[Message]:
+    def _fitting(self, receive: Envelope) -> list[Envelope]:
         """Return the messages that a receive with a wildcard takes."""
         if receive.source != ANY_SOURCE:
             return self._by_source.get(receive.source, [])
         return self._arriving if receive.tag == ANY_TAG else self._by_tag.get(receive.tag, [])
 
-    def _augmenting(self, receive: Message) -> list[tuple[Message, Message | None]]:
+    def _augmenting(self, receive: Envelope) -> list[tuple[Envelope, Envelope | None]]:
         """A shortest path to a message that is left: each message, and the receive that gives it up."""
-        before: dict[Message, tuple[Message, Message]] = {}
+        before: dict[Envelope, tuple[Envelope, Envelope]] = {}
         queue = deque([receive])
         while queue:
             here = queue.popleft()
             for key in self._fitting(here):
                 if self._left[key]:
-                    path: list[tuple[Message, Message | None]] = [(key, None)]
+                    path: list[tuple[Envelope, Envelope | None]] = [(key, None)]
                     while here != receive:
                         giver = here
                         here, key = before[giver]
@@ -128,7 +128,7 @@ class _Flow:
                         queue.append(other)
         return []
 
-    def _shift(self, receive: Message, path: list[tuple[Message, Message | None]], n: int) -> int:
+    def _shift(self, receive: Envelope, path: list[tuple[Envelope, Envelope | None]], n: int) -> int:
         """Let each receive of the path take the next message; return how many."""
         n = min(n, self._left[path[-1][0]], *(self._taken[giver][key] for key, giver in path[:-1] if giver))
         for key, giver in path:

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from scalatrace.operations import Category, Flow, Meeting, operation
 from scalatrace.trace.consistency.instances import Instances
-from scalatrace.trace.consistency.message_counts import Counts, Message, matched
+from scalatrace.trace.consistency.message_counts import Counts, Envelope, matched
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Peer
@@ -21,7 +21,7 @@ from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.query.requests import started
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, UNDEFINED
 
-__all__ = ["Partners", "feed", "first_unmatched", "is_counted", "peer_of", "tag_of"]
+__all__ = ["CallCounts", "feed", "first_unmatched", "is_counted", "peer_of", "tag_of"]
 
 _MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV)
 _COUNTED = (Category.COLLECTIVE, Category.NEIGHBOUR, Category.IO, Category.FILE)
@@ -34,7 +34,7 @@ _PAIRS = {
 _EPOCHS = ("Win_fence", *(op for op in _PAIRS if op != "Win_post"))
 
 
-class Check(Protocol):
+class CallCheck(Protocol):
     """Interface of the checks to which `feed` gives the calls of all ranks."""
 
     @property
@@ -51,7 +51,7 @@ class Check(Protocol):
         """Finish a rank: all its calls were given."""
 
 
-def feed(trace: Trace, *checks: Check) -> None:
+def feed(trace: Trace, *checks: CallCheck) -> None:
     """Give the calls of each rank in turn to all checks.
 
     Time is proportional to the nodes times the ranks, and to the calls whose parameters vary.
@@ -77,12 +77,12 @@ def first_unmatched(trace: Trace) -> str | None:
     Messages are not compared where destinations, sources or tags were not kept or receives were cancelled.
     Time is that of `feed`.
     """
-    partners = Partners(trace)
+    partners = CallCounts(trace)
     feed(trace, partners)
     return partners.unmatched()
 
 
-class Partners:
+class CallCounts:
     """Counts of messages, collective calls and epochs of all ranks."""
 
     def __init__(self, trace: Trace) -> None:
@@ -200,17 +200,17 @@ class _Messages:
 
     def __init__(self) -> None:
         self._sent, self._awaited = Counts(), Counts()
-        self._probed: set[Message] = set()
+        self._probed: set[Envelope] = set()
 
     def add(self, call: Call, n: int, started: bool = False) -> None:
         row = operation(call.op)
         if row.category in _MESSAGES or (started and row.category is Category.PERSISTENT):
             if row.sends and (peer := peer_of(call, row.sends)) is not None:
-                self._sent[Message(call.comm.family, call.rank, peer, tag_of(call, "sendtag"))] += n
+                self._sent[Envelope(call.comm.family, call.rank, peer, tag_of(call, "sendtag"))] += n
             if row.recvs and (peer := peer_of(call, row.recvs)) is not None:
-                self._awaited[Message(call.comm.family, peer, call.rank, tag_of(call, "recvtag"))] += n
+                self._awaited[Envelope(call.comm.family, peer, call.rank, tag_of(call, "recvtag"))] += n
         elif row.category is Category.PROBE and row.recvs and (peer := peer_of(call, row.recvs)) is not None:
-            key = Message(call.comm.family, peer, call.rank, tag_of(call, "tag"))
+            key = Envelope(call.comm.family, peer, call.rank, tag_of(call, "tag"))
             if call.op in ("Mprobe", "Improbe"):
                 self._awaited[key] += n  # its Mrecv has no peer
             else:
@@ -227,7 +227,7 @@ class _Messages:
             key, n = result.left
             sent = self._sent[key]
             return f"{_describe(trace, key, sent, 'sends')}, but {sent - n} are received"
-        sent_to: dict[int, list[Message]] = {}
+        sent_to: dict[int, list[Envelope]] = {}
         for key in self._sent if self._probed else ():
             sent_to.setdefault(key.dest, []).append(key)
         probed = (key for key in self._probed if not any(map(key.fits, sent_to.get(key.dest, ()))))
@@ -251,7 +251,7 @@ def tag_of(call: Call, name: str) -> int:
     return call.raw(name) if name in call else call.raw("tag") if "tag" in call else ANY_TAG
 
 
-def _describe(trace: Trace, key: Message, n: int, verb: str) -> str:
+def _describe(trace: Trace, key: Envelope, n: int, verb: str) -> str:
     family, source, dest, tag = key
     kind = f"communicator {family} ({trace.comms[family].kind})"
     what = f"{n} message{'s' * (n != 1)}{'' if tag == ANY_TAG else f' with tag {tag}'}"

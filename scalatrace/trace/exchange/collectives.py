@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalatrace.operations import Category, blocking_name, operation
-from scalatrace.trace.exchange.messages import Groups
+from scalatrace.trace.exchange.messages import CommunicatorGroups
 from scalatrace.trace.exchange.neighbours import Neighbours, neighbour_bytes
 from scalatrace.trace.exchange.rank_sets import Budget, Number, RankSet, rank_sets, some_calls, walked_ranks
-from scalatrace.trace.model.call import Call, Place
+from scalatrace.trace.model.call import Call, CompiledEvent
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.grouped import counted_calls
@@ -93,7 +93,7 @@ def exchanges_of(trace: Trace, budget: Budget) -> Iterator[Exchange]:
     """
     if not any(has_pairs(op.name) for op in trace.ops):
         return
-    groups = Groups(trace)
+    groups = CommunicatorGroups(trace)
     for event, one in rank_sets(trace, _matters, budget):
         op = trace.ops[event.op].name
         if blocking_name(op) not in EQUAL or operation(op).flow_later or is_unknown(trace, event):
@@ -104,13 +104,15 @@ def exchanges_of(trace: Trace, budget: Budget) -> Iterator[Exchange]:
     yield from _by_rank(trace, budget)
 
 
-def _sent(trace: Trace, groups: Groups, call: Call, one: RankSet, n: Number) -> Iterator[Exchange]:
+def _sent(
+    trace: Trace, groups: CommunicatorGroups, call: Call, one: RankSet, n: Number
+) -> Iterator[Exchange]:
     """Yield what ranks with equal calls send; those in intercommunicators one by one."""
     if call.comm.remote is None:
         yield from _equal(groups, call, one.ranks, n)
         return
     for rank in one.ranks.tolist():
-        yield from _listed(Call(Place(trace, call.node, rank), call.values, -1), n)
+        yield from _listed(Call(CompiledEvent(trace, call.node, rank), call.values, -1), n)
 
 
 def is_unknown(trace: Trace, event: Event) -> bool:
@@ -129,7 +131,7 @@ def _matters(op: str, name: str) -> bool:
     return name in NAMES and has_pairs(op)
 
 
-def _equal(groups: Groups, call: Call, ranks: Ints, n: Number) -> Iterator[Exchange]:
+def _equal(groups: CommunicatorGroups, call: Call, ranks: Ints, n: Number) -> Iterator[Exchange]:
     """Yield what ranks with equal calls send: the same amount to each of their partners."""
     own, size, start, members = groups.arrays(call.family, ranks)
     nbytes, op = _amount(call), blocking_name(call.op)

@@ -26,7 +26,7 @@ from scalatrace.trace.values.vec import ANY_SOURCE, SPECIAL_MAX, Vec
 if TYPE_CHECKING:
     from scalatrace.trace.model.trace import Trace
 
-__all__ = ["ANY", "NONE", "Groups", "Messages", "messages_of", "world_rank"]
+__all__ = ["ANY", "NONE", "CommunicatorGroups", "Messages", "messages_of", "world_rank"]
 
 NONE, ANY = -1, -2
 """In place of the world rank of a peer: there is none, and it is any."""
@@ -81,7 +81,7 @@ def messages_of(trace: Trace, budget: Budget, categories: Collection[Category] =
         is_sent = row.category in categories and row.category is not Category.PERSISTENT
         return is_sent and (byte_parameters(op, name) or name in row.peers[:1])
 
-    groups = Groups(trace)
+    groups = CommunicatorGroups(trace)
     result = []
     for event, one in rank_sets(trace, matters, budget):
         category = operation(trace.ops[event.op].name).category
@@ -140,7 +140,7 @@ def _outside(rank: int, peer: int) -> str:
     return f"rank {rank} sends to {peer}, which is not in the communicator"
 
 
-class Groups:
+class CommunicatorGroups:
     """Members of communicators as arrays, for all ranks at once."""
 
     def __init__(self, trace: Trace) -> None:

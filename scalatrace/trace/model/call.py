@@ -1,4 +1,4 @@
-"""MPI calls of one rank, and event nodes compiled for one rank (`Place`)."""
+"""MPI calls of one rank, and event nodes compiled for one rank (`CompiledEvent`)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from scalatrace.trace.model.trace_tables import TraceTables
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import SPECIAL_MAX, Vec
 
-__all__ = ["Call", "Place", "ended", "vec_at"]
+__all__ = ["Call", "CompiledEvent", "ended", "vec_at"]
 
 WORLD = 0
 
 
-class Place:
+class CompiledEvent:
     """An event node compiled for one rank."""
 
     __slots__ = ("comm_at", "histograms", "names", "node", "op", "own_pred", "rank", "rows", "trace")
@@ -87,7 +87,7 @@ class Call:
 
     __slots__ = ("place", "pred", "values")
 
-    def __init__(self, place: Place, values: tuple[int, ...], pred: int) -> None:
+    def __init__(self, place: CompiledEvent, values: tuple[int, ...], pred: int) -> None:
         self.place = place
         self.values = values
         self.pred = pred
@@ -162,7 +162,7 @@ class Call:
         return f"<{self.op}({given}) of rank {self.rank}>"
 
 
-def _rows(place: Place) -> Iterator[tuple[int, ...]]:
+def _rows(place: CompiledEvent) -> Iterator[tuple[int, ...]]:
     """Yield the values of all parameters, call after call."""
     columns = [_column(place, param) for param in place.node.params]
     if all(isinstance(column, repeat) for column in columns):
@@ -170,23 +170,23 @@ def _rows(place: Place) -> Iterator[tuple[int, ...]]:
     return chain(zip(*columns, strict=False), _ended(place))
 
 
-def _ended(place: Place) -> Iterator[tuple[int, ...]]:
+def _ended(place: CompiledEvent) -> Iterator[tuple[int, ...]]:
     """Raise an error after the last values: an end would silently shorten the walk."""
     yield from ()
     raise FormatError(ended(place))
 
 
-def ended(place: Place) -> str:
+def ended(place: CompiledEvent) -> str:
     """Return the message for a parameter with too few values."""
     return f"a parameter of {place.op.name} has too few values for the calls of rank {place.rank}"
 
 
-def vec_at(place: Place, param: Param) -> Vec:
+def vec_at(place: CompiledEvent, param: Param) -> Vec:
     """Return the stored values of a parameter; those of a peer in its encoding."""
     return _vec(place, param.value if isinstance(param, Peer) else param)
 
 
-def _column(place: Place, param: Param) -> Iterator[int]:
+def _column(place: CompiledEvent, param: Param) -> Iterator[int]:
     if not isinstance(param, Peer):
         return iter(_vec(place, param))
     vec = _vec(place, param.value)
@@ -203,19 +203,19 @@ def _column(place: Place, param: Param) -> Iterator[int]:
     return (decode(value, own, size) for value in vec)
 
 
-def _peers(place: Place, encoding: Encoding, pairs: Iterator[tuple[int, int]]) -> Iterator[int]:
+def _peers(place: CompiledEvent, encoding: Encoding, pairs: Iterator[tuple[int, int]]) -> Iterator[int]:
     for value, family in pairs:
         own, size = _self_and_size(place, family)
         yield encoding.decode(value, own, size)
 
 
-def _vec(place: Place, param: Param) -> Vec:
+def _vec(place: CompiledEvent, param: Param) -> Vec:
     vec = None if isinstance(param, Peer) else elastic.at(param, place.rank)
     if vec is None:
         raise FormatError(f"a parameter of {place.op.name} has no value for rank {place.rank}")
     return vec
 
 
-def _self_and_size(place: Place, family: int) -> tuple[int, int]:
+def _self_and_size(place: CompiledEvent, family: int) -> tuple[int, int]:
     comm = place.trace.communicator(family, place.rank)
     return comm.rank, max(len(comm.peers), 1)

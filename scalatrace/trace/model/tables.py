@@ -21,7 +21,7 @@ __all__ = [
     "LargeLayout",
     "Layout",
     "Op",
-    "Stat",
+    "RecordedStat",
     "is_resolution",
     "layout_of",
 ]
@@ -64,7 +64,7 @@ class Op:
 
 
 @dataclass(frozen=True, slots=True)
-class Stat:
+class RecordedStat:
     """A statistic: a stored integer times `resolution` is the value."""
 
     name: str

@@ -23,7 +23,7 @@ from scalatrace.trace.model.nodes import Event, Node, PredStats, Sequence
 from scalatrace.trace.model.phases import Phase, Phases, Taken
 from scalatrace.trace.model.tables import TIMES
 from scalatrace.trace.phases.loads import load_between, load_of_run
-from scalatrace.trace.phases.scan import Partners, Scan
+from scalatrace.trace.phases.scan import CommunicatingRanks, Scan
 from scalatrace.trace.query.counting import executions
 from scalatrace.trace.query.load import COMPUTE
 from scalatrace.trace.values.histogram import Histogram
@@ -57,7 +57,7 @@ def find_phases(trace: Trace) -> Phases:
     if not stats:
         return Phases()
     try:
-        partners = Partners(trace)
+        partners = CommunicatingRanks(trace)
         first, last = (Scan(trace, partners, backward).inside for backward in (False, True))
         last = {number: node for number, node in last.items() if number not in first}
         start_up = list(_start_up(trace, first, set(last), stats))
@@ -154,7 +154,7 @@ def _largest(histogram: Histogram) -> float:
     return unpack(pack(histogram.max, COARSE), COARSE)
 
 
-def _at_one_point(trace: Trace, partners: Partners, taken: list[Taken]) -> bool:
+def _at_one_point(trace: Trace, partners: CommunicatingRanks, taken: list[Taken]) -> bool:
     """Return whether a program computes next to nothing between few communicating calls."""
     index = trace.stat_index.get(COMPUTE)
     if index is None:

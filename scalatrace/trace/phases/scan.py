@@ -26,7 +26,7 @@ from scalatrace.trace.values.ranklist import RankList
 if TYPE_CHECKING:
     from scalatrace.trace.model.trace import Trace
 
-__all__ = ["Partners", "Scan"]
+__all__ = ["CommunicatingRanks", "Scan"]
 
 MAX_CLASSES = 1 << 12
 """Sets of ranks with different trip counts of a node; with more, a scan raises UsageError."""
@@ -37,7 +37,7 @@ MAX_VALUES = 64
 NO_RANKS = RankList()
 
 
-class Partners:
+class CommunicatingRanks:
     """Ranks that communicate with others in a call: its communicator has several ranks, or all of the run."""
 
     def __init__(self, trace: Trace) -> None:
@@ -95,7 +95,7 @@ class Scan:
             (backward: communicates after) any of its executions.
     """
 
-    def __init__(self, trace: Trace, partners: Partners, backward: bool) -> None:
+    def __init__(self, trace: Trace, partners: CommunicatingRanks, backward: bool) -> None:
         self.inside: dict[int, tuple[Event, RankList]] = {}
         self._partners, self._backward = partners, backward
         self._closed, self._nranks = NO_RANKS, len(trace.ranks)

@@ -18,11 +18,11 @@ from scalatrace.scaling import SCALED, exact_factor, is_capacity, parse_factor
 from scalatrace.trace.model.sites import Range, parse_site, passes, spelled
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["Factors", "Rule", "parse_rule"]
+__all__ = ["CallFactors", "Factors", "parse_rule"]
 
 
 @dataclass(frozen=True)
-class Rule:
+class CallFactors:
     """Factors for the calls of an operation or a call site.
 
     Attributes:
@@ -52,7 +52,7 @@ class Rule:
         return self.op or (spelled(self.site) if self.site else "all")
 
 
-def parse_rule(where: str, factors: str) -> Rule:
+def parse_rule(where: str, factors: str) -> CallFactors:
     """Parse a rule: `"lu.py:128", "compute=0.5,bytes=2"` or `"Allreduce", "bytes=4"`. Raises UsageError."""
     factors_of = {"compute": 1.0, "bytes": 1.0}
     for part in factors.split(","):
@@ -63,14 +63,14 @@ def parse_rule(where: str, factors: str) -> Rule:
     values = {"compute": factors_of["compute"], "nbytes": factors_of["bytes"]}
     name = where.removeprefix("MPI_")
     if name.isidentifier():
-        return Rule(op=name[:1].upper() + name[1:], **values)  # type: ignore[arg-type]
-    return Rule(site=parse_site(where), **values)  # type: ignore[arg-type]
+        return CallFactors(op=name[:1].upper() + name[1:], **values)  # type: ignore[arg-type]
+    return CallFactors(site=parse_site(where), **values)  # type: ignore[arg-type]
 
 
 class Factors:
     """All rules; factors of several rules that apply to a call are multiplied."""
 
-    def __init__(self, rules: Iterable[Rule] = ()) -> None:
+    def __init__(self, rules: Iterable[CallFactors] = ()) -> None:
         self.rules = tuple(rule for rule in rules if (rule.compute, rule.nbytes) != (1.0, 1.0))
 
     @cached_property

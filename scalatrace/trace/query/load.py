@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from scalatrace.trace.model.call import Call, Place
+from scalatrace.trace.model.call import Call, CompiledEvent
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace_tables import LOAD_STEPS, OLD_LOAD_STEPS
 from scalatrace.trace.query.contexts import TooLongError, executions_after
@@ -115,7 +115,7 @@ class MeanTimes:
     def of_rank(self, rank: int) -> Callable[[Call], float]:
         """Return a function that gives the time of a call of the rank, ns; 0 where none was recorded."""
         factor = self._scale * self._loads.over_means(rank)
-        known: dict[tuple[Place, int], float] = {}
+        known: dict[tuple[CompiledEvent, int], float] = {}
 
         def of(call: Call) -> float:
             key = call.place, call.pred

@@ -18,7 +18,7 @@ from scalatrace.operations import operation
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.query.counting import executions_of
-from scalatrace.trace.query.walk import Place, Step, compiled
+from scalatrace.trace.query.walk import CompiledEvent, WalkStep, compiled
 
 if TYPE_CHECKING:
     from scalatrace.trace.model.trace import Trace
@@ -39,7 +39,7 @@ POLLING = frozenset({"Test", "Testall", "Testany", "Testsome", "Iprobe", "Improb
 """Calls that may find nothing; a trace has one event for all of them until one succeeds."""
 
 
-class Role(Enum):
+class RequestEffect(Enum):
     """Effect of an operation on requests."""
 
     NONE = auto()
@@ -85,11 +85,11 @@ def ended(trace: Trace, rank: int, limit: int) -> tuple[set[tuple[int, Call]], b
     return {(node, Call(place, values, -1)) for node, place, values in found}, complete
 
 
-Counts = Counter[tuple[Place, Place, tuple[int, ...]]]
+Counts = Counter[tuple[CompiledEvent, CompiledEvent, tuple[int, ...]]]
 """(place of the Start, place and values of the call that created the request) -> how many are started."""
 
 
-Ended = tuple[int, Place, tuple[int, ...]]
+Ended = tuple[int, CompiledEvent, tuple[int, ...]]
 """Id of the node of a completion, place and values of the call that created the request."""
 
 
@@ -108,7 +108,7 @@ class _Started:
         self._limit = MAX_WALKED if limit is None else limit
         self._ended = ended
 
-    def follow(self, steps: Sequence[Step]) -> Counts:
+    def follow(self, steps: Sequence[WalkStep]) -> Counts:
         """Follow steps once; return the requests that they start.
 
         An iteration of a loop is like the one before where neither its calls nor the live requests differ.
@@ -117,14 +117,14 @@ class _Started:
         for step in steps:
             if step.place is None:
                 counts.update(self._follow_loop(step))
-            elif not (step.steady and _role(step.place.op.name) is Role.NONE):
+            elif not (step.steady and _role(step.place.op.name) is RequestEffect.NONE):
                 counts.update(self._follow_calls(step.place, step.times()))
         return counts
 
-    def _follow_calls(self, place: Place, times: int) -> Counts:
+    def _follow_calls(self, place: CompiledEvent, times: int) -> Counts:
         self._count(times)
         calls = (Call(place, values, -1) for values in islice(place.rows, times))
-        if _role(place.op.name) is Role.STARTS:
+        if _role(place.op.name) is RequestEffect.STARTS:
             return Counter((place, one.place, one.values) for c in calls for one in self._live.started(c))
         for call in calls:
             completed = self._live.follow(call)
@@ -132,7 +132,7 @@ class _Started:
                 self._ended.update((id(place.node), one.place, one.values) for one in completed)
         return Counter()
 
-    def _follow_loop(self, step: Step) -> Counts:
+    def _follow_loop(self, step: WalkStep) -> Counts:
         counts: Counts = Counter()
         times, steady = step.times(), all(inner.steady for inner in step.steps)
         for i in range(1, times + 1):
@@ -205,28 +205,28 @@ class _Live:
     def follow(self, call: Call) -> Sequence[Call]:
         """Make, end or free requests as a call does; return the calls that created those it completes."""
         role = _role(call.op)
-        if role is Role.MAKES:
+        if role is RequestEffect.MAKES:
             self._requests.add(call)
-        elif role in (Role.COMPLETES, Role.FREES):
-            made = self._requests.end(ages(call), freed=role is Role.FREES)
-            return made if role is Role.COMPLETES else ()
+        elif role in (RequestEffect.COMPLETES, RequestEffect.FREES):
+            made = self._requests.end(ages(call), freed=role is RequestEffect.FREES)
+            return made if role is RequestEffect.COMPLETES else ()
         return ()
 
-    def names(self) -> list[tuple[Place, tuple[int, ...]]]:
+    def names(self) -> list[tuple[CompiledEvent, tuple[int, ...]]]:
         """Return the places and values of the calls that created the live requests."""
         return [(creator.place, creator.values) for creator in self._requests.live]
 
 
 @cache
-def _role(op: str) -> Role:
+def _role(op: str) -> RequestEffect:
     row = operation(op)
     if row.makes_request:
-        return Role.MAKES
+        return RequestEffect.MAKES
     if op in STARTING:
-        return Role.STARTS
+        return RequestEffect.STARTS
     if op in ENDING:
-        return Role.COMPLETES
-    return Role.FREES if op == "Request_free" else Role.NONE
+        return RequestEffect.COMPLETES
+    return RequestEffect.FREES if op == "Request_free" else RequestEffect.NONE
 
 
 def _is_persistent(creator: Call) -> bool:

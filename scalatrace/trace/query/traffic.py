@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scalatrace.errors import FormatError
 from scalatrace.operations import operation, received_bytes, sent_bytes
-from scalatrace.trace.model.call import Call, Place, ended, vec_at
+from scalatrace.trace.model.call import Call, CompiledEvent, ended, vec_at
 from scalatrace.trace.model.elastic import Groups, Summary
 from scalatrace.trace.model.nodes import Event, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -86,7 +86,7 @@ def _proportional(trace: Trace, event: Event, rank: int, times: int) -> tuple[in
     """Return bytes sent and received where they are in proportion to a count that alone varies, else None."""
     op, schema = operation(trace.ops[event.op].name), trace.ops[event.op].params
     counts = {flow.count for flow in (op.sends, op.recvs) if flow}
-    place = Place(trace, event, rank)
+    place = CompiledEvent(trace, event, rank)
     if place.constant:
         return None
     given, varying = [], None

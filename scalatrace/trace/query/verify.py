@@ -22,7 +22,7 @@ from scalatrace.trace.query.summaries import is_summarised, summarised
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import SPECIAL_MAX, special_name
 
-__all__ = ["Problem", "Verification", "describe", "render", "verify"]
+__all__ = ["LogMismatch", "Verification", "describe", "render", "verify"]
 
 MAX_MISSING = 1000
 """Ranks without a flat log that are reported one by one."""
@@ -32,7 +32,7 @@ MAX_CACHED_PAIRS = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class LogMismatch:
     """One error of a rank.
 
     Attributes:
@@ -70,7 +70,7 @@ class Verification:
     summarised: tuple[str, ...] = ()
     tolerance: int = 0
     prefix: bool = False
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[LogMismatch] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
@@ -96,13 +96,13 @@ def verify(trace: Trace, directory: str | PathLike[str], *, prefix: bool = False
         _verify_rank(trace, rank, logs[rank], prefix, result)
     missing = trace.ranks - RankList(logged)
     for rank in islice(missing, MAX_MISSING):
-        result.problems.append(Problem(rank, None, "there is no flat log of it"))
+        result.problems.append(LogMismatch(rank, None, "there is no flat log of it"))
     if len(missing) > MAX_MISSING:
         more = f"there is no flat log of it and of {len(missing) - MAX_MISSING - 1} ranks after it"
-        result.problems.append(Problem(missing[MAX_MISSING], None, more))
+        result.problems.append(LogMismatch(missing[MAX_MISSING], None, more))
     result.problems.sort(key=lambda problem: problem.rank)
     for rank in [] if prefix else sorted(set(logs) - set(trace.ranks)):
-        result.problems.append(Problem(rank, None, "it has a flat log but is not in the trace"))
+        result.problems.append(LogMismatch(rank, None, "it has a flat log but is not in the trace"))
     return result
 
 
@@ -128,17 +128,17 @@ def _verify_rank(trace: Trace, rank: int, path: Path, prefix: bool, result: Veri
         log = FlatLog(path)
         if (log.rank, log.nprocs) != (rank, trace.nprocs):
             reason = f"its log says rank {log.rank} of {log.nprocs}"
-            result.problems.append(Problem(rank, None, reason))
+            result.problems.append(LogMismatch(rank, None, reason))
             return
         result.problems += _differences(trace, rank, log, prefix, counter)
     except FormatError as error:
-        result.problems.append(Problem(rank, counter[0] + 1, str(error)))
+        result.problems.append(LogMismatch(rank, counter[0] + 1, str(error)))
     result.nevents += counter[0]
 
 
 def _differences(
     trace: Trace, rank: int, log: FlatLog, prefix: bool, counter: list[int]
-) -> Iterator[Problem]:
+) -> Iterator[LogMismatch]:
     same = _Same(trace, rank, log)
     n = 0
     for call, flat in _pairs(trace.walk(rank), iter(log), prefix):
@@ -149,16 +149,16 @@ def _differences(
             reason = (
                 "the log ends here" if not logged else "the trace ends here" if not walked else "they differ"
             )
-            yield Problem(rank, n + 1, reason, logged, walked)
+            yield LogMismatch(rank, n + 1, reason, logged, walked)
             return
         n += 1
     counter[0] = n
     if prefix:
         return
     if log.declared is None:
-        yield Problem(rank, None, "its log has no end line: the run did not reach MPI_Finalize")
+        yield LogMismatch(rank, None, "its log has no end line: the run did not reach MPI_Finalize")
     elif log.declared != n:
-        yield Problem(rank, None, f"its log claims {log.declared} events and has {n}")
+        yield LogMismatch(rank, None, f"its log claims {log.declared} events and has {n}")
 
 
 def _pairs(

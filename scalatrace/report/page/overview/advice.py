@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from scalatrace.operations import Category, operation
 from scalatrace.report.costs.computation import FROM_START
 from scalatrace.report.costs.efficiency import EQUALLY
-from scalatrace.report.page.histograms import Sizes
-from scalatrace.report.page.overview.basis import Basis
+from scalatrace.report.page.histograms import MessageSizeBins
+from scalatrace.report.page.overview.basis import WaitBasis
 from scalatrace.report.page.overview.computing import Computing
-from scalatrace.report.page.overview.summary import Summary
-from scalatrace.report.page.predictions.simulated import Prediction
-from scalatrace.report.page.tree import Tree, TreeNode, leaves
-from scalatrace.report.page.waiting import Waiting, waiting
+from scalatrace.report.page.overview.summary import TraceSummary
+from scalatrace.report.page.predictions.simulated import SimulatedTrace
+from scalatrace.report.page.tree import ProgramTree, TreeNode, leaves
+from scalatrace.report.page.waiting import AwaitedPartner, waiting
 from scalatrace.report.style import coarse_duration, coarse_percent, duration, nbytes, number, percent
 from scalatrace.trace.query.requests import POLLING
 
@@ -61,12 +61,12 @@ class Advice:
 
 
 def advice_of(
-    summary: Summary,
-    tree: Tree,
-    sizes: Sizes,
-    basis: Basis,
+    summary: TraceSummary,
+    tree: ProgramTree,
+    sizes: MessageSizeBins,
+    basis: WaitBasis,
     computing: Sequence[Computing] = (),
-    prediction: Prediction | None = None,
+    prediction: SimulatedTrace | None = None,
 ) -> tuple[Advice, ...]:
     """Return the entries: whether times are of use, then those with the largest share of the time first.
 
@@ -91,7 +91,7 @@ def advice_of(
     return (*_shared_cores(summary, prediction), *found)
 
 
-def _shared_cores(summary: Summary, prediction: Prediction | None) -> Iterator[Advice]:
+def _shared_cores(summary: TraceSummary, prediction: SimulatedTrace | None) -> Iterator[Advice]:
     if not summary.shared_cores:
         return
     text = f"{summary.shared_cores[0].upper()}{summary.shared_cores[1:]}. Counts and bytes are exact. "
@@ -112,7 +112,11 @@ def _shared_cores(summary: Summary, prediction: Prediction | None) -> Iterator[A
     yield Advice("shared-cores", "More ranks than cores", text, 0.0, numbers)
 
 
-KINDS = {"late-senders": Waiting.SENDER, "imbalance": Waiting.ALL, "slow-sends": Waiting.RECEIVER}
+KINDS = {
+    "late-senders": AwaitedPartner.SENDER,
+    "imbalance": AwaitedPartner.ALL,
+    "slow-sends": AwaitedPartner.RECEIVER,
+}
 
 TITLES = {
     "late-senders": "Late senders",
@@ -136,7 +140,7 @@ SIMULATED = {
 }
 
 
-def _computing(computing: Sequence[Computing], basis: Basis) -> Iterator[Advice]:
+def _computing(computing: Sequence[Computing], basis: WaitBasis) -> Iterator[Advice]:
     """Yield the longest computation between two calls, if it is a good part of the time."""
     if not computing:
         return
@@ -157,7 +161,7 @@ def _computing(computing: Sequence[Computing], basis: Basis) -> Iterator[Advice]
 
 
 def _mean_waiting(
-    calls: list[TreeNode], basis: Basis, kind: Waiting, prediction: Prediction | None
+    calls: list[TreeNode], basis: WaitBasis, kind: AwaitedPartner, prediction: SimulatedTrace | None
 ) -> Iterator[tuple[str, str]]:
     """Yield the waiting of the run with mean times, which lacks that for single long computations."""
     if basis.simulated and prediction is not None and prediction.seed is not None:
@@ -165,11 +169,11 @@ def _mean_waiting(
         yield "with mean computation times", f"{coarse_duration(mean / basis.nranks)} per rank"
 
 
-def _with_means(calls: list[TreeNode], prediction: Prediction) -> float:
+def _with_means(calls: list[TreeNode], prediction: SimulatedTrace) -> float:
     return sum(prediction.mean_waiting.get(leaf.number, 0.0) for leaf in calls)
 
 
-def _origin(waits: float, calls: list[TreeNode], prediction: Prediction) -> str:
+def _origin(waits: float, calls: list[TreeNode], prediction: SimulatedTrace) -> str:
     """Return whether ranks differ in every iteration, or single long computations make others wait."""
     if prediction.seed is None:
         return ""
@@ -182,7 +186,7 @@ def _origin(waits: float, calls: list[TreeNode], prediction: Prediction) -> str:
 
 
 def _late(
-    summary: Summary, basis: Basis, computing: Sequence[Computing], prediction: Prediction | None
+    summary: TraceSummary, basis: WaitBasis, computing: Sequence[Computing], prediction: SimulatedTrace | None
 ) -> Iterator[tuple[str, str]]:
     """Yield the code that others wait for: longer on the longest path than on the mean rank; else ranks."""
     if not basis.simulated or prediction is None:
@@ -203,7 +207,7 @@ def _late(
         yield "computation that is late", f"{place}: {times_text}"
 
 
-def _who(summary: Summary) -> Iterator[tuple[str, str]]:
+def _who(summary: TraceSummary) -> Iterator[tuple[str, str]]:
     """Yield the ranks that wait most and those that compute most, if the times of each are known."""
     if summary.nprocs == 1:
         return
@@ -213,7 +217,7 @@ def _who(summary: Summary) -> Iterator[tuple[str, str]]:
         yield "may be late", f"{summary.busiest} by computation"
 
 
-def _per_rank(ns: float, basis: Basis, *, is_sum: bool = True) -> str:
+def _per_rank(ns: float, basis: WaitBasis, *, is_sum: bool = True) -> str:
     """Return a time per rank and its share; `is_sum`: it is an exact sum of recorded times."""
     time, share = (duration, percent) if is_sum else (coarse_duration, coarse_percent)
     return f"{time(ns / basis.nranks)} per rank, {share(ns, basis.whole_ns)} of the run"
@@ -221,10 +225,10 @@ def _per_rank(ns: float, basis: Basis, *, is_sum: bool = True) -> str:
 
 def _waiting(
     calls: list[TreeNode],
-    basis: Basis,
+    basis: WaitBasis,
     name: str,
-    kind: Waiting,
-    prediction: Prediction | None,
+    kind: AwaitedPartner,
+    prediction: SimulatedTrace | None,
     more: tuple[tuple[str, str], ...],
 ) -> Iterator[Advice]:
     """Waiting of the calls of a kind; `more`: further numbers."""
@@ -250,7 +254,7 @@ def _waiting(
     yield Advice(name, TITLES[name], text, waits / basis.whole_ns, numbers, most.number)
 
 
-def _polling(calls: list[TreeNode], basis: Basis) -> Iterator[Advice]:
+def _polling(calls: list[TreeNode], basis: WaitBasis) -> Iterator[Advice]:
     polls = [leaf for leaf in calls if leaf.op in POLLING]
     times = [leaf.comm_ns for leaf in polls]
     time = sum(times)
@@ -264,7 +268,7 @@ def _polling(calls: list[TreeNode], basis: Basis) -> Iterator[Advice]:
         yield Advice("polling", "Polling", text, time / basis.whole_ns, numbers, most.number)
 
 
-def _load(summary: Summary, basis: Basis, prediction: Prediction | None) -> Iterator[Advice]:
+def _load(summary: TraceSummary, basis: WaitBasis, prediction: SimulatedTrace | None) -> Iterator[Advice]:
     """Yield what the busiest rank computes more than the mean, of the run time."""
     if summary.nprocs == 1:
         return
@@ -293,7 +297,7 @@ def _load(summary: Summary, basis: Basis, prediction: Prediction | None) -> Iter
 
 
 def _small(
-    sizes: Sizes, calls: list[TreeNode], basis: Basis, prediction: Prediction | None
+    sizes: MessageSizeBins, calls: list[TreeNode], basis: WaitBasis, prediction: SimulatedTrace | None
 ) -> Iterator[Advice]:
     """Many small messages: latency counts more than bandwidth."""
     messages = sum(one.messages for one in sizes.bins)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scalatrace.report.page.overview.summary import Summary
-from scalatrace.report.page.predictions.simulated import Prediction
+from scalatrace.report.page.overview.summary import TraceSummary
+from scalatrace.report.page.predictions.simulated import SimulatedTrace
 from scalatrace.report.page.tree import TreeNode
 
-__all__ = ["Basis", "basis_of"]
+__all__ = ["WaitBasis", "basis_of"]
 
 
 @dataclass(frozen=True)
-class Basis:
+class WaitBasis:
     """Times of all ranks by which waiting is judged.
 
     Attributes:
@@ -33,10 +33,10 @@ class Basis:
         return (leaf.waiting_ns or 0.0) if self.simulated else leaf.beyond_ns
 
 
-def basis_of(summary: Summary, nranks: int, prediction: Prediction | None) -> Basis:
+def basis_of(summary: TraceSummary, nranks: int, prediction: SimulatedTrace | None) -> WaitBasis:
     """Return the times to judge a trace of so many ranks by."""
     computed = summary.compute_ns or 0.0
     if summary.shared_cores and prediction is not None:
         simulated = sum(times["compute_ns"] for times in prediction.nodes.values())
-        return Basis(True, prediction.time_ns * nranks, nranks, simulated / computed if computed else 1.0)
-    return Basis(False, (summary.comm_ns or 0.0) + computed, nranks)
+        return WaitBasis(True, prediction.time_ns * nranks, nranks, simulated / computed if computed else 1.0)
+    return WaitBasis(False, (summary.comm_ns or 0.0) + computed, nranks)

@@ -11,13 +11,13 @@ from scalatrace.report.costs.efficiency import efficiency, longest_ranks, run_ti
 from scalatrace.report.costs.performance import plain_efficiency
 from scalatrace.report.costs.phases import phase_line, plain_phases, unknown_efficiency
 from scalatrace.report.costs.rank_bins import RankBin, rank_bins
-from scalatrace.report.costs.rows import Row, by_node, timed_by_node, whole_time
+from scalatrace.report.costs.rows import CostRow, by_node, timed_by_node, whole_time
 from scalatrace.report.style import number, ranks
 from scalatrace.trace.model.trace import MODULES, Trace
 from scalatrace.trace.oversubscription import oversubscription_note
 from scalatrace.trace.query.counting import least_and_most
 
-__all__ = ["Summary", "summary_of"]
+__all__ = ["TraceSummary", "summary_of"]
 
 MAX_SITES = 5
 """Call sites that are listed."""
@@ -27,7 +27,7 @@ MAX_VALUE = 400
 
 
 @dataclass(frozen=True)
-class Summary:
+class TraceSummary:
     """Facts of a trace.
 
     Attributes:
@@ -67,7 +67,7 @@ class Summary:
     notes: tuple[str, ...]
 
 
-def summary_of(trace: Trace, file_bytes: int = 0) -> Summary:
+def summary_of(trace: Trace, file_bytes: int = 0) -> TraceSummary:
     """Return the facts of a trace; `file_bytes`: size of its file, 0: there is none."""
     trace = trace.without_phases
     whole = whole_time(trace)
@@ -81,7 +81,7 @@ def summary_of(trace: Trace, file_bytes: int = 0) -> Summary:
         notes.append(time.note)
     elif time.basis:
         mean_note = f"{unknown_efficiency(trace.phases)}; run time is the mean, and there are no efficiencies"
-    return Summary(
+    return TraceSummary(
         _origin(trace),
         _header(trace, file_bytes),
         trace.nprocs,
@@ -104,7 +104,7 @@ def summary_of(trace: Trace, file_bytes: int = 0) -> Summary:
 
 
 def _rows(trace: Trace, by: str, names: tuple[str, ...]) -> tuple[list[dict[str, Any]], list[str]]:
-    rows: Sequence[Row]
+    rows: Sequence[CostRow]
     try:
         rows, notes = by_node(trace, by), []
     except (LimitError, UsageError) as error:

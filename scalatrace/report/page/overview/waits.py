@@ -15,9 +15,9 @@ import numpy as np
 
 from scalatrace.operations import Category, blocking_name, operation
 from scalatrace.report.costs.rows import distinct_sites
-from scalatrace.report.page.overview.basis import Basis
-from scalatrace.report.page.tree import Tree, TreeNode, leaves
-from scalatrace.report.page.waiting import Waiting, kind_of, waiting
+from scalatrace.report.page.overview.basis import WaitBasis
+from scalatrace.report.page.tree import ProgramTree, TreeNode, leaves
+from scalatrace.report.page.waiting import AwaitedPartner, kind_of, waiting
 from scalatrace.report.style import number
 from scalatrace.trace.exchange.messages import ANY, NONE, world_rank
 from scalatrace.trace.exchange.rank_sets import sampled
@@ -30,7 +30,7 @@ from scalatrace.trace.query.requests import ENDING, ended
 from scalatrace.trace.query.walk import distinct_calls
 from scalatrace.trace.values.from_arrays import ranks_in
 
-__all__ = ["Wait", "waits_of"]
+__all__ = ["WaitingCall", "waits_of"]
 
 MAX_WAITS, MIN_SHARE = 8, 0.002
 """Calls that are listed, and the share of all time from which on one is."""
@@ -50,7 +50,7 @@ AT_ROOT = frozenset({"Reduce", "Gather", "Gatherv"})
 
 
 @dataclass(frozen=True)
-class Wait:
+class WaitingCall:
     """A call at which ranks wait.
 
     Attributes:
@@ -101,7 +101,7 @@ class _Partners:
         """Add the partner of a call."""
         peer = _peer(call)
         op = "Comm_dup" if call.op.startswith("Comm_idup") else blocking_name(call.op)
-        if kind_of(op) is Waiting.ALL:
+        if kind_of(op) is AwaitedPartner.ALL:
             self.together.add(op)
         elif peer == ANY:
             self.wildcard = True
@@ -143,7 +143,9 @@ class _Partners:
         return 2 * sum(n for n in found.values() if n > 1) >= len(self.pairs)
 
 
-def waits_of(trace: Trace, tree: Tree, numbers: dict[int, int], basis: Basis) -> tuple[Wait, ...]:
+def waits_of(
+    trace: Trace, tree: ProgramTree, numbers: dict[int, int], basis: WaitBasis
+) -> tuple[WaitingCall, ...]:
     """Return the calls at which ranks wait most.
 
     Args:
@@ -155,7 +157,7 @@ def waits_of(trace: Trace, tree: Tree, numbers: dict[int, int], basis: Basis) ->
     partners = _partners_of(trace, {leaf.number for leaf in here}, numbers)
     sites = distinct_sites([(leaf.op, tree.sites[leaf.site].frames) for leaf in here], SHOWN_FRAMES)
     return tuple(
-        Wait(
+        WaitingCall(
             leaf.number,
             leaf.op,
             site,
@@ -172,7 +174,7 @@ def waits_of(trace: Trace, tree: Tree, numbers: dict[int, int], basis: Basis) ->
 
 
 def _shown(leaf: TreeNode, partners: _Partners) -> str:
-    if kind_of(leaf.op) is Waiting.ALL:
+    if kind_of(leaf.op) is AwaitedPartner.ALL:
         return _collective(operation(leaf.op).base)
     return partners.text(leaf.nranks)
 

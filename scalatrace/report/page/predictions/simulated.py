@@ -9,7 +9,7 @@ from typing import Any
 from scalatrace.report.costs.rank_bins import RankBin
 from scalatrace.report.page.growth import exponent
 
-__all__ = ["Curve", "Prediction", "predicted_rows"]
+__all__ = ["SensitivityCurve", "SimulatedTrace", "predicted_rows"]
 
 MAX_SITES = 12
 """Call sites in the table, those with most time in MPI."""
@@ -28,7 +28,7 @@ GAINS = {
 
 
 @dataclass(frozen=True)
-class Curve:
+class SensitivityCurve:
     """Predicted times over a factor on a parameter of the platform.
 
     Attributes:
@@ -41,7 +41,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Prediction:
+class SimulatedTrace:
     """A simulated trace.
 
     Attributes:
@@ -85,7 +85,7 @@ class Prediction:
     sites: tuple[Mapping[str, Any], ...]
     hidden_sites: int
     tolerance: tuple[Mapping[str, Any], ...]
-    curves: tuple[Curve, ...]
+    curves: tuple[SensitivityCurve, ...]
     gains: tuple[tuple[str, float], ...]
     notes: tuple[tuple[str, str], ...]
     nodes: Mapping[int, Mapping[str, float]]
@@ -105,7 +105,7 @@ class Prediction:
         nodes: Mapping[int, Mapping[str, float]] | None = None,
         mean_waiting: Mapping[int, float] | None = None,
         ranks: tuple[RankBin, ...] = (),
-    ) -> Prediction:
+    ) -> SimulatedTrace:
         """Return the prediction of plain data.
 
         Args:
@@ -161,8 +161,10 @@ def _gains(curves: Mapping[str, Sequence[Mapping[str, Any]]]) -> Iterator[tuple[
         yield from ((text, point["time_ns"]) for point in points if point[parameter] == factor)
 
 
-def _curve(parameter: str, points: Sequence[Mapping[str, Any]]) -> Curve:
-    return Curve(parameter, tuple(sorted((point[parameter], point["time_ns"]) for point in points)))
+def _curve(parameter: str, points: Sequence[Mapping[str, Any]]) -> SensitivityCurve:
+    return SensitivityCurve(
+        parameter, tuple(sorted((point[parameter], point["time_ns"]) for point in points))
+    )
 
 
 def predicted_rows(
