@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -271,3 +272,30 @@ def test_scipy_is_imported_where_a_fit_runs() -> None:
     known = modules()
     early = [m for m, path in known.items() for target in imported(path, known, False) if "scipy" in target]
     assert early == []
+
+
+#: Names of public classes that several modules define. The list only gets shorter.
+DOUBLE_CLASS_NAMES = """
+Action Argument Arrays Binary Buffer Buffers Call CallTimes Collectives Compare Compute ComputeTimes Context
+Counters DeadlockError Edge Event Exchange Facts Family Field Group Groups Interval Item LeakError Let
+Library Line Loop Lowered Memory Message Messages Named Names Node Op Options Order Part Peers Pending Piece
+Place Places Points Position Post Program Progression Range Receive Report Request Result Round Row Rule Run
+Sample Scope Send Sent Sequence Setting Shape Stage State Substitution Summary Tables Term ThreadsError
+Times Token TooLongError Topology Values Wait Writing
+"""
+
+
+def test_public_classes_have_unique_names() -> None:
+    """A reader who searches for a class finds one; a name that is unique again leaves the list."""
+    definitions = Counter(
+        node.name
+        for path in modules().values()
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    double, listed = (
+        {name for name, count in definitions.items() if count > 1},
+        set(DOUBLE_CLASS_NAMES.split()),
+    )
+    assert double - listed == set(), "choose other names for these classes"
+    assert listed - double == set(), "take these names from DOUBLE_CLASS_NAMES"
