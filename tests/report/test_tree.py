@@ -15,8 +15,8 @@ from scalatrace.report.page.gather import PageOptions, TraceAggregates, gather
 from scalatrace.report.page.grid import find_grid
 from scalatrace.report.page.histograms import MessageSizeBins, deltas_of
 from scalatrace.report.page.overview.advice import advice_of
-from scalatrace.report.page.overview.basis import WaitBasis
 from scalatrace.report.page.overview.summary import summary_of
+from scalatrace.report.page.overview.waits import WaitBasis
 from scalatrace.report.page.predictions.simulated import SimulatedTrace
 from scalatrace.report.page.sources import SourceReader
 from scalatrace.report.page.tree import ProgramTree, TreeNode, node_numbers, tree_of

@@ -14,10 +14,9 @@ from scalatrace.report.page.extrapolated import EXTRAPOLATED, ModelFacts, Proven
 from scalatrace.report.page.grid import RankGrid, find_grid, rank_grid
 from scalatrace.report.page.histograms import Deltas, MessageSizeBins, deltas_of, sizes_of
 from scalatrace.report.page.overview.advice import Advice, advice_of
-from scalatrace.report.page.overview.basis import WaitBasis, basis_of
 from scalatrace.report.page.overview.computing import Computing, computing_of
 from scalatrace.report.page.overview.summary import TraceSummary, summary_of
-from scalatrace.report.page.overview.waits import WaitingCall, waits_of
+from scalatrace.report.page.overview.waits import WaitBasis, WaitingCall, basis_of, waits_of
 from scalatrace.report.page.predictions.simulated import SimulatedTrace
 from scalatrace.report.page.sources import SourceReader
 from scalatrace.report.page.timeline import TimeLine, TimeWindow, some_ranks, time_line

@@ -13,12 +13,11 @@ from scalatrace.operations import Category, operation
 from scalatrace.report.costs.computation import FROM_START
 from scalatrace.report.costs.efficiency import EQUALLY
 from scalatrace.report.page.histograms import MessageSizeBins
-from scalatrace.report.page.overview.basis import WaitBasis
 from scalatrace.report.page.overview.computing import Computing
 from scalatrace.report.page.overview.summary import TraceSummary
+from scalatrace.report.page.overview.waits import AwaitedPartner, WaitBasis, waiting
 from scalatrace.report.page.predictions.simulated import SimulatedTrace
 from scalatrace.report.page.tree import ProgramTree, TreeNode, leaves
-from scalatrace.report.page.waiting import AwaitedPartner, waiting
 from scalatrace.report.style import coarse_duration, coarse_percent, duration, nbytes, number, percent
 from scalatrace.trace.query.requests import POLLING
 
