@@ -16,7 +16,7 @@ TOOLS = ("replay", "extrap", "codegen", "predict", "grammars")
 
 #: Folders and modules by layer, the lowest first: each imports only what stands before it. The longest
 #: name that fits counts.
-LOWEST = ("errors", "escapes", "garbage", "operations", "launched", "spelling")
+LOWEST = ("arrays", "errors", "escapes", "garbage", "operations", "launched", "spelling")
 BASE = (
     "grammars",
     "formula",

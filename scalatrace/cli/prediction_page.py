@@ -8,10 +8,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from scalatrace import Trace
+    from scalatrace.arrays import Floats
     from scalatrace.predict.platform import Platform
     from scalatrace.report.page.predictions.simulated import SimulatedTrace
 
@@ -30,7 +28,7 @@ SENSITIVITY = {
 
 def predict(
     trace: Trace, platform: Platform, others: Iterable[Trace] = ()
-) -> tuple[SimulatedTrace, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+) -> tuple[SimulatedTrace, tuple[Floats, Floats]]:
     """Simulate a trace; return the prediction, and computation and time in calls of each rank, ns.
 
     Args:

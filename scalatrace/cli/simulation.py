@@ -11,10 +11,8 @@ from scalatrace.cli.progress import stage, track
 from scalatrace.predefined import THREAD_LEVEL
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from scalatrace import Trace
+    from scalatrace.arrays import Floats
     from scalatrace.predict.engine import KernelTimes
     from scalatrace.predict.platform import Platform
 
@@ -191,12 +189,12 @@ class Simulated:
 
         return event_times(self._result)
 
-    def rank_times(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def rank_times(self) -> tuple[Floats, Floats]:
         """Return computation of each rank of the trace, and time in calls, in ns."""
         parts = self._rank_parts()
         return parts[:, 0], parts[:, 1] + parts[:, 2]
 
-    def _rank_parts(self) -> NDArray[np.float64]:
+    def _rank_parts(self) -> Floats:
         """Return PARTS of each rank of the trace, in ns."""
         return self._result.by_rank[list(self._trace.ranks)] / 1000
 

@@ -22,12 +22,9 @@ from scalatrace.errors import UsageError
 from scalatrace.report.predictions.columns import SLOWEST
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from scalatrace import Trace
+    from scalatrace.arrays import Floats
 
-    Array = npt.NDArray[np.float64]
 
 EXAMPLE = (
     "scalatrace variability app.st -P 1024 4096\n"
@@ -178,7 +175,7 @@ def _of_table(args: argparse.Namespace, options: ProjectionOptions) -> dict[str,
     }
 
 
-def _interval(op: str, site: str, count: int, mean_ns: float, maxima: Array) -> dict[str, Any]:
+def _interval(op: str, site: str, count: int, mean_ns: float, maxima: Floats) -> dict[str, Any]:
     from scalatrace.stats.extreme_values import fit_gev
 
     fits = {}
@@ -214,10 +211,10 @@ def _methods(options: ProjectionOptions, count: int, has_nodes: bool = False) ->
 def _projected(
     options: ProjectionOptions,
     methods: Sequence[str],
-    maxima: Array,
+    maxima: Floats,
     nranks: int,
     count: int,
-    cube: Array | None = None,
+    cube: Floats | None = None,
 ) -> list[dict[str, Any]]:
     """Return the prediction of one interval by each method, for each number of ranks."""
     from scalatrace.stats import bootstrap

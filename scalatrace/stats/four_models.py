@@ -21,8 +21,9 @@ from math import inf
 
 import numpy as np
 
+from scalatrace.arrays import Floats
 from scalatrace.stats.curve import Curve
-from scalatrace.stats.forms import Array, Factor, Form, Points, Term, constant_term
+from scalatrace.stats.forms import Factor, Form, Points, Term, constant_term
 
 __all__ = [
     "D_T",
@@ -149,11 +150,11 @@ def _form(points: Points, *powers: int) -> Form:
     return Form(tuple(Term((*others, Factor(Fraction(power)))) for power in powers))
 
 
-def _without_outlier(values: Array) -> Array:
+def _without_outlier(values: Floats) -> Floats:
     """The values without the one with the largest deviation, if at least two are left."""
     if len(values) < 3:
         return values
-    kept: Array = np.delete(values, np.abs(values - values.mean()).argmax())
+    kept: Floats = np.delete(values, np.abs(values - values.mean()).argmax())
     return kept
 
 
@@ -161,5 +162,5 @@ def _ratio(spread: float, average: float) -> float:
     return 0.0 if spread == 0 else float(spread / abs(average)) if average else inf
 
 
-def _residual(values: Array, estimated: Array) -> float:
+def _residual(values: Floats, estimated: Floats) -> float:
     return _ratio(float(np.sqrt(np.square(values - estimated).sum())), float(estimated.mean()))

@@ -11,14 +11,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
+from scalatrace.arrays import Floats, Ints
 from scalatrace.errors import UsageError
 
-__all__ = ["Floats", "GroupedPoints", "Ints", "Objective", "group_points"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+__all__ = ["GroupedPoints", "Objective", "group_points"]
 
 MIN_RESIDUAL = 1e-7
 """Residuals below this share of the values are rounding errors, and no better fit."""

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from scalatrace.stats.grouped_points import Floats, Ints
+from scalatrace.arrays import Floats, Ints
 
 __all__ = ["Bounds", "find_partitions", "group_values", "mark_allowed"]
 

@@ -14,8 +14,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from scalatrace.arrays import Floats, Ints
 from scalatrace.errors import UsageError
-from scalatrace.stats.grouped_points import Floats, GroupedPoints, Ints, Objective, group_points
+from scalatrace.stats.grouped_points import GroupedPoints, Objective, group_points
 from scalatrace.stats.lines import FINAL, Moments, best_lines, linearised, log_lines, squares
 from scalatrace.stats.partitions import Bounds, find_partitions, mark_allowed
 

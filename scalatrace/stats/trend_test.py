@@ -13,8 +13,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from scalatrace.arrays import Floats
 from scalatrace.stats.curve import Curve
-from scalatrace.stats.forms import Array, Factor, Form, Points, Term, forms_for
+from scalatrace.stats.forms import Factor, Form, Points, Term, forms_for
 from scalatrace.stats.least_squares import solve
 from scalatrace.stats.normal_form import fit_normal_form
 
@@ -110,7 +111,7 @@ def _rises(curve: Curve, nprocs: float) -> bool:
     return any(curve.predict(nprocs * 2.0**k) > limit for k in range(1, DOUBLINGS))
 
 
-def _errors(points: Points) -> Array:
+def _errors(points: Points) -> Floats:
     return np.hypot(points.errors, RUN_NOISE * points.values)
 
 

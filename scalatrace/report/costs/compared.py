@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
-from scalatrace.report.costs.computation import UNKNOWN, Call, between, computation_between
+from scalatrace.report.costs.computation import UNKNOWN, SiteCall, between, computation_between
 from scalatrace.report.costs.rows import JOIN, CostRow, by_node, site_of
 from scalatrace.report.style import short_site
 from scalatrace.trace.model.callsite import Frame, split_frame
@@ -239,11 +239,11 @@ def _times(trace: Trace, by: str, places: dict[Key, str]) -> dict[Key, float]:
     return times
 
 
-def _call_key(call: Call) -> Key:
+def _call_key(call: SiteCall) -> Key:
     return call[0], site_of(call[1]) if call[1] else ""
 
 
-def _place(first: Call, last: Call) -> str:
+def _place(first: SiteCall, last: SiteCall) -> str:
     place = between(first, last)
     if place != UNKNOWN:
         return place

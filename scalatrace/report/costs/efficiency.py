@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from scalatrace.arrays import Floats
 from scalatrace.report.costs.phases import unknown_efficiency
 from scalatrace.report.costs.rows import CostRow, rank_totals, whole_time
 from scalatrace.report.style import duration, number, ranks
@@ -42,7 +43,7 @@ EQUALLY = "all ranks equally"
 """Text where no rank stands out."""
 
 
-def longest_ranks(of: Sequence[int], times: np.ndarray[Any, np.dtype[np.float64]]) -> str:
+def longest_ranks(of: Sequence[int], times: Floats) -> str:
     """Name the ranks with the longest times, as far as these are known."""
     near = np.flatnonzero(times >= MIN_EQUAL_SHARE * times.max()).tolist()
     if len(near) > MAX_NAMED and len(near) < len(of):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Floats
 from scalatrace.report.costs.efficiency import Efficiency
 
 __all__ = ["RankBin", "rank_bins"]
@@ -32,7 +32,7 @@ def rank_bins(found: Efficiency) -> tuple[RankBin, ...]:
     starts = np.arange(0, count, size)
     lengths = np.diff([*starts.tolist(), count])
 
-    def spread(values: np.ndarray[Any, np.dtype[np.float64]]) -> list[tuple[float, float, float]]:
+    def spread(values: Floats) -> list[tuple[float, float, float]]:
         least, most = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
         mean = np.add.reduceat(values, starts) / lengths
         return list(zip(least.tolist(), mean.tolist(), most.tolist(), strict=True))

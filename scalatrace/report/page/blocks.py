@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import LimitError, UsageError
 from scalatrace.trace.exchange.collectives import Exchange
 from scalatrace.trace.exchange.matrix import flows, outside
 from scalatrace.trace.exchange.messages import Messages
 from scalatrace.trace.exchange.rank_sets import Budget, Number
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.values.from_arrays import Ints
 
 __all__ = ["Blocks", "MessageDistance", "Outside", "blocks_of", "summed"]
 

@@ -13,6 +13,7 @@ from math import prod
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import LimitError, UsageError
 from scalatrace.report.style import ranks as ranks_text
 from scalatrace.trace.exchange.messages import Messages
@@ -24,7 +25,7 @@ from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions
 from scalatrace.trace.symbolic.grid import Grid
-from scalatrace.trace.values.from_arrays import Ints, distinct, ranks_in, ranks_of
+from scalatrace.trace.values.from_arrays import distinct, ranks_in, ranks_of
 
 __all__ = ["Axis", "RankGrid", "RankGroup", "find_grid", "rank_grid"]
 

@@ -20,6 +20,7 @@ from math import isqrt
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.operations import COLLECTIVES, Category, operation
 from scalatrace.report.page.grid import pairs
 from scalatrace.trace.exchange.messages import Messages
@@ -27,7 +28,7 @@ from scalatrace.trace.model import nodes
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.symbolic.grid import Grid
-from scalatrace.trace.values.from_arrays import Ints, distinct
+from scalatrace.trace.values.from_arrays import distinct
 
 __all__ = ["LoopPattern", "Receives", "loop_pattern", "recognise"]
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.operations import Category, blocking_name, operation
 from scalatrace.trace.exchange.messages import CommunicatorGroups
 from scalatrace.trace.exchange.neighbours import Neighbours, neighbour_bytes
@@ -26,7 +27,6 @@ from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.query.requests import STARTING, started
 from scalatrace.trace.query.summaries import summarised_names
-from scalatrace.trace.values.from_arrays import Ints
 from scalatrace.trace.values.vec import ROOT
 
 if TYPE_CHECKING:

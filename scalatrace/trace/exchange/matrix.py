@@ -18,9 +18,9 @@ from scalatrace.trace.query.summaries import summarised
 from scalatrace.trace.query.traffic import traffic
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
+    from scalatrace.arrays import Ints
     from scalatrace.trace.exchange.collectives import Exchange
     from scalatrace.trace.exchange.messages import Messages
     from scalatrace.trace.model.trace import Trace
@@ -60,8 +60,8 @@ class PairTable:
         amounts: integers of 64 bits, or Python integers where these are too small.
     """
 
-    senders: NDArray[np.int64]
-    receivers: NDArray[np.int64]
+    senders: Ints
+    receivers: Ints
     amounts: NDArray[Any]
 
     def __len__(self) -> int:
@@ -153,7 +153,7 @@ def _table(nprocs: int, sent: list[Messages | Exchange], what: str) -> PairTable
     return PairTable(senders, receivers, amounts[some])
 
 
-def _by_key(keys: NDArray[np.int64], amounts: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def _by_key(keys: Ints, amounts: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
     """Return the different keys in order, and the sum of the amounts of each."""
     import numpy as np
 
@@ -196,7 +196,7 @@ def pairs_by_site(trace: Trace, one_sided: bool = False) -> dict[Site, set[tuple
     return result
 
 
-def matrix(trace: Trace, what: str = "bytes", calls: str = "all") -> NDArray[np.int64]:
+def matrix(trace: Trace, what: str = "bytes", calls: str = "all") -> Ints:
     """Return `pair_table` as nprocs x nprocs; row: sender, column: receiver.
 
     Raises:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import FormatError
 from scalatrace.operations import SENDING, Category, operation, sent_bytes
 from scalatrace.trace.exchange.rank_sets import Budget, Number, RankSet, rank_sets, some_calls, walked_ranks
@@ -20,7 +21,6 @@ from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.query.requests import STARTING, started
 from scalatrace.trace.query.summaries import byte_parameters, summarised
-from scalatrace.trace.values.from_arrays import Ints
 from scalatrace.trace.values.vec import ANY_SOURCE, SPECIAL_MAX, Vec
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import LimitError, UsageError
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
@@ -21,7 +22,7 @@ from scalatrace.trace.model.nodes import Event, Peer
 from scalatrace.trace.model.rank_classes import class_numbers
 from scalatrace.trace.query.counting import check_countable, check_visits, executions
 from scalatrace.trace.query.grouped import counted_calls
-from scalatrace.trace.values.from_arrays import Ints, distinct, ranks_in
+from scalatrace.trace.values.from_arrays import distinct, ranks_in
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.formula import Value, names_in
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups
 from scalatrace.trace.symbolic.counters import chain_of, is_counter
 from scalatrace.trace.symbolic.field import INDEXED, LOOPED, Part, levels_of
 from scalatrace.trace.symbolic.special_values import evaluate
-from scalatrace.trace.values.from_arrays import Ints, distinct, ranks_in, ranks_of
+from scalatrace.trace.values.from_arrays import distinct, ranks_in, ranks_of
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 

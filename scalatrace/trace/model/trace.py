@@ -17,9 +17,9 @@ from scalatrace.trace.values.vec import Vec
 from scalatrace.trace.views import views
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
+
+    from scalatrace.arrays import Ints
 
 __all__ = ["MODULES", "NO_PRED", "PARAMETER", "START", "Trace"]
 
@@ -139,7 +139,7 @@ class Trace(TraceTables):
             raise UsageError("the node is not in this trace")
         return result
 
-    def matrix(self, what: str = "bytes", calls: str = "all") -> NDArray[np.int64]:
+    def matrix(self, what: str = "bytes", calls: str = "all") -> Ints:
         """Return what each rank (row) sent to each rank (column), point to point and in collectives.
 
         Args:

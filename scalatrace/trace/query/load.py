@@ -11,8 +11,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from scalatrace.arrays import Floats
 from scalatrace.trace.model.call import Call, CompiledEvent
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace_tables import LOAD_STEPS, OLD_LOAD_STEPS
@@ -139,6 +139,6 @@ def near(steps: Iterable[int]) -> float:
     return float(2.0**exponent)
 
 
-def spread_of(factors: Sequence[float] | NDArray[np.float64]) -> float:
+def spread_of(factors: Sequence[float] | Floats) -> float:
     """Return the standard deviation of positive numbers over their mean; 0 for none."""
     return float(np.std(factors) / np.mean(factors)) if len(factors) else 0.0

@@ -12,13 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.trace.values.vec import Vec
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 MAX_RUNS = 1 << 16
 """Executions on one rank that are looked at one by one."""

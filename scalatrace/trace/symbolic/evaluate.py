@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import FormulaError
 from scalatrace.formula import Value
 from scalatrace.trace.symbolic.counters import MAX_RUNS, chain_of
@@ -16,8 +17,6 @@ from scalatrace.trace.symbolic.special_values import evaluate
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.from_arrays import vec_of_array
 from scalatrace.trace.values.vec import Vec
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 Ends = tuple[int | None, int | None]
 """The least and the greatest of some values; None: without end, or there are none."""
