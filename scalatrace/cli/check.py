@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
     if is_elf(args.trace):
         return _program(args)
-    facts = _symbolic(args) if Path(args.trace).suffix == ".stx" else _recorded(args.trace, args.names)
+    facts = _symbolic(args) if Path(args.trace).suffix == ".stx" else _check_recorded(args.trace, args.names)
     refuted = [one for one in facts.get("proof", {}).get("open", ()) if one["grid"]]
     print_facts(args, facts, SIZES, facts["sizes"], MatchingReporter(facts))
     for one in refuted if args.csv else ():
@@ -92,7 +92,7 @@ def _program(args: argparse.Namespace) -> int:
     return int(bool(facts["obstacle"] or facts["problems"]))
 
 
-def _recorded(path: str, limit_s: float) -> dict[str, Any]:
+def _check_recorded(path: str, limit_s: float) -> dict[str, Any]:
     from scalatrace.trace.consistency.agreement import first_conflict
     from scalatrace.trace.query.counting import check_visits
 

@@ -291,7 +291,7 @@ def _facts(result: Extrapolation, target: ExtrapolationTarget, names: FrameNames
         "matching": result.matching,
         "times": [asdict(time) for time in result.times],
         "warnings": list(result.warnings),
-        **_saved(result, target, names),
+        **_save_trace(result, target, names),
         "untried": unshown_parameters(result.model, target.params),
         **_timing_facts(result.model, target),
     }
@@ -363,7 +363,7 @@ def _extrapolate_lossy(
     )
     return {
         "evidence": result.evidence,
-        **_saved(result, target, names),
+        **_save_trace(result, target, names),
         "losses": [loss.plain() for loss in result.losses],
         "alone": result.alone,
         "checked": result.checked,
@@ -377,7 +377,7 @@ def _snippets(lossy: LossyOptions) -> Snippets | None:
     return None if lossy.snippets is None else load(lossy.snippets)
 
 
-def _saved(
+def _save_trace(
     result: Extrapolation | LossyExtrapolation, target: ExtrapolationTarget, names: FrameNames
 ) -> dict[str, Any]:
     """Write a trace and return its sizes."""

@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
         args.absolute_ranks,
         rules_of(args),
     )
-    benchmark, danger, nprocs = _generated(args, options)
+    benchmark, danger, nprocs = _make_benchmark(args, options)
     if danger:
         print(f"warning: {clean(danger, keep=LINES)}", file=sys.stderr)
     if args.to == "conceptual" and benchmark.lines > MAX_CONCEPTUAL_LINES:
@@ -154,7 +154,7 @@ def _next(args: argparse.Namespace, nprocs: int | None) -> str:
     return f". Next: {command}"
 
 
-def _generated(args: argparse.Namespace, options: Options) -> tuple[Benchmark, str | None, int | None]:
+def _make_benchmark(args: argparse.Namespace, options: Options) -> tuple[Benchmark, str | None, int | None]:
     """The benchmark of a trace, or of formulas; the danger of a deadlock, and the ranks, of a trace."""
     from scalatrace.codegen.generate import generate
     from scalatrace.trace.io.container import is_symbolic

@@ -138,10 +138,10 @@ def _predicted_ns(one: FittedMean, nprocs: int) -> float:
 def _formula(one: FittedMean) -> str:
     """Return the formula of a mean in ns, with four digits at most of each coefficient."""
     curve = one.trend.curve if one.unit == 1 else one.trend.curve.times(one.unit)
-    return _rounded(curve.formula)
+    return _round_numbers(curve.formula)
 
 
-def _rounded(formula: str) -> str:
+def _round_numbers(formula: str) -> str:
     return sub(r"(?<![\w.])(\d+\.\d+(e[+-]?\d+)?|\d{5,})", lambda number: f"{float(number[0]):.4g}", formula)
 
 

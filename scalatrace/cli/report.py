@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
 
     if not args.json:
         check_output(args.output, "-o")
-    aggregates, comparison = _gathered(args)
+    aggregates, comparison = _gather_aggregates(args)
     if args.json:
         print_json(
             {
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _gathered(args: argparse.Namespace) -> tuple[list[TraceAggregates], Comparison | None]:
+def _gather_aggregates(args: argparse.Namespace) -> tuple[list[TraceAggregates], Comparison | None]:
     from scalatrace.report.page.comparison import comparison_of
     from scalatrace.report.page.gather import gather
 

@@ -138,7 +138,7 @@ def of_trace(trace: Trace, options: ProjectionOptions) -> dict[str, Any] | None:
         maxima = maxima_of(each, nranks, spread, drawn, options.seed + number)
         site = each.stack[0] if each.stack else ""
         rows.append(_interval(each.op, site, each.count, each.mean_ns, maxima))
-        found = _projected(options, methods, maxima, nranks, each.count)
+        found = _project_interval(options, methods, maxima, nranks, each.count)
         predictions.append([(each.count, one) for one in found])
     rows.sort(key=lambda row: -row["count"] * row["slowest_ns"])
     return {
@@ -148,7 +148,7 @@ def of_trace(trace: Trace, options: ProjectionOptions) -> dict[str, Any] | None:
         "intervals": rows,
         "min_fitted_intervals": MIN_FITTED_INTERVALS,
         "total_ns": sum(row["count"] * row["slowest_ns"] for row in rows),
-        "predictions": _summed(predictions),
+        "predictions": _sum_predictions(predictions),
     }
 
 
@@ -164,14 +164,16 @@ def _of_table(args: argparse.Namespace, options: ProjectionOptions) -> dict[str,
     row = _interval("measured", str(args.times), count, float(times.mean()), maxima)
     cube = times.reshape(count, -1, per_node) if per_node else None
     totals = times.mean(axis=0)
-    found = _projected(options, _methods(options, count, cube is not None), maxima, nranks, count, cube)
+    found = _project_interval(
+        options, _methods(options, count, cube is not None), maxima, nranks, count, cube
+    )
     return {
         "nranks": nranks,
         "spread": float(totals.std(ddof=1) / totals.mean()) if nranks > 1 and totals.mean() else 0.0,
         "intervals": [row],
         "min_fitted_intervals": MIN_FITTED_INTERVALS,
         "total_ns": count * row["slowest_ns"],
-        "predictions": _summed([[(count, one) for one in found]]),
+        "predictions": _sum_predictions([[(count, one) for one in found]]),
     }
 
 
@@ -208,7 +210,7 @@ def _methods(options: ProjectionOptions, count: int, has_nodes: bool = False) ->
     return [RESAMPLED]
 
 
-def _projected(
+def _project_interval(
     options: ProjectionOptions,
     methods: Sequence[str],
     maxima: Floats,
@@ -239,7 +241,7 @@ def _projected(
     return result
 
 
-def _summed(predictions: list[list[tuple[int, dict[str, Any]]]]) -> list[dict[str, Any]]:
+def _sum_predictions(predictions: list[list[tuple[int, dict[str, Any]]]]) -> list[dict[str, Any]]:
     """Add up the predictions of all intervals; their bounds, too, since ranks may be slow in all of them."""
     summed: dict[tuple[str, int], dict[str, Any]] = {}
     for each in predictions:

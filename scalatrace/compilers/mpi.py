@@ -55,7 +55,7 @@ class Mpi:
 
 def find_mpi(argv: Sequence[str]) -> Mpi:
     """The MPI that the program `argv` will use. Raises ScalatraceError without one, or a compiler for it."""
-    if forced := _forced():
+    if forced := _mpi_of_environment():
         return forced
     if argv and (launcher := beside_launcher(argv[0])):
         return launcher
@@ -75,14 +75,14 @@ def mpi_of(library: Path, user: str) -> Mpi:
     Args:
         user: what uses the library, for the message.
     """
-    forced = _forced()
+    forced = _mpi_of_environment()
     for mpi in [forced] if forced else installed(library):
         if mpi.library.resolve() == library.resolve():
             return mpi
     raise ScalatraceError(f"no mpicc belongs to {library}, which {user} uses; set MPICC to the one that does")
 
 
-def _forced() -> Mpi | None:
+def _mpi_of_environment() -> Mpi | None:
     """Return the MPI of the compiler that the environment names, if it does. Raises ScalatraceError."""
     named = os.environ.get("SCALATRACE_MPICC") or os.environ.get("MPICC")
     return _of_compiler(_on_path(named.split()[0])) if named else None

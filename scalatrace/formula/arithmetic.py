@@ -83,7 +83,7 @@ def mul(a: Expr, b: Expr) -> Expr:
     return _built(n * b.value, {term: k * b.value for term, k in terms.items() if b.value})
 
 
-def _split(e: Expr, m: int) -> tuple[Expr, Expr]:
+def _split_multiples(e: Expr, m: int) -> tuple[Expr, Expr]:
     """Return an expression as m times the first plus the second, which has no terms that m divides."""
     n, terms = linear(e)
     whole = {term: k // m for term, k in terms.items() if k % m == 0}
@@ -98,7 +98,7 @@ def _within(e: Expr, m: int) -> bool:
 
 def mod(e: Expr, m: int) -> Expr:
     """Return e % m for an e >= 0 (or one whose negative part m divides)."""
-    _, rest = _split(e, m)
+    _, rest = _split_multiples(e, m)
     if _within(rest, m):
         return rest
     if (
@@ -115,7 +115,7 @@ def div(e: Expr, m: int) -> Expr:
     """Return e / m without remainder for an e >= 0."""
     if m == 1:
         return e
-    whole, rest = _split(e, m)
+    whole, rest = _split_multiples(e, m)
     if _within(rest, m):
         return whole
     return add(whole, Binary("/", rest, Const(m)))

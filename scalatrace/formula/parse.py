@@ -63,7 +63,7 @@ def parse(text: str, specials: Mapping[str, int] = NONE) -> Value:
     Raises:
         FormulaError: it is no formula; says what is wrong and where.
     """
-    return _parsed(text, tuple(specials.items()))
+    return _parse_text(text, tuple(specials.items()))
 
 
 def parse_number(text: str) -> Expr:
@@ -80,7 +80,7 @@ def parse_condition(text: str) -> Cond:
 
 
 @lru_cache(maxsize=1 << 16)
-def _parsed(text: str, specials: tuple[tuple[str, int], ...]) -> Value:
+def _parse_text(text: str, specials: tuple[tuple[str, int], ...]) -> Value:
     return _Reader(text, dict(specials)).value(_tree(text), 0)
 
 
@@ -129,11 +129,11 @@ class _Reader:
         self._check(node, depth)
         match node:
             case ast.Constant(value=value) if type(value) is int:
-                return Const(self._limited(node, value))
+                return Const(self._check_limit(node, value))
             case ast.Name(id=name):
                 return Var(name)
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)) if type(value) is int:
-                return Const(self._limited(node, -value))
+                return Const(self._check_limit(node, -value))
             case ast.UnaryOp(op=ast.USub(), operand=inner):
                 return Binary("*", Const(-1), self.number(inner, depth + 1))
             case ast.BinOp(left=a, op=op, right=b) if type(op) in _OPERATORS:
@@ -170,7 +170,7 @@ class _Reader:
             raise self._wrong(node)
         return number.value
 
-    def _limited(self, node: ast.expr, value: int) -> int:
+    def _check_limit(self, node: ast.expr, value: int) -> int:
         if not -(1 << 63) <= value < 1 << 63:
             raise self._wrong(node, "does not fit into 64 bits")
         return value

@@ -25,7 +25,7 @@ def quotient(a: Expr, b: Expr, domain: Domain) -> Expr:
     """Return a / b rounded down, for b > 0."""
     if b == Const(1):
         return a
-    whole, rest = _divided(_poly(a), _poly(b))
+    whole, rest = _divide(_poly(a), _poly(b))
     divisor = _poly(b)
     if not rest or (_nonnegative(rest, domain) and _nonnegative(_less(divisor, rest), domain)):
         return _expr(whole)
@@ -38,7 +38,7 @@ def quotient(a: Expr, b: Expr, domain: Domain) -> Expr:
 def remainder(a: Expr, b: Expr, domain: Domain) -> Expr:
     """Return a % b, never negative, for b > 0."""
     divisor = _poly(b)
-    _, rest = _divided(_poly(a), divisor)
+    _, rest = _divide(_poly(a), divisor)
     if not rest:
         return Const(0)
     if _nonnegative(rest, domain) and _nonnegative(_less(divisor, rest), domain):
@@ -107,7 +107,7 @@ def _outer_first(monomial: Monomial) -> list[Expr]:
     return sorted(monomial, key=lambda e: (isinstance(e, Var) and e.name[:1].isupper(), repr(e)))
 
 
-def _divided(a: Poly, b: Poly) -> tuple[Poly, Poly]:
+def _divide(a: Poly, b: Poly) -> tuple[Poly, Poly]:
     """Quotient and rest by the divisor's leading monomial: the rest has no multiple of it."""
     lead = max(b, key=lambda m: (len(m), repr(m)), default=())
     whole: Poly = {}
@@ -159,10 +159,10 @@ def _nonnegative(p: Poly, domain: Domain) -> bool:
         else:
             return False
         p = _sum(rest, _product(slope, _poly(end)))
-    return _plain(_shifted(p))
+    return _plain(_shift_variables(p))
 
 
-def _shifted(p: Poly) -> Poly:
+def _shift_variables(p: Poly) -> Poly:
     """In terms of how much larger than its least value each variable is."""
     result: Poly = {}
     for monomial, k in p.items():

@@ -75,12 +75,12 @@ class Integers:
             case Choose(cond, a, b):
                 return self.z3.If(self.cond(cond), self.expr(a), self.expr(b))
             case Called(name, arguments):
-                return self._called(name, arguments)
+                return self._translate_call(name, arguments)
             case Binary(op, a, b):
                 return self.binary(op, self.expr(a), self.expr(b))
         raise Untranslatable
 
-    def _called(self, name: str, arguments: tuple[Expr, ...]) -> Any:
+    def _translate_call(self, name: str, arguments: tuple[Expr, ...]) -> Any:
         match name, arguments:
             case (("min" | "max"), (a, b)):
                 x, y = self.expr(a), self.expr(b)
@@ -219,11 +219,11 @@ class Opaque(Integers):
                 result.append(z3.Implies(less, (2 * power if name == "log2" else power + 1) <= x))
         return result
 
-    def _called(self, name: str, arguments: tuple[Expr, ...]) -> Any:
+    def _translate_call(self, name: str, arguments: tuple[Expr, ...]) -> Any:
         if name in ("min", "max", "block"):
-            return super()._called(name, arguments)
+            return super()._translate_call(name, arguments)
         if name == "block_start" and names_in(*arguments) <= self._divisors:
-            return super()._called(name, arguments)
+            return super()._translate_call(name, arguments)
         if name == "diagonal":  # depends on the remainder of the shift only
             whole, parts, shift, *more = arguments
             return self._function(name, whole, parts, Binary("%", shift, parts), *more)

@@ -46,7 +46,7 @@ def op_table(procedures: Iterable[Procedure]) -> tuple[str, str]:
         values, role = schemas[op]
         if values:
             body.append(
-                f"static const char *const names_{op}[] = {{{', '.join(_quoted(v.name) for v in values)}}};"
+                f"static const char *const names_{op}[] = {{{', '.join(_quote(v.name) for v in values)}}};"
             )
             body.append(f"static const int kinds_{op}[] = {{{', '.join(str(v.kind) for v in values)}}};")
         names = f"names_{op}, kinds_{op}" if values else "NULL, NULL"
@@ -55,7 +55,7 @@ def op_table(procedures: Iterable[Procedure]) -> tuple[str, str]:
     return "\n".join(header), "\n".join(body)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return f'"{text}"'
 
 
@@ -220,7 +220,7 @@ def _after(procedure: Procedure) -> list[str]:
 # -- the entries -----------------------------------------------------------------------------------------
 
 
-def _needed(procedure: Procedure) -> str:
+def _is_needed(procedure: Procedure) -> str:
     """Whether the call is needed even while events are off: it makes or ends something that is tracked."""
     touched = any(p.kind in _TRACKED and p.is_out for p in procedure.parameters)
     return "true" if touched else "false"
@@ -250,7 +250,7 @@ def _claim(procedure: Procedure, fortran: bool) -> list[str]:
     status = procedure.find("STATUS")
     if status and status.is_array:
         lines += [
-            f"    if (call.n_any_source && {_ignored(status, fortran)}) {{",
+            f"    if (call.n_any_source && {_is_ignored_status(status, fortran)}) {{",
             f"        {_status_type(fortran)} *own = (void *)st_own_statuses(&call, {count});",
             f"        if (own) {status.name} = own;",
             "    }",
@@ -262,7 +262,7 @@ def _status_type(fortran: bool) -> str:
     return "MPI_Fint" if fortran else "MPI_Status"
 
 
-def _ignored(status: ProcedureParameter, fortran: bool) -> str:
+def _is_ignored_status(status: ProcedureParameter, fortran: bool) -> str:
     constant = "STATUSES_IGNORE" if status.is_array else "STATUS_IGNORE"
     return f"st_fortran_is({status.name}, ST_F_{constant})" if fortran else f"{status.name} == MPI_{constant}"
 
@@ -275,7 +275,7 @@ def _own_status(procedure: Procedure, fortran: bool) -> list[str]:
         return []
     own = "MPI_Fint own[ST_F_STATUS_INTS]" if fortran else "MPI_Status own"
     reference = "own" if fortran else "&own"
-    return [f"    {own};", f"    if ({_ignored(status, fortran)}) {status.name} = {reference};"]
+    return [f"    {own};", f"    if ({_is_ignored_status(status, fortran)}) {status.name} = {reference};"]
 
 
 def c_entry(procedure: Procedure) -> str:
@@ -286,8 +286,8 @@ def c_entry(procedure: Procedure) -> str:
         head.append("    if (st_shared.active && !st_thread.depth) st_type_forget(*datatype);")
     if rules.is_counted(procedure):
         return "\n".join([*head, *_query_body(procedure, real), "}", ""])
-    enter = f"ST_ENTER(&call, ST_OP_{procedure.op}, {_needed(procedure)})"
-    body = ["    struct st_call call;", *_unrecorded(procedure, enter, real)]
+    enter = f"ST_ENTER(&call, ST_OP_{procedure.op}, {_is_needed(procedure)})"
+    body = ["    struct st_call call;", *_unrecorded_call(procedure, enter, real)]
     body += _own_status(procedure, False) + _prepare(procedure, False)
     body += [
         f"    int error = {real};",
@@ -297,7 +297,7 @@ def c_entry(procedure: Procedure) -> str:
     return "\n".join([*head, *body, "    st_exit(&call);", "    return error;", "}", ""])
 
 
-def _unrecorded(procedure: Procedure, enter: str, real: str) -> list[str]:
+def _unrecorded_call(procedure: Procedure, enter: str, real: str) -> list[str]:
     """The call without an event. Other ranks may still wait for this one to agree on a name."""
     made = rules.made_communicator(procedure)
     if procedure.op not in _AGREED or made is None:
@@ -352,7 +352,7 @@ def _f_type(p: ProcedureParameter) -> str:
     )
 
 
-def _f_converted(procedure: Procedure, p: ProcedureParameter) -> str:
+def _convert_argument(procedure: Procedure, p: ProcedureParameter) -> str:
     """The C argument of the recorder for a Fortran argument."""
     if p.kind in _BUFFERS:
         return f"st_fortran_is({p.name}, ST_F_IN_PLACE) ? MPI_IN_PLACE : {p.name}"
@@ -426,7 +426,7 @@ def _f_body(procedure: Procedure, args: str, strings: list[ProcedureParameter]) 
             "    if (st_shared.active && !st_thread.depth) st_type_forget(PMPI_Type_f2c(*datatype));",
             f"    next({args});",
         ]
-    enter = f"st_enter(&call, ST_OP_{procedure.op}, {_needed(procedure)}, caller, frame)"
+    enter = f"st_enter(&call, ST_OP_{procedure.op}, {_is_needed(procedure)}, caller, frame)"
     lines += [f"    if (!{enter}) {{", f"        next({args});"]
     made = rules.made_communicator(procedure)
     if procedure.op in _AGREED and made:
@@ -434,7 +434,7 @@ def _f_body(procedure: Procedure, args: str, strings: list[ProcedureParameter]) 
     lines += ["        return;", "    }", "    call.fortran = true;", "    if (!ierror) ierror = &own_error;"]
     lines += _own_status(procedure, True) + _prepare(procedure, True)
     lines += [f"    next({args});", "    st_leave(&call);", *_f_conversions(procedure, strings)]
-    converted = ", ".join(_f_converted(procedure, p) for p in procedure.parameters)
+    converted = ", ".join(_convert_argument(procedure, p) for p in procedure.parameters)
     lines += [*_finish(procedure, "*ierror", converted), "    st_exit(&call);"]
     return lines
 

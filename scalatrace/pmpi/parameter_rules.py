@@ -118,12 +118,17 @@ def values(procedure: Procedure) -> list[Value]:
 def communicator(procedure: Procedure) -> ProcedureParameter | None:
     """The communicator of the event."""
     return next(
-        (p for p in procedure.parameters if p.kind == "COMMUNICATOR" and not _made(procedure, p)), None
+        (
+            p
+            for p in procedure.parameters
+            if p.kind == "COMMUNICATOR" and not _makes_communicator(procedure, p)
+        ),
+        None,
     )
 
 
 def made_communicator(procedure: Procedure) -> ProcedureParameter | None:
-    return next((p for p in procedure.parameters if _made(procedure, p)), None)
+    return next((p for p in procedure.parameters if _makes_communicator(procedure, p)), None)
 
 
 def frees(procedure: Procedure) -> bool:
@@ -162,7 +167,7 @@ def _names(procedure: Procedure) -> set[str]:
     return {p.name for p in procedure.parameters}
 
 
-def _made(procedure: Procedure, p: ProcedureParameter) -> bool:
+def _makes_communicator(procedure: Procedure, p: ProcedureParameter) -> bool:
     return p.kind == "COMMUNICATOR" and p.is_out and not frees(procedure)
 
 
@@ -198,7 +203,7 @@ def _communicator(procedure: Procedure, p: ProcedureParameter) -> Value:
     if frees(procedure):
         return Value("comm", COMM, "(int64_t)call->freed_comm.name")
     event_comm = communicator(procedure)
-    if not _made(procedure, p):
+    if not _makes_communicator(procedure, p):
         name = "comm" if p is event_comm else p.name
         guarded = (
             f"call->event.self == local_leader ? {p.name} : MPI_COMM_NULL" if name == "peer_comm" else p.name

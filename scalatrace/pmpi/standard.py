@@ -117,10 +117,12 @@ def as_declared(procedure: Procedure, declared: tuple[str, ...]) -> Procedure:
     if len(declared) != len(procedure.parameters):
         return procedure
     pairs = zip(procedure.parameters, declared, strict=True)
-    return replace(procedure, parameters=tuple(replace(p, text=_renamed(d, p.name)) for p, d in pairs))
+    return replace(
+        procedure, parameters=tuple(replace(p, text=_rename_parameter(d, p.name)) for p, d in pairs)
+    )
 
 
-def _renamed(declaration: str, name: str) -> str:
+def _rename_parameter(declaration: str, name: str) -> str:
     match = re.fullmatch(r"(.*?)(\w+)?\s*((?:\[[^\]]*\])*)", declaration)
     if match is None or "..." in declaration:
         return declaration

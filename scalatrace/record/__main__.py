@@ -104,7 +104,7 @@ def _selection_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--max-bytes", metavar="N", help="calls that move at most N bytes")
 
 
-def _parsed(option: str, parse: Callable[[S], T], given: S) -> T:
+def _parse_option(option: str, parse: Callable[[S], T], given: S) -> T:
     """Return `parse(given)`; its UsageError names the option."""
     try:
         return parse(given)
@@ -114,14 +114,18 @@ def _parsed(option: str, parse: Callable[[S], T], given: S) -> T:
 
 def _selection_of(args: argparse.Namespace) -> CallSelection:
     return CallSelection(
-        only=_parsed("--only", parse_words, args.only),
-        excluded=_parsed("--except", parse_words, getattr(args, "except")),
-        only_sites=_parsed("--only-sites", parse_sites, args.only_sites),
-        except_sites=_parsed("--except-sites", parse_sites, args.except_sites),
-        min_bytes=None if args.min_bytes is None else _parsed("--min-bytes", parse_size, args.min_bytes),
-        max_bytes=None if args.max_bytes is None else _parsed("--max-bytes", parse_size, args.max_bytes),
-        windows=[_parsed("--window", parse_window, text) for text in args.window],
-        communicators=_parsed("--communicators", parse_words, args.communicators),
+        only=_parse_option("--only", parse_words, args.only),
+        excluded=_parse_option("--except", parse_words, getattr(args, "except")),
+        only_sites=_parse_option("--only-sites", parse_sites, args.only_sites),
+        except_sites=_parse_option("--except-sites", parse_sites, args.except_sites),
+        min_bytes=None
+        if args.min_bytes is None
+        else _parse_option("--min-bytes", parse_size, args.min_bytes),
+        max_bytes=None
+        if args.max_bytes is None
+        else _parse_option("--max-bytes", parse_size, args.max_bytes),
+        windows=[_parse_option("--window", parse_window, text) for text in args.window],
+        communicators=_parse_option("--communicators", parse_words, args.communicators),
     )
 
 
@@ -129,21 +133,21 @@ def _policy_of(args: argparse.Namespace) -> RecordingPolicy:
     base = from_toml(args.policy) if args.policy else RecordingPolicy()
     summarised: dict[str, int] = {}
     if args.histograms is not None:
-        limit = _parsed("--histograms", parse_limit, f"histogram:{args.histograms}")
+        limit = _parse_option("--histograms", parse_limit, f"histogram:{args.histograms}")
         summarised = dict.fromkeys(IRREGULAR, limit)
     return RecordingPolicy(
         parameters={
             **summarised,
             **base.parameters,
-            **_parsed("--parameter", parse_parameters, args.parameter),
+            **_parse_option("--parameter", parse_parameters, args.parameter),
         },
         tolerance=base.tolerance if args.signature_tolerance is None else args.signature_tolerance,
-        ranges=[*base.ranges, *_parsed("--signature-range", parse_ranges, args.signature_range)],
+        ranges=[*base.ranges, *_parse_option("--signature-range", parse_ranges, args.signature_range)],
         selection=_selection_of(args).over(base.selection),
         loop_alignment=not args.no_loop_alignment,
         loop_agnostic=not args.no_loop_agnostic_merge,
         fold_recursion=not args.no_fold_recursion,
-        stats=_parsed("--stat", parse_stats, [*(stat.word for stat in base.stats), *args.stat]),
+        stats=_parse_option("--stat", parse_stats, [*(stat.word for stat in base.stats), *args.stat]),
     )
 
 

@@ -183,10 +183,10 @@ def _launcher() -> Iterator[Fact]:
     wrong = foreign_launcher_in([launcher, sys.executable])
     hint = "use the mpiexec of the MPI that mpi4py loads" if wrong else ""
     yield Fact("mpiexec", not wrong, wrong or launcher, hint)
-    yield from map(_started, try_launcher(launcher))
+    yield from map(_check_start, try_launcher(launcher))
 
 
-def _started(result: LaunchResult) -> Fact:
+def _check_start(result: LaunchResult) -> Fact:
     """Whether ranks start; those that need more than the cores are optional."""
     many = result.nranks > 1
     name = "ranks > cores" if many else "starts a rank"

@@ -86,7 +86,9 @@ class RecordingPolicy:
         """Return the entries for the trace's header; none for the default policy."""
         entries = {}
         if self.parameters:
-            entries["parameters"] = " ".join(f"{name}={_spelled(n)}" for name, n in self.parameters.items())
+            entries["parameters"] = " ".join(
+                f"{name}={_format_limit(n)}" for name, n in self.parameters.items()
+            )
         if self.tolerance:
             entries["signature_tolerance"] = str(self.tolerance)
         if self.ranges:
@@ -96,7 +98,7 @@ class RecordingPolicy:
         return entries | self.selection.meta()
 
 
-def _spelled(limit: int) -> str:
+def _format_limit(limit: int) -> str:
     return {KEEP: "keep", DROP: "drop"}.get(limit, f"histogram:{limit}")
 
 

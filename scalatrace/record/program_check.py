@@ -52,7 +52,7 @@ def check_program(path: str) -> dict[str, Any]:
     facts["library"], facts["flavour"] = str(library), mpi.flavour
     wrapped = symbols(shim_for(mpi), defined=True)
     known = {p.name.lower(): p for p in procedures()}
-    used, own = _used_and_defined(path)
+    used, own = _list_functions(path)
     for name, users in sorted(used.items()):
         kind = _kind(name, wrapped, known)
         if kind in (RECORDED, LOCAL):
@@ -62,7 +62,7 @@ def check_program(path: str) -> dict[str, Any]:
     return facts
 
 
-def _used_and_defined(path: str) -> tuple[dict[str, list[str]], set[str]]:
+def _list_functions(path: str) -> tuple[dict[str, list[str]], set[str]]:
     """The MPI functions that a program and its libraries call, with the names of these files.
 
     Also the functions with such names that they define: an application's own, such as `mpi_helper_setup`.

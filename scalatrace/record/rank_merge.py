@@ -70,7 +70,7 @@ class MergeRanks:
                 packed, other = self._comm.recv(source=self.rank + step)
                 error = error or other
                 if packed and error is None:
-                    core, error = _attempt(lambda: _united(core, packed))  # noqa: B023
+                    core, error = _attempt(lambda: _unite_cores(core, packed))  # noqa: B023
             step *= 2
         self._raise_first(error)
         return core if self.rank == 0 else None
@@ -96,7 +96,7 @@ def merge_parts(parts: Sequence[Path]) -> Core:
     return whole
 
 
-def _united(core: Core | None, packed: bytes) -> Core:
+def _unite_cores(core: Core | None, packed: bytes) -> Core:
     """Merge a packed core into this one, which a rank without parts takes from a file."""
     if core is not None:
         core.merge(packed)

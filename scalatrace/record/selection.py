@@ -87,14 +87,14 @@ def choose(only: Sequence[str], excluded: Sequence[str], queries: bool) -> list[
         UsageError: a word names nothing, or nothing that can be chosen; or nothing is left.
     """
     all_of_them = {op for c in _choices().values() if queries or not c.query for op in c.stands_for}
-    wanted = {op for word in only for op in _named(word, queries, False)} if only else all_of_them
-    left = wanted - {op for word in excluded for op in _named(word, queries, True)}
+    wanted = {op for word in only for op in _choose_operation(word, queries, False)} if only else all_of_them
+    left = wanted - {op for word in excluded for op in _choose_operation(word, queries, True)}
     if wanted and not left:
         raise UsageError("--only and --except leave no operation to record: remove one of them")
     return sorted(left)
 
 
-def _named(word: str, queries: bool, excluded: bool) -> set[str]:
+def _choose_operation(word: str, queries: bool, excluded: bool) -> set[str]:
     option = "--except" if excluded else "--only"
     matched = _matching(word)
     if not matched:

@@ -140,11 +140,11 @@ _ENVIRONMENT = ("PATH", "MPICC", "SCALATRACE_MPICC", "LD_LIBRARY_PATH", "VIRTUAL
 def shim_of(argv: Sequence[str]) -> Path:
     """Return the shim for the MPI that the program `argv` will use; see `find_mpi` and `shim_for`."""
     note = f"program-{_program_key(argv)}.json"
-    if (mpi := _remembered(note)) and (path := cache.find(shim_name(mpi))):
+    if (mpi := _read_note(note)) and (path := cache.find(shim_name(mpi))):
         return path
     mpi = find_mpi(argv)
     path = shim_for(mpi)
-    _remember(note, mpi)
+    _write_note(note, mpi)
     return path
 
 
@@ -156,7 +156,7 @@ def _program_key(argv: Sequence[str]) -> str:
     return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:16]
 
 
-def _remembered(note: str) -> Mpi | None:
+def _read_note(note: str) -> Mpi | None:
     try:
         facts = json.loads(cache.read(note) or b"")
         mpi = Mpi(Path(facts["library"]), Path(facts["compiler"]))
@@ -165,7 +165,7 @@ def _remembered(note: str) -> Mpi | None:
     return mpi if mpi.library.exists() and mpi.compiler.exists() else None
 
 
-def _remember(note: str, mpi: Mpi) -> None:
+def _write_note(note: str, mpi: Mpi) -> None:
     facts = {"library": str(mpi.library), "compiler": str(mpi.compiler)}
     with suppress(OSError, ScalatraceError):  # only speed is lost
         cache.store(note, json.dumps(facts).encode())

@@ -91,10 +91,10 @@ class MatrixReporter:
 
     def rows(self) -> Iterator[dict[str, int]]:
         """Yield sender, receiver and amounts of each pair that has any."""
-        for pair, amounts in self._merged():
+        for pair, amounts in self._merge_pairs():
             yield {"sender": pair[0], "receiver": pair[1], **dict(zip(self._amounts, amounts, strict=True))}
 
-    def _merged(self) -> Iterator[tuple[tuple[int, int], list[int]]]:
+    def _merge_pairs(self) -> Iterator[tuple[tuple[int, int], list[int]]]:
         """Yield the pairs of all parts in order, with the amount in each part."""
         listed = [
             [((sender, receiver), i, n) for sender, receiver, n in part.pairs or ()]

@@ -103,7 +103,7 @@ def fit_pwm(samples: npt.ArrayLike) -> Gev:
     Raises:
         UsageError: fewer than three samples.
     """
-    x = _checked(samples)
+    x = _sort_samples(samples)
     n, rank = len(x), np.arange(len(x))
     b0 = float(x.mean())
     b1 = float((rank * x).sum() / (n * (n - 1)))
@@ -128,7 +128,7 @@ def fit_mom(samples: npt.ArrayLike) -> Gev:
     Raises:
         UsageError: fewer than three samples.
     """
-    x = _checked(samples)
+    x = _sort_samples(samples)
     mean, deviation = float(x.mean()), float(x.std(ddof=1))
     if deviation <= 1e-12 * abs(mean):
         return Gev(0.0, mean, 0.0)
@@ -190,7 +190,7 @@ def _skewness(k: float) -> float:
     return float(sign * (-g3 + 3 * g1 * g2 - 2 * g1**3) / (g2 - g1 * g1) ** 1.5)
 
 
-def _checked(samples: npt.ArrayLike) -> Floats:
+def _sort_samples(samples: npt.ArrayLike) -> Floats:
     """The samples in ascending order."""
     x: Floats = np.sort(np.asarray(samples, float).ravel())
     if len(x) < 3 or not np.isfinite(x).all():

@@ -197,7 +197,7 @@ def best_partitions(
         return screened(points.y, points.weight, max_segments)
     most = max_segments + MORE_SEGMENTS
     first = screened(points.y, points.weight / points.y**2, most)
-    second = screened(*linearised(points, _fitted(points, first, positive)), most)
+    second = screened(*linearised(points, _fit_partition(points, first, positive)), most)
     edges = _candidates([*first, *second], len(points))
     starts, ends = (side.ravel() for side in np.meshgrid(edges[:-1], edges[1:], indexing="ij"))
     fits = np.isfinite(mark_allowed(edges.astype(np.float64), min_points, required)).ravel()
@@ -205,14 +205,14 @@ def best_partitions(
     costs[fits] = log_lines(points, starts[fits], ends[fits], positive)[2]
     found = find_partitions(costs.reshape(len(edges) - 1, -1), max_segments)
     bounds = [tuple(int(edges[i]) for i in partition) for partition in found]
-    return [_refined(points, each, min_points, required, positive) for each in bounds]
+    return [_refine_breakpoints(points, each, min_points, required, positive) for each in bounds]
 
 
 def _all_edges(points: GroupedPoints) -> Floats:
     return np.arange(len(points) + 1, dtype=np.float64)
 
 
-def _fitted(points: GroupedPoints, found: list[Bounds], positive: bool) -> Floats:
+def _fit_partition(points: GroupedPoints, found: list[Bounds], positive: bool) -> Floats:
     """Return the values, at all points, of the partition with the least BIC."""
     fits = [segment_lines(points, bounds, positive) for bounds in found]
     scores = [criterion(float(f[2].sum()), points, len(f[2])) for f in fits]
@@ -230,7 +230,7 @@ def _candidates(found: list[Bounds], n: int) -> Ints:
     return np.array(sorted({0, n} | {edge for edge in edges if 0 < edge < n}))
 
 
-def _refined(
+def _refine_breakpoints(
     points: GroupedPoints, bounds: Bounds, min_points: int, required: tuple[int, ...], positive: bool
 ) -> Bounds:
     """Move single breakpoints to where the exact sum of squares is least, until none moves."""

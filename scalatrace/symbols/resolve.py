@@ -77,7 +77,7 @@ def names_of(
     for module, offsets in _offsets(frames).items():
         try:
             with time_limit(None if end_s is None else end_s - monotonic()):
-                found, texts = _resolved(module, offsets, finder, date, force)
+                found, texts = _resolve_module(module, offsets, finder, date, force)
         except TimeUpError:
             note = f"not looked up within {limit_s:g} s"
             found, texts = Found(module, None, len(offsets), note=note, is_late=True), {}
@@ -97,7 +97,7 @@ def _offsets(frames: Iterable[str]) -> dict[str, dict[str, int]]:
     return offsets
 
 
-def _resolved(
+def _resolve_module(
     module: str, frames: Mapping[str, int], finder: Finder, date: str, force: bool
 ) -> tuple[Found, dict[str, str]]:
     """What was found, and the new texts of frames."""

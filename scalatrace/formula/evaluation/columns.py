@@ -66,7 +66,7 @@ class ColumnEvaluator:
         if isinstance(value, nodes.Const):
             return value.value
         if value not in self._known:
-            result, interval = self._computed(value)
+            result, interval = self._compute(value)
             self._known[value], self._intervals[value] = result, interval
         return self._known[value]
 
@@ -87,11 +87,13 @@ class ColumnEvaluator:
             case nodes.Member(e, values, outside):
                 return np.isin(self.value(e), np.array(values, dtype=np.int64), invert=outside)
             case nodes.AllOf(parts):
-                return self._joined(parts, np.logical_and, True)
+                return self._join_conditions(parts, np.logical_and, True)
             case nodes.AnyOf(parts):
-                return self._joined(parts, np.logical_or, False)
+                return self._join_conditions(parts, np.logical_or, False)
 
-    def _joined(self, parts: Sequence[nodes.Cond], joined: Callable[[Any, Any], Any], start: bool) -> Any:
+    def _join_conditions(
+        self, parts: Sequence[nodes.Cond], joined: Callable[[Any, Any], Any], start: bool
+    ) -> Any:
         """Later parts count only where earlier ones have not decided."""
         result: Any = start
         for part in parts:
@@ -113,7 +115,7 @@ class ColumnEvaluator:
             return value.value, value.value
         return self._intervals[value]
 
-    def _computed(self, value: nodes.Value) -> tuple[Any, Interval]:
+    def _compute(self, value: nodes.Value) -> tuple[Any, Interval]:
         match value:  # the most frequent ones first
             case nodes.Binary(op, a, b):
                 return binary(op, self.value(a), self.value(b), self._interval(a), self._interval(b))
@@ -190,17 +192,17 @@ def binary(op: str, a: Any, b: Any, of_a: Interval, of_b: Interval) -> tuple[Any
         return result, (result, result)
     if op in ("/", "//", "%") and of_b[0] <= 0 <= of_b[1] and not np.all(b):
         raise ZeroDivisionError
-    interval = _combined(op, of_a, of_b)
+    interval = _combine_intervals(op, of_a, of_b)
     if _within(interval):
         return _ARRAY[op](a, b), interval
-    interval = _combined(op, spanned(a), spanned(b))
+    interval = _combine_intervals(op, spanned(a), spanned(b))
     if _within(interval):
         return _ARRAY[op](a, b), interval
     rows = np.broadcast_arrays(a, b)
     x, y = (row.astype(object) for row in rows)
     y = np.minimum(np.maximum(y, 0), MAX_SHIFT) if op in ("<<", ">>") else y
     exact = _SCALAR[op](x, y)
-    return _stored(exact.reshape(-1).tolist(), rows[0].shape)
+    return _store_integers(exact.reshape(-1).tolist(), rows[0].shape)
 
 
 def indicator(held: Any) -> Any:
@@ -251,7 +253,7 @@ def _each(name: str, given: Sequence[Any]) -> tuple[Any, Interval]:
     """Return a function called for each element, exactly."""
     rows = np.broadcast_arrays(*given)
     cells = zip(*(row.reshape(-1).tolist() for row in rows), strict=True)
-    return _stored([called(name, cell) for cell in cells], rows[0].shape)
+    return _store_integers([called(name, cell) for cell in cells], rows[0].shape)
 
 
 def spanned(given: Any) -> Interval:
@@ -265,7 +267,7 @@ def _within(interval: Interval) -> bool:
     return interval[0] >= LOW and interval[1] <= HIGH
 
 
-def _combined(op: str, a: Interval, b: Interval) -> Interval:
+def _combine_intervals(op: str, a: Interval, b: Interval) -> Interval:
     """Return an interval that holds all results; of bits, a power of two around them."""
     match op:
         case "+":
@@ -292,7 +294,7 @@ def _combined(op: str, a: Interval, b: Interval) -> Interval:
     return WHOLE
 
 
-def _stored(values: Sequence[int], shape: tuple[int, ...]) -> tuple[Any, Interval]:
+def _store_integers(values: Sequence[int], shape: tuple[int, ...]) -> tuple[Any, Interval]:
     """Exact integers as an array. Raises FormulaError when one does not fit."""
     low, high = min(values, default=0), max(values, default=0)
     if low < LOW or high > HIGH:

@@ -73,13 +73,13 @@ def between(first: SiteCall, last: SiteCall) -> str:
             break
         name = a.file.rpartition("/")[2]
         if one != other:
-            called, then = (_called(way, i, op) for way, (op, _) in zip(ways, (first, last), strict=True))
+            called, then = (_callee_of(way, i, op) for way, (op, _) in zip(ways, (first, last), strict=True))
             word = "to" if a.line < b.line else "then"
             return f"{name}:{a.line} ({called}) {word} {b.line} ({then}) in {a.name}"
         place = f"{name}:{a.line} in {a.name}"
     return f"{place}, until the next call there" if first == last and place != UNKNOWN else place
 
 
-def _called(way: Stack, at: int, op: str) -> str:
+def _callee_of(way: Stack, at: int, op: str) -> str:
     """Return what a frame of a stack from the outermost one calls: a function, or the operation."""
     return split_frame(way[at + 1]).name.rpartition("::")[2] if at + 1 < len(way) else op

@@ -164,12 +164,12 @@ def key_of(by: str, frames: int = 1) -> Key:
 
 def by_node(trace: Trace, by: str, frames: int = 1) -> list[CostRow]:
     """Return the rows of a key of KEYS, the most expensive first; `frames` as in `key_of`."""
-    return _ordered(rows_of(trace, key_of(by, frames)).values())
+    return _order_rows(rows_of(trace, key_of(by, frames)).values())
 
 
 def timed_by_node(trace: Trace, by: str, frames: int = 1) -> list[CostRow]:
     """As `by_node`, with times only: quick for any number of ranks."""
-    return _ordered(rows_of(trace, key_of(by, frames), bytes_too=False).values())
+    return _order_rows(rows_of(trace, key_of(by, frames), bytes_too=False).values())
 
 
 def rows_of(trace: Trace, key: Key, bytes_too: bool = True) -> dict[tuple[str, ...], CostRow]:
@@ -185,7 +185,7 @@ def rows_of(trace: Trace, key: Key, bytes_too: bool = True) -> dict[tuple[str, .
     return rows
 
 
-def _ordered(rows: Iterable[CostRow]) -> list[CostRow]:
+def _order_rows(rows: Iterable[CostRow]) -> list[CostRow]:
     return sorted(rows, key=lambda row: (-(row.comm_ns or 0.0), -row.calls, row.key))
 
 

@@ -121,14 +121,14 @@ def _by_block(one: Messages | Exchange, size: int, count: int) -> Iterator[tuple
         yield from _with_bytes(numbers, one.nbytes)
         return
     receiving = list(_with_bytes(one.receivers // size, one.nbytes))
-    for row, senders in _counted(one.senders // size):
+    for row, senders in _count_values(one.senders // size):
         for column, receivers, nbytes in receiving:
             yield row * count + column, senders * receivers, senders * nbytes
 
 
 def _with_bytes(numbers: Ints, nbytes: Ints | int) -> Iterator[tuple[int, int, int]]:
     """Yield the different numbers, how often each occurs, and the bytes of all of them."""
-    counted = sorted(_counted(numbers))
+    counted = sorted(_count_values(numbers))
     if isinstance(nbytes, int):
         yield from ((number, n, n * nbytes) for number, n in counted)
         return
@@ -143,7 +143,7 @@ MAX_BINCOUNT = 1 << 20
 """Numbers up to which counting each is faster than sorting."""
 
 
-def _counted(numbers: Ints) -> list[tuple[int, int]]:
+def _count_values(numbers: Ints) -> list[tuple[int, int]]:
     """Return the different numbers and how often each occurs."""
     if not len(numbers) or (numbers == numbers[0]).all():
         return [(int(number), len(numbers)) for number in numbers[:1]]
@@ -158,7 +158,7 @@ def _counted(numbers: Ints) -> list[tuple[int, int]]:
 def _distances(messages: Sequence[Messages]) -> tuple[MessageDistance, ...]:
     sums: dict[int, list[Number]] = {}
     for one in messages:
-        for distance, pairs in _counted(one.receivers - one.senders):
+        for distance, pairs in _count_values(one.receivers - one.senders):
             row = sums.setdefault(distance, [0, 0])
             row[0] += pairs * one.count
             row[1] += pairs * one.count * one.nbytes

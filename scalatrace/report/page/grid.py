@@ -162,7 +162,7 @@ def rank_grid(trace: Trace, grid: Grid, source: str) -> RankGrid:
         group = RankGroup(ranks_text(trace.ranks), len(trace.ranks))
         return RankGrid(grid.shape, source, tuple(axes), (0,), (group,), False)
     numbers, exact = _group_numbers(trace)
-    groups, numbers = _ordered(numbers)
+    groups, numbers = _number_groups(numbers)
     exact = exact and int(numbers.max()) < MAX_GROUPS - 1
     table = numbers.reshape(grid.shape)
     axes = []
@@ -226,7 +226,7 @@ def _rows(trace: Trace) -> Iterator[Ints | None]:
                 yield None
 
 
-def _ordered(numbers: Ints) -> tuple[tuple[RankGroup, ...], Ints]:
+def _number_groups(numbers: Ints) -> tuple[tuple[RankGroup, ...], Ints]:
     """Number the groups by size; those beyond MAX_GROUPS share the last number."""
     here = numbers >= 0
     found, counts = np.unique(numbers[here], return_counts=True)

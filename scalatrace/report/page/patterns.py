@@ -132,7 +132,7 @@ def recognise(
     senders, receivers = senders[other], receivers[other]
     if not len(senders):
         return "irregular", "messages of each rank to itself", 0
-    for rule in (_star, _ring, _butterfly, _neighbours, _all_pairs, _transposed, _powers, _tree):
+    for rule in (_star, _ring, _butterfly, _neighbours, _all_pairs, _find_transpose, _powers, _tree):
         if result := rule(senders, receivers, grid, receives, whole):
             return result
     return _regular(senders, receivers, grid, whole)
@@ -207,7 +207,7 @@ def _all_pairs(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, w
     return None
 
 
-def _transposed(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
+def _find_transpose(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
     side = isqrt(grid.nprocs)
     if side * side == grid.nprocs and (senders % side * side + senders // side == receivers).all():
         return "transpose", f"{side} x {side} ranks: row with column", 2

@@ -55,7 +55,7 @@ def anonymous_trace(trace: Trace, names: NewNames, options: AnonymizeOptions | N
         ],
         counts={counted_name(name, names): count for name, count in trace.counts.items()},
     )
-    return _untimed(result) if options.drop_times else result
+    return _drop_times(result) if options.drop_times else result
 
 
 def _uses(trace: Trace) -> dict[int, set[str]]:
@@ -82,7 +82,7 @@ def _first(vec: Vec) -> Iterable[int]:
     return (vec.constant,) if vec.constant is not None else islice(vec, MAX_STRINGS)
 
 
-def _untimed(trace: Trace) -> Trace:
+def _drop_times(trace: Trace) -> Trace:
     """Return a trace without times and measurements. Choices stay: matched senders, numbers of polls."""
     kept = [not is_time(stat.name) for stat in trace.stats]
 

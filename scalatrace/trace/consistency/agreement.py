@@ -64,7 +64,7 @@ class _Agreement:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self._compares = not any(op.name == "Cancel" for op in trace.ops) and not _summarised(trace)
+        self._compares = not any(op.name == "Cancel" for op in trace.ops) and not _has_summaries(trace)
         self._sizes, self._collectives, self._pairs = _Sizes(), _Collectives(), _Pairs()
         self._outside: str | None = None
 
@@ -110,7 +110,7 @@ def _outside(call: Call) -> Iterator[str]:
             )
 
 
-def _summarised(trace: Trace) -> bool:
+def _has_summaries(trace: Trace) -> bool:
     for leaf in trace.leaves():
         op = trace.ops[leaf.op]
         for (name, _), param in zip(op.params, leaf.params, strict=True):

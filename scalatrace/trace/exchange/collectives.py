@@ -112,7 +112,7 @@ def _sent(
         yield from _equal(groups, call, one.ranks, n)
         return
     for rank in one.ranks.tolist():
-        yield from _listed(Call(CompiledEvent(trace, call.node, rank), call.values, -1), n)
+        yield from _list_partners(Call(CompiledEvent(trace, call.node, rank), call.values, -1), n)
 
 
 def is_unknown(trace: Trace, event: Event) -> bool:
@@ -189,10 +189,10 @@ def _by_rank(trace: Trace, budget: Budget) -> Iterator[Exchange]:
             if call.get("newcomm") is not None:
                 neighbours.follow(call)
             elif _is_listed(call.op) and not is_unknown(trace, call.node):
-                yield from _listed(call, n * weight, neighbours)
+                yield from _list_partners(call, n * weight, neighbours)
         for _, call, n in started(trace, rank) if is_started else ():
             if has_pairs(call.op) and not is_unknown(trace, call.node):
-                yield from _listed(call, n * weight, neighbours)
+                yield from _list_partners(call, n * weight, neighbours)
 
 
 def _is_listed(op: str) -> bool:
@@ -210,7 +210,7 @@ def _calls(trace: Trace, rank: int) -> Iterator[tuple[Call, int]]:
             yield from counted_calls(trace, event, rank, times, _matters)
 
 
-def _listed(call: Call, n: Number, neighbours: Neighbours | None = None) -> Iterator[Exchange]:
+def _list_partners(call: Call, n: Number, neighbours: Neighbours | None = None) -> Iterator[Exchange]:
     """Yield what one rank sends to each of its partners."""
     peers, nbytes = _partners(call, neighbours)
     receivers = np.array([call.comm.world(peer) if peer >= 0 else -1 for peer in peers], dtype=np.int64)

@@ -91,7 +91,7 @@ def messages_of(trace: Trace, budget: Budget, categories: Collection[Category] =
             for call, n in some_calls(trace, event, part, matters, budget):
                 if (receivers := groups.receivers(call, part)) is not None:
                     result.append(_messages(event, part.ranks, receivers, n * part.weight, call))
-    return result + (list(_started(trace, budget)) if Category.PERSISTENT in categories else [])
+    return result + (list(_started_messages(trace, budget)) if Category.PERSISTENT in categories else [])
 
 
 def world_rank(call: Call, peer: int) -> int:
@@ -116,7 +116,7 @@ def _messages(event: Event, senders: Ints, receivers: Ints, n: Number, call: Cal
     return Messages(event, senders[known], receivers[known], n, nbytes, made)
 
 
-def _started(trace: Trace, budget: Budget) -> Iterator[Messages]:
+def _started_messages(trace: Trace, budget: Budget) -> Iterator[Messages]:
     """Yield the messages of started persistent requests."""
     if not any(op.name in STARTING for op in trace.ops):
         return

@@ -142,7 +142,7 @@ def sets_of(
             continue
         try:
             rows = [class_numbers(value, ranks, trace.nprocs, MAX_SETS)[0][where] for value in differing]
-            yield from _divided(where, rows, times)
+            yield from _divide_ranks(where, rows, times)
         except UsageError:
             if not sampling:
                 raise TooManySetsError from None
@@ -151,7 +151,7 @@ def sets_of(
                 yield RankSet(np.array([rank]), times, Fraction(len(where), len(some)))
 
 
-def _divided(where: Ints, rows: list[Ints], times: int) -> Iterator[RankSet]:
+def _divide_ranks(where: Ints, rows: list[Ints], times: int) -> Iterator[RankSet]:
     if not rows:
         yield RankSet(where, times)
         return

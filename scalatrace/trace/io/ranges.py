@@ -113,7 +113,7 @@ class Ranges:
             vec, count = at(value, rank), _executions(path, rank)
             if vec is None or not count:
                 continue
-            for own, size, stored in self._stored(families, rank, vec, encoding, count):
+            for own, size, stored in self._stored_peers(families, rank, vec, encoding, count):
                 peer = encoding.decode(stored, own, size)
                 if stored >= SPECIAL_MAX and size and not 0 <= peer < size:
                     raise ValueError(
@@ -208,7 +208,7 @@ class Ranges:
             self._left -= 1
             yield rank
 
-    def _stored(
+    def _stored_peers(
         self, families: int | Value, rank: int, vec: Vec, encoding: Encoding, count: int
     ) -> Iterator[tuple[int, int, int]]:
         """Yield own rank, size and stored peers of a rank: the smallest and largest, or the first ones."""

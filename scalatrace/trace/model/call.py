@@ -167,10 +167,10 @@ def _rows(place: CompiledEvent) -> Iterator[tuple[int, ...]]:
     columns = [_column(place, param) for param in place.node.params]
     if all(isinstance(column, repeat) for column in columns):
         return repeat(tuple(next(column) for column in columns))
-    return chain(zip(*columns, strict=False), _ended(place))
+    return chain(zip(*columns, strict=False), _check_end(place))
 
 
-def _ended(place: CompiledEvent) -> Iterator[tuple[int, ...]]:
+def _check_end(place: CompiledEvent) -> Iterator[tuple[int, ...]]:
     """Raise an error after the last values: an end would silently shorten the walk."""
     yield from ()
     raise FormatError(ended(place))

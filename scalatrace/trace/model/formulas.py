@@ -83,7 +83,7 @@ class Formulas:
             vec = vec_of_part(part, place, loops)
             return None if vec is None else Vec.decode(vec.terms)
 
-        return self._evaluated(rank, checked)
+        return self._evaluate_part(rank, checked)
 
     def trip_counts(self, rank: int) -> Vec | None:
         """Return the same values as `at`, but uncompressed and faster; for the repeats of loops around."""
@@ -94,7 +94,7 @@ class Formulas:
         if rank not in self._trip_counts:
             if len(self._trip_counts) >= MAX_CACHED_RANKS:
                 self._trip_counts.clear()
-            self._trip_counts[rank] = self._evaluated(rank, partial(vec_of_part, folded=False))
+            self._trip_counts[rank] = self._evaluate_part(rank, partial(vec_of_part, folded=False))
         return self._trip_counts[rank]
 
     def ends(self, rank: int) -> Ends | None:
@@ -105,9 +105,9 @@ class Formulas:
         """
         from scalatrace.trace.symbolic.evaluate import ends_of_part
 
-        return self._evaluated(rank, ends_of_part)
+        return self._evaluate_part(rank, ends_of_part)
 
-    def _evaluated(
+    def _evaluate_part(
         self, rank: int, value: Callable[[Part, Mapping[str, Any], tuple[Vec, ...]], T | None]
     ) -> T | None:
         """Return `value` of the part that holds for a rank, at its coordinates and within its loops."""
@@ -246,10 +246,10 @@ def _text(part: Part) -> str:
     rest = iter([json.dumps(written(formula)) for formula in part.formulas])
     if part.shape in (CYCLE, INDEXED, LOOPED):
         return f"{condition}{part.shape} {' '.join(rest)}"
-    return f"{condition}{_filled(part.shape, rest)}"
+    return f"{condition}{_fill_shape(part.shape, rest)}"
 
 
-def _filled(shape: Any, texts: Iterator[str]) -> str:
+def _fill_shape(shape: Any, texts: Iterator[str]) -> str:
     if shape is None:
         return next(texts)
-    return "[" + " ".join(_filled(inner, texts) for inner in shape) + "]"
+    return "[" + " ".join(_fill_shape(inner, texts) for inner in shape) + "]"

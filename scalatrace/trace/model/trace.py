@@ -91,7 +91,7 @@ class Trace(TraceTables):
     @property
     def phases(self) -> Phases:
         """Start-up and shut-down; see `scalatrace.trace.phases`. Raises FormatError."""
-        return self._divided()[0]
+        return self._divide_phases()[0]
 
     @property
     def without_phases(self) -> Trace:
@@ -100,9 +100,9 @@ class Trace(TraceTables):
         Raises:
             FormatError: the trace contradicts itself.
         """
-        return self._divided()[1]
+        return self._divide_phases()[1]
 
-    def _divided(self) -> tuple[Phases, Trace]:
+    def _divide_phases(self) -> tuple[Phases, Trace]:
         from scalatrace.trace.phases import find_phases, leave_out_phases
 
         nodes, phases, left = self._phases or ([], None, None)

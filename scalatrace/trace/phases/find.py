@@ -61,7 +61,7 @@ def find_phases(trace: Trace) -> Phases:
         first, last = (Scan(trace, partners, backward).inside for backward in (False, True))
         last = {number: node for number, node in last.items() if number not in first}
         start_up = list(_start_up(trace, first, set(last), stats))
-        ends = (_taken(event, ranks, event.stats, stats) for event, ranks in last.values())
+        ends = (_list_histograms(event, ranks, event.stats, stats) for event, ranks in last.values())
         shut_down = [one for taken in ends for one in taken]
         if _at_one_point(trace, partners, [*start_up, *shut_down]):
             return Phases()
@@ -112,7 +112,7 @@ def _start_up(
         last: ids of the event nodes in shut-down.
     """
     for event, ranks in inside.values():
-        yield from _taken(event, ranks, event.stats, stats)
+        yield from _list_histograms(event, ranks, event.stats, stats)
     outside = {(leaf.op, leaf.signature) for leaf in trace.leaves() if id(leaf) not in inside}
     keys = {(event.op, event.signature) for event, _ in inside.values()} - outside
     before = {0} | {trace.pred_index[key] for key in keys if key in trace.pred_index}
@@ -120,10 +120,12 @@ def _start_up(
     for leaf in trace.leaves():
         first = [one for one in leaf.stats if one.pred in before]
         if first and id(leaf) not in inside and id(leaf) not in last:
-            yield from _taken(leaf, trace.participants(leaf), first, compute)
+            yield from _list_histograms(leaf, trace.participants(leaf), first, compute)
 
 
-def _taken(event: Event, ranks: RankList, rows: Iterable[PredStats], stats: list[int]) -> Iterator[Taken]:
+def _list_histograms(
+    event: Event, ranks: RankList, rows: Iterable[PredStats], stats: list[int]
+) -> Iterator[Taken]:
     """Yield the histograms of some statistics."""
     for row in rows:
         for i in stats:

@@ -99,14 +99,14 @@ def executions(trace: Trace) -> Iterator[tuple[Event, Classes]]:
 
 def entries(trace: Trace) -> Iterator[tuple[Node, Classes]]:
     """Yield each node, in preorder, with the sets of ranks that enter it equally often."""
-    return _entered(trace.nodes, [(trace.ranks, 1)])
+    return _walk_entered(trace.nodes, [(trace.ranks, 1)])
 
 
-def _entered(nodes: AnySequence[Node], entries: Classes) -> Iterator[tuple[Node, Classes]]:
+def _walk_entered(nodes: AnySequence[Node], entries: Classes) -> Iterator[tuple[Node, Classes]]:
     for node in nodes:
         yield node, entries
         if not isinstance(node, Event):
-            yield from _entered(node.nodes, _after(node.repeat, entries))
+            yield from _walk_entered(node.nodes, _after(node.repeat, entries))
 
 
 def _spread(nodes: AnySequence[Node], entries: Classes) -> Iterator[tuple[Event, Classes]]:
@@ -142,7 +142,7 @@ def _classes(repeat: Elastic, ranks: RankList, entry_count: int) -> Iterator[tup
         for n, intervals in by_trip_count.items():
             yield RankList.from_runs(intervals), n * entry_count
     elif isinstance(repeat, Formulas):
-        for group, vec in _divided(repeat, ranks):
+        for group, vec in _divide_ranks(repeat, ranks):
             _not_negative(vec)
             yield group, total_of(vec, entry_count)
     else:
@@ -151,7 +151,7 @@ def _classes(repeat: Elastic, ranks: RankList, entry_count: int) -> Iterator[tup
                 yield some, total_of(vec, entry_count)
 
 
-def _divided(repeat: Elastic, ranks: RankList) -> Iterator[tuple[RankList, Vec]]:
+def _divide_ranks(repeat: Elastic, ranks: RankList) -> Iterator[tuple[RankList, Vec]]:
     from scalatrace.trace.model.rank_classes import rank_classes
 
     places = min(MAX_FORMULA_PLACES, MAX_PLACE_COMPARISONS // max(1, len(ranks)))
@@ -169,7 +169,7 @@ def trip_counts(repeat: Elastic, entries: Classes) -> tuple[int, ...]:
         if isinstance(repeat, Columns):
             found += repeat.vec.ends(len(repeat.ranks))
         else:
-            for _, vec in _divided(repeat, ranks):
+            for _, vec in _divide_ranks(repeat, ranks):
                 found += vec.ends(entry_count)
     return (min(found), max(found)) if found else ()
 

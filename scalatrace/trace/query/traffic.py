@@ -50,7 +50,7 @@ def traffic(trace: Trace) -> Iterator[tuple[Event, int, int, int]]:
                     check_visits(trace)  # raises with the number of visits
                 same = [RankList([rank]) for rank in ranks]
             for some in same:
-                sent, received = _moved(trace, event, some.first, n)
+                sent, received = _count_bytes(trace, event, some.first, n)
                 yield event, n * len(some), sent * len(some), received * len(some)
     if any(op.name in STARTING for op in trace.ops):
         check_visits(trace)
@@ -63,13 +63,13 @@ def traffic(trace: Trace) -> Iterator[tuple[Event, int, int, int]]:
 def traffic_of(trace: Trace, rank: int) -> Iterator[tuple[int, int, int, bool]]:
     """Yield calls, bytes sent and received of a rank's nodes, and whether the bytes are means."""
     for event, times in executions_of(trace, rank):
-        yield times, *_moved(trace, event, rank, times), bytes_estimated(trace, event)
+        yield times, *_count_bytes(trace, event, rank, times), bytes_estimated(trace, event)
     for _, call, n in started(trace, rank):
         sent, received = (f(call.op, call, started=True) for f in (sent_bytes, received_bytes))
         yield 0, n * sent, n * received, bytes_estimated(trace, call.node)
 
 
-def _moved(trace: Trace, event: Event, rank: int, times: int) -> tuple[int, int]:
+def _count_bytes(trace: Trace, event: Event, rank: int, times: int) -> tuple[int, int]:
     """Return the bytes that a rank sends and receives in all calls of a node."""
     op = operation(trace.ops[event.op].name)
     sent = received = 0

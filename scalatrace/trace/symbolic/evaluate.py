@@ -70,7 +70,7 @@ def ends_of_part(part: Part, place: Mapping[str, Any], loops: tuple[Vec, ...]) -
     """Return the least and the greatest value of `vec_of_part` without making the vec."""
     values: Ints | None = None
     if part.formulas is not None and part.shape == INDEXED:
-        values = _numbered(part.formulas[0], part.formulas[1], place)
+        values = _number_executions(part.formulas[0], part.formulas[1], place)
     elif part.formulas is not None and part.shape == LOOPED and (levels := levels_of(part)):
         values = _along(part.formulas[1], place, loops[-levels:])
     if values is not None:
@@ -118,13 +118,13 @@ def _along(formula: Value, place: Mapping[str, Any], loops: tuple[Vec, ...]) -> 
 
 def counted(length: Value, value: Value, place: Mapping[str, Any], folded: bool = True) -> Vec:
     """Return the vec of a value over the execution number. Raises FormulaError."""
-    values = _numbered(length, value, place)
+    values = _number_executions(length, value, place)
     if not folded and len(values):
         return Vec(int(values[0]) if (values == values[0]).all() else tuple(values.tolist()))
     return vec_of(values.tolist()) if len(values) <= MAX_LISTED else vec_of_array(values)
 
 
-def _numbered(length: Value, value: Value, place: Mapping[str, Any]) -> Ints:
+def _number_executions(length: Value, value: Value, place: Mapping[str, Any]) -> Ints:
     """Return the values over the number of the execution."""
     n = int(evaluate(length, place))
     if n > MAX_VALUES:

@@ -86,12 +86,12 @@ def distinct(table: Ints) -> tuple[Ints, Ints]:
             keys *= span
             keys += row - least
         if prod(spans) <= table.shape[1]:
-            return _counted(keys, prod(spans))
+            return _count_keys(keys, prod(spans))
         _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     return first, inverse.reshape(-1)
 
 
-def _counted(keys: Ints, span: int) -> tuple[Ints, Ints]:
+def _count_keys(keys: Ints, span: int) -> tuple[Ints, Ints]:
     """Return the same as `distinct` for a row of small numbers, without sorting."""
     first = np.full(span, len(keys))
     first[keys[::-1]] = np.arange(len(keys))[

@@ -158,7 +158,7 @@ class Histogram:
         """
         if type(raw) is not int and type(raw) is not bytes:
             raise ValueError("a histogram is an integer or bytes")
-        return _decoded(raw)
+        return _decode_cached(raw)
 
     def encode(self) -> int | bytes:
         """Return the file's form; a single sample is one integer."""
@@ -194,7 +194,7 @@ def _bin(b: Bin, few: bool) -> bytes:
 
 
 @lru_cache(maxsize=1 << 14, typed=True)
-def _decoded(raw: int | bytes) -> Histogram:
+def _decode_cached(raw: int | bytes) -> Histogram:
     """Return a histogram; the same one for equal forms, of which a trace has many."""
     if isinstance(raw, int):
         return Histogram.of(raw)
