@@ -30,8 +30,8 @@ _reported: set[str] = set()
 
 def configured_folder() -> Path | None:
     """SCALATRACE_CACHE, else scalatrace in XDG_CACHE_HOME, else ~/.cache/scalatrace; None without a home."""
-    if own := os.environ.get(VARIABLE):
-        return Path(own).absolute()
+    if folder_text := os.environ.get(VARIABLE):
+        return Path(folder_text).absolute()
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):
         base = os.path.expanduser("~/.cache")

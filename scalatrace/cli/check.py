@@ -74,10 +74,10 @@ def run(args: argparse.Namespace) -> int:
     if is_elf(args.trace):
         return _program(args)
     facts = _symbolic(args) if Path(args.trace).suffix == ".stx" else _check_recorded(args.trace, args.names)
-    refuted = [one for one in facts.get("proof", {}).get("open", ()) if one["grid"]]
+    refuted = [side for side in facts.get("proof", {}).get("open", ()) if side["grid"]]
     print_facts(args, facts, SIZES, facts["sizes"], MatchingReporter(facts))
-    for one in refuted if args.csv else ():
-        print(f"scalatrace: {one['site']}: {one['reason']} on {one['grid']} ranks", file=sys.stderr)
+    for side in refuted if args.csv else ():
+        print(f"scalatrace: {side['site']}: {side['reason']} on {side['grid']} ranks", file=sys.stderr)
     return int(bool(refuted) or any(size["conflict"] for size in facts["sizes"]))
 
 
@@ -128,5 +128,5 @@ def _proof(model: Model, limit: float) -> dict[str, Any]:
     if not available():
         return {"hint": "pip install 'scalatrace[prove]' to prove it for all sizes"}
     stage("proving")
-    found = prove_model(model, limit)
-    return {"proof": {**found.plain(), "line": found.line()}}
+    proof = prove_model(model, limit)
+    return {"proof": {**proof.plain(), "line": proof.line()}}

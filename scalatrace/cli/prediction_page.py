@@ -27,12 +27,12 @@ SENSITIVITY = {
 
 
 def predict(
-    trace: Trace, platform: Platform, others: Iterable[Trace] = ()
+    trace: Trace, platform: Platform, other_traces: Iterable[Trace] = ()
 ) -> tuple[SimulatedTrace, tuple[Floats, Floats]]:
     """Simulate a trace; return the prediction, and computation and time in calls of each rank, ns.
 
     Args:
-        others: the program on other numbers of ranks, ascending.
+        other_traces: the program on other numbers of ranks, ascending.
 
     Raises:
         ScalatraceError: the trace cannot be simulated.
@@ -55,7 +55,7 @@ def predict(
     if simulated.is_small:
         facts["tolerance"] = simulated.tolerance()
         curves = {name: simulated.sweep({name: factors}) for name, factors in SENSITIVITY.items()}
-    scaling = list(_scaling(others, platform))
+    scaling = list(_scaling(other_traces, platform))
     facts["scaling"] = [*scaling, {"ranks": trace.nprocs, **facts["means"]}] if scaling else []
     nodes = {numbers[event]: times for event, times in simulated.event_times().items()}
     rows = {by: simulated.rows(by) for by in ("operation", "site")}

@@ -53,6 +53,6 @@ def _offsets(program: str, sites: Sequence[Range]) -> list[Range]:
 
     try:
         with time_limit(LINES_S):
-            return [found for site in sites for found in offsets_of(program, site)]
+            return [offsets for site in sites for offsets in offsets_of(program, site)]
     except (FormatError, TimeUpError):  # a script, or too much debug information
         return []

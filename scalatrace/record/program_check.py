@@ -83,13 +83,13 @@ def _kind(name: str, wrapped: Collection[str], known: Mapping[str, Procedure]) -
     match = _MPI_NAME.fullmatch(name)
     assert match is not None
     past, extension, procedure = match[1] or match[4], match[2] or match[5], match[3] or match[6]
-    found = None if extension else known.get(procedure.lower())
+    standard_kind = None if extension else known.get(procedure.lower())
     if not extension and _WITHOUT_MESSAGES.fullmatch(procedure):
         return LOCAL
-    if found is not None and (rules.is_counted(found) or found.op.startswith("T_")):
+    if standard_kind is not None and (rules.is_counted(standard_kind) or standard_kind.op.startswith("T_")):
         return LOCAL
     if past:
         return PAST
     if name in wrapped:
         return RECORDED
-    return UNKNOWN if found is None else UNWRAPPED
+    return UNKNOWN if standard_kind is None else UNWRAPPED

@@ -67,8 +67,8 @@ class MergeRanks:
                 self._comm.send((packed, error), self.rank - step)
                 break
             if self.rank + step < self.size:
-                packed, other = self._comm.recv(source=self.rank + step)
-                error = error or other
+                packed, sender_error = self._comm.recv(source=self.rank + step)
+                error = error or sender_error
                 if packed and error is None:
                     core, error = _attempt(lambda: _unite_cores(core, packed))  # noqa: B023
             step *= 2
@@ -76,9 +76,9 @@ class MergeRanks:
         return core if self.rank == 0 else None
 
     def _raise_first(self, error: Exception | None) -> None:
-        for one in self._comm.allgather(error):
-            if one is not None:
-                raise one
+        for rank_error in self._comm.allgather(error):
+            if rank_error is not None:
+                raise rank_error
 
     def abort(self, message: str) -> NoReturn:
         """Print the message and end all ranks."""

@@ -212,8 +212,10 @@ class CallSelection:
 
     def over(self, base: CallSelection) -> CallSelection:
         """This one, with the other's conditions where it has none."""
-        own = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) not in ((), [], None)}
-        return CallSelection(**{**{f.name: getattr(base, f.name) for f in fields(base)}, **own})
+        conditions = {
+            f.name: value for f in fields(self) if (value := getattr(self, f.name)) not in ((), [], None)
+        }
+        return CallSelection(**{**{f.name: getattr(base, f.name) for f in fields(base)}, **conditions})
 
 
 def _ns(seconds: float) -> int:

@@ -91,8 +91,8 @@ def _key(mpi: Mpi) -> str:
 
 
 def _source_files() -> list[Path]:
-    own = [p for p in _SOURCES.rglob("*") if p.suffix in (".c", ".h", ".py")]
-    return [*sorted(own), _PACKAGE / "operations.py", *sorted(INCLUDE.glob("*.h"))]
+    sources = [p for p in _SOURCES.rglob("*") if p.suffix in (".c", ".h", ".py")]
+    return [*sorted(sources), _PACKAGE / "operations.py", *sorted(INCLUDE.glob("*.h"))]
 
 
 def _build(mpi: Mpi, cached: Path) -> bytes:

@@ -204,32 +204,32 @@ def shares(trace: Trace) -> dict[str, int]:
     return {name: size for name, size in result.items() if size}
 
 
-def _add_nodes(found: Counter[str], nodes: Iterable[Node]) -> None:
+def _add_nodes(sizes: Counter[str], nodes: Iterable[Node]) -> None:
     for node in nodes:
-        _add_elastic(found, "repeats", node.repeat)
+        _add_elastic(sizes, "repeats", node.repeat)
         if isinstance(node, Event):
-            _add_event(found, node)
+            _add_event(sizes, node)
         else:
-            _add_nodes(found, node.nodes)
+            _add_nodes(sizes, node.nodes)
 
 
-def _add_event(found: Counter[str], event: Event) -> None:
-    found["call sites"] += _packed_size(event.op) + _packed_size(event.signature)
+def _add_event(sizes: Counter[str], event: Event) -> None:
+    sizes["call sites"] += _packed_size(event.op) + _packed_size(event.signature)
     for param in event.params:
-        _add_elastic(found, "values", param.value if isinstance(param, Peer) else param)
+        _add_elastic(sizes, "values", param.value if isinstance(param, Peer) else param)
     for stats in event.stats:
-        found["times"] += 2 + sum(_packed_size(h.encode() if h else None) for h in stats.histograms)
+        sizes["times"] += 2 + sum(_packed_size(h.encode() if h else None) for h in stats.histograms)
 
 
-def _add_elastic(found: Counter[str], name: str, value: Value) -> None:
+def _add_elastic(sizes: Counter[str], name: str, value: Value) -> None:
     if isinstance(value, Groups):
         lists = sum(_packed_size(group.terms) for group, _ in value.groups)
     elif isinstance(value, Columns | Formulas):
         lists = _packed_size(value.ranks.terms)
     else:
         lists = 0
-    found["ranklists"] += lists
-    found[name] += _packed_size(elastic.encode(value)) - lists
+    sizes["ranklists"] += lists
+    sizes[name] += _packed_size(elastic.encode(value)) - lists
 
 
 def _family(family: Any) -> int:

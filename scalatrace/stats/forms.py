@@ -102,12 +102,16 @@ class Points:
 
 def _errors(values: Floats, errors: Sequence[float] | None) -> Floats:
     """Standard errors with the rounding in them."""
-    given = np.zeros(len(values)) if errors is None else np.array(errors, float)
-    if len(given) != len(values) or not np.isfinite(given).all() or (given < 0).any():
+    errors_of_values = np.zeros(len(values)) if errors is None else np.array(errors, float)
+    if (
+        len(errors_of_values) != len(values)
+        or not np.isfinite(errors_of_values).all()
+        or (errors_of_values < 0).any()
+    ):
         raise UsageError("errors must be numbers from 0, one per value")
     largest = float(np.abs(values).max())
     floor = ROUNDING * np.maximum(np.abs(values), 1e-3 * largest) + TINY
-    total: Floats = np.hypot(given, floor)
+    total: Floats = np.hypot(errors_of_values, floor)
     return total
 
 
@@ -195,8 +199,8 @@ class Form:
         """The formula: `12.5 + 3 * p * log2(p)`."""
         out = ""
         for c, term in zip(coefficients, self.terms, strict=True):
-            number, rest = f"{abs(c):.6g}", term.text(names)
-            part = f"{number} * {rest}" if rest else number
+            number, factors = f"{abs(c):.6g}", term.text(names)
+            part = f"{number} * {factors}" if factors else number
             sign = ("-" if c < 0 else "") if not out else (" - " if c < 0 else " + ")
             out += sign + part
         return out

@@ -119,8 +119,8 @@ MODELS: dict[str, Callable[[Points, Thresholds], FittedModel]] = {
 def decided(deviations: dict[str, float], d_t: float = D_T) -> str | None:
     """Return the model that a field decides for: d_min + d_t < d_i for all others. None when it waits."""
     best = min(deviations, key=deviations.__getitem__)
-    others = [d for name, d in deviations.items() if name != best]
-    return best if all(deviations[best] + d_t < d for d in others) else None
+    other_deviations = [d for name, d in deviations.items() if name != best]
+    return best if all(deviations[best] + d_t < d for d in other_deviations) else None
 
 
 def choose_jointly(deviations: Sequence[dict[str, float]], d_t: float = D_T) -> str:
@@ -146,8 +146,8 @@ def fit_dissertation(fields: Sequence[Points], thresholds: Thresholds = Threshol
 
 def _form(points: Points, *powers: int) -> Form:
     """The form with these powers of the last parameter, the number of ranks."""
-    others = constant_term(points.scales.shape[1]).factors[1:]
-    return Form(tuple(Term((*others, Factor(Fraction(power)))) for power in powers))
+    other_factors = constant_term(points.scales.shape[1]).factors[1:]
+    return Form(tuple(Term((*other_factors, Factor(Fraction(power)))) for power in powers))
 
 
 def _without_outlier(values: Floats) -> Floats:

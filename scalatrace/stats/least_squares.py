@@ -122,10 +122,10 @@ def _solve(designs: Floats, values: Floats, errors: Floats) -> Solutions:
     back = vt.swapaxes(-1, -2) * inverse[..., None, :] / (norms * units).swapaxes(-1, -2)
     coefficients = (back * within[..., None, :]).sum(axis=-1)
     residuals = target - (u * within[..., None, :]).sum(axis=-1)
-    rest = 1 - np.square(u).sum(axis=-1)
-    alone = (rest < ALONE).any(axis=-1)
-    left_out = np.where(alone[..., None], np.inf, residuals / np.maximum(rest, ALONE))
-    press = np.where(alone, np.inf, (np.square(residuals) / np.maximum(rest, ALONE)).sum(axis=-1))
+    slack = 1 - np.square(u).sum(axis=-1)
+    alone = (slack < ALONE).any(axis=-1)
+    left_out = np.where(alone[..., None], np.inf, residuals / np.maximum(slack, ALONE))
+    press = np.where(alone, np.inf, (np.square(residuals) / np.maximum(slack, ALONE)).sum(axis=-1))
     return Solutions(usable, coefficients, back, np.square(residuals).sum(axis=-1), left_out, press)
 
 

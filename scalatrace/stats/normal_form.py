@@ -85,7 +85,7 @@ def _others(forms: Sequence[Form], fields: Sequence[Points]) -> list[float]:
     for which, solutions in solve_all(forms, fields):
         press = np.where(solutions.usable, solutions.press, inf).tolist()
         costs[:, which] = [
-            [_misfit(one, points) for one in row] for row, points in zip(press, fields, strict=True)
+            [_misfit(residual, points) for residual in row] for row, points in zip(press, fields, strict=True)
         ]
     total = np.zeros(len(forms))
     for row in costs:
@@ -126,7 +126,7 @@ def _costs(nterms_each: int, complexities: Floats, solutions: Solutions, points:
     per_term = PER_COEFFICIENT * log(count_terms(points.scales.shape[1]))
     per_minus = 0.0 if (points.values < 0).any() else PER_MINUS
     press = np.where(solutions.usable[0], solutions.press[0], inf)
-    costs = np.array([_misfit(one, points) for one in press.tolist()])
+    costs = np.array([_misfit(residual, points) for residual in press.tolist()])
     costs += per_term * nterms_each
     costs += PER_COMPLEXITY * complexities
     costs += per_minus * (solutions.coefficients[0] < 0).sum(axis=1)

@@ -57,13 +57,13 @@ def locations(path: str | Path, addresses: Iterable[int]) -> dict[int, Location]
                 functions = dict(_functions(other, wanted)) | functions
                 lines = dict(_lines(other, wanted)) if has_lines(other) else {}
             break
-    found = {}
+    rows = {}
     for address in wanted:
         file_name, line = lines.get(address, ("", 0))
         function = functions.get(address, "")
         if line or function:
-            found[address] = Location(file_name, line, function)
-    return found
+            rows[address] = Location(file_name, line, function)
+    return rows
 
 
 def build_id(path: str | Path) -> str:
@@ -78,9 +78,9 @@ def build_id(path: str | Path) -> str:
 
 def _build_id(elf: ELFFile) -> str:
     note = elf.get_section_by_name(".note.gnu.build-id")
-    for one in note.iter_notes() if isinstance(note, NoteSection) else ():
-        if one["n_type"] == "NT_GNU_BUILD_ID" and isinstance(one["n_desc"], str):
-            return one["n_desc"]
+    for entry in note.iter_notes() if isinstance(note, NoteSection) else ():
+        if entry["n_type"] == "NT_GNU_BUILD_ID" and isinstance(entry["n_desc"], str):
+            return entry["n_desc"]
     return ""
 
 
@@ -227,9 +227,9 @@ def offsets_of(path: str | Path, site: Range) -> list[Range]:
     """
     name = Path(path).name
     with opened(path) as elf:
-        found = sorted(set(_spans(elf, site))) if has_lines(elf) else []
+        spans = sorted(set(_spans(elf, site))) if has_lines(elf) else []
     merged: list[tuple[int, int]] = []
-    for low, high in found:
+    for low, high in spans:
         if merged and low <= merged[-1][1] + 1:
             merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
         else:

@@ -129,8 +129,8 @@ class ColumnEvaluator:
             case nodes.Item(table, index):
                 return self._entries(table, index, "a table")
             case nodes.Search(table, index):
-                found = np.searchsorted(np.array(table, dtype=np.int64), self.value(index), side="right")
-                return (found if found.ndim else int(found)), (0, len(table))
+                positions = np.searchsorted(np.array(table, dtype=np.int64), self.value(index), side="right")
+                return (positions if positions.ndim else int(positions)), (0, len(table))
             case nodes.Lookup(table, index):
                 numbers = [self.specials[v.name] if isinstance(v, nodes.Special) else v for v in table]
                 return self._entries(numbers, index, "a table")
@@ -169,8 +169,8 @@ class ColumnEvaluator:
     def _where(self, mask: Any) -> ColumnEvaluator:
         """Return the columns of some elements."""
 
-        def some(given: Any) -> Any:
-            return np.broadcast_to(given, mask.shape)[mask] if isinstance(given, np.ndarray) else given
+        def some(column: Any) -> Any:
+            return np.broadcast_to(column, mask.shape)[mask] if isinstance(column, np.ndarray) else column
 
         return ColumnEvaluator(
             {name: some(given) for name, given in self.names.items()}, self.arrays, self.specials
@@ -210,36 +210,36 @@ def indicator(held: Any) -> Any:
     return held.astype(np.int64) if isinstance(held, np.ndarray) else int(held)
 
 
-def call(name: str, given: Sequence[Any], intervals: Sequence[Interval]) -> tuple[Any, Interval]:
+def call(name: str, arguments: Sequence[Any], intervals: Sequence[Interval]) -> tuple[Any, Interval]:
     """Return a function of ints or arrays with their intervals, and its interval. Raises as `binary`."""
-    if not any(isinstance(one, np.ndarray) for one in given):
-        result = called(name, given)
+    if not any(isinstance(argument, np.ndarray) for argument in arguments):
+        result = called(name, arguments)
         if not LOW <= result <= HIGH:
             exceeds(result)
         return result, (result, result)
     function = FUNCTIONS.get(name)
-    if function is None or len(given) != function.arity >= 0:
-        return _each(name, given)  # which reports it
+    if function is None or len(arguments) != function.arity >= 0:
+        return _each(name, arguments)  # which reports it
     if function.array is not None:
-        return _foreign(name, function.array, given)
+        return _foreign(name, function.array, arguments)
     array, bounds = ARRAY_FUNCTIONS.get(name, (None, None))
     if array is None or bounds is None:
-        return _each(name, given)
+        return _each(name, arguments)
     interval = bounds(list(intervals))
     if not _within(interval):
-        return _each(name, given)
+        return _each(name, arguments)
     with np.errstate(divide="raise"):
         try:
-            return array(*given), interval
+            return array(*arguments), interval
         except FloatingPointError:
             raise ZeroDivisionError from None
 
 
-def _foreign(name: str, array: Callable[..., Any], given: Sequence[Any]) -> tuple[Any, Interval]:
+def _foreign(name: str, array: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Any, Interval]:
     """Return a plug-in's function of arrays."""
     try:
         with np.errstate(divide="raise", invalid="raise"):
-            result = _int64(array(*given), name)
+            result = _int64(array(*arguments), name)
             return result, spanned(result)
     except FloatingPointError:
         raise ZeroDivisionError from None
@@ -249,18 +249,18 @@ def _foreign(name: str, array: Callable[..., Any], given: Sequence[Any]) -> tupl
         raise UsageError(f"the function {name} fails: {type(error).__name__}: {error}") from None
 
 
-def _each(name: str, given: Sequence[Any]) -> tuple[Any, Interval]:
+def _each(name: str, arguments: Sequence[Any]) -> tuple[Any, Interval]:
     """Return a function called for each element, exactly."""
-    rows = np.broadcast_arrays(*given)
+    rows = np.broadcast_arrays(*arguments)
     cells = zip(*(row.reshape(-1).tolist() for row in rows), strict=True)
     return _store_integers([called(name, cell) for cell in cells], rows[0].shape)
 
 
-def spanned(given: Any) -> Interval:
+def spanned(column: Any) -> Interval:
     """Return the least and the largest element."""
-    if isinstance(given, np.ndarray):
-        return (int(given.min()), int(given.max())) if given.size else (0, 0)
-    return int(given), int(given)
+    if isinstance(column, np.ndarray):
+        return (int(column.min()), int(column.max())) if column.size else (0, 0)
+    return int(column), int(column)
 
 
 def _within(interval: Interval) -> bool:
@@ -302,9 +302,9 @@ def _store_integers(values: Sequence[int], shape: tuple[int, ...]) -> tuple[Any,
     return np.array(values, dtype=np.int64).reshape(shape), (low, high)
 
 
-def _int64(given: Any, name: str) -> Any:
-    if isinstance(given, np.ndarray):
-        if given.dtype.kind not in "ib":
-            raise UsageError(f"the function {name} gives {given.dtype}, not integers")
-        return given.astype(np.int64, copy=False)
-    return int(given)
+def _int64(number: Any, name: str) -> Any:
+    if isinstance(number, np.ndarray):
+        if number.dtype.kind not in "ib":
+            raise UsageError(f"the function {name} gives {number.dtype}, not integers")
+        return number.astype(np.int64, copy=False)
+    return int(number)

@@ -68,18 +68,18 @@ class Plan:
             values[number] = names[name]
             intervals[number] = spanned(names[name])
         for number, kind, what, operands in self._steps:
-            given = [values[i] for i in operands]
-            if any(one is None for one in given):
+            arguments = [values[i] for i in operands]
+            if any(operand is None for operand in arguments):
                 continue
             try:
                 if kind == BINARY:
-                    (a, b), (i, k) = given, operands
+                    (a, b), (i, k) = arguments, operands
                     values[number], intervals[number] = binary(what, a, b, intervals[i], intervals[k])
                 elif kind == CALL:
-                    spans = [intervals[one] for one in operands]
-                    values[number], intervals[number] = call(what, given, spans)
+                    spans = [intervals[operand] for operand in operands]
+                    values[number], intervals[number] = call(what, arguments, spans)
                 elif kind == INDICATOR:
-                    values[number] = indicator(what(*given))
+                    values[number] = indicator(what(*arguments))
                 else:
                     values[number] = columns.value(what)
                     intervals[number] = spanned(values[number])

@@ -79,8 +79,8 @@ def compiled(value: nodes.Value | nodes.Cond) -> Evaluate:
         "tables": writer.tables,
     }
     exec(compile(source, "<formula>", "exec"), scope)  # of nodes only: no text of a file gets here
-    made: Evaluate = scope["evaluate"]
-    return made
+    function: Evaluate = scope["evaluate"]
+    return function
 
 
 class _Writer:
@@ -124,11 +124,11 @@ class _Writer:
 
     def _join_conditions(self, parts: Sequence[nodes.Cond], undecided: str) -> str:
         """Evaluate parts until one decides: later ones may have no value."""
-        first, *others = parts
+        first, *later = parts
         result = self._fresh()
         self._line(f"{result} = {self.truth(first)}")
         known = dict(self._known)
-        for part in others:
+        for part in later:
             self._line(undecided.format(result))
             self._deeper()
             self._line(f"{result} = {self.truth(part)}")
@@ -151,8 +151,8 @@ class _Writer:
             case nodes.Lookup(table, index):
                 return self._assign_name(f"entry({self._table(table)}, {self.value(index)}, specials)")
             case nodes.Called(name, arguments):
-                given = ", ".join(map(self.value, arguments))
-                return self._check_range(f"called({name!r}, [{given}])")
+                values = ", ".join(map(self.value, arguments))
+                return self._check_range(f"called({name!r}, [{values}])")
             case nodes.Choose(cond, a, b) | nodes.Select(cond, a, b):
                 return self._chosen(cond, a, b)
             case nodes.Binary(op, a, b):

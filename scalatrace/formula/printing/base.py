@@ -103,8 +103,8 @@ class Printer:
     @staticmethod
     def at(printed: Printed, level: int) -> str:
         """Return a text, in parentheses where its level is lower than this."""
-        text, own = printed
-        return text if own >= level else f"({text})"
+        text, precedence = printed
+        return text if precedence >= level else f"({text})"
 
     # What languages define.
 

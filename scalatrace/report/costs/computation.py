@@ -67,12 +67,12 @@ def between(first: SiteCall, last: SiteCall) -> str:
         return f"the start of the program, before {short_frame(outermost[0])}" if outermost else "the start"
     ways = [callers(stack, len(stack))[::-1] for _, stack in (first, last)]
     place = UNKNOWN
-    for i, (one, other) in enumerate(zip(*ways, strict=False)):
-        a, b = split_frame(one), split_frame(other)
+    for i, (left, right) in enumerate(zip(*ways, strict=False)):
+        a, b = split_frame(left), split_frame(right)
         if (a.file, a.name) != (b.file, b.name) or not a.line or not b.line:
             break
         name = a.file.rpartition("/")[2]
-        if one != other:
+        if left != right:
             called, then = (_callee_of(way, i, op) for way, (op, _) in zip(ways, (first, last), strict=True))
             word = "to" if a.line < b.line else "then"
             return f"{name}:{a.line} ({called}) {word} {b.line} ({then}) in {a.name}"

@@ -131,20 +131,20 @@ class RunTime(NamedTuple):
         return self.basis == ELAPSED
 
 
-def run_time(trace: Trace, whole: CostRow, found: Efficiency | None) -> RunTime:
+def run_time(trace: Trace, whole: CostRow, efficiency_of_run: Efficiency | None) -> RunTime:
     """Return the run time of a trace: of the longest rank, else the mean; of several threads that elapsed.
 
     Args:
         whole: the result of `whole_time`.
-        found: the result of `efficiency`.
+        efficiency_of_run: the result of `efficiency`.
     """
     if (threads := thread_count(trace.meta)) > 1:
         comm, compute = ((ns or 0.0) / len(trace.ranks) for ns in (whole.comm_ns, whole.compute_ns))
         sums = f"{duration(comm)} in MPI and {duration(compute)} computing per rank"
         note = f"up to {threads} threads of a rank call MPI: {sums} are sums over them, as all times below"
         return RunTime(elapsed_ns(trace), ELAPSED, note)
-    if found is not None:
-        return RunTime(found.run_time_ns)
+    if efficiency_of_run is not None:
+        return RunTime(efficiency_of_run.run_time_ns)
     if whole.comm_ns is None and whole.compute_ns is None:
         return RunTime(None)
     mean = ((whole.comm_ns or 0.0) + (whole.compute_ns or 0.0)) / len(trace.ranks)

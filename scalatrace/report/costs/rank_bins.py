@@ -25,9 +25,9 @@ class RankBin:
     comm_ns: tuple[float, float, float]
 
 
-def rank_bins(found: Efficiency) -> tuple[RankBin, ...]:
+def rank_bins(times: Efficiency) -> tuple[RankBin, ...]:
     """Return the times of at most MAX_BINS sets of consecutive ranks."""
-    count = len(found.ranks)
+    count = len(times.ranks)
     size = -(-count // MAX_BINS)
     starts = np.arange(0, count, size)
     lengths = np.diff([*starts.tolist(), count])
@@ -37,6 +37,6 @@ def rank_bins(found: Efficiency) -> tuple[RankBin, ...]:
         mean = np.add.reduceat(values, starts) / lengths
         return list(zip(least.tolist(), mean.tolist(), most.tolist(), strict=True))
 
-    firsts = [found.ranks[start] for start in starts.tolist()]
-    lasts = [found.ranks[min(start + size, count) - 1] for start in starts.tolist()]
-    return tuple(map(RankBin, firsts, lasts, spread(found.compute_ns), spread(found.comm_ns)))
+    firsts = [times.ranks[start] for start in starts.tolist()]
+    lasts = [times.ranks[min(start + size, count) - 1] for start in starts.tolist()]
+    return tuple(map(RankBin, firsts, lasts, spread(times.compute_ns), spread(times.comm_ns)))

@@ -138,10 +138,10 @@ def distinct_sites(calls: Sequence[tuple[str, Stack]], frames: int = 1, max_fram
     levels = range(frames, max_frames + 1)
     texts = [[(op, site_of(stack, n)) for n in levels] for op, stack in calls]
 
-    def shown(one: list[tuple[str, str]]) -> str:
-        others = [other for other in texts if other[-1] != one[-1]]
-        level = next(i for i in range(len(levels)) if all(other[i] != one[i] for other in others))
-        return one[level][1]
+    def shown(frames: list[tuple[str, str]]) -> str:
+        others_frames = [text for text in texts if text[-1] != frames[-1]]
+        level = next(i for i in range(len(levels)) if all(text[i] != frames[i] for text in others_frames))
+        return frames[level][1]
 
     return [shown(one) for one in texts]
 

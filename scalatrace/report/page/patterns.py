@@ -86,12 +86,12 @@ def loop_pattern(
     events = [node for node in children if isinstance(node, Event)]
     ops = [trace.ops[event.op].name for event in events]
     collectives = tuple(dict.fromkeys(op for op in ops if operation(op).category in COLLECTIVES))
-    messages = [one for event in events for one in sent.get(id(event), ())]
-    total = round(sum(len(one.senders) * one.count for one in messages))
-    nbytes = round(sum(len(one.senders) * one.count * one.nbytes for one in messages))
+    messages = [flow for event in events for flow in sent.get(id(event), ())]
+    total = round(sum(len(flow.senders) * flow.count for flow in messages))
+    nbytes = round(sum(len(flow.senders) * flow.count * flow.nbytes for flow in messages))
     if total:
         senders, receivers = pairs(messages, MAX_PAIRS)
-        whole = sum(len(one.senders) for one in messages) <= MAX_PAIRS
+        whole = sum(len(flow.senders) for flow in messages) <= MAX_PAIRS
         kind, detail, dims = recognise(senders, receivers, grid, _receives(events, ops, sent), whole)
         return LoopPattern(kind, detail, dims, total, nbytes, collectives)
     if not collectives:
@@ -104,18 +104,18 @@ def loop_pattern(
 def _receives(
     events: Sequence[Event], ops: Sequence[str], sent: Mapping[int, Sequence[Messages]]
 ) -> Receives:
-    found, sends, pending = Receives.ANYWHERE, False, False
+    position, sends, pending = Receives.ANYWHERE, False, False
     for event, op in zip(events, ops, strict=True):
         row = operation(op)
         if row.category is Category.COMPLETION:
             pending = False
         if row.category is Category.RECV and not row.nonblocking:
             if sends:
-                return Receives.ANYWHERE if found is Receives.ANYWHERE else Receives.SOME_FIRST
-            found = Receives.ALL_FIRST
+                return Receives.ANYWHERE if position is Receives.ANYWHERE else Receives.SOME_FIRST
+            position = Receives.ALL_FIRST
         if sent.get(id(event)):
             sends, pending = True, row.nonblocking
-    return Receives.SOME_FIRST if pending and found is Receives.ALL_FIRST else found
+    return Receives.SOME_FIRST if pending and position is Receives.ALL_FIRST else position
 
 
 def recognise(
@@ -128,8 +128,8 @@ def recognise(
     """
     keys = np.unique(senders * grid.nprocs + receivers)
     senders, receivers = np.divmod(keys, grid.nprocs)
-    other = senders != receivers
-    senders, receivers = senders[other], receivers[other]
+    is_other = senders != receivers
+    senders, receivers = senders[is_other], receivers[is_other]
     if not len(senders):
         return "irregular", "messages of each rank to itself", 0
     for rule in (_star, _ring, _butterfly, _neighbours, _all_pairs, _find_transpose, _powers, _tree):
@@ -216,16 +216,16 @@ def _find_transpose(senders: Ints, receivers: Ints, grid: Grid, receives: Receiv
 
 def _butterfly(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
     """Exclusive-or with powers of two. Neighbours in longer grids have others, too (1 and 2: 3)."""
-    found = np.unique(senders ^ receivers).tolist()
-    if max(grid.dims) > 2 and all(d & (d - 1) == 0 for d in found):
-        return "tree", f"butterfly: xor {', '.join(map(str, found))}", 0
+    masks = np.unique(senders ^ receivers).tolist()
+    if max(grid.dims) > 2 and all(d & (d - 1) == 0 for d in masks):
+        return "tree", f"butterfly: xor {', '.join(map(str, masks))}", 0
     return None
 
 
 def _powers(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
-    found = np.unique(np.abs(receivers - senders)).tolist()
-    if len(found) > 1 and all(d & (d - 1) == 0 for d in found):
-        return "tree", f"distances {', '.join(map(str, found))}", 0
+    distances = np.unique(np.abs(receivers - senders)).tolist()
+    if len(distances) > 1 and all(d & (d - 1) == 0 for d in distances):
+        return "tree", f"distances {', '.join(map(str, distances))}", 0
     return None
 
 

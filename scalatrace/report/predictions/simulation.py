@@ -80,9 +80,9 @@ class SimulationReporter:
             measured, ratio = duration(check["measured_s"] * 1e9), f"{check['ratio']:.3f}"
             out.print(f"measured        {measured}   {ratio} of the predicted time; added to the checks")
         if drawn and drawn["runs"] > 1:
-            one, times = ("one run", "drawn") if facts["drawn_run"] else ("mean times", "mean")
+            kind, times = ("one run", "drawn") if facts["drawn_run"] else ("mean times", "mean")
             out.print(
-                f"{one:<14}  {coarse_duration(facts['time_ns'])}   with {times} computation times, as below"
+                f"{kind:<14}  {coarse_duration(facts['time_ns'])}   with {times} computation times, as below"
             )
         if not (drawn and "checks" in drawn):
             known = f"measured runs of this platform: {number(facts['platform_checks'])}"

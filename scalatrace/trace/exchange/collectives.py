@@ -94,24 +94,24 @@ def exchanges_of(trace: Trace, budget: Budget) -> Iterator[Exchange]:
     if not any(has_pairs(op.name) for op in trace.ops):
         return
     groups = CommunicatorGroups(trace)
-    for event, one in rank_sets(trace, _matters, budget):
+    for event, rank_set in rank_sets(trace, _matters, budget):
         op = trace.ops[event.op].name
         if blocking_name(op) not in EQUAL or operation(op).flow_later or is_unknown(trace, event):
             continue
-        for part in groups.of_one_size(event, one):
+        for part in groups.of_one_size(event, rank_set):
             for call, n in some_calls(trace, event, part, _matters, budget):
-                yield from _sent(trace, groups, call, part, n * one.weight)
+                yield from _sent(trace, groups, call, part, n * rank_set.weight)
     yield from _by_rank(trace, budget)
 
 
 def _sent(
-    trace: Trace, groups: CommunicatorGroups, call: Call, one: RankSet, n: Number
+    trace: Trace, groups: CommunicatorGroups, call: Call, rank_set: RankSet, n: Number
 ) -> Iterator[Exchange]:
     """Yield what ranks with equal calls send; those in intercommunicators one by one."""
     if call.comm.remote is None:
-        yield from _equal(groups, call, one.ranks, n)
+        yield from _equal(groups, call, rank_set.ranks, n)
         return
-    for rank in one.ranks.tolist():
+    for rank in rank_set.ranks.tolist():
         yield from _list_partners(Call(CompiledEvent(trace, call.node, rank), call.values, -1), n)
 
 
@@ -133,7 +133,7 @@ def _matters(op: str, name: str) -> bool:
 
 def _equal(groups: CommunicatorGroups, call: Call, ranks: Ints, n: Number) -> Iterator[Exchange]:
     """Yield what ranks with equal calls send: the same amount to each of their partners."""
-    own, size, start, members = groups.arrays(call.family, ranks)
+    own_ranks, size, start, members = groups.arrays(call.family, ranks)
     nbytes, op = _amount(call), blocking_name(call.op)
     if op in TO_ALL:
         yield from _to_all(call, ranks, (size, start, members), n, nbytes)
@@ -143,7 +143,7 @@ def _equal(groups: CommunicatorGroups, call: Call, ranks: Ints, n: Number) -> It
         known = roots >= 0
         yield Exchange(call.node, ranks[known], members[(start + roots)[known]], n, nbytes)
         return
-    here = own == roots
+    here = own_ranks == roots
     yield from _to_all(call, ranks[here], (size[here], start[here], members), n, nbytes)
 
 
@@ -182,8 +182,8 @@ def _by_rank(trace: Trace, budget: Budget) -> Iterator[Exchange]:
     )
     if not listed and not is_started:
         return
-    some, weight = walked_ranks(trace, budget)
-    for rank in some.tolist():
+    sample, weight = walked_ranks(trace, budget)
+    for rank in sample.tolist():
         neighbours = Neighbours()
         for call, n in _calls(trace, rank):
             if call.get("newcomm") is not None:

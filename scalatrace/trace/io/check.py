@@ -164,5 +164,5 @@ def check_schema(op: Op) -> None:
     for name, kind in op.params:
         expected = {Kind.PEER} if name in peers else KINDS.get(name, {kind})
         if kind not in expected:
-            wanted = " or ".join(sorted(one.name for one in expected))
+            wanted = " or ".join(sorted(expected_kind.name for expected_kind in expected))
             raise ValueError(f"parameter {name} of {op.name} is of kind {kind.name}, not {wanted}")

@@ -127,9 +127,9 @@ class _Plain(Transformer[Any, Any]):
         return _placed(str(token), token)
 
     def start(self, parts: list[Any]) -> Any:
-        version, *rest = parts
-        entries = [part for part in rest if not isinstance(part, RawNode)]
-        return int(version), entries, [part for part in rest if isinstance(part, RawNode)]
+        version, *words = parts
+        entries = [part for part in words if not isinstance(part, RawNode)]
+        return int(version), entries, [part for part in words if isinstance(part, RawNode)]
 
     # values
 

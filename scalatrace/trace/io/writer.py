@@ -117,7 +117,7 @@ def _node(node: Node, measured: Sequence[RecordedStat], columns: ColumnWriter) -
     repeat = elastic.encode(node.repeat)
     if not isinstance(node, Event):
         return repeat, tuple(_node(child, measured, columns) for child in node.nodes)
-    stats = tuple(_stats(one, measured, columns) for one in node.stats)
+    stats = tuple(_stats(row, measured, columns) for row in node.stats)
     return repeat, node.op, node.signature, tuple(map(_param, node.params)), stats
 
 

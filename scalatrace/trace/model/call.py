@@ -59,19 +59,19 @@ class CompiledEvent:
 
     def decoded(self, values: tuple[int, ...]) -> tuple[int, ...]:
         """Return the values of one call as a walk yields them, from stored ones: peers become ranks."""
-        given = list(values)
+        params = list(values)
         for i, param in enumerate(self.node.params):
             if isinstance(param, Peer) and param.encoding is not Encoding.ABSOLUTE:
                 family = WORLD if self.comm_at is None else values[self.comm_at]
-                given[i] = param.encoding.decode(values[i], *_self_and_size(self, family))
-        return tuple(given)
+                params[i] = param.encoding.decode(values[i], *_self_and_size(self, family))
+        return tuple(params)
 
     def stat(self, pred: int, index: int) -> Histogram | None:
         """Return the histogram of a statistic after a predecessor, in units of the statistic."""
         if self.histograms is None:
             self.histograms = {s.pred: s.histograms for s in self.node.stats}
-        found = self.histograms.get(pred, ())
-        histogram = found[index] if index < len(found) else None
+        histograms = self.histograms.get(pred, ())
+        histogram = histograms[index] if index < len(histograms) else None
         return None if histogram is None else histogram.scaled(self.trace.stats[index].resolution)
 
 
@@ -158,8 +158,8 @@ class Call:
         return None if index is None else self.place.stat(self.pred, index)
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={self[name]!r}" for name in self.place.names)
-        return f"<{self.op}({given}) of rank {self.rank}>"
+        params = ", ".join(f"{name}={self[name]!r}" for name in self.place.names)
+        return f"<{self.op}({params}) of rank {self.rank}>"
 
 
 def _rows(place: CompiledEvent) -> Iterator[tuple[int, ...]]:
@@ -196,17 +196,17 @@ def _column(place: CompiledEvent, param: Param) -> Iterator[int]:
     families = Vec(WORLD) if at is None else _vec(place, place.node.params[at])
     if families.constant is None:
         return _peers(place, param.encoding, zip(vec, families, strict=False))
-    own, size = _self_and_size(place, families.constant)
+    own_rank, size = _self_and_size(place, families.constant)
     if vec.constant is not None:
-        return repeat(param.encoding.decode(vec.constant, own, size))
+        return repeat(param.encoding.decode(vec.constant, own_rank, size))
     decode = param.encoding.decode
-    return (decode(value, own, size) for value in vec)
+    return (decode(value, own_rank, size) for value in vec)
 
 
 def _peers(place: CompiledEvent, encoding: Encoding, pairs: Iterator[tuple[int, int]]) -> Iterator[int]:
     for value, family in pairs:
-        own, size = _self_and_size(place, family)
-        yield encoding.decode(value, own, size)
+        own_rank, size = _self_and_size(place, family)
+        yield encoding.decode(value, own_rank, size)
 
 
 def _vec(place: CompiledEvent, param: Param) -> Vec:

@@ -131,20 +131,20 @@ class Formulas:
 
     def loops(self, rank: int) -> tuple[Vec, ...] | None:
         """Return how often the loops around run on a rank; None if it does not enter all of them."""
-        found = tuple(vec for loop in self.around if (vec := _trip_counts(loop, rank)) is not None)
-        return found if len(found) == len(self.around) else None
+        trip_counts = tuple(vec for loop in self.around if (vec := _trip_counts(loop, rank)) is not None)
+        return trip_counts if len(trip_counts) == len(self.around) else None
 
     def names(self) -> list[str]:
         """Return the names of the rank and its coordinates that conditions and formulas use."""
-        found = (names_in(part.condition, *(part.formulas or ())) for part in self.parts)
-        return sorted(RANKWISE.intersection(*[set().union(*found)]))
+        names_of_parts = (names_in(part.condition, *(part.formulas or ())) for part in self.parts)
+        return sorted(RANKWISE.intersection(*[set().union(*names_of_parts)]))
 
     def encode(self) -> tuple[Any, ...]:
         """Return the form in the file, without `around`."""
         parts = tuple(
-            one
+            loop
             for part in self.parts
-            for one in (
+            for loop in (
                 format_text(part.condition),
                 part.shape,
                 None if part.formulas is None else tuple(map(written, part.formulas)),
@@ -160,11 +160,11 @@ class Formulas:
         grid = _grid(dims, column_major, nprocs)
         if type(inputs) is not tuple or len(inputs) % 2 or type(parts) is not tuple or len(parts) % 3:
             raise ValueError("formulas have an incomplete list of parameters or parts")
-        given = tuple(zip(inputs[::2], inputs[1::2], strict=True))
-        if any(type(name) is not str or type(value) is not int for name, value in given):
+        pairs = tuple(zip(inputs[::2], inputs[1::2], strict=True))
+        if any(type(name) is not str or type(value) is not int for name, value in pairs):
             raise ValueError("a parameter of formulas is not a pair of name and integer")
         read = tuple(map(_part, parts[::3], parts[1::3], parts[2::3]))
-        return cls(RankList.from_terms(ranks, nprocs), grid, given, read, around)
+        return cls(RankList.from_terms(ranks, nprocs), grid, pairs, read, around)
 
     def _key(self) -> tuple[Any, ...]:
         return self.ranks, self.grid, self.inputs, self.parts, self.around
@@ -243,10 +243,10 @@ def _text(part: Part) -> str:
     condition = "" if part.condition == EVERYWHERE else f"if {json.dumps(format_text(part.condition))} "
     if part.formulas is None:
         return f"{condition}none"
-    rest = iter([json.dumps(written(formula)) for formula in part.formulas])
+    formulas = iter([json.dumps(written(formula)) for formula in part.formulas])
     if part.shape in (CYCLE, INDEXED, LOOPED):
-        return f"{condition}{part.shape} {' '.join(rest)}"
-    return f"{condition}{_fill_shape(part.shape, rest)}"
+        return f"{condition}{part.shape} {' '.join(formulas)}"
+    return f"{condition}{_fill_shape(part.shape, formulas)}"
 
 
 def _fill_shape(shape: Any, texts: Iterator[str]) -> str:

@@ -34,7 +34,7 @@ def rank_classes(value: Elastic, ranks: RankList, max_classes: int) -> Iterator[
     if isinstance(value, Vec):
         yield ranks, value
     elif isinstance(value, Groups):
-        yield from ((some, vec) for group, vec in value.groups if (some := ranks & group))
+        yield from ((common, vec) for group, vec in value.groups if (common := ranks & group))
     elif isinstance(value, Columns):
         yield from _by_number(value, ranks & value.ranks, max_classes)
     else:
@@ -48,8 +48,8 @@ def class_numbers(value: Elastic, ranks: RankList, nprocs: int, max_classes: int
         UsageError, FormatError: as `rank_classes`.
     """
     numbers, vecs = np.full(nprocs, -1), list[Vec]()
-    for some, vec in rank_classes(value, ranks, max_classes):
-        for start, stop in some.runs:
+    for members, vec in rank_classes(value, ranks, max_classes):
+        for start, stop in members.runs:
             numbers[start:stop] = len(vecs)
         vecs.append(vec)
     return numbers, vecs
@@ -107,8 +107,8 @@ def _loop_classes(value: Formulas, ranks: RankList, where: Ints, max_classes: in
 def _equal(value: Formulas, ranks: Ints, loop_class: Ints, max_classes: int) -> tuple[Ints, Ints] | None:
     """Return places with equal values, as `equal_places`, of a rank for each place."""
     columns = value.grid.columns
-    own = {name: columns[name][ranks] for name in value.names()}
-    place = {**value.grid.place(int(ranks[0])), **own, **dict(value.inputs)}
+    coordinates = {name: columns[name][ranks] for name in value.names()}
+    place = {**value.grid.place(int(ranks[0])), **coordinates, **dict(value.inputs)}
     first, number = distinct(loop_class[None])
     return equal_places(value.parts, place, number, [value.loops(int(ranks[i])) for i in first], max_classes)
 
@@ -145,12 +145,12 @@ def equal_places(
     try:
         part_of = _part_numbers(parts, place, nplaces)
         one_of, group_of = distinct(np.array([part_of, loop_class]))
-        for group, one in enumerate(one_of.tolist()):
+        for group, first_place in enumerate(one_of.tolist()):
             mine = np.flatnonzero(group_of == group)
             like = np.zeros(len(mine), dtype=np.int64)
-            own = {name: value[mine] if np.ndim(value) else value for name, value in place.items()}
-            part = parts[part_of[one]] if part_of[one] >= 0 else None
-            for column in _columns(part, own, loops[loop_class[one]]):
+            coordinates = {name: value[mine] if np.ndim(value) else value for name, value in place.items()}
+            part = parts[part_of[first_place]] if part_of[first_place] >= 0 else None
+            for column in _columns(part, coordinates, loops[loop_class[first_place]]):
                 first, like = distinct(np.array([like, np.broadcast_to(column, mine.shape)]))
                 if len(first) > max_classes:
                     return None

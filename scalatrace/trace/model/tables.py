@@ -263,12 +263,12 @@ def _cut(sizes: Vec, members: Vec, nprocs: int) -> list[tuple[int, ...]]:
     ranks = (members.constant,) if members.constant is not None else members.first(members.length or 0)
     if any(not 0 <= rank < nprocs and rank != UNDEFINED for rank in ranks):
         raise ValueError("a communicator has a member that is not a rank of the run")
-    groups, rest, each = [], iter(ranks), iter(sizes)
+    groups, remaining, each = [], iter(ranks), iter(sizes)
     left = len(ranks)
     while left:
         size = next(each, 0)
         if not 0 < size <= left:
             raise ValueError("the sizes of a family do not add up to its members")
-        groups.append(tuple(islice(rest, size)))
+        groups.append(tuple(islice(remaining, size)))
         left -= size
     return groups

@@ -95,10 +95,10 @@ class TraceTables:
             return Communicator(family, kind, (rank,), 0)
         if kind == "null" and self.comms[family].members.terms == ():
             return Communicator(family, kind, (), -1)
-        found = self.layout(family).of(rank)
-        if found is None:
+        instance = self.layout(family).of(rank)
+        if instance is None:
             raise FormatError(f"rank {rank} is in no communicator of family {family}")
-        members, position, remote = found
+        members, position, remote = instance
         return Communicator(family, kind, members, position, remote)
 
     def layout(self, family: int) -> Layout | LargeLayout:

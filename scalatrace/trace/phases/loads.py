@@ -76,8 +76,8 @@ def _total(trace: Trace, stat: int) -> float:
 def _per_rank(ranks: RankList, taken: Taken) -> Floats:
     """Return what each rank has in some histograms, on average."""
     sums = np.zeros(len(ranks))
-    for histogram, some in taken:
-        for start, stop in some.runs:
+    for histogram, ranks_of_histogram in taken:
+        for start, stop in ranks_of_histogram.runs:
             first = ranks.index(start)
-            sums[first : first + stop - start] += histogram.total / len(some)
+            sums[first : first + stop - start] += histogram.total / len(ranks_of_histogram)
     return sums

@@ -121,9 +121,9 @@ def _spread(nodes: AnySequence[Node], entries: Classes) -> Iterator[tuple[Event,
 def _after(repeat: Elastic, entries: Classes) -> Classes:
     runs_of: dict[int, list[tuple[int, int]]] = {}
     for ranks, entry_count in entries:
-        for some, n in _classes(repeat, ranks, entry_count):
+        for members, n in _classes(repeat, ranks, entry_count):
             if n:
-                runs_of.setdefault(n, []).extend(some.runs)
+                runs_of.setdefault(n, []).extend(members.runs)
         if isinstance(repeat, Formulas) and sum(map(len, runs_of.values())) > MAX_COUNTED_RUNS:
             raise UsageError(
                 f"cannot count calls: more than {MAX_COUNTED_RUNS} runs of ranks differ in their calls; "
@@ -147,8 +147,8 @@ def _classes(repeat: Elastic, ranks: RankList, entry_count: int) -> Iterator[tup
             yield group, total_of(vec, entry_count)
     else:
         for group, vec in repeat.groups:
-            if some := ranks & group:
-                yield some, total_of(vec, entry_count)
+            if common := ranks & group:
+                yield common, total_of(vec, entry_count)
 
 
 def _divide_ranks(repeat: Elastic, ranks: RankList) -> Iterator[tuple[RankList, Vec]]:
@@ -164,14 +164,14 @@ def trip_counts(repeat: Elastic, entries: Classes) -> tuple[int, ...]:
     Args:
         entries: the sets of ranks that enter the node equally often, and how often.
     """
-    found: list[int] = []
+    counts: list[int] = []
     for ranks, entry_count in entries:
         if isinstance(repeat, Columns):
-            found += repeat.vec.ends(len(repeat.ranks))
+            counts += repeat.vec.ends(len(repeat.ranks))
         else:
             for _, vec in _divide_ranks(repeat, ranks):
-                found += vec.ends(entry_count)
-    return (min(found), max(found)) if found else ()
+                counts += vec.ends(entry_count)
+    return (min(counts), max(counts)) if counts else ()
 
 
 def nevents(trace: Trace) -> int:

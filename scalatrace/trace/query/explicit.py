@@ -68,7 +68,8 @@ def _list_values(value: Formulas, ranks: RankList, zeros: bool) -> Groups | Colu
     """Evaluate formulas for some ranks; `zeros`: include ranks whose values are all 0."""
     classes = rank_classes(value, ranks, len(ranks))
     pairs = sorted(
-        ((some, vec) for some, vec in classes if zeros or vec.constant != 0), key=lambda pair: pair[0].first
+        ((members, vec) for members, vec in classes if zeros or vec.constant != 0),
+        key=lambda pair: pair[0].first,
     )
     groups = Groups(pairs)
     if any(vec.constant is None for _, vec in pairs) or not pairs:

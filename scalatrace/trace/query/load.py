@@ -86,10 +86,10 @@ class Loads:
         """
         if not self.kept:
             return 1.0
-        load, own = self._trace.load_factor(self._stat, rank), self.means.of(rank)
-        if own <= 0 or self.means.per_rank <= 0:
+        load, own_mean = self._trace.load_factor(self._stat, rank), self.means.of(rank)
+        if own_mean <= 0 or self.means.per_rank <= 0:
             return load
-        factor = load * self.means.per_rank / own
+        factor = load * self.means.per_rank / own_mean
         return 1.0 if 1 / self._near <= factor <= self._near else factor
 
     def spread(self) -> float:

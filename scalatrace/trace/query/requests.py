@@ -76,13 +76,13 @@ def ended(trace: Trace, rank: int, limit: int) -> tuple[set[tuple[int, Call]], b
     Args:
         limit: calls and iterations that are followed.
     """
-    found = set[Ended]()
+    requests = set[Ended]()
     complete = True
     try:
-        _Started(rank, limit, found).follow(compiled(trace, trace.nodes, rank))
+        _Started(rank, limit, requests).follow(compiled(trace, trace.nodes, rank))
     except LimitError:
         complete = False
-    return {(node, Call(place, values, -1)) for node, place, values in found}, complete
+    return {(node, Call(place, values, -1)) for node, place, values in requests}, complete
 
 
 Counts = Counter[tuple[CompiledEvent, CompiledEvent, tuple[int, ...]]]
@@ -125,11 +125,13 @@ class _Started:
         self._count(times)
         calls = (Call(place, values, -1) for values in islice(place.rows, times))
         if _role(place.op.name) is RequestEffect.STARTS:
-            return Counter((place, one.place, one.values) for c in calls for one in self._live.started(c))
+            return Counter(
+                (place, request.place, request.values) for c in calls for request in self._live.started(c)
+            )
         for call in calls:
             completed = self._live.follow(call)
             if self._ended is not None:
-                self._ended.update((id(place.node), one.place, one.values) for one in completed)
+                self._ended.update((id(place.node), request.place, request.values) for request in completed)
         return Counter()
 
     def _follow_loop(self, step: WalkStep) -> Counts:
@@ -139,10 +141,10 @@ class _Started:
             self._count(1)
             # Compared more and more rarely: there may be very many live requests.
             before = self._live.names() if steady and i & (i - 1) == 0 else None
-            own = self.follow(step.steps)
-            counts.update(own)
+            own_ended = self.follow(step.steps)
+            counts.update(own_ended)
             if i < times and before is not None and self._live.names() == before:
-                for key, n in own.items():
+                for key, n in own_ended.items():
                     counts[key] += n * (times - i)
                 break
         return counts
@@ -183,8 +185,8 @@ class LiveRequests(Generic[T]):
         ended = {i for i in positions if freed or not self._is_persistent(self.live[i])}
         if ended:
             first = min(ended)
-            rest = enumerate(self.live[first:], first)
-            self.live[first:] = [request for i, request in rest if i not in ended]
+            later = enumerate(self.live[first:], first)
+            self.live[first:] = [request for i, request in later if i not in ended]
         return result
 
     def _positions(self, ages: Sequence[int]) -> list[int]:
@@ -200,7 +202,7 @@ class _Live:
 
     def started(self, call: Call) -> Sequence[Call]:
         """Return the calls that created the requests which a Start starts."""
-        return [made for made in self._requests.at(ages(call)) if _is_persistent(made)]
+        return [request for request in self._requests.at(ages(call)) if _is_persistent(request)]
 
     def follow(self, call: Call) -> Sequence[Call]:
         """Make, end or free requests as a call does; return the calls that created those it completes."""
@@ -208,8 +210,8 @@ class _Live:
         if role is RequestEffect.MAKES:
             self._requests.add(call)
         elif role in (RequestEffect.COMPLETES, RequestEffect.FREES):
-            made = self._requests.end(ages(call), freed=role is RequestEffect.FREES)
-            return made if role is RequestEffect.COMPLETES else ()
+            requests = self._requests.end(ages(call), freed=role is RequestEffect.FREES)
+            return requests if role is RequestEffect.COMPLETES else ()
         return ()
 
     def names(self) -> list[tuple[CompiledEvent, tuple[int, ...]]]:

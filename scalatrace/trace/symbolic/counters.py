@@ -81,8 +81,8 @@ class Chain:
         trips = self._trip_counts
         around = () if self.outer is None else self.outer.counters
         result = [(np.repeat(i, trips), np.repeat(left, trips)) for i, left in around]
-        own = np.arange(self.runs) - np.repeat(np.cumsum(trips) - trips, trips)
-        return (*result, (own, np.repeat(trips, trips) - 1 - own))
+        iterations = np.arange(self.runs) - np.repeat(np.cumsum(trips) - trips, trips)
+        return (*result, (iterations, np.repeat(trips, trips) - 1 - iterations))
 
     def period(self, depth: int) -> int:
         """Return executions per iteration of the loop at a depth (0: in all) if they are equal, else 0."""

@@ -109,11 +109,11 @@ def _tidy(text: str) -> str:
 
 def format_shape(shape: Any, formulas: Sequence[Value]) -> str:
     """Format a shape with the formulas in their places."""
-    rest = iter(formulas)
+    remaining = iter(formulas)
 
     def walk(part: Any) -> str:
         if part is None:
-            return format_text(next(rest))
+            return format_text(next(remaining))
         return "[" + " ".join(map(walk, part)) + "]" if isinstance(part, tuple) else str(part)
 
     return walk(shape)

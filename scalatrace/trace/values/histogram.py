@@ -217,11 +217,11 @@ def _decode_cached(raw: int | bytes) -> Histogram:
 def _read_bins(raw: bytes, at: int, few: bool) -> list[Bin]:
     bins: list[Bin] = []
     while at < len(raw) or not bins:
-        one = few and raw[at : at + 2] == b"\1\0"
-        size = _ONE.size if one else _WIDE.size
+        is_single = few and raw[at : at + 2] == b"\1\0"
+        size = _ONE.size if is_single else _WIDE.size
         if len(raw) < at + size or len(bins) == MAX_BINS:
             raise ValueError("a histogram ends in a bin or has too many")
-        if one:
+        if is_single:
             value = _coarse(_ONE.unpack_from(raw, at)[1])
             bins.append(Bin(1, value, value, value))
         else:
