@@ -29,7 +29,7 @@ def by_op(aggregates: TraceAggregates) -> dict[str, WaitingCall]:
 @pytest.mark.parametrize("nprocs", [4, 1 << 16])
 def test_a_completion_waits_for_the_partners_of_its_requests(nprocs: int) -> None:
     found = by_op(gather(ring(nprocs), "ring"))
-    assert found["WaitingCall"].partners == f"own rank -1, +{nprocs - 1:,}"
+    assert found["Wait"].partners == f"own rank -1, +{nprocs - 1:,}"
     assert found["Send"].partners == f"own rank -{nprocs - 1:,}, +1"
     assert found["Allreduce"].partners == "the rank of the communicator that comes last"
     assert "Irecv" not in found
@@ -54,9 +54,9 @@ def test_persistent_requests_keep_their_partners() -> None:
     b = Builder(2)
     first = b.event("Recv_init", Groups([(RankList([1]), Vec(1))]), at=("a.py:1:f",), source=0, **GIVEN)
     each = b.loop(
-        3, b.event("Start", at=("a.py:2:f",), request=0), b.event("WaitingCall", at=("a.py:3:f",), request=0)
+        3, b.event("Start", at=("a.py:2:f",), request=0), b.event("Wait", at=("a.py:3:f",), request=0)
     )
-    (wait,) = (one for one in gather(timed(b.of(first, each)), "p").waits if one.op == "WaitingCall")
+    (wait,) = (one for one in gather(timed(b.of(first, each)), "p").waits if one.op == "Wait")
     assert wait.partners == "rank 0"
 
 
@@ -213,16 +213,16 @@ def test_collective_requests_roots_and_single_ranks() -> None:
     trace = timed(
         b.of(
             b.event("Iallreduce", at=("a.py:1:f",), op="MPI_SUM", in_place=0, **given),
-            b.event("WaitingCall", at=("a.py:2:f",), request=0),
+            b.event("Wait", at=("a.py:2:f",), request=0),
             b.event("Reduce", at=("a.py:3:f",), op="MPI_SUM", root=0, **given),
             b.event("Cart_coords", at=("a.py:4:f",), comm=Comm()),
             b.event("Request_free", at=("a.py:5:f",), request=0),
         )
     )
     found = by_op(gather(trace, "requests"))
-    assert found["WaitingCall"].partners == "the rank of the communicator that comes last"
+    assert found["Wait"].partners == "the rank of the communicator that comes last"
     assert found["Reduce"].partners == "the rank of the communicator that comes last, at the root"
-    assert found.keys() == {"WaitingCall", "Reduce"}
+    assert found.keys() == {"Wait", "Reduce"}
     b = Builder(1)
     alone = gather(timed(b.of(b.event("Barrier", at=("a.py:1:f",), comm=Comm()))), "alone")
     assert alone.waits == ()
@@ -264,8 +264,8 @@ def test_growth_compares_with_the_largest_input() -> None:
     assert here is not None
     assert send.factor == pytest.approx((here.comm_ns + here.compute_ns) / 5e3)
     assert send.timed_factor == pytest.approx(here.timed / 20)
-    assert rows["WaitingCall"].sizes[:2] == (None, None)
-    assert rows["WaitingCall"].factor is None
+    assert rows["Wait"].sizes[:2] == (None, None)
+    assert rows["Wait"].factor is None
     whole, in_mpi, computation = found.growth[:3]
     assert (in_mpi.op, computation.op) == ("in MPI", "computation")
     assert in_mpi.added_ns + computation.added_ns == pytest.approx(whole.added_ns)
