@@ -38,8 +38,7 @@ def predict(
         ScalatraceError: the trace cannot be simulated.
     """
     from scalatrace.cli.simulation import Simulated
-    from scalatrace.report.costs.efficiency import Efficiency
-    from scalatrace.report.costs.rank_bins import rank_bins
+    from scalatrace.report.costs.efficiency import Efficiency, rank_bins
     from scalatrace.report.page.predictions.simulated import SimulatedTrace
     from scalatrace.report.page.tree import node_numbers
 

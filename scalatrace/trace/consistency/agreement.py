@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scalatrace.operations import Category, Flow, blocking_name, operation
-from scalatrace.trace.consistency.instances import Instances
-from scalatrace.trace.consistency.partners import CallCounts, feed, peer_of, tag_of
+from scalatrace.trace.consistency.partners import CallCounts, Instances, feed, peer_of, tag_of
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Peer

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scalatrace.report.costs.rank_bins import RankBin
+from scalatrace.report.costs.efficiency import RankBin
 from scalatrace.report.page.growth import exponent
 
 __all__ = ["SensitivityCurve", "SimulatedTrace", "predicted_rows"]
