@@ -47,8 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0 if words else USAGE
     if words[0] in ("-V", "--version"):
         command = VERSION
-    elif (found := find(words[0])) is not None:
-        command = found
+    elif (known_command := find(words[0])) is not None:
+        command = known_command
     else:
         return _complain(_unknown(words[0]), USAGE)
     return _run_guarded(command, words[1:])

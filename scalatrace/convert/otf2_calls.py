@@ -184,9 +184,9 @@ def _message(nbytes: int, side: str, peer: int, tag: int) -> Params:
     return [*sizes, (side, Kind.PEER, peer), ("tag", Kind.INT, tag)]
 
 
-def _exchange(one: ImportedCall, receive: ImportedCall) -> ImportedCall:
+def _exchange(message: ImportedCall, receive: ImportedCall) -> ImportedCall:
     """Return the MPI_Sendrecv of a message and a receive in one region."""
-    send, recv = sorted((one, receive), key=lambda call: "source" in {name for name, _, _ in call.given})
+    send, recv = sorted((message, receive), key=lambda call: "source" in {name for name, _, _ in call.given})
     renamed = [
         *((_SENDING[name], kind, value) for name, kind, value in send.given),
         *((_RECEIVING[name], kind, value) for name, kind, value in recv.given),

@@ -115,9 +115,9 @@ class _Reader:
                 return Choose(chosen, then, otherwise)
             case ast.Call(func=ast.Name(id="item"), args=[index, *entries], keywords=[]) if self._specials:
                 self._check(node, depth)
-                values = [self.value(one, depth + 1) for one in entries]
-                table = [one.value if isinstance(one, Const) else one for one in values]
-                if not all(isinstance(one, int | Special) for one in table):
+                values = [self.value(argument, depth + 1) for argument in entries]
+                table = [argument.value if isinstance(argument, Const) else argument for argument in values]
+                if not all(isinstance(argument, int | Special) for argument in table):
                     raise self._wrong(node)
                 return entry(cast("list[int | Special]", table), self.number(index, depth + 1))
         number = self.number(node, depth)

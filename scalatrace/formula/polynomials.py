@@ -112,13 +112,13 @@ def _divide(a: Poly, b: Poly) -> tuple[Poly, Poly]:
     lead = max(b, key=lambda m: (len(m), repr(m)), default=())
     whole: Poly = {}
     for _ in range(MAX_DIVISION_STEPS if b.get(lead, 0) > 0 else 0):
-        found = next(((m, n) for m in a if _has(m, lead) and (n := _turns(m, a[m], b[lead]))), None)
-        if found is None:
+        quotient_term = next(((m, n) for m in a if _has(m, lead) and (n := _turns(m, a[m], b[lead]))), None)
+        if quotient_term is None:
             break
-        left = list(found[0])
+        left = list(quotient_term[0])
         for factor in lead:
             left.remove(factor)
-        step: Poly = {tuple(left): found[1]}
+        step: Poly = {tuple(left): quotient_term[1]}
         whole, a = _sum(whole, step), _sum(a, _product(step, b), -1)
     return whole, a
 

@@ -52,12 +52,12 @@ def check_program(path: str) -> dict[str, Any]:
     facts["library"], facts["flavour"] = str(library), mpi.flavour
     wrapped = symbols(shim_for(mpi), defined=True)
     known = {p.name.lower(): p for p in procedures()}
-    used, own = _list_functions(path)
+    used, defined_names = _list_functions(path)
     for name, users in sorted(used.items()):
         kind = _kind(name, wrapped, known)
         if kind in (RECORDED, LOCAL):
             facts[kind] += 1
-        elif kind != UNKNOWN or name not in own:
+        elif kind != UNKNOWN or name not in defined_names:
             facts["problems"].append({"name": name, "files": users, "reason": kind})
     return facts
 

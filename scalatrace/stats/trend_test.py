@@ -99,10 +99,12 @@ def constant_curve(points: Points) -> Curve:
 def falling(curve: Curve, nprocs: float) -> Curve | None:
     """Return the likeliest of a curve and its rivals that does not rise beyond so many ranks."""
     curves = (curve, *curve.rivals)
-    chosen = max((one for one in curves if not _rises(one, nprocs)), key=lambda one: one.weight, default=None)
+    chosen = max(
+        (rival for rival in curves if not _rises(rival, nprocs)), key=lambda rival: rival.weight, default=None
+    )
     if chosen is None or chosen is curve:
         return chosen
-    return replace(chosen, rivals=tuple(replace(one, rivals=()) for one in curves if one is not chosen))
+    return replace(chosen, rivals=tuple(replace(rival, rivals=()) for rival in curves if rival is not chosen))
 
 
 def _rises(curve: Curve, nprocs: float) -> bool:

@@ -53,9 +53,9 @@ def locations(path: str | Path, addresses: Iterable[int]) -> dict[int, Location]
         lines = dict(_lines(elf, wanted)) if has_lines(elf) else {}
         for separate in () if lines else _separate_files(elf, Path(path)):
             with open(separate, "rb") as debug:
-                other = ELFFile(debug)
-                functions = dict(_functions(other, wanted)) | functions
-                lines = dict(_lines(other, wanted)) if has_lines(other) else {}
+                debug_elf = ELFFile(debug)
+                functions = dict(_functions(debug_elf, wanted)) | functions
+                lines = dict(_lines(debug_elf, wanted)) if has_lines(debug_elf) else {}
             break
     rows = {}
     for address in wanted:

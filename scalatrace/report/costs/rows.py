@@ -143,7 +143,7 @@ def distinct_sites(calls: Sequence[tuple[str, Stack]], frames: int = 1, max_fram
         level = next(i for i in range(len(levels)) if all(text[i] != frames[i] for text in others_frames))
         return frames[level][1]
 
-    return [shown(one) for one in texts]
+    return [shown(call_texts) for call_texts in texts]
 
 
 def _site(trace: Trace, event: Event, frames: int = 1) -> tuple[str, ...]:

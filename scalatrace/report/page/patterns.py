@@ -263,5 +263,9 @@ def _regular(senders: Ints, receivers: Ints, grid: Grid, whole: bool) -> tuple[s
     degrees = np.bincount(senders)
     partners = degrees[degrees > 0]
     least, most = int(partners.min()), int(partners.max())
-    some = f"{most} partner" if most == 1 else f"{most} partners"
-    return "irregular", f"{some} of each rank" if least == most else f"{least} to {some} of each rank", 0
+    partners_text = f"{most} partner" if most == 1 else f"{most} partners"
+    return (
+        "irregular",
+        f"{partners_text} of each rank" if least == most else f"{least} to {partners_text} of each rank",
+        0,
+    )

@@ -73,10 +73,10 @@ class SourceReader:
         ):
             return None
         first = max(1, place.line - AROUND)
-        found = _lines(str(path), first, place.line + AROUND)
-        if found is None or len(found[0]) <= place.line - first:
+        text_and_time = _lines(str(path), first, place.line + AROUND)
+        if text_and_time is None or len(text_and_time[0]) <= place.line - first:
             return None
-        lines, changed_s = found
+        lines, changed_s = text_and_time
         return SourceLines(place.file, place.line, first, lines, changed_s > self._recorded_s)
 
 

@@ -308,11 +308,11 @@ def _prune(root: TreeNode, max_nodes: int) -> None:
     kept = {id(node) for node in ordered[:max_nodes]}
 
     def visit(node: TreeNode) -> None:
-        rest = [child for child in node.children if id(child) not in kept]
+        hidden_nodes = [child for child in node.children if id(child) not in kept]
         node.children = [child for child in node.children if id(child) in kept]
-        if rest:
-            hidden = TreeNode(-1, left_out=sum(1 + sum(1 for _ in _below(child)) for child in rest))
-            for child in rest:
+        if hidden_nodes:
+            hidden = TreeNode(-1, left_out=sum(1 + sum(1 for _ in _below(child)) for child in hidden_nodes))
+            for child in hidden_nodes:
                 hidden.add(child)
             node.children.append(hidden)
         for child in node.children:

@@ -131,11 +131,16 @@ class SimulationReporter:
     def _tolerance(self, out: Console) -> None:
         rows = self.facts.get("tolerance", ())
         for parameter, name in _PARAMETERS.items():
-            own = [row for row in rows if row["parameter"] == parameter]
-            if not own:
+            parameter_rows = [row for row in rows if row["parameter"] == parameter]
+            if not parameter_rows:
                 continue
-            factors = ["any" if row["factor"] is None else f"{coarse(row['factor']):g}" for row in own]
-            parts = [f"{row['slower']:.0%} at {factor} x" for row, factor in zip(own, factors, strict=True)]
+            factors = [
+                "any" if row["factor"] is None else f"{coarse(row['factor']):g}" for row in parameter_rows
+            ]
+            parts = [
+                f"{row['slower']:.0%} at {factor} x"
+                for row, factor in zip(parameter_rows, factors, strict=True)
+            ]
             out.print(f"  slower by {name}: {', '.join(parts)}")
 
     def _sweep(self, out: Console) -> None:

@@ -252,9 +252,9 @@ class Layout:
 
     def of(self, rank: int) -> tuple[Sequence[int], int, Sequence[int] | None] | None:
         """Return members, own position and remote members of a rank's communicator; None if it is in none."""
-        if (found := self._where.get(rank)) is None:
+        if (position_of_rank := self._where.get(rank)) is None:
             return None
-        instance, position = found
+        instance, position = position_of_rank
         return self.groups[instance], position, self.remote[instance] if self.remote is not None else None
 
 
