@@ -16,7 +16,7 @@ TOOLS = ("replay", "extrap", "codegen", "predict", "grammars")
 
 #: Folders and modules by layer, the lowest first: each imports only what stands before it. The longest
 #: name that fits counts.
-LOWEST = ("errors", "escapes", "garbage", "operations", "launched", "spelling")
+LOWEST = ("arrays", "errors", "escapes", "garbage", "operations", "launched", "spelling")
 BASE = (
     "grammars",
     "formula",
@@ -280,7 +280,6 @@ LANGUAGE = "scalatrace.codegen.conceptual.tree"
 DOUBLE_NAMES = {
     "Call",
     "Collectives",
-    "Columns",
     "Group",
     "Memory",
     "Messages",
@@ -289,9 +288,6 @@ DOUBLE_NAMES = {
     "Points",
     "Run",
     "Sequence",
-    "Sizes",
-    "Sources",
-    "Stat",
     "State",
     "Summary",
     "Times",
