@@ -278,11 +278,7 @@ LANGUAGE = "scalatrace.codegen.conceptual.tree"
 """Nodes of the coNCePTuaL tree have the names of the grammar, by which printer and compiler find methods."""
 
 DOUBLE_NAMES = {
-    "Columns",
     "Points",
-    "Sizes",
-    "Sources",
-    "Stat",
 }
 """Names that still have several meanings; one that has not any more leaves this set."""
 

@@ -21,7 +21,7 @@ from scalatrace.trace.model.groups import Groups
 from scalatrace.trace.model.nodes import Event, Node, Peer, PredStats
 from scalatrace.trace.model.nodes import Sequence as Loop
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.tables import Datatype, IntArray, Kind, Op, Stat
+from scalatrace.trace.model.tables import Datatype, IntArray, Kind, Op, RecordedStat
 from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
@@ -44,7 +44,7 @@ class GridProgram:
         self.trace = Trace(
             side * side,
             meta={"program": "benchmark"},
-            stats=[Stat("compute_ns", 1.0)],
+            stats=[RecordedStat("compute_ns", 1.0)],
             types=[Datatype("MPI_DOUBLE", 8, 8)],
             preds=[START],
         )

@@ -20,7 +20,7 @@ from scalatrace.codegen.program.grid_shape import Shape
 from scalatrace.codegen.program.rewrite import rewritten, rewritten_cond
 from scalatrace.errors import FormulaError
 from scalatrace.formula import Cond, Const, Element, Expr, Value, Var, evaluate, names_in, variables
-from scalatrace.formula.evaluation.columns import Columns
+from scalatrace.formula.evaluation.columns import ColumnEvaluator
 from scalatrace.trace.values.vec import SPECIAL
 
 __all__ = ["Mask", "RankSample"]
@@ -59,7 +59,7 @@ class RankSample:
         self._masks: dict[Cond, Mask] = {}
         self._inner: dict[Any, RankSample] = {}
         self._extra: dict[str, Ints] = {}
-        self._evaluator = Columns(_Names(self), specials=SPECIAL)
+        self._evaluator = ColumnEvaluator(_Names(self), specials=SPECIAL)
 
     @property
     def reach(self) -> str:
@@ -116,7 +116,7 @@ class RankSample:
             inner.columns = {n: np.repeat(c[points], table.shape[1]) for n, c in self.columns.items()}
             inner.columns |= {v.name: np.tile(row, len(points)) for v, row in zip(loops, table, strict=True)}
             inner.n, inner._values, inner._masks = len(points) * table.shape[1], {}, {}
-            inner._extra, inner._evaluator = {}, Columns(_Names(inner), specials=SPECIAL)
+            inner._extra, inner._evaluator = {}, ColumnEvaluator(_Names(inner), specials=SPECIAL)
             self._inner[key] = inner
         return self._inner[key]
 

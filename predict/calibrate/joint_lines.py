@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from scalatrace.arrays import Floats
 from scalatrace.predict.calibrate.typical import Series
-from scalatrace.stats.grouped_points import Floats
 from scalatrace.stats.least_squares import solve_nonnegative
 
 Indices = npt.NDArray[np.intp]

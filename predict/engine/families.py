@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from scalatrace.arrays import Ints
 from scalatrace.predict.engine import binding
 from scalatrace.predict.engine.fields import pointer
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.values.from_arrays import Ints
 from scalatrace.trace.values.vec import SPECIAL_MAX, UNDEFINED
 
 __all__ = ["Families", "FamilyTable"]

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import FormatError, LimitError
 from scalatrace.predict.engine import binding
 from scalatrace.trace.model.elastic import Columns, Elastic
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.rank_classes import class_numbers
-from scalatrace.trace.values.from_arrays import Ints, ranks_in
+from scalatrace.trace.values.from_arrays import ranks_in
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 

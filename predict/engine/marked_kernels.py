@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import UsageError
 from scalatrace.predict.engine.binding import PS
 from scalatrace.predict.engine.call_times import picoseconds
@@ -23,7 +24,6 @@ from scalatrace.predict.kernels import KernelModel, KernelModels
 from scalatrace.predict.kernels.annotated import BEGINS, ENDS, parsed
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.values.from_arrays import Ints
 
 __all__ = ["ANNOTATION", "KernelTimes", "MarkedKernels"]
 

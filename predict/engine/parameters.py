@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import UsageError
 from scalatrace.predict.engine.families import Families
 from scalatrace.predict.engine.fields import Classes, Quantity, classes_of, constant, quantity
@@ -15,7 +16,6 @@ from scalatrace.trace.model.elastic import Elastic, Summary
 from scalatrace.trace.model.nodes import Event, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.values.from_arrays import Ints
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import UNDEFINED
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import ScalatraceError
 from scalatrace.predict.engine import binding
 from scalatrace.predict.engine.binding import PS
@@ -24,7 +25,6 @@ from scalatrace.trace.model.nodes import Event, Node
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import entries, executions
 from scalatrace.trace.query.requests import POLLING
-from scalatrace.trace.values.from_arrays import Ints
 from scalatrace.trace.values.vec import ANY_SOURCE, UNDEFINED
 
 __all__ = ["LoweredProgram", "lower"]

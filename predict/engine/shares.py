@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scalatrace.arrays import Ints
 from scalatrace.predict.engine.fields import Quantity
 from scalatrace.predict.engine.operations import EngineOp
 from scalatrace.predict.engine.program import LoweredProgram, LoweredTrace
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.values.from_arrays import Ints
 
 __all__ = ["interface_shares"]
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import FormatError, LimitError, ScalatraceError
 from scalatrace.predict.engine import binding
 from scalatrace.predict.engine.binding import PARTS, PATH
@@ -24,7 +25,6 @@ from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMPUTE, spread_of
 from scalatrace.trace.threads import order_note
-from scalatrace.trace.values.from_arrays import Ints
 
 __all__ = [
     "SimulateOptions",

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from scalatrace.arrays import Floats, Ints
 from scalatrace.errors import UsageError
-from scalatrace.stats.grouped_points import Floats, Ints
 
 __all__ = ["PARAMETERS", "Cluster", "NodeGroup", "Nodes"]
 

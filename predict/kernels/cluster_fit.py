@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scalatrace.arrays import Floats
 from scalatrace.errors import UsageError
 from scalatrace.predict.kernels.cluster import Cluster, Matrix, NodeGroup
-from scalatrace.stats.grouped_points import Floats
 from scalatrace.stats.partitions import group_values
 
 __all__ = ["NodeDay", "fit_cluster"]

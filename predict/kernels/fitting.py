@@ -8,9 +8,9 @@ from math import pi, sqrt
 
 import numpy as np
 
+from scalatrace.arrays import Floats
 from scalatrace.errors import UsageError
 from scalatrace.predict.kernels.model import MEANS, NOISES, KernelModel, Polynomial, terms_of
-from scalatrace.stats.grouped_points import Floats
 from scalatrace.stats.least_squares import solve_nonnegative
 
 __all__ = ["KernelCall", "fit_kernel"]

@@ -14,7 +14,7 @@ from scalatrace.predict.lowering.messages import LoweredMessages
 from scalatrace.predict.lowering.pending import LoweredRequest
 from scalatrace.predict.lowering.report import Account, Outcome
 from scalatrace.predict.platform import Platform
-from scalatrace.trace.model.call import Call, Place
+from scalatrace.trace.model.call import Call, CompiledEvent
 from scalatrace.trace.query.requests import (
     ENDING,
     STARTED_SOURCES,
@@ -99,7 +99,7 @@ class RankLowering:
         self._collectives = LoweredCollectives(target, platform, messages, account, nranks)
         self._exchange = MessageExchange()
         self._requests: LiveRequests[LoweredRequest] = LiveRequests(lambda request: request.persistent)
-        self._templates: dict[tuple[Place, tuple[int, ...]], _Template] = {}
+        self._templates: dict[tuple[CompiledEvent, tuple[int, ...]], _Template] = {}
         self._probed: LiveRequests[Recv | None] = LiveRequests(lambda message: False)
 
     def actions(self, call: Call) -> list[Action]:

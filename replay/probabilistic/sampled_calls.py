@@ -36,7 +36,7 @@ from scalatrace.trace.values.vec import PROC_NULL, Vec
 
 if TYPE_CHECKING:
     from scalatrace import Trace
-    from scalatrace.trace.query.walk import Call, Place
+    from scalatrace.trace.query.walk import Call, CompiledEvent
 
 MAX_DRAWS = 8
 """Samples of a peer outside the communicator, before the nearest rank in it is taken."""
@@ -133,8 +133,8 @@ class ParameterSampler:
         self._call_numbers = {id(leaf): _CallNumbers.of(i, classes, rank) for i, (leaf, classes) in leaves}
         self._shared = shared_counts(trace)
         self._collectives: Counter[Group] = Counter()
-        self._peers: dict[Place, Weighted | None] = {}
-        self._counts: dict[Place, tuple[tuple[str, Weighted], ...]] = {}
+        self._peers: dict[CompiledEvent, Weighted | None] = {}
+        self._counts: dict[CompiledEvent, tuple[tuple[str, Weighted], ...]] = {}
 
     def call(self, call: Call) -> AnyCall:
         """Return the call with sampled parameters."""
@@ -170,13 +170,13 @@ class ParameterSampler:
                 return peer
         return min(max(peer, 0), size - 1)
 
-    def _peer_values(self, place: Place) -> Weighted | None:
+    def _peer_values(self, place: CompiledEvent) -> Weighted | None:
         if place not in self._peers:
             histogram = histogram_of(place.op, place.node, "dest")
             self._peers[place] = Weighted.of(histogram.all_bins) if histogram else None
         return self._peers[place]
 
-    def _count_values(self, place: Place) -> tuple[tuple[str, Weighted], ...]:
+    def _count_values(self, place: CompiledEvent) -> tuple[tuple[str, Weighted], ...]:
         if place not in self._counts:
             counts = []
             for name in ("count", "sendcount"):

@@ -15,7 +15,7 @@ from scalatrace.trace.query.load import COMPUTE, Loads
 
 if TYPE_CHECKING:
     from scalatrace import Trace
-    from scalatrace.trace.query.walk import Call, Place
+    from scalatrace.trace.query.walk import Call, CompiledEvent
     from scalatrace.trace.values.histogram import Histogram
 
 
@@ -35,8 +35,8 @@ class ComputeTimes:
         self._drawn = options.times is TimeChoice.DRAWN
         self._spread = loads.spread() if self._drawn and self._factor else 0.0
         self._random = random.Random(f"{options.seed} {rank} {stat}").random
-        self._means: dict[tuple[Place, int], int] = {}
-        self._histograms: dict[tuple[Place, int], tuple[Histogram | None, float]] = {}
+        self._means: dict[tuple[CompiledEvent, int], int] = {}
+        self._histograms: dict[tuple[CompiledEvent, int], tuple[Histogram | None, float]] = {}
 
     def before(self, event: Call) -> int:
         """Return the nanoseconds to wait before an event of the walk."""
@@ -56,7 +56,7 @@ class ComputeTimes:
         self._means[key] = ns
         return ns
 
-    def _context(self, key: tuple[Place, int], event: Call) -> tuple[Histogram | None, float]:
+    def _context(self, key: tuple[CompiledEvent, int], event: Call) -> tuple[Histogram | None, float]:
         if key not in self._histograms:
             histogram, factor = event.stat(self._stat), self._factor * self._whatif.compute(event.place)
             self._histograms[key] = histogram and histogram.within_ranks(self._spread), factor

@@ -111,9 +111,9 @@ def run(args: argparse.Namespace) -> int:
     if _said(wrong, transport) or trace is None:
         transport.finish()
         return 1
-    status = _checked(trace, transport, options, args.force)
+    status = _check_replayable(trace, transport, options, args.force)
     if status is None:
-        status = _guarded(trace, transport, options, args)
+        status = _run_guarded(trace, transport, options, args)
     transport.finish()
     return status
 
@@ -153,7 +153,9 @@ def _said(wrong: str, transport: MPITransport) -> bool:
     return transport.any(bool(wrong))
 
 
-def _guarded(trace: Trace, transport: MPITransport, options: ReplayOptions, args: argparse.Namespace) -> int:
+def _run_guarded(
+    trace: Trace, transport: MPITransport, options: ReplayOptions, args: argparse.Namespace
+) -> int:
     try:
         try:
             library = replay_engine.compiled_library(trace, transport, options, args.engine)
@@ -175,7 +177,9 @@ def _guarded(trace: Trace, transport: MPITransport, options: ReplayOptions, args
     return 1
 
 
-def _checked(trace: Trace, transport: MPITransport, options: ReplayOptions, force: bool) -> int | None:
+def _check_replayable(
+    trace: Trace, transport: MPITransport, options: ReplayOptions, force: bool
+) -> int | None:
     """Return None when the trace can be replayed here; else rank 0 says why not, all have its status."""
     from scalatrace.replay import check
     from scalatrace.trace.threads import thread_count

@@ -44,18 +44,18 @@ def compiled_library(
     """
     if engine == "python" or (engine == "auto" and trace.nevents() < MIN_EVENTS * trace.nprocs):
         return None
-    reason = _agreed(transport, _misfit(trace))
+    reason = _agree_on_reason(transport, _misfit(trace))
     if not reason:
         source, reason = b"", ""
         if transport.rank == 0:
             source, reason = _source(trace, options, engine)
-        reason = _agreed(transport, reason)
+        reason = _agree_on_reason(transport, reason)
     if reason:
         if engine == "compiled":
             raise ScalatraceError(f"--engine compiled: {reason}; use --engine python")
         return None
     path, reason = _built(transport.broadcast(source).decode(), transport.rank == 0)
-    if not (reason := _agreed(transport, reason)):
+    if not (reason := _agree_on_reason(transport, reason)):
         return path
     if engine == "compiled":
         raise ScalatraceError(f"--engine compiled: {reason}")
@@ -64,7 +64,7 @@ def compiled_library(
     return None
 
 
-def _agreed(transport: MPITransport, reason: str) -> str:
+def _agree_on_reason(transport: MPITransport, reason: str) -> str:
     """Return the first reason of any rank, on all ranks."""
     reasons = transport.gather(reason.encode())
     return transport.broadcast(next(filter(None, reasons or ()), b"")).decode()

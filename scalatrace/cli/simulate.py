@@ -149,8 +149,8 @@ def _check_measured(args: argparse.Namespace) -> None:
         raise UsageError("--measured: the run time must be above 0 s")
     changed = args.cluster or args.kernels or args.compute_scale != 1 or args.polls != "wait"
     if args.engine == "simgrid" or changed:
-        others = "--engine simgrid, --cluster, --kernels, --polls and --compute-scale"
-        raise UsageError(f"--measured checks the prediction without options; leave out {others}")
+        options = "--engine simgrid, --cluster, --kernels, --polls and --compute-scale"
+        raise UsageError(f"--measured checks the prediction without options; leave out {options}")
     if not Path(args.platform).is_file():
         raise UsageError(f"--measured adds to a platform file; {args.platform} is installed with the package")
     check_output(args.platform, "--measured")

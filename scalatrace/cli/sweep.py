@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     trace = scalatrace.load(args.trace)
     settings = grid(args.compute_scale, args.bytes_scale, args.collectives)
     launch = launch_words(args.launcher, trace.nprocs)
-    results = _replayed(
+    results = _replay_settings(
         [*launch, *scalatrace_words("replay", args.trace), *split_words(args.replay)], settings, args.repeat
     )
     rows = [result.row() for result in results]
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _replayed(command: list[str], settings: list[SweepSetting], repeat: int) -> list[SweepResult]:
+def _replay_settings(command: list[str], settings: list[SweepSetting], repeat: int) -> list[SweepResult]:
     """Replay all settings in turn, again and again: what else runs on the machine hits all alike."""
     from scalatrace.replay.sweep import SweepResult, measure_replay
 

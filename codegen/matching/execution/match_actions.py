@@ -11,7 +11,7 @@ from scalatrace.operations import Category, Flow, Mode, Operation, is_collective
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.requests import ENDING, POLLING, STARTING, ages
-from scalatrace.trace.query.walk import Call, Place
+from scalatrace.trace.query.walk import Call, CompiledEvent
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
 __all__ = [
@@ -154,7 +154,7 @@ class MatchActions:
         self.blocking = blocking
         self.trace, self._certain_match = trace, certain_match
         self._scopes, self._cancels = scopes, cancels(trace)
-        self._of_place: dict[Place, MatchAction] = {}
+        self._of_place: dict[CompiledEvent, MatchAction] = {}
         self._of_values: dict[tuple[int, int, tuple[int, ...]], MatchAction] = {}
 
     def of(self, call: Call) -> MatchAction:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from scalatrace.operations import operation, received_bytes, sent_bytes
 from scalatrace.predict.timeline import Timeline, TimelineEvent
-from scalatrace.trace.model.call import Call, Place
+from scalatrace.trace.model.call import Call, CompiledEvent
 from scalatrace.trace.model.trace import NO_PRED
 
 __all__ = ["Facts", "Row", "facts_of", "rows"]
@@ -76,7 +76,7 @@ def facts_of(call: Call) -> Facts:
 
 
 @lru_cache(MAX_CACHED_CALLS)
-def _facts(place: Place, values: tuple[int, ...]) -> Facts:
+def _facts(place: CompiledEvent, values: tuple[int, ...]) -> Facts:
     call = Call(place, values, NO_PRED)
     tag = call.get("sendtag", call.get("tag"))
     shown = tag if tag is None or tag >= 0 else None
