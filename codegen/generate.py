@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from scalatrace.codegen.build.recorded import build
-from scalatrace.codegen.build.symbolic import Times, build_scalable
+from scalatrace.codegen.builders.recorded import build
+from scalatrace.codegen.builders.symbolic import Times, build_scalable
 from scalatrace.codegen.emit import emitter
 from scalatrace.codegen.emit.interface import EmitOptions, Emitter
 from scalatrace.codegen.errors import GenerateError, where
@@ -106,7 +106,7 @@ def generate_scalable(
     """The benchmark of a symbolic trace, for any number of ranks that its formulas allow.
 
     Args:
-        times: how long computations take; see `scalatrace.codegen.build.symbolic`.
+        times: how long computations take; see `scalatrace.codegen.builders.symbolic`.
         functions: what formulas may call.
 
     Raises:

@@ -46,7 +46,7 @@ CODEGEN += (
     "matching.diagnosis",
     "matching.alignment",
     "matching",
-    "build",
+    "builders",
     "passes",
     "emit",
     "",

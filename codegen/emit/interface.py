@@ -31,7 +31,7 @@ class Emitter(Protocol):
     Attributes:
         name: what `--to` calls it.
         suffix: of files in the language.
-        exact_times: whether the language can look at the call before (see `codegen.build.recorded`).
+        exact_times: whether the language can look at the call before (see `codegen.builders.recorded`).
         matched: whether collectives must be one statement for all ranks, and receives name senders.
     """
 

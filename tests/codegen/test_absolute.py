@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from scalatrace import Trace
-from scalatrace.codegen.build.recorded import build
+from scalatrace.codegen.builders.recorded import build
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.generate import Options, generate
 from scalatrace.codegen.passes.absolute import absolute_ranks

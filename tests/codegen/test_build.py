@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 from scalatrace import Trace
-from scalatrace.codegen.build.recorded import build
+from scalatrace.codegen.builders.recorded import build
 from support.interpreted import made, sound, walked
 from support.traces import traces
 

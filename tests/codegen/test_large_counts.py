@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scalatrace import Trace, load, save
-from scalatrace.codegen.build.recorded import build
+from scalatrace.codegen.builders.recorded import build
 from scalatrace.codegen.emit.c.emitter import CEmitter
 from scalatrace.codegen.emit.c.large import LARGE
 from scalatrace.codegen.emit.c.typing import construct

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scalatrace import Trace
-from scalatrace.codegen.build.recorded import build
+from scalatrace.codegen.builders.recorded import build
 from scalatrace.codegen.emit.wrapping import MAX_LINE_LENGTH, wrapped
 from scalatrace.codegen.generate import generate
 from scalatrace.codegen.passes import repeats, share, split

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalatrace.codegen.build.recorded import build
+from scalatrace.codegen.builders.recorded import build
 from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Stmt
 from scalatrace.codegen.timing.predecessor_schedule import (
     ComputeNumber,

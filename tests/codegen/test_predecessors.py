@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scalatrace import Trace
-from scalatrace.codegen.build.recorded import build
+from scalatrace.codegen.builders.recorded import build
 from scalatrace.codegen.program.interpret import Setting, run
 from scalatrace.codegen.program.tree import Call, Compute, statements
 from scalatrace.codegen.timing.predecessors import Arrival, Predecessors

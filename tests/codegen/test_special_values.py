@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scalatrace import load, save
-from scalatrace.codegen.build.recorded import build
+from scalatrace.codegen.builders.recorded import build
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.foreign import Foreign
 from scalatrace.codegen.generate import Options, generate

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from scalatrace import Trace
-from scalatrace.codegen.build.recorded import build
+from scalatrace.codegen.builders.recorded import build
 from scalatrace.codegen.emit.arguments import possible
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.generate import Options, generate

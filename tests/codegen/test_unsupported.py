@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scalatrace import Trace
-from scalatrace.codegen.build.recorded import build
+from scalatrace.codegen.builders.recorded import build
 from scalatrace.codegen.emit import emitter
 from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.foreign import Foreign

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from scalatrace.codegen.build.recorded import build
+from scalatrace.codegen.builders.recorded import build
 from scalatrace.codegen.generate import Options, generate
 from scalatrace.codegen.passes.whatif import scale_bytes, scale_compute
 from scalatrace.codegen.program.interpret import Setting, run, value

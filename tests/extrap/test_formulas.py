@@ -11,7 +11,7 @@ import pytest
 import scalatrace
 from scalatrace import Trace, extrap
 from scalatrace.cli import main
-from scalatrace.codegen.build.recorded import build
+from scalatrace.codegen.builders.recorded import build
 from scalatrace.errors import UsageError
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.extrapolate import of_model

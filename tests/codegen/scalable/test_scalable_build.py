@@ -9,7 +9,7 @@ from math import prod
 
 import pytest
 
-from scalatrace.codegen.build.symbolic import build_scalable
+from scalatrace.codegen.builders.symbolic import build_scalable
 from scalatrace.codegen.emit.conceptual.scalable.expr_translator import ExprTranslator
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.errors import GenerateError

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalatrace.codegen.build.formula import Reader
-from scalatrace.codegen.build.sums import sum_of_turns
+from scalatrace.codegen.builders.formula import Reader
+from scalatrace.codegen.builders.sums import sum_of_turns
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.interpret import Setting, value
 from scalatrace.formula import Const, Expr, Var, evaluate, parse_number

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scalatrace.codegen.build.tables import Tables
+from scalatrace.codegen.builders.tables import Tables
 from scalatrace.formula import Const
 from scalatrace.formula.domain import Domain
 from scalatrace.trace.model.rules import CYCLE

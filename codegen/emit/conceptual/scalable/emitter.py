@@ -12,8 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from scalatrace.codegen.build.places import opposite
-from scalatrace.codegen.build.sample import Mask
+from scalatrace.codegen.builders.places import opposite
+from scalatrace.codegen.builders.sample import Mask
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common import expr_writer as writing
 from scalatrace.codegen.emit.conceptual.common.operations import COMPLETIONS, RECEIVES, SENDS, SILENT

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from scalatrace.codegen.build.places import Places, opposite
-from scalatrace.codegen.build.sample import Mask, Sample
+from scalatrace.codegen.builders.places import Places, opposite
+from scalatrace.codegen.builders.sample import Mask, Sample
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common import expr_writer as writing
 from scalatrace.codegen.emit.conceptual.common.no_task import NO_TASK

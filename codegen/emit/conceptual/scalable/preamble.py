@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import prod
 from string import ascii_lowercase
 
-from scalatrace.codegen.build.places import opposite
+from scalatrace.codegen.builders.places import opposite
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common import expr_writer as writing
 from scalatrace.codegen.emit.conceptual.scalable.expr_translator import NUM_TASKS, ExprTranslator

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from scalatrace.codegen.build.tree_builder import SILENT, Built, TreeBuilder, under
+from scalatrace.codegen.builders.tree_builder import SILENT, Built, TreeBuilder, under
 from scalatrace.codegen.errors import GenerateError, where
 from scalatrace.codegen.foreign import Foreign
 from scalatrace.codegen.program.by_rank import of_elastic

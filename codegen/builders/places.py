@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scalatrace.codegen.build.sample import Mask, Sample
+from scalatrace.codegen.builders.sample import Mask, Sample
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.formula import (
     FALSE,

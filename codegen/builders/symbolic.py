@@ -12,12 +12,12 @@ from itertools import product
 
 import numpy as np
 
-from scalatrace.codegen.build.field_values import Values
-from scalatrace.codegen.build.pieces import joined
-from scalatrace.codegen.build.position import Position
-from scalatrace.codegen.build.rows import MAX_UNROLLED_CALLS, Line, Row, aligned
-from scalatrace.codegen.build.sample import Mask
-from scalatrace.codegen.build.tree_builder import SILENT, Built, TreeBuilder, under
+from scalatrace.codegen.builders.field_values import Values
+from scalatrace.codegen.builders.pieces import joined
+from scalatrace.codegen.builders.position import Position
+from scalatrace.codegen.builders.rows import MAX_UNROLLED_CALLS, Line, Row, aligned
+from scalatrace.codegen.builders.sample import Mask
+from scalatrace.codegen.builders.tree_builder import SILENT, Built, TreeBuilder, under
 from scalatrace.codegen.errors import GenerateError, wrong_call
 from scalatrace.codegen.foreign import Foreign
 from scalatrace.codegen.program.grid_shape import LIMIT, Array, Shape, shape_of
@@ -70,7 +70,7 @@ def build_scalable(
     Args:
         times: the computation of an event after a predecessor.
         functions: what formulas may call: those of plug-ins too.
-        exact_times, sites: see `scalatrace.codegen.build.recorded.build`.
+        exact_times, sites: see `scalatrace.codegen.builders.recorded.build`.
 
     Raises:
         GenerateError: a formula has no form in a program.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from scalatrace.codegen.build.vectors import at, filled, prefix, row
+from scalatrace.codegen.builders.vectors import at, filled, prefix, row
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.grid_shape import Array
 from scalatrace.formula import Const, Expr, Special, Value, Var, map_leaves

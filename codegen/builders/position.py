@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from scalatrace.codegen.build.sample import Mask
+from scalatrace.codegen.builders.sample import Mask
 from scalatrace.formula import Const, Expr
 from scalatrace.formula.domain import Domain
 from scalatrace.trace.model.rules import Field

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from scalatrace.codegen.build.formula import Reader
+from scalatrace.codegen.builders.formula import Reader
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.formula import (
     Binary,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from scalatrace.codegen.build.pieces import Piece
-from scalatrace.codegen.build.places import Places
-from scalatrace.codegen.build.sample import Mask
+from scalatrace.codegen.builders.pieces import Piece
+from scalatrace.codegen.builders.places import Places
+from scalatrace.codegen.builders.sample import Mask
 from scalatrace.formula import Cond, Value, either
 
 __all__ = ["MAX_UNROLLED_CALLS", "Line", "Row", "aligned"]

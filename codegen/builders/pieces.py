@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scalatrace.codegen.build.places import Places
-from scalatrace.codegen.build.sample import Mask
+from scalatrace.codegen.builders.places import Places
+from scalatrace.codegen.builders.sample import Mask
 from scalatrace.formula import TRUE, Cond, Const, Special, Value, either, select
 
 __all__ = ["Piece", "joined", "united"]

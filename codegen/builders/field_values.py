@@ -8,14 +8,14 @@ from functools import partial
 
 import numpy as np
 
-from scalatrace.codegen.build.formula import Reader, divided_evenly
-from scalatrace.codegen.build.pieces import Piece, joined
-from scalatrace.codegen.build.places import Places, atoms_of, opposite
-from scalatrace.codegen.build.position import Position
-from scalatrace.codegen.build.sample import Mask, Sample
-from scalatrace.codegen.build.sums import no_rule, sum_of_formula, sum_of_turns
-from scalatrace.codegen.build.tables import TABLES, Tables
-from scalatrace.codegen.build.vectors import at, filled, prefix, row
+from scalatrace.codegen.builders.formula import Reader, divided_evenly
+from scalatrace.codegen.builders.pieces import Piece, joined
+from scalatrace.codegen.builders.places import Places, atoms_of, opposite
+from scalatrace.codegen.builders.position import Position
+from scalatrace.codegen.builders.sample import Mask, Sample
+from scalatrace.codegen.builders.sums import no_rule, sum_of_formula, sum_of_turns
+from scalatrace.codegen.builders.tables import TABLES, Tables
+from scalatrace.codegen.builders.vectors import at, filled, prefix, row
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.communicators import own_rank, peer_count
 from scalatrace.codegen.program.grid_shape import Requirement, Shape
