@@ -15,8 +15,7 @@ from scalatrace.predefined import THREAD_LEVELS
 from scalatrace.predict.calibrate.archive import Archive, Measurement
 from scalatrace.predict.calibrate.library import Measures
 from scalatrace.predict.calibrate.metadata import host_facts, run_facts
-from scalatrace.predict.calibrate.plan import BURST, COLLECTIVES, Experiment, Settings, plan
-from scalatrace.predict.calibrate.thresholds import largest
+from scalatrace.predict.calibrate.plan import BURST, COLLECTIVES, Experiment, Settings, largest, plan
 from scalatrace.predict.calibrate.workloads import KERNELS, draw_calls, warm_up
 
 __all__ = ["Progress", "Site", "prepare", "run_campaign"]

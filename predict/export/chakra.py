@@ -8,17 +8,87 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from scalatrace.errors import UsageError
 from scalatrace.files import write_file
-from scalatrace.predict.export.chakra_schema import COLL, COLLECTIVES, COMP, RECV, SEND, Types, types
 from scalatrace.predict.export.order import Dependencies, Order
 from scalatrace.predict.lowering import Action, Collective, Compute, Lowering, Recv, Send, Target, Wait
 
 __all__ = ["CHAKRA", "GROUPS", "messages", "write_chakra"]
 
-CHAKRA = Target(frozenset(COLLECTIVES), groups=True)
+_COMP, _SEND, _RECV, _COLL = 4, 5, 6, 7
+"""Node types."""
+
+_COLLECTIVES = {"allreduce": 0, "allgather": 2, "alltoall": 6, "reduce_scatter": 7}
+"""Collective types that ASTRA-sim runs."""
+
+_FIELDS = {
+    "AttributeProto": [
+        ("name", 1, "string"), ("int32_val", 7, "int32"), ("int64_val", 9, "int64"), ("bool_val", 27, "bool"),
+        ("string_val", 29, "string"),
+    ],
+    "GlobalMetadata": [("version", 1, "string")],
+    "Node": [
+        ("id", 1, "uint64"), ("name", 2, "string"), ("type", 3, "int32"), ("data_deps", 5, "repeated uint64"),
+        ("duration_micros", 7, "uint64"), ("attr", 10, "repeated AttributeProto"),
+    ],
+}  # fmt: skip
+"""Fields by message: name, number, type. An enumeration has the same wire format as an int32."""
+
+_PACKAGE = "scalatrace.chakra"
+
+
+class Types:
+    """Classes of the messages."""
+
+    def __init__(self, classes: dict[str, Any]) -> None:
+        self.attribute, self.metadata, self.node = (classes[name] for name in _FIELDS)
+
+
+@cache
+def types() -> Types:
+    """Make the classes. Raises UsageError if protobuf is not installed."""
+    try:
+        from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+    except ImportError:
+        raise UsageError(
+            "Chakra needs the package protobuf; install it: pip install 'scalatrace[chakra]'"
+        ) from None
+    field_type = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(
+        name="scalatrace_chakra.proto", package=_PACKAGE, syntax="proto3"
+    )
+    for message, fields in _FIELDS.items():
+        described = file.message_type.add(name=message)
+        # Members of a oneof are written even if they are 0.
+        values = described.oneof_decl.add(name="value") if message == "AttributeProto" else None
+        for name, number, kind in fields:
+            word = kind.removeprefix("repeated ")
+            repeated = word != kind
+            made = described.field.add(
+                name=name, number=number,
+                label=field_type.LABEL_REPEATED if repeated else field_type.LABEL_OPTIONAL,
+            )  # fmt: skip
+            if word in _FIELDS:
+                made.type, made.type_name = field_type.TYPE_MESSAGE, f".{_PACKAGE}.{word}"
+            else:
+                made.type = getattr(field_type, f"TYPE_{word.upper()}")
+            if values is not None and name != "name":
+                made.oneof_index = 0
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return Types(
+        {
+            name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
+            for name in _FIELDS
+        }
+    )
+
+
+CHAKRA = Target(frozenset(_COLLECTIVES), groups=True)
 
 GROUPS = "groups.json"
 """File with the ranks of each group: for ASTRA-sim's option --comm-group-configuration."""
@@ -96,12 +166,12 @@ class _Nodes:
         self._rest_us -= whole
         if not whole:
             return None
-        return self._node(self._order.blocking(), "compute", COMP, duration_micros=whole)
+        return self._node(self._order.blocking(), "compute", _COMP, duration_micros=whole)
 
     def _message(self, message: Send | Recv) -> Any:
         sends, order = isinstance(message, Send), self._order
         needs = order.blocking() if message.request is None else order.nonblocking(message.request)
-        node = self._node(needs, "send" if sends else "recv", SEND if sends else RECV)
+        node = self._node(needs, "send" if sends else "recv", _SEND if sends else _RECV)
         ends = (self._number, message.peer) if sends else (message.peer, self._number)
         for name, value in zip(("comm_src", "comm_dst", "comm_tag"), (*ends, message.tag), strict=True):
             node.attr.add(name=name, int32_val=value)
@@ -110,9 +180,9 @@ class _Nodes:
 
     def _collective(self, action: Collective) -> Any:
         shape = action.shape
-        node = self._node(self._order.blocking(), shape.operation, COLL)
+        node = self._node(self._order.blocking(), shape.operation, _COLL)
         size = shape.nbytes * shape.nranks if shape.operation in _TOTAL else shape.nbytes
-        node.attr.add(name="comm_type", int64_val=COLLECTIVES[shape.operation])
+        node.attr.add(name="comm_type", int64_val=_COLLECTIVES[shape.operation])
         node.attr.add(name="comm_size", int64_val=size)
         if action.members is not None:
             node.attr.add(name="pg_name", string_val=self._groups.name(action.members))

@@ -4,12 +4,23 @@ In: measured calls of kernels, or files. Out: `KernelModels`, and a `Cluster` th
 """
 
 from scalatrace.predict.kernels.annotated import annotated_calls, fit_traces
-from scalatrace.predict.kernels.cluster import Cluster, Group, Nodes
-from scalatrace.predict.kernels.cluster_file import read_cluster, write_cluster
-from scalatrace.predict.kernels.cluster_fit import NodeDay, fit_cluster
+from scalatrace.predict.kernels.cluster import (
+    Cluster,
+    Group,
+    NodeDay,
+    Nodes,
+    fit_cluster,
+    read_cluster,
+    write_cluster,
+)
 from scalatrace.predict.kernels.fitting import Call, fit_kernel
-from scalatrace.predict.kernels.kernel_file import read_kernels, write_kernels
-from scalatrace.predict.kernels.model import KernelModel, KernelModels, Polynomial
+from scalatrace.predict.kernels.model import (
+    KernelModel,
+    KernelModels,
+    Polynomial,
+    read_kernels,
+    write_kernels,
+)
 
 __all__ = [
     "Call", "Cluster", "Group", "KernelModel", "KernelModels", "NodeDay", "Nodes", "Polynomial",

@@ -8,20 +8,89 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scalatrace.operations import Category, operation, sent_bytes
+from scalatrace.errors import FormatError
+from scalatrace.operations import Category, blocking_name, operation, sent_bytes
 from scalatrace.predict.lowering.actions import Action, Collective, Compute, Recv, Send, Target
-from scalatrace.predict.lowering.exchange import Exchange
 from scalatrace.predict.lowering.messages import Messages
-from scalatrace.predict.lowering.pending import PendingCollective
 from scalatrace.predict.lowering.report import Account, Outcome
+from scalatrace.predict.lowering.requests import Exchange, PendingCollective
 from scalatrace.predict.lowering.schedules import Round, Shape, expand, used_algorithm
-from scalatrace.predict.lowering.shapes import shape_of
 from scalatrace.predict.platform import Platform
+from scalatrace.predict.platform.algorithms import OPERATION_OF
 from scalatrace.trace.exchange.neighbours import Neighbours, neighbour_bytes
+from scalatrace.trace.exchange.type_sizes import member_sizes
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.tables import Communicator
 
 __all__ = ["Collectives"]
+
+_NAMES = {**OPERATION_OF, "Gatherv": "gatherv", "Scatterv": "scatterv"}
+
+
+def _shape_of(call: Call) -> Shape | None:
+    """Return the shape of a collective call; None for other operations and for intercommunicators."""
+    name = _NAMES.get(base := blocking_name(call.op))
+    comm = call.comm
+    if name is None or comm.remote is not None or comm.rank < 0:
+        return None
+    rank, n = comm.rank, comm.size
+    root = max(call.get("root", 0), 0)
+    shape = Shape(name, rank, n, 0, root)
+    match base:
+        case "Barrier":
+            return shape
+        case "Gather" | "Scatter":
+            inner = "recv" if (base == "Gather") == (rank == root) else "send"
+            return shape._replace(nbytes=_block(call, inner))
+        case "Gatherv":
+            if rank == root:
+                return shape._replace(recvs=_blocks(call, "recv"))
+            return shape._replace(nbytes=_block(call, "send"))
+        case "Scatterv":
+            if rank == root:
+                return shape._replace(sends=_blocks(call, "send"))
+            return shape._replace(nbytes=_block(call, "recv"))
+        case "Allgather" | "Alltoall":
+            return shape._replace(nbytes=_block(call, "recv"))
+        case "Allgatherv":
+            return _listed(shape, None, _blocks(call, "recv"))
+        case "Alltoallv" | "Alltoallw":
+            recvs = _blocks(call, "recv")
+            return _listed(shape, recvs if call.get("in_place", 0) == 1 else _blocks(call, "send"), recvs)
+        case "Reduce_scatter":
+            size = _size(call, "datatype")
+            return _listed(shape, None, tuple(count * size for count in call["recvcounts"]))
+        case "Reduce_scatter_block":
+            return shape._replace(nbytes=call["recvcount"] * _size(call, "datatype"))
+    return shape._replace(nbytes=max(call["count"], 0) * _size(call, "datatype"))
+
+
+def _listed(shape: Shape, sends: tuple[int, ...] | None, recvs: tuple[int, ...]) -> Shape:
+    """Add sizes that differ; the rules of algorithms count their mean."""
+    total = max(sum(recvs), sum(sends or ()))
+    return shape._replace(nbytes=total // max(shape.nranks, 1), sends=sends, recvs=recvs)
+
+
+def _size(call: Call, name: str) -> int:
+    return int(getattr(call.get(name), "size", 0))  # a special value is no datatype
+
+
+def _block(call: Call, side: str) -> int:
+    return max(int(call.get(f"{side}count", 0)), 0) * _size(call, f"{side}type")
+
+
+def _blocks(call: Call, side: str) -> tuple[int, ...]:
+    counts = call[f"{side}counts"]
+    if f"{side}types" in call:
+        sizes = member_sizes(call[f"{side}types"])
+        if len(sizes) != len(counts):
+            raise FormatError(
+                f"{call.op} of rank {call.rank} has {len(counts)} {side}counts, but {len(sizes)} {side}types"
+            )
+        return tuple(max(n, 0) * size for n, size in zip(counts, sizes, strict=True))
+    size = _size(call, f"{side}type")
+    return tuple(max(n, 0) * size for n in counts)
+
 
 Group = tuple[Sequence[int], int, bool]
 """Members as ranks of the result, own position, and whether some members are left out."""
@@ -78,7 +147,7 @@ class Collectives:
     def _lower(self, call: Call, exchange: Exchange) -> list[Action]:
         if operation(call.op).category is Category.NEIGHBOUR:
             return self._neighbourhood(call, exchange)
-        shape = shape_of(call)
+        shape = _shape_of(call)
         if shape is None:
             self._account.add(call.op, Outcome.LOST, "intercommunicator", sent_bytes(call.op, call))
             return []

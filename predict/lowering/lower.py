@@ -1,19 +1,269 @@
-"""Lower the calls of each rank, one after the other, in memory that its live requests need."""
+"""Lower the calls of each rank by category, one after the other, in memory that its live requests need."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from enum import Enum, auto
+from functools import cache
+from typing import NamedTuple
 
-from scalatrace.predict.lowering.actions import Action, Compute, Step, Target
-from scalatrace.predict.lowering.calls import RankLowering
-from scalatrace.predict.lowering.channels import Tags
-from scalatrace.predict.lowering.messages import Messages
-from scalatrace.predict.lowering.report import Account
+from scalatrace.operations import COLLECTIVES, Category, Mode, operation, sent_bytes
+from scalatrace.predict.lowering.actions import Action, Compute, Recv, Send, Step, Target, Wait
+from scalatrace.predict.lowering.collectives import Collectives
+from scalatrace.predict.lowering.messages import Messages, Tags
+from scalatrace.predict.lowering.report import Account, Outcome
+from scalatrace.predict.lowering.requests import Exchange, Pending
 from scalatrace.predict.platform import Platform
+from scalatrace.trace.model.call import Call, Place
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMPUTE, MeanTimes
+from scalatrace.trace.query.requests import (
+    ENDING,
+    STARTED_SOURCES,
+    STARTED_TAGS,
+    STARTING,
+    LiveRequests,
+    ages,
+)
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
 __all__ = ["Lowering"]
+
+_MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV, Category.PERSISTENT)
+_REASONS = {
+    Category.ONE_SIDED: "one-sided communication",
+    Category.WINDOW: "synchronisation of a window",
+    Category.IO: "file access",
+    Category.FILE: "file access",
+    Category.PROBE: "its receive waits instead",
+}
+
+
+_MAX_TEMPLATES = 1 << 14
+"""Different calls of a rank whose messages are kept."""
+
+
+class _Template(NamedTuple):
+    """Messages of a call, peers that are not in the result, and the entry of the account."""
+
+    messages: tuple[Send | Recv, ...]
+    outside: int
+    outcome: Outcome
+    treatment: str
+    nbytes: int
+
+
+class Role(Enum):
+    """How a call is lowered."""
+
+    MESSAGE = auto()
+    COMPLETION = auto()
+    START = auto()
+    READY = auto()
+    FREE = auto()
+    CANCEL = auto()
+    PROBE = auto()
+    COLLECTIVE = auto()
+    OTHER = auto()
+
+
+@cache
+def _role(op: str) -> Role:
+    row = operation(op)
+    base, category = row.base, row.category
+    if base in ENDING:
+        return Role.COMPLETION
+    if base in STARTING:
+        return Role.START
+    if base.startswith("Pready"):
+        return Role.READY
+    if base in ("Request_free", "Cancel"):
+        return Role.FREE if base == "Request_free" else Role.CANCEL
+    if row.is_matched_probe:
+        return Role.PROBE
+    if category in _MESSAGES:
+        return Role.MESSAGE
+    return Role.COLLECTIVE if category in COLLECTIVES else Role.OTHER
+
+
+class RankLowering:
+    """The state of one rank: live requests, probed messages, communicators."""
+
+    def __init__(
+        self, target: Target, platform: Platform, messages: Messages, account: Account, nranks: int
+    ) -> None:
+        self._messages, self._account = messages, account
+        self._collectives = Collectives(target, platform, messages, account, nranks)
+        self._exchange = Exchange()
+        self._requests: LiveRequests[Pending] = LiveRequests(lambda request: request.persistent)
+        self._templates: dict[tuple[Place, tuple[int, ...]], _Template] = {}
+        self._probed: LiveRequests[Recv | None] = LiveRequests(lambda message: False)
+
+    def actions(self, call: Call) -> list[Action]:
+        """Return the actions of the rank's next call."""
+        match _role(call.op):
+            case Role.MESSAGE:
+                return self._message(call)
+            case Role.COMPLETION:
+                return self._complete(call)
+            case Role.START:
+                return self._start_all(call)
+            case Role.READY:
+                return self._mark_ready(call)
+            case Role.FREE | Role.CANCEL as role:
+                return self._end(call, role is Role.CANCEL)
+            case Role.PROBE:
+                return self._probe(call)
+            case Role.COLLECTIVE:
+                return self._collective(call)
+        return self._other(call)
+
+    def _message(self, call: Call) -> list[Action]:
+        row = operation(call.op)
+        template = self._template(call)
+        for _ in range(template.outside):
+            self._account.add(call.op, Outcome.LOST, "a peer that is not in the result")
+        messages = self._received(call) if "message" in call.place.names else template.messages
+        if messages or not template.outside:
+            self._account.add(call.op, template.outcome, template.treatment, template.nbytes)
+        if row.flow_later:
+            partitions = call.get("partitions", 0) if row.sends is not None else 0
+            self._requests.add(Pending(True, tuple(messages), partitions=partitions, made_by=call))
+            return []
+        if not row.makes_request:
+            return self._exchange.together(messages)
+        started = [self._exchange.start(message) for message in messages]
+        self._requests.add(
+            Pending(False, active=[each.request for each in started if each.request is not None])
+        )
+        return list(started)
+
+    def _template(self, call: Call) -> _Template:
+        """Return the messages of a call, without requests; cached by event node and values."""
+        key = call.place, call.values
+        template = self._templates.get(key)
+        if template is None:
+            if len(self._templates) >= _MAX_TEMPLATES:
+                self._templates.clear()
+            template = self._templates[key] = self._new_template(call)
+        return template
+
+    def _new_template(self, call: Call) -> _Template:
+        row = operation(call.op)
+        later = row.flow_later and self._messages.is_open(call)
+        messages, outside = ([], 0) if "message" in call or later else self._messages.of(call)
+        treatment = "" if row.mode is Mode.STANDARD else "as a standard send"
+        if "partitions" in call:
+            treatment = "partitions as one message"
+        outcome = Outcome.LOWERED if treatment else Outcome.KEPT
+        nbytes = sent_bytes(call.op, call, row.flow_later)
+        return _Template(tuple(messages), outside, outcome, treatment, nbytes)
+
+    def _received(self, call: Call) -> list[Send | Recv]:
+        """Return the receive of a message that was probed."""
+        size = call["count"] * getattr(call["datatype"], "size", 0)
+        return [
+            message._replace(nbytes=max(size, 0))
+            for message in self._probed.end((call["message"],), freed=True)
+            if message is not None
+        ]
+
+    def _probe(self, call: Call) -> list[Action]:
+        self._account.add(call.op, Outcome.LOST, "its receive waits instead")
+        if call.raw("source") >= 0 or self._messages.peer(call, "source") is not None:
+            found, _ = self._messages.of(call)
+            self._probed.add(next((each for each in found if isinstance(each, Recv)), None))
+        return []
+
+    def _start_all(self, call: Call) -> list[Action]:
+        """Start requests; a receive has the sender that this start names, if it does."""
+        requests = self._requests.at(ages(call))
+        unnamed = ((ANY_SOURCE, ANY_TAG),) * len(requests)
+        named = (
+            zip(call[STARTED_SOURCES], call[STARTED_TAGS], strict=True)
+            if STARTED_SOURCES in call
+            else unnamed
+        )
+        self._account.add(call.op, Outcome.KEPT)
+        actions: list[Action] = []
+        for request, (source, tag) in zip(requests, named, strict=True):
+            made_by = request.made_by
+            if made_by is not None and (source != ANY_SOURCE or self._messages.is_open(made_by)):
+                request.messages = self._messages.received(made_by, source, tag)
+            actions += self._start(request)
+        return actions
+
+    def _start(self, request: Pending) -> list[Action]:
+        if request.collective is not None:
+            request.waiting.append(self._collectives.begin(request.collective))
+        request.ready = 0
+        if request.partitions:
+            return []
+        started = [self._exchange.start(message) for message in request.messages]
+        request.active += [each.request for each in started if each.request is not None]
+        return list(started)
+
+    def _mark_ready(self, call: Call) -> list[Action]:
+        """Send a partitioned message when its last partition is ready."""
+        if "partition_low" in call:
+            marked = call["partition_high"] - call["partition_low"] + 1
+        else:
+            marked = len(call["array_of_partitions"]) if "array_of_partitions" in call else 1
+        self._account.add(call.op, Outcome.KEPT)
+        result: list[Action] = []
+        for request in self._requests.at((call["request"],)):
+            before, request.ready = request.ready, request.ready + marked
+            if before < request.partitions <= request.ready:
+                started = [self._exchange.start(message) for message in request.messages]
+                request.active += [each.request for each in started if each.request is not None]
+                result += started
+        return result
+
+    def _complete(self, call: Call) -> list[Action]:
+        actions: list[Action] = []
+        awaited: list[int] = []
+        for request in self._requests.end(ages(call), freed=False):
+            for pending in request.waiting:
+                actions += self._collectives.complete(pending, self._exchange)
+            request.waiting = []
+            awaited += request.active
+            request.active = []
+        self._account.add(call.op, Outcome.KEPT)
+        return [*actions, Wait(tuple(awaited))] if awaited else actions
+
+    def _end(self, call: Call, cancels: bool) -> list[Action]:
+        """Free requests, or leave what is cancelled without a wait."""
+        if not cancels:
+            self._requests.end(ages(call), freed=True)
+            self._account.add(call.op, Outcome.KEPT, "no communication")
+            return []
+        for request in self._requests.at(ages(call)):
+            request.active = []
+        self._account.add(call.op, Outcome.LOST, "nothing waits for what is cancelled")
+        return []
+
+    def _collective(self, call: Call) -> list[Action]:
+        row = operation(call.op)
+        if row.flow_later:
+            self._requests.add(Pending(True, collective=call))
+        elif row.makes_request:
+            self._requests.add(Pending(False, waiting=[self._collectives.begin(call)]))
+        else:
+            return self._collectives.blocking(call, self._exchange)
+        return []
+
+    def _other(self, call: Call) -> list[Action]:
+        row = operation(call.op)
+        self._collectives.neighbours.follow(call)
+        if row.makes_request:
+            self._requests.add(Pending(False))
+        if row.synchronises:
+            return self._collectives.barrier(call, self._exchange)
+        if reason := _REASONS.get(row.category):
+            self._account.add(call.op, Outcome.LOST, reason, sent_bytes(call.op, call))
+        else:
+            self._account.add(call.op, Outcome.KEPT, "no communication")
+        return []
 
 
 class Lowering:

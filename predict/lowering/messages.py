@@ -1,4 +1,4 @@
-"""Messages of a point-to-point call, in world ranks."""
+"""Messages of a point-to-point call, in world ranks, with tags that keep communicators apart."""
 
 from __future__ import annotations
 
@@ -7,11 +7,34 @@ from collections.abc import Sequence
 from scalatrace.errors import UsageError
 from scalatrace.operations import Operation, operation
 from scalatrace.predict.lowering.actions import Recv, Send
-from scalatrace.predict.lowering.channels import Tags
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, UNDEFINED
 
-__all__ = ["Messages"]
+__all__ = ["FIRST_NUMBERED", "Messages", "Tags"]
+
+FIRST_NUMBERED = 1 << 24
+"""First tag that stands for a communicator and a tag; smaller ones are those of MPI_COMM_WORLD."""
+
+_WORLD = 0
+
+
+class Tags:
+    """Tags by family, kind of message and tag; equal for all ranks that are lowered with this object.
+
+    Two ranks share at most one communicator of a family, so the family is enough.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, str, int], int] = {}
+
+    def of(self, family: int, tag: int, kind: str = "message") -> int:
+        """Return the tag of a message. `kind`: "message", "partitioned" or "collective"."""
+        if family == _WORLD and kind == "message" and 0 <= tag < FIRST_NUMBERED:
+            return tag
+        key = family, kind, tag
+        if key not in self._known:
+            self._known[key] = FIRST_NUMBERED + len(self._known)
+        return self._known[key]
 
 
 class Messages:

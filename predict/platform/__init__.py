@@ -13,8 +13,13 @@ from scalatrace.predict.platform.model import (
     StridedCost,
     Topology,
 )
-from scalatrace.predict.platform.reader import example_names, read_platform
-from scalatrace.predict.platform.writer import add_check, platform_text, write_platform
+from scalatrace.predict.platform.platform_file import (
+    add_check,
+    example_names,
+    platform_text,
+    read_platform,
+    write_platform,
+)
 
 __all__ = [
     "Check", "MatchingCost", "Network", "Platform", "Rule", "Segment", "StridedCost", "Topology",

@@ -5,7 +5,7 @@ In: a trace or a table of times. Out: samples of interval maxima, and the model 
 """
 
 from scalatrace.predict.variability.intervals import Interval, intervals, synchronises
-from scalatrace.predict.variability.maxima import maxima_of, spread_of_ranks
+from scalatrace.predict.variability.maxima import maxima_of, read_times, spread_of_ranks
 from scalatrace.predict.variability.partitioned import (
     Send,
     ThreadTimes,
@@ -14,7 +14,6 @@ from scalatrace.predict.variability.partitioned import (
     postal,
     single_send,
 )
-from scalatrace.predict.variability.tables import read_times
 
 __all__ = [
     "Interval", "Send", "ThreadTimes", "intervals", "max_rate", "maxima_of", "partitioned_send", "postal",

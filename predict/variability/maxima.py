@@ -1,4 +1,4 @@
-"""Samples of interval maxima: the computation of the slowest of P ranks in each interval.
+"""Samples of interval maxima, of traces or tables: the computation of the slowest rank in each interval.
 
 A trace has the distribution of times over ranks and iterations, not each time. Maxima are therefore drawn: P
 ranks' times per interval. How much of the variation stays with a rank over all its computations follows from
@@ -8,16 +8,20 @@ mean of the interval, or a rare long time that is not drawn would make the slowe
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
 
+from scalatrace.errors import FormatError
+from scalatrace.files import read_text
 from scalatrace.predict.variability.intervals import Interval, Work
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.query.load import COMPUTE
 from scalatrace.trace.values.quantiles import quantiles
 
-__all__ = ["maxima_of", "spread_of_ranks"]
+__all__ = ["maxima_of", "read_times", "spread_of_ranks"]
 
 Array = npt.NDArray[np.float64]
 
@@ -97,3 +101,27 @@ def _evenly(random: np.random.Generator, size: tuple[int, int]) -> Array:
 def _present(random: np.random.Generator, count: int, share: float) -> npt.NDArray[np.bool_]:
     """Draw which of so many intervals have a computation that a share of them has: one at least."""
     return random.permutation(count) < max(1, round(share * count))
+
+
+def read_times(path: str | Path) -> npt.NDArray[np.float64]:
+    """Read a CSV file of times in seconds, as `samples/variability.py` writes it; shape (intervals, ranks).
+
+    Lines that begin with `#` are comments.
+
+    Raises:
+        FormatError: the file cannot be read, or lines differ in length, or cells are no times.
+    """
+    rows: list[list[float]] = []
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        try:
+            rows.append([float(cell) for cell in line.split(",")])
+        except ValueError:
+            raise FormatError(f"line {number} has cells that are no numbers", path) from None
+        if len(rows[-1]) != len(rows[0]):
+            raise FormatError(f"line {number} has {len(rows[-1])} columns, expected {len(rows[0])}", path)
+    times = np.array(rows, float)
+    if not rows or not np.isfinite(times).all() or (times < 0).any():
+        raise FormatError("not a table of times: a line of seconds per interval, a column per rank", path)
+    return times

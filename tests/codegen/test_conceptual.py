@@ -16,10 +16,9 @@ from scalatrace.codegen.conceptual.lowering.lower import lower
 from scalatrace.codegen.conceptual.printer.program import show
 from scalatrace.codegen.conceptual.values.draws import Draws
 from scalatrace.codegen.conceptual.values.evaluate import Env, integer
-from scalatrace.codegen.emit.conceptual.common.durations import draw
 from scalatrace.codegen.emit.conceptual.fixed.sizes import Sizes
 from scalatrace.codegen.emit.conceptual.fixed.tables import combined
-from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
+from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter, draw
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.generate import Options, generate

@@ -17,9 +17,8 @@ from scalatrace.codegen.emit.wrapping import MAX_LINE_LENGTH, wrapped
 from scalatrace.codegen.generate import generate
 from scalatrace.codegen.passes import repeats, share, split
 from scalatrace.codegen.passes.repeats import with_repeats
-from scalatrace.codegen.passes.share import named_parts
+from scalatrace.codegen.passes.share import Interner, named_parts, uses, with_children
 from scalatrace.codegen.passes.split import with_functions
-from scalatrace.codegen.program.sharing import Interner, uses, with_children
 from scalatrace.codegen.program.tree import (
     Argument,
     Branch,

@@ -15,8 +15,13 @@ from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.errors import ProgramError
 from scalatrace.codegen.conceptual.lowering import events as e
 from scalatrace.codegen.conceptual.lowering.messaging import Messaging
-from scalatrace.codegen.conceptual.lowering.reassigned import assignments, involves_all, is_reassigned
-from scalatrace.codegen.conceptual.lowering.steady import Probe, is_steady
+from scalatrace.codegen.conceptual.lowering.steady import (
+    Probe,
+    assignments,
+    involves_all,
+    is_reassigned,
+    is_steady,
+)
 from scalatrace.codegen.conceptual.names import mentions_me
 from scalatrace.codegen.conceptual.values.evaluate import Env, holds, integer, values
 from scalatrace.codegen.conceptual.words import TIME_UNITS

@@ -1,9 +1,10 @@
-"""Text -> tree (grammars/conceptual.lark)."""
+"""Parse a text to a tree (grammars/conceptual.lark); errors say which words could stand at their place."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -18,15 +19,142 @@ from scalatrace import cache, grammars
 from scalatrace.codegen.conceptual.errors import Note, Place, ProgramError, Stage
 from scalatrace.codegen.conceptual.parser.actions import Builder
 from scalatrace.codegen.conceptual.parser.driver import Driver, UnexpectedTokenError
-from scalatrace.codegen.conceptual.parser.expected import expected, hint, unknown_word
 from scalatrace.codegen.conceptual.parser.lexer import NoLexer, Token, scan, token
 from scalatrace.codegen.conceptual.parser.repeated import NotByLinesError, is_repetitive, parse_lines
-from scalatrace.codegen.conceptual.spelling import typed
+from scalatrace.codegen.conceptual.spelling import meant, typed
 from scalatrace.codegen.conceptual.tree import Program
-from scalatrace.codegen.conceptual.words import KEYWORDS
+from scalatrace.codegen.conceptual.words import FUNCTIONS, KEYWORDS, TIME_UNITS, UNITS
 from scalatrace.garbage import without_collection
 
 __all__ = ["parse"]
+
+_MARKS = {
+    "COMMA": '","', "ELLIPSIS": '"..."', "LBRACE": '"{"', "RBRACE": '"}"', "LSQUARE": '"["', "RSQUARE": '"]"',
+    "LPAR": '"("', "RPAR": '")"', "STOP": '"."', "STRING": "a string", "IDENT": "a name", "WRAPS": '"*"',
+    "$END": "the end of the program", "INTEGER": "a number", "CONJUNCTION": '"/\\"', "DISJUNCTION": '"\\/"',
+}  # fmt: skip
+_OPERATORS = {
+    "AMPERSAND", "SLASH", "SHIFTLEFT", "SHIFTRIGHT", "HYPHEN", "STAR", "PIPE", "CROSS", "POWER", "MOD", "XOR",
+}  # fmt: skip
+_COMPARISONS = {"EQUAL", "GREATEREQUAL", "MORE", "LESSEQUAL", "FEWER", "UNEQUAL", "DIVIDES"}
+_STATEMENT = {"TASKS", "ALL", "FOR", "LET", "IF", "ASSERT", "LBRACE"}
+_EXPRESSION = {"LPAR", "IDENT", "INTEGER", "REAL", "MY", "CROSS", "HYPHEN", "NOT", *FUNCTIONS}
+_EXPRESSION |= {"MESH_NEIGHBOR", "MESH_COORDINATE", "MESH_DISTANCE", "FILE_DATA", "STATIC_FILE_DATA"}
+
+_VERBS = {
+    "AWAITS", "BACKEND", "COMPUTES", "IS", "LOGS", "OUTPUTS", "REDUCES", "RESETS", "RESTORES", "SLEEPS",
+    "STORES", "SYNCHRONIZES", "TOUCHES",
+}  # fmt: skip
+_MESSAGES = {"SENDS", "MULTICASTS", "RECEIVES"}
+
+_GROUPS: tuple[tuple[set[str], str], ...] = (
+    (_STATEMENT, "a statement"),
+    (_EXPRESSION, "an expression"),
+    (_VERBS | _MESSAGES | {"ASYNCHRONOUSLY", "SYNCHRONOUSLY"}, "what the tasks do (SEND, LOG, COMPUTE ...)"),
+    (_OPERATORS, "an operator"),
+    (_COMPARISONS, "a comparison"),
+    (set(UNITS), "a unit of size"),
+    (set(UNITS) - {"BITS", "KILOBYTE", "MEGABYTE", "GIGABYTE"}, "a data type"),
+    (set(TIME_UNITS), "a unit of time"),
+)
+_SPELLING: dict[str, str] = {}
+for _form, _terminal in KEYWORDS.items():
+    _SPELLING.setdefault(_terminal, _form.upper())
+_MAX_SHOWN_TERMINALS = 8
+
+_HINTS = {
+    "or": 'conditions are joined by "\\/"',
+    "AND": 'conditions are joined by "/\\"',
+    "else": "the word is OTHERWISE",
+    "nanoseconds": "MICROSECONDS are the shortest unit",
+    "async": "the word is ASYNCHRONOUSLY",
+    "kilobytes": "the word is KILOBYTE, also for several",
+    "megabytes": "the word is MEGABYTE, also for several",
+    "gigabytes": "the word is GIGABYTE, also for several",
+    "do": "loops have no DO",
+    "EQUAL": 'one "=" compares',
+}
+"""Word or terminal that does not fit -> what may have been meant."""
+
+
+def _hint(terminal: str, word: str) -> str:
+    """Return a sentence that may help when a word does not fit, or ""."""
+    result = _HINTS.get(word.lower()) or _HINTS.get(terminal)
+    if result is None and terminal == "IDENT":
+        result = _split(word.lower())
+    return f" ({result})" if result else ""
+
+
+_AGGREGATES = (
+    "MEAN", "HARMONIC MEAN", "GEOMETRIC MEAN", "MEDIAN", "STANDARD DEVIATION", "VARIANCE", "SUM", "MINIMUM",
+    "MAXIMUM", "FINAL", "PERCENTILE", "HISTOGRAM", "MEDIAN ABSOLUTE DEVIATION",
+)  # fmt: skip
+_SYNONYMS = {
+    "average": "MEAN",
+    "avg": "MEAN",
+    "last": "FINAL",
+    "total": "SUM",
+    "stddev": "STANDARD DEVIATION",
+}
+_CALLED = {
+    *FUNCTIONS,
+    "MESH_NEIGHBOR",
+    "MESH_COORDINATE",
+    "MESH_DISTANCE",
+    "FILE_DATA",
+    "STATIC_FILE_DATA",
+    "REAL",
+}
+
+
+def _unknown_word(
+    text: str, tokens: Sequence[Token], index: int, accepted: set[str]
+) -> tuple[str, Place] | None:
+    """Return what is wrong, and where, if a function, an aggregate or a word is none of the language."""
+    wrong = tokens[index] if index < len(tokens) else None
+    before = tokens[index - 1] if index else None
+    if wrong is not None and before is not None and before.type == "IDENT":
+        place = Place(before.line, before.column)
+        name = typed(str(before), text, place)
+        if wrong.type == "LPAR":
+            return f"there is no function {name}{meant(name, _CALLED)}", place
+        if wrong.type == "OF" and index > 1 and tokens[index - 2].type in ("THE", "AND", "A"):
+            other = _SYNONYMS.get(name.lower())
+            asked = f"; did you mean {other}?" if other else meant(name, _AGGREGATES)
+            return (
+                f"there is no aggregate {name}{asked or f'; expected {_AGGREGATES[0]}, MEDIAN, SUM ...'}",
+                place,
+            )
+    if wrong is not None and wrong.type == "IDENT" and not _hint(wrong.type, str(wrong)):
+        place = Place(wrong.line, wrong.column)
+        name = typed(str(wrong), text, place)
+        asked = meant(name, (form.upper() for form, terminal in KEYWORDS.items() if terminal in accepted))
+        return (f"unexpected {name!r}{asked}", place) if asked else None
+    return None
+
+
+def _split(word: str) -> str | None:
+    """Say why a word looks as if its beginning were missing: a number before it took it."""
+    for taken in ("k", "m", "g", "t", "st", "nd", "rd", "th"):
+        whole = taken + word
+        if whole in KEYWORDS:
+            return f"the number before it took its {taken.upper()!r}: leave a space before {whole.upper()}"
+    return None
+
+
+def _expected(terminals: Iterable[str]) -> str:
+    """Return "a comparison, AND or a statement" for what a parser accepts."""
+    left = set(terminals)
+    terms = []
+    for group, name in _GROUPS:
+        if group <= left:
+            terms.append(name)
+            left -= group
+    terms += sorted(_MARKS.get(t) or _SPELLING.get(t, t) for t in left)
+    if len(terms) > _MAX_SHOWN_TERMINALS:
+        terms = [*terms[: _MAX_SHOWN_TERMINALS - 1], "..."]
+    return terms[0] if len(terms) == 1 else f"{', '.join(terms[:-1])} or {terms[-1]}" if terms else "nothing"
+
 
 MAX_AT_ONCE = 100_000
 """Characters of a text that is parsed without a look for repeated lines."""
@@ -103,14 +231,14 @@ def _tree(text: str, tokens: list[Token]) -> Any:
         return _driver().parse(tokens, token("$END", "", *_end(text)))
     except UnexpectedTokenError as error:
         wrong, place = error.token, Place(error.token.line, error.token.column)
-        unknown = unknown_word(text, tokens, error.index, error.accepted)
+        unknown = _unknown_word(text, tokens, error.index, error.accepted)
         if unknown is not None:
             raise ProgramError(*unknown, Stage.SYNTAX) from None
         shown = _shown(text, wrong)
         reason = "the program ends too early" if wrong.type == "$END" else f"unexpected {shown}"
         if error.accepted == {"IDENT"} and wrong.type in KEYWORDS.values():
             reason = f"{shown} is a reserved word"
-        wanted = expected(error.accepted) + hint(wrong.type, str(wrong))
+        wanted = _expected(error.accepted) + _hint(wrong.type, str(wrong))
         raise ProgramError(f"{reason}; expected {wanted}", place, Stage.SYNTAX) from None
     except VisitError as error:
         if isinstance(error.orig_exc, ProgramError):

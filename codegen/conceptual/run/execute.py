@@ -13,10 +13,9 @@ from mpi4py import MPI
 from scalatrace.codegen.conceptual.lowering import events as e
 from scalatrace.codegen.conceptual.lowering.collecting import UNIT_BYTES
 from scalatrace.codegen.conceptual.lowering.lower import Lowered
-from scalatrace.codegen.conceptual.run.counters import Counters
 from scalatrace.codegen.conceptual.run.logfile import LogFile
 from scalatrace.codegen.conceptual.run.memory import Buffers, fill, wrong_bits
-from scalatrace.codegen.conceptual.run.own import OwnWork
+from scalatrace.codegen.conceptual.run.own import Counters, OwnWork
 from scalatrace.codegen.conceptual.run.table import Table
 from scalatrace.codegen.conceptual.values.draws import Draws
 

@@ -1,24 +1,156 @@
-"""Run a program on the tasks that this was started with (under mpiexec)."""
+"""Run a program on the tasks that this was started with (under mpiexec).
+
+Its engine is a C program where a compiler for the MPI in use is present, else the interpreter. The ranks
+agree on it by messages that no tracer records.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mpi4py import MPI
+
 from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.conceptual.compiler.compile import compile_program
 from scalatrace.codegen.conceptual.errors import Place, ProgramError
 from scalatrace.codegen.conceptual.lowering.lower import DEFAULT_SEED, Lowered
 from scalatrace.codegen.conceptual.run.checked import OwnFaultError, bind, local_steps
-from scalatrace.codegen.conceptual.run.compiled import BACKEND, TIMER, CompiledProgram
-from scalatrace.codegen.conceptual.run.engines import check_once, compiled_library
+from scalatrace.codegen.conceptual.run.compiled import BACKEND, PROGRAM, TIMER, CompiledProgram
+from scalatrace.codegen.conceptual.run.execute import Executor
 from scalatrace.codegen.conceptual.run.logfile import LogFile, facts
 from scalatrace.codegen.conceptual.run.options import Options, parse_options
 from scalatrace.codegen.conceptual.values.evaluate import Env, integer
+from scalatrace.compilers.elf import loaded_mpi
+from scalatrace.compilers.generated import shared_library
 from scalatrace.errors import ScalatraceError
+from scalatrace.launched import launched_rank
 
 __all__ = ["run"]
+
+_HANDLES = {4: ctypes.c_int, 8: ctypes.c_void_p}
+"""C types of handles by their size."""
+
+
+class Agreement:
+    """Broadcasts and a reduction on MPI_COMM_WORLD by the names of the profiling interface."""
+
+    def __init__(self, library: Path) -> None:
+        """`library`: the libmpi of this process."""
+        self.rank, self.size = MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size()
+        self._code = ctypes.CDLL(str(library))
+        handle = _HANDLES[MPI._sizeof(MPI.COMM_WORLD)]
+        self._world = handle(MPI._handleof(MPI.COMM_WORLD))
+        self._byte, self._int = handle(MPI._handleof(MPI.BYTE)), handle(MPI._handleof(MPI.INT))
+        self._min = handle(MPI._handleof(MPI.MIN))
+
+    def broadcast(self, data: bytes, root: int = 0) -> bytes:
+        """Return on all ranks the data of a rank."""
+        length = ctypes.c_int(len(data))
+        self._code.PMPI_Bcast(ctypes.byref(length), 1, self._int, root, self._world)
+        room = ctypes.create_string_buffer(data, max(1, length.value)) if self.rank == root else None
+        room = room or ctypes.create_string_buffer(max(1, length.value))
+        self._code.PMPI_Bcast(room, length, self._byte, root, self._world)
+        return room.raw[: length.value]
+
+    def first(self, reason: str) -> str:
+        """Return on all ranks the reason of the first rank that has one; "" when none has."""
+        mine, first = ctypes.c_int(self.rank if reason else self.size), ctypes.c_int()
+        self._code.PMPI_Allreduce(
+            ctypes.byref(mine), ctypes.byref(first), 1, self._int, self._min, self._world
+        )
+        return "" if first.value == self.size else self.broadcast(reason.encode(), first.value).decode()
+
+
+_ENGINES = ("auto", "compiled", "python")
+
+_MAX_LINES = 10_000
+"""Lines of C that `auto` compiles: 1,000 take the compiler some 0.6 s."""
+
+
+def _compiled_library(program: t.Program, path: str, engine: str) -> Path | None:
+    """Return the library of a program, on all ranks; None: interpret it.
+
+    Args:
+        path: of the program, for messages.
+        engine: one of `_ENGINES`.
+
+    Raises:
+        ScalatraceError: `compiled` was asked for and is not possible; on all ranks.
+    """
+    if engine == "python":
+        return None
+    reason, library = "the MPI library that this process has loaded is not known", None
+    if agreement := _agreement():
+        library, reason = _agreed_library(program, path, engine, agreement)
+    if not reason:
+        return library
+    if engine == "compiled":
+        raise ScalatraceError(f"--engine compiled: {reason}; use --engine python")
+    if not launched_rank():
+        print(f"scalatrace: interpreting the program in Python: {reason}", file=sys.stderr)
+    return None
+
+
+def _agreement() -> Agreement | None:
+    """Return the way to agree; None: the MPI is not known, which holds on all ranks."""
+    return Agreement(library) if (library := loaded_mpi()) else None
+
+
+def _agreed_library(
+    program: t.Program, path: str, engine: str, agreement: Agreement
+) -> tuple[Path | None, str]:
+    """Return the library, or why there is none; the same on all ranks."""
+    source, reason = _source(program, path, engine) if agreement.rank == 0 else ("", "")
+    if reason := agreement.first(reason):
+        return None, reason
+    source = agreement.broadcast(source.encode()).decode()
+    library = None
+    try:
+        library = shared_library(PROGRAM, source, speaks=agreement.rank == 0)
+    except ScalatraceError as error:
+        reason = str(error)
+    return library, agreement.first(reason)
+
+
+def _source(program: t.Program, path: str, engine: str) -> tuple[str, str]:
+    """Return the C text of a program, or why there is none."""
+    try:
+        source = compile_program(program, path, hosted=True)
+    except ProgramError as error:
+        return "", str(error)
+    if engine == "auto" and (count := source.count("\n")) > _MAX_LINES:
+        return "", f"it has {count:,} lines in C (limit {_MAX_LINES:,}); --engine compiled compiles it"
+    return source, ""
+
+
+def _check_once(program: t.Program, parameters: Mapping[str, int], path: str, seed: int) -> None:
+    """Check what all tasks do, on rank 0; each task checks its own part where all parts are too many.
+
+    Raises:
+        ProgramError: the program cannot run so; on all ranks, unless it is an OwnFaultError.
+    """
+    agreement = _agreement()
+    assert agreement is not None
+    outcome = ["", 0, 0, True]
+    if agreement.rank == 0:
+        try:
+            bound = bind(program, agreement.size, 0, parameters, path, seed, interpreted=False)
+            outcome[3] = len(bound.events) == agreement.size
+        except OwnFaultError:
+            raise
+        except ProgramError as error:
+            outcome[:3] = error.reason, *error.place
+    reason, line, column, checks_all = json.loads(agreement.broadcast(json.dumps(outcome).encode()))
+    if reason:
+        raise ProgramError(reason, Place(line, column), path=path)
+    if not checks_all and agreement.rank:
+        where = (agreement.size, agreement.rank)
+        bind(program, *where, parameters, path, seed, interpreted=False, alone=True)
 
 
 @dataclass(frozen=True)
@@ -51,8 +183,6 @@ class _Run:
 
     def prologue(self, backend: str, timer: str) -> dict[str, str]:
         """Return the lines that log files begin with by key."""
-        from mpi4py import MPI
-
         library = MPI.Get_library_version().split("\n")[0].strip("\0 ,")
         where = (self.path, self.rank, self.tasks, library, self.seed, self.template)
         return facts(*where, self.parameters(), self.options.comments, backend, timer)
@@ -73,8 +203,6 @@ def run(
     Raises:
         ScalatraceError: `engine` is "compiled", which is not possible; on rank 0.
     """
-    from mpi4py import MPI
-
     options = parse_options(program, words)
     world = MPI.COMM_WORLD
     this = _Run(program, path, options, seed, world.Get_rank(), world.Get_size())
@@ -118,24 +246,20 @@ def _execution(this: _Run, engine: str) -> Callable[[], bool]:
         ScalatraceError, ProgramError: it cannot run.
     """
     given = this.options.parameters
-    library = compiled_library(this.program, this.path, engine)
+    library = _compiled_library(this.program, this.path, engine)
     if library is not None:
-        check_once(this.program, given, this.path, this.seed)
+        _check_once(this.program, given, this.path, this.seed)
         return lambda: _run_compiled(this, library)
     lowered = bind(this.program, this.tasks, this.rank, given, this.path, this.seed)
     return lambda: _interpret(this, lowered)
 
 
 def _abort(reason: str) -> None:
-    from mpi4py import MPI
-
     print(reason, file=sys.stderr, flush=True)
     MPI.COMM_WORLD.Abort(1)
 
 
 def _interpret(this: _Run, lowered: Lowered) -> bool:
-    from scalatrace.codegen.conceptual.run.execute import Executor
-
     prologue = this.prologue("interpreter (Python + MPI)", "perf_counter_ns()")
     logs = any(isinstance(event.statement, t.Log) for event in local_steps(lowered.events[this.rank]))
     log = this.log(prologue) if logs else None

@@ -8,6 +8,8 @@ receive that does as its sender does.
 from __future__ import annotations
 
 from scalatrace.codegen.conceptual.tree.expressions import (
+    AllOthers,
+    AllTasks,
     Between,
     Binary,
     Call,
@@ -25,24 +27,19 @@ from scalatrace.codegen.conceptual.tree.expressions import (
     MeshDistance,
     MeshNeighbor,
     MyTask,
+    OneTask,
     Parity,
     Progression,
     Range,
     Real,
     Rel,
+    SuchThat,
+    TaskGroup,
+    TaskRanges,
+    Tasks,
     Unary,
     Variable,
     Within,
-)
-from scalatrace.codegen.conceptual.tree.messages import (
-    Alignment,
-    Buffer,
-    Measure,
-    Message,
-    Reception,
-    Result,
-    Touching,
-    Values,
 )
 from scalatrace.codegen.conceptual.tree.node import Comments, Node
 from scalatrace.codegen.conceptual.tree.own import (
@@ -59,39 +56,43 @@ from scalatrace.codegen.conceptual.tree.own import (
     TouchMemory,
     ValueOf,
 )
-from scalatrace.codegen.conceptual.tree.program import (
-    BackendDeclares,
-    Header,
-    Parameter,
-    Program,
-    Sentence,
-    Version,
-)
 from scalatrace.codegen.conceptual.tree.statements import (
     Assert,
     Assign,
+    BackendDeclares,
     Binding,
     Block,
     ForCount,
     ForEach,
     ForTime,
+    Header,
     If,
     Let,
     LetRandom,
     LetTasks,
     LetValue,
+    Parameter,
+    Program,
+    Sentence,
     Statement,
+    Version,
 )
-from scalatrace.codegen.conceptual.tree.tasks import (
-    AllOthers,
-    AllTasks,
-    OneTask,
-    SuchThat,
-    TaskGroup,
-    TaskRanges,
-    Tasks,
+from scalatrace.codegen.conceptual.tree.together import (
+    Alignment,
+    Await,
+    Buffer,
+    Measure,
+    Message,
+    Multicast,
+    Receive,
+    Reception,
+    Reduce,
+    Result,
+    Send,
+    Synchronize,
+    Touching,
+    Values,
 )
-from scalatrace.codegen.conceptual.tree.together import Await, Multicast, Receive, Reduce, Send, Synchronize
 
 __all__ = [
     "Aggregate",

@@ -1,4 +1,4 @@
-"""Expressions, relations between expressions, and ranges of numbers."""
+"""Expressions, relations between expressions, ranges of numbers, and descriptions of tasks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TypeAlias
 from scalatrace.codegen.conceptual.tree.node import Node, tree_node
 
 __all__ = [
+    "AllOthers",
+    "AllTasks",
     "Between",
     "Binary",
     "Call",
@@ -24,11 +26,16 @@ __all__ = [
     "MeshDistance",
     "MeshNeighbor",
     "MyTask",
+    "OneTask",
     "Parity",
     "Progression",
     "Range",
     "Real",
     "Rel",
+    "SuchThat",
+    "TaskGroup",
+    "TaskRanges",
+    "Tasks",
     "Unary",
     "Variable",
     "Within",
@@ -242,3 +249,47 @@ class Comprehension(Node):
 
 
 Range: TypeAlias = Listing | Progression | Comprehension
+
+
+@tree_node
+class AllTasks(Node):
+    """ALL TASKS [variable]."""
+
+    variable: str | None = None
+
+
+@tree_node
+class AllOthers(Node):
+    """ALL OTHER TASKS: all but the source."""
+
+
+@tree_node
+class OneTask(Node):
+    """TASK expr."""
+
+    task: Expr
+
+
+@tree_node
+class SuchThat(Node):
+    """TASKS variable SUCH THAT condition."""
+
+    variable: str
+    condition: Rel
+
+
+@tree_node
+class TaskRanges(Node):
+    """TASKS {0, 2}, {4, ..., 9}: the set of them."""
+
+    ranges: tuple[Range, ...]
+
+
+@tree_node
+class TaskGroup(Node):
+    """TASK GROUP name, bound by LET; binds the name as a variable."""
+
+    name: str
+
+
+Tasks: TypeAlias = AllTasks | AllOthers | OneTask | SuchThat | TaskRanges | TaskGroup

@@ -8,8 +8,8 @@ from scalatrace.codegen.conceptual.tree.expressions import Expr
 from scalatrace.codegen.conceptual.tree.node import Node, tree_node
 
 if TYPE_CHECKING:
-    from scalatrace.codegen.conceptual.tree.messages import Measure
-    from scalatrace.codegen.conceptual.tree.tasks import Tasks
+    from scalatrace.codegen.conceptual.tree.expressions import Tasks
+    from scalatrace.codegen.conceptual.tree.together import Measure
 
 __all__ = [
     "Aggregate",

@@ -1,7 +1,8 @@
-"""Statements: loops, choices, bindings, assertions and where tasks run; and all that there are."""
+"""Statements (loops, choices, bindings, assertions, processors of tasks), and programs with their headers."""
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 from scalatrace.codegen.conceptual.tree.expressions import Expr
@@ -19,23 +20,28 @@ from scalatrace.codegen.conceptual.tree.own import (
 from scalatrace.codegen.conceptual.tree.together import Await, Multicast, Receive, Reduce, Send, Synchronize
 
 if TYPE_CHECKING:
-    from scalatrace.codegen.conceptual.tree.expressions import Range, Rel
-    from scalatrace.codegen.conceptual.tree.tasks import Tasks
+    from scalatrace.codegen.conceptual.tree.expressions import Range, Rel, Tasks
 
 __all__ = [
     "Assert",
     "Assign",
+    "BackendDeclares",
     "Binding",
     "Block",
     "ForCount",
     "ForEach",
     "ForTime",
+    "Header",
     "If",
     "Let",
     "LetRandom",
     "LetTasks",
     "LetValue",
+    "Parameter",
+    "Program",
+    "Sentence",
     "Statement",
+    "Version",
 ]
 
 
@@ -167,3 +173,47 @@ Statement: TypeAlias = (
     | If
     | Block
 )
+
+
+@tree_node
+class Version(Node):
+    """REQUIRE LANGUAGE VERSION text."""
+
+    text: str
+
+
+@tree_node
+class Parameter(Node):
+    """A value from the command line; `long` and `short` with their hyphens."""
+
+    name: str
+    help: str
+    long: str
+    short: str
+    default: Expr
+
+
+@tree_node
+class BackendDeclares(Node):
+    """THE BACKEND DECLARES text of the target language."""
+
+    text: str
+
+
+@tree_node
+class Sentence(Node):
+    """Statements in order; each sentence has a table of its own in the log."""
+
+    statements: tuple[Statement, ...]
+
+
+Header: TypeAlias = Version | Parameter | BackendDeclares
+
+
+@tree_node
+class Program(Node):
+    """A whole program; `text` is what it was read from, "" otherwise."""
+
+    headers: tuple[Header, ...] = ()
+    sentences: tuple[Sentence, ...] = ()
+    text: str = field(default="", compare=False, repr=False)

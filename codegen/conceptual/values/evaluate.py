@@ -1,19 +1,27 @@
-"""Expressions, relations and ranges -> values, for one task at one moment."""
+"""Evaluate expressions, relations and ranges for one task at one moment; read numbers from files of data."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TypeVar
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.errors import ProgramError
-from scalatrace.codegen.conceptual.values.datafile import cell
+from scalatrace.codegen.conceptual.errors import Place, ProgramError
 from scalatrace.codegen.conceptual.values.draws import Draws
 from scalatrace.codegen.conceptual.values.functions import integer_function, real_function
-from scalatrace.codegen.conceptual.values.numbers import UndefinedError, fit, rounded, truncated
-from scalatrace.codegen.conceptual.values.operators import integer_operator, modulo, real_operator
+from scalatrace.codegen.conceptual.values.operators import (
+    UndefinedError,
+    fit,
+    integer_operator,
+    modulo,
+    progression,
+    real_operator,
+    rounded,
+    truncated,
+)
 from scalatrace.codegen.conceptual.values.places import mesh_coordinate, mesh_distance, mesh_neighbor
-from scalatrace.codegen.conceptual.values.progressions import progression
 
 __all__ = ["Env", "holds", "integer", "real", "values"]
 
@@ -154,7 +162,7 @@ def _mesh(node: t.Expr, env: Env) -> int:
 def _file_data(node: t.FileData, env: Env) -> float:
     column = 1 if node.column is None else _integer(node.column, env)
     row = 1 if node.row is None else _integer(node.row, env)
-    return cell(node, row, column)
+    return _cell(node, row, column)
 
 
 # Relations
@@ -227,3 +235,49 @@ def _comprehension(node: t.Comprehension, left: tuple[t.Generator, ...], env: En
             yield from _comprehension(node, left[1:], env.bind(left[0].variable, value))
     elif node.condition is None or holds(node.condition, env):
         yield integer(node.head, env)
+
+
+_Part = TypeVar("_Part")
+
+
+def _cell(node: t.FileData, row: int, column: int) -> float:
+    """Return the number in a row and a column of the file; both count from 1, or from the end.
+
+    Raises:
+        ProgramError: there is no such file or place, or no number there.
+    """
+    rows = _table(node.path, node.column_separators, node.row_separators, node.place)
+    cells = _pick(rows, row, "row", node)
+    text = _pick(cells, column, "column", node)
+    try:
+        return float(text)
+    except ValueError:
+        raise ProgramError(
+            f"{node.path}: row {row}, column {column} is {text!r}, no number", node.place
+        ) from None
+
+
+def _pick(parts: Sequence[_Part], number: int, what: str, node: t.FileData) -> _Part:
+    index = number - 1 if number > 0 else number + len(parts)
+    if number == 0 or not 0 <= index < len(parts):
+        reason = f"{node.path} has {len(parts)} {what}s there, but {what} {number} is wanted"
+        raise ProgramError(reason, node.place)
+    return parts[index]
+
+
+@lru_cache
+def _table(path: str, columns: str | None, rows: str | None, place: Place) -> list[list[str]]:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError as error:
+        raise ProgramError(f"{path}: cannot read: {error.strerror}", place) from None
+    lines = _split(text, "\n" if rows is None else rows)
+    return [_split(line, " \t" if columns is None else columns) for line in lines]
+
+
+def _split(text: str, separators: str) -> list[str]:
+    """Parts between separators, any number of which may stand together."""
+    for each in separators[1:]:
+        text = text.replace(each, separators[0])
+    return [part for part in (text.split(separators[0]) if separators else [text]) if part.strip()]

@@ -10,8 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from scalatrace.codegen.conceptual.values.draws import Draws
-from scalatrace.codegen.conceptual.values.numbers import UndefinedError, fit, rounded, truncated
-from scalatrace.codegen.conceptual.values.operators import divide
+from scalatrace.codegen.conceptual.values.operators import UndefinedError, divide, fit, rounded, truncated
 from scalatrace.codegen.conceptual.values.places import (
     knomial_child,
     knomial_children,

@@ -1,4 +1,4 @@
-"""A rank in an execution."""
+"""A rank in an execution, and its requests."""
 
 from __future__ import annotations
 
@@ -7,12 +7,23 @@ from collections.abc import Iterator
 
 from scalatrace.codegen.matching.execution.mailbox import Item, Repeated, Slot, Starts
 from scalatrace.codegen.matching.execution.match_actions import MatchAction
-from scalatrace.codegen.matching.execution.requests import Request
 from scalatrace.codegen.matching.execution.script import Edge, Step, When
 from scalatrace.trace.query.requests import LiveRequests
 from scalatrace.trace.query.walk import Call
 
-__all__ = ["Actor"]
+__all__ = ["Actor", "Request"]
+
+
+class Request:
+    """Pending items, and the action that created the request. `slot`, `stream`: of persistent requests."""
+
+    __slots__ = ("action", "items", "slot", "stream")
+
+    def __init__(self, action: MatchAction, items: list[Item], slot: Slot | None = None) -> None:
+        self.action, self.items = action, items
+        self.slot = slot or Slot(action.named)
+        self.stream: tuple[object, ...] = ()
+
 
 MAX_LOOKAHEAD_CALLS = 16
 """Calls after a receive that are looked at to guess whose message it got."""

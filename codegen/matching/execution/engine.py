@@ -25,10 +25,9 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from scalatrace.codegen.matching.execution.actor import Actor
-from scalatrace.codegen.matching.execution.choices import Candidate, Policy
+from scalatrace.codegen.matching.execution.actor import Actor, Request
+from scalatrace.codegen.matching.execution.choices import Candidate, Policy, hinted_sender
 from scalatrace.codegen.matching.execution.collective_state import CollectivePart
-from scalatrace.codegen.matching.execution.hints import hinted_sender
 from scalatrace.codegen.matching.execution.mailbox import Item, Mailbox, Match, Post, Sent, Slot, Starts
 from scalatrace.codegen.matching.execution.match_actions import (
     ActionKind,
@@ -39,7 +38,6 @@ from scalatrace.codegen.matching.execution.match_actions import (
     Send,
 )
 from scalatrace.codegen.matching.execution.quota import Quota
-from scalatrace.codegen.matching.execution.requests import Request
 from scalatrace.codegen.matching.execution.script import Edge, Script
 from scalatrace.codegen.matching.execution.state import ExecutionState
 from scalatrace.codegen.matching.execution.steady import Edges

@@ -16,7 +16,7 @@ from scalatrace.codegen.conceptual.values import functions as f
 from scalatrace.codegen.conceptual.values import places
 from scalatrace.codegen.conceptual.values.draws import Draws
 from scalatrace.codegen.conceptual.values.evaluate import Env, holds, integer, real, values
-from scalatrace.codegen.conceptual.values.progressions import progression
+from scalatrace.codegen.conceptual.values.operators import progression
 
 
 def expression(text: str) -> t.Expr:

@@ -8,7 +8,7 @@ from scalatrace.cli.export import with_senders
 from scalatrace.errors import UsageError
 from scalatrace.predict.export.simgrid import SIMGRID
 from scalatrace.predict.lowering import Compute, Lowering, Outcome, Recv, Send, Target, Wait
-from scalatrace.predict.lowering.channels import FIRST_NUMBERED
+from scalatrace.predict.lowering.messages import FIRST_NUMBERED
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.values.histogram import Histogram

@@ -11,7 +11,7 @@ from scalatrace.codegen.conceptual.names import free
 from scalatrace.codegen.emit.text import hash_comment
 from scalatrace.codegen.program.tree import Call, Program
 
-__all__ = ["Mark", "StatementWriter", "for_each_or_count"]
+__all__ = ["Mark", "StatementWriter", "for_each_or_count", "transfer"]
 
 Mark = tuple[int, tuple[str, ...]]
 """Number of statements in the open block, and the comment lines for its next statement."""
@@ -91,3 +91,19 @@ class StatementWriter:
 def for_each_or_count(variable: str, values: t.Range, count: t.Expr, body: t.Block) -> t.Statement:
     """Return a loop, with its variable if the body uses the variable."""
     return t.ForEach(variable, (values,), body) if variable in free(body) else t.ForCount(count, body)
+
+
+def transfer(
+    sends: bool, actors: t.Tasks, nbytes: t.Expr, tag: t.Expr | None, peer: t.Expr, asynchronous: bool
+) -> t.Statement:
+    """Return a send to an unsuspecting task, or a receive.
+
+    Args:
+        actors: the tasks that send or receive.
+        peer: the task at the other end, which can depend on the variable of `actors`.
+    """
+    message, other = t.Message(size=t.Measure(nbytes, "BYTES"), tag=tag), t.OneTask(peer)
+    later = True if asynchronous else None
+    if sends:
+        return t.Send(actors, message, other, asynchronous=later, unsuspecting=True)
+    return t.Receive(actors, message, other, asynchronous=later)

@@ -1,4 +1,4 @@
-"""Emit messages between ranks, and the statements that await them.
+"""Emit messages between ranks, whose peers are formulas for many tasks, and the statements that await them.
 
 Sends are to unsuspecting tasks, and receives stand where the application posted them, so each task keeps the
 order of its calls.
@@ -6,25 +6,165 @@ order of its calls.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common import expr_writer as writing
-from scalatrace.codegen.emit.conceptual.common.operations import PROBES
+from scalatrace.codegen.emit.conceptual.common.operations import NO_TASK, PROBES
 from scalatrace.codegen.emit.conceptual.common.pending import Pending, Request
-from scalatrace.codegen.emit.conceptual.common.transfer import transfer
-from scalatrace.codegen.emit.conceptual.fixed.peers import Peers
+from scalatrace.codegen.emit.conceptual.common.statement_writer import transfer
 from scalatrace.codegen.emit.conceptual.fixed.sizes import Sizes
+from scalatrace.codegen.emit.conceptual.fixed.tables import combined, listed
 from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.conditions import RANK
 from scalatrace.codegen.program.tree import Call, calls
-from scalatrace.formula import Const, Expr, Special, Value, add, mul, names_in, number
+from scalatrace.errors import FormatError
+from scalatrace.formula import (
+    Binary,
+    Choose,
+    Const,
+    Expr,
+    Item,
+    Special,
+    Value,
+    Var,
+    add,
+    map_leaves,
+    mod,
+    mul,
+    names_in,
+    number,
+    number_or,
+    numbers_in,
+    specials_in,
+    xor,
+)
 from scalatrace.operations import operation
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import UNDEFINED
 
 __all__ = ["MessageEmitter"]
+
+
+class Peers:
+    """Finds formulas of peers."""
+
+    def __init__(self, writer: FixedWriter) -> None:
+        self.writer = writer
+
+    def of(self, call: Call, name: str, ranks: RankList) -> list[tuple[RankList, Expr]]:
+        """World ranks of a call's peers: sets of ranks with one rule each; no message is to PROC_NULL."""
+        e, family = call[name], call.number("comm")
+        seen = {rank: self.writer.special.expr(e, rank) for rank in ranks}
+        if any("ANY_SOURCE" in specials_in(p) for p in seen.values()):
+            raise GenerateError("it receives from any source")
+        world = {rank: self.world(number_or(p, NO_TASK), family, rank) for rank, p in seen.items()}
+        world = {rank: p for rank, p in world.items() if p != Const(NO_TASK)}
+        if all(isinstance(p, Const) for p in world.values()):
+            return self.ruled({rank: p.value for rank, p in world.items() if isinstance(p, Const)})
+        if all(self.is_world(family, rank) for rank in ranks) and _plain(e):
+            return [(ranks, number_or(e, NO_TASK))]
+        groups: dict[Expr, list[int]] = {}
+        for rank, p in world.items():
+            groups.setdefault(p, []).append(rank)
+        return [(RankList(some), p) for p, some in groups.items()]
+
+    def world(self, peer: Expr, family: Expr, rank: int) -> Expr:
+        """The world rank (in loop variables) of a peer of a rank."""
+        which = self.writer.special.expr(family, rank)
+        if not isinstance(which, Const):
+            return number_or(combined([which, peer], lambda n, p: self.placed(n, p, rank)), NO_TASK)
+        members = self.writer.trace.communicator(which.value, rank).peers
+        if members == tuple(self.writer.everyone):
+            return peer
+
+        def leaf(p: Expr) -> Expr:
+            if isinstance(p, Const):
+                return p if p.value == NO_TASK else Const(members[p.value])
+            if isinstance(p, Item):
+                return Item(tuple(v if v == NO_TASK else members[v] for v in p.table), p.index)
+            return Item(tuple(members), p)
+
+        return map_leaves(peer, leaf)
+
+    def placed(self, number: int, peer: int, rank: int) -> int:
+        """The world rank of a peer in a communicator; NO_TASK stays."""
+        if peer == NO_TASK:
+            return peer
+        try:
+            return self.writer.trace.communicator(number, rank).peers[peer]
+        except (FormatError, IndexError):  # an iteration that there is not
+            return NO_TASK
+
+    def is_world(self, family: Expr, rank: int) -> bool:
+        which = self.writer.special.expr(family, rank)
+        return isinstance(which, Const) and self.writer.trace.communicator(which.value, rank).peers == tuple(
+            self.writer.everyone
+        )
+
+    def ruled(self, peers: dict[int, int]) -> list[tuple[RankList, Expr]]:
+        """Peers by the rule that needs the fewest sets: distance, distance around the ring, exclusive-or."""
+        n, rank = self.writer.nprocs, Var("rank", self.writer.nprocs)
+        keys = {
+            "absolute": peers,
+            "relative": {r: p - r for r, p in peers.items()},
+            "modulo": {r: (p - r) % n for r, p in peers.items()},
+            "xor": {r: p ^ r for r, p in peers.items()},
+        }
+        best = min(keys, key=lambda name: len(set(keys[name].values())))
+        groups: dict[int, list[int]] = {}
+        for r, key in keys[best].items():
+            groups.setdefault(key, []).append(r)
+        rules: dict[str, Callable[[int], Expr]] = {
+            "absolute": Const,
+            "relative": lambda k: add(rank, Const(k)),
+            "modulo": lambda k: mod(add(rank, Const(k)), n),
+            "xor": lambda k: xor(rank, Const(k)),
+        }
+        return [(RankList(some), rules[best](key)) for key, some in groups.items()]
+
+    def split(self, peers: list[tuple[RankList, Expr]], apart: bool) -> list[tuple[RankList, Expr]]:
+        """Blocking sends of tasks to themselves apart from others: the language wants them asynchronous.
+
+        Nothing more is to be awaited for them, as the receive was posted before and is awaited behind.
+        """
+        result = []
+        for ranks, e in peers:
+            own = RankList(rank for rank in ranks if apart and self.is_own(e, rank))
+            result += [(some, e) for some in (own, ranks - own) if len(some)]
+        return result
+
+    def is_own(self, peer: Expr, rank: int) -> bool:
+        """Whether a peer can be the rank itself."""
+        e = self.writer.special.expr(peer, rank)
+        return rank in self.possible(e)
+
+    def is_only_own(self, peer: Expr, rank: int) -> bool:
+        """Return whether a peer can only be the rank itself."""
+        return self.possible(self.writer.special.expr(peer, rank)) == {rank}
+
+    def possible(self, e: Expr) -> set[int]:
+        """Return possible values of an expression; over-approximation: includes iterations that never run."""
+        try:
+            return {value for (value,) in listed([e])[1]}
+        except GenerateError:
+            return numbers_in(e, operands=True)
+
+
+def _plain(e: Value) -> bool:
+    """Return whether a task variable can stand for the rank: no condition or table depends on the rank."""
+    match e:
+        case Const() | Var():
+            return True
+        case Binary(_, a, b):
+            return _plain(a) and _plain(b)
+        case Choose(cond, a, b):
+            return "rank" not in names_in(cond) and _plain(a) and _plain(b)
+        case Item(_, index):
+            return "rank" not in names_in(index) and _plain(index)
+    return False
+
 
 Names = tuple[str, str, str, str]
 """How a call names count, datatype, peer and tag."""

@@ -6,13 +6,16 @@ and `t MOD y`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 from scalatrace.codegen.conceptual.words import KEYWORDS, PREDECLARED
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.communicators import OWN
 from scalatrace.codegen.program.grid_shape import Shape
 from scalatrace.codegen.program.rewrite import rewritten, rewritten_cond
+from scalatrace.codegen.program.tree import Call
 from scalatrace.formula import (
     Binary,
     Called,
@@ -22,6 +25,7 @@ from scalatrace.formula import (
     Const,
     Element,
     Expr,
+    Item,
     Var,
     add,
     bounds,
@@ -29,7 +33,16 @@ from scalatrace.formula import (
     sub,
 )
 
-__all__ = ["NUM_TASKS", "RANK", "ExprTranslator"]
+__all__ = [
+    "NUM_TASKS",
+    "RANK",
+    "ExprTranslator",
+    "choice_in",
+    "exchanged",
+    "multiplied",
+    "of_task",
+    "with_peer",
+]
 
 RANK = Var("rank", 1 << 31)
 NUM_TASKS = Var("num_tasks", 1 << 31, 1)
@@ -159,3 +172,40 @@ def _diagonal(n: Expr, parts: Expr, shift: Expr, sign: Expr) -> Expr:
 
 def _positive(e: Expr) -> Expr:
     return Called("max", (Const(0), e))
+
+
+def choice_in(e: Expr, local: Callable[[Cond], bool]) -> Choose | None:
+    """Return a choice within an expression whose condition depends on the task (`local`)."""
+    match e:
+        case Choose(cond, a, b):
+            return e if local(cond) else choice_in(a, local) or choice_in(b, local)
+        case Binary(_, a, b):
+            return choice_in(a, local) or choice_in(b, local)
+    return None
+
+
+def exchanged(e: Expr, old: Expr, new: Expr) -> Expr:
+    """An expression with one part replaced."""
+    if e == old:
+        return new
+    return rewritten(e, lambda part: new if part == old else None)
+
+
+def with_peer(call: Call, name: str, peer: Expr) -> Call:
+    """A call with another peer."""
+    arguments = (replace(a, value=peer) if a.name == name else a for a in call.arguments)
+    return replace(call, arguments=tuple(arguments))
+
+
+def multiplied(leaf: Expr, size: int) -> Expr:
+    """So many elements of a size; a negative number is none."""
+    if isinstance(leaf, Const):
+        return Const(max(0, leaf.value) * size)
+    if isinstance(leaf, Item):
+        return Item(tuple(max(0, v) * size for v in leaf.table), leaf.index)
+    return mul(leaf, Const(size))
+
+
+def of_task(e: Expr, task: Expr) -> Expr:
+    """An expression for one task."""
+    return rewritten(e, lambda part: task if isinstance(part, Var) and part.name == RANK.name else None)

@@ -13,12 +13,13 @@ from scalatrace.codegen.builders.places import Places, opposite
 from scalatrace.codegen.builders.sample import Mask, Sample
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common import expr_writer as writing
-from scalatrace.codegen.emit.conceptual.common.no_task import NO_TASK
+from scalatrace.codegen.emit.conceptual.common.operations import NO_TASK
 from scalatrace.codegen.emit.conceptual.common.pending import Pending, Request
-from scalatrace.codegen.emit.conceptual.common.statement_writer import StatementWriter
-from scalatrace.codegen.emit.conceptual.common.transfer import transfer
-from scalatrace.codegen.emit.conceptual.scalable.expr_translator import NUM_TASKS, RANK, ExprTranslator
-from scalatrace.codegen.emit.conceptual.scalable.forms import (
+from scalatrace.codegen.emit.conceptual.common.statement_writer import StatementWriter, transfer
+from scalatrace.codegen.emit.conceptual.scalable.expr_translator import (
+    NUM_TASKS,
+    RANK,
+    ExprTranslator,
     choice_in,
     exchanged,
     multiplied,

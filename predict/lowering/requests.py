@@ -1,13 +1,14 @@
-"""Requests of a rank while its calls are lowered, and nonblocking collectives without a place."""
+"""Requests of a rank while its calls are lowered: their numbers, messages, and pending collectives."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from scalatrace.predict.lowering.actions import Recv, Send
+from scalatrace.predict.lowering.actions import Action, Recv, Send, Wait
 from scalatrace.trace.model.call import Call
 
-__all__ = ["Pending", "PendingCollective"]
+__all__ = ["Exchange", "Pending", "PendingCollective"]
 
 
 @dataclass(eq=False)
@@ -39,3 +40,23 @@ class Pending:
     ready: int = 0
     active: list[int] = field(default_factory=list)
     waiting: list[PendingCollective] = field(default_factory=list)
+
+
+class Exchange:
+    """Numbers the requests of one rank, from 0."""
+
+    def __init__(self) -> None:
+        self._next = 0
+
+    def start(self, message: Send | Recv) -> Send | Recv:
+        """Return a message with a request of its own."""
+        self._next += 1
+        return message._replace(request=self._next - 1)
+
+    def together(self, messages: Sequence[Send | Recv]) -> list[Action]:
+        """Return the actions of blocking messages: receives are posted first, then all are awaited."""
+        if len(messages) < 2:
+            return list(messages)
+        ordered = sorted(messages, key=lambda message: isinstance(message, Send))
+        started = [self.start(message) for message in ordered]
+        return [*started, Wait(tuple(each.request for each in started if each.request is not None))]
