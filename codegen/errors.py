@@ -11,7 +11,7 @@ class GenerateError(ScalatraceError):
     """The language cannot express the trace; no file was written."""
 
 
-class LeakError(ScalatraceError):
+class ObfuscationLeakError(ScalatraceError):
     """An obfuscated program would hold a name of the trace; no file was written."""
 
 

@@ -17,18 +17,18 @@ from scalatrace.codegen.passes.obfuscate import check, obfuscated
 from scalatrace.codegen.passes.unsupported import dynamic_windows, find_unsupported, left_out, reaches
 from scalatrace.codegen.passes.whatif import collectives_as_messages, scale_bytes, scale_compute
 from scalatrace.codegen.program.check_arithmetic import check_arithmetic
-from scalatrace.codegen.program.tree import Call, Program, calls
+from scalatrace.codegen.program.tree import BenchmarkProgram, MpiCall, calls
 from scalatrace.errors import UsageError
 from scalatrace.formula import Function
 from scalatrace.trace.model.rules import Model, events
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.factors import Factors, Rule
 
-__all__ = ["Benchmark", "Options", "generate", "generate_scalable"]
+__all__ = ["Benchmark", "GenerateOptions", "generate", "generate_scalable"]
 
 
 @dataclass(frozen=True)
-class Options:
+class GenerateOptions:
     """What the benchmark is to be like.
 
     Attributes:
@@ -76,16 +76,16 @@ class Benchmark:
         return self.text.count("\n")
 
 
-def generate(trace: Trace, language: str, options: Options | None = None) -> Benchmark:
+def generate(trace: Trace, language: str, options: GenerateOptions | None = None) -> Benchmark:
     """The benchmark of a trace in a language.
 
     Raises:
         UsageError: no such language.
         GenerateError: the trace holds what the language cannot express.
         LeakError: an obfuscated text would hold a name.
-        DeadlockError: the language wants a sender for every receive, and the calls do not go together.
+        MatchingError: the language wants a sender for every receive, and the calls do not go together.
     """
-    options = options or Options()
+    options = options or GenerateOptions()
     target = emitter(language)
     if target.matched:
         trace = resolve_wildcards(align_collectives(trace))
@@ -101,7 +101,7 @@ def generate_scalable(
     language: str,
     times: Times,
     functions: Mapping[str, Function],
-    options: Options | None = None,
+    options: GenerateOptions | None = None,
 ) -> Benchmark:
     """The benchmark of a symbolic trace, for any number of ranks that its formulas allow.
 
@@ -114,7 +114,7 @@ def generate_scalable(
         GenerateError: the language cannot express the formulas.
         LeakError: an obfuscated text would hold a name.
     """
-    options = options or Options()
+    options = options or GenerateOptions()
     target = emitter(language)
     if options.emit.drawn:
         raise UsageError("--times drawn needs a trace (.st): run `scalatrace instantiate` first")
@@ -132,7 +132,7 @@ def _names(model: Model) -> Trace:
     return Trace(1, meta=dict(model.meta), frames=sorted(frames), strings=list(model.inputs))
 
 
-def _written(program: Program, target: Emitter, options: Options, trace: Trace) -> Benchmark:
+def _written(program: BenchmarkProgram, target: Emitter, options: GenerateOptions, trace: Trace) -> Benchmark:
     """The text of a program; `trace` has the names that an obfuscated one must not hold."""
     language = target.name
     unsupported = find_unsupported(program, target.supports)
@@ -154,8 +154,8 @@ def _written(program: Program, target: Emitter, options: Options, trace: Trace) 
     return Benchmark(text, language, sum(1 for _ in calls(program.body)), dict(skipped))
 
 
-def _complaint(program: Program, unsupported: list[Call], language: str) -> str:
-    first: dict[str, Call] = {}
+def _complaint(program: BenchmarkProgram, unsupported: list[MpiCall], language: str) -> str:
+    first: dict[str, MpiCall] = {}
     dynamic = dynamic_windows(program)
     for call in unsupported:
         what = " to an address in a dynamic window" if reaches(dynamic, call) else ""

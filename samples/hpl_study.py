@@ -30,7 +30,7 @@ import numpy as np
 
 from scalatrace import load
 from scalatrace.errors import ScalatraceError
-from scalatrace.predict.engine import KernelTimes, Options
+from scalatrace.predict.engine import KernelTimes, SimulateOptions
 from scalatrace.predict.engine.sensitivity import sweep
 from scalatrace.predict.engine.simulate import Simulator
 from scalatrace.predict.kernels import KernelModels, fit_traces, read_kernels
@@ -55,7 +55,7 @@ def slow_node(simulator: Simulator, platform: Platform, nranks: int) -> Points:
         on_node = np.arange(nranks) == 0
     for share in SLOWER:
         slowness = np.where(on_node, 1 + share, 1.0).astype(np.float32)
-        yield share, simulator.run(platform, Options(slowness=slowness)).time_ns
+        yield share, simulator.run(platform, SimulateOptions(slowness=slowness)).time_ns
 
 
 def noisy(simulator: Simulator, platform: Platform, nranks: int, repeat: int) -> Points:
@@ -63,7 +63,7 @@ def noisy(simulator: Simulator, platform: Platform, nranks: int, repeat: int) ->
     for deviation in DEVIATIONS:
         noise = np.full(nranks, deviation, dtype=np.float32)
         runs = [
-            simulator.run(platform, Options(drawn=True, seed=seed, noise=noise)).time_ns
+            simulator.run(platform, SimulateOptions(drawn=True, seed=seed, noise=noise)).time_ns
             for seed in range(repeat)
         ]
         yield deviation, median(runs)

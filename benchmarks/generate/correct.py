@@ -20,7 +20,7 @@ from benchmarks.study import Study, choose, find_mpi
 from benchmarks.table import ResultTable, Row, grouped, verdict
 from scalatrace import Trace
 from scalatrace.codegen.emit.interface import EmitOptions
-from scalatrace.codegen.generate import Options
+from scalatrace.codegen.generate import GenerateOptions
 from scalatrace.codegen.matching import align_collectives, resolve_wildcards
 from scalatrace.trace.query.diff import diff
 from support.mpis import Mpi
@@ -49,7 +49,7 @@ def _correct_of(
 
 def _compared(mpi: Mpi, app: Trace, language: str, folder: Path) -> list[str]:
     """Lines of the benchmark, events, ranks that differ; computations take a hundredth of their time."""
-    options = Options(EmitOptions(io_folder=str(folder / "io")), compute_scale=0.01)
+    options = GenerateOptions(EmitOptions(io_folder=str(folder / "io")), compute_scale=0.01)
     text = benchmark(app, language, options).text
     again = traced(mpi, app.nprocs, started(mpi, text, language, folder), folder / f"{language}.st")
     if language == "conceptual":

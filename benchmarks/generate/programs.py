@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.running import compile_c
 from benchmarks.table import compared
 from scalatrace import Trace, load
-from scalatrace.codegen.generate import Benchmark, Options, generate
+from scalatrace.codegen.generate import Benchmark, GenerateOptions, generate
 from support.mpis import Mpi
 from support.programs import COMPILED_SAMPLES, PYTHON_SAMPLES, Sample, Workshop
 from support.running import Argument, mpirun, record, scalatrace
@@ -52,7 +52,7 @@ def traced(mpi: Mpi, nprocs: int, argv: list[Argument], trace: Path) -> Trace:
     return load(trace)
 
 
-def benchmark(trace: Trace, language: str, options: Options | None = None) -> Benchmark:
+def benchmark(trace: Trace, language: str, options: GenerateOptions | None = None) -> Benchmark:
     """The benchmark in a language. Raises NotMadeError."""
     try:
         return generate(trace, language, options)

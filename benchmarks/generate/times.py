@@ -38,7 +38,7 @@ from benchmarks.running import (
 from benchmarks.study import Study, choose, find_mpi
 from benchmarks.table import Judge, ResultTable, Row, errors_within
 from scalatrace import load
-from scalatrace.codegen.generate import Options
+from scalatrace.codegen.generate import GenerateOptions
 from scalatrace.trace.symbolic.grid import balanced
 from support.mpis import Mpi
 from support.programs import Sample
@@ -236,7 +236,7 @@ def computation_rows(
             trace = load(recorded(mpi, nprocs, argv, folder / "app.st").trace)
             original = 0.0
             for scale in scales:
-                text = benchmark(trace, language, Options(compute_scale=scale)).text
+                text = benchmark(trace, language, GenerateOptions(compute_scale=scale)).text
                 spent = seconds(mpi, nprocs, text, language, folder, times)
                 original = original or spent
                 yield [*head, f"{100 * scale:g}", f"{spent:.3f}", f"{spent / original:.1%}"]
@@ -273,7 +273,9 @@ def collective_rows(
         head = [workload.title, str(nprocs)]
         try:
             trace = traced(mpi, nprocs, command(mpi, workload.of_steps(steps), folder), folder / "app.st")
-            texts = [benchmark(trace, language, Options(by_messages=way)).text for way in (False, True)]
+            texts = [
+                benchmark(trace, language, GenerateOptions(by_messages=way)).text for way in (False, True)
+            ]
             native, messages = (seconds(mpi, nprocs, text, language, folder, times) for text in texts)
         except NotMadeError as error:
             yield [*head, str(error)[:60], "-", "-"]

@@ -24,10 +24,10 @@ from benchmarks.table import ResultTable, Row, compared, errors_in, verdict
 from scalatrace import Trace, load
 from scalatrace.errors import ScalatraceError
 from scalatrace.predict.engine import KernelTimes
-from scalatrace.predict.engine.repeats import Interval, interval_of, repeats
-from scalatrace.predict.engine.simulate import Options, Simulator
+from scalatrace.predict.engine.repeats import RunTimeInterval, interval_of, repeats
+from scalatrace.predict.engine.simulate import SimulateOptions, Simulator
 from scalatrace.predict.kernels import fit_traces
-from scalatrace.predict.platform import Check, Platform, read_platform
+from scalatrace.predict.platform import Platform, PlatformCheck, read_platform
 from scalatrace.predict.platform.accuracy import accuracy_of
 from scalatrace.report.costs.efficiency import efficiency
 from support.mpis import Mpi, installed
@@ -69,9 +69,9 @@ class PredictedRun:
     note: str = ""
 
     @property
-    def check(self) -> Check:
+    def check(self) -> PlatformCheck:
         """The run as a check of the platform."""
-        return Check(self.ranks, self.run_s, statistics.median(self.times_s), self.program)
+        return PlatformCheck(self.ranks, self.run_s, statistics.median(self.times_s), self.program)
 
 
 def _runs(args: argparse.Namespace, platform: Platform) -> Iterator[PredictedRun]:
@@ -91,7 +91,7 @@ def _run(
     of_steps = workload.of_much_computation if real else workload.of_steps
     pace = (Pacing(0) if real else Pacing()).pace(mpi, of_steps, [nprocs], folder)
     recording = recorded(mpi, nprocs, arguments(of_steps(pace.steps), pace.sleep_us), folder / "a.st")
-    times_ns = repeats(Simulator(load(recording.trace)), platform, Options(), REPEATS)
+    times_ns = repeats(Simulator(load(recording.trace)), platform, SimulateOptions(), REPEATS)
     return PredictedRun(workload.title, nprocs, recording.run_s, tuple(time / 1e9 for time in times_ns))
 
 
@@ -113,7 +113,7 @@ def _rows(args: argparse.Namespace, platform: Platform) -> Iterator[Row]:
         ]
 
 
-def _inside(interval: Interval, run_s: float) -> tuple[str, str]:
+def _inside(interval: RunTimeInterval, run_s: float) -> tuple[str, str]:
     low, high = interval.low_ns, interval.high_ns  # of times in seconds
     return f"{low:.3f} to {high:.3f}", "yes" if low <= run_s <= high else "no"
 
@@ -164,7 +164,7 @@ def _hpcc_rows(mpi: Mpi, platform: Platform, args: argparse.Namespace) -> Iterat
             cells = [str(HPCC_RANKS), str(order), f"{_run_s(trace):.3f}"]
             for kernels, polls_work in ((KernelTimes(models), True), (None, True), (None, False)):
                 simulator = Simulator(trace, kernels, polls_work)
-                drawn = interval_of(list(repeats(simulator, platform, Options(), REPEATS)))
+                drawn = interval_of(list(repeats(simulator, platform, SimulateOptions(), REPEATS)))
                 cells += compared(drawn.median_ns / 1e9, _run_s(trace))
             yield cells
 

@@ -9,16 +9,16 @@ from functools import partial
 import numpy as np
 
 from scalatrace.codegen.builders.formula import Reader, divided_evenly
-from scalatrace.codegen.builders.pieces import Piece, joined
-from scalatrace.codegen.builders.places import Places, atoms_of, opposite
-from scalatrace.codegen.builders.position import Position
-from scalatrace.codegen.builders.sample import Mask, Sample
+from scalatrace.codegen.builders.pieces import RankPiece, joined
+from scalatrace.codegen.builders.places import PlaceConditions, atoms_of, opposite
+from scalatrace.codegen.builders.position import ProgramPosition
+from scalatrace.codegen.builders.sample import GridSample, Mask
 from scalatrace.codegen.builders.sums import no_rule, sum_of_formula, sum_of_turns
-from scalatrace.codegen.builders.tables import TABLES, Tables
+from scalatrace.codegen.builders.tables import TABLES, ParameterTables
 from scalatrace.codegen.builders.vectors import at, filled, prefix, row
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.communicators import own_rank, peer_count
-from scalatrace.codegen.program.grid_shape import Requirement, Shape
+from scalatrace.codegen.program.grid_shape import GridShape, Requirement
 from scalatrace.codegen.program.peers import SELF, WORLD, decoder
 from scalatrace.formula import (
     FALSE,
@@ -58,7 +58,7 @@ from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.counters import NAMED, is_counter
 from scalatrace.trace.symbolic.field import levels_of
 
-__all__ = ["Values"]
+__all__ = ["FieldValues"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,21 +71,21 @@ class _Share:
 
 
 @dataclass
-class Values:
+class FieldValues:
     """Makes expressions, and notes what they ask of sides and parameters."""
 
     model: Model
-    shape: Shape
+    shape: GridShape
     functions: Mapping[str, Function]
-    tables: Tables = field(default_factory=Tables)
+    tables: ParameterTables = field(default_factory=ParameterTables)
     requirements: dict[Requirement, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.reader = Reader(self.shape.variables(), self.functions)
         self.facts = _facts(self.shape)
-        self.sample = Sample(self.shape)
+        self.sample = GridSample(self.shape)
         atoms = [atom for cond in _conditions(self.model) for atom in atoms_of(self.condition(cond))]
-        self.places = Places(self.sample, list(dict.fromkeys(atoms)))
+        self.places = PlaceConditions(self.sample, list(dict.fromkeys(atoms)))
 
     def condition(self, cond: Cond) -> Cond:
         """A condition of the trace, in variables of the program."""
@@ -107,12 +107,12 @@ class Values:
             before = either(before, own)
         return result
 
-    def value(self, value: Field, position: Position, what: str = "") -> Expr:
+    def value(self, value: Field, position: ProgramPosition, what: str = "") -> Expr:
         """Return a number for the ranks at a position."""
         pieces = [self._piece(s, position, what) for s in self.shares(value, position.ranks)]
         return number(self._joined(pieces, position))
 
-    def entry_count(self, position: Position, depth: int = 0) -> Expr:
+    def entry_count(self, position: ProgramPosition, depth: int = 0) -> Expr:
         """Return how often a position was entered in this iteration of the loop at a depth (0: in all)."""
         if len(position.loops) <= depth:
             return Const(0)
@@ -121,14 +121,14 @@ class Values:
             position.known[depth] = add(self.before(turn.repeat, turn.outer, depth), turn.index)
         return position.known[depth]
 
-    def before(self, value: Field, position: Position, depth: int = 0) -> Expr:
+    def before(self, value: Field, position: ProgramPosition, depth: int = 0) -> Expr:
         """Return the sum of a field over earlier entries in this iteration of the loop at a depth."""
         if len(position.loops) <= depth or self.entry_count(position, depth) == Const(0):
             return Const(0)
         pieces = [self._prefix(s, position, depth) for s in self.shares(value, position.ranks)]
         return number(self._joined(pieces, position))
 
-    def parameter(self, rule: ParamRule, position: Position, family: Expr) -> Value:
+    def parameter(self, rule: ParamRule, position: ProgramPosition, family: Expr) -> Value:
         """A parameter of a call on a communicator."""
         pieces = []
         for share in self.shares(rule.field, position.ranks):
@@ -136,14 +136,16 @@ class Values:
             if rule.kind is Kind.PEER and rule.encoding not in (None, Encoding.ABSOLUTE):
                 assert rule.encoding is not None
                 decoded = self._decoder(rule.encoding, family, position.facts)
-                piece = Piece(piece.ranks, map_leaves(piece.e, decoded), piece.cond)
+                piece = RankPiece(piece.ranks, map_leaves(piece.e, decoded), piece.cond)
             pieces.append(piece)
         return self._joined(pieces, position)
 
-    def _joined(self, pieces: list[Piece], position: Position) -> Value:
+    def _joined(self, pieces: list[RankPiece], position: ProgramPosition) -> Value:
         return joined(self.places, pieces, position.ranks)
 
-    def _piece(self, share: _Share, position: Position, what: str, kind: Kind | None = None) -> Piece:
+    def _piece(
+        self, share: _Share, position: ProgramPosition, what: str, kind: Kind | None = None
+    ) -> RankPiece:
         part, facts = share.part, position.facts
         assert part.formulas is not None
         if part.shape == LOOPED:
@@ -162,9 +164,9 @@ class Values:
             e = next(self._slots(share, facts, what))
         else:
             e = at(filled(part.shape, self._slots(share, facts)), self.entry_count(position), facts)
-        return Piece(share.ranks, e, share.cond)
+        return RankPiece(share.ranks, e, share.cond)
 
-    def _prefix(self, share: _Share, position: Position, depth: int) -> Piece:
+    def _prefix(self, share: _Share, position: ProgramPosition, depth: int) -> RankPiece:
         part, facts = share.part, position.facts
         assert part.formulas is not None
         if part.shape is None:
@@ -177,7 +179,7 @@ class Values:
             if depth:
                 start = sub(end, self.entry_count(position, depth))
                 e = sub(number(e), self._prefix_to(share, start, facts))
-        return Piece(share.ranks, e, share.cond)
+        return RankPiece(share.ranks, e, share.cond)
 
     def _prefix_to(self, share: _Share, n: Expr, facts: Domain) -> Expr:
         """The sum of the first n values."""
@@ -189,7 +191,7 @@ class Values:
             return prefix([(Const(0), Const(0), *self._slots(share, facts))], n, facts)
         return prefix(filled(part.shape, self._slots(share, facts)), n, facts)
 
-    def _prefix_of_turns(self, part: Part, position: Position, depth: int) -> Expr:
+    def _prefix_of_turns(self, part: Part, position: ProgramPosition, depth: int) -> Expr:
         """The sum of what follows the innermost loop's counters; that loop runs equally often each time."""
         assert part.formulas is not None
         formula, turn = number(part.formulas[1]), position.loops[-1]
@@ -205,7 +207,7 @@ class Values:
             raise no_rule(formula)
         return add(mul(self.entry_count(turn.outer, depth), sums(n=turn.times, names={})), begun)
 
-    def _counters(self, part: Part, position: Position) -> dict[str, Expr]:
+    def _counters(self, part: Part, position: ProgramPosition) -> dict[str, Expr]:
         """What the counters in a part's formula stand for."""
         assert part.formulas is not None
         levels, formula = levels_of(part), part.formulas[1]
@@ -281,7 +283,7 @@ class Values:
         return Const(0) if family == SELF else own_rank(family)
 
 
-def _facts(shape: Shape) -> Domain:
+def _facts(shape: GridShape) -> Domain:
     """Coordinates are below the sides."""
     names = shape.variables()
     lower: dict[Var, Expr] = {}

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scalatrace.codegen.builders.places import Places
+from scalatrace.codegen.builders.places import PlaceConditions
 from scalatrace.codegen.builders.sample import Mask
 from scalatrace.formula import TRUE, Cond, Const, Special, Value, either, select
 
-__all__ = ["Piece", "joined", "united"]
+__all__ = ["RankPiece", "joined", "united"]
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class RankPiece:
     """Ranks with one expression; `cond` selects them among the ranks at a position."""
 
     ranks: Mask
@@ -21,7 +21,7 @@ class Piece:
     cond: Cond = TRUE
 
 
-def united(places: Places, pieces: Sequence[Piece]) -> list[Piece]:
+def united(places: PlaceConditions, pieces: Sequence[RankPiece]) -> list[RankPiece]:
     """Pieces of the same value as one: a formula that is right elsewhere too stands there as well."""
     left, result = list(pieces), []
     while left:
@@ -31,7 +31,7 @@ def united(places: Places, pieces: Sequence[Piece]) -> list[Piece]:
         ranks = right[best][0].ranks
         for piece in right[best][1:]:
             ranks = ranks | piece.ranks
-        result.append(Piece(ranks, best, either(*(piece.cond for piece in right[best]))))
+        result.append(RankPiece(ranks, best, either(*(piece.cond for piece in right[best]))))
         left = [piece for piece in left if all(piece is not one for one in right[best])]
     return result
 
@@ -40,7 +40,7 @@ def _weight(e: Value) -> int:
     return 0 if isinstance(e, Const | Special) else len(repr(e))
 
 
-def joined(places: Places, pieces: Sequence[Piece], universe: Mask) -> Value:
+def joined(places: PlaceConditions, pieces: Sequence[RankPiece], universe: Mask) -> Value:
     """The expression that has each piece's value on its ranks."""
     parts = united(places, pieces)
     if not parts:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scalatrace.codegen.builders.sample import Mask, Sample
+from scalatrace.codegen.builders.sample import GridSample, Mask
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.formula import (
     FALSE,
@@ -27,15 +27,15 @@ from scalatrace.formula import (
     negate,
 )
 
-__all__ = ["Places", "atoms_of"]
+__all__ = ["PlaceConditions", "atoms_of"]
 
 _OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
-class Places:
+class PlaceConditions:
     """Finds conditions; `more` are those that formulas use beyond borders, corners and parities."""
 
-    def __init__(self, sample: Sample, more: Sequence[Cond]) -> None:
+    def __init__(self, sample: GridSample, more: Sequence[Cond]) -> None:
         self.sample = sample
         names = sample.shape.variables()
         pairs = zip(sample.shape.sizes, sample.shape.coords, strict=True)

@@ -10,11 +10,11 @@ from scalatrace.formula.domain import Domain
 from scalatrace.trace.model.rules import Field
 from scalatrace.trace.symbolic.field import runs_once
 
-__all__ = ["LoopIteration", "Position"]
+__all__ = ["LoopIteration", "ProgramPosition"]
 
 
 @dataclass(frozen=True, eq=False)
-class Position:
+class ProgramPosition:
     """A position.
 
     Attributes:
@@ -29,12 +29,12 @@ class Position:
     loops: tuple[LoopIteration, ...] = ()
     known: dict[int, Expr] = field(init=False, default_factory=dict)
 
-    def inside(self, repeat: Field, index: Expr, times: Expr, facts: Domain | None = None) -> Position:
+    def inside(self, repeat: Field, index: Expr, times: Expr, facts: Domain | None = None) -> ProgramPosition:
         """Return the position within a node that is repeated here, in one of its iterations."""
         iterations = () if runs_once(repeat) else (LoopIteration(self, repeat, index, times),)
         return replace(self, loops=(*self.loops, *iterations), facts=facts or self.facts)
 
-    def once(self, repeat: Field) -> Position:
+    def once(self, repeat: Field) -> ProgramPosition:
         """Return the position within a node that the ranks here run once."""
         return self.inside(repeat, Const(0), Const(1))
 
@@ -48,7 +48,7 @@ class LoopIteration:
         repeat: its trip count as a field of the trace.
     """
 
-    outer: Position
+    outer: ProgramPosition
     repeat: Field
     index: Expr
     times: Expr

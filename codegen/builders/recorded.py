@@ -15,9 +15,9 @@ from scalatrace.codegen.errors import GenerateError, where
 from scalatrace.codegen.foreign import Foreign
 from scalatrace.codegen.program.by_rank import of_elastic
 from scalatrace.codegen.program.conditions import among
-from scalatrace.codegen.program.peers import WORLD, Peers
+from scalatrace.codegen.program.peers import WORLD, PeerExpressions
 from scalatrace.codegen.program.tidy import tidy
-from scalatrace.codegen.program.tree import Argument, Call, Duration, Program, Stmt
+from scalatrace.codegen.program.tree import BenchmarkProgram, CallArgument, Duration, MpiCall, Stmt
 from scalatrace.codegen.program.values import of_vec, prefix_of_vec
 from scalatrace.codegen.timing.imbalance import shares, spread_of_shares
 from scalatrace.codegen.timing.predecessor_schedule import PredecessorSchedules
@@ -39,7 +39,7 @@ from scalatrace.trace.values.vec import Vec
 __all__ = ["build"]
 
 
-def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program:
+def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> BenchmarkProgram:
     """The program of a trace.
 
     Args:
@@ -57,7 +57,7 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program
     trace = absolute(explicit(trace))
     builder = _Builder(trace, exact_times, sites, spread_of_shares(imbalance, trace.nprocs))
     body, _ = builder.nodes(trace.nodes, _root(trace))
-    return Program(
+    return BenchmarkProgram(
         nprocs=trace.nprocs,
         body=tidy(tuple(body)),
         title=Foreign(trace.meta.get("program", "")),
@@ -98,7 +98,7 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
     def __init__(self, trace: Trace, exact_times: bool, sites: bool, spread: float) -> None:
         super().__init__()
         self.trace, self.exact_times, self.sites, self.spread = trace, exact_times, sites, spread
-        self.peers = Peers(trace)
+        self.peers = PeerExpressions(trace)
         self.rank_means, self.schedules = RankMeans(trace), PredecessorSchedules(trace)
         self.stat = trace.stat_index.get(COMPUTE)
         self.runs = {
@@ -168,7 +168,7 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
         outside = scope.predecessors
         return [*computes, call], outside if pred is None else outside.called(pred, scope.ranks)
 
-    def call(self, node: Event, scope: _Scope) -> Call:
+    def call(self, node: Event, scope: _Scope) -> MpiCall:
         """The call of an event that has run `scope.entry_count` times before."""
         op = self.trace.ops[node.op]
         site = tuple(map(Foreign, self.trace.stack(node.signature)))
@@ -185,11 +185,13 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
             given.append((name, kind, param, e))
         family = number(next((e for _, kind, _, e in given if kind is Kind.COMM), WORLD))
         arguments = tuple(
-            Argument(name, kind, self.peers.of(param.encoding, e, family) if isinstance(param, Peer) else e)
+            CallArgument(
+                name, kind, self.peers.of(param.encoding, e, family) if isinstance(param, Peer) else e
+            )
             for name, kind, param, e in given
         )
         mark = self.trace.pred_index.get((node.op, node.signature))
-        return Call(op.name, arguments, site if self.sites else (), mark)
+        return MpiCall(op.name, arguments, site if self.sites else (), mark)
 
     def computes(self, node: Event, scope: _Scope) -> list[Stmt]:
         """The computation before a call; ranks may have their own where calls before it are averaged."""

@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from scalatrace.codegen.builders.pieces import Piece
-from scalatrace.codegen.builders.places import Places
+from scalatrace.codegen.builders.pieces import RankPiece
+from scalatrace.codegen.builders.places import PlaceConditions
 from scalatrace.codegen.builders.sample import Mask
 from scalatrace.formula import Cond, Value, either
 
-__all__ = ["MAX_UNROLLED_CALLS", "Line", "Row", "aligned"]
+__all__ = ["MAX_UNROLLED_CALLS", "RankRow", "RowsCall", "aligned"]
 
 MAX_UNROLLED_CALLS = 32
 """Calls that are written one after the other at most."""
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class RankRow:
     """What some ranks do: the parameters of each of a few calls."""
 
     ranks: Mask
@@ -30,7 +30,7 @@ class Row:
 
 
 @dataclass(eq=False)
-class Line:
+class RowsCall:
     """A call of several rows."""
 
     pieces: list[tuple[Mask, Cond, tuple[Value, ...]]] = field(default_factory=list)
@@ -48,16 +48,16 @@ class Line:
         """Who makes it, as the trace says it."""
         return either(*(cond for _, cond, _ in self.pieces))
 
-    def parameter(self, n: int) -> list[Piece]:
+    def parameter(self, n: int) -> list[RankPiece]:
         """The n-th parameter of all who make it."""
-        return [Piece(ranks, values[n], cond) for ranks, cond, values in self.pieces]
+        return [RankPiece(ranks, values[n], cond) for ranks, cond, values in self.pieces]
 
 
-def aligned(places: Places, rows: Sequence[Row]) -> list[Line]:
+def aligned(places: PlaceConditions, rows: Sequence[RankRow]) -> list[RowsCall]:
     """The calls of all rows in an order that each of them keeps, equal ones together."""
-    lines: list[Line] = []
+    lines: list[RowsCall] = []
     for row in sorted(rows, key=lambda row: -len(row.calls)):
-        merged: list[Line] = []
+        merged: list[RowsCall] = []
         pairs = _common(places, lines, row)
         i = 0
         for j, values in enumerate(row.calls):
@@ -67,12 +67,12 @@ def aligned(places: Places, rows: Sequence[Row]) -> list[Line]:
                 merged.append(lines[pairs[j]])
                 i = pairs[j] + 1
             else:
-                merged.append(Line([(row.ranks, row.cond, values)]))
+                merged.append(RowsCall([(row.ranks, row.cond, values)]))
         lines = merged + lines[i:]
     return lines
 
 
-def _common(places: Places, lines: Sequence[Line], row: Row) -> dict[int, int]:
+def _common(places: PlaceConditions, lines: Sequence[RowsCall], row: RankRow) -> dict[int, int]:
     """A longest common subsequence: number in the row -> number of the line."""
     n, m = len(lines), len(row.calls)
     same = [[_alike(places, line, row, values) for values in row.calls] for line in lines]
@@ -92,7 +92,7 @@ def _common(places: Places, lines: Sequence[Line], row: Row) -> dict[int, int]:
     return result
 
 
-def _alike(places: Places, line: Line, row: Row, values: tuple[Value, ...]) -> bool:
+def _alike(places: PlaceConditions, line: RowsCall, row: RankRow, values: tuple[Value, ...]) -> bool:
     """Whether a call of the row is that of the line, said with one formula for each parameter."""
     equal = places.sample.agree
     for n, e in enumerate(values):

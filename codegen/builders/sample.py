@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from scalatrace.codegen.program.communicators import SIZE
-from scalatrace.codegen.program.grid_shape import Shape
+from scalatrace.codegen.program.grid_shape import GridShape
 from scalatrace.codegen.program.rewrite import rewritten, rewritten_cond
 from scalatrace.errors import FormulaError
 from scalatrace.formula import Cond, Const, Element, Expr, Value, Var, evaluate, names_in, variables
 from scalatrace.formula.evaluation.columns import Columns
 from scalatrace.trace.values.vec import SPECIAL
 
-__all__ = ["Mask", "Sample"]
+__all__ = ["GridSample", "Mask"]
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
@@ -41,10 +41,10 @@ MAX_SAMPLE_RANKS = 32
 """So many ranks."""
 
 
-class Sample:
+class GridSample:
     """All ranks of some grids that a benchmark can run on; `n` of them."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: GridShape) -> None:
         self.shape = shape
         runs = list(_runs(shape))
         parts = [_columns(shape, dims, inputs) for dims, inputs in runs]
@@ -57,7 +57,7 @@ class Sample:
         self.fixed = frozenset(self.columns)
         self._values: dict[Value, Any] = {}
         self._masks: dict[Cond, Mask] = {}
-        self._inner: dict[Any, Sample] = {}
+        self._inner: dict[Any, GridSample] = {}
         self._extra: dict[str, Ints] = {}
         self._evaluator = Columns(_Names(self), specials=SPECIAL)
 
@@ -102,7 +102,7 @@ class Sample:
         every = self._turning(where, loops)
         return bool(np.equal(every.value(a), every.value(b)).all())
 
-    def _turning(self, where: Mask, loops: tuple[Var, ...]) -> Sample:
+    def _turning(self, where: Mask, loops: tuple[Var, ...]) -> GridSample:
         """Some of these ranks, each with all values of the loop variables."""
         key = where.tobytes(), loops
         if key not in self._inner:
@@ -168,7 +168,7 @@ class Sample:
 class _Names(Mapping[str, Any]):
     """The columns of a sample by name, made when they are asked for."""
 
-    def __init__(self, sample: Sample) -> None:
+    def __init__(self, sample: GridSample) -> None:
         self._sample = sample
 
     def __getitem__(self, name: str) -> Ints:
@@ -188,7 +188,7 @@ def _or_zero(part: Value | Cond, names: Mapping[str, int]) -> int:
         return 0
 
 
-def _runs(shape: Shape) -> list[tuple[tuple[int, ...], Mapping[str, int]]]:
+def _runs(shape: GridShape) -> list[tuple[tuple[int, ...], Mapping[str, int]]]:
     """Grids with parameters: those of the traces, and all small ones."""
     result = list(shape.seen)
     least = shape.least
@@ -209,7 +209,7 @@ def _runs(shape: Shape) -> list[tuple[tuple[int, ...], Mapping[str, int]]]:
     return [(dims, inputs) for dims, inputs in result if prod(dims) > 0]
 
 
-def _columns(shape: Shape, dims: tuple[int, ...], inputs: Mapping[str, int]) -> dict[str, Ints]:
+def _columns(shape: GridShape, dims: tuple[int, ...], inputs: Mapping[str, int]) -> dict[str, Ints]:
     ranks = np.arange(prod(dims), dtype=np.int64)
     places = np.unravel_index(ranks, dims, order="F" if shape.column_major else "C")
     result: dict[str, Any] = dict(zip(shape.sizes, dims, strict=True)) | dict(inputs)

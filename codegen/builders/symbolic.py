@@ -12,18 +12,18 @@ from itertools import product
 
 import numpy as np
 
-from scalatrace.codegen.builders.field_values import Values
+from scalatrace.codegen.builders.field_values import FieldValues
 from scalatrace.codegen.builders.pieces import joined
-from scalatrace.codegen.builders.position import Position
-from scalatrace.codegen.builders.rows import MAX_UNROLLED_CALLS, Line, Row, aligned
+from scalatrace.codegen.builders.position import ProgramPosition
+from scalatrace.codegen.builders.rows import MAX_UNROLLED_CALLS, RankRow, RowsCall, aligned
 from scalatrace.codegen.builders.sample import Mask
 from scalatrace.codegen.builders.tree_builder import SILENT, Built, TreeBuilder, under
 from scalatrace.codegen.errors import GenerateError, wrong_call
 from scalatrace.codegen.foreign import Foreign
-from scalatrace.codegen.program.grid_shape import LIMIT, Array, Shape, shape_of
+from scalatrace.codegen.program.grid_shape import LIMIT, Array, GridShape, shape_of
 from scalatrace.codegen.program.peers import WORLD
 from scalatrace.codegen.program.tidy import tidy
-from scalatrace.codegen.program.tree import Argument, Call, Duration, Program, Stmt
+from scalatrace.codegen.program.tree import BenchmarkProgram, CallArgument, Duration, MpiCall, Stmt
 from scalatrace.codegen.timing.predecessors import Arrival, Predecessors, choose_context
 from scalatrace.codegen.timing.rank_means import MAX_RANK_CLASSES, level
 from scalatrace.errors import FormulaError
@@ -64,7 +64,7 @@ def build_scalable(
     functions: Mapping[str, Function],
     exact_times: bool = True,
     sites: bool = True,
-) -> Program:
+) -> BenchmarkProgram:
     """The program of a symbolic trace.
 
     Args:
@@ -79,7 +79,8 @@ def build_scalable(
     builder = _Builder(model, shape, times, functions, exact_times, sites)
     values = builder.values
     scope = _Scope(
-        Position(values.sample.everyone, values.facts), Predecessors.start(RankList.all(values.sample.n))
+        ProgramPosition(values.sample.everyone, values.facts),
+        Predecessors.start(RankList.all(values.sample.n)),
     )
     body, _ = builder.nodes(model.nodes, scope)
     made = {n: array for array, n in values.tables.arrays.items()}
@@ -88,7 +89,7 @@ def build_scalable(
         requirements=tuple(values.requirements),
         arrays={n: array for n, array in made.items() if isinstance(array, Array)},
     )
-    return Program(
+    return BenchmarkProgram(
         nprocs=0,
         body=tidy(tuple(body)),
         title=Foreign(model.meta.get("program", "")),
@@ -105,7 +106,7 @@ def build_scalable(
 class _Scope:
     """The place of a node; its predecessors are by ranks of the sample."""
 
-    position: Position
+    position: ProgramPosition
     predecessors: Predecessors
 
     def after(self, predecessors: Predecessors) -> _Scope:
@@ -115,7 +116,7 @@ class _Scope:
 @dataclass
 class _Builder(TreeBuilder[Rule, Mask, _Scope]):
     model: Model
-    shape: Shape
+    shape: GridShape
     times: Times
     functions: Mapping[str, Function]
     exact_times: bool
@@ -124,7 +125,7 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
 
     def __post_init__(self) -> None:
         super().__init__()
-        self.values = Values(self.model, self.shape, self.functions)
+        self.values = FieldValues(self.model, self.shape, self.functions)
         self.stat = next((i for i, (name, _) in enumerate(self.model.stats) if name == "compute_ns"), None)
         self._lists: dict[bytes, RankList] = {}
 
@@ -204,7 +205,7 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
         )
         return [*self.computes(rule, scope), call], predecessors
 
-    def lines(self, rule: Rule, position: Position) -> list[Line] | None:
+    def lines(self, rule: Rule, position: ProgramPosition) -> list[RowsCall] | None:
         """A call for each of a list of neighbours, one after the other; None for any other node."""
         if rule.op is None:
             return None
@@ -216,7 +217,7 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
                 return None
             iterations = [mine.inside(rule.repeat, Const(k), times) for k in range(times.value)]
             calls = [self.arguments(rule, iteration) for iteration in iterations]
-            rows.append(Row(ranks, cond, tuple(tuple(a.value for a in call) for call in calls)))
+            rows.append(RankRow(ranks, cond, tuple(tuple(a.value for a in call) for call in calls)))
         if all(len(set(row.calls)) == 1 for row in rows):
             return None
         lines = aligned(self.values.places, rows)
@@ -234,7 +235,7 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
             result = [(mask, cond) for mask, cond in both if mask.any()]
         return result
 
-    def unrolled(self, rule: Rule, lines: Sequence[Line], scope: _Scope) -> Built:
+    def unrolled(self, rule: Rule, lines: Sequence[RowsCall], scope: _Scope) -> Built:
         """The calls one after the other, each for those who make it."""
         result: list[Stmt] = []
         places, ranks = self.values.places, scope.position.ranks
@@ -243,7 +244,7 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
         for line in lines:
             mine = line.ranks
             arguments = tuple(
-                Argument(name, kind, joined(places, line.parameter(k), mine))
+                CallArgument(name, kind, joined(places, line.parameter(k), mine))
                 for k, (name, kind) in enumerate(schema)
             )
             computes = self.computes(rule, _Scope(replace(scope.position, ranks=mine), predecessors))
@@ -252,17 +253,17 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
             predecessors = predecessors.called(pred, self.listed(mine))
         return result, predecessors
 
-    def arguments(self, rule: Rule, position: Position) -> tuple[Argument, ...]:
+    def arguments(self, rule: Rule, position: ProgramPosition) -> tuple[CallArgument, ...]:
         """The parameters of a call."""
         comm = next((p for p in rule.params if p.kind is Kind.COMM), None)
         family = number(self.values.parameter(comm, position, WORLD)) if comm else WORLD
         return tuple(
-            Argument(p.name, p.kind, self.values.parameter(p, position, family)) for p in rule.params
+            CallArgument(p.name, p.kind, self.values.parameter(p, position, family)) for p in rule.params
         )
 
-    def call(self, rule: Rule, arguments: tuple[Argument, ...]) -> Call:
+    def call(self, rule: Rule, arguments: tuple[CallArgument, ...]) -> MpiCall:
         assert rule.op is not None
-        return Call(
+        return MpiCall(
             rule.op,
             arguments,
             tuple(map(Foreign, rule.stack)) if self.sites else (),

@@ -18,7 +18,7 @@ from scalatrace.trace.model.typetree import checked
 from scalatrace.trace.symbolic.special_values import stored
 from scalatrace.trace.values.compress import vec_of
 
-__all__ = ["TABLES", "Tables"]
+__all__ = ["TABLES", "ParameterTables"]
 
 TABLES = frozenset({Kind.ARRAY, Kind.TYPE, Kind.STRING})
 ELEMENT = Var("element", None)
@@ -26,7 +26,7 @@ ELEMENT = Var("element", None)
 
 
 @dataclass
-class Tables:
+class ParameterTables:
     """The entries so far; equal ones are one."""
 
     types: dict[Datatype, int] = field(default_factory=dict)

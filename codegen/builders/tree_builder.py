@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Generic, Protocol, Self, TypeVar
 
-from scalatrace.codegen.program.tree import Branch, Loop, Stmt
+from scalatrace.codegen.program.tree import Branch, CountedLoop, Stmt
 from scalatrace.codegen.timing.predecessors import Predecessors
 from scalatrace.formula import TRUE, Cond, Expr, Var, bounds, is_nonzero
 from scalatrace.trace.values.ranklist import RankList
@@ -24,7 +24,7 @@ Built = tuple[list[Stmt], Predecessors]
 """Statements, and the predecessors after them."""
 
 
-class Scope(Protocol):
+class NodePlace(Protocol):
     """The place of a node in the walk."""
 
     @property
@@ -37,7 +37,7 @@ class Scope(Protocol):
 
 NodeT = TypeVar("NodeT")
 RanksT = TypeVar("RanksT")
-ScopeT = TypeVar("ScopeT", bound=Scope)
+ScopeT = TypeVar("ScopeT", bound=NodePlace)
 
 
 class TreeBuilder(ABC, Generic[NodeT, RanksT, ScopeT]):
@@ -86,7 +86,7 @@ class TreeBuilder(ABC, Generic[NodeT, RanksT, ScopeT]):
         predecessors = predecessors.left(variable)
         if not limits or limits[0] < 1:
             predecessors = outside.either(predecessors)
-        return [Loop(variable, times, tuple(stmts))] if stmts else [], predecessors
+        return [CountedLoop(variable, times, tuple(stmts))] if stmts else [], predecessors
 
     @abstractmethod
     def once(self, node: NodeT, times: Expr, scope: ScopeT, cond: Cond) -> ScopeT:

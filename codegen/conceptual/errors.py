@@ -8,17 +8,17 @@ from typing import NamedTuple
 
 from scalatrace.errors import ScalatraceError
 
-__all__ = ["Note", "Place", "ProgramError", "Stage"]
+__all__ = ["ErrorStage", "Note", "ProgramError", "SourcePlace"]
 
 
-class Place(NamedTuple):
+class SourcePlace(NamedTuple):
     """Where something stands in a program's text: line and column, both from 1; line 0 is nowhere."""
 
     line: int = 0
     column: int = 0
 
 
-class Stage(StrEnum):
+class ErrorStage(StrEnum):
     """What of the program is wrong: its form, its meaning, or what it would do when run."""
 
     SYNTAX = "syntax"
@@ -31,7 +31,7 @@ class Note:
     """A warning: the program is accepted, but a person should look at this place."""
 
     text: str
-    place: Place
+    place: SourcePlace
 
     def show(self, path: str) -> str:
         """Return the warning as one line."""
@@ -48,7 +48,9 @@ class ProgramError(ScalatraceError):
         path: the file, "" when not known yet.
     """
 
-    def __init__(self, reason: str, place: Place, stage: Stage = Stage.EXECUTION, path: str = "") -> None:
+    def __init__(
+        self, reason: str, place: SourcePlace, stage: ErrorStage = ErrorStage.EXECUTION, path: str = ""
+    ) -> None:
         self.reason, self.place, self.stage, self.path = reason, place, stage, path
         super().__init__(reason)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from scalatrace.codegen.conceptual.errors import Place
+from scalatrace.codegen.conceptual.errors import SourcePlace
 from scalatrace.spelling import did_you_mean
 
 __all__ = ["meant", "typed"]
@@ -22,7 +22,7 @@ def _lines(text: str) -> list[str]:
     return text.split("\n")
 
 
-def typed(name: str, text: str, place: Place) -> str:
+def typed(name: str, text: str, place: SourcePlace) -> str:
     """Return a name as it is spelled in a text at a place, or at the first place behind it."""
     lines = _lines(text)[place.line - 1 : place.line + MAX_LINES] if place.line else ()
     rest = "\n".join(lines)[place.column - 1 :]

@@ -8,12 +8,20 @@ from collections.abc import Iterable
 from scalatrace.codegen.emit.text import identifier
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.foreign import Foreign
-from scalatrace.codegen.program.tree import Argument, Program, calls
+from scalatrace.codegen.program.tree import BenchmarkProgram, CallArgument, calls
 from scalatrace.formula import Const, Item, Lookup, Special, leaves, numbers_in
 from scalatrace.predefined import DATATYPES, NO_DATATYPE
 from scalatrace.trace.model.tables import Kind
 
-__all__ = ["LISTS", "NAMED_CONSTANTS", "Names", "named_constants", "possible", "predefined_name", "used"]
+__all__ = [
+    "LISTS",
+    "NAMED_CONSTANTS",
+    "ReadableNames",
+    "named_constants",
+    "possible",
+    "predefined_name",
+    "used",
+]
 
 NAMED_CONSTANTS = frozenset({"split_type", "lock_type", "assert", "amode", "whence"})
 """Parameters that hold names of constants of MPI, several of them joined by `|`."""
@@ -26,7 +34,7 @@ _ARRAY = re.compile(r"A\d+")
 PREDEFINED = ("WORLD", "SELF", "NONE")
 
 
-def possible(argument: Argument, size: int) -> Iterable[int]:
+def possible(argument: CallArgument, size: int) -> Iterable[int]:
     """Entries of a table that an argument can mean: those it names, or all where it counts."""
     e = argument.value
     plain = all(isinstance(leaf, Const | Item | Special | Lookup) for leaf in leaves(e))
@@ -34,7 +42,10 @@ def possible(argument: Argument, size: int) -> Iterable[int]:
 
 
 def used(
-    program: Program, kind: Kind, names: frozenset[str] | None = None, but: frozenset[str] = frozenset()
+    program: BenchmarkProgram,
+    kind: Kind,
+    names: frozenset[str] | None = None,
+    but: frozenset[str] = frozenset(),
 ) -> list[int]:
     """The entries of a table that the calls refer to, in order.
 
@@ -78,7 +89,7 @@ def predefined_name(name: str) -> str:
     return name
 
 
-class Names:
+class ReadableNames:
     """Readable names for numbered things, each once."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
@@ -92,7 +103,7 @@ class Names:
         self._taken.add(name)
         return name
 
-    def families(self, program: Program) -> dict[int, str]:
+    def families(self, program: BenchmarkProgram) -> dict[int, str]:
         """WORLD, SELF, NONE, SPLIT3, ... of the communicators."""
         result = dict(enumerate(PREDEFINED))
         self._taken.update(PREDEFINED)
@@ -100,7 +111,7 @@ class Names:
             result[i] = self.new(f"{family.kind.upper()}{i}")
         return result
 
-    def types(self, program: Program, indices: Iterable[int]) -> dict[int, str]:
+    def types(self, program: BenchmarkProgram, indices: Iterable[int]) -> dict[int, str]:
         """DOUBLE, VECTOR2, ... of the datatypes."""
         result = {}
         for i in indices:

@@ -8,11 +8,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TypeVar
 
-from scalatrace.codegen.emit.arguments import LISTS, Names, possible, used
+from scalatrace.codegen.emit.arguments import LISTS, ReadableNames, possible, used
 from scalatrace.codegen.emit.formula_printer import Infix, Notation
 from scalatrace.codegen.emit.grids import law_text, options_of, renamed, words_of
 from scalatrace.codegen.emit.interface import EmitOptions
-from scalatrace.codegen.emit.pieces import Library, Piece
+from scalatrace.codegen.emit.pieces import LibraryPiece, RuntimeLibrary
 from scalatrace.codegen.emit.text import Lines
 from scalatrace.codegen.emit.wrapping import wrapped
 from scalatrace.codegen.errors import GenerateError, cannot_write
@@ -21,16 +21,16 @@ from scalatrace.codegen.passes.repeats import with_repeats
 from scalatrace.codegen.passes.share import named_parts
 from scalatrace.codegen.passes.split import with_functions
 from scalatrace.codegen.program.tree import (
-    Argument,
+    BenchmarkProgram,
     Branch,
-    Call,
-    Compute,
-    Context,
+    CallArgument,
+    Computation,
+    ComputeContext,
+    CountedLoop,
     Duration,
-    Let,
-    Loop,
-    Part,
-    Program,
+    FunctionPart,
+    LocalVariable,
+    MpiCall,
     Stmt,
     calls,
     statements,
@@ -45,7 +45,7 @@ from scalatrace.trace.model.tables import IntArray, Kind
 from scalatrace.trace.model.typetree import TypeTree, parse
 from scalatrace.trace.values.vec import SPECIAL_MAX, Vec, special_name
 
-__all__ = ["ImperativeEmitter", "Writing"]
+__all__ = ["ImperativeEmitter", "ProgramText"]
 
 T = TypeVar("T")
 
@@ -71,7 +71,7 @@ class ImperativeEmitter(ABC):
 
     @property
     @abstractmethod
-    def library(self) -> Library:
+    def library(self) -> RuntimeLibrary:
         """The functions that programs carry."""
 
     @property
@@ -83,14 +83,14 @@ class ImperativeEmitter(ABC):
         """Whether the library has the operation."""
         return op in self.library and op[:1].isupper()
 
-    def emit(self, program: Program, options: EmitOptions) -> str:
+    def emit(self, program: BenchmarkProgram, options: EmitOptions) -> str:
         """The text of a program."""
         program = with_functions(named_parts(with_repeats(program, options.drawn)))
         return wrapped(self.writing(program, options).text(), self.name)
 
     def vocabulary(self) -> set[str]:
         """The words of the library, and of a program that does nothing."""
-        empty = Program(1, (), imbalance=Vec((0,)))
+        empty = BenchmarkProgram(1, (), imbalance=Vec((0,)))
         frame = "".join(self.emit(replace(empty, thread_level=name), EmitOptions()) for name in THREAD_LEVELS)
         return (
             words(frame)
@@ -99,16 +99,16 @@ class ImperativeEmitter(ABC):
         )
 
     @abstractmethod
-    def writing(self, program: Program, options: EmitOptions) -> Writing:
+    def writing(self, program: BenchmarkProgram, options: EmitOptions) -> ProgramText:
         """The text in the making."""
 
 
-class Writing(ABC):
+class ProgramText(ABC):
     """One program's text in the making."""
 
-    def __init__(self, emitter: ImperativeEmitter, program: Program, options: EmitOptions) -> None:
+    def __init__(self, emitter: ImperativeEmitter, program: BenchmarkProgram, options: EmitOptions) -> None:
         self.emitter, self.program, self.options = emitter, program, options
-        self.names = Names(emitter.reserved)
+        self.names = ReadableNames(emitter.reserved)
         self.families = self.names.families(program)
         self.used_types = used(program, Kind.TYPE)
         self.single_types = used(program, Kind.TYPE, but=LISTS)
@@ -116,7 +116,7 @@ class Writing(ABC):
         self.types = self.names.types(program, self.used_types)
         self.used_arrays = used(program, Kind.ARRAY)
         self.tables: dict[tuple[int | Special, ...], str] = {}
-        self.contexts: dict[tuple[Context, ...], str] = {}
+        self.contexts: dict[tuple[ComputeContext, ...], str] = {}
         self.bins: dict[Duration, str] = {}
         self.wanted: dict[str, None] = {}
         self.infix = Infix(emitter.notation, self.table, self.constant, self.named, self.family)
@@ -125,13 +125,13 @@ class Writing(ABC):
         self.marks = {
             mark
             for stmt in statements(program.body)
-            if isinstance(stmt, Compute) and len(stmt.contexts) > 1 and stmt.first is None
+            if isinstance(stmt, Computation) and len(stmt.contexts) > 1 and stmt.first is None
             for context in stmt.contexts
             for mark in context.marks
         }
         self.lines = Lines()
         self.functions: dict[str, str] = {}
-        self.computes = any(isinstance(stmt, Compute) for stmt in statements(program.body))
+        self.computes = any(isinstance(stmt, Computation) for stmt in statements(program.body))
 
     @abstractmethod
     def text(self) -> str:
@@ -162,20 +162,20 @@ class Writing(ABC):
         """Statements one after the other."""
         for stmt in body:
             match stmt:
-                case Call():
+                case MpiCall():
                     self.call(stmt)
-                case Compute():
+                case Computation():
                     self.compute(stmt)
-                case Loop():
+                case CountedLoop():
                     self.loop(stmt)
                 case Branch():
                     self.branch(stmt)
-                case Let():
+                case LocalVariable():
                     self.let(stmt)
-                case Part():
+                case FunctionPart():
                     self.part(stmt)
 
-    def part(self, part: Part) -> None:
+    def part(self, part: FunctionPart) -> None:
         """Write a function, unless it was called before, and call it here."""
         if part.name not in self.functions:
             outer, self.lines = self.lines, Lines()
@@ -201,18 +201,18 @@ class Writing(ABC):
         """Return the own times from a number on as an argument."""
 
     @abstractmethod
-    def function_text(self, part: Part, body: str) -> str:
+    def function_text(self, part: FunctionPart, body: str) -> str:
         """The definition of a function."""
 
     @abstractmethod
-    def let(self, let: Let) -> None:
+    def let(self, let: LocalVariable) -> None:
         """A local variable."""
 
     @abstractmethod
-    def call(self, call: Call) -> None:
+    def call(self, call: MpiCall) -> None:
         """One MPI call."""
 
-    def compute(self, compute: Compute) -> None:
+    def compute(self, compute: Computation) -> None:
         """Add `compute(12.5)`: the time of the only context, or a choice between the contexts' times."""
         contexts, choice = compute.contexts, self.infix.notation.choice
         if len(contexts) == 1:
@@ -281,14 +281,14 @@ class Writing(ABC):
         ]
 
     @abstractmethod
-    def loop(self, loop: Loop) -> None:
+    def loop(self, loop: CountedLoop) -> None:
         """A loop."""
 
     @abstractmethod
     def branch(self, branch: Branch) -> None:
         """A condition."""
 
-    def called(self, call: Call) -> str:
+    def called(self, call: MpiCall) -> str:
         """A call of a function of the library, with its arguments."""
         if not self.emitter.supports(call.op):
             raise cannot_write(call.op, call.site, self.emitter.name, "the language has no form of it")
@@ -303,11 +303,11 @@ class Writing(ABC):
         self.wanted[function] = None
         return f"{function}({', '.join(given)})"
 
-    def function(self, call: Call) -> str:
+    def function(self, call: MpiCall) -> str:
         """The function of the library that makes a call."""
         return call.op
 
-    def argument(self, argument: Argument, parameter: str) -> str:
+    def argument(self, argument: CallArgument, parameter: str) -> str:
         """One argument: names for what is always the same, else the number.
 
         Args:
@@ -366,15 +366,15 @@ class Writing(ABC):
             for b in bins
         ]
 
-    def site(self, call: Call) -> Foreign:
+    def site(self, call: MpiCall) -> Foreign:
         """Where the application made a call; empty where that was left out."""
         return call.site[0].short_frame() if call.site else NO_TEXT
 
-    def pieces(self, given: Sequence[str]) -> list[Piece]:
+    def pieces(self, given: Sequence[str]) -> list[LibraryPiece]:
         """The parts of the library that the text needs."""
         foreign = sorted(name for name in self.infix.helpers if name in FUNCTIONS and FUNCTIONS[name].texts)
         wanted = [*sorted(self.infix.helpers.difference(foreign)), *self.wanted]
-        own = [Piece(name, (), self._definition(name)) for name in foreign]
+        own = [LibraryPiece(name, (), self._definition(name)) for name in foreign]
         return [*own, *self.emitter.library.collect(wanted, given)]
 
     def _definition(self, name: str) -> str:

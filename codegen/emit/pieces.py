@@ -18,7 +18,7 @@ from importlib.resources import files
 
 from scalatrace.operations import operation
 
-__all__ = ["Library", "Piece", "library"]
+__all__ = ["LibraryPiece", "RuntimeLibrary", "library"]
 
 _HEAD = re.compile(r"^(?://|#): (?P<names>[\w ]+)\|(?P<needs>[\w? ]*)$", re.MULTILINE)
 
@@ -27,7 +27,7 @@ _PARAMETERS = re.compile(r"\$op\((?P<list>[^)]*)\)")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class LibraryPiece:
     """A part of the library.
 
     Attributes:
@@ -47,7 +47,7 @@ class Piece:
         return tuple(p.strip() for p in match["list"].split(",") if p.strip()) if match else ()
 
 
-class Library:
+class RuntimeLibrary:
     """All pieces of one language."""
 
     def __init__(self, texts: Iterable[str]) -> None:
@@ -56,7 +56,7 @@ class Library:
     def __contains__(self, name: object) -> bool:
         return name in self.pieces
 
-    def collect(self, wanted: Iterable[str], given: Iterable[str] = ()) -> Iterator[Piece]:
+    def collect(self, wanted: Iterable[str], given: Iterable[str] = ()) -> Iterator[LibraryPiece]:
         """The wanted pieces and what they need, each once and after what it needs.
 
         Args:
@@ -66,7 +66,7 @@ class Library:
         for name in wanted:
             yield from self._with_needs(name, done)
 
-    def _with_needs(self, name: str, done: set[str]) -> Iterator[Piece]:
+    def _with_needs(self, name: str, done: set[str]) -> Iterator[LibraryPiece]:
         if name in done:
             return
         done.add(name)
@@ -76,12 +76,12 @@ class Library:
         yield piece
 
 
-def _cut(text: str) -> Iterator[Piece]:
+def _cut(text: str) -> Iterator[LibraryPiece]:
     heads = list(_HEAD.finditer(text))
     for head, following in zip(heads, [*heads[1:], None], strict=True):
         body = text[head.end() : following.start() if following else len(text)].strip("\n")
         for name in head["names"].split():
-            yield Piece(name, tuple(_needs(head["needs"], operation(name).makes_request)), body)
+            yield LibraryPiece(name, tuple(_needs(head["needs"], operation(name).makes_request)), body)
 
 
 def _needs(words: str, makes_request: bool) -> Iterator[str]:
@@ -91,7 +91,7 @@ def _needs(words: str, makes_request: bool) -> Iterator[str]:
 
 
 @cache
-def library(suffix: str, names: tuple[str, ...]) -> Library:
+def library(suffix: str, names: tuple[str, ...]) -> RuntimeLibrary:
     """The library in the files `runtime/<name>.<suffix>` of this package."""
     folder = files("scalatrace.codegen.emit") / "runtime"
-    return Library((folder / f"{name}.{suffix}").read_text(encoding="utf-8") for name in names)
+    return RuntimeLibrary((folder / f"{name}.{suffix}").read_text(encoding="utf-8") for name in names)

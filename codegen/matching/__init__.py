@@ -2,14 +2,14 @@
 
 from scalatrace.codegen.matching.alignment.align_collectives import align_collectives, needs_alignment
 from scalatrace.codegen.matching.deadlock import check_deadlock
-from scalatrace.codegen.matching.diagnosis.report import DeadlockError, Problem, Report
+from scalatrace.codegen.matching.diagnosis.report import MatchingError, MatchingProblem, MatchingReport
 from scalatrace.codegen.matching.immediate import must_be_late, with_late_collectives
 from scalatrace.codegen.matching.wildcards import has_unnamed_senders, has_wildcards, resolve_wildcards
 
 __all__ = [
-    "DeadlockError",
-    "Problem",
-    "Report",
+    "MatchingError",
+    "MatchingProblem",
+    "MatchingReport",
     "align_collectives",
     "check_deadlock",
     "has_unnamed_senders",

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.matching.alignment.align_collectives import compressed
-from scalatrace.codegen.matching.alignment.order import Order
+from scalatrace.codegen.matching.alignment.order import CallOrder
 from scalatrace.codegen.matching.execution.choices import CAREFUL
 from scalatrace.codegen.matching.execution.iteration_path import IterationPath, calls_with_paths
 from scalatrace.codegen.matching.wildcards import ExecutionPlan
@@ -54,7 +54,7 @@ def with_late_collectives(trace: Trace) -> Trace:
     per call.
 
     Raises:
-        DeadlockError: ranks complete the collectives in different orders.
+        MatchingError: ranks complete the collectives in different orders.
         GenerateError: some are not completed.
         CoreError: the native core, which compresses, is missing.
     """
@@ -63,7 +63,7 @@ def with_late_collectives(trace: Trace) -> Trace:
     late = _immediate(trace)
     ops = [replace(op, name=blocking_name(op.name)) if i in late else op for i, op in enumerate(trace.ops)]
     result = replace(trace, ops=ops, arrays=list(trace.arrays))
-    return compressed(result, list(Order(result, _Later(result, late)).entries()))
+    return compressed(result, list(CallOrder(result, _Later(result, late)).entries()))
 
 
 def _immediate(trace: Trace) -> frozenset[int]:

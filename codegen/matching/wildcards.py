@@ -22,14 +22,14 @@ from dataclasses import dataclass, field, replace
 
 from scalatrace.codegen.matching.alignment.packing import Row, gathered, pack_peers, row
 from scalatrace.codegen.matching.diagnosis.diagnose import diagnose, mismatch
-from scalatrace.codegen.matching.diagnosis.report import DeadlockError, Report
+from scalatrace.codegen.matching.diagnosis.report import MatchingError, MatchingReport
 from scalatrace.codegen.matching.execution.choices import (
     CAREFUL,
     FAIR,
     HIGHEST,
     IN_TURNS,
     LOWEST,
-    Policy,
+    ReceivePolicy,
     shuffled,
 )
 from scalatrace.codegen.matching.execution.collective_state import CollectiveMismatchError
@@ -141,7 +141,7 @@ def resolve_wildcards(trace: Trace) -> Trace:
     """The trace with a certain sender (and tag) for every receive; the same object when it has them already.
 
     Raises:
-        DeadlockError: no way was found in which all ranks come to their ends; its report is that of buffered
+        MatchingError: no way was found in which all ranks come to their ends; its report is that of buffered
         sends. UsageError: the trace does not know its peers or tags, since they were recorded as histograms.
     """
     trace = explicit(trace)
@@ -217,7 +217,7 @@ class Execution:
     """How an execution went: what receives got, and a report when not all ranks came to their ends."""
 
     engine: Engine
-    report: Report | None
+    report: MatchingReport | None
     items: dict[int, dict[int, _Items]] = field(default_factory=dict)
 
 
@@ -268,7 +268,7 @@ class ExecutionPlan:
 
     def execute(
         self,
-        policy: Policy,
+        policy: ReceivePolicy,
         synchronous: bool,
         recorded: frozenset[int] = frozenset(),
         polls_wait: bool = True,
@@ -305,10 +305,10 @@ def _executed(plan: ExecutionPlan, recorded: frozenset[int]) -> dict[int, dict[i
         if steps > MAX_STEPS and report is not None:
             break
     assert report is not None
-    raise DeadlockError(report)
+    raise MatchingError(report)
 
 
-def _attempts(persistent: bool) -> Iterator[tuple[Policy, bool, bool]]:
+def _attempts(persistent: bool) -> Iterator[tuple[ReceivePolicy, bool, bool]]:
     """Ways to execute, best first: a policy, whether sends wait for their receives, and `keeps_senders`.
 
     A language may have one sender for a persistent receive, so that is tried first.

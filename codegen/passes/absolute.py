@@ -14,7 +14,16 @@ from dataclasses import replace
 from scalatrace.codegen.errors import GenerateError, wrong_call
 from scalatrace.codegen.program.conditions import among, rank_variable
 from scalatrace.codegen.program.specialise import Specialiser, per_value
-from scalatrace.codegen.program.tree import Argument, Branch, Call, Loop, Program, Stmt, Subset, calls
+from scalatrace.codegen.program.tree import (
+    BenchmarkProgram,
+    Branch,
+    CallArgument,
+    CountedLoop,
+    MpiCall,
+    Stmt,
+    Subset,
+    calls,
+)
 from scalatrace.codegen.program.values import of_vec
 from scalatrace.errors import FormatError, FormulaError
 from scalatrace.formula import (
@@ -60,7 +69,7 @@ PEERS = ("dest", "source")
 TAGS = ("tag", "sendtag", "recvtag")
 
 
-def absolute_ranks(program: Program) -> Program:
+def absolute_ranks(program: BenchmarkProgram) -> BenchmarkProgram:
     """The same program without the application's communicators.
 
     Raises:
@@ -71,7 +80,7 @@ def absolute_ranks(program: Program) -> Program:
 
 
 class _Absolute:
-    def __init__(self, before: Program) -> None:
+    def __init__(self, before: BenchmarkProgram) -> None:
         self.before, self.nprocs = before, before.nprocs
         self.trace = Trace(before.nprocs, comms=list(before.comms))
         self.special = Specialiser(self.trace)
@@ -80,7 +89,7 @@ class _Absolute:
         self.channels = sorted(self.families(c["comm"] for c in calls(before.body) if _is_message(c)))
         self.wanted: set[int] = set()
 
-    def program(self) -> Program:
+    def program(self) -> BenchmarkProgram:
         body = self.body(self.before.body)
         made = tuple(self.subset(number) for number in sorted(self.wanted) if number >= PREDEFINED)
         return replace(self.before, body=body, subsets=made)
@@ -89,12 +98,12 @@ class _Absolute:
         result: list[Stmt] = []
         for stmt in body:
             match stmt:
-                case Call():
+                case MpiCall():
                     try:
                         result += self.call(stmt)
                     except (GenerateError, FormulaError) as error:
                         raise wrong_call(stmt.op, stmt.site, error) from None
-                case Loop():
+                case CountedLoop():
                     result.append(replace(stmt, body=self.body(stmt.body)))
                 case Branch():
                     then, otherwise = self.body(stmt.then), self.body(stmt.otherwise)
@@ -103,7 +112,7 @@ class _Absolute:
                     result.append(stmt)
         return tuple(result)
 
-    def call(self, call: Call) -> list[Call]:
+    def call(self, call: MpiCall) -> list[MpiCall]:
         category = operation(call.op).category
         if category is Category.COMMUNICATOR:
             if operation(call.op).nonblocking:
@@ -120,7 +129,7 @@ class _Absolute:
             self.wanted |= families
         return [call]
 
-    def message(self, call: Call, a: Argument) -> Argument:
+    def message(self, call: MpiCall, a: CallArgument) -> CallArgument:
         family = call.number("comm")
         if a.kind is Kind.COMM:
             return replace(a, value=WORLD)
@@ -273,5 +282,5 @@ class _Absolute:
         return Subset(number, select(who, Special("UNDEFINED"), e) if len(outside) else e, self.of_ranks(key))
 
 
-def _is_message(call: Call) -> bool:
+def _is_message(call: MpiCall) -> bool:
     return operation(call.op).category in MESSAGES and "comm" in call

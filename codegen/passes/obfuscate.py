@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from scalatrace.codegen.errors import LeakError
+from scalatrace.codegen.errors import ObfuscationLeakError
 from scalatrace.codegen.foreign import NO_TEXT, Foreign
-from scalatrace.codegen.program.tree import Branch, Call, Loop, Program, Stmt, calls
+from scalatrace.codegen.program.tree import BenchmarkProgram, Branch, CountedLoop, MpiCall, Stmt, calls
 from scalatrace.formula import (
     Const,
     Expr,
@@ -39,7 +39,7 @@ _OWN = re.compile(r"MPI_\w+|(?:table|context|bins|unused|part|t|i|k|a|A)\d+\w?|[
 """Names of MPI, and those that emitters make: tables, loop variables, communicators, datatypes."""
 
 
-def obfuscated(program: Program) -> Program:
+def obfuscated(program: BenchmarkProgram) -> BenchmarkProgram:
     """The same communication without names."""
     body = _stripped(program.body)
     body = _changed(body, TAGS, _renumber(_tags(body)))
@@ -60,9 +60,9 @@ def _stripped(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     result: list[Stmt] = []
     for stmt in body:
         match stmt:
-            case Call():
+            case MpiCall():
                 result.append(replace(stmt, site=()))
-            case Loop():
+            case CountedLoop():
                 result.append(replace(stmt, body=_stripped(stmt.body)))
             case Branch():
                 then, otherwise = _stripped(stmt.then), _stripped(stmt.otherwise)
@@ -127,12 +127,12 @@ def _changed(
     result: list[Stmt] = []
     for stmt in body:
         match stmt:
-            case Call():
+            case MpiCall():
                 arguments = tuple(
                     replace(a, value=change(a.value)) if a.name in names else a for a in stmt.arguments
                 )
                 result.append(replace(stmt, arguments=arguments))
-            case Loop():
+            case CountedLoop():
                 result.append(replace(stmt, body=_changed(stmt.body, names, change)))
             case Branch():
                 then, otherwise = (_changed(part, names, change) for part in (stmt.then, stmt.otherwise))
@@ -175,6 +175,6 @@ def check(text: str, trace: Trace, vocabulary: set[str]) -> None:
         return word.lower() in lower or _OWN.fullmatch(word) is not None
 
     if found := leaked(text, (s for s in secrets(trace) if not is_text_of_mpi(s)), is_own):
-        raise LeakError(
+        raise ObfuscationLeakError(
             f"the benchmark would hold {len(found)} names of the application: nothing was written"
         )

@@ -18,13 +18,13 @@ import numpy as np
 
 from scalatrace.codegen.passes.split import MAX_STATEMENTS, names_of, nstatements
 from scalatrace.codegen.program.tree import (
+    BenchmarkProgram,
     Branch,
-    Call,
-    Compute,
+    Computation,
+    CountedLoop,
     Duration,
-    Loop,
-    Part,
-    Program,
+    FunctionPart,
+    MpiCall,
     Stmt,
     statements,
 )
@@ -44,7 +44,7 @@ Body = tuple[Stmt, ...]
 Array = np.ndarray[Any, np.dtype[np.int64]]
 
 
-def with_repeats(program: Program, drawn: bool) -> Program:
+def with_repeats(program: BenchmarkProgram, drawn: bool) -> BenchmarkProgram:
     """The program with functions for what it repeats; the same object if it is short.
 
     Args:
@@ -171,7 +171,7 @@ class _Repeats:
         self.marks = {
             mark
             for stmt in statements(body)
-            if isinstance(stmt, Compute) and not self.has_arguments(stmt)
+            if isinstance(stmt, Computation) and not self.has_arguments(stmt)
             for context in stmt.contexts
             for mark in context.marks
         }
@@ -187,13 +187,13 @@ class _Repeats:
     def node(self, stmt: Stmt, scope: Mapping[str, Var]) -> _Node:
         """A statement and its blocks."""
         match stmt:
-            case Loop(variable, _, body):
+            case CountedLoop(variable, _, body):
                 inner = self.block(body, {**scope, variable.name: variable})
                 return self.numbered(replace(stmt, body=()), inner)
             case Branch(_, then, otherwise):
                 both = self.block(then, scope), self.block(otherwise, scope)
                 return self.numbered(replace(stmt, then=(), otherwise=()), *both)
-            case Call() if stmt.mark is not None and stmt.mark not in self.marks:
+            case MpiCall() if stmt.mark is not None and stmt.mark not in self.marks:
                 return self.numbered(replace(stmt, mark=None))
         return self.numbered(stmt)
 
@@ -212,21 +212,21 @@ class _Repeats:
     def statement(self, node: _Node) -> Stmt:
         """A statement with what is in it."""
         match node.stmt, tuple(map(self.statements, node.blocks)):
-            case Loop() as loop, (body,):
+            case CountedLoop() as loop, (body,):
                 return replace(loop, body=body)
             case Branch() as branch, (then, otherwise):
                 return replace(branch, then=then, otherwise=otherwise)
-            case Part() as part, _:
+            case FunctionPart() as part, _:
                 part = self.direct(part)
                 if part.name not in self.made:
                     self.made[part.name] = self.statements(self.functions[part.name])
                 return replace(part, body=self.made[part.name])
         return node.stmt
 
-    def direct(self, part: Part) -> Part:
+    def direct(self, part: FunctionPart) -> FunctionPart:
         """A call of a function, or of the function that is all that this one calls."""
         nodes = self.functions[part.name].nodes
-        if len(nodes) > 1 or not isinstance(inner := nodes[0].stmt, Part):
+        if len(nodes) > 1 or not isinstance(inner := nodes[0].stmt, FunctionPart):
             return part
         given = (t if t.argument is None else part.times[t.argument] for t in inner.times)
         return self.direct(replace(inner, times=tuple(given)))
@@ -240,7 +240,7 @@ class _Repeats:
             block.parent = -1
             self.enumerate(block, known)
             layout.add(block)
-        uses: dict[_Block, list[tuple[int, int, Part]]] = {}
+        uses: dict[_Block, list[tuple[int, int, FunctionPart]]] = {}
         for length, starts in _repeated(layout):
             parts = self.function([layout.nodes(start, length) for start in starts], layout.owners[starts[0]])
             for start, part in zip(starts, parts, strict=True):
@@ -263,20 +263,20 @@ class _Repeats:
     def key(self, stmt: Stmt) -> object:
         """What equal statements have in common, but for what is in them."""
         match stmt:
-            case Compute(contexts, first) if self.has_arguments(stmt):
+            case Computation(contexts, first) if self.has_arguments(stmt):
                 return len(contexts), first
-            case Part():
+            case FunctionPart():
                 return replace(stmt, times=())
         return stmt
 
-    def has_arguments(self, compute: Compute) -> bool:
+    def has_arguments(self, compute: Computation) -> bool:
         """Whether the times of a computation may be arguments: they do not depend on the predecessor."""
         durations = [context.duration for context in compute.contexts]
         if any(duration.law or (self.drawn and duration.histogram) for duration in durations):
             return False
         return len(durations) == 1 or compute.first is not None
 
-    def function(self, sequences: Sequence[list[_Node]], around: _Block) -> list[Part]:
+    def function(self, sequences: Sequence[list[_Node]], around: _Block) -> list[FunctionPart]:
         """Make a function of equal sequences of a block; return its call for each of them."""
         name, given = next(self.names), list(zip(*map(self.times, sequences), strict=True))
         differing = [
@@ -294,16 +294,16 @@ class _Repeats:
         parameters = {name: variable for name, variable in around.scope.items() if name in used}
         self.functions[name] = _Block(sequences[0], parameters)
         return [
-            Part(name, tuple(parameters.values()), (), tuple(given[n][k] for n in differing))
+            FunctionPart(name, tuple(parameters.values()), (), tuple(given[n][k] for n in differing))
             for k in range(len(sequences))
         ]
 
     def times(self, nodes: Sequence[_Node]) -> Iterator[Duration]:
         """The times that may be arguments."""
         for node in nodes:
-            if isinstance(node.stmt, Compute) and self.has_arguments(node.stmt):
+            if isinstance(node.stmt, Computation) and self.has_arguments(node.stmt):
                 yield from (context.duration for context in node.stmt.contexts)
-            elif isinstance(node.stmt, Part):
+            elif isinstance(node.stmt, FunctionPart):
                 yield from node.stmt.times
             for inner in node.blocks:
                 yield from self.times(inner.nodes)
@@ -311,10 +311,10 @@ class _Repeats:
     def set_times(self, nodes: Sequence[_Node], times: Iterator[Duration]) -> None:
         """Replace them, in the same order."""
         for node in nodes:
-            if isinstance(node.stmt, Compute) and self.has_arguments(node.stmt):
+            if isinstance(node.stmt, Computation) and self.has_arguments(node.stmt):
                 contexts = tuple(replace(c, marks=(), duration=next(times)) for c in node.stmt.contexts)
                 node.stmt = replace(node.stmt, contexts=contexts)
-            elif isinstance(node.stmt, Part):
+            elif isinstance(node.stmt, FunctionPart):
                 node.stmt = replace(node.stmt, times=tuple(next(times) for _ in node.stmt.times))
             for inner in node.blocks:
                 self.set_times(inner.nodes, times)

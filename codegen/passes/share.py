@@ -19,13 +19,13 @@ from operator import attrgetter
 from typing import Any, TypeVar
 
 from scalatrace.codegen.program.tree import (
-    Argument,
+    BenchmarkProgram,
     Branch,
-    Call,
-    Let,
-    Loop,
-    Part,
-    Program,
+    CallArgument,
+    CountedLoop,
+    FunctionPart,
+    LocalVariable,
+    MpiCall,
     Stmt,
     needed_by,
     statements,
@@ -142,7 +142,7 @@ MIN_NAMED_LENGTH = 5
 P = TypeVar("P", bound=Value | Cond)
 
 
-def named_parts(program: Program) -> Program:
+def named_parts(program: BenchmarkProgram) -> BenchmarkProgram:
     """The program with names for parts of its long expressions; the same object if it has none."""
     if all(length(part) <= MAX_LENGTH for stmt in statements(program.body) for part in needed_by(stmt)):
         return program
@@ -152,9 +152,9 @@ def named_parts(program: Program) -> Program:
 class _Sharing:
     """The walk over the statements, and the names that can be used where it is."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: BenchmarkProgram) -> None:
         parts = [part for stmt in statements(program.body) for part in needed_by(stmt)]
-        loops = {stmt.variable.name for stmt in statements(program.body) if isinstance(stmt, Loop)}
+        loops = {stmt.variable.name for stmt in statements(program.body) if isinstance(stmt, CountedLoop)}
         taken = names_in(*parts) | loops
         self.names = (name for n in count(1) if (name := f"k{n}") not in taken)
         self.intern = Interner()
@@ -181,9 +181,9 @@ class _Sharing:
     def statement(self, stmt: Stmt, out: list[Stmt]) -> Stmt:
         """A statement with short expressions; what it needs is appended."""
         match stmt:
-            case Loop(variable, times, body):
+            case CountedLoop(variable, times, body):
                 times = self.expression(times, out)
-                return Loop(variable, times, self.block(body))
+                return CountedLoop(variable, times, self.block(body))
             case Branch(cond, then, otherwise):
                 interned = self.counted(cond)
                 if length(cond) > MAX_LENGTH:
@@ -191,10 +191,10 @@ class _Sharing:
                 else:
                     cond = self.replaced(interned)
                 return Branch(cond, self.block(then), self.block(otherwise))
-            case Call():
+            case MpiCall():
                 given = tuple(self.argument(argument, out) for argument in stmt.arguments)
                 return replace(stmt, arguments=given)
-            case Part(name):
+            case FunctionPart(name):
                 if name not in self.functions:
                     before, self.named = self.named, {}
                     self.functions[name] = self.block(stmt.body)
@@ -202,7 +202,7 @@ class _Sharing:
                 return replace(stmt, body=self.functions[name])
         return stmt
 
-    def argument(self, argument: Argument, out: list[Stmt]) -> Argument:
+    def argument(self, argument: CallArgument, out: list[Stmt]) -> CallArgument:
         """An argument; indices into tables keep their alternatives, by which emitters know the entries."""
         e = argument.value
         if isinstance(e, Const | Var):
@@ -247,7 +247,7 @@ class _Sharing:
         if self.uses[id(e)] < 2 and length(result) <= MAX_PART_LENGTH:
             return result
         variable = self.named[id(e)] = self.variable(bounds(e))
-        out.append(Let(variable, result))
+        out.append(LocalVariable(variable, result))
         return variable
 
     def kept(self, value: Value, out: list[Stmt]) -> Value:
@@ -302,7 +302,7 @@ class _Sharing:
     def assigned(self, part: Expr | Cond, out: list[Stmt]) -> Var:
         """A variable that statements under conditions set to a value; of a condition to 1 or 0."""
         variable = self.variable(bounds(part) if isinstance(part, Expr) else (0, 1))
-        out.append(Let(variable, None))
+        out.append(LocalVariable(variable, None))
         self.assign(variable, part, out)
         self.named[id(part)] = variable
         return variable
@@ -327,7 +327,7 @@ class _Sharing:
             value: Expr = Choose(self.condition(part, out), Const(1), Const(0))
         else:
             value = self.lowered(part, out)
-        out.append(Let(variable, value, declares=False))
+        out.append(LocalVariable(variable, value, declares=False))
 
     def either(
         self, variable: Var, cond: Cond, then: Expr | Cond, otherwise: Expr | Cond, out: list[Stmt]

@@ -11,13 +11,13 @@ from dataclasses import replace
 from itertools import count
 
 from scalatrace.codegen.program.tree import (
+    BenchmarkProgram,
     Branch,
-    Call,
-    Compute,
-    Let,
-    Loop,
-    Part,
-    Program,
+    Computation,
+    CountedLoop,
+    FunctionPart,
+    LocalVariable,
+    MpiCall,
     Stmt,
     needed_by,
     statements,
@@ -36,7 +36,7 @@ MIN_PART_STATEMENTS = 40
 """Statements that are worth a function, at the end of a block."""
 
 
-def with_functions(program: Program) -> Program:
+def with_functions(program: BenchmarkProgram) -> BenchmarkProgram:
     """The program with no long function; the same object if it has none."""
     if nstatements(program.body) <= MAX_STATEMENTS:
         return program
@@ -55,7 +55,10 @@ class _Splitting:
         Args:
             scope: the variables from around, by name.
         """
-        scope = {**scope, **{stmt.variable.name: stmt.variable for stmt in body if isinstance(stmt, Let)}}
+        scope = {
+            **scope,
+            **{stmt.variable.name: stmt.variable for stmt in body if isinstance(stmt, LocalVariable)},
+        }
         body = tuple(self.inside(stmt, scope) for stmt in body)
         if nstatements(body) <= MAX_STATEMENTS:
             return body
@@ -64,7 +67,7 @@ class _Splitting:
     def inside(self, stmt: Stmt, scope: dict[str, Var]) -> Stmt:
         """A statement without long blocks."""
         match stmt:
-            case Loop(variable, _, body) if nstatements(body) > MAX_STATEMENTS:
+            case CountedLoop(variable, _, body) if nstatements(body) > MAX_STATEMENTS:
                 return replace(stmt, body=self.block(body, {**scope, variable.name: variable}))
             case Branch(_, then, otherwise) if nstatements(then) + nstatements(otherwise) > MAX_STATEMENTS:
                 return replace(stmt, then=self.block(then, scope), otherwise=self.block(otherwise, scope))
@@ -74,17 +77,21 @@ class _Splitting:
         """A function of statements; they stay where they are few, or assign to a variable from around."""
         body = tuple(group)
         inner = list(statements(body, parts=False))
-        own = {s.variable.name for s in inner if isinstance(s, Loop) or (isinstance(s, Let) and s.declares)}
-        assigned = {s.variable.name for s in inner if isinstance(s, Let)}
+        own = {
+            s.variable.name
+            for s in inner
+            if isinstance(s, CountedLoop) or (isinstance(s, LocalVariable) and s.declares)
+        }
+        assigned = {s.variable.name for s in inner if isinstance(s, LocalVariable)}
         if len(inner) < MIN_PART_STATEMENTS or not assigned <= own:
             return group
         used = {name for stmt in inner for name in names_of(stmt)} - own
-        return [Part(next(self.names), tuple(v for name, v in scope.items() if name in used), body)]
+        return [FunctionPart(next(self.names), tuple(v for name, v in scope.items() if name in used), body)]
 
 
 def _groups(body: tuple[Stmt, ...]) -> Iterator[list[Stmt]]:
     """Neighbours, PART_STATEMENTS or more, such that no variable of a group is used in another."""
-    declared = {stmt.variable.name for stmt in body if isinstance(stmt, Let)}
+    declared = {stmt.variable.name for stmt in body if isinstance(stmt, LocalVariable)}
     last_use = {
         name: i
         for i, stmt in enumerate(body)
@@ -94,7 +101,7 @@ def _groups(body: tuple[Stmt, ...]) -> Iterator[list[Stmt]]:
     group: list[Stmt] = []
     size = until = 0
     for i, stmt in enumerate(body):
-        if isinstance(stmt, Let):
+        if isinstance(stmt, LocalVariable):
             until = max(until, last_use.get(stmt.variable.name, i))
         group.append(stmt)
         size += nstatements((stmt,))
@@ -107,10 +114,10 @@ def _groups(body: tuple[Stmt, ...]) -> Iterator[list[Stmt]]:
 
 def names_of(stmt: Stmt) -> set[str]:
     """The variables that a statement itself reads or assigns, or hands to a function."""
-    if isinstance(stmt, Part):
+    if isinstance(stmt, FunctionPart):
         return {variable.name for variable in stmt.parameters}
     names = names_in(*(part for part in needed_by(stmt) if not isinstance(part, Const)))
-    return names | {stmt.variable.name} if isinstance(stmt, Let) else names
+    return names | {stmt.variable.name} if isinstance(stmt, LocalVariable) else names
 
 
 def nstatements(body: tuple[Stmt, ...]) -> int:
@@ -118,10 +125,10 @@ def nstatements(body: tuple[Stmt, ...]) -> int:
     total = 0
     for stmt in body:
         match stmt:
-            case Loop():
+            case CountedLoop():
                 total += 1 + nstatements(stmt.body)
             case Branch():
                 total += 1 + nstatements(stmt.then) + nstatements(stmt.otherwise)
-            case Call() | Compute() | Let() | Part():
+            case MpiCall() | Computation() | LocalVariable() | FunctionPart():
                 total += 1
     return total

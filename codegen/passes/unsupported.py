@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 
-from scalatrace.codegen.program.tree import Branch, Call, Loop, Program, Stmt, calls
+from scalatrace.codegen.program.tree import BenchmarkProgram, Branch, CountedLoop, MpiCall, Stmt, calls
 from scalatrace.formula import Value, numbers_in
 
 __all__ = ["dynamic_windows", "find_unsupported", "left_out", "reaches"]
@@ -28,29 +28,29 @@ Key = tuple[int, int]
 """A window: its number, and its communicator."""
 
 
-def find_unsupported(program: Program, supports: Supports) -> list[Call]:
+def find_unsupported(program: BenchmarkProgram, supports: Supports) -> list[MpiCall]:
     """Return the unsupported calls, in the order of the text."""
     dynamic = dynamic_windows(program)
     return [call for call in calls(program.body) if not supports(call.op) or reaches(dynamic, call)]
 
 
-def dynamic_windows(program: Program) -> set[Key]:
+def dynamic_windows(program: BenchmarkProgram) -> set[Key]:
     """The dynamic windows of a program."""
     made = (call for call in calls(program.body) if call.op == MAKES_DYNAMIC_WINDOW)
     return {key for call in made for key in _keys(call)}
 
 
-def reaches(windows: set[Key], call: Call) -> bool:
+def reaches(windows: set[Key], call: MpiCall) -> bool:
     """Whether a call accesses memory in one of the windows."""
     return "target_disp" in call and not windows.isdisjoint(_keys(call))
 
 
-def _keys(call: Call) -> set[Key]:
+def _keys(call: MpiCall) -> set[Key]:
     """The windows of a call."""
     return set(product(numbers_in(call["win"]), numbers_in(call["comm"])))
 
 
-def left_out(program: Program, supports: Supports) -> tuple[Program, list[Call]]:
+def left_out(program: BenchmarkProgram, supports: Supports) -> tuple[BenchmarkProgram, list[MpiCall]]:
     """The program without them, comments in their place, and the calls that are gone."""
     gone = _Gone(supports, dynamic_windows(program))
     while sum(gone.note(call) for call in calls(program.body)):  # each may take others along
@@ -67,7 +67,7 @@ class _Gone:
         self.comms: set[int] = set()
         self.windows: set[tuple[Value, Value]] = set()
 
-    def holds(self, call: Call) -> bool:
+    def holds(self, call: MpiCall) -> bool:
         """Whether a call goes."""
         if not self.supports(call.op) or reaches(self.dynamic, call):
             return True
@@ -76,7 +76,7 @@ class _Gone:
         used = [a.value for a in call.arguments if a.name in ("comm", "peer_comm")]
         return any(bool(named := numbers_in(e)) and named <= self.comms for e in used)
 
-    def note(self, call: Call) -> bool:
+    def note(self, call: MpiCall) -> bool:
         """Take along what a call makes, if it goes; whether that is news."""
         if not self.holds(call):
             return False
@@ -91,9 +91,9 @@ class _Gone:
 def _without(body: tuple[Stmt, ...], gone: _Gone) -> tuple[Stmt, ...]:
     result: list[Stmt] = []
     for stmt in body:
-        if isinstance(stmt, Call) and gone.holds(stmt):
+        if isinstance(stmt, MpiCall) and gone.holds(stmt):
             result.append(replace(stmt, dropped=True))
-        elif isinstance(stmt, Loop):
+        elif isinstance(stmt, CountedLoop):
             result.append(replace(stmt, body=_without(stmt.body, gone)))
         elif isinstance(stmt, Branch):
             then, otherwise = _without(stmt.then, gone), _without(stmt.otherwise, gone)

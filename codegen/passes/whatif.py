@@ -8,14 +8,14 @@ from fractions import Fraction
 
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.tree import (
-    Argument,
+    BenchmarkProgram,
     Branch,
-    Call,
-    Compute,
-    Context,
+    CallArgument,
+    Computation,
+    ComputeContext,
+    CountedLoop,
     Duration,
-    Loop,
-    Program,
+    MpiCall,
     Stmt,
 )
 from scalatrace.formula import Binary, Const, Expr, Item, add, map_leaves, mul
@@ -31,7 +31,7 @@ __all__ = ["SUFFIX", "collectives_as_messages", "scale_bytes", "scale_compute"]
 NO_FACTORS = Factors()
 
 
-def scale_compute(program: Program, scale: float, factors: Factors = NO_FACTORS) -> Program:
+def scale_compute(program: BenchmarkProgram, scale: float, factors: Factors = NO_FACTORS) -> BenchmarkProgram:
     """The same with computations times a factor, and those before some calls times the factors of these.
 
     Computations that take no time are left out.
@@ -39,19 +39,19 @@ def scale_compute(program: Program, scale: float, factors: Factors = NO_FACTORS)
     if scale == 1 and all(rule.compute == 1 for rule in factors.rules):
         return program
 
-    def change(body: tuple[Stmt, ...], following: Call | None) -> tuple[Stmt, ...]:
+    def change(body: tuple[Stmt, ...], following: MpiCall | None) -> tuple[Stmt, ...]:
         result: list[Stmt] = []
         for stmt in reversed(body):
             changed: Stmt | None = stmt
             match stmt:
-                case Call():
+                case MpiCall():
                     following = stmt
-                case Loop():
+                case CountedLoop():
                     changed = replace(stmt, body=change(stmt.body, following))
                 case Branch():
                     both = (change(part, following) for part in (stmt.then, stmt.otherwise))
                     changed = Branch(stmt.cond, *both)
-                case Compute():
+                case Computation():
                     changed = _scaled_compute(stmt, scale * _compute_factor(following, factors))
             if changed is not None:
                 result.append(changed)
@@ -60,28 +60,28 @@ def scale_compute(program: Program, scale: float, factors: Factors = NO_FACTORS)
     return program.with_body(change(program.body, None))
 
 
-def _compute_factor(call: Call | None, factors: Factors) -> float:
+def _compute_factor(call: MpiCall | None, factors: Factors) -> float:
     return 1.0 if call is None else factors.compute_of(call.op, _stack(call))
 
 
-def _scaled_compute(compute: Compute, factor: float) -> Compute | None:
+def _scaled_compute(compute: Computation, factor: float) -> Computation | None:
     if factor == 0:
         return None
     return replace(compute, contexts=tuple(_longer(context, factor) for context in compute.contexts))
 
 
-def _stack(call: Call) -> tuple[str, ...]:
+def _stack(call: MpiCall) -> tuple[str, ...]:
     return tuple(frame.raw for frame in call.site)
 
 
-def _longer(context: Context, factor: float) -> Context:
+def _longer(context: ComputeContext, factor: float) -> ComputeContext:
     duration = context.duration
     histogram = duration.histogram.scaled(factor) if duration.histogram else None
     law = tuple((c * factor, power, log) for c, power, log in duration.law)
     return replace(context, duration=Duration(duration.ns * factor, histogram, law))
 
 
-def scale_bytes(program: Program, factors: Factors) -> Program:
+def scale_bytes(program: BenchmarkProgram, factors: Factors) -> BenchmarkProgram:
     """The same with messages of other sizes, rounded up to whole elements.
 
     Receives have room for the largest factor of a sender: the two sides may count in different datatypes.
@@ -93,7 +93,7 @@ def scale_bytes(program: Program, factors: Factors) -> Program:
     arrays = _ScaledArrays(program.arrays)
 
     def change(stmt: Stmt) -> Stmt:
-        if not isinstance(stmt, Call) or operation(stmt.op).category not in SCALED:
+        if not isinstance(stmt, MpiCall) or operation(stmt.op).category not in SCALED:
             return stmt
         names = [a.name for a in stmt.arguments]
         sent = factors.sent_factor(factors.nbytes_of(stmt.op, _stack(stmt)), names)
@@ -101,7 +101,7 @@ def scale_bytes(program: Program, factors: Factors) -> Program:
             return stmt
         return replace(stmt, arguments=tuple(argument(stmt.op, names, sent, a) for a in stmt.arguments))
 
-    def argument(op: str, names: list[str], sent: Fraction, a: Argument) -> Argument:
+    def argument(op: str, names: list[str], sent: Fraction, a: CallArgument) -> CallArgument:
         shift = 0
         if a.name in COUNTS:
             factor = factors.count_factor(op, a.name, names, sent)
@@ -163,7 +163,7 @@ def _array(array: IntArray, change: Callable[[int], int]) -> IntArray:
 def _each(body: tuple[Stmt, ...], change: Callable[[Stmt], Stmt | None]) -> tuple[Stmt, ...]:
     result: list[Stmt] = []
     for stmt in body:
-        if isinstance(stmt, Loop):
+        if isinstance(stmt, CountedLoop):
             stmt = replace(stmt, body=_each(stmt.body, change))
         elif isinstance(stmt, Branch):
             then, otherwise = _each(stmt.then, change), _each(stmt.otherwise, change)
@@ -183,11 +183,11 @@ BY_MESSAGES = frozenset({
 SUFFIX = "_by_messages"
 
 
-def collectives_as_messages(program: Program) -> Program:
+def collectives_as_messages(program: BenchmarkProgram) -> BenchmarkProgram:
     """The same with messages between each pair of ranks in place of collectives (Figure 4.13)."""
 
     def change(stmt: Stmt) -> Stmt:
-        if not isinstance(stmt, Call) or stmt.op not in BY_MESSAGES:
+        if not isinstance(stmt, MpiCall) or stmt.op not in BY_MESSAGES:
             return stmt
         family = stmt["comm"]
         known = [program.comms[family.value]] if isinstance(family, Const) else program.comms

@@ -7,7 +7,7 @@ earlier versions have their numbers in formulas.
 from __future__ import annotations
 
 from scalatrace.codegen.errors import GenerateError, wrong_call
-from scalatrace.codegen.program.tree import Program, calls
+from scalatrace.codegen.program.tree import BenchmarkProgram, calls
 from scalatrace.formula import (
     Binary,
     Called,
@@ -31,7 +31,7 @@ MAX_RANK_CONSTANT = 500_000_000
 _SPECIAL = frozenset(SPECIAL.values())
 
 
-def check_arithmetic(program: Program) -> None:
+def check_arithmetic(program: BenchmarkProgram) -> None:
     """Check that no argument of a call, and no array, computes with a special value.
 
     Raises:

@@ -13,7 +13,7 @@ from scalatrace.trace.model.rules import Model, Rule, events
 from scalatrace.trace.symbolic.grid import balanced
 from scalatrace.trace.values.ranklist import MAX_RANK
 
-__all__ = ["LIMIT", "Array", "Requirement", "Shape", "shape_of"]
+__all__ = ["LIMIT", "Array", "GridShape", "Requirement", "shape_of"]
 
 LIMIT = MAX_RANK + 1
 """What is below this are numbers of ranks and coordinates."""
@@ -42,7 +42,7 @@ class Array:
 
 
 @dataclass(frozen=True)
-class Shape:
+class GridShape:
     """A grid of ranks.
 
     Attributes:
@@ -123,7 +123,7 @@ _VARIABLE = re.compile(r"rank|element|num_tasks|i\d+")
 """Variables of expressions: the own rank, elements of arrays, tasks, iterations of loops."""
 
 
-def shape_of(model: Model) -> Shape:
+def shape_of(model: Model) -> GridShape:
     """The grid of a symbolic trace's programs.
 
     Raises:
@@ -144,7 +144,7 @@ def shape_of(model: Model) -> Shape:
     seen = tuple((tuple(dims), dict(inputs)) for dims, inputs in model.seen)
     even = all(side.bit_count() == 1 for dims, _ in seen for side in dims)
     slices = tuple(family.slices for family in model.families)
-    return Shape(model.sizes, model.column_major, model.inputs, seen, powers and even, slices)
+    return GridShape(model.sizes, model.column_major, model.inputs, seen, powers and even, slices)
 
 
 def _formulas(rule: Rule) -> list[Value]:

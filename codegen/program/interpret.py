@@ -8,15 +8,24 @@ from sys import maxsize
 from typing import overload
 
 from scalatrace.codegen.program.communicators import OWN, SIZE
-from scalatrace.codegen.program.tree import Branch, Call, Compute, Let, Loop, Part, Program, Stmt
+from scalatrace.codegen.program.tree import (
+    BenchmarkProgram,
+    Branch,
+    Computation,
+    CountedLoop,
+    FunctionPart,
+    LocalVariable,
+    MpiCall,
+    Stmt,
+)
 from scalatrace.formula import Cond, Value, evaluate
 from scalatrace.trace.values.vec import SPECIAL
 
-__all__ = ["Setting", "holds", "run", "value"]
+__all__ = ["EvaluationSetting", "holds", "run", "value"]
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class EvaluationSetting:
     """Where an expression is evaluated.
 
     Attributes:
@@ -46,39 +55,45 @@ class _Communicators(Sequence[int]):
         return self._communicator(family)[self._which]
 
 
-def value(e: Value, at: Setting) -> int:
+def value(e: Value, at: EvaluationSetting) -> int:
     """Return the value of an expression. Raises FormulaError when it has none."""
     return int(_evaluated(e, at))
 
 
-def holds(cond: Cond, at: Setting) -> bool:
+def holds(cond: Cond, at: EvaluationSetting) -> bool:
     """Return whether a condition holds. Raises FormulaError when it has no value."""
     return bool(_evaluated(cond, at))
 
 
-def _evaluated(part: Value | Cond, at: Setting) -> int:
+def _evaluated(part: Value | Cond, at: EvaluationSetting) -> int:
     arrays = {OWN: _Communicators(at.communicator, 0), SIZE: _Communicators(at.communicator, 1)}
     result: int = evaluate(part, at.variables, arrays, SPECIAL)
     return result
 
 
-def run(program: Program, at: Setting) -> Iterator[tuple[Call | Compute, Setting]]:
+def run(
+    program: BenchmarkProgram, at: EvaluationSetting
+) -> Iterator[tuple[MpiCall | Computation, EvaluationSetting]]:
     """What one process does, one after the other, each with the variables of its moment."""
-    return _body(program.body, Setting(dict(at.variables), at.communicator))
+    return _body(program.body, EvaluationSetting(dict(at.variables), at.communicator))
 
 
-def _body(body: tuple[Stmt, ...], at: Setting) -> Iterator[tuple[Call | Compute, Setting]]:
+def _body(
+    body: tuple[Stmt, ...], at: EvaluationSetting
+) -> Iterator[tuple[MpiCall | Computation, EvaluationSetting]]:
     for stmt in body:
         match stmt:
-            case Call() | Compute():
+            case MpiCall() | Computation():
                 yield stmt, at
             case Branch(cond, then, otherwise):
                 yield from _body(then if holds(cond, at) else otherwise, at)
-            case Part(_, _, inner):
+            case FunctionPart(_, _, inner):
                 yield from _body(inner, at)
-            case Let(variable, e):
+            case LocalVariable(variable, e):
                 if e is not None:
                     at.variables[variable.name] = value(e, at)
-            case Loop(variable, count, inner):
+            case CountedLoop(variable, count, inner):
                 for i in range(value(count, at)):
-                    yield from _body(inner, Setting({**at.variables, variable.name: i}, at.communicator))
+                    yield from _body(
+                        inner, EvaluationSetting({**at.variables, variable.name: i}, at.communicator)
+                    )

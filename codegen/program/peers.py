@@ -25,13 +25,13 @@ from scalatrace.formula import (
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["SELF", "WORLD", "Peers", "decoder"]
+__all__ = ["SELF", "WORLD", "PeerExpressions", "decoder"]
 
 WORLD, SELF = Const(0), Const(1)
 """The numbers of the communicators that every program has."""
 
 
-class Peers:
+class PeerExpressions:
     """Ranks of one trace's peers as expressions."""
 
     def __init__(self, trace: Trace) -> None:

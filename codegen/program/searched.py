@@ -31,7 +31,15 @@ from scalatrace.formula import (
 from scalatrace.trace.symbolic.special_values import constant
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["MAX_ALTERNATIVES", "Run", "one_of", "prefix_in_runs", "run_of", "unrolled", "value_in_runs"]
+__all__ = [
+    "MAX_ALTERNATIVES",
+    "RepeatedRun",
+    "one_of",
+    "prefix_in_runs",
+    "run_of",
+    "unrolled",
+    "value_in_runs",
+]
 
 MAX_ALTERNATIVES = 16
 """Alternatives that are compared one by one; more are searched."""
@@ -43,7 +51,7 @@ Terms = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Run:
+class RepeatedRun:
     """A piece from an index on: values that repeat, each time grown by a stride.
 
     Attributes:
@@ -64,16 +72,16 @@ class Run:
         return turns * sum(self.values) + self.stride * len(self.values) * (turns * (turns - 1) // 2)
 
 
-def run_of(piece: Terms, start: int, nvalues: int | None) -> Run | None:
+def run_of(piece: Terms, start: int, nvalues: int | None) -> RepeatedRun | None:
     """The run of a piece: integers, or one loop whose content is short enough to list; else None."""
     if isinstance(piece[0], int):
-        return Run(start, nvalues, 0, piece)
+        return RepeatedRun(start, nvalues, 0, piece)
     _, stride, *inner = piece[0]
     content = Vec(tuple(inner))
     period = content.length
     if period is None or period > MAX_LISTED * _numbers(content.terms):
         return None
-    return Run(start, nvalues, stride, content.first(period))
+    return RepeatedRun(start, nvalues, stride, content.first(period))
 
 
 def _numbers(terms: Any) -> int:
@@ -98,7 +106,7 @@ def _shifted(term: Any, by: int) -> Any:
     return (*term[:2], *(_shifted(inner, by) for inner in term[2:]))
 
 
-def value_in_runs(runs: Sequence[Run], index: Expr) -> Value:
+def value_in_runs(runs: Sequence[RepeatedRun], index: Expr) -> Value:
     """The value at an index that one of the runs has."""
     piece, local = _place(runs, index)
     turn, rest = _turn_and_rest(runs, piece, local)
@@ -114,7 +122,7 @@ def value_in_runs(runs: Sequence[Run], index: Expr) -> Value:
     return result
 
 
-def prefix_in_runs(runs: Sequence[Run], totals: Sequence[int], n: Expr) -> Expr:
+def prefix_in_runs(runs: Sequence[RepeatedRun], totals: Sequence[int], n: Expr) -> Expr:
     """The sum of the values before index n, which is in one of the runs or at the end of the last one.
 
     Args:
@@ -133,14 +141,14 @@ def prefix_in_runs(runs: Sequence[Run], totals: Sequence[int], n: Expr) -> Expr:
     return result
 
 
-def _place(runs: Sequence[Run], index: Expr) -> tuple[Expr, Expr]:
+def _place(runs: Sequence[RepeatedRun], index: Expr) -> tuple[Expr, Expr]:
     """The number of the run that an index is in, and the index from its start on."""
     starts = [run.start for run in runs]
     piece = Search(tuple(starts[1:]), index) if len(runs) > 1 else Const(0)
     return piece, sub(index, _column(starts, piece))
 
 
-def _turn_and_rest(runs: Sequence[Run], piece: Expr, local: Expr) -> tuple[Expr, Expr]:
+def _turn_and_rest(runs: Sequence[RepeatedRun], piece: Expr, local: Expr) -> tuple[Expr, Expr]:
     """How often a run was repeated, and the place in its values."""
     period = _column([len(run.values) for run in runs], piece)
     if period == Const(1):
@@ -149,7 +157,7 @@ def _turn_and_rest(runs: Sequence[Run], piece: Expr, local: Expr) -> tuple[Expr,
     return turn, sub(local, mul(turn, period))
 
 
-def _content_place(runs: Sequence[Run], piece: Expr, rest: Expr) -> Expr:
+def _content_place(runs: Sequence[RepeatedRun], piece: Expr, rest: Expr) -> Expr:
     """Where a value is in the values of all runs."""
     offsets = list(accumulate((len(run.values) for run in runs), initial=0))[:-1]
     if offsets[-1] == len(runs) - 1:

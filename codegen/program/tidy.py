@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from scalatrace.codegen.program.tree import Branch, Loop, Stmt
+from scalatrace.codegen.program.tree import Branch, CountedLoop, Stmt
 from scalatrace.formula import Cond, negate
 
 __all__ = ["tidy"]
@@ -47,7 +47,7 @@ class _Group:
 
 
 def _inside(stmt: Stmt | _Group) -> Stmt:
-    if isinstance(stmt, Loop):
+    if isinstance(stmt, CountedLoop):
         return replace(stmt, body=tidy(stmt.body))
     if isinstance(stmt, _Group):
         return Branch(stmt.cond, tidy(tuple(stmt.then)), tidy(tuple(stmt.otherwise)))

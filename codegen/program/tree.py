@@ -1,9 +1,11 @@
 """The program tree: what stands between a trace and the text of a benchmark.
 
-    Program = tables + body          body = statements
-    Loop(variable, count, body)    Branch(cond, then, otherwise)    Compute(contexts)    Call(op, arguments)
+    BenchmarkProgram = tables + body          body = statements
+    CountedLoop(variable, count, body)    Branch(cond, then, otherwise)    Computation(contexts)
+    MpiCall(op, arguments)
 
-and, in what emitters of C and Python write, Let(variable, value) and Part(name, parameters, body).
+and, in what emitters of C and Python write, LocalVariable(variable, value) and
+FunctionPart(name, parameters, body).
 
 Statements hold expressions (`scalatrace.formula`), never values of one rank: every process runs the same
 program, as the application did. Tables are those of the trace, with what the program uses.
@@ -16,20 +18,34 @@ from dataclasses import dataclass, replace
 
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.foreign import NO_TEXT, Foreign
-from scalatrace.codegen.program.grid_shape import Shape
+from scalatrace.codegen.program.grid_shape import GridShape
 from scalatrace.formula import Cond, Expr, Value, Var, names_in, number
 from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
 
 __all__ = [
-    "Argument", "Branch", "Call", "Compute", "Context", "Duration", "Let", "Loop", "Part", "Program", "Stmt",
-    "Subset", "asks_for", "calls", "needed_by", "statements",
+    "BenchmarkProgram",
+    "Branch",
+    "CallArgument",
+    "Computation",
+    "ComputeContext",
+    "CountedLoop",
+    "Duration",
+    "FunctionPart",
+    "LocalVariable",
+    "MpiCall",
+    "Stmt",
+    "Subset",
+    "asks_for",
+    "calls",
+    "needed_by",
+    "statements",
 ]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class CallArgument:
     """A parameter of a call, as the trace names it; of a kind that refers to a table, an index into it."""
 
     name: str
@@ -38,7 +54,7 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class MpiCall:
     """One MPI call.
 
     Attributes:
@@ -50,7 +66,7 @@ class Call:
     """
 
     op: str
-    arguments: tuple[Argument, ...]
+    arguments: tuple[CallArgument, ...]
     site: tuple[Foreign, ...] = ()
     mark: int | None = None
     dropped: bool = False
@@ -86,7 +102,7 @@ class Duration:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class ComputeContext:
     """How long the computation takes when the call before had one of these marks; none: whatever it was."""
 
     marks: tuple[int, ...]
@@ -94,7 +110,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Compute:
+class Computation:
     """The computation before a call.
 
     Attributes:
@@ -104,12 +120,12 @@ class Compute:
             the call before has to be looked at, unless there is one context only.
     """
 
-    contexts: tuple[Context, ...]
+    contexts: tuple[ComputeContext, ...]
     first: Var | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class CountedLoop:
     """A body that runs `count` times, the variable counting from 0."""
 
     variable: Var
@@ -127,7 +143,7 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Let:
+class LocalVariable:
     """A local variable; passes before an emitter give long expressions names.
 
     Attributes:
@@ -141,7 +157,7 @@ class Let:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FunctionPart:
     """Statements that the text has in a function of their own. Parts of one name are calls of one function.
 
     Attributes:
@@ -156,7 +172,7 @@ class Part:
     times: tuple[Duration, ...] = ()
 
 
-Stmt = Call | Compute | Loop | Branch | Let | Part
+Stmt = MpiCall | Computation | CountedLoop | Branch | LocalVariable | FunctionPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +180,7 @@ class Subset:
     """Communicators that are there from the start: every rank is in that of its color, at the place key.
 
     Attributes:
-        family: index into Program.comms.
+        family: index into BenchmarkProgram.comms.
         color, key: by rank; color MPI_UNDEFINED: in none.
     """
 
@@ -174,7 +190,7 @@ class Subset:
 
 
 @dataclass(frozen=True)
-class Program:
+class BenchmarkProgram:
     """A benchmark.
 
     Attributes:
@@ -197,11 +213,11 @@ class Program:
     strings: tuple[Foreign, ...] = ()
     arrays: tuple[IntArray, ...] = ()
     imbalance: Vec | None = None
-    shape: Shape | None = None
+    shape: GridShape | None = None
     subsets: tuple[Subset, ...] = ()
     thread_level: str = ""
 
-    def with_body(self, body: tuple[Stmt, ...]) -> Program:
+    def with_body(self, body: tuple[Stmt, ...]) -> BenchmarkProgram:
         """The same with other statements."""
         return replace(self, body=body)
 
@@ -219,16 +235,16 @@ def statements(body: tuple[Stmt, ...], parts: bool = True) -> Iterator[Stmt]:
             if isinstance(stmt, Branch):
                 ahead += [iter(stmt.otherwise), iter(stmt.then)]
                 break
-            if isinstance(stmt, Loop) or (parts and isinstance(stmt, Part)):
+            if isinstance(stmt, CountedLoop) or (parts and isinstance(stmt, FunctionPart)):
                 ahead.append(iter(stmt.body))
                 break
         else:
             ahead.pop()
 
 
-def calls(body: tuple[Stmt, ...]) -> Iterator[Call]:
+def calls(body: tuple[Stmt, ...]) -> Iterator[MpiCall]:
     """All calls that are made, in the order of the text."""
-    return (stmt for stmt in statements(body) if isinstance(stmt, Call) and not stmt.dropped)
+    return (stmt for stmt in statements(body) if isinstance(stmt, MpiCall) and not stmt.dropped)
 
 
 def asks_for(body: tuple[Stmt, ...], name: str) -> bool:
@@ -239,14 +255,14 @@ def asks_for(body: tuple[Stmt, ...], name: str) -> bool:
 def needed_by(stmt: Stmt) -> Sequence[Value | Cond]:
     """What is worked out for a statement itself."""
     match stmt:
-        case Call():
+        case MpiCall():
             return [argument.value for argument in stmt.arguments]
-        case Compute(_, Var() as first):
+        case Computation(_, Var() as first):
             return [first]
-        case Loop():
+        case CountedLoop():
             return [stmt.count]
         case Branch():
             return [stmt.cond]
-        case Let(_, value) if value is not None:
+        case LocalVariable(_, value) if value is not None:
             return [value]
     return []

@@ -14,7 +14,7 @@ from typing import Any
 
 from scalatrace.codegen.program.searched import (
     MAX_ALTERNATIVES,
-    Run,
+    RepeatedRun,
     one_of,
     prefix_in_runs,
     run_of,
@@ -153,13 +153,15 @@ def _pieces(terms: Terms) -> list[Terms]:
     return pieces
 
 
-def _segments(pieces: list[Terms], limit: int | None) -> Iterator[tuple[Terms | list[Run], int, int | None]]:
+def _segments(
+    pieces: list[Terms], limit: int | None
+) -> Iterator[tuple[Terms | list[RepeatedRun], int, int | None]]:
     """The pieces up to a limit; among many, neighbours that a table can list are one.
 
     Yields:
         A piece or runs, their first index, and how far the limit is from there.
     """
-    many, start, runs = len(pieces) > MAX_ALTERNATIVES, 0, list[Run]()
+    many, start, runs = len(pieces) > MAX_ALTERNATIVES, 0, list[RepeatedRun]()
     for piece in unrolled(pieces) if many else pieces:
         nvalues, left = _length(piece), limit - start if limit is not None else None
         run = run_of(piece, start, nvalues) if many else None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
-from scalatrace.codegen.program.tree import Branch, Compute, Duration, Stmt
+from scalatrace.codegen.program.tree import Branch, Computation, Duration, Stmt
 from scalatrace.codegen.program.values import of_vec
 from scalatrace.codegen.timing.predecessors import averaged
 from scalatrace.codegen.timing.rank_means import MAX_RANK_CLASSES, level
@@ -55,7 +55,7 @@ class Schedule:
     """
 
     turns: tuple[Vec, ...]
-    computes: tuple[Compute, ...]
+    computes: tuple[Computation, ...]
     ranks: RankList
 
     def stmts(self, entry_count: Expr) -> list[Stmt] | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from scalatrace.codegen.program.tree import Compute, Context, Duration
+from scalatrace.codegen.program.tree import Computation, ComputeContext, Duration
 from scalatrace.formula import Compare, Cond, Const, Var
 from scalatrace.trace.values.ranklist import RankList
 
@@ -131,7 +131,7 @@ def _united(classes: Sequence[tuple[Arrival, RankList]]) -> Predecessors:
     return Predecessors(tuple(found.items()))
 
 
-def choose_context(known: dict[int, Duration], arrivals: list[Arrival], exact: bool) -> Compute | None:
+def choose_context(known: dict[int, Duration], arrivals: list[Arrival], exact: bool) -> Computation | None:
     """Return the computation before a call from its statistics by predecessor; None without statistics.
 
     Args:
@@ -140,7 +140,7 @@ def choose_context(known: dict[int, Duration], arrivals: list[Arrival], exact: b
     if not known:
         return None
     if len(known) == 1:
-        return Compute((Context((), next(iter(known.values()))),))
+        return Computation((ComputeContext((), next(iter(known.values()))),))
     loops = {a.loop for a in arrivals}
     if len(loops) == 1 and (loop := loops.pop()) is not None:
         first = {p for a in arrivals for p in a.first} & known.keys()
@@ -148,21 +148,21 @@ def choose_context(known: dict[int, Duration], arrivals: list[Arrival], exact: b
         if first and again and ((len(first) == 1 and len(again) == 1 and first != again) or not exact):
             return _first_and_rest(known, first, again, loop)
     if not exact:
-        return Compute((Context((), _mean(list(known.values()))),))
-    return Compute(tuple(Context((pred,), duration) for pred, duration in known.items()))
+        return Computation((ComputeContext((), _mean(list(known.values()))),))
+    return Computation(tuple(ComputeContext((pred,), duration) for pred, duration in known.items()))
 
 
-def _first_and_rest(known: dict[int, Duration], first: set[int], again: set[int], loop: Var) -> Compute:
+def _first_and_rest(known: dict[int, Duration], first: set[int], again: set[int], loop: Var) -> Computation:
     durations = [_mean([known[pred] for pred in sorted(preds)]) for preds in (first, again)]
     if durations[0] == durations[1]:
-        return Compute((Context((), durations[0]),))
-    return Compute((Context((), durations[0]), Context((), durations[1])), loop)
+        return Computation((ComputeContext((), durations[0]),))
+    return Computation((ComputeContext((), durations[0]), ComputeContext((), durations[1])), loop)
 
 
-def averaged(known: dict[int, Duration], times: Mapping[int, int]) -> Compute:
+def averaged(known: dict[int, Duration], times: Mapping[int, int]) -> Computation:
     """Return the mean computation, weighted by the executions after each predecessor."""
     met = {pred: n for pred, n in times.items() if pred in known and n}
-    return Compute((Context((), _mean([known[pred] for pred in met], list(met.values()))),))
+    return Computation((ComputeContext((), _mean([known[pred] for pred in met], list(met.values()))),))
 
 
 def _mean(durations: list[Duration], weights: list[int] | None = None) -> Duration:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Container, Mapping
 from math import log2
 
-from scalatrace.codegen.program.tree import Compute, Duration
+from scalatrace.codegen.program.tree import Computation, Duration
 from scalatrace.codegen.timing.predecessors import Arrival, Predecessors, averaged, choose_context
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
@@ -38,11 +38,11 @@ class RankMeans:
 
     def split(
         self, node: Event, known: dict[int, Duration], ranks: RankList, predecessors: Predecessors
-    ) -> list[tuple[Compute, RankList]]:
+    ) -> list[tuple[Computation, RankList]]:
         """Return computations with their ranks; empty if there are too many classes."""
         if not self._is_short:
             return []
-        classes: dict[tuple[object, ...], tuple[Compute, list[int], Counter[int]]] = {}
+        classes: dict[tuple[object, ...], tuple[Computation, list[int], Counter[int]]] = {}
         for rank in ranks:
             try:
                 times = self._executions(rank, node, known)
@@ -77,7 +77,7 @@ def level(ns: float) -> int:
     return round(log2(max(ns, 1)) * LEVELS)
 
 
-def _compute_of(known: dict[int, Duration], times: Mapping[int, int], arrivals: list[Arrival]) -> Compute:
+def _compute_of(known: dict[int, Duration], times: Mapping[int, int], arrivals: list[Arrival]) -> Computation:
     """Return the computation that the iteration decides for these predecessors, else their mean."""
     compute = choose_context({pred: known[pred] for pred in times}, arrivals, True)
     assert compute is not None  # there is at least one

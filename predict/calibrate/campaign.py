@@ -18,7 +18,7 @@ from scalatrace.predict.calibrate.metadata import host_facts, run_facts
 from scalatrace.predict.calibrate.plan import BURST, COLLECTIVES, Experiment, Settings, largest, plan
 from scalatrace.predict.calibrate.workloads import KERNELS, draw_calls, warm_up
 
-__all__ = ["Progress", "Site", "prepare", "run_campaign"]
+__all__ = ["CampaignRank", "Progress", "prepare", "run_campaign"]
 
 SEND_LIMIT_S = 0.1
 """A send that has not ended by then waits for its receive."""
@@ -31,7 +31,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Site:
+class CampaignRank:
     """This rank of a campaign.
 
     Attributes:
@@ -69,7 +69,7 @@ class Site:
             time.sleep(POLL_S)
 
 
-def prepare(settings: Settings) -> Site:
+def prepare(settings: Settings) -> CampaignRank:
     """Check the settings and compile what measures; all ranks call this, and all raise the same error.
 
     Raises:
@@ -89,11 +89,11 @@ def prepare(settings: Settings) -> Site:
     if reasons or measures is None:
         raise ScalatraceError(reasons[0])
     host = MPI.Get_processor_name()
-    return Site(comm, measures, _pairs(comm.allgather(host)), host, time.monotonic())
+    return CampaignRank(comm, measures, _pairs(comm.allgather(host)), host, time.monotonic())
 
 
 def run_campaign(
-    site: Site, settings: Settings, command: Sequence[str], progress: Progress | None = None
+    site: CampaignRank, settings: Settings, command: Sequence[str], progress: Progress | None = None
 ) -> Archive | None:
     """Measure; all ranks call this. Returns the archive on rank 0, None elsewhere.
 
@@ -134,7 +134,7 @@ def _pairs(hosts: list[str]) -> dict[str, tuple[int, int]]:
     return pairs
 
 
-def _thresholds(site: Site, max_bytes: int) -> tuple[list[Measurement], dict[str, int | None]]:
+def _thresholds(site: CampaignRank, max_bytes: int) -> tuple[list[Measurement], dict[str, int | None]]:
     """Find the semantic breakpoints of each level. Returns the largest eager size on all ranks."""
     found: list[Measurement] = []
     eager: dict[str, int | None] = {}
@@ -150,7 +150,7 @@ def _thresholds(site: Site, max_bytes: int) -> tuple[list[Measurement], dict[str
     return found, eager
 
 
-def _passes(site: Site, level: str, test: str, limit_ns: float | None, nbytes: int) -> bool:
+def _passes(site: CampaignRank, level: str, test: str, limit_ns: float | None, nbytes: int) -> bool:
     """Run Algorithm 3 or 4; the leader tells its peer the outcome. Returns whether it prints "OK"."""
     peer = site.peer(level)
     assert peer is not None
@@ -163,13 +163,13 @@ def _passes(site: Site, level: str, test: str, limit_ns: float | None, nbytes: i
     return not failed
 
 
-def _threshold(site: Site, level: str, name: str, size: int | None, max_bytes: int) -> Measurement:
+def _threshold(site: CampaignRank, level: str, name: str, size: int | None, max_bytes: int) -> Measurement:
     tested = {"tested": max_bytes, "all": int(size is None)}
     nbytes = max_bytes if size is None else size
     return Measurement("threshold", (), site.elapsed_s(), level, name, nbytes, tested, site.host)
 
 
-def _done(site: Site, experiment: Experiment, settings: Settings) -> list[Measurement]:
+def _done(site: CampaignRank, experiment: Experiment, settings: Settings) -> list[Measurement]:
     """Carry out one experiment. Returns a measurement on the rank that has its durations."""
     together = experiment.kind in ("collective", "kernel")
     if together:
@@ -188,7 +188,7 @@ def _done(site: Site, experiment: Experiment, settings: Settings) -> list[Measur
     return [Measurement(experiment.kind, rounded, round(at_s, 6), *where)]
 
 
-def _durations(site: Site, experiment: Experiment, repeats: int) -> list[float]:
+def _durations(site: CampaignRank, experiment: Experiment, repeats: int) -> list[float]:
     """Return durations in ns; none on ranks that do not take part or only help."""
     kind, nbytes = experiment.kind, experiment.nbytes
     if kind == "kernel":

@@ -10,7 +10,7 @@ from scalatrace.errors import FormatError
 from scalatrace.predict.calibrate.archive import Archive, Measurement
 from scalatrace.predict.calibrate.loggops import NetworkFit, fit_network
 from scalatrace.predict.calibrate.typical import by_size, series, typical
-from scalatrace.predict.kernels import Call, Cluster, KernelModels, NodeDay, fit_cluster, fit_kernel
+from scalatrace.predict.kernels import Cluster, KernelCall, KernelModels, NodeDay, fit_cluster, fit_kernel
 from scalatrace.predict.platform import MatchingCost, Platform, StridedCost
 from scalatrace.stats.piecewise import fit_piecewise
 
@@ -155,9 +155,9 @@ def cluster_of(archives: Sequence[Archive], kernel: str = "dgemm") -> Cluster:
     return fit_cluster(observed, unit=unit)
 
 
-def _calls(archives: Sequence[Archive]) -> dict[str, list[Call]]:
-    result: dict[str, list[Call]] = {}
+def _calls(archives: Sequence[Archive]) -> dict[str, list[KernelCall]]:
+    result: dict[str, list[KernelCall]] = {}
     for archive in archives:
         for m in archive.of("kernel"):
-            result.setdefault(m.name, []).extend(Call(dict(m.params), ns, m.host) for ns in m.ns)
+            result.setdefault(m.name, []).extend(KernelCall(dict(m.params), ns, m.host) for ns in m.ns)
     return result

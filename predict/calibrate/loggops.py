@@ -48,7 +48,7 @@ _MAX_EXCESS = 0.02
 
 
 @dataclass(frozen=True)
-class Line:
+class MessageLine:
     """The time of messages of `from_bytes` and more: fixed_ns + n per_byte_ns."""
 
     from_bytes: int
@@ -56,7 +56,7 @@ class Line:
     per_byte_ns: float
 
 
-def _joint_lines(points: Series, starts: Sequence[int], free: Callable[[float], float]) -> list[Line]:
+def _joint_lines(points: Series, starts: Sequence[int], free: Callable[[float], float]) -> list[MessageLine]:
     """Return a line per segment; segments are divided where the conditions cost accuracy.
 
     Args:
@@ -73,7 +73,7 @@ def _joint_lines(points: Series, starts: Sequence[int], free: Callable[[float], 
         excess = np.abs((fixed[segment] + sizes * per_byte[segment]) / ns - 1) - unavoidable
         split = _worst(segment, len(starts), sizes, excess)
         if split is None or len(starts) >= _MAX_SEGMENTS:
-            return [Line(*row) for row in zip(starts, fixed.tolist(), per_byte.tolist(), strict=True)]
+            return [MessageLine(*row) for row in zip(starts, fixed.tolist(), per_byte.tolist(), strict=True)]
         starts = sorted({*starts, split})
 
 
@@ -199,7 +199,10 @@ def _starting_at(function: PiecewiseLinear, known: Sequence[int], measured: Sequ
 
 
 def _segments(
-    lines: Sequence[Line], sending: PiecewiseLinear, receiving: PiecewiseLinear | None, limit: int | None
+    lines: Sequence[MessageLine],
+    sending: PiecewiseLinear,
+    receiving: PiecewiseLinear | None,
+    limit: int | None,
 ) -> list[Segment]:
     """Split the time of messages into overheads, latency and transfer, segment by segment."""
     functions = [function for function in (sending, receiving) if function]
@@ -214,7 +217,7 @@ def _segments(
 
 def _segment(
     start: int,
-    line: Line,
+    line: MessageLine,
     least_latency_ns: float,
     sending: PiecewiseLinear,
     receiving: PiecewiseLinear | None,

@@ -4,6 +4,6 @@ In: a trace and a platform. Out: clocks, times by call site and rank, sensitivit
 """
 
 from scalatrace.predict.engine.marked_kernels import KernelTimes
-from scalatrace.predict.engine.simulate import Options, Simulation, simulate
+from scalatrace.predict.engine.simulate import SimulateOptions, Simulation, simulate
 
-__all__ = ["KernelTimes", "Options", "Simulation", "simulate"]
+__all__ = ["KernelTimes", "SimulateOptions", "Simulation", "simulate"]

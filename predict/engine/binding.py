@@ -19,17 +19,17 @@ __all__ = [
     "PATH",
     "PROGRESS",
     "PS",
-    "Family",
-    "Field",
     "NetworkParameters",
-    "Node",
     "PlatformParameters",
-    "Program",
-    "Result",
     "RuleParameters",
     "SegmentParameters",
+    "SimFamily",
+    "SimField",
+    "SimNode",
+    "SimProgram",
+    "SimResult",
+    "SimTimes",
     "Sum",
-    "Times",
     "library",
 ]  # fmt: skip
 
@@ -49,7 +49,7 @@ PATH = 5
 _INT32, _INT64, _FLOAT, _DOUBLE = POINTER(c_int32), POINTER(c_int64), POINTER(c_float), POINTER(c_double)
 
 
-class Field(ctypes.Structure):
+class SimField(ctypes.Structure):
     """struct st_sim_field."""
 
     _fields_ = (
@@ -63,7 +63,7 @@ class Field(ctypes.Structure):
     )
 
 
-class Times(ctypes.Structure):
+class SimTimes(ctypes.Structure):
     """struct st_sim_times."""
 
     _fields_ = (("pred", c_int32), ("nbins", c_int32), ("mean_ps", c_int64), ("bins", _DOUBLE))
@@ -72,7 +72,7 @@ class Times(ctypes.Structure):
 _FIELDS = ("repeat", "peer", "nbytes", "tag", "family", "peer2", "tag2", "list")
 
 
-class Node(ctypes.Structure):
+class SimNode(ctypes.Structure):
     """struct st_sim_node."""
 
     _fields_ = (
@@ -82,14 +82,14 @@ class Node(ctypes.Structure):
         ("own_pred", c_int32),
         ("collective", c_int32),
         ("ntimes", c_int32),
-        *((name, Field) for name in _FIELDS),
-        ("times", POINTER(Times)),
+        *((name, SimField) for name in _FIELDS),
+        ("times", POINTER(SimTimes)),
         ("duration_ps", c_int64),
         ("share", _FLOAT),
     )
 
 
-class Family(ctypes.Structure):
+class SimFamily(ctypes.Structure):
     """struct st_sim_family."""
 
     _fields_ = (
@@ -154,7 +154,7 @@ class PlatformParameters(ctypes.Structure):
     )
 
 
-class Program(ctypes.Structure):
+class SimProgram(ctypes.Structure):
     """struct st_sim_program."""
 
     _fields_ = (
@@ -162,8 +162,8 @@ class Program(ctypes.Structure):
         ("nnodes", c_int32),
         ("nfamilies", c_int32),
         ("narrays", c_int32),
-        ("nodes", POINTER(Node)),
-        ("families", POINTER(Family)),
+        ("nodes", POINTER(SimNode)),
+        ("families", POINTER(SimFamily)),
         ("array_offsets", _INT64),
         ("array_values", _INT64),
         ("load", _DOUBLE),
@@ -182,7 +182,7 @@ class Sum(ctypes.Structure):
     _fields_ = (("low", c_uint64), ("high", c_int64))
 
 
-class Result(ctypes.Structure):
+class SimResult(ctypes.Structure):
     """struct st_sim_result."""
 
     _fields_ = (
@@ -208,14 +208,14 @@ def library() -> Any:
     except OSError as error:
         raise CoreError(f"cannot load the simulator: {error}; install scalatrace again") from None
     loaded.st_sim_run.argtypes = (
-        POINTER(Program),
+        POINTER(SimProgram),
         POINTER(PlatformParameters),
-        POINTER(Result),
+        POINTER(SimResult),
         PROGRESS,
     )
     loaded.st_sim_run.restype = c_int
     loaded.st_sim_run_path.argtypes = (
-        POINTER(Program), POINTER(PlatformParameters), POINTER(Result), _INT64, PROGRESS,
+        POINTER(SimProgram), POINTER(PlatformParameters), POINTER(SimResult), _INT64, PROGRESS,
     )  # fmt: skip
     loaded.st_sim_run_path.restype = c_int
     loaded.st_sim_collective_times.argtypes = (

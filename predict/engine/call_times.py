@@ -21,13 +21,13 @@ from scalatrace.trace.query.load import COMM, COMPUTE, near
 from scalatrace.trace.query.requests import POLLING
 from scalatrace.trace.values.histogram import Histogram
 
-__all__ = ["CallTimes", "TooLongError", "load_factors", "picoseconds"]
+__all__ = ["PrecedingCallTimes", "TimeOverflowError", "load_factors", "picoseconds"]
 
 
 LONGEST = "2^63 ps (106 days), the longest time of a simulation"
 
 
-class TooLongError(LimitError):
+class TimeOverflowError(LimitError):
     """A time that a simulation cannot represent."""
 
     def __init__(self, what: str) -> None:
@@ -37,13 +37,13 @@ class TooLongError(LimitError):
 
 
 def picoseconds(ps: float, what: str) -> int:
-    """Round a time to an integer. Raises TooLongError where it has more than 63 bits."""
+    """Round a time to an integer. Raises TimeOverflowError where it has more than 63 bits."""
     if not abs(ps) < MAX_PS:
-        raise TooLongError(f"{what} of {ps / PS / 1e9:.4g} s")
+        raise TimeOverflowError(f"{what} of {ps / PS / 1e9:.4g} s")
     return round(ps)
 
 
-class CallTimes:
+class PrecedingCallTimes:
     """Computation before each event node, by the call before it: means, and on demand bins to draw from.
 
     Attributes:
@@ -55,10 +55,10 @@ class CallTimes:
         self.compute_ps = 0.0
         self._compute, self._inside = trace.stat_index.get(COMPUTE), trace.stat_index.get(COMM)
         self._polls = trace.stat_index.get("polls")
-        self._without_bins: list[tuple[ctypes.Array[binding.Times], list[Histogram]]] = []
+        self._without_bins: list[tuple[ctypes.Array[binding.SimTimes], list[Histogram]]] = []
         self._bins: list[object] = []  # that structures point to
 
-    def before(self, event: Event) -> ctypes.Array[binding.Times] | None:
+    def before(self, event: Event) -> ctypes.Array[binding.SimTimes] | None:
         """Return the C structures of an event's computation times; None where nothing was recorded."""
         if self._compute is None:
             return None
@@ -70,9 +70,9 @@ class CallTimes:
         if not known:
             return None
         what = f"a mean computation before {self._trace.ops[event.op].name}"
-        made = (binding.Times * len(known))(
+        made = (binding.SimTimes * len(known))(
             *(
-                binding.Times(pred=pred, mean_ps=max(0, picoseconds(h.mean * self._ps, what)))
+                binding.SimTimes(pred=pred, mean_ps=max(0, picoseconds(h.mean * self._ps, what)))
                 for pred, h in known
             )
         )

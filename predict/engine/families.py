@@ -37,9 +37,9 @@ class FamilyTable:
     peers: NDArray[np.int32]
     is_inter: bool = False
 
-    def c_struct(self) -> binding.Family:
+    def c_struct(self) -> binding.SimFamily:
         """Return the C structure. It is valid while this object lives."""
-        family = binding.Family(ninstances=len(self.offsets) - 1)
+        family = binding.SimFamily(ninstances=len(self.offsets) - 1)
         family.offsets = pointer(self.offsets, ctypes.c_int64)
         family.members = pointer(self.members, ctypes.c_int32)
         if self.instance is not None and self.position is not None:
@@ -85,9 +85,9 @@ class Families:
         self.tables = [self._table(i) for i in range(len(trace.comms))]
 
     @cached_property
-    def c_array(self) -> ctypes.Array[binding.Family]:
+    def c_array(self) -> ctypes.Array[binding.SimFamily]:
         """The C structures of all families."""
-        return (binding.Family * max(len(self.tables), 1))(*(table.c_struct() for table in self.tables))
+        return (binding.SimFamily * max(len(self.tables), 1))(*(table.c_struct() for table in self.tables))
 
     def _table(self, index: int) -> FamilyTable:
         trace, nprocs = self._trace, self._trace.nprocs

@@ -74,12 +74,12 @@ class Quantity:
         array = self.pool if self.pool is not None else self.values
         return self.value == value if array is None else bool((array == value).any())
 
-    def field(self) -> binding.Field:
+    def field(self) -> binding.SimField:
         """Return the C structure. It is valid while this object lives."""
         kind = 1 if self.values is not None else 0
         if self.class_of is not None:
             kind = 3 if self.period else 2
-        field = binding.Field(kind=kind, encoding=int(self.encoding), value=self.value)
+        field = binding.SimField(kind=kind, encoding=int(self.encoding), value=self.value)
         if self.values is not None:
             field.values = pointer(self.values, ctypes.c_int64)
         if self.class_of is not None:

@@ -17,10 +17,10 @@ from functools import cache
 from scalatrace.operations import Category, Meeting, Mode, Operation, blocking_name, operation
 from scalatrace.predict.platform.algorithms import OPERATION_OF
 
-__all__ = ["Flags", "Op", "Treatment", "treatment"]
+__all__ = ["Flags", "SimOp", "Treatment", "treatment"]
 
 
-class Op(IntEnum):
+class SimOp(IntEnum):
     """enum st_sim_op."""
 
     SEQUENCE = 0
@@ -67,7 +67,7 @@ class Treatment:
         note: an assumption that the user should know, "" for none.
     """
 
-    op: Op
+    op: SimOp
     flags: int = 0
     collective: str = ""
     recorded: bool = False
@@ -75,9 +75,10 @@ class Treatment:
 
 
 _COMPLETIONS = {
-    "Wait": Op.WAIT, "Test": Op.WAIT, "Waitall": Op.WAITALL, "Testall": Op.WAITALL,
-    "Waitany": Op.WAITANY, "Testany": Op.WAITANY, "Waitsome": Op.WAITSOME, "Testsome": Op.WAITSOME,
-    "Start": Op.START, "Startall": Op.STARTALL, "Request_free": Op.FREE, "Cancel": Op.CANCEL,
+    "Wait": SimOp.WAIT, "Test": SimOp.WAIT, "Waitall": SimOp.WAITALL, "Testall": SimOp.WAITALL,
+    "Waitany": SimOp.WAITANY, "Testany": SimOp.WAITANY, "Waitsome": SimOp.WAITSOME,
+    "Testsome": SimOp.WAITSOME,
+    "Start": SimOp.START, "Startall": SimOp.STARTALL, "Request_free": SimOp.FREE, "Cancel": SimOp.CANCEL,
 }  # fmt: skip
 
 _FLUSHES = {
@@ -101,33 +102,33 @@ def treatment(name: str) -> Treatment:
         return _message(row, flags)
     if row.category is Category.PROBE:
         # A matched message is received at once; Mrecv then only copies it.
-        return Treatment(Op.RECV if row.matched else Op.PROBE)
+        return Treatment(SimOp.RECV if row.matched else SimOp.PROBE)
     stem = blocking_name(name)
     if stem in OPERATION_OF:
         note = _MEANS if stem in ("Alltoallv", "Alltoallw", "Allgatherv", "Gatherv", "Scatterv") else ""
-        return Treatment(Op.COLLECTIVE, flags, OPERATION_OF[stem], note=note)
+        return Treatment(SimOp.COLLECTIVE, flags, OPERATION_OF[stem], note=note)
     if row.meeting is Meeting.SETUP:
         if row.category is Category.WINDOW:
-            return Treatment(Op.COLLECTIVE, Flags.FLUSHES, "barrier")
-        return Treatment(Op.COLLECTIVE, flags, "allreduce", note="costs an Allreduce of 8 bytes")
+            return Treatment(SimOp.COLLECTIVE, Flags.FLUSHES, "barrier")
+        return Treatment(SimOp.COLLECTIVE, flags, "allreduce", note="costs an Allreduce of 8 bytes")
     if base in _FLUSHES:
-        return Treatment(Op.FLUSH)
+        return Treatment(SimOp.FLUSH)
     if row.category is Category.ONE_SIDED:
         gets = row.recvs is not None
-        return Treatment(Op.GET if gets else Op.PUT, flags)
+        return Treatment(SimOp.GET if gets else SimOp.PUT, flags)
     if row.category in _FREE_CATEGORIES or base in ("Comm_free", "Win_lock", "Win_lock_all"):
-        return Treatment(Op.LOCAL, flags)
+        return Treatment(SimOp.LOCAL, flags)
     return Treatment(
-        Op.LOCAL, flags, recorded=True, note="takes its recorded time, without waiting for others"
+        SimOp.LOCAL, flags, recorded=True, note="takes its recorded time, without waiting for others"
     )
 
 
 def _message(row: Operation, flags: int) -> Treatment:
     if row.matched:
-        return Treatment(Op.MRECV, flags)
+        return Treatment(SimOp.MRECV, flags)
     if row.sends is not None and row.recvs is not None:
-        return Treatment(Op.SENDRECV, flags)
+        return Treatment(SimOp.SENDRECV, flags)
     if row.recvs is not None:
-        return Treatment(Op.RECV, flags)
+        return Treatment(SimOp.RECV, flags)
     mode = {Mode.SYNCHRONOUS: Flags.SYNCHRONOUS, Mode.BUFFERED: Flags.BUFFERED}.get(row.mode, 0)
-    return Treatment(Op.SEND, flags | mode)
+    return Treatment(SimOp.SEND, flags | mode)

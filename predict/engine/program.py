@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from scalatrace.errors import ScalatraceError
 from scalatrace.predict.engine import binding
 from scalatrace.predict.engine.binding import PS
-from scalatrace.predict.engine.call_times import CallTimes, picoseconds
+from scalatrace.predict.engine.call_times import PrecedingCallTimes, picoseconds
 from scalatrace.predict.engine.families import Families
 from scalatrace.predict.engine.fields import Quantity, classes_of, constant, pointer
 from scalatrace.predict.engine.marked_kernels import ANNOTATION, KernelTimes, MarkedKernels
 from scalatrace.predict.engine.message_sizes import MessageSizes
-from scalatrace.predict.engine.operations import Flags, Op, Treatment, treatment
+from scalatrace.predict.engine.operations import Flags, SimOp, Treatment, treatment
 from scalatrace.predict.engine.parameters import Parameters
 from scalatrace.predict.engine.platform_arrays import COLLECTIVES
 from scalatrace.trace.model.nodes import Event, Node
@@ -38,7 +38,7 @@ _FIELDS = ("repeat", "peer", "nbytes", "tag", "family", "peer2", "tag2", "list")
 
 
 @dataclass
-class Lowered:
+class LoweredNode:
     """One node of the program.
 
     Attributes:
@@ -46,14 +46,14 @@ class Lowered:
         fields: quantities by the name of the C structure's field.
     """
 
-    op: Op
+    op: SimOp
     event: Event | None
     end: int = 0
     flags: int = 0
     own_pred: int = -1
     collective: int = 0
     fields: dict[str, Quantity] = field(default_factory=dict)
-    times: ctypes.Array[binding.Times] | None = None
+    times: ctypes.Array[binding.SimTimes] | None = None
     duration_ps: int = 0
 
     def has_source(self, rank: int) -> bool:
@@ -70,17 +70,22 @@ class LoweredProgram:
     """
 
     def __init__(
-        self, trace: Trace, nodes: list[Lowered], families: Families, arrays: Arrays, times: CallTimes
+        self,
+        trace: Trace,
+        nodes: list[LoweredNode],
+        families: Families,
+        arrays: RequestArrays,
+        times: PrecedingCallTimes,
     ) -> None:
         self.trace, self.nodes = trace, nodes
         self.families, self.arrays = families, arrays
         self._times = times  # holds the bins that the nodes point to
         self.notes: dict[str, str] = {}
-        self._c_nodes = (binding.Node * max(len(nodes), 1))(*map(_c_node, nodes))
+        self._c_nodes = (binding.SimNode * max(len(nodes), 1))(*map(_c_node, nodes))
 
     def struct(
         self, shares: Sequence[NDArray[np.float32] | None], drawn: bool, spread: float = 0.0
-    ) -> binding.Program:
+    ) -> binding.SimProgram:
         """Return the C structure without loads. It is valid while this object and the shares live.
 
         Args:
@@ -92,7 +97,7 @@ class LoweredProgram:
             self._times.add_bins(spread)
         for node, share in zip(self._c_nodes, shares, strict=False):
             node.share = None if share is None else pointer(share, ctypes.c_float)
-        return binding.Program(
+        return binding.SimProgram(
             nranks=self.trace.nprocs,
             nnodes=len(self.nodes),
             nfamilies=len(self.families.tables),
@@ -105,8 +110,8 @@ class LoweredProgram:
         )
 
 
-def _c_node(node: Lowered) -> binding.Node:
-    made = binding.Node(
+def _c_node(node: LoweredNode) -> binding.SimNode:
+    made = binding.SimNode(
         op=node.op, end=node.end, flags=node.flags, own_pred=node.own_pred, collective=node.collective
     )
     for name in _FIELDS:
@@ -121,14 +126,14 @@ _NOTHING = constant(0)
 
 
 @dataclass
-class Arrays:
+class RequestArrays:
     """Arrays of request ages; others are empty."""
 
     offsets: Ints
     values: Ints
 
     @classmethod
-    def of(cls, trace: Trace, used: set[int]) -> Arrays:
+    def of(cls, trace: Trace, used: set[int]) -> RequestArrays:
         """Return those of a trace's arrays that are used."""
         parts = [trace.array(i) if i in used else () for i in range(len(trace.arrays))]
         offsets = np.concatenate(([0], np.cumsum([len(part) for part in parts], dtype=np.int64)))
@@ -164,10 +169,10 @@ class _Lowering:
         self.kernels = None if kernels is None else MarkedKernels(trace, kernels)
         self.families = Families(trace)
         self.sizes = MessageSizes(trace)
-        self.times = CallTimes(trace)
+        self.times = PrecedingCallTimes(trace)
         self.counts = {id(event): counts for event, counts in executions(trace)}
         self.entries = {id(node): counts for node, counts in entries(trace)}
-        self.nodes: list[Lowered] = []
+        self.nodes: list[LoweredNode] = []
         self.used: set[int] = set()
         self.notes: dict[str, str] = {}
         self.polled_ps = 0
@@ -176,7 +181,7 @@ class _Lowering:
         for node in self.trace.nodes:
             self.add(node)
         program = LoweredProgram(
-            self.trace, self.nodes, self.families, Arrays.of(self.trace, self.used), self.times
+            self.trace, self.nodes, self.families, RequestArrays.of(self.trace, self.used), self.times
         )
         program.notes = self.notes | self.polling_note() | (self.kernels.notes() if self.kernels else {})
         return program
@@ -192,7 +197,7 @@ class _Lowering:
         if isinstance(node, Event):
             self.add_event(node)
             return
-        lowered = Lowered(Op.SEQUENCE, None, fields={"repeat": self.repeat(node)})
+        lowered = LoweredNode(SimOp.SEQUENCE, None, fields={"repeat": self.repeat(node)})
         self.nodes.append(lowered)
         start = len(self.nodes)
         for child in node.nodes:
@@ -211,7 +216,7 @@ class _Lowering:
     def add_event(self, event: Event) -> None:
         op = self.trace.ops[event.op]
         how = treatment(op.name)
-        lowered = Lowered(how.op, event, flags=how.flags)
+        lowered = LoweredNode(how.op, event, flags=how.flags)
         lowered.fields["repeat"] = self.repeat(event)
         lowered.own_pred = self.trace.pred_index.get((event.op, event.signature), -1)
         lowered.times = self.times.before(event)
@@ -219,7 +224,7 @@ class _Lowering:
             self.fill(lowered, event, how)
         repeats = lowered.fields["repeat"]
         if not repeats.varies and repeats.values is None and repeats.value >= MIN_STEADY_ITERATIONS:
-            loop = Lowered(Op.SEQUENCE, None, fields={"repeat": repeats}, end=len(self.nodes) + 2)
+            loop = LoweredNode(SimOp.SEQUENCE, None, fields={"repeat": repeats}, end=len(self.nodes) + 2)
             lowered.fields["repeat"] = constant(1)
             self.nodes.append(loop)
             lowered.end = loop.end
@@ -229,7 +234,7 @@ class _Lowering:
         lowered.end = len(self.nodes) + 1
         self.nodes.append(lowered)
 
-    def steady(self, loop: Lowered, start: int) -> int:
+    def steady(self, loop: LoweredNode, start: int) -> int:
         """Return the flag of loops whose iterations are equal on all ranks that run it."""
         repeat = loop.fields["repeat"]
         if repeat.varies:
@@ -239,7 +244,8 @@ class _Lowering:
             return 0
         inside = self.nodes[start:]
         wild = any(
-            node.op is Op.PROBE or (node.op in (Op.RECV, Op.SENDRECV) and node.has_source(ANY_SOURCE))
+            node.op is SimOp.PROBE
+            or (node.op in (SimOp.RECV, SimOp.SENDRECV) and node.has_source(ANY_SOURCE))
             for node in inside
         )
         return 0 if wild or not self.iterations_are_equal(start) else int(Flags.STEADY)
@@ -255,29 +261,29 @@ class _Lowering:
             if repeat.varies or len(trips) > 1:
                 return False
             executions = max(trips, default=0) * (around[-1][1] if around else 1)
-            if node.op is Op.SEQUENCE:
+            if node.op is SimOp.SEQUENCE:
                 around.append((node.end, executions))
             varying = [quantity for quantity in node.fields.values() if quantity.varies]
             if any(not quantity.period or executions % quantity.period for quantity in varying):
                 return False
         return True
 
-    def fill(self, lowered: Lowered, event: Event, how: Treatment) -> None:
+    def fill(self, lowered: LoweredNode, event: Event, how: Treatment) -> None:
         """Set the quantities that an event's time depends on."""
         name = self.trace.ops[event.op].name
         if how.note:
             self.notes[name] = how.note
         parameters = Parameters(self.trace, self.families, event, self.counts[id(event)])
         if self.kernels is not None and name == ANNOTATION:
-            lowered.op = Op.KERNEL
+            lowered.op = SimOp.KERNEL
             lowered.fields |= self.kernels.fields(parameters)
-        elif how.op is Op.LOCAL:
+        elif how.op is SimOp.LOCAL:
             lowered.duration_ps = self.times.inside(event) if how.recorded else 0
-        elif how.op in (Op.SEND, Op.RECV, Op.SENDRECV, Op.PROBE, Op.PUT, Op.GET):
+        elif how.op in (SimOp.SEND, SimOp.RECV, SimOp.SENDRECV, SimOp.PROBE, SimOp.PUT, SimOp.GET):
             _message_fields(lowered, parameters, self.sizes, how)
-        elif how.op is Op.COLLECTIVE:
+        elif how.op is SimOp.COLLECTIVE:
             self.fill_collective(lowered, parameters, how)
-        elif how.op is not Op.FLUSH and how.op is not Op.MRECV:
+        elif how.op is not SimOp.FLUSH and how.op is not SimOp.MRECV:
             self.used |= _completion_fields(lowered, parameters)
         if name in POLLING:
             mean_ps, sum_ps = self.times.polled(event)
@@ -285,10 +291,10 @@ class _Lowering:
             own_ps = lowered.duration_ps + mean_ps if self.polls_work else lowered.duration_ps
             lowered.duration_ps = picoseconds(own_ps, f"a mean time in {name}")
 
-    def fill_collective(self, lowered: Lowered, parameters: Parameters, how: Treatment) -> None:
+    def fill_collective(self, lowered: LoweredNode, parameters: Parameters, how: Treatment) -> None:
         name = parameters.name
         if parameters.between_groups():
-            lowered.op, lowered.duration_ps = Op.LOCAL, self.times.inside(parameters.event)
+            lowered.op, lowered.duration_ps = SimOp.LOCAL, self.times.inside(parameters.event)
             self.notes[name] = "between two groups: takes its recorded time, without waiting for others"
             return
         lowered.collective = COLLECTIVES[how.collective]
@@ -298,10 +304,12 @@ class _Lowering:
             lowered.fields["peer"] = parameters.values("root")
 
 
-def _message_fields(lowered: Lowered, parameters: Parameters, sizes: MessageSizes, how: Treatment) -> None:
+def _message_fields(
+    lowered: LoweredNode, parameters: Parameters, sizes: MessageSizes, how: Treatment
+) -> None:
     names, fields = parameters.names, lowered.fields
     fields["family"] = parameters.values("comm")
-    if how.op is Op.SENDRECV:
+    if how.op is SimOp.SENDRECV:
         fields["peer"], fields["peer2"] = parameters.peer("dest"), parameters.peer("source")
         fields["tag"], fields["tag2"] = parameters.values("sendtag"), parameters.values("recvtag")
         fields["nbytes"] = sizes.sent(parameters)
@@ -310,11 +318,11 @@ def _message_fields(lowered: Lowered, parameters: Parameters, sizes: MessageSize
     if peer is not None:
         fields["peer"] = parameters.peer(peer)
     fields["tag"] = parameters.values("tag")
-    if how.op in (Op.SEND, Op.PUT, Op.GET):
+    if how.op in (SimOp.SEND, SimOp.PUT, SimOp.GET):
         fields["nbytes"] = sizes.sent(parameters)
 
 
-def _completion_fields(lowered: Lowered, parameters: Parameters) -> set[int]:
+def _completion_fields(lowered: LoweredNode, parameters: Parameters) -> set[int]:
     """Set the requests that a call completes or starts; return the arrays that they are in."""
     names, used = parameters.names, set[int]()
     given = [name for name in ("request", "requests") if name in names]

@@ -9,18 +9,18 @@ from statistics import median_low
 import numpy as np
 from numpy.typing import NDArray
 
-from scalatrace.predict.engine.simulate import Options, Simulator
+from scalatrace.predict.engine.simulate import SimulateOptions, Simulator
 from scalatrace.predict.kernels import Cluster
 from scalatrace.predict.platform import Platform
 from scalatrace.predict.platform.accuracy import Accuracy
 
 Floats = NDArray[np.float32]
 
-__all__ = ["Interval", "drawn_options", "interval_of", "repeats", "sampled_nodes"]
+__all__ = ["RunTimeInterval", "drawn_options", "interval_of", "repeats", "sampled_nodes"]
 
 
 @dataclass(frozen=True)
-class Interval:
+class RunTimeInterval:
     """Times of runs, ns.
 
     Attributes:
@@ -39,7 +39,7 @@ class Interval:
 def repeats(
     simulator: Simulator,
     platform: Platform,
-    options: Options,
+    options: SimulateOptions,
     count: int,
     nodes: Callable[[int], tuple[Floats, Floats]] | None = None,
 ) -> Iterator[float]:
@@ -53,8 +53,8 @@ def repeats(
 
 
 def drawn_options(
-    options: Options, seed: int, nodes: Callable[[int], tuple[Floats, Floats]] | None = None
-) -> Options:
+    options: SimulateOptions, seed: int, nodes: Callable[[int], tuple[Floats, Floats]] | None = None
+) -> SimulateOptions:
     """Return options of a run whose computation times are drawn with a seed; `nodes` as in `repeats`."""
     drawn = replace(options, drawn=True, seed=seed)
     if nodes is None:
@@ -74,7 +74,7 @@ def sampled_nodes(cluster: Cluster, platform: Platform, nranks: int, seed: int) 
     return sampled.factor[nodes].astype(np.float32), sampled.noise[nodes].astype(np.float32)
 
 
-def interval_of(times_ns: Sequence[float], accuracy: Accuracy | None = None) -> Interval:
+def interval_of(times_ns: Sequence[float], accuracy: Accuracy | None = None) -> RunTimeInterval:
     """Return the interval of some times, interpolated between neighbours, or of a run on the machine.
 
     The median is the time of a run, the lower one of an even number. It is in the interval, also where all
@@ -90,5 +90,5 @@ def interval_of(times_ns: Sequence[float], accuracy: Accuracy | None = None) -> 
         own = float(np.std(np.log(times_ns), ddof=1)) if len(times_ns) > 1 else 0.0
         least, most = accuracy.factors(own)
         low, high = median * min(least, 1.0), median * max(most, 1.0)
-        return Interval(median, low, high, len(times_ns), accuracy)
-    return Interval(median, low, high, len(times_ns))
+        return RunTimeInterval(median, low, high, len(times_ns), accuracy)
+    return RunTimeInterval(median, low, high, len(times_ns))

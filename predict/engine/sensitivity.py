@@ -16,8 +16,8 @@ from math import inf
 from operator import attrgetter
 
 from scalatrace.errors import UsageError
-from scalatrace.predict.engine.call_times import TooLongError
-from scalatrace.predict.engine.simulate import Options, Simulation, Simulator
+from scalatrace.predict.engine.call_times import TimeOverflowError
+from scalatrace.predict.engine.simulate import SimulateOptions, Simulation, Simulator
 from scalatrace.predict.platform.model import Network, Platform, Segment
 from scalatrace.spelling import did_you_mean
 
@@ -126,7 +126,7 @@ def tolerances(
     simulator: Simulator,
     platform: Platform,
     shares: Sequence[float],
-    options: Options | None = None,
+    options: SimulateOptions | None = None,
     start: Simulation | None = None,
 ) -> Iterator[Tolerance]:
     """Yield the tolerances of both parameters for each share.
@@ -135,7 +135,7 @@ def tolerances(
         start: the run on the platform as it is, if there is one.
 
     Raises:
-        DeadlockError, FormatError, LimitError: as `Simulator.run`.
+        SimulationDeadlockError, FormatError, LimitError: as `Simulator.run`.
     """
     start = start or simulator.run(platform, options)
     for parameter in (LATENCY, PER_BYTE):
@@ -144,7 +144,7 @@ def tolerances(
             changed = {"latency": factor} if parameter == LATENCY else {"bandwidth": 1 / factor}
             try:
                 return _Run.of(simulator.run(scaled(platform, **changed), options), parameter, factor)
-            except TooLongError:
+            except TimeOverflowError:
                 return _Run(factor, inf, 0.0, 0.0)
 
         search = _Search(run, _Run.of(start, parameter, 1.0))
@@ -217,18 +217,18 @@ def sweep(
     simulator: Simulator,
     platform: Platform,
     factors: Mapping[str, Sequence[float]],
-    options: Options | None = None,
+    options: SimulateOptions | None = None,
 ) -> Iterator[tuple[dict[str, float], Simulation]]:
     """Yield the result of each combination of factors; `platform.scaled` has their names.
 
     Raises:
         UsageError: a factor is no factor.
-        DeadlockError, FormatError, LimitError: as `Simulator.run`.
+        SimulationDeadlockError, FormatError, LimitError: as `Simulator.run`.
     """
     for values in product(*factors.values()):
         chosen = dict(zip(factors, values, strict=True))
         # Kernels with a model take no factor of the platform.
-        own = options or Options()
+        own = options or SimulateOptions()
         own = replace(own, compute_scale=own.compute_scale * chosen.get("compute", 1.0))
         changed = replace(scaled(platform, **chosen), compute_scale=platform.compute_scale)
         yield chosen, simulator.run(changed, own)

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from scalatrace.errors import FormatError, LimitError, ScalatraceError
 from scalatrace.predict.engine import binding
 from scalatrace.predict.engine.binding import PARTS, PATH
-from scalatrace.predict.engine.call_times import TooLongError, load_factors
+from scalatrace.predict.engine.call_times import TimeOverflowError, load_factors
 from scalatrace.predict.engine.fields import Quantity, pointer
 from scalatrace.predict.engine.marked_kernels import KernelTimes
-from scalatrace.predict.engine.operations import Op
+from scalatrace.predict.engine.operations import SimOp
 from scalatrace.predict.engine.platform_arrays import PlatformArrays
-from scalatrace.predict.engine.program import Lowered, LoweredProgram, lower
+from scalatrace.predict.engine.program import LoweredNode, LoweredProgram, lower
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -32,9 +32,16 @@ from scalatrace.trace.query.load import COMPUTE, spread_of
 from scalatrace.trace.threads import order_note
 from scalatrace.trace.values.from_arrays import Ints
 
-__all__ = ["DeadlockError", "Options", "Simulation", "Simulator", "ThreadsError", "simulate"]
+__all__ = [
+    "SimulateOptions",
+    "Simulation",
+    "SimulationDeadlockError",
+    "Simulator",
+    "ThreadOrderError",
+    "simulate",
+]
 
-_SENDS = (Op.SEND, Op.SENDRECV, Op.PUT)
+_SENDS = (SimOp.SEND, SimOp.SENDRECV, SimOp.PUT)
 
 
 def _interface_shares(program: LoweredProgram, platform: Platform) -> list[NDArray[np.float32] | None]:
@@ -49,7 +56,7 @@ def _interface_shares(program: LoweredProgram, platform: Platform) -> list[NDArr
     return [_shares(node, ranks, size) for node in program.nodes]
 
 
-def _shares(node: Lowered, ranks: Ints, size: int) -> NDArray[np.float32] | None:
+def _shares(node: LoweredNode, ranks: Ints, size: int) -> NDArray[np.float32] | None:
     dest = node.fields.get("peer")
     repeat = node.fields["repeat"]
     if node.op not in _SENDS or dest is None or dest.varies:
@@ -89,16 +96,16 @@ MAX_NAMED_RANKS = 4
 """Waiting ranks that the message of a deadlock names."""
 
 
-class DeadlockError(ScalatraceError):
+class SimulationDeadlockError(ScalatraceError):
     """Ranks of the trace wait for each other for ever."""
 
 
-class ThreadsError(ScalatraceError):
+class ThreadOrderError(ScalatraceError):
     """Ranks wait for each other for ever, since several threads of a rank called MPI in another order."""
 
 
 @dataclass(frozen=True)
-class Options:
+class SimulateOptions:
     """How computation times are taken from the trace.
 
     Attributes:
@@ -174,7 +181,7 @@ class _Accounts:
         self.by_rank = np.zeros((nranks, PARTS), dtype=np.int64)
         self._calls = (binding.Sum * nnodes)()
         self.blocked = np.full(nranks, -1, dtype=np.int32)
-        self.struct = binding.Result(
+        self.struct = binding.SimResult(
             clocks=pointer(self.clocks, ctypes.c_int64),
             by_node=self._by_node,
             by_rank=pointer(self.by_rank, ctypes.c_int64),
@@ -212,7 +219,7 @@ class Simulator:
     def run(
         self,
         platform: Platform,
-        options: Options | None = None,
+        options: SimulateOptions | None = None,
         progress: Progress | None = None,
         path: bool = False,
         steady: bool = True,
@@ -225,12 +232,12 @@ class Simulator:
             steady: multiply the iterations of loops in a steady state, where times are not drawn.
 
         Raises:
-            DeadlockError, ThreadsError: ranks wait for ever.
+            SimulationDeadlockError, ThreadOrderError: ranks wait for ever.
             FormatError: the trace contradicts itself.
             LimitError: out of memory.
             TooLongError: the run takes more than MAX_PS.
         """
-        options = options or Options()
+        options = options or SimulateOptions()
         if not self._has_load:
             self._has_load = True
             if self._trace.load_of(COMPUTE) is not None:
@@ -248,10 +255,10 @@ class Simulator:
         return self._run(platform, options, load, progress, path, steady)
 
     def _recorded_compute(
-        self, platform: Platform, options: Options, load: Any, progress: Progress | None, steady: bool
+        self, platform: Platform, options: SimulateOptions, load: Any, progress: Progress | None, steady: bool
     ) -> NDArray[np.float64]:
         """Return each rank's recorded computation, [nranks] in ps; drawn: what its draws add up to."""
-        plain = Options(drawn=options.drawn, seed=options.seed)
+        plain = SimulateOptions(drawn=options.drawn, seed=options.seed)
         unscaled = replace(platform, compute_scale=1.0)
         result = self._run(unscaled, plain, load, progress, False, steady, kernels=False)
         return result.by_rank[:, 0].astype(float)
@@ -259,7 +266,7 @@ class Simulator:
     def _run(
         self,
         platform: Platform,
-        options: Options,
+        options: SimulateOptions,
         load: Any,
         progress: Progress | None,
         path: bool,
@@ -292,12 +299,12 @@ class Simulator:
             status = binding.library().st_sim_run_path(*arguments, pointer(on_path, ctypes.c_int64), callback)
         if status == binding.E_DEADLOCK:
             if note := order_note(self._trace):
-                raise ThreadsError(f"the calls cannot be simulated in the order of the trace: {note}")
-            raise DeadlockError(self._deadlock(accounts.blocked))
+                raise ThreadOrderError(f"the calls cannot be simulated in the order of the trace: {note}")
+            raise SimulationDeadlockError(self._deadlock(accounts.blocked))
         if status == binding.E_MEMORY:
             raise LimitError("the simulation needs more memory than there is; simulate fewer ranks")
         if status == binding.E_TIME:
-            raise TooLongError("the simulated time" + self._place(accounts.blocked))
+            raise TimeOverflowError("the simulated time" + self._place(accounts.blocked))
         result = accounts.struct
         if status:
             raise FormatError(f"cannot simulate: {result.message.decode(errors='replace')}")
@@ -337,13 +344,13 @@ class Simulator:
 def simulate(
     trace: Trace,
     platform: Platform,
-    options: Options | None = None,
+    options: SimulateOptions | None = None,
     kernels: KernelTimes | None = None,
 ) -> Simulation:
     """Simulate a trace once; `Simulator` does so several times.
 
     Raises:
         UsageError, LimitError, FormatError: as `program.lower`.
-        DeadlockError, ThreadsError: ranks wait for ever.
+        SimulationDeadlockError, ThreadOrderError: ranks wait for ever.
     """
     return Simulator(trace, kernels).run(platform, options)

@@ -14,8 +14,17 @@ from typing import Any
 
 from scalatrace.errors import UsageError
 from scalatrace.files import write_file
-from scalatrace.predict.export.order import Dependencies, Order
-from scalatrace.predict.lowering import Action, Collective, Compute, Lowering, Recv, Send, Target, Wait
+from scalatrace.predict.export.order import Dependencies, ProgramOrder
+from scalatrace.predict.lowering import (
+    CollectiveAction,
+    ComputeAction,
+    LoweredAction,
+    LoweringTarget,
+    RecvMessage,
+    SendMessage,
+    TraceLowering,
+    WaitAction,
+)
 
 __all__ = ["CHAKRA", "GROUPS", "messages", "write_chakra"]
 
@@ -88,7 +97,7 @@ def types() -> Types:
     )
 
 
-CHAKRA = Target(frozenset(_COLLECTIVES), groups=True)
+CHAKRA = LoweringTarget(frozenset(_COLLECTIVES), groups=True)
 
 GROUPS = "groups.json"
 """File with the ranks of each group: for ASTRA-sim's option --comm-group-configuration."""
@@ -97,7 +106,7 @@ _TOTAL = frozenset({"alltoall", "reduce_scatter"})
 """Collectives whose size is that of all blocks of a rank together."""
 
 
-class Groups:
+class GroupNumbers:
     """Numbers of the groups of ranks with collectives, from 1."""
 
     def __init__(self) -> None:
@@ -112,16 +121,16 @@ class Groups:
         return json.dumps({str(number): list(members) for members, number in self._numbers.items()})
 
 
-def write_chakra(lowering: Lowering, folder: Path) -> None:
+def write_chakra(lowering: TraceLowering, folder: Path) -> None:
     """Write the files of all ranks into an existing folder. Raises UsageError without protobuf."""
-    groups = Groups()
+    groups = GroupNumbers()
     for number, rank in enumerate(lowering.ranks):
         with open(folder / f"trace.{number}.et", "wb") as file:
             file.writelines(_delimited(message) for message in messages(lowering, rank, number, groups))
     write_file(folder / GROUPS, groups.json().encode())
 
 
-def messages(lowering: Lowering, rank: int, number: int, groups: Groups) -> Iterator[bytes]:
+def messages(lowering: TraceLowering, rank: int, number: int, groups: GroupNumbers) -> Iterator[bytes]:
     """Yield the messages of a rank, the metadata first."""
     known = types()
     yield known.metadata(version="1.0.0").SerializeToString()
@@ -144,19 +153,19 @@ def _delimited(message: bytes) -> bytes:
 class _Nodes:
     """Makes the nodes of one rank."""
 
-    def __init__(self, known: Types, number: int, groups: Groups) -> None:
+    def __init__(self, known: Types, number: int, groups: GroupNumbers) -> None:
         self._types, self._number, self._groups = known, number, groups
-        self._order, self._rest_us = Order(beginnings=False), 0.0
+        self._order, self._rest_us = ProgramOrder(beginnings=False), 0.0
 
-    def of(self, action: Action) -> Any:
+    def of(self, action: LoweredAction) -> Any:
         """Return the node of an action; None if it has none."""
         match action:
-            case Wait(requests):
+            case WaitAction(requests):
                 self._order.wait(requests)
                 return None
-            case Compute(ns):
+            case ComputeAction(ns):
                 return self._computation(ns)
-            case Collective():
+            case CollectiveAction():
                 return self._collective(action)
         return self._message(action)
 
@@ -168,8 +177,8 @@ class _Nodes:
             return None
         return self._node(self._order.blocking(), "compute", _COMP, duration_micros=whole)
 
-    def _message(self, message: Send | Recv) -> Any:
-        sends, order = isinstance(message, Send), self._order
+    def _message(self, message: SendMessage | RecvMessage) -> Any:
+        sends, order = isinstance(message, SendMessage), self._order
         needs = order.blocking() if message.request is None else order.nonblocking(message.request)
         node = self._node(needs, "send" if sends else "recv", _SEND if sends else _RECV)
         ends = (self._number, message.peer) if sends else (message.peer, self._number)
@@ -178,7 +187,7 @@ class _Nodes:
         node.attr.add(name="comm_size", int64_val=message.nbytes)
         return node
 
-    def _collective(self, action: Collective) -> Any:
+    def _collective(self, action: CollectiveAction) -> Any:
         shape = action.shape
         node = self._node(self._order.blocking(), shape.operation, _COLL)
         size = shape.nbytes * shape.nranks if shape.operation in _TOTAL else shape.nbytes

@@ -11,13 +11,13 @@ from typing import IO, Any
 
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output, output_file, output_folder
-from scalatrace.predict.lowering import Lowering, Target
+from scalatrace.predict.lowering import LoweringTarget, TraceLowering
 from scalatrace.predict.platform import Platform
 from scalatrace.predict.timeline import Timeline
 from scalatrace.predict.timeline.window import WindowLowering
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["FORMATS", "Format", "Selection", "estimated_bytes", "export", "size_of"]
+__all__ = ["FORMATS", "ExportSelection", "Format", "estimated_bytes", "export", "size_of"]
 
 
 MAX_SAMPLED_CALLS = 2000
@@ -25,7 +25,7 @@ MAX_SAMPLED_CALLS = 2000
 
 
 @dataclass(frozen=True)
-class Selection:
+class ExportSelection:
     """The part of a trace to export, and how.
 
     Attributes:
@@ -59,7 +59,7 @@ class Format:
     kind: str
     folder: bool
     bytes_per_call: int
-    target: Target | None = None
+    target: LoweringTarget | None = None
 
 
 def _formats() -> dict[str, Format]:
@@ -87,7 +87,7 @@ def _formats() -> dict[str, Format]:
 FORMATS = _formats()
 
 
-def estimated_bytes(form: Format, trace: Trace, selection: Selection) -> int:
+def estimated_bytes(form: Format, trace: Trace, selection: ExportSelection) -> int:
     """Return the size of an export in bytes, within a factor of about two; a window is not considered.
 
     Collectives may become many messages: some calls of three ranks are lowered to count them.
@@ -103,7 +103,9 @@ def estimated_bytes(form: Format, trace: Trace, selection: Selection) -> int:
     return round(ncalls * ratio * form.bytes_per_call)
 
 
-def export(form: Format, traces: Sequence[Trace], output: str, selection: Selection) -> list[dict[str, Any]]:
+def export(
+    form: Format, traces: Sequence[Trace], output: str, selection: ExportSelection
+) -> list[dict[str, Any]]:
     """Write an export; return the account of a simulator's (`Account.rows`), else nothing.
 
     Raises:
@@ -133,14 +135,14 @@ def size_of(output: str) -> int:
     )
 
 
-def _lowered(form: Format, trace: Trace, selection: Selection) -> Lowering:
-    target = form.target if selection.collectives else Target()
+def _lowered(form: Format, trace: Trace, selection: ExportSelection) -> TraceLowering:
+    target = form.target if selection.collectives else LoweringTarget()
     if selection.window_ns is None:
-        return Lowering(trace, target, selection.platform, selection.ranks)
+        return TraceLowering(trace, target, selection.platform, selection.ranks)
     return WindowLowering(trace, selection.window_ns, target, selection.platform, selection.ranks)
 
 
-def _simulator(name: str, lowering: Lowering, output: str, with_platform: bool) -> None:
+def _simulator(name: str, lowering: TraceLowering, output: str, with_platform: bool) -> None:
     from scalatrace.predict.export.chakra import write_chakra
     from scalatrace.predict.export.goal import write_goal
     from scalatrace.predict.export.simgrid import write_simgrid

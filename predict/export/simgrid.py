@@ -10,8 +10,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scalatrace.files import write_file
-from scalatrace.predict.lowering import Action, Collective, Compute, Lowering, Recv, Send, Target, Wait
-from scalatrace.predict.lowering.schedules import Shape
+from scalatrace.predict.lowering import (
+    CollectiveAction,
+    ComputeAction,
+    LoweredAction,
+    LoweringTarget,
+    RecvMessage,
+    SendMessage,
+    TraceLowering,
+    WaitAction,
+)
+from scalatrace.predict.lowering.schedules import CollectiveShape
 from scalatrace.predict.platform import Platform
 
 __all__ = ["LIST", "SIMGRID", "lines", "write_simgrid"]
@@ -22,7 +31,7 @@ LIST = "ranks.txt"
 BYTE = 6
 """MPI_BYTE."""
 
-SIMGRID = Target(
+SIMGRID = LoweringTarget(
     frozenset({
         "barrier", "bcast", "reduce", "allreduce", "gather", "gatherv", "scatter", "scatterv", "allgather",
         "alltoall", "reduce_scatter", "scan",
@@ -31,7 +40,7 @@ SIMGRID = Target(
 )  # fmt: skip
 
 
-def write_simgrid(lowering: Lowering, folder: Path) -> None:
+def write_simgrid(lowering: TraceLowering, folder: Path) -> None:
     """Write the files of all ranks into an existing folder."""
     names = []
     for number, rank in enumerate(lowering.ranks):
@@ -41,7 +50,7 @@ def write_simgrid(lowering: Lowering, folder: Path) -> None:
     write_file(folder / LIST, "".join(f"{name}\n" for name in names).encode())
 
 
-def lines(lowering: Lowering, rank: int, number: int) -> Iterator[str]:
+def lines(lowering: TraceLowering, rank: int, number: int) -> Iterator[str]:
     """Yield the lines of a rank without their first word, the rank's number."""
     writer = _Writer(number, lowering.platform)
     yield "init"
@@ -61,17 +70,17 @@ class _Writer:
         self._number, self._platform = number, platform
         self._open: dict[int, tuple[str, float]] = {}
 
-    def lines(self, action: Action) -> list[str]:
-        if isinstance(action, Compute):
+    def lines(self, action: LoweredAction) -> list[str]:
+        if isinstance(action, ComputeAction):
             return _computation(action.ns)
-        if isinstance(action, Send | Recv):
+        if isinstance(action, SendMessage | RecvMessage):
             return self._message(action)
-        if isinstance(action, Wait):
+        if isinstance(action, WaitAction):
             return self._wait(action.requests)
         return [_collective(action, self._platform)]
 
-    def _message(self, message: Send | Recv) -> list[str]:
-        sends, waits = isinstance(message, Send), message.request is None
+    def _message(self, message: SendMessage | RecvMessage) -> list[str]:
+        sends, waits = isinstance(message, SendMessage), message.request is None
         name = ("" if waits else "i") + ("send" if sends else "recv")
         line = f"{name} {message.peer} {message.tag} {message.nbytes} {BYTE}"
         overhead = _computation(self._rendezvous_overhead_ns(message))
@@ -88,15 +97,15 @@ class _Writer:
             return ["waitall", *overhead]
         return [*(f"wait {name}" for name, _ in closed), *overhead]
 
-    def _later_ns(self, message: Send | Recv) -> float:
-        return 0.0 if isinstance(message, Send) else self._rendezvous_overhead_ns(message)
+    def _later_ns(self, message: SendMessage | RecvMessage) -> float:
+        return 0.0 if isinstance(message, SendMessage) else self._rendezvous_overhead_ns(message)
 
-    def _rendezvous_overhead_ns(self, message: Send | Recv) -> float:
+    def _rendezvous_overhead_ns(self, message: SendMessage | RecvMessage) -> float:
         network = self._platform.network_between(self._number, message.peer)
         if network.is_eager(message.nbytes):
             return 0.0
         segment = network.segment(message.nbytes)
-        if isinstance(message, Send):
+        if isinstance(message, SendMessage):
             return segment.send_overhead_ns + message.nbytes * segment.send_overhead_per_byte_ns
         return segment.recv_overhead_ns + message.nbytes * segment.recv_overhead_per_byte_ns
 
@@ -109,7 +118,7 @@ def _flops(ns: float) -> str:
     return f"{ns:.3f}".rstrip("0").rstrip(".")
 
 
-def _collective(action: Collective, platform: Platform) -> str:
+def _collective(action: CollectiveAction, platform: Platform) -> str:
     shape = action.shape
     size, root, n = shape.nbytes, shape.root, shape.nranks
     flops = _flops(size * platform.reduce_per_byte_ns)
@@ -137,7 +146,7 @@ def _collective(action: Collective, platform: Platform) -> str:
     return _exchange(shape)
 
 
-def _exchange(shape: Shape) -> str:
+def _exchange(shape: CollectiveShape) -> str:
     """Return the line of an allgather or alltoall."""
     size, n, types = shape.nbytes, shape.nranks, f"{BYTE} {BYTE}"
     if shape.recvs is None:

@@ -12,7 +12,7 @@ from scalatrace.compilers.programs import find_program, run_tool
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.predict.export.simgrid import LIST, write_simgrid
 from scalatrace.predict.export.simgrid_platform import HOSTS, PLATFORM, write_platform
-from scalatrace.predict.lowering import Lowering, Target
+from scalatrace.predict.lowering import LoweringTarget, TraceLowering
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.trace import Trace
 
@@ -27,7 +27,7 @@ def simgrid_time_ns(
     trace: Trace,
     platform: Platform,
     *,
-    target: Target | None = None,
+    target: LoweringTarget | None = None,
     contention: bool = False,
     timeout_s: float | None = None,
 ) -> float:
@@ -43,7 +43,7 @@ def simgrid_time_ns(
         ScalatraceError: the replay does not end: ranks wait for each other, or the time limit is over.
     """
     find_smpirun()
-    lowering = Lowering(trace, target or Target(), platform)
+    lowering = TraceLowering(trace, target or LoweringTarget(), platform)
     with tempfile.TemporaryDirectory(prefix="scalatrace-simgrid-") as name:
         folder = Path(name)
         write_simgrid(lowering, folder)

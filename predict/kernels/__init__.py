@@ -6,14 +6,14 @@ In: measured calls of kernels, or files. Out: `KernelModels`, and a `Cluster` th
 from scalatrace.predict.kernels.annotated import annotated_calls, fit_traces
 from scalatrace.predict.kernels.cluster import (
     Cluster,
-    Group,
     NodeDay,
-    Nodes,
+    NodeGroup,
+    SampledNodes,
     fit_cluster,
     read_cluster,
     write_cluster,
 )
-from scalatrace.predict.kernels.fitting import Call, fit_kernel
+from scalatrace.predict.kernels.fitting import KernelCall, fit_kernel
 from scalatrace.predict.kernels.model import (
     KernelModel,
     KernelModels,
@@ -23,7 +23,20 @@ from scalatrace.predict.kernels.model import (
 )
 
 __all__ = [
-    "Call", "Cluster", "Group", "KernelModel", "KernelModels", "NodeDay", "Nodes", "Polynomial",
-    "annotated_calls", "fit_cluster", "fit_kernel", "fit_traces", "read_cluster", "read_kernels",
-    "write_cluster", "write_kernels",
+    "Cluster",
+    "KernelCall",
+    "KernelModel",
+    "KernelModels",
+    "NodeDay",
+    "NodeGroup",
+    "Polynomial",
+    "SampledNodes",
+    "annotated_calls",
+    "fit_cluster",
+    "fit_kernel",
+    "fit_traces",
+    "read_cluster",
+    "read_kernels",
+    "write_cluster",
+    "write_kernels",
 ]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 
-from scalatrace.predict.kernels.fitting import Call, fit_kernel
+from scalatrace.predict.kernels.fitting import KernelCall, fit_kernel
 from scalatrace.predict.kernels.model import KernelModels
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.histogram import Histogram
@@ -27,7 +27,7 @@ def parsed(text: str) -> tuple[str, list[str]]:
     return name, [each.strip() for each in parameters.rstrip(")").split(",") if each.strip()]
 
 
-def annotated_calls(trace: Trace) -> dict[str, list[Call]]:
+def annotated_calls(trace: Trace) -> dict[str, list[KernelCall]]:
     """Return the calls of each kernel.
 
     A trace holds a histogram of the times of each place, not one time per call. Where the sizes of a place
@@ -40,7 +40,7 @@ def annotated_calls(trace: Trace) -> dict[str, list[Call]]:
         for place, params, histogram in _of_rank(trace, rank):
             sizes.setdefault(place, []).append(params)
             times[place] = histogram
-    result: dict[str, list[Call]] = {}
+    result: dict[str, list[KernelCall]] = {}
     for place, params_of_calls in sizes.items():
         result.setdefault(parsed(place[0])[0], []).extend(_paired(params_of_calls, times[place]))
     return result
@@ -48,7 +48,7 @@ def annotated_calls(trace: Trace) -> dict[str, list[Call]]:
 
 def fit_traces(traces: Iterable[Trace]) -> KernelModels:
     """Fit the models of each kernel to its calls in some traces. Raises UsageError as `fit_kernel`."""
-    calls: dict[str, list[Call]] = {}
+    calls: dict[str, list[KernelCall]] = {}
     for trace in traces:
         for name, some in annotated_calls(trace).items():
             calls.setdefault(name, []).extend(some)
@@ -67,7 +67,7 @@ def _of_rank(trace: Trace, rank: int) -> Iterator[tuple[Place, dict[str, int], H
             begun = text, {name: int(call.get(f"size{i}") or 0) for i, name in enumerate(parsed(text)[1])}
 
 
-def _paired(params: Sequence[dict[str, int]], histogram: Histogram) -> Iterator[Call]:
+def _paired(params: Sequence[dict[str, int]], histogram: Histogram) -> Iterator[KernelCall]:
     """Pair sizes and times by rank, in about SHOWN_CALLS calls that stand for all."""
     ordered = sorted(params, key=lambda one: prod(one.values()))
     bins = sorted(histogram.drawn_bins, key=lambda one: one.mean)
@@ -76,5 +76,5 @@ def _paired(params: Sequence[dict[str, int]], histogram: Histogram) -> Iterator[
         shown = max(1, min(each.count, round(SHOWN_CALLS * each.count / total)))
         for i, ns in enumerate(each.slices(shown)):
             at = (before + (i + 0.5) / shown * each.count) / total
-            yield Call(ordered[int(at * len(ordered))], ns, count=each.count / shown)
+            yield KernelCall(ordered[int(at * len(ordered))], ns, count=each.count / shown)
         before += each.count

@@ -38,9 +38,9 @@ from scalatrace.stats.partitions import group_values
 __all__ = [
     "PARAMETERS",
     "Cluster",
-    "Group",
     "NodeDay",
-    "Nodes",
+    "NodeGroup",
+    "SampledNodes",
     "fit_cluster",
     "read_cluster",
     "write_cluster",
@@ -54,7 +54,7 @@ Matrix = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
-class Group:
+class NodeGroup:
     """Nodes of one behaviour.
 
     Attributes:
@@ -69,7 +69,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Nodes:
+class SampledNodes:
     """Sampled nodes.
 
     Attributes:
@@ -95,7 +95,7 @@ class Cluster:
         unit: what S counts ("m*n*k").
     """
 
-    groups: tuple[Group, ...]
+    groups: tuple[NodeGroup, ...]
     day: Matrix
     name: str = "unnamed"
     description: str = ""
@@ -112,7 +112,7 @@ class Cluster:
             _check_covariance(group.spatial, f"groups[{i}].spatial")
         _check_covariance(self.day, "day")
 
-    def sample(self, nodes: int, seed: int = 0) -> Nodes:
+    def sample(self, nodes: int, seed: int = 0) -> SampledNodes:
         """Sample a cluster on one day; the same for the same seed.
 
         Raises:
@@ -129,9 +129,9 @@ class Cluster:
             parameters[here] = self._drawn(random, group, int(here.sum()))
         reference = max(self.groups, key=lambda group: group.nodes).mean[0]
         factor, noise = parameters[:, 0] / reference, parameters[:, 2] / parameters[:, 0]
-        return Nodes(members.astype(np.int64), parameters, factor, noise)
+        return SampledNodes(members.astype(np.int64), parameters, factor, noise)
 
-    def _drawn(self, random: np.random.Generator, group: Group, count: int) -> Floats:
+    def _drawn(self, random: np.random.Generator, group: NodeGroup, count: int) -> Floats:
         """Draw parameters; those with a rate of 0 or less, or a negative deviation, are drawn again."""
         result = np.empty((count, len(PARAMETERS)))
         missing = np.arange(count)
@@ -207,7 +207,7 @@ def fit_cluster(
     for g in range(groups.max() + 1):
         members = means[groups == g]
         own = _covariance([members], day * per_node) if len(members) >= _MIN_FOR_COVARIANCE else pooled
-        fitted.append(Group(float(len(members)), tuple(map(float, members.mean(axis=0))), _rows(own)))
+        fitted.append(NodeGroup(float(len(members)), tuple(map(float, members.mean(axis=0))), _rows(own)))
     return Cluster(tuple(fitted), _rows(day), name, f"fitted to {len(names)} nodes", unit)
 
 
@@ -251,7 +251,7 @@ def read_cluster(path: str | Path) -> Cluster:
         where = f"groups[{i}]"
         one = checked(group, {"nodes": float, "mean": list, "spatial": list}, where, path)
         [mean] = _matrix([one["mean"]], f"{where}.mean", path)
-        groups.append(Group(float(one["nodes"]), mean, _matrix(one["spatial"], f"{where}.spatial", path)))
+        groups.append(NodeGroup(float(one["nodes"]), mean, _matrix(one["spatial"], f"{where}.spatial", path)))
     texts = {key: table[key] for key in ("name", "description", "unit") if key in table}
     try:
         return Cluster(tuple(groups), _matrix(table["day"], "day", path), **texts)

@@ -13,7 +13,7 @@ from scalatrace.predict.kernels.model import MEANS, NOISES, KernelModel, Polynom
 from scalatrace.stats.grouped_points import Floats
 from scalatrace.stats.least_squares import solve_nonnegative
 
-__all__ = ["Call", "fit_kernel"]
+__all__ = ["KernelCall", "fit_kernel"]
 
 MIN_NOISE = 1e-6
 """Relative deviation below which residuals are rounding errors."""
@@ -25,7 +25,7 @@ HALF_NORMAL_MEAN = sqrt(2 / pi)
 
 
 @dataclass(frozen=True)
-class Call:
+class KernelCall:
     """A measured call: parameters, duration, host, and the number of calls that it stands for."""
 
     params: dict[str, int]
@@ -36,7 +36,7 @@ class Call:
 
 def fit_kernel(
     name: str,
-    calls: Sequence[Call],
+    calls: Sequence[KernelCall],
     model: str | None = None,
     noise: str | None = None,
     per_host: bool | None = None,
@@ -68,7 +68,7 @@ def fit_kernel(
 
 
 def _wanted(
-    known: Sequence[str], chosen: str | None, calls: Sequence[Call], parameters: tuple[str, ...]
+    known: Sequence[str], chosen: str | None, calls: Sequence[KernelCall], parameters: tuple[str, ...]
 ) -> list[str]:
     """Return the means to try: those that the calls can determine."""
     if chosen is not None:
@@ -81,7 +81,7 @@ def _wanted(
 
 
 def _best(
-    name: str, calls: Sequence[Call], models: Sequence[str], noise: str | None, host: str
+    name: str, calls: Sequence[KernelCall], models: Sequence[str], noise: str | None, host: str
 ) -> tuple[KernelModel, float]:
     parameters = tuple(calls[0].params)
     ns = np.array([call.ns for call in calls])
@@ -108,7 +108,7 @@ def _polynomial(terms: Sequence[str], coefficients: Floats) -> Polynomial:
     return Polynomial({term: float(c) for term, c in zip(terms, coefficients, strict=True)})
 
 
-def _design(terms: Sequence[str], calls: Sequence[Call]) -> Floats:
+def _design(terms: Sequence[str], calls: Sequence[KernelCall]) -> Floats:
     columns = [[Polynomial({term: 1.0}).at(call.params) for call in calls] for term in terms]
     return np.array(columns, dtype=np.float64).T
 

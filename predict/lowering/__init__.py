@@ -4,11 +4,29 @@ In: a trace without open receives. Out: per rank, a stream of computation, messa
 all ranks; and an account of what was lowered and what is lost.
 """
 
-from scalatrace.predict.lowering.actions import Action, Collective, Compute, Recv, Send, Step, Target, Wait
-from scalatrace.predict.lowering.lower import Lowering
+from scalatrace.predict.lowering.actions import (
+    CollectiveAction,
+    ComputeAction,
+    LoweredAction,
+    LoweredStep,
+    LoweringTarget,
+    RecvMessage,
+    SendMessage,
+    WaitAction,
+)
+from scalatrace.predict.lowering.lower import TraceLowering
 from scalatrace.predict.lowering.report import Account, Outcome
 
 __all__ = [
-    "Account", "Action", "Collective", "Compute", "Lowering", "Outcome", "Recv", "Send", "Step", "Target",
-    "Wait",
+    "Account",
+    "CollectiveAction",
+    "ComputeAction",
+    "LoweredAction",
+    "LoweredStep",
+    "LoweringTarget",
+    "Outcome",
+    "RecvMessage",
+    "SendMessage",
+    "TraceLowering",
+    "WaitAction",
 ]  # fmt: skip

@@ -5,19 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scalatrace.predict.lowering.schedules import Shape
+from scalatrace.predict.lowering.schedules import CollectiveShape
 from scalatrace.trace.model.call import Call
 
-__all__ = ["Action", "Collective", "Compute", "Recv", "Send", "Step", "Target", "Wait"]
+__all__ = [
+    "CollectiveAction",
+    "ComputeAction",
+    "LoweredAction",
+    "LoweredStep",
+    "LoweringTarget",
+    "RecvMessage",
+    "SendMessage",
+    "WaitAction",
+]
 
 
-class Compute(NamedTuple):
+class ComputeAction(NamedTuple):
     """Computation of a rank, ns."""
 
     ns: float
 
 
-class Send(NamedTuple):
+class SendMessage(NamedTuple):
     """A message; without a request the rank waits until its buffer is free."""
 
     peer: int
@@ -26,7 +35,7 @@ class Send(NamedTuple):
     request: int | None = None
 
 
-class Recv(NamedTuple):
+class RecvMessage(NamedTuple):
     """A receive; without a request the rank waits for the message. `nbytes`: size of the buffer."""
 
     peer: int
@@ -35,36 +44,36 @@ class Recv(NamedTuple):
     request: int | None = None
 
 
-class Wait(NamedTuple):
+class WaitAction(NamedTuple):
     """Wait until all of these requests of the rank are complete."""
 
     requests: tuple[int, ...]
 
 
-class Collective(NamedTuple):
+class CollectiveAction(NamedTuple):
     """A collective operation on all ranks of the lowered trace, or on the ranks of `members`."""
 
-    shape: Shape
+    shape: CollectiveShape
     members: tuple[int, ...] | None = None
 
 
-Action = Compute | Send | Recv | Wait | Collective
+LoweredAction = ComputeAction | SendMessage | RecvMessage | WaitAction | CollectiveAction
 
 
-class Step(NamedTuple):
+class LoweredStep(NamedTuple):
     """A call of the walk, the computation before it in ns, and its actions."""
 
     call: Call
     compute_ns: float
-    actions: list[Action]
+    actions: list[LoweredAction]
 
 
 @dataclass(frozen=True)
-class Target:
+class LoweringTarget:
     """The part of MPI that a tool knows.
 
     Attributes:
-        collectives: its collective operations, as in `Shape.operation`; others become messages.
+        collectives: its collective operations, as in `CollectiveShape.operation`; others become messages.
         groups: whether they may have any members; else only all ranks.
         several_sizes: whether they may have sizes that differ between ranks.
     """

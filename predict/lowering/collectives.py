@@ -10,11 +10,18 @@ from collections.abc import Sequence
 
 from scalatrace.errors import FormatError
 from scalatrace.operations import Category, blocking_name, operation, sent_bytes
-from scalatrace.predict.lowering.actions import Action, Collective, Compute, Recv, Send, Target
-from scalatrace.predict.lowering.messages import Messages
+from scalatrace.predict.lowering.actions import (
+    CollectiveAction,
+    ComputeAction,
+    LoweredAction,
+    LoweringTarget,
+    RecvMessage,
+    SendMessage,
+)
+from scalatrace.predict.lowering.messages import PointToPointMessages
 from scalatrace.predict.lowering.report import Account, Outcome
-from scalatrace.predict.lowering.requests import Exchange, PendingCollective
-from scalatrace.predict.lowering.schedules import Round, Shape, expand, used_algorithm
+from scalatrace.predict.lowering.requests import PendingCollective, RequestNumbers
+from scalatrace.predict.lowering.schedules import CollectiveShape, Round, expand, used_algorithm
 from scalatrace.predict.platform import Platform
 from scalatrace.predict.platform.algorithms import OPERATION_OF
 from scalatrace.trace.exchange.neighbours import Neighbours, neighbour_bytes
@@ -22,12 +29,12 @@ from scalatrace.trace.exchange.type_sizes import member_sizes
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.tables import Communicator
 
-__all__ = ["Collectives"]
+__all__ = ["CollectiveLowering"]
 
 _NAMES = {**OPERATION_OF, "Gatherv": "gatherv", "Scatterv": "scatterv"}
 
 
-def _shape_of(call: Call) -> Shape | None:
+def _shape_of(call: Call) -> CollectiveShape | None:
     """Return the shape of a collective call; None for other operations and for intercommunicators."""
     name = _NAMES.get(base := blocking_name(call.op))
     comm = call.comm
@@ -35,7 +42,7 @@ def _shape_of(call: Call) -> Shape | None:
         return None
     rank, n = comm.rank, comm.size
     root = max(call.get("root", 0), 0)
-    shape = Shape(name, rank, n, 0, root)
+    shape = CollectiveShape(name, rank, n, 0, root)
     match base:
         case "Barrier":
             return shape
@@ -65,7 +72,7 @@ def _shape_of(call: Call) -> Shape | None:
     return shape._replace(nbytes=max(call["count"], 0) * _size(call, "datatype"))
 
 
-def _listed(shape: Shape, sends: tuple[int, ...] | None, recvs: tuple[int, ...]) -> Shape:
+def _listed(shape: CollectiveShape, sends: tuple[int, ...] | None, recvs: tuple[int, ...]) -> CollectiveShape:
     """Add sizes that differ; the rules of algorithms count their mean."""
     total = max(sum(recvs), sum(sends or ()))
     return shape._replace(nbytes=total // max(shape.nranks, 1), sends=sends, recvs=recvs)
@@ -96,7 +103,7 @@ Group = tuple[Sequence[int], int, bool]
 """Members as ranks of the result, own position, and whether some members are left out."""
 
 
-class Collectives:
+class CollectiveLowering:
     """Lowers the collective calls of one rank.
 
     Args:
@@ -104,7 +111,12 @@ class Collectives:
     """
 
     def __init__(
-        self, target: Target, platform: Platform, messages: Messages, account: Account, nranks: int
+        self,
+        target: LoweringTarget,
+        platform: Platform,
+        messages: PointToPointMessages,
+        account: Account,
+        nranks: int,
     ) -> None:
         self._target, self._platform, self._nranks = target, platform, nranks
         self._messages, self._account = messages, account
@@ -118,33 +130,33 @@ class Collectives:
         self._late.setdefault(call.family, []).append(pending)
         return pending
 
-    def complete(self, pending: PendingCollective, exchange: Exchange) -> list[Action]:
+    def complete(self, pending: PendingCollective, exchange: RequestNumbers) -> list[LoweredAction]:
         """Return the actions of a nonblocking collective and of those before it that have no place yet."""
         waiting = self._late.get(pending.call.family, [])
         if pending not in waiting:
             return []
         return self._flush(pending.call.family, waiting.index(pending) + 1, exchange)
 
-    def blocking(self, call: Call, exchange: Exchange) -> list[Action]:
+    def blocking(self, call: Call, exchange: RequestNumbers) -> list[LoweredAction]:
         """Return the actions of a blocking collective; those that were started before it come first."""
         before = self._flush(call.family, len(self._late.get(call.family, ())), exchange)
         return [*before, *self._lower(call, exchange)]
 
-    def barrier(self, call: Call, exchange: Exchange) -> list[Action]:
+    def barrier(self, call: Call, exchange: RequestNumbers) -> list[LoweredAction]:
         """Return a barrier in place of a call that synchronises the members of its communicator."""
         if call.comm.remote is not None or call.comm.rank < 0:
             self._account.add(call.op, Outcome.LOST, "intercommunicator")
             return []
-        shape = Shape("barrier", call.comm.rank, call.comm.size)
+        shape = CollectiveShape("barrier", call.comm.rank, call.comm.size)
         before = self._flush(call.family, len(self._late.get(call.family, ())), exchange)
         return [*before, *self._of_shape(call, shape, exchange, "a barrier, ")]
 
-    def _flush(self, family: int, count: int, exchange: Exchange) -> list[Action]:
+    def _flush(self, family: int, count: int, exchange: RequestNumbers) -> list[LoweredAction]:
         waiting = self._late.get(family, [])
         ready, self._late[family] = waiting[:count], waiting[count:]
         return [action for each in ready for action in self._lower(each.call, exchange)]
 
-    def _lower(self, call: Call, exchange: Exchange) -> list[Action]:
+    def _lower(self, call: Call, exchange: RequestNumbers) -> list[LoweredAction]:
         if operation(call.op).category is Category.NEIGHBOUR:
             return self._neighbourhood(call, exchange)
         shape = _shape_of(call)
@@ -155,7 +167,9 @@ class Collectives:
             call, shape, exchange, "where it completes, " if operation(call.op).nonblocking else ""
         )
 
-    def _of_shape(self, call: Call, shape: Shape, exchange: Exchange, note: str) -> list[Action]:
+    def _of_shape(
+        self, call: Call, shape: CollectiveShape, exchange: RequestNumbers, note: str
+    ) -> list[LoweredAction]:
         group = self._group(call)
         if group is None:
             return []
@@ -169,7 +183,7 @@ class Collectives:
             self._account.add(call.op, outcome, f"{note}{shape.operation}", nbytes)
             everyone = len(members) == self._nranks
             root = members[shape.root] if everyone else shape.root
-            return [Collective(shape._replace(root=root), None if everyone else tuple(members))]
+            return [CollectiveAction(shape._replace(root=root), None if everyone else tuple(members))]
         rule = self._platform.algorithm(shape.operation.removesuffix("v"), shape.nbytes, shape.nranks)
         algorithm = used_algorithm(shape, rule)
         self._account.add(call.op, Outcome.LOWERED, f"{note}messages, {algorithm}", nbytes)
@@ -180,15 +194,19 @@ class Collectives:
             for action in self._of_round(each, members, tag, exchange)
         ]
 
-    def _of_round(self, each: Round, members: Sequence[int], tag: int, exchange: Exchange) -> list[Action]:
-        messages: list[Send | Recv] = [Recv(members[peer], nbytes, tag) for peer, nbytes in each.recvs]
-        messages += [Send(members[peer], nbytes, tag) for peer, nbytes in each.sends]
+    def _of_round(
+        self, each: Round, members: Sequence[int], tag: int, exchange: RequestNumbers
+    ) -> list[LoweredAction]:
+        messages: list[SendMessage | RecvMessage] = [
+            RecvMessage(members[peer], nbytes, tag) for peer, nbytes in each.recvs
+        ]
+        messages += [SendMessage(members[peer], nbytes, tag) for peer, nbytes in each.sends]
         actions = exchange.together(messages)
         if ns := each.reduced_bytes * self._platform.reduce_per_byte_ns:
-            actions.append(Compute(ns))
+            actions.append(ComputeAction(ns))
         return actions
 
-    def _is_known(self, shape: Shape, members: Sequence[int]) -> bool:
+    def _is_known(self, shape: CollectiveShape, members: Sequence[int]) -> bool:
         """Whether the target has this collective."""
         target = self._target
         if shape.operation not in target.collectives:
@@ -223,7 +241,7 @@ class Collectives:
         """Return the positions in a communicator of the members that are in the result."""
         return self._messages.positions(comm.members)
 
-    def _neighbourhood(self, call: Call, exchange: Exchange) -> list[Action]:
+    def _neighbourhood(self, call: Call, exchange: RequestNumbers) -> list[LoweredAction]:
         lists = self.neighbours.of(call.family)
         nbytes = sent_bytes(call.op, call)
         if lists is None:
@@ -231,8 +249,8 @@ class Collectives:
             return []
         sources, destinations = lists
         tag = self._messages.tag(call, 0, "collective")
-        sides = (("recv", sources, Recv), ("send", destinations, Send))
-        messages: list[Send | Recv] = []
+        sides = (("recv", sources, RecvMessage), ("send", destinations, SendMessage))
+        messages: list[SendMessage | RecvMessage] = []
         for side, peers, kind in sides:
             for peer, size in zip(peers, neighbour_bytes(call, side, len(peers)), strict=True):
                 number = self._messages.number(call.comm.world(peer)) if peer >= 0 else None
@@ -242,7 +260,7 @@ class Collectives:
         return exchange.together(messages)
 
 
-def _restricted(shape: Shape, own: int, n: int, kept: list[int]) -> Shape:
+def _restricted(shape: CollectiveShape, own: int, n: int, kept: list[int]) -> CollectiveShape:
     """Return the shape among some members; the first of them stands for a root that is not among them."""
     root = kept.index(shape.root) if shape.root in kept else 0
     sends, recvs = (sizes and tuple(sizes[i] for i in kept) for sizes in (shape.sends, shape.recvs))

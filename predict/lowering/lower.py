@@ -8,11 +8,19 @@ from functools import cache
 from typing import NamedTuple
 
 from scalatrace.operations import COLLECTIVES, Category, Mode, operation, sent_bytes
-from scalatrace.predict.lowering.actions import Action, Compute, Recv, Send, Step, Target, Wait
-from scalatrace.predict.lowering.collectives import Collectives
-from scalatrace.predict.lowering.messages import Messages, Tags
+from scalatrace.predict.lowering.actions import (
+    ComputeAction,
+    LoweredAction,
+    LoweredStep,
+    LoweringTarget,
+    RecvMessage,
+    SendMessage,
+    WaitAction,
+)
+from scalatrace.predict.lowering.collectives import CollectiveLowering
+from scalatrace.predict.lowering.messages import PointToPointMessages, Tags
 from scalatrace.predict.lowering.report import Account, Outcome
-from scalatrace.predict.lowering.requests import Exchange, Pending
+from scalatrace.predict.lowering.requests import LoweredRequest, RequestNumbers
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.call import Call, Place
 from scalatrace.trace.model.trace import Trace
@@ -27,7 +35,7 @@ from scalatrace.trace.query.requests import (
 )
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
-__all__ = ["Lowering"]
+__all__ = ["TraceLowering"]
 
 _MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV, Category.PERSISTENT)
 _REASONS = {
@@ -46,14 +54,14 @@ _MAX_TEMPLATES = 1 << 14
 class _Template(NamedTuple):
     """Messages of a call, peers that are not in the result, and the entry of the account."""
 
-    messages: tuple[Send | Recv, ...]
+    messages: tuple[SendMessage | RecvMessage, ...]
     outside: int
     outcome: Outcome
     treatment: str
     nbytes: int
 
 
-class Role(Enum):
+class LoweringRole(Enum):
     """How a call is lowered."""
 
     MESSAGE = auto()
@@ -68,57 +76,62 @@ class Role(Enum):
 
 
 @cache
-def _role(op: str) -> Role:
+def _role(op: str) -> LoweringRole:
     row = operation(op)
     base, category = row.base, row.category
     if base in ENDING:
-        return Role.COMPLETION
+        return LoweringRole.COMPLETION
     if base in STARTING:
-        return Role.START
+        return LoweringRole.START
     if base.startswith("Pready"):
-        return Role.READY
+        return LoweringRole.READY
     if base in ("Request_free", "Cancel"):
-        return Role.FREE if base == "Request_free" else Role.CANCEL
+        return LoweringRole.FREE if base == "Request_free" else LoweringRole.CANCEL
     if row.is_matched_probe:
-        return Role.PROBE
+        return LoweringRole.PROBE
     if category in _MESSAGES:
-        return Role.MESSAGE
-    return Role.COLLECTIVE if category in COLLECTIVES else Role.OTHER
+        return LoweringRole.MESSAGE
+    return LoweringRole.COLLECTIVE if category in COLLECTIVES else LoweringRole.OTHER
 
 
 class RankLowering:
     """The state of one rank: live requests, probed messages, communicators."""
 
     def __init__(
-        self, target: Target, platform: Platform, messages: Messages, account: Account, nranks: int
+        self,
+        target: LoweringTarget,
+        platform: Platform,
+        messages: PointToPointMessages,
+        account: Account,
+        nranks: int,
     ) -> None:
         self._messages, self._account = messages, account
-        self._collectives = Collectives(target, platform, messages, account, nranks)
-        self._exchange = Exchange()
-        self._requests: LiveRequests[Pending] = LiveRequests(lambda request: request.persistent)
+        self._collectives = CollectiveLowering(target, platform, messages, account, nranks)
+        self._exchange = RequestNumbers()
+        self._requests: LiveRequests[LoweredRequest] = LiveRequests(lambda request: request.persistent)
         self._templates: dict[tuple[Place, tuple[int, ...]], _Template] = {}
-        self._probed: LiveRequests[Recv | None] = LiveRequests(lambda message: False)
+        self._probed: LiveRequests[RecvMessage | None] = LiveRequests(lambda message: False)
 
-    def actions(self, call: Call) -> list[Action]:
+    def actions(self, call: Call) -> list[LoweredAction]:
         """Return the actions of the rank's next call."""
         match _role(call.op):
-            case Role.MESSAGE:
+            case LoweringRole.MESSAGE:
                 return self._message(call)
-            case Role.COMPLETION:
+            case LoweringRole.COMPLETION:
                 return self._complete(call)
-            case Role.START:
+            case LoweringRole.START:
                 return self._start_all(call)
-            case Role.READY:
+            case LoweringRole.READY:
                 return self._mark_ready(call)
-            case Role.FREE | Role.CANCEL as role:
-                return self._end(call, role is Role.CANCEL)
-            case Role.PROBE:
+            case LoweringRole.FREE | LoweringRole.CANCEL as role:
+                return self._end(call, role is LoweringRole.CANCEL)
+            case LoweringRole.PROBE:
                 return self._probe(call)
-            case Role.COLLECTIVE:
+            case LoweringRole.COLLECTIVE:
                 return self._collective(call)
         return self._other(call)
 
-    def _message(self, call: Call) -> list[Action]:
+    def _message(self, call: Call) -> list[LoweredAction]:
         row = operation(call.op)
         template = self._template(call)
         for _ in range(template.outside):
@@ -128,13 +141,13 @@ class RankLowering:
             self._account.add(call.op, template.outcome, template.treatment, template.nbytes)
         if row.flow_later:
             partitions = call.get("partitions", 0) if row.sends is not None else 0
-            self._requests.add(Pending(True, tuple(messages), partitions=partitions, made_by=call))
+            self._requests.add(LoweredRequest(True, tuple(messages), partitions=partitions, made_by=call))
             return []
         if not row.makes_request:
             return self._exchange.together(messages)
         started = [self._exchange.start(message) for message in messages]
         self._requests.add(
-            Pending(False, active=[each.request for each in started if each.request is not None])
+            LoweredRequest(False, active=[each.request for each in started if each.request is not None])
         )
         return list(started)
 
@@ -159,7 +172,7 @@ class RankLowering:
         nbytes = sent_bytes(call.op, call, row.flow_later)
         return _Template(tuple(messages), outside, outcome, treatment, nbytes)
 
-    def _received(self, call: Call) -> list[Send | Recv]:
+    def _received(self, call: Call) -> list[SendMessage | RecvMessage]:
         """Return the receive of a message that was probed."""
         size = call["count"] * getattr(call["datatype"], "size", 0)
         return [
@@ -168,14 +181,14 @@ class RankLowering:
             if message is not None
         ]
 
-    def _probe(self, call: Call) -> list[Action]:
+    def _probe(self, call: Call) -> list[LoweredAction]:
         self._account.add(call.op, Outcome.LOST, "its receive waits instead")
         if call.raw("source") >= 0 or self._messages.peer(call, "source") is not None:
             found, _ = self._messages.of(call)
-            self._probed.add(next((each for each in found if isinstance(each, Recv)), None))
+            self._probed.add(next((each for each in found if isinstance(each, RecvMessage)), None))
         return []
 
-    def _start_all(self, call: Call) -> list[Action]:
+    def _start_all(self, call: Call) -> list[LoweredAction]:
         """Start requests; a receive has the sender that this start names, if it does."""
         requests = self._requests.at(ages(call))
         unnamed = ((ANY_SOURCE, ANY_TAG),) * len(requests)
@@ -185,7 +198,7 @@ class RankLowering:
             else unnamed
         )
         self._account.add(call.op, Outcome.KEPT)
-        actions: list[Action] = []
+        actions: list[LoweredAction] = []
         for request, (source, tag) in zip(requests, named, strict=True):
             made_by = request.made_by
             if made_by is not None and (source != ANY_SOURCE or self._messages.is_open(made_by)):
@@ -193,7 +206,7 @@ class RankLowering:
             actions += self._start(request)
         return actions
 
-    def _start(self, request: Pending) -> list[Action]:
+    def _start(self, request: LoweredRequest) -> list[LoweredAction]:
         if request.collective is not None:
             request.waiting.append(self._collectives.begin(request.collective))
         request.ready = 0
@@ -203,14 +216,14 @@ class RankLowering:
         request.active += [each.request for each in started if each.request is not None]
         return list(started)
 
-    def _mark_ready(self, call: Call) -> list[Action]:
+    def _mark_ready(self, call: Call) -> list[LoweredAction]:
         """Send a partitioned message when its last partition is ready."""
         if "partition_low" in call:
             marked = call["partition_high"] - call["partition_low"] + 1
         else:
             marked = len(call["array_of_partitions"]) if "array_of_partitions" in call else 1
         self._account.add(call.op, Outcome.KEPT)
-        result: list[Action] = []
+        result: list[LoweredAction] = []
         for request in self._requests.at((call["request"],)):
             before, request.ready = request.ready, request.ready + marked
             if before < request.partitions <= request.ready:
@@ -219,8 +232,8 @@ class RankLowering:
                 result += started
         return result
 
-    def _complete(self, call: Call) -> list[Action]:
-        actions: list[Action] = []
+    def _complete(self, call: Call) -> list[LoweredAction]:
+        actions: list[LoweredAction] = []
         awaited: list[int] = []
         for request in self._requests.end(ages(call), freed=False):
             for pending in request.waiting:
@@ -229,9 +242,9 @@ class RankLowering:
             awaited += request.active
             request.active = []
         self._account.add(call.op, Outcome.KEPT)
-        return [*actions, Wait(tuple(awaited))] if awaited else actions
+        return [*actions, WaitAction(tuple(awaited))] if awaited else actions
 
-    def _end(self, call: Call, cancels: bool) -> list[Action]:
+    def _end(self, call: Call, cancels: bool) -> list[LoweredAction]:
         """Free requests, or leave what is cancelled without a wait."""
         if not cancels:
             self._requests.end(ages(call), freed=True)
@@ -242,21 +255,21 @@ class RankLowering:
         self._account.add(call.op, Outcome.LOST, "nothing waits for what is cancelled")
         return []
 
-    def _collective(self, call: Call) -> list[Action]:
+    def _collective(self, call: Call) -> list[LoweredAction]:
         row = operation(call.op)
         if row.flow_later:
-            self._requests.add(Pending(True, collective=call))
+            self._requests.add(LoweredRequest(True, collective=call))
         elif row.makes_request:
-            self._requests.add(Pending(False, waiting=[self._collectives.begin(call)]))
+            self._requests.add(LoweredRequest(False, waiting=[self._collectives.begin(call)]))
         else:
             return self._collectives.blocking(call, self._exchange)
         return []
 
-    def _other(self, call: Call) -> list[Action]:
+    def _other(self, call: Call) -> list[LoweredAction]:
         row = operation(call.op)
         self._collectives.neighbours.follow(call)
         if row.makes_request:
-            self._requests.add(Pending(False))
+            self._requests.add(LoweredRequest(False))
         if row.synchronises:
             return self._collectives.barrier(call, self._exchange)
         if reason := _REASONS.get(row.category):
@@ -266,7 +279,7 @@ class RankLowering:
         return []
 
 
-class Lowering:
+class TraceLowering:
     """A trace that is lowered for a target.
 
     Args:
@@ -280,12 +293,12 @@ class Lowering:
     def __init__(
         self,
         trace: Trace,
-        target: Target | None = None,
+        target: LoweringTarget | None = None,
         platform: Platform | None = None,
         ranks: Iterable[int] | None = None,
     ) -> None:
         self.trace = trace
-        self.target, self.platform = target or Target(), platform or Platform()
+        self.target, self.platform = target or LoweringTarget(), platform or Platform()
         chosen = None if ranks is None else sorted(set(ranks))
         for rank in chosen or ():
             trace.walk(rank)  # raises for a rank that is not in the trace
@@ -294,10 +307,10 @@ class Lowering:
         self.ranks: list[int] | range = range(trace.nprocs) if chosen is None else chosen
         numbers = None if chosen is None else {rank: i for i, rank in enumerate(chosen)}
         self.account = Account()
-        self._messages = Messages(Tags(), numbers)
+        self._messages = PointToPointMessages(Tags(), numbers)
         self._times = MeanTimes(self.trace, COMPUTE, self.platform.compute_scale)
 
-    def steps(self, rank: int) -> Iterator[Step]:
+    def steps(self, rank: int) -> Iterator[LoweredStep]:
         """Yield the calls of a world rank with their actions.
 
         Raises:
@@ -306,20 +319,20 @@ class Lowering:
         computed = self._times.of_rank(rank)
         lowered = RankLowering(self.target, self.platform, self._messages, self.account, len(self.ranks))
         for call in self.trace.walk(rank):
-            yield Step(call, computed(call), lowered.actions(call))
+            yield LoweredStep(call, computed(call), lowered.actions(call))
 
-    def actions(self, rank: int) -> Iterator[Action]:
+    def actions(self, rank: int) -> Iterator[LoweredAction]:
         """Yield the actions of a world rank; computations that follow each other are one."""
         ns = 0.0
         for step in self.steps(rank):
             ns += step.compute_ns
             for action in step.actions:
-                if isinstance(action, Compute):
+                if isinstance(action, ComputeAction):
                     ns += action.ns
                     continue
                 if ns > 0:
-                    yield Compute(ns)
+                    yield ComputeAction(ns)
                     ns = 0.0
                 yield action
         if ns > 0:
-            yield Compute(ns)
+            yield ComputeAction(ns)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from scalatrace.predict.lowering.actions import Action, Recv, Send, Wait
+from scalatrace.predict.lowering.actions import LoweredAction, RecvMessage, SendMessage, WaitAction
 from scalatrace.trace.model.call import Call
 
-__all__ = ["Exchange", "Pending", "PendingCollective"]
+__all__ = ["LoweredRequest", "PendingCollective", "RequestNumbers"]
 
 
 @dataclass(eq=False)
@@ -19,7 +19,7 @@ class PendingCollective:
 
 
 @dataclass(eq=False)
-class Pending:
+class LoweredRequest:
     """A request.
 
     Attributes:
@@ -33,7 +33,7 @@ class Pending:
     """
 
     persistent: bool
-    messages: tuple[Send | Recv, ...] = ()
+    messages: tuple[SendMessage | RecvMessage, ...] = ()
     made_by: Call | None = None
     collective: Call | None = None
     partitions: int = 0
@@ -42,21 +42,21 @@ class Pending:
     waiting: list[PendingCollective] = field(default_factory=list)
 
 
-class Exchange:
+class RequestNumbers:
     """Numbers the requests of one rank, from 0."""
 
     def __init__(self) -> None:
         self._next = 0
 
-    def start(self, message: Send | Recv) -> Send | Recv:
+    def start(self, message: SendMessage | RecvMessage) -> SendMessage | RecvMessage:
         """Return a message with a request of its own."""
         self._next += 1
         return message._replace(request=self._next - 1)
 
-    def together(self, messages: Sequence[Send | Recv]) -> list[Action]:
+    def together(self, messages: Sequence[SendMessage | RecvMessage]) -> list[LoweredAction]:
         """Return the actions of blocking messages: receives are posted first, then all are awaited."""
         if len(messages) < 2:
             return list(messages)
-        ordered = sorted(messages, key=lambda message: isinstance(message, Send))
+        ordered = sorted(messages, key=lambda message: isinstance(message, SendMessage))
         started = [self.start(message) for message in ordered]
-        return [*started, Wait(tuple(each.request for each in started if each.request is not None))]
+        return [*started, WaitAction(tuple(each.request for each in started if each.request is not None))]

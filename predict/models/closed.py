@@ -21,7 +21,7 @@ from scalatrace.trace.symbolic.evaluate import part_of
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Field, levels_of
 from scalatrace.trace.symbolic.grid import Grid
 
-__all__ = ["NotClosedError", "Place", "places"]
+__all__ = ["GridPlace", "NotClosedError", "places"]
 
 
 class NotClosedError(ScalatraceError):
@@ -32,7 +32,7 @@ FIRST, MIDDLE, LAST = "first", "middle", "last"
 
 
 @dataclass(frozen=True)
-class Place:
+class GridPlace:
     """A place in a grid of a size.
 
     Attributes:
@@ -166,11 +166,11 @@ def _formula_of(where: str, size: sympy.Expr) -> sympy.Expr:
     return {FIRST: sympy.Integer(0), MIDDLE: sympy.floor(size / 2), LAST: size - 1}[where]
 
 
-def places(grid: Grid, inputs: Mapping[str, int]) -> list[Place]:
+def places(grid: Grid, inputs: Mapping[str, int]) -> list[GridPlace]:
     """Return a place for each class of ranks by position: 3^d of them, fewer where sides are short."""
     spots = [(FIRST, MIDDLE, LAST)[: max(1, min(side, 3))] for side in grid.dims]
     spots = [(FIRST, LAST) if len(each) == 2 else each for each in spots]
-    return [Place(grid, where, inputs) for where in product(*spots)]
+    return [GridPlace(grid, where, inputs) for where in product(*spots)]
 
 
 _OPERATORS = {

@@ -25,7 +25,7 @@ from scalatrace.predict.models.messages import (
 from scalatrace.predict.models.symbols import ALPHA, BETA, GAMMA, LOG, PHI, RHO, TAU, P, S
 from scalatrace.predict.platform import Platform
 
-__all__ = ["COSTS", "Cost", "Round", "time_ns"]
+__all__ = ["COSTS", "Cost", "ModelRound", "time_ns"]
 
 
 MESSAGE, SENDS, RECEIVES, EXCHANGES = "message", "sends", "receives", "exchanges"
@@ -39,7 +39,7 @@ _TIMES = {
 
 
 @dataclass(frozen=True)
-class Round:
+class ModelRound:
     """Equal steps of the slowest rank.
 
     Attributes:
@@ -60,7 +60,7 @@ class Round:
         return self.kind != MESSAGE
 
 
-Rounds = Callable[[float, int], Iterator[Round]]
+Rounds = Callable[[float, int], Iterator[ModelRound]]
 
 
 @dataclass(frozen=True)
@@ -104,16 +104,16 @@ def _blocks(nranks: int) -> Iterator[int]:
 
 def _doubling(reduces: int = 0) -> Rounds:
     """Rounds with the whole message."""
-    return lambda s, p: iter([Round(s, _log(p), reduces * s)])
+    return lambda s, p: iter([ModelRound(s, _log(p), reduces * s)])
 
 
 def _binomial(kind: str, reduces: int = 0) -> Rounds:
     """As `_doubling`; beyond a power of two, the root sends or receives once more beside the others."""
 
-    def rounds(s: float, p: int) -> Iterator[Round]:
-        yield Round(s, p.bit_length() - 1, reduces * s)
+    def rounds(s: float, p: int) -> Iterator[ModelRound]:
+        yield ModelRound(s, p.bit_length() - 1, reduces * s)
         if p & (p - 1):
-            yield Round(s, 1, reduces * s, kind)
+            yield ModelRound(s, 1, reduces * s, kind)
 
     return rounds
 
@@ -121,11 +121,11 @@ def _binomial(kind: str, reduces: int = 0) -> Rounds:
 def _folded(reduces: int = 0) -> Rounds:
     """As `_doubling` over a power of two; other ranks send to one of these before, and receive after."""
 
-    def rounds(s: float, p: int) -> Iterator[Round]:
+    def rounds(s: float, p: int) -> Iterator[ModelRound]:
         is_power = p & (p - 1) == 0
-        yield Round(s, p.bit_length() - 1 if is_power else p.bit_length(), reduces * s)
+        yield ModelRound(s, p.bit_length() - 1 if is_power else p.bit_length(), reduces * s)
         if not is_power:
-            yield Round(s)
+            yield ModelRound(s)
 
     return rounds
 
@@ -133,11 +133,11 @@ def _folded(reduces: int = 0) -> Rounds:
 def _each(reduces: int = 0, share: bool = False, passes: int = 1) -> Rounds:
     """P - 1 rounds, with the message or its P-th part; the operator works in the first pass."""
 
-    def rounds(s: float, p: int) -> Iterator[Round]:
+    def rounds(s: float, p: int) -> Iterator[ModelRound]:
         nbytes = s / p if share else s
-        yield Round(nbytes, p - 1, reduces * nbytes)
+        yield ModelRound(nbytes, p - 1, reduces * nbytes)
         if passes > 1:
-            yield Round(nbytes, (passes - 1) * (p - 1))
+            yield ModelRound(nbytes, (passes - 1) * (p - 1))
 
     return rounds
 
@@ -145,10 +145,10 @@ def _each(reduces: int = 0, share: bool = False, passes: int = 1) -> Rounds:
 def _tree(reduces: int = 0, share: bool = False) -> Rounds:
     """Rounds of the blocks of a binomial tree: of S bytes each, or of the P-th part of S."""
 
-    def rounds(s: float, p: int) -> Iterator[Round]:
+    def rounds(s: float, p: int) -> Iterator[ModelRound]:
         for blocks in _blocks(p):
             nbytes = blocks * (s / p if share else s)
-            yield Round(nbytes, 1, reduces * nbytes)
+            yield ModelRound(nbytes, 1, reduces * nbytes)
 
     return rounds
 
@@ -156,40 +156,40 @@ def _tree(reduces: int = 0, share: bool = False) -> Rounds:
 def _linear(kind: str, reduces: int = 0) -> Rounds:
     """One rank sends to all others, or receives from all; or each rank does both."""
 
-    def rounds(s: float, p: int) -> Iterator[Round]:
-        yield Round(s, 1, reduces * s)
-        yield Round(s, p - 2, reduces * s, kind)
+    def rounds(s: float, p: int) -> Iterator[ModelRound]:
+        yield ModelRound(s, 1, reduces * s)
+        yield ModelRound(s, p - 2, reduces * s, kind)
 
     return rounds
 
 
-def _halving(s: float, p: int) -> Iterator[Round]:
+def _halving(s: float, p: int) -> Iterator[ModelRound]:
     """Exchange and reduce half of what is left; ranks beyond a power of two send all of theirs before."""
     if p & (p - 1):
-        yield Round(s, 1, s)
+        yield ModelRound(s, 1, s)
     for i in range(1, p.bit_length()):
-        yield Round(s / 2**i, 1, s / 2**i)
+        yield ModelRound(s / 2**i, 1, s / 2**i)
 
 
-def _rabenseifner(s: float, p: int) -> Iterator[Round]:
+def _rabenseifner(s: float, p: int) -> Iterator[ModelRound]:
     """Halving, then doubling of the reduced parts; ranks beyond a power of two receive the result after."""
     yield from _halving(s, p)
-    yield from (Round(s / 2**i) for i in range(1, p.bit_length()))
+    yield from (ModelRound(s / 2**i) for i in range(1, p.bit_length()))
     if p & (p - 1):
-        yield Round(s)
+        yield ModelRound(s)
 
 
-def _recursive_halving(s: float, p: int) -> Iterator[Round]:
+def _recursive_halving(s: float, p: int) -> Iterator[ModelRound]:
     """Halving of the blocks of all ranks."""
     yield from _halving(s * p, p)
     if p & (p - 1):
-        yield Round(s)
+        yield ModelRound(s)
 
 
-def _bruck(s: float, p: int) -> Iterator[Round]:
+def _bruck(s: float, p: int) -> Iterator[ModelRound]:
     """Half of all blocks in each round: those whose distance has that bit."""
     for i in range(_log(p)):
-        yield Round(s * sum(1 for distance in range(1, p) if distance >> i & 1))
+        yield ModelRound(s * sum(1 for distance in range(1, p) if distance >> i & 1))
 
 
 def _then(*parts: Rounds) -> Rounds:

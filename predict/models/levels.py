@@ -32,7 +32,7 @@ from scalatrace.predict.models.symbols import (
 from scalatrace.predict.platform import Platform
 from scalatrace.spelling import did_you_mean
 
-__all__ = ["MESSAGE", "OPERATIONS", "Levels", "Times", "algorithms_of", "levels", "times"]
+__all__ = ["MESSAGE", "OPERATIONS", "LevelTimes", "Levels", "algorithms_of", "levels", "times"]
 
 MESSAGE = "message"
 """The operation of one point-to-point message; it has one algorithm of the same name."""
@@ -62,7 +62,7 @@ class Levels:
 
 
 @dataclass(frozen=True)
-class Times:
+class LevelTimes:
     """Values for one size.
 
     Attributes:
@@ -122,7 +122,7 @@ def times(
     algorithm: str | None = None,
     queue: int = 0,
     strided: bool = False,
-) -> Times:
+) -> LevelTimes:
     """Evaluate the model of an operation.
 
     Args:
@@ -150,7 +150,7 @@ def times(
             time_ns(platform, operation, algorithm, nbytes, nranks),
             time_ns(platform, operation, algorithm, nbytes, nranks, delays),
         )
-    return Times(nbytes, nranks, algorithm, *values)
+    return LevelTimes(nbytes, nranks, algorithm, *values)
 
 
 def _check(operation: str, algorithm: str) -> None:

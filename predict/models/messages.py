@@ -16,7 +16,7 @@ from scalatrace.predict.platform import Network, Platform
 __all__ = [
     "NO_DELAYS",
     "Delays",
-    "Range",
+    "SizeRange",
     "exchange_gap_ns",
     "gap_ns",
     "message_ns",
@@ -51,7 +51,7 @@ NO_DELAYS = Delays()
 
 
 @dataclass(frozen=True)
-class Range:
+class SizeRange:
     """Messages of `from_bytes` to `to_bytes`, both included; None: without end.
 
     Attributes:
@@ -76,19 +76,19 @@ def network_of(platform: Platform, nranks: int) -> Network:
     return platform.memory if platform.memory is not None and one_node else platform.network
 
 
-def ranges(network: Network) -> list[Range]:
+def ranges(network: Network) -> list[SizeRange]:
     """Return the ranges of message sizes with equal parameters, ascending."""
     starts = {segment.from_bytes for segment in network.segments}
     if network.rendezvous_above_bytes is not None:
         starts.add(network.rendezvous_above_bytes + 1)
     ends: list[int | None] = [*sorted(starts), None]
-    result: list[Range] = []
+    result: list[SizeRange] = []
     for start, end in pairwise(ends):
         assert start is not None
         alpha, beta = parameters(network, start)
         if result and (result[-1].alpha_ns, result[-1].beta_ns) == (alpha, beta):
             start = result.pop().from_bytes
-        result.append(Range(start, None if end is None else end - 1, alpha, beta))
+        result.append(SizeRange(start, None if end is None else end - 1, alpha, beta))
     return result
 
 

@@ -15,8 +15,8 @@ from math import prod
 import sympy  # type: ignore[import-untyped]
 
 from scalatrace.operations import Category, Flow, blocking_name, operation
-from scalatrace.predict.models.closed import NotClosedError, Place, places
-from scalatrace.predict.models.collectives import COSTS, Round
+from scalatrace.predict.models.closed import GridPlace, NotClosedError, places
+from scalatrace.predict.models.collectives import COSTS, ModelRound
 from scalatrace.predict.models.growth import asymptotic
 from scalatrace.predict.models.messages import network_of, parameters
 from scalatrace.predict.models.symbols import ALPHA, BETA, GAMMA, LOG, PHI, RHO, TAU, P, S, as_sympy
@@ -28,7 +28,7 @@ from scalatrace.trace.model.rules import Model, ParamRule, Rule
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.grid import Grid
 
-__all__ = ["ProgramTime", "Term", "program_time"]
+__all__ = ["ModelTerm", "ProgramTime", "program_time"]
 
 _UNEQUAL = {"Gatherv", "Scatterv", "Allgatherv", "Alltoallv", "Alltoallw", "Reduce_scatter"}
 COLLECTIVES = {call: name for call, name in OPERATION_OF.items() if call not in _UNEQUAL}
@@ -39,7 +39,7 @@ FREE = (Category.DATATYPE, Category.ENVIRONMENT, Category.OTHER, Category.PROBE)
 
 
 @dataclass(frozen=True)
-class Term:
+class ModelTerm:
     """The calls of one event node.
 
     Attributes:
@@ -75,7 +75,7 @@ class ProgramTime:
 
     grid: Grid
     place: tuple[str, ...]
-    terms: tuple[Term, ...]
+    terms: tuple[ModelTerm, ...]
     left_out: tuple[str, ...]
 
     @property
@@ -118,8 +118,8 @@ def program_time(
     return max(candidates, key=lambda one: one.value_ns)
 
 
-def _at(model: Model, platform: Platform, place: Place) -> ProgramTime:
-    terms: list[Term] = []
+def _at(model: Model, platform: Platform, place: GridPlace) -> ProgramTime:
+    terms: list[ModelTerm] = []
     left_out: list[str] = []
     costs = _Costs(model, platform, place)
     for rule, calls, reason in _counted(model.nodes, place, sympy.Integer(1), []):
@@ -134,13 +134,13 @@ def _at(model: Model, platform: Platform, place: Place) -> ProgramTime:
             left_out.append(f"{rule.op}: {error}")
             continue
         if each is not None and each != 0:
-            terms.append(Term(rule.op, rule.stack, calls, each, value))
+            terms.append(ModelTerm(rule.op, rule.stack, calls, each, value))
     terms.sort(key=lambda term: -term.value_ns)
     return ProgramTime(place.grid, place.where, tuple(terms), tuple(dict.fromkeys(left_out)))
 
 
 def _counted(
-    rules: Sequence[Rule], place: Place, total: sympy.Expr, trips: list[sympy.Expr], reason: str = ""
+    rules: Sequence[Rule], place: GridPlace, total: sympy.Expr, trips: list[sympy.Expr], reason: str = ""
 ) -> Iterator[tuple[Rule, sympy.Expr, str]]:
     """Yield each event with how often it runs, or why that has no formula."""
     for rule in rules:
@@ -160,7 +160,7 @@ def _counted(
 class _Costs:
     """Times of calls as formulas; protocol ranges and algorithms are those of the place's grid."""
 
-    def __init__(self, model: Model, platform: Platform, place: Place) -> None:
+    def __init__(self, model: Model, platform: Platform, place: GridPlace) -> None:
         self.model, self.platform, self.place = model, platform, place
 
     def each(self, rule: Rule) -> sympy.Expr:
@@ -274,7 +274,7 @@ class _Costs:
         raise NotClosedError("the size of its communicator has no single formula")
 
 
-def _means(network: Network, rounds: Iterator[Round]) -> tuple[float, float]:
+def _means(network: Network, rounds: Iterator[ModelRound]) -> tuple[float, float]:
     """Return the mean alpha and beta of the rounds of an algorithm, each in its own protocol range."""
     steps = [
         (step.times, step.nbytes, parameters(network, step.nbytes)) for step in rounds if not step.is_gap

@@ -3,15 +3,15 @@
 In: a TOML file, or fitted measurements. Out: a `Platform`, or the file.
 """
 
-from scalatrace.predict.platform.algorithms import Rule
+from scalatrace.predict.platform.algorithms import AlgorithmRule
 from scalatrace.predict.platform.model import (
-    Check,
+    LinkTopology,
     MatchingCost,
     Network,
     Platform,
+    PlatformCheck,
     Segment,
     StridedCost,
-    Topology,
 )
 from scalatrace.predict.platform.platform_file import (
     add_check,
@@ -22,6 +22,17 @@ from scalatrace.predict.platform.platform_file import (
 )
 
 __all__ = [
-    "Check", "MatchingCost", "Network", "Platform", "Rule", "Segment", "StridedCost", "Topology",
-    "add_check", "example_names", "platform_text", "read_platform", "write_platform",
+    "AlgorithmRule",
+    "LinkTopology",
+    "MatchingCost",
+    "Network",
+    "Platform",
+    "PlatformCheck",
+    "Segment",
+    "StridedCost",
+    "add_check",
+    "example_names",
+    "platform_text",
+    "read_platform",
+    "write_platform",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ALGORITHMS", "DEFAULT_RULES", "OPERATION_OF", "Rule"]
+__all__ = ["ALGORITHMS", "DEFAULT_RULES", "OPERATION_OF", "AlgorithmRule"]
 
 ALGORITHMS = {
     "barrier": ("dissemination", "recursive_doubling", "tree", "linear"),
@@ -35,7 +35,7 @@ OPERATION_OF = {
 
 
 @dataclass(frozen=True)
-class Rule:
+class AlgorithmRule:
     """The algorithm of a collective operation up to a message size and a number of ranks; None: any."""
 
     algorithm: str
@@ -44,15 +44,19 @@ class Rule:
 
 
 DEFAULT_RULES = {
-    "barrier": (Rule("dissemination"),),
-    "bcast": (Rule("binomial", 12288), Rule("binomial", None, 8), Rule("scatter_allgather")),
-    "reduce": (Rule("binomial", 2048), Rule("rabenseifner")),
-    "allreduce": (Rule("recursive_doubling", 2048), Rule("rabenseifner")),
-    "gather": (Rule("binomial"),),
-    "scatter": (Rule("binomial"),),
-    "allgather": (Rule("recursive_doubling", 81920), Rule("ring")),
-    "alltoall": (Rule("bruck", 256), Rule("pairwise")),
-    "reduce_scatter": (Rule("recursive_halving", 65536), Rule("pairwise")),
-    "scan": (Rule("recursive_doubling"),),
+    "barrier": (AlgorithmRule("dissemination"),),
+    "bcast": (
+        AlgorithmRule("binomial", 12288),
+        AlgorithmRule("binomial", None, 8),
+        AlgorithmRule("scatter_allgather"),
+    ),
+    "reduce": (AlgorithmRule("binomial", 2048), AlgorithmRule("rabenseifner")),
+    "allreduce": (AlgorithmRule("recursive_doubling", 2048), AlgorithmRule("rabenseifner")),
+    "gather": (AlgorithmRule("binomial"),),
+    "scatter": (AlgorithmRule("binomial"),),
+    "allgather": (AlgorithmRule("recursive_doubling", 81920), AlgorithmRule("ring")),
+    "alltoall": (AlgorithmRule("bruck", 256), AlgorithmRule("pairwise")),
+    "reduce_scatter": (AlgorithmRule("recursive_halving", 65536), AlgorithmRule("pairwise")),
+    "scan": (AlgorithmRule("recursive_doubling"),),
 }
 """Thresholds of MPICH (Thakur, Rabenseifner, Gropp 2005)."""

@@ -21,9 +21,18 @@ from dataclasses import dataclass, field, fields
 
 from scalatrace.errors import UsageError
 from scalatrace.predefined import THREAD_LEVELS
-from scalatrace.predict.platform.algorithms import ALGORITHMS, DEFAULT_RULES, Rule
+from scalatrace.predict.platform.algorithms import ALGORITHMS, DEFAULT_RULES, AlgorithmRule
 
-__all__ = ["Check", "MatchingCost", "Network", "Platform", "Rule", "Segment", "StridedCost", "Topology"]
+__all__ = [
+    "AlgorithmRule",
+    "LinkTopology",
+    "MatchingCost",
+    "Network",
+    "Platform",
+    "PlatformCheck",
+    "Segment",
+    "StridedCost",
+]
 
 
 MAX_RATIO = 1e6
@@ -111,7 +120,7 @@ class StridedCost:
 
 
 @dataclass(frozen=True)
-class Topology:
+class LinkTopology:
     """Links that messages of several nodes share.
 
     Attributes:
@@ -136,7 +145,7 @@ class Topology:
 
 
 @dataclass(frozen=True)
-class Check:
+class PlatformCheck:
     """A run on the machine, and its predicted time.
 
     Attributes:
@@ -196,10 +205,10 @@ class Platform:
     reduce_per_byte_ns: float = 0.0
     matching: MatchingCost = MatchingCost()
     strided: StridedCost = StridedCost()
-    topology: Topology = Topology()
-    collectives: Mapping[str, tuple[Rule, ...]] = field(default_factory=dict)
+    topology: LinkTopology = LinkTopology()
+    collectives: Mapping[str, tuple[AlgorithmRule, ...]] = field(default_factory=dict)
     measured_up_to_bytes: int = 0
-    checks: tuple[Check, ...] = ()
+    checks: tuple[PlatformCheck, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_asked", set())

@@ -13,15 +13,15 @@ import tomlkit.items
 
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.files import parse_toml, read_text, write_file
-from scalatrace.predict.platform.algorithms import Rule
+from scalatrace.predict.platform.algorithms import AlgorithmRule
 from scalatrace.predict.platform.model import (
-    Check,
+    LinkTopology,
     MatchingCost,
     Network,
     Platform,
+    PlatformCheck,
     Segment,
     StridedCost,
-    Topology,
 )
 from scalatrace.spelling import did_you_mean
 
@@ -78,25 +78,26 @@ def _platform(raw: dict[str, Any]) -> Platform:
     for key in ("network", "memory"):
         if key in raw:
             parts[key] = _network(raw.pop(key), key)
-    for key, kind in (("matching", MatchingCost), ("strided", StridedCost), ("topology", Topology)):
+    for key, kind in (("matching", MatchingCost), ("strided", StridedCost), ("topology", LinkTopology)):
         if key in raw:
             parts[key] = _of(kind, raw.pop(key), key)
     if "collectives" in raw:
         table = _table(raw.pop("collectives"), "collectives")
         parts["collectives"] = {
             name: tuple(
-                _of(Rule, rule, f"collectives.{name}[{i}]") for i, rule in enumerate(_list(rules, name))
+                _of(AlgorithmRule, rule, f"collectives.{name}[{i}]")
+                for i, rule in enumerate(_list(rules, name))
             )
             for name, rules in table.items()
         }
     if "checks" in raw:
         listed = enumerate(_list(raw.pop("checks"), "checks"))
-        parts["checks"] = tuple(_of(Check, check, f"checks[{i}]") for i, check in listed)
+        parts["checks"] = tuple(_of(PlatformCheck, check, f"checks[{i}]") for i, check in listed)
     return _of(Platform, raw, "", parts)
 
 
-def _rules(raw: object, where: str) -> tuple[Rule, ...]:
-    return tuple(_of(Rule, rule, f"{where}[{i}]") for i, rule in enumerate(_list(raw, where)))
+def _rules(raw: object, where: str) -> tuple[AlgorithmRule, ...]:
+    return tuple(_of(AlgorithmRule, rule, f"{where}[{i}]") for i, rule in enumerate(_list(raw, where)))
 
 
 def _network(raw: object, where: str) -> Network:
@@ -188,7 +189,7 @@ def write_platform(path: str | Path, platform: Platform) -> None:
     write_file(path, platform_text(platform).encode())
 
 
-def add_check(path: str | Path, check: Check) -> None:
+def add_check(path: str | Path, check: PlatformCheck) -> None:
     """Append a check to a platform file; its other text stays. Raises ScalatraceError."""
     document = tomlkit.parse(read_text(path))
     before = document.get("checks", [])

@@ -3,7 +3,7 @@
 In: a trace without open receives. Out: calls with times that are consistent across ranks.
 """
 
-from scalatrace.predict.timeline.events import Event, Message, Timeline
+from scalatrace.predict.timeline.events import TimedCall, TimedMessage, Timeline
 from scalatrace.predict.timeline.times import CallTimes, call_times
 
-__all__ = ["CallTimes", "Event", "Message", "Timeline", "call_times"]
+__all__ = ["CallTimes", "TimedCall", "TimedMessage", "Timeline", "call_times"]

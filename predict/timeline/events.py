@@ -6,20 +6,20 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from scalatrace.predict.lowering import Lowering, Target
+from scalatrace.predict.lowering import LoweringTarget, TraceLowering
 from scalatrace.predict.platform.algorithms import ALGORITHMS
-from scalatrace.predict.timeline.needs import Finished, Posted, RankMessages, Received, Sent
+from scalatrace.predict.timeline.needs import Finished, MessageKey, Posted, RankMessages, Received
 from scalatrace.predict.timeline.times import CallTimes, call_times
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["Event", "Message", "Timeline"]
+__all__ = ["TimedCall", "TimedMessage", "Timeline"]
 
-CALLS = Target(frozenset({*ALGORITHMS, "gatherv", "scatterv"}), groups=True, several_sizes=True)
+CALLS = LoweringTarget(frozenset({*ALGORITHMS, "gatherv", "scatterv"}), groups=True, several_sizes=True)
 """Collectives stay calls."""
 
 
-class Message(NamedTuple):
+class TimedMessage(NamedTuple):
     """A message that a call begins to send or completes to receive, between world ranks.
 
     Attributes:
@@ -43,7 +43,7 @@ class Message(NamedTuple):
         return self.dest if self.sent else self.source
 
 
-class Event(NamedTuple):
+class TimedCall(NamedTuple):
     """A call of a world rank. Times in ns since the start of the program.
 
     Attributes:
@@ -55,7 +55,7 @@ class Event(NamedTuple):
     call: Call
     start_ns: int
     end_ns: int
-    messages: tuple[Message, ...]
+    messages: tuple[TimedMessage, ...]
     posted: tuple[int, ...] = ()
     finished: tuple[int, ...] = ()
 
@@ -76,7 +76,7 @@ class Timeline:
     def __init__(
         self, trace: Trace, ranks: Iterable[int] | None = None, window_ns: tuple[float, float] | None = None
     ) -> None:
-        self._lowering = Lowering(trace, CALLS, ranks=ranks)
+        self._lowering = TraceLowering(trace, CALLS, ranks=ranks)
         self.trace = self._lowering.trace
         self.ranks = list(self._lowering.ranks)
         self._window = window_ns
@@ -95,7 +95,7 @@ class Timeline:
         """Return the numbers of a rank's calls that are in the window."""
         return self._inside(self._times[self.ranks.index(rank)])
 
-    def events(self, rank: int) -> Iterator[Event]:
+    def events(self, rank: int) -> Iterator[TimedCall]:
         """Yield the calls of a world rank in the window, in order."""
         number = self.ranks.index(rank)
         times, messages = self._times[number], RankMessages(number)
@@ -105,9 +105,9 @@ class Timeline:
                 return
             parts = [part for action in step.actions for part in messages.of(action)]
             if i in inside:
-                yield Event(
+                yield TimedCall(
                     rank, step.call, times.starts[i], times.ends[i],
-                    tuple(self._message(part) for part in parts if isinstance(part, Sent | Received)),
+                    tuple(self._message(part) for part in parts if isinstance(part, MessageKey | Received)),
                     tuple(part.request for part in parts if isinstance(part, Posted)),
                     tuple(part.request for part in parts if isinstance(part, Finished)),
                 )  # fmt: skip
@@ -119,9 +119,15 @@ class Timeline:
         low, high = self._window
         return range(bisect_left(times.ends, low), bisect_right(times.starts, high))
 
-    def _message(self, end: Sent | Received) -> Message:
+    def _message(self, end: MessageKey | Received) -> TimedMessage:
         source, dest, tag = end.key
         name = f"{source}.{dest}.{tag}.{end.serial}"
-        return Message(
-            isinstance(end, Sent), self.ranks[source], self.ranks[dest], tag, end.nbytes, name, end.request
+        return TimedMessage(
+            isinstance(end, MessageKey),
+            self.ranks[source],
+            self.ranks[dest],
+            tag,
+            end.nbytes,
+            name,
+            end.request,
         )

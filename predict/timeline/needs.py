@@ -7,15 +7,15 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from scalatrace.predict.lowering import Action, Collective, Recv, Send, Wait
+from scalatrace.predict.lowering import CollectiveAction, LoweredAction, RecvMessage, SendMessage, WaitAction
 
-__all__ = ["Board", "Finished", "Need", "Part", "Posted", "RankMessages", "Received", "Sent", "awaited"]
+__all__ = ["Board", "Finished", "MessageKey", "Need", "Part", "Posted", "RankMessages", "Received", "awaited"]
 
 Key = tuple[int, int, int]
 """Source, destination and tag of a message."""
 
 
-class Sent(NamedTuple):
+class MessageKey(NamedTuple):
     """A message of a rank: that with this serial number among those of its key."""
 
     key: Key
@@ -45,7 +45,7 @@ class Finished(NamedTuple):
     request: int
 
 
-Part = Sent | Received | Posted | Finished
+Part = MessageKey | Received | Posted | Finished
 
 
 class RankMessages:
@@ -57,16 +57,16 @@ class RankMessages:
         self._posted: dict[tuple[int, int], int] = defaultdict(int)
         self._open: dict[int, Received | Finished] = {}
 
-    def of(self, action: Action) -> Iterator[Part]:
+    def of(self, action: LoweredAction) -> Iterator[Part]:
         """Yield the beginnings and ends of messages in an action."""
         match action:
-            case Send(peer, nbytes, tag, request):
+            case SendMessage(peer, nbytes, tag, request):
                 serial = self._sent[peer, tag]
                 self._sent[peer, tag] += 1
                 if request is not None:
                     self._open[request] = Finished(request)
-                yield Sent((self._number, peer, tag), serial, nbytes, request)
-            case Recv(peer, nbytes, tag, request):
+                yield MessageKey((self._number, peer, tag), serial, nbytes, request)
+            case RecvMessage(peer, nbytes, tag, request):
                 serial = self._posted[peer, tag]
                 self._posted[peer, tag] += 1
                 received = Received((peer, self._number, tag), serial, nbytes, request)
@@ -75,7 +75,7 @@ class RankMessages:
                 else:
                     self._open[request] = received
                     yield Posted(request)
-            case Wait(requests):
+            case WaitAction(requests):
                 for request in requests:
                     if request in self._open:
                         yield self._open.pop(request)
@@ -110,7 +110,7 @@ class Board:
         self._sent: dict[Hashable, dict[int, int]] = defaultdict(dict)
         self._instances: dict[tuple[Hashable, int], _Instance] = defaultdict(_Instance)
 
-    def send(self, sent: Sent, time: int) -> None:
+    def send(self, sent: MessageKey, time: int) -> None:
         """Record a message."""
         self._sent[sent.key][sent.serial] = time
 
@@ -134,7 +134,7 @@ class Board:
         return max((instance.entered[rank] for rank in need.ranks), default=0)
 
 
-def awaited(action: Collective) -> range | tuple[int, ...]:
+def awaited(action: CollectiveAction) -> range | tuple[int, ...]:
     """Return the positions of the ranks that a rank waits for in a collective."""
     operation, rank, n, _, root, *_ = action.shape
     if operation in ("bcast", "scatter", "scatterv"):

@@ -13,8 +13,8 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 
 from scalatrace.errors import LimitError
-from scalatrace.predict.lowering import Action, Collective, Lowering, Step
-from scalatrace.predict.timeline.needs import Board, Need, RankMessages, Received, Sent, awaited
+from scalatrace.predict.lowering import CollectiveAction, LoweredAction, LoweredStep, TraceLowering
+from scalatrace.predict.timeline.needs import Board, MessageKey, Need, RankMessages, Received, awaited
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.query.load import COMM, MeanTimes
 
@@ -39,7 +39,7 @@ class CallTimes:
     ends: array[int] = field(default_factory=lambda: array("q"))
 
 
-def call_times(lowering: Lowering) -> list[CallTimes]:
+def call_times(lowering: TraceLowering) -> list[CallTimes]:
     """Return the times of all ranks of a lowered trace, in its order.
 
     Messages without a partner set no bounds.
@@ -58,7 +58,7 @@ def call_times(lowering: Lowering) -> list[CallTimes]:
 class _Clocks:
     """Runs one rank after the other, each until it needs a message or a collective that is not there yet."""
 
-    def __init__(self, lowering: Lowering) -> None:
+    def __init__(self, lowering: TraceLowering) -> None:
         self._board = Board()
         self._waiting: dict[Hashable, list[int]] = defaultdict(list)
         self._results = [CallTimes() for _ in lowering.ranks]
@@ -89,7 +89,7 @@ class _Clocks:
             self._ready.extend(self._waiting.pop(place))
 
     def _rank(
-        self, number: int, steps: Iterator[Step], communicated: Callable[[Call], float]
+        self, number: int, steps: Iterator[LoweredStep], communicated: Callable[[Call], float]
     ) -> Iterator[Hashable]:
         """Run a rank; yield the place of what it needs when that is not there."""
         result, messages = self._results[number], RankMessages(number)
@@ -117,10 +117,10 @@ class _Clocks:
             result.ends.append(end)
 
     def _needs(
-        self, action: Action, start: int, messages: RankMessages, counts: dict[Hashable, int]
+        self, action: LoweredAction, start: int, messages: RankMessages, counts: dict[Hashable, int]
     ) -> Iterator[tuple[Need, int]]:
         """Record what an action does for others; yield its needs, and the ranks of its collective or 0."""
-        if isinstance(action, Collective):
+        if isinstance(action, CollectiveAction):
             place = ("collective", action.members)
             need = Need(place, counts[place], awaited(action))
             counts[place] += 1
@@ -129,7 +129,7 @@ class _Clocks:
             yield need, action.shape.nranks
             return
         for message in messages.of(action):
-            if isinstance(message, Sent):
+            if isinstance(message, MessageKey):
                 self._board.send(message, start)
                 self._wake(message.key)
             elif isinstance(message, Received):

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 
-from scalatrace.predict.lowering import Account, Action, Collective, Lowering, Recv, Send, Step, Target, Wait
+from scalatrace.predict.lowering import (
+    Account,
+    CollectiveAction,
+    LoweredAction,
+    LoweredStep,
+    LoweringTarget,
+    RecvMessage,
+    SendMessage,
+    TraceLowering,
+    WaitAction,
+)
 from scalatrace.predict.platform import Platform
 from scalatrace.predict.timeline.events import Timeline
 from scalatrace.trace.model.trace import Trace
@@ -16,7 +26,7 @@ Name = tuple[Hashable, int]
 """Key of a message or place of a collective, and its serial number."""
 
 
-class WindowLowering(Lowering):
+class WindowLowering(TraceLowering):
     """Gives the calls that overlap a window.
 
     A message is kept if it is sent and its receive is posted in the window; a collective if all its ranks
@@ -30,7 +40,7 @@ class WindowLowering(Lowering):
         self,
         trace: Trace,
         window_ns: tuple[float, float],
-        target: Target | None = None,
+        target: LoweringTarget | None = None,
         platform: Platform | None = None,
         ranks: Iterable[int] | None = None,
     ) -> None:
@@ -42,8 +52,8 @@ class WindowLowering(Lowering):
         self._kept = self._complete()
         self.account = Account()
 
-    def steps(self, rank: int) -> Iterator[Step]:
-        """Yield the calls in the window; see `Lowering.steps`."""
+    def steps(self, rank: int) -> Iterator[LoweredStep]:
+        """Yield the calls in the window; see `TraceLowering.steps`."""
         inside, names = self._calls[rank], _Names(self._numbers[rank])
         open_requests: set[int] = set()
         for i, step in enumerate(super().steps(rank)):
@@ -56,17 +66,17 @@ class WindowLowering(Lowering):
                 ]
                 yield step._replace(actions=actions)
 
-    def _cut(self, action: Action, name: Name | None, open_requests: set[int]) -> Action | None:
+    def _cut(self, action: LoweredAction, name: Name | None, open_requests: set[int]) -> LoweredAction | None:
         """Return an action without what is not kept; None if nothing is left."""
-        if isinstance(action, Wait):
+        if isinstance(action, WaitAction):
             known = tuple(request for request in action.requests if request in open_requests)
             open_requests.difference_update(known)
-            return Wait(known) if known else None
+            return WaitAction(known) if known else None
         if name is None or self._kept is None:
             return action
         if name not in self._kept:
             return None
-        if isinstance(action, Send | Recv) and action.request is not None:
+        if isinstance(action, SendMessage | RecvMessage) and action.request is not None:
             open_requests.add(action.request)
         return action
 
@@ -85,11 +95,11 @@ class WindowLowering(Lowering):
                     name = names.of(action)
                     if name is None or i not in inside:
                         continue
-                    if isinstance(action, Collective):
+                    if isinstance(action, CollectiveAction):
                         entered[name] += 1
                         sizes[name] = action.shape.nranks
                     else:
-                        (sent if isinstance(action, Send) else posted).add(name)
+                        (sent if isinstance(action, SendMessage) else posted).add(name)
         return (sent & posted) | {name for name, n in entered.items() if n == sizes[name]}
 
 
@@ -100,17 +110,17 @@ class _Names:
         self._number = number
         self._counts: dict[tuple[bool, Hashable], int] = defaultdict(int)
 
-    def of(self, action: Action) -> Name | None:
+    def of(self, action: LoweredAction) -> Name | None:
         """Return the name of a message or collective; None for any other action."""
         place: Hashable
-        if isinstance(action, Send):
+        if isinstance(action, SendMessage):
             place = self._number, action.peer, action.tag
-        elif isinstance(action, Recv):
+        elif isinstance(action, RecvMessage):
             place = action.peer, self._number, action.tag
-        elif isinstance(action, Collective):
+        elif isinstance(action, CollectiveAction):
             place = "collective", action.members
         else:
             return None
-        counted = isinstance(action, Recv), place
+        counted = isinstance(action, RecvMessage), place
         self._counts[counted] += 1
         return place, self._counts[counted] - 1

@@ -4,10 +4,10 @@ In: a trace or a table of times. Out: samples of interval maxima, and the model 
 (Dominguez-Trujillo 2021, chapters 3 and 4).
 """
 
-from scalatrace.predict.variability.intervals import Interval, intervals, synchronises
+from scalatrace.predict.variability.intervals import ComputeInterval, intervals, synchronises
 from scalatrace.predict.variability.maxima import maxima_of, read_times, spread_of_ranks
 from scalatrace.predict.variability.partitioned import (
-    Send,
+    PartitionedSend,
     ThreadTimes,
     max_rate,
     partitioned_send,
@@ -16,6 +16,6 @@ from scalatrace.predict.variability.partitioned import (
 )
 
 __all__ = [
-    "Interval", "Send", "ThreadTimes", "intervals", "max_rate", "maxima_of", "partitioned_send", "postal",
-    "read_times", "single_send", "spread_of_ranks", "synchronises",
+    "ComputeInterval", "PartitionedSend", "ThreadTimes", "intervals", "max_rate", "maxima_of",
+    "partitioned_send", "postal", "read_times", "single_send", "spread_of_ranks", "synchronises",
 ]  # fmt: skip

@@ -17,7 +17,7 @@ from scalatrace.trace.query.load import COMPUTE
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["Interval", "Work", "intervals", "synchronises"]
+__all__ = ["ComputeInterval", "Work", "intervals", "synchronises"]
 
 MAX_TIMES_ONCE = 1.5
 """Computations of a rank, on average, up to which something happens once in the run."""
@@ -39,7 +39,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Interval:
+class ComputeInterval:
     """Intervals that end with the same call.
 
     Attributes:
@@ -59,7 +59,7 @@ class Interval:
         return sum(work.times.mean * work.per_interval * work.resolution for work in self.works)
 
 
-def intervals(trace: Trace) -> list[Interval]:
+def intervals(trace: Trace) -> list[ComputeInterval]:
     """Return the intervals of a trace in the order of the calls that end them.
 
     Computation after the last synchronising call, in start-up and in shut-down belongs to none. Empty without
@@ -78,7 +78,7 @@ def intervals(trace: Trace) -> list[Interval]:
 
 def _intervals_of(
     trace: Trace, end: Event, inside: list[Event], index: int, unit: float
-) -> Iterator[Interval]:
+) -> Iterator[ComputeInterval]:
     """Yield the intervals that end with a call: the usual ones, and one with what a rank computes once only.
 
     The first iteration of a loop comes after other calls, or after the start of the program, and may compute
@@ -95,7 +95,7 @@ def _intervals_of(
     for number, part in ((1, once), (count, usual)):
         works = tuple(Work(h, _per_interval(times, number), unit) for h, times in part)
         if works:
-            yield Interval(op, stack, number, works)
+            yield ComputeInterval(op, stack, number, works)
 
 
 def _per_interval(times: float, count: int) -> float:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from scalatrace.errors import FormatError
 from scalatrace.files import read_text
-from scalatrace.predict.variability.intervals import Interval, Work
+from scalatrace.predict.variability.intervals import ComputeInterval, Work
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.query.load import COMPUTE
@@ -48,7 +48,9 @@ def spread_of_ranks(trace: Trace) -> float:
     return float(np.sqrt(max(variance, 0.0)))
 
 
-def maxima_of(interval: Interval, nranks: int, spread: float = 0.0, count: int = 200, seed: int = 0) -> Array:
+def maxima_of(
+    interval: ComputeInterval, nranks: int, spread: float = 0.0, count: int = 200, seed: int = 0
+) -> Array:
     """Draw the slowest rank's computation in ns, of so many intervals.
 
     Args:

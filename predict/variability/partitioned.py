@@ -18,7 +18,7 @@ from scalatrace.stats.extreme_values import emma
 
 __all__ = [
     "MessageTime",
-    "Send",
+    "PartitionedSend",
     "ThreadTimes",
     "max_rate",
     "of_network",
@@ -71,7 +71,7 @@ class ThreadTimes:
 
 
 @dataclass(frozen=True)
-class Send:
+class PartitionedSend:
     """A send and when it ends; threads start at 0.
 
     Attributes:
@@ -128,13 +128,15 @@ def of_network(network: Network) -> MessageTime:
     return time
 
 
-def single_send(nbytes: float, threads: ThreadTimes, message: MessageTime) -> Send:
+def single_send(nbytes: float, threads: ThreadTimes, message: MessageTime) -> PartitionedSend:
     """Return one message of the whole buffer after the slowest thread."""
     time = message(nbytes)
-    return Send(nbytes, time, 0.0, threads.slowest_ns, time)
+    return PartitionedSend(nbytes, time, 0.0, threads.slowest_ns, time)
 
 
-def partitioned_send(nbytes: float, threads: ThreadTimes, message: MessageTime, wait_ns: float = 0.0) -> Send:
+def partitioned_send(
+    nbytes: float, threads: ThreadTimes, message: MessageTime, wait_ns: float = 0.0
+) -> PartitionedSend:
     """Return a partitioned send of a buffer, a message per thread (Algorithm 1).
 
     Args:
@@ -144,7 +146,7 @@ def partitioned_send(nbytes: float, threads: ThreadTimes, message: MessageTime, 
     slowest = threads.slowest_ns
     spread = max(slowest - threads.fastest_ns, 0.0)
     overlapped = min(spread / time if time else float("inf"), threads.threads - 1)
-    return Send(nbytes, time, overlapped, slowest, time * (threads.threads - overlapped) + wait_ns)
+    return PartitionedSend(nbytes, time, overlapped, slowest, time * (threads.threads - overlapped) + wait_ns)
 
 
 def _check(*rates: float) -> None:

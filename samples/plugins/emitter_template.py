@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scalatrace.codegen.emit.interface import EmitOptions
-from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Program, Stmt
+from scalatrace.codegen.program.tree import BenchmarkProgram, Branch, Computation, CountedLoop, MpiCall, Stmt
 
 
 class OutlineEmitter:
@@ -29,7 +29,7 @@ class OutlineEmitter:
         """Return whether the language has an operation; `generate` refuses a trace with others."""
         return True
 
-    def emit(self, program: Program, options: EmitOptions) -> str:
+    def emit(self, program: BenchmarkProgram, options: EmitOptions) -> str:
         """Return the text. Raise GenerateError for a statement that the language cannot express."""
         lines = [f"{program.nprocs} ranks", *_outline(program.body, 1)]
         return "\n".join(lines) + "\n"
@@ -43,7 +43,7 @@ def _outline(body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
     indent = "  " * depth
     for stmt in body:
         match stmt:
-            case Loop(variable, _, inner):
+            case CountedLoop(variable, _, inner):
                 yield f"{indent}loop {variable.name}"
                 yield from _outline(inner, depth + 1)
             case Branch(_, then, otherwise):
@@ -52,7 +52,7 @@ def _outline(body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
                 if otherwise:
                     yield f"{indent}else"
                     yield from _outline(otherwise, depth + 1)
-            case Compute():
+            case Computation():
                 yield f"{indent}compute"
-            case Call():
+            case MpiCall():
                 yield f"{indent}{stmt.op} {' '.join(argument.name for argument in stmt.arguments)}"

@@ -19,7 +19,7 @@ from scalatrace.report.predictions.columns import ACCOUNT
 
 if TYPE_CHECKING:
     from scalatrace import Trace
-    from scalatrace.predict.export.formats import Selection
+    from scalatrace.predict.export.formats import ExportSelection
 
 EXAMPLE = (
     "scalatrace export app.st --to goal -o app.goal\n"
@@ -114,8 +114,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _selection(args: argparse.Namespace) -> Selection:
-    from scalatrace.predict.export.formats import FORMATS, Selection
+def _selection(args: argparse.Namespace) -> ExportSelection:
+    from scalatrace.predict.export.formats import FORMATS, ExportSelection
     from scalatrace.predict.platform import read_platform
 
     kind = FORMATS[args.to].kind
@@ -124,7 +124,7 @@ def _selection(args: argparse.Namespace) -> Selection:
     if kind != "simulator" and (args.platform or args.collectives != "kept"):
         raise UsageError(f"--platform and --collectives are for simulators, not for --to {args.to}")
     platform = read_platform(args.platform) if args.platform else None
-    return Selection(args.ranks, args.window, platform, args.collectives == "kept")
+    return ExportSelection(args.ranks, args.window, platform, args.collectives == "kept")
 
 
 def with_senders(trace: Trace) -> Trace:
@@ -134,7 +134,7 @@ def with_senders(trace: Trace) -> Trace:
     return resolve_wildcards(trace) if has_unnamed_senders(trace) else trace
 
 
-def _notes(args: argparse.Namespace, selection: Selection, trace: Trace) -> list[str]:
+def _notes(args: argparse.Namespace, selection: ExportSelection, trace: Trace) -> list[str]:
     from scalatrace.predict.export.simgrid_platform import HOSTS, PLATFORM, unsupported
     from scalatrace.trace.threads import order_note
 

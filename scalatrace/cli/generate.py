@@ -24,7 +24,7 @@ from scalatrace.files import write_file
 
 if TYPE_CHECKING:
     from scalatrace import Trace
-    from scalatrace.codegen.generate import Benchmark, Options
+    from scalatrace.codegen.generate import Benchmark, GenerateOptions
 
 EXAMPLE = (
     "scalatrace generate app.st --to c -o bench.c && mpicc -O2 bench.c -o bench && mpiexec -n 16 ./bench\n"
@@ -88,12 +88,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Load, generate, write; nothing is written when anything is wrong."""
     from scalatrace.codegen.emit.interface import EmitOptions
-    from scalatrace.codegen.generate import Options
+    from scalatrace.codegen.generate import GenerateOptions
 
     if args.json and not args.output:
         raise UsageError("--json writes to standard output: give the file of the benchmark with -o FILE")
     emit = EmitOptions(drawn=args.times == "drawn")
-    options = Options(
+    options = GenerateOptions(
         emit,
         args.compute_scale,
         args.bytes_scale,
@@ -149,7 +149,9 @@ def _next(args: argparse.Namespace, nprocs: int | None) -> str:
     return f". Next: {command}"
 
 
-def _generated(args: argparse.Namespace, options: Options) -> tuple[Benchmark, str | None, int | None]:
+def _generated(
+    args: argparse.Namespace, options: GenerateOptions
+) -> tuple[Benchmark, str | None, int | None]:
     """The benchmark of a trace, or of formulas; the danger of a deadlock, and the ranks, of a trace."""
     from scalatrace.cli.named import load_named
     from scalatrace.codegen.generate import generate

@@ -81,7 +81,7 @@ def _check(args: argparse.Namespace) -> int:
 
 def _facts(path: str, tasks: int | None) -> dict[str, Any]:
     from scalatrace.codegen.conceptual.checks.program import examine
-    from scalatrace.codegen.conceptual.errors import Note, ProgramError, Stage
+    from scalatrace.codegen.conceptual.errors import ErrorStage, Note, ProgramError
 
     report = examine(read_text(path), path)
     if tasks is not None and report.program is not None and not report.errors:
@@ -92,9 +92,9 @@ def _facts(path: str, tasks: int | None) -> dict[str, Any]:
 
     return {
         "file": path,
-        "syntax": _verdict(report.accepts(Stage.SYNTAX)),
-        "front_end": _verdict(report.accepts(Stage.MEANING)),
-        "execution": _verdict(report.accepts(Stage.EXECUTION)),
+        "syntax": _verdict(report.accepts(ErrorStage.SYNTAX)),
+        "front_end": _verdict(report.accepts(ErrorStage.MEANING)),
+        "execution": _verdict(report.accepts(ErrorStage.EXECUTION)),
         "errors": [{**plain(error, error.reason), "stage": str(error.stage)} for error in report.errors],
         "warnings": [plain(note, note.text) for note in report.notes],
     }

@@ -80,7 +80,7 @@ def _misfit(trace: Trace) -> str:
 def _source(trace: Trace, options: Options, engine: str) -> tuple[bytes, str]:
     """Return the C text of a trace, or why there is none."""
     from scalatrace.codegen.emit.interface import EmitOptions
-    from scalatrace.codegen.generate import Options as CodeOptions
+    from scalatrace.codegen.generate import GenerateOptions as CodeOptions
     from scalatrace.codegen.generate import generate
     from scalatrace.replay import Collectives, Compute, Times
 

@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING
 from scalatrace.cli.named import Names
 
 if TYPE_CHECKING:
-    from scalatrace.codegen.generate import Benchmark, Options
+    from scalatrace.codegen.generate import Benchmark, GenerateOptions
     from scalatrace.codegen.program.tree import Duration
     from scalatrace.trace.model.rules import Model, StatRule
 
 
 def scalable(
-    path: str, language: str, options: Options, timing: str | None, plugins: Sequence[str], names_s: float
+    path: str,
+    language: str,
+    options: GenerateOptions,
+    timing: str | None,
+    plugins: Sequence[str],
+    names_s: float,
 ) -> Benchmark:
     """Return the benchmark of a symbolic trace, whose calls have to match at sizes larger than the traces.
 

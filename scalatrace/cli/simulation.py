@@ -63,7 +63,7 @@ class Simulated:
     """
 
     def __init__(self, trace: Trace, platform: Platform, setting: Setting | None = None) -> None:
-        from scalatrace.predict.engine import Options
+        from scalatrace.predict.engine import SimulateOptions
         from scalatrace.predict.engine.repeats import sampled_nodes
         from scalatrace.predict.engine.simulate import Simulator
         from scalatrace.trace.threads import check_one_thread
@@ -78,7 +78,7 @@ class Simulated:
 
             self._nodes = partial(sampled_nodes, read_cluster(setting.cluster), platform, trace.nprocs)
         own = (None, None) if self._nodes is None else self._nodes(setting.seed)
-        self._options = Options(setting.compute_scale, setting.drawn, setting.seed, *own)
+        self._options = SimulateOptions(setting.compute_scale, setting.drawn, setting.seed, *own)
         stage("lowering the calls to messages")
         self._simulator = Simulator(trace, _kernel_times(setting, trace, platform), setting.polls_work)
         calls = trace.counted()

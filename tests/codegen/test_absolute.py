@@ -9,10 +9,10 @@ import pytest
 from scalatrace import Trace
 from scalatrace.codegen.builders.recorded import build
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.generate import Options, generate
+from scalatrace.codegen.generate import GenerateOptions, generate
 from scalatrace.codegen.passes.absolute import absolute_ranks
-from scalatrace.codegen.program.interpret import Setting, run, value
-from scalatrace.codegen.program.tree import Call, Program, calls
+from scalatrace.codegen.program.interpret import EvaluationSetting, run, value
+from scalatrace.codegen.program.tree import BenchmarkProgram, MpiCall, calls
 from scalatrace.errors import FormatError
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -42,15 +42,15 @@ def rows(*more: str) -> Trace:
     return b.of(*nodes)
 
 
-def messages(program: Program, trace: Trace, rank: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+def messages(program: BenchmarkProgram, trace: Trace, rank: int) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Each message of a rank: operation, and peers in MPI_COMM_WORLD."""
 
     def communicator(number: int) -> tuple[int, int]:
         comm = trace.communicator(number, rank)
         return comm.rank, len(comm.peers)
 
-    for stmt, at in run(program, Setting({"rank": rank}, communicator)):
-        if isinstance(stmt, Call) and any(name in stmt for name in ("dest", "source")):
+    for stmt, at in run(program, EvaluationSetting({"rank": rank}, communicator)):
+        if isinstance(stmt, MpiCall) and any(name in stmt for name in ("dest", "source")):
             peers = trace.communicator(value(stmt["comm"], at), rank).peers
             named = [value(stmt[name], at) for name in ("dest", "source") if name in stmt]
             yield stmt.op, tuple(p if p < SPECIAL_MAX else peers[p] for p in named)
@@ -62,13 +62,15 @@ def test_messages_have_the_same_peers() -> None:
     after = absolute_ranks(before)
     for rank in range(8):
         assert list(messages(after, trace, rank)) == list(messages(before, trace, rank))
-    assert {value(c["comm"], Setting({}, lambda n: (0, 0))) for c in calls(after.body) if "dest" in c} == {0}
+    assert {
+        value(c["comm"], EvaluationSetting({}, lambda n: (0, 0))) for c in calls(after.body) if "dest" in c
+    } == {0}
     assert not any(c.op.startswith("Comm_") for c in calls(after.body))
 
 
 def test_tags_tell_what_communicators_told() -> None:
     after = absolute_ranks(build(rows()))
-    at = Setting({"rank": 2}, lambda n: (0, 0))
+    at = EvaluationSetting({"rank": 2}, lambda n: (0, 0))
     tags = {c.op: value(c["tag"], at) for c in calls(after.body) if "tag" in c}
     assert tags["Isend"] == tags["Recv"] != tags["Send"]
 
@@ -76,14 +78,14 @@ def test_tags_tell_what_communicators_told() -> None:
 def test_groups_are_there_from_the_start() -> None:
     trace = rows()
     (subset,) = absolute_ranks(build(trace)).subsets
-    at = [Setting({"rank": rank}, lambda n: (0, 0)) for rank in range(8)]
+    at = [EvaluationSetting({"rank": rank}, lambda n: (0, 0)) for rank in range(8)]
     assert [value(subset.color, a) for a in at] == [0, 0, 0, 0, 4, 4, 4, 4]
     assert [value(subset.key, a) for a in at] == [0, 1, 2, 3, 0, 1, 2, 3]
 
 
 @pytest.mark.parametrize("language", ["c", "python"])
 def test_the_text(language: str) -> None:
-    text = generate(rows(), language, Options(absolute_ranks=True)).text
+    text = generate(rows(), language, GenerateOptions(absolute_ranks=True)).text
     assert "Comm_split(" not in text.replace("MPI_Comm_split(", "")
     assert "subset(SPLIT3, rank / 4 * 4, rank % 4)" in text.replace("//", "/")
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 
 from scalatrace.codegen.generate import generate
-from scalatrace.codegen.matching import DeadlockError, Problem, align_collectives, needs_alignment
+from scalatrace.codegen.matching import MatchingError, MatchingProblem, align_collectives, needs_alignment
 from scalatrace.codegen.matching.alignment import align_collectives as align_module
 from scalatrace.codegen.matching.alignment import skeleton as skeleton_module
-from scalatrace.codegen.matching.alignment.order import Order
+from scalatrace.codegen.matching.alignment.order import CallOrder
 from scalatrace.trace.io.check import check
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.tables import Kind
@@ -104,10 +104,10 @@ def test_figure_4_4() -> None:
 
 
 def test_nothing_to_combine_is_nothing_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    def walked(trace: Trace) -> Order:
+    def walked(trace: Trace) -> CallOrder:
         raise AssertionError("the calls were walked")
 
-    monkeypatch.setattr(align_module, "Order", walked)
+    monkeypatch.setattr(align_module, "CallOrder", walked)
     trace = record([[barrier(1), barrier(2, "halves")] * 5] * 4, {"halves": [[0, 2], [1, 3]]})
     assert align_collectives(trace) is trace
 
@@ -166,7 +166,7 @@ def test_the_same_line_in_different_iterations() -> None:
 
 def test_steps_are_calls() -> None:
     ranks = [[barrier(10 + (r > 0))] * 30 for r in range(6)]
-    order = Order(record(ranks))
+    order = CallOrder(record(ranks))
     assert sum(1 for _ in order.entries()) == 30
     assert order.steps == 180
 
@@ -186,15 +186,15 @@ def test_times_go_where_the_calls_go() -> None:
 def test_different_collectives_do_not_fit() -> None:
     trace = record([[barrier(10)], [call("Bcast", 20, count=1, root=0, comm="world")]])
     with pytest.raises(
-        DeadlockError, match=r"rank 0 calls MPI_Barrier at app\.py:10:main where rank 1 calls MPI_Bcast"
+        MatchingError, match=r"rank 0 calls MPI_Barrier at app\.py:10:main where rank 1 calls MPI_Bcast"
     ) as e:
         align_collectives(trace)
-    assert e.value.report.problem is Problem.MISMATCH
+    assert e.value.report.problem is MatchingProblem.MISMATCH
 
 
 def test_crossed_communicators_wait_for_each_other() -> None:
     ranks = [[barrier(10, "one"), barrier(11, "two")], [barrier(20, "two"), barrier(21, "one")]]
-    with pytest.raises(DeadlockError) as e:
+    with pytest.raises(MatchingError) as e:
         align_collectives(record(ranks, {"one": [[0, 1]], "two": [[0, 1]]}))
     assert [(w.rank, w.site, w.awaits) for w in e.value.report.cycle] == [
         (0, "app.py:10:main", (1,)),
@@ -204,6 +204,6 @@ def test_crossed_communicators_wait_for_each_other() -> None:
 
 def test_a_member_that_never_comes() -> None:
     with pytest.raises(
-        DeadlockError, match=r"potential deadlock of rank 0\n.*\n.*waits for rank 1\nrank 1 ended"
+        MatchingError, match=r"potential deadlock of rank 0\n.*\n.*waits for rank 1\nrank 1 ended"
     ):
         align_collectives(record([[barrier(10)], []]))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scalatrace import load
-from scalatrace.codegen.generate import Options, generate
+from scalatrace.codegen.generate import GenerateOptions, generate
 from support.generated import compiled
 from support.mpis import Mpi
 from support.running import record, scalatrace
@@ -59,7 +59,7 @@ def assert_same(mpi: Mpi, chapter: str, trace: Path, again: Path) -> None:
 def test_c(openmpi_first: Mpi, chapter: str, tmp_path: Path) -> None:
     mpi, trace = openmpi_first, traced(openmpi_first, chapter, tmp_path)
     source, again = tmp_path / "bench.c", tmp_path / "again.st"
-    source.write_text(generate(load(trace), "c", Options(compute_scale=0.01)).text)
+    source.write_text(generate(load(trace), "c", GenerateOptions(compute_scale=0.01)).text)
     record(mpi, 2, [compiled(mpi, source)], again, timeout=60).check()
     assert_same(mpi, chapter, trace, again)
 
@@ -68,6 +68,6 @@ def test_c(openmpi_first: Mpi, chapter: str, tmp_path: Path) -> None:
 def test_python(openmpi_first: Mpi, chapter: str, tmp_path: Path) -> None:
     mpi, trace = openmpi_first, traced(openmpi_first, chapter, tmp_path)
     source, again = tmp_path / "bench.py", tmp_path / "again.st"
-    source.write_text(generate(load(trace), "python", Options(compute_scale=0.01)).text)
+    source.write_text(generate(load(trace), "python", GenerateOptions(compute_scale=0.01)).text)
     record(mpi, 2, [str(mpi.python), source], again, timeout=60).check()
     assert_same(mpi, chapter, trace, again)

@@ -16,14 +16,14 @@ from scalatrace.codegen.conceptual.lowering.lower import lower
 from scalatrace.codegen.conceptual.printer.program import show
 from scalatrace.codegen.conceptual.values.draws import Draws
 from scalatrace.codegen.conceptual.values.evaluate import Env, integer
-from scalatrace.codegen.emit.conceptual.fixed.sizes import Sizes
+from scalatrace.codegen.emit.conceptual.fixed.sizes import MessageByteSizes
 from scalatrace.codegen.emit.conceptual.fixed.tables import combined
 from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter, draw
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.generate import Options, generate
-from scalatrace.codegen.program.interpret import Setting, value
-from scalatrace.codegen.program.tree import Duration, Program
+from scalatrace.codegen.generate import GenerateOptions, generate
+from scalatrace.codegen.program.interpret import EvaluationSetting, value
+from scalatrace.codegen.program.tree import BenchmarkProgram, Duration
 from scalatrace.formula import Binary, Const, Item, Var
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Node
@@ -36,7 +36,7 @@ from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, INT, Builder, Comm, To
 
 
-def said(trace: Trace, options: Options | None = None) -> str:
+def said(trace: Trace, options: GenerateOptions | None = None) -> str:
     """The text, which must be accepted and run to its end on as many tasks as the trace has ranks."""
     text = generate(trace, "conceptual", options).text
     assert not list(find_faults(lower(check(text), trace.nprocs)))
@@ -108,10 +108,10 @@ def test_many_values_without_a_rule() -> None:
 
 def test_tables_of_one_index_may_be_of_different_lengths() -> None:
     """Whichever is longer, what lies beyond the other's end never comes."""
-    sizes, i = Sizes(FixedWriter(Program(2, (), types=(INT, DOUBLE)))), Var("i", 3)
+    sizes, i = MessageByteSizes(FixedWriter(BenchmarkProgram(2, (), types=(INT, DOUBLE)))), Var("i", 3)
     for counts, kinds in (((1, 2, 5), (0, 1)), ((1, 2), (0, 1, 0))):
         size = sizes.nbytes(Item(counts, i), Item(kinds, i))
-        assert [value(size, Setting({"i": k}, lambda family: (0, 1))) for k in range(2)] == [4, 16]
+        assert [value(size, EvaluationSetting({"i": k}, lambda family: (0, 1))) for k in range(2)] == [4, 16]
 
 
 def test_too_many_values_are_an_error() -> None:
@@ -126,7 +126,7 @@ def test_combined_is_the_function_of_the_values() -> None:
     made = combined(parts, lambda a, b: a * 100 + b)
     for a in range(4):
         for b in range(3):
-            at = Setting({"i": a, "j": b}, lambda family: (0, 1))
+            at = EvaluationSetting({"i": a, "j": b}, lambda family: (0, 1))
             assert value(made, at) == (3, 1, 4, 1)[a] * 100 + 2 * b
 
 
@@ -145,7 +145,7 @@ def test_drawn_times_are_drawn() -> None:
     bins = (Bin(5, 1e6, 3e6, 2e6), Bin(5, 10e6, 12e6, 11e6))
     event = b.event("Barrier", compute=Histogram(10, 1e6, 12e6, 6.5e6, 1e6, bins), comm=Comm())
     mean = said(b.of(b.loop(10, event)))
-    drawn = said(b.trace, Options(EmitOptions(drawn=True)))
+    drawn = said(b.trace, GenerateOptions(EmitOptions(drawn=True)))
     assert "ALL TASKS COMPUTE FOR 6500 MICROSECONDS" in mean
     assert "RANDOM_UNIFORM(1000, 3001)" in drawn
 

@@ -91,6 +91,6 @@ def test_what_the_iteration_before_began_is_awaited_before_what_follows() -> Non
     sends = b.event("Send", Groups([(one, Vec(2))]), dest=0, **message)
     text = generate(b.of(receives, sends, b.event("Barrier", comm=Comm())), "conceptual").text
     events = lower(check(text), 2).events[0]
-    kinds = [type(event) for event in events if isinstance(event, e.Transfer | e.Wait | e.Barrier)]
+    kinds = [type(event) for event in events if isinstance(event, e.Transfer | e.AwaitAll | e.Barrier)]
     after = kinds[kinds.index(e.Transfer) :]
-    assert after[:4] == [e.Transfer, e.Wait, e.Transfer, e.Wait]
+    assert after[:4] == [e.Transfer, e.AwaitAll, e.Transfer, e.AwaitAll]

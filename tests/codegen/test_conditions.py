@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scalatrace.codegen.emit.c.emitter import CEmitter
 from scalatrace.codegen.emit.formula_printer import Infix
 from scalatrace.codegen.program.conditions import among
-from scalatrace.codegen.program.interpret import Setting, holds
+from scalatrace.codegen.program.interpret import EvaluationSetting, holds
 from scalatrace.trace.values.ranklist import RankList
 
 
@@ -23,7 +23,7 @@ def nobody(_: int) -> tuple[int, int]:
 def test_holds_for_the_set_and_for_nobody_else(some: set[int], universe: set[int]) -> None:
     ranks, everyone = RankList(some & universe), RankList(universe)
     cond = among(ranks, everyone, 41)
-    assert [r for r in everyone if holds(cond, Setting({"rank": r}, nobody))] == list(ranks)
+    assert [r for r in everyone if holds(cond, EvaluationSetting({"rank": r}, nobody))] == list(ranks)
 
 
 def written(chosen: Callable[[int], bool], nprocs: int) -> str:

@@ -12,9 +12,9 @@ import pytest
 from scalatrace import Trace
 from scalatrace.codegen.emit import emitter, names
 from scalatrace.codegen.emit.text import c_comment, c_string, hash_comment
-from scalatrace.codegen.errors import GenerateError, LeakError
-from scalatrace.codegen.generate import Options, generate
-from scalatrace.codegen.matching import DeadlockError
+from scalatrace.codegen.errors import GenerateError, ObfuscationLeakError
+from scalatrace.codegen.generate import GenerateOptions, generate
+from scalatrace.codegen.matching import MatchingError
 from scalatrace.codegen.passes.obfuscate import check
 from scalatrace.codegen.timing.imbalance import spread_of_shares
 from scalatrace.errors import UsageError
@@ -144,7 +144,7 @@ def unknown() -> Trace:
 def test_what_has_no_words_is_refused_or_left_out(language: str) -> None:
     with pytest.raises(GenerateError, match=r"MPI_Comm_spawn at app.py:3:main"):
         generate(unknown(), language)
-    made = generate(unknown(), language, Options(skip_unsupported=True))
+    made = generate(unknown(), language, GenerateOptions(skip_unsupported=True))
     assert made.skipped == {"Comm_spawn": 1}
     assert "left out: MPI_Comm_spawn" in made.text
 
@@ -152,7 +152,7 @@ def test_what_has_no_words_is_refused_or_left_out(language: str) -> None:
 def test_conceptual_refuses_receives_without_senders() -> None:
     b = Builder(2)
     event = b.event("Recv", count=1, datatype=DOUBLE, source=ANY_SOURCE, tag=0, comm=Comm())
-    with pytest.raises(DeadlockError, match="potential deadlock of ranks 0 and 1"):
+    with pytest.raises(MatchingError, match="potential deadlock of ranks 0 and 1"):
         generate(b.of(event), "conceptual")
 
 
@@ -247,7 +247,7 @@ def secretive() -> Trace:
 def test_obfuscation_leaves_no_names(language: str) -> None:
     plain = generate(secretive(), language).text
     assert "reactor" in plain
-    text = generate(secretive(), language, Options(obfuscate=True)).text
+    text = generate(secretive(), language, GenerateOptions(obfuscate=True)).text
     assert not re.search("somebody|reactor|meltdown|own reduction|4711", text)
 
 
@@ -255,7 +255,7 @@ def test_obfuscation_leaves_no_names(language: str) -> None:
 def test_the_check_finds_names(line: str) -> None:
     vocabulary = emitter("c").vocabulary()
     check("int main(void) { return 0; }", secretive(), vocabulary)
-    with pytest.raises(LeakError):
+    with pytest.raises(ObfuscationLeakError):
         check(f"int main(void) {{ {line} }}", secretive(), vocabulary)
 
 
@@ -264,7 +264,7 @@ def lines_of(texts: Iterator[str]) -> list[int]:
 
 
 def test_collectives_become_messages() -> None:
-    made = {name: generate(stencil(), name, Options(by_messages=True)).text for name in names()}
+    made = {name: generate(stencil(), name, GenerateOptions(by_messages=True)).text for name in names()}
     assert "    Allreduce_by_messages(1, DOUBLE, MPI_SUM, WORLD, 0);" in body(
         made["c"], "static void benchmark"
     )
@@ -304,7 +304,7 @@ def test_files_lie_in_a_folder_of_their_own() -> None:
 
 @pytest.mark.parametrize("language", ["c", "python"])
 def test_names_of_files_are_hidden(language: str) -> None:
-    text = generate(written(vec_of([0])), language, Options(obfuscate=True)).text
+    text = generate(written(vec_of([0])), language, GenerateOptions(obfuscate=True)).text
     assert "reactor" not in text
     assert "File_write_at(0, WORLD, 0, 4, DOUBLE)" in text
 
@@ -339,5 +339,5 @@ def test_words_of_the_language_are_no_names(language: str) -> None:
     trace = stencil()
     trace.meta["program"] = "solver --steps 3 --share 4 --subset each --random"
     trace.load = [Vec(((4, 3, -4),))]
-    text = generate(trace, language, Options(obfuscate=True, absolute_ranks=True)).text
+    text = generate(trace, language, GenerateOptions(obfuscate=True, absolute_ranks=True)).text
     assert "solver" not in text

@@ -19,7 +19,7 @@ from scalatrace.codegen.conceptual.printer.parts import quoted
 from scalatrace.codegen.emit.text import c_comment, c_string, hash_comment, ncptl_text, python_string
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.foreign import Foreign
-from scalatrace.codegen.generate import Options, generate, generate_scalable
+from scalatrace.codegen.generate import GenerateOptions, generate, generate_scalable
 from scalatrace.errors import FormatError, TextError
 from scalatrace.extrap import stx as symbolic
 from scalatrace.extrap.extrapolate import model_of
@@ -104,7 +104,7 @@ def skeleton(text: str) -> str:
     return ast.dump(tree)
 
 
-SKIPPING = Options(skip_unsupported=True)
+SKIPPING = GenerateOptions(skip_unsupported=True)
 
 
 @settings(max_examples=40, deadline=None)

@@ -15,7 +15,7 @@ from scalatrace.codegen.emit.c.emitter import CEmitter
 from scalatrace.codegen.emit.c.large import LARGE
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.generate import Options, generate
+from scalatrace.codegen.generate import GenerateOptions, generate
 from scalatrace.operations import Category, operation
 from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.model.typetree import parse
@@ -106,7 +106,7 @@ def test_what_has_no_large_form_is_refused() -> None:
 def test_messages_in_place_of_large_collectives() -> None:
     b = Builder(2)
     trace = b.of(b.event("Bcast", count=MANY, datatype=NOTHING, root=0, comm=Comm()))
-    text = generate(trace, "c", Options(by_messages=True)).text
+    text = generate(trace, "c", GenerateOptions(by_messages=True)).text
     assert calls_of(text) == [f"Bcast_by_messages_c({MANY}L, CONTIGUOUS0, 0, WORLD);"]
     assert "MPI_Isend_c(" in text
 
@@ -114,7 +114,7 @@ def test_messages_in_place_of_large_collectives() -> None:
 def test_scaled_messages_may_become_large() -> None:
     b = Builder(2)
     trace = b.of(b.event("Bcast", count=1 << 30, datatype=DOUBLE, root=0, comm=Comm()))
-    text = generate(trace, "c", Options(bytes_scale=4)).text
+    text = generate(trace, "c", GenerateOptions(bytes_scale=4)).text
     assert calls_of(text) == [f"Bcast_c({MANY}L, DOUBLE, 0, WORLD);"]
 
 

@@ -20,16 +20,16 @@ from scalatrace.codegen.passes.repeats import with_repeats
 from scalatrace.codegen.passes.share import Interner, named_parts, uses, with_children
 from scalatrace.codegen.passes.split import with_functions
 from scalatrace.codegen.program.tree import (
-    Argument,
+    BenchmarkProgram,
     Branch,
-    Call,
-    Compute,
-    Context,
+    CallArgument,
+    Computation,
+    ComputeContext,
+    CountedLoop,
     Duration,
-    Let,
-    Loop,
-    Part,
-    Program,
+    FunctionPart,
+    LocalVariable,
+    MpiCall,
     Stmt,
     needed_by,
     statements,
@@ -98,17 +98,17 @@ def in_place(body: tuple[Stmt, ...], given: tuple[Duration, ...] = ()) -> Iterat
 
     for stmt in body:
         match stmt:
-            case Part():
+            case FunctionPart():
                 yield from in_place(stmt.body, tuple(map(time, stmt.times)))
-            case Loop():
+            case CountedLoop():
                 yield replace(stmt, body=tuple(in_place(stmt.body, given)))
             case Branch(_, then, otherwise):
                 both = tuple(in_place(then, given)), tuple(in_place(otherwise, given))
                 yield replace(stmt, then=both[0], otherwise=both[1])
-            case Compute(contexts):
+            case Computation(contexts):
                 times = (Duration(time(context.duration).ns) for context in contexts)
-                yield replace(stmt, contexts=tuple(replace(Context((), one)) for one in times))
-            case Call():
+                yield replace(stmt, contexts=tuple(replace(ComputeContext((), one)) for one in times))
+            case MpiCall():
                 yield replace(stmt, mark=None)
             case _:
                 yield stmt
@@ -118,22 +118,22 @@ def in_place(body: tuple[Stmt, ...], given: tuple[Duration, ...] = ()) -> Iterat
 def repetitive(draw: st.DrawFn) -> tuple[Stmt, ...]:
     """Statements with sequences that come again, also within others, with other times."""
     counts = (Const(draw(st.integers(0, 3))) for _ in iter(int, 1))
-    plain = [Call("Bcast", (Argument("count", Kind.INT, Const(n)),)) for n in range(3)]
+    plain = [MpiCall("Bcast", (CallArgument("count", Kind.INT, Const(n)),)) for n in range(3)]
 
     def timed(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         return tuple(
             stmt
             for each in body
-            for stmt in (Compute((Context((1,), Duration(draw(st.integers(0, 5)))),)), again(each))
+            for stmt in (Computation((ComputeContext((1,), Duration(draw(st.integers(0, 5)))),)), again(each))
         )
 
     def again(stmt: Stmt) -> Stmt:
-        return replace(stmt, body=timed(stmt.body)) if isinstance(stmt, Loop) else stmt
+        return replace(stmt, body=timed(stmt.body)) if isinstance(stmt, CountedLoop) else stmt
 
     known: list[tuple[Stmt, ...]] = [(call,) for call in plain]
     for level in range(draw(st.integers(1, 4))):
         inner = tuple(stmt for one in draw(st.lists(st.sampled_from(known), min_size=2)) for stmt in one)
-        looped = Loop(Var(f"i{level}", 4), next(counts), inner[:40])
+        looped = CountedLoop(Var(f"i{level}", 4), next(counts), inner[:40])
         known.append((looped,) if draw(st.booleans()) else inner[:40])
     chosen = draw(st.lists(st.sampled_from(known), min_size=2, max_size=12))
     return tuple(stmt for one in chosen for stmt in timed(one))
@@ -145,10 +145,10 @@ def test_functions_of_repeats_are_what_they_stand_for(body: tuple[Stmt, ...], le
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(repeats, "MAX_STATEMENTS", 4 * least)
         patch.setattr(repeats, "MIN_STATEMENTS", least)
-        program = with_repeats(Program(4, body), drawn=False)
+        program = with_repeats(BenchmarkProgram(4, body), drawn=False)
     assert list(in_place(program.body)) == list(in_place(body))
     assert len(list(statements(program.body))) >= len(list(statements(body)))  # with the calls of functions
-    own = {stmt.name: stmt for stmt in statements(program.body) if isinstance(stmt, Part)}
+    own = {stmt.name: stmt for stmt in statements(program.body) if isinstance(stmt, FunctionPart)}
     for part in own.values():
         assert split.nstatements(part.body) >= 2
 
@@ -200,7 +200,7 @@ def test_small_programs_have_neither() -> None:
 
 def test_functions_get_the_variables_that_they_use() -> None:
     program = with_functions(build(long(40)))
-    parts = [stmt for stmt in statements(program.body) if isinstance(stmt, Part)]
+    parts = [stmt for stmt in statements(program.body) if isinstance(stmt, FunctionPart)]
     assert parts
     for part in parts:
         assert len(list(statements(part.body))) < 2 * split.MAX_STATEMENTS
@@ -223,7 +223,9 @@ def test_equal_parts_become_one_object() -> None:
 
 
 def test_a_named_part_may_be_used_under_its_condition_only() -> None:
-    lets = [stmt for stmt in statements(named_parts(build(nested(7))).body) if isinstance(stmt, Let)]
+    lets = [
+        stmt for stmt in statements(named_parts(build(nested(7))).body) if isinstance(stmt, LocalVariable)
+    ]
     assert len({let.variable.name for let in lets if let.declares}) == sum(let.declares for let in lets)
 
 

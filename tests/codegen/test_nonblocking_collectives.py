@@ -13,7 +13,7 @@ from scalatrace.codegen.conceptual.lowering.faults import find_faults
 from scalatrace.codegen.conceptual.lowering.lower import lower
 from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS, blocking_form
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.generate import Options, generate
+from scalatrace.codegen.generate import GenerateOptions, generate
 from scalatrace.codegen.matching import align_collectives, must_be_late, with_late_collectives
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -182,7 +182,7 @@ def test_the_benchmark_communicates_as_the_application_did(openmpi: Mpi, tmp_pat
     first, source, again = tmp_path / "a.st", tmp_path / "bench.ncptl", tmp_path / "again.st"
     record(openmpi, 4, [str(openmpi.python), PROGRAM], first, timeout=60).check()
     app = load(first)
-    source.write_text(generate(app, "conceptual", Options(compute_scale=0.01)).text)
+    source.write_text(generate(app, "conceptual", GenerateOptions(compute_scale=0.01)).text)
     scalatrace(openmpi, "ncptl", "check", "-n", "4", source).check()
     record(openmpi, 4, [*openmpi.scalatrace(), "ncptl", "run", source], again, timeout=60).check()
     assert differing(app, load(again)) == []

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scalatrace.codegen.builders.recorded import build
-from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Stmt
+from scalatrace.codegen.program.tree import Branch, Computation, CountedLoop, MpiCall, Stmt
 from scalatrace.codegen.timing.predecessor_schedule import (
     ComputeNumber,
     _endless,
@@ -54,18 +54,18 @@ def alternating(nsteps: int) -> Trace:
     )
 
 
-def computed(stmts: tuple[Stmt, ...]) -> list[Compute]:
+def computed(stmts: tuple[Stmt, ...]) -> list[Computation]:
     """The computations right before the Barrier."""
-    result: list[Compute] = []
+    result: list[Computation] = []
     for stmt in stmts:
         match stmt:
-            case Loop(_, _, body):
+            case CountedLoop(_, _, body):
                 return computed(body)
             case Branch(_, then, otherwise):
                 result += computed(then) + computed(otherwise)
-            case Compute():
+            case Computation():
                 result.append(stmt)
-            case Call("Finalize"):
+            case MpiCall("Finalize"):
                 result.clear()
     return result
 

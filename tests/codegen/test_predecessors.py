@@ -6,8 +6,8 @@ import pytest
 
 from scalatrace import Trace
 from scalatrace.codegen.builders.recorded import build
-from scalatrace.codegen.program.interpret import Setting, run
-from scalatrace.codegen.program.tree import Call, Compute, statements
+from scalatrace.codegen.program.interpret import EvaluationSetting, run
+from scalatrace.codegen.program.tree import Computation, MpiCall, statements
 from scalatrace.codegen.timing.predecessors import Arrival, Predecessors
 from scalatrace.formula import Const, Var, compare
 from scalatrace.trace.model.elastic import Groups
@@ -47,8 +47,8 @@ def timed(inner: Vec | Groups) -> Trace:
 def waits(trace: Trace, rank: int, exact: bool) -> list[tuple[str, float]]:
     """What a rank calls and how long it computes before."""
     result, last, ns = [], 0, 0.0
-    for stmt, at in run(build(trace, exact), Setting({"rank": rank}, lambda _: (rank, 4))):
-        if isinstance(stmt, Call):
+    for stmt, at in run(build(trace, exact), EvaluationSetting({"rank": rank}, lambda _: (rank, 4))):
+        if isinstance(stmt, MpiCall):
             result.append((stmt.op, ns))
             last, ns = stmt.mark or 0, 0.0
         elif len(stmt.contexts) == 1:
@@ -69,7 +69,7 @@ def test_all_ranks_alike() -> None:
     trace = timed(Vec(1))
     for rank in range(4):
         assert waits(trace, rank, True) == recorded(trace, rank)
-    computes = [s for s in statements(build(trace).body) if isinstance(s, Compute)]
+    computes = [s for s in statements(build(trace).body) if isinstance(s, Computation)]
     assert [s.first.name for s in computes if s.first] == ["i1"]  # the loop tells, nobody looks back
     assert sum(len(s.contexts) > 1 for s in computes) == 2  # but for what follows it
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scalatrace import Trace, load, save
-from scalatrace.codegen.generate import Options, generate
+from scalatrace.codegen.generate import GenerateOptions, generate
 from support.builder import Builder, Comm
 from support.generated import compiled
 from support.mpis import Mpi
@@ -44,7 +44,7 @@ def test_c_does_what_the_application_did(
 ) -> None:
     trace, _ = recorded(openmpi, 4, sample)
     source, again = tmp_path / "bench.c", tmp_path / "again.st"
-    source.write_text(generate(load(trace), "c", Options(compute_scale=0.01)).text)
+    source.write_text(generate(load(trace), "c", GenerateOptions(compute_scale=0.01)).text)
     record(openmpi, 4, [compiled(openmpi, source)], again, timeout=120).check()
     scalatrace(openmpi, "diff", trace, again, "--ignore", "callsites,times").check()
 
@@ -55,7 +55,7 @@ def test_python_does_what_the_application_did(
 ) -> None:
     trace, _ = recorded(openmpi, 4, sample)
     source, again = tmp_path / "bench.py", tmp_path / "again.st"
-    source.write_text(generate(load(trace), "python", Options(compute_scale=0.01)).text)
+    source.write_text(generate(load(trace), "python", GenerateOptions(compute_scale=0.01)).text)
     record(openmpi, 4, [str(openmpi.python), source], again, timeout=120).check()
     scalatrace(openmpi, "diff", trace, again, "--ignore", "callsites,times").check()
 
@@ -65,7 +65,7 @@ def test_ranks_that_do_not_lead_their_group(openmpi: Mpi, recorded: Recorder, tm
     coupled = next(w for w in WORKLOADS if w.title == "coupled").of_steps(3)
     trace, _ = recorded(openmpi, 6, coupled)
     source, again = tmp_path / "bench.py", tmp_path / "again.st"
-    source.write_text(generate(load(trace), "python", Options(compute_scale=0.01)).text)
+    source.write_text(generate(load(trace), "python", GenerateOptions(compute_scale=0.01)).text)
     record(openmpi, 6, [str(openmpi.python), source], again, timeout=120).check()
     scalatrace(openmpi, "diff", trace, again, "--ignore", "callsites,times").check()
 
@@ -77,7 +77,7 @@ def test_conceptual_communicates_as_the_application_did(
     """Accepted for that many tasks, run, recorded: messages and (after Table 4.1) collectives are equal."""
     path, _ = recorded(openmpi, 4, sample)
     app, source, again = load(path), tmp_path / "bench.ncptl", tmp_path / "again.st"
-    source.write_text(generate(app, "conceptual", Options(compute_scale=0.01)).text)
+    source.write_text(generate(app, "conceptual", GenerateOptions(compute_scale=0.01)).text)
     scalatrace(openmpi, "ncptl", "check", "-n", "4", source).check()
     record(openmpi, 4, [*openmpi.scalatrace(), "ncptl", "run", source], again, timeout=120).check()
     assert differing(app, load(again)) == []
@@ -87,7 +87,7 @@ def test_conceptual_communicates_as_the_application_did(
 def test_c_under_mpich(openmpi: Mpi, mpich: Mpi, sample: Sample, recorded: Recorder, tmp_path: Path) -> None:
     trace, _ = recorded(openmpi, 4, sample)
     source = tmp_path / "bench.c"
-    source.write_text(generate(load(trace), "c", Options(compute_scale=0.01)).text)
+    source.write_text(generate(load(trace), "c", GenerateOptions(compute_scale=0.01)).text)
     shown = mpirun(mpich, 4, [compiled(mpich, source), "--profile"], cwd=tmp_path, timeout=60).check().stdout
     assert shown.split()[:4] == ["operation", "calls", "bytes", "seconds"]
 
@@ -119,7 +119,7 @@ def test_absolute_ranks_send_the_same(
     path, _ = recorded(openmpi, 4, Sample("subcomms.py", arguments))
     app, again = load(path), tmp_path / "again.st"
     source = tmp_path / f"bench{'.c' if language == 'c' else '.py'}"
-    source.write_text(generate(app, language, Options(compute_scale=0, absolute_ranks=True)).text)
+    source.write_text(generate(app, language, GenerateOptions(compute_scale=0, absolute_ranks=True)).text)
     argv = [compiled(openmpi, source)] if language == "c" else [str(openmpi.python), source]
     record(openmpi, 4, argv, again, timeout=60).check()
     made = load(again)

@@ -12,10 +12,10 @@ from scalatrace import load, save
 from scalatrace.codegen.builders.recorded import build
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.foreign import Foreign
-from scalatrace.codegen.generate import Options, generate
+from scalatrace.codegen.generate import GenerateOptions, generate
 from scalatrace.codegen.program.check_arithmetic import check_arithmetic
-from scalatrace.codegen.program.interpret import Setting, run, value
-from scalatrace.codegen.program.tree import Argument, Call, Program
+from scalatrace.codegen.program.interpret import EvaluationSetting, run, value
+from scalatrace.codegen.program.tree import BenchmarkProgram, CallArgument, MpiCall
 from scalatrace.codegen.program.values import of_vec
 from scalatrace.errors import FormulaError
 from scalatrace.formula import Const, Item, Special, Var, add, choose, compare, mul
@@ -75,8 +75,8 @@ def test_every_value(made: tuple[list[int], Vec]) -> None:
     listed, vec = made
     index = Var("n", len(listed))
     e = of_vec(vec, index)
-    check_arithmetic(Program(1, (Call("Send", (Argument("tag", Kind.INT, e),)),)))
-    found = [value(e, Setting({"n": n}, lambda _: (0, 1))) for n in range(len(listed))]
+    check_arithmetic(BenchmarkProgram(1, (MpiCall("Send", (CallArgument("tag", Kind.INT, e),)),)))
+    found = [value(e, EvaluationSetting({"n": n}, lambda _: (0, 1))) for n in range(len(listed))]
     assert found == listed
 
 
@@ -93,8 +93,8 @@ def test_peers_in_all_encodings(
     program = build(trace)
     check_arithmetic(program)
     for rank in range(RANKS):
-        at = Setting({"rank": rank}, lambda _, rank=rank: (rank, RANKS))
-        dest = [value(stmt["dest"], here) for stmt, here in run(program, at) if isinstance(stmt, Call)]
+        at = EvaluationSetting({"rank": rank}, lambda _, rank=rank: (rank, RANKS))
+        dest = [value(stmt["dest"], here) for stmt, here in run(program, at) if isinstance(stmt, MpiCall)]
         assert dest == [call["dest"] for call in trace.walk(rank)]
     for language in ("c", "python", "conceptual"):
         text = generate(trace, language).text
@@ -111,15 +111,15 @@ def test_arithmetic_with_a_special_value_is_refused(kind: Kind) -> None:
         add(choose(compare("==", x, Const(0)), Const(ANY_TAG), Const(4)), size),
     ]
     for e in wrong:
-        call = Call("Isend", (Argument("dest", kind, e),), (Foreign("halo.py:7:exchange"),))
+        call = MpiCall("Isend", (CallArgument("dest", kind, e),), (Foreign("halo.py:7:exchange"),))
         with pytest.raises(GenerateError, match=r"MPI_Isend at halo\.py:7:exchange: its dest computes with"):
-            check_arithmetic(Program(RANKS, (call,)))
+            check_arithmetic(BenchmarkProgram(RANKS, (call,)))
     right = choose(compare("==", x, Const(0)), Const(PROC_NULL), add(size, Const(-1)))
-    check_arithmetic(Program(RANKS, (Call("Isend", (Argument("dest", kind, right),)),)))
+    check_arithmetic(BenchmarkProgram(RANKS, (MpiCall("Isend", (CallArgument("dest", kind, right),)),)))
 
 
 def test_a_special_value_is_no_number() -> None:
-    call = Call("Recv", (Argument("tag", Kind.INT, Special("ANY_TAG")),))
+    call = MpiCall("Recv", (CallArgument("tag", Kind.INT, Special("ANY_TAG")),))
     with pytest.raises(FormulaError, match="ANY_TAG stands for no number"):
         call.number("tag")
 
@@ -140,7 +140,7 @@ def test_programs_with_peers_that_are_special_in_some_iterations(
     application = [str(openmpi.python), PROGRAMS / "borders.py", "1x4"]
     record(openmpi, 4, application, trace, timeout=60).check()
     source = tmp_path / f"bench.{'c' if language == 'c' else 'py'}"
-    source.write_text(generate(load(trace), language, Options(compute_scale=0.01)).text)
+    source.write_text(generate(load(trace), language, GenerateOptions(compute_scale=0.01)).text)
     record(openmpi, 4, benchmark(openmpi, source, language), again, timeout=60).check()
     scalatrace(openmpi, "diff", trace, again, "--ignore", "callsites,times").check()
 

@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalatrace.codegen.program.tree import Branch, Let, Loop, Part, Stmt, statements
+from scalatrace.codegen.program.tree import Branch, CountedLoop, FunctionPart, LocalVariable, Stmt, statements
 from scalatrace.formula import TRUE, Const, Var
 
-LEAVES = st.integers(0, 99).map(lambda n: Let(Var(f"v{n}"), Const(n)))
+LEAVES = st.integers(0, 99).map(lambda n: LocalVariable(Var(f"v{n}"), Const(n)))
 BODIES = st.recursive(
     st.lists(LEAVES, max_size=3).map(tuple),
     lambda inner: st.lists(
         st.one_of(
             LEAVES,
-            inner.map(lambda body: Loop(Var("i"), Const(2), body)),
+            inner.map(lambda body: CountedLoop(Var("i"), Const(2), body)),
             st.tuples(inner, inner).map(lambda both: Branch(TRUE, *both)),
-            inner.map(lambda body: Part("f", (), body)),
+            inner.map(lambda body: FunctionPart("f", (), body)),
         ),
         max_size=3,
     ).map(tuple),
@@ -30,7 +30,7 @@ BODIES = st.recursive(
 def recursive(body: tuple[Stmt, ...], parts: bool) -> Iterator[Stmt]:
     for stmt in body:
         yield stmt
-        if isinstance(stmt, Loop) or (parts and isinstance(stmt, Part)):
+        if isinstance(stmt, CountedLoop) or (parts and isinstance(stmt, FunctionPart)):
             yield from recursive(stmt.body, parts)
         elif isinstance(stmt, Branch):
             yield from recursive(stmt.then, parts)

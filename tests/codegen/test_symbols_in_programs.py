@@ -11,9 +11,9 @@ from scalatrace import Trace
 from scalatrace.codegen.builders.recorded import build
 from scalatrace.codegen.emit.arguments import possible
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.generate import Options, generate
+from scalatrace.codegen.generate import GenerateOptions, generate
 from scalatrace.codegen.passes.whatif import scale_bytes
-from scalatrace.codegen.program.tree import Argument
+from scalatrace.codegen.program.tree import CallArgument
 from scalatrace.formula import (
     Const,
     Item,
@@ -49,7 +49,7 @@ def groups(*values: int) -> Groups:
 
 def text_of(trace: Trace, language: str, **options: float | bool) -> str:
     """What the benchmark does, in a language."""
-    return generate(trace, language, Options(**options)).text  # type: ignore[arg-type]
+    return generate(trace, language, GenerateOptions(**options)).text  # type: ignore[arg-type]
 
 
 def test_waiting_for_no_request_completes_none() -> None:
@@ -116,11 +116,13 @@ def test_any_tag_where_nothing_is_received(language: str) -> None:
 
 
 def test_a_list_that_only_the_root_has_counts_as_itself() -> None:
-    argument = Argument(
+    argument = CallArgument(
         "recvcounts", Kind.ARRAY, Select(compare("==", X, Const(0)), Const(4), Special("UNDEFINED"))
     )
     assert set(possible(argument, 9)) == {4}
-    assert set(possible(Argument("recvcounts", Kind.ARRAY, Lookup((Special("UNDEFINED"), 3), X)), 9)) == {3}
+    assert set(possible(CallArgument("recvcounts", Kind.ARRAY, Lookup((Special("UNDEFINED"), 3), X)), 9)) == {
+        3
+    }
 
 
 def test_scaled_lists_keep_their_symbols() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from scalatrace.codegen.builders.tables import Tables as ProgramTables
+from scalatrace.codegen.builders.tables import ParameterTables as ProgramTables
 from scalatrace.errors import FormatError
 from scalatrace.extrap.fit.table_values import Tables
 from scalatrace.formula import Const

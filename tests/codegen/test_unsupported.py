@@ -9,7 +9,7 @@ from scalatrace.codegen.builders.recorded import build
 from scalatrace.codegen.emit import emitter
 from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.foreign import Foreign
-from scalatrace.codegen.generate import Options, generate
+from scalatrace.codegen.generate import GenerateOptions, generate
 from scalatrace.codegen.passes.unsupported import left_out
 from scalatrace.codegen.program.tree import calls
 from scalatrace.formula import Const
@@ -34,7 +34,7 @@ def spawning() -> Trace:
 
 def test_calls_on_what_nobody_makes_are_left_out_too() -> None:
     for language in ("c", "python", "conceptual"):
-        made = generate(spawning(), language, Options(skip_unsupported=True))
+        made = generate(spawning(), language, GenerateOptions(skip_unsupported=True))
         assert made.skipped == {"Comm_spawn": 1, "Intercomm_merge": 1, "Barrier": 1}
         assert made.text.count("left out: MPI_") == 3
         assert made.calls == 1
@@ -73,7 +73,7 @@ def test_accesses_to_addresses_in_dynamic_windows(language: str) -> None:
     assert "Win_create_dynamic(WORLD, 0)" in generate(dynamic(False), language).text
     with pytest.raises(GenerateError, match=r"MPI_Put to an address in a dynamic window at a\.c:3:f"):
         generate(dynamic(True), language)
-    made = generate(dynamic(True), language, Options(skip_unsupported=True))
+    made = generate(dynamic(True), language, GenerateOptions(skip_unsupported=True))
     assert made.skipped == {"Put": 1}
 
 
@@ -88,7 +88,7 @@ def test_requests_keep_their_ages() -> None:
         b.event("Waitall", requests=(2, 1)),
         b.event("Wait", request=0),
     )
-    text = generate(trace, "conceptual", Options(skip_unsupported=True)).text
+    text = generate(trace, "conceptual", GenerateOptions(skip_unsupported=True)).text
     assert "left out: MPI_Ialltoallw" in text
     assert text.count("AWAIT COMPLETION") == 1
     assert not emitter("conceptual").supports("Ialltoallw")

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scalatrace.codegen.program.by_rank import of_elastic
-from scalatrace.codegen.program.interpret import Setting, value
+from scalatrace.codegen.program.interpret import EvaluationSetting, value
 from scalatrace.codegen.program.values import of_vec, prefix_of_vec
 from scalatrace.formula import Binary, Const, Item, Lookup, Special, Var, add, leaves, length, mod, mul
 from scalatrace.trace.model.elastic import Groups
@@ -22,8 +22,8 @@ from support.traces import endless, expand
 values = st.integers(-5, 9)
 
 
-def at(**variables: int) -> Setting:
-    return Setting(variables, lambda _: (0, 1))
+def at(**variables: int) -> EvaluationSetting:
+    return EvaluationSetting(variables, lambda _: (0, 1))
 
 
 @given(endless(values), st.integers(0, 40))

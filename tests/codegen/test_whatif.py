@@ -7,10 +7,10 @@ from fractions import Fraction
 import pytest
 
 from scalatrace.codegen.builders.recorded import build
-from scalatrace.codegen.generate import Options, generate
+from scalatrace.codegen.generate import GenerateOptions, generate
 from scalatrace.codegen.passes.whatif import scale_bytes, scale_compute
-from scalatrace.codegen.program.interpret import Setting, run, value
-from scalatrace.codegen.program.tree import Call, Compute, Program, statements
+from scalatrace.codegen.program.interpret import EvaluationSetting, run, value
+from scalatrace.codegen.program.tree import BenchmarkProgram, Computation, MpiCall, statements
 from scalatrace.errors import UsageError
 from scalatrace.scaling import exact_factor
 from scalatrace.trace.model.tables import Kind
@@ -20,18 +20,18 @@ from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm
 
 
-def made(program: Program) -> list[dict[str, object]]:
+def made(program: BenchmarkProgram) -> list[dict[str, object]]:
     """The calls of rank 0 by parameter, arrays as what they hold."""
     result = []
-    for stmt, at in run(program, Setting({"rank": 0}, lambda _: (0, 2))):
-        if isinstance(stmt, Call):
+    for stmt, at in run(program, EvaluationSetting({"rank": 0}, lambda _: (0, 2))):
+        if isinstance(stmt, MpiCall):
             values = [(a.name, a.kind, value(a.value, at)) for a in stmt.arguments]
             arrays = program.arrays
             result.append({name: arrays[v].values if kind is Kind.ARRAY else v for name, kind, v in values})
     return result
 
 
-def program() -> Program:
+def program() -> BenchmarkProgram:
     b = Builder(2)
     computed = Histogram(3, 1000, 3000, 2000, 10)
     return build(
@@ -67,9 +67,9 @@ def test_nothing_becomes_something_and_something_nothing_only_times_0() -> None:
 
 @pytest.mark.parametrize("factor", [0.5, 2.0])
 def test_computation(factor: float) -> None:
-    scaled = [s for s in statements(scale_compute(program(), factor).body) if isinstance(s, Compute)]
+    scaled = [s for s in statements(scale_compute(program(), factor).body) if isinstance(s, Computation)]
     assert [context.duration.ns for s in scaled for context in s.contexts] == [2000 * factor]
-    assert not [s for s in statements(scale_compute(program(), 0).body) if isinstance(s, Compute)]
+    assert not [s for s in statements(scale_compute(program(), 0).body) if isinstance(s, Computation)]
 
 
 def test_factors_of_an_operation() -> None:
@@ -82,7 +82,9 @@ def test_factors_of_an_operation() -> None:
 def test_computation_before_some_calls() -> None:
     for where, ns in (("Isend", 500.0), ("Irecv", 2000.0)):
         rules = Factors([parse_rule(where, "compute=0.25")])
-        scaled = [s for s in statements(scale_compute(program(), 1, rules).body) if isinstance(s, Compute)]
+        scaled = [
+            s for s in statements(scale_compute(program(), 1, rules).body) if isinstance(s, Computation)
+        ]
         assert [context.duration.ns for s in scaled for context in s.contexts] == [ns]
 
 
@@ -94,4 +96,4 @@ def test_factors_are_the_fractions_that_were_written(text: str) -> None:
 def test_a_rule_for_no_call_is_an_error() -> None:
     trace = Builder(2).of()
     with pytest.raises(UsageError, match="no call of the trace is at Bcast"):
-        generate(trace, "c", Options(rules=(parse_rule("Bcast", "bytes=2"),)))
+        generate(trace, "c", GenerateOptions(rules=(parse_rule("Bcast", "bytes=2"),)))

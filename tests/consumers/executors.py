@@ -9,7 +9,7 @@ from consumers.outcomes import EQUAL, Consumer, Outcome, different, refused
 from consumers.recording import TIMEOUT_S, Recording
 from scalatrace import Trace
 from scalatrace.cli.fixpoint import ignored_aspects
-from scalatrace.codegen.generate import Options, generate
+from scalatrace.codegen.generate import GenerateOptions, generate
 from scalatrace.errors import ScalatraceError
 from scalatrace.trace.query.diff import diff
 from support.running import Argument, Finished, run
@@ -84,7 +84,7 @@ def _replay(recording: Recording, engine: str) -> list[Argument]:
 
 def _generated(recording: Recording, language: str) -> str | Outcome:
     try:
-        return generate(recording.trace, language, Options(compute_scale=0)).text
+        return generate(recording.trace, language, GenerateOptions(compute_scale=0)).text
     except ScalatraceError as error:
         text = str(error)
         return refused(text) if text.startswith(REFUSALS) else different(f"{type(error).__name__}: {text}")

@@ -12,8 +12,8 @@ from consumers.recording import Recording
 from scalatrace.errors import ScalatraceError
 from scalatrace.operations import SENDING, Category, operation
 from scalatrace.predict.engine.simulate import Simulator
-from scalatrace.predict.export.formats import FORMATS, Selection, export
-from scalatrace.predict.lowering import Lowering, Target
+from scalatrace.predict.export.formats import FORMATS, ExportSelection, export
+from scalatrace.predict.lowering import LoweringTarget, TraceLowering
 from scalatrace.predict.platform import read_platform
 from scalatrace.predict.timeline import Timeline
 from scalatrace.report.page.gather import gather
@@ -104,9 +104,9 @@ def exported(name: str) -> Consumer:
         if target.is_dir():
             shutil.rmtree(target)
         form = FORMATS[name]
-        account = export(form, [recording.matched], str(target), Selection())
+        account = export(form, [recording.matched], str(target), ExportSelection())
         if form.kind == "simulator":
-            return _lowered(recording, form.target or Target(), account)
+            return _lowered(recording, form.target or LoweringTarget(), account)
         return _events(recording, name)
 
     return write
@@ -122,7 +122,7 @@ READERS: dict[str, Consumer] = {
 }
 
 
-def _lowered(recording: Recording, target: Target, account: list[dict[str, object]]) -> Outcome:
+def _lowered(recording: Recording, target: LoweringTarget, account: list[dict[str, object]]) -> Outcome:
     """Run the messages of a simulator's export, and compare the account with the walk."""
     calls: Counter[str] = Counter()
     nbytes: Counter[str] = Counter()
@@ -132,7 +132,7 @@ def _lowered(recording: Recording, target: Target, account: list[dict[str, objec
         if is_send(op):
             nbytes[op] += int(str(row["bytes"]))
     try:
-        run_lowered(Lowering(recording.matched, target))
+        run_lowered(TraceLowering(recording.matched, target))
     except AssertionError as error:
         return different(f"lowered: {error}")
     totals = recording.totals.items()

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from fuzz.commands import TRACE_COMMANDS
 from fuzz.steps import refuse, stage
-from scalatrace.codegen.generate import Options, generate
+from scalatrace.codegen.generate import GenerateOptions, generate
 from scalatrace.errors import ScalatraceError
 from scalatrace.report.findings import DiffReporter
 from scalatrace.report.info import InfoReporter
@@ -75,7 +75,7 @@ QUICK, USUAL, THOROUGH = Effort(1, 0.25, 0.1), Effort(4), Effort(1000, text_shar
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Characters that a terminal acts on, other than the end of a line and a tabulator."""
 
-OPTIONS = Options(skip_unsupported=True)
+OPTIONS = GenerateOptions(skip_unsupported=True)
 
 
 class Finding(AssertionError):  # noqa: N818 - it is no error of the program that reads

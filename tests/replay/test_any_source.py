@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scalatrace import load
-from scalatrace.codegen.generate import Options, generate
+from scalatrace.codegen.generate import GenerateOptions, generate
 from support.generated import compiled
 from support.mpis import Mpi
 from support.programs import Sample
@@ -58,7 +58,7 @@ def test_generated_programs_end(openmpi_first: Mpi, recorded: Recorder, pattern:
     mpi = openmpi_first
     trace = load(recorded(mpi, NPROCS, sample(pattern))[0])
     c, python = tmp_path / "bench.c", tmp_path / "bench.py"
-    c.write_text(generate(trace, "c", Options(compute_scale=0)).text)
-    python.write_text(generate(trace, "python", Options(compute_scale=0)).text)
+    c.write_text(generate(trace, "c", GenerateOptions(compute_scale=0)).text)
+    python.write_text(generate(trace, "python", GenerateOptions(compute_scale=0)).text)
     mpirun(mpi, NPROCS, [compiled(mpi, c)], cwd=tmp_path).check()
     mpirun(mpi, NPROCS, [str(mpi.python), python], cwd=tmp_path).check()

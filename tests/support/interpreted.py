@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scalatrace import Trace
-from scalatrace.codegen.program.interpret import Setting, run, value
-from scalatrace.codegen.program.tree import Call, Program
+from scalatrace.codegen.program.interpret import EvaluationSetting, run, value
+from scalatrace.codegen.program.tree import BenchmarkProgram, MpiCall
 from scalatrace.errors import FormatError
 
 IssuedCall = tuple[str, tuple[int, ...]]
 
 
-def made(program: Program, trace: Trace, rank: int) -> Iterator[IssuedCall]:
+def made(program: BenchmarkProgram, trace: Trace, rank: int) -> Iterator[IssuedCall]:
     """What a process of the program calls."""
 
     def communicator(family: int) -> tuple[int, int]:
         comm = trace.communicator(family, rank)
         return comm.rank, max(len(comm.peers), 1)
 
-    for stmt, at in run(program, Setting({"rank": rank}, communicator)):
-        if isinstance(stmt, Call):
+    for stmt, at in run(program, EvaluationSetting({"rank": rank}, communicator)):
+        if isinstance(stmt, MpiCall):
             yield stmt.op, tuple(value(argument.value, at) for argument in stmt.arguments)
 
 

@@ -10,16 +10,16 @@ from scalatrace.codegen.conceptual.checks.program import check
 from scalatrace.codegen.conceptual.lowering.events import (
     Alltoall,
     Alltoallv,
+    AwaitAll,
     Barrier,
     Bcast,
     Reduction,
     Repeat,
     Transfer,
-    Wait,
 )
 from scalatrace.codegen.conceptual.lowering.lower import lower
-from scalatrace.codegen.program.interpret import Setting, run, value
-from scalatrace.codegen.program.tree import Call, Program
+from scalatrace.codegen.program.interpret import EvaluationSetting, run, value
+from scalatrace.codegen.program.tree import BenchmarkProgram, MpiCall
 from scalatrace.extrap.extrapolate import of_model
 from scalatrace.trace.model.rules import Model
 from scalatrace.trace.model.tables import IntArray, Kind
@@ -29,7 +29,9 @@ from scalatrace.trace.values.vec import SPECIAL_MAX
 IssuedCall = tuple[str, tuple[Any, ...]]
 
 
-def setting(program: Program, trace: Trace, grid: Grid, inputs: Mapping[str, int], rank: int) -> Setting:
+def setting(
+    program: BenchmarkProgram, trace: Trace, grid: Grid, inputs: Mapping[str, int], rank: int
+) -> EvaluationSetting:
     """The variables of a rank."""
 
     def communicator(family: int) -> tuple[int, int]:
@@ -40,20 +42,20 @@ def setting(program: Program, trace: Trace, grid: Grid, inputs: Mapping[str, int
         name: int(column if isinstance(column, int) else column[rank])
         for name, column in grid.columns.items()
     }
-    return Setting({**names, **inputs, "rank": rank}, communicator)
+    return EvaluationSetting({**names, **inputs, "rank": rank}, communicator)
 
 
-def made(program: Program, at: Setting) -> Iterator[IssuedCall]:
+def made(program: BenchmarkProgram, at: EvaluationSetting) -> Iterator[IssuedCall]:
     """What a process of the program calls, with contents in place of numbers of tables."""
     for stmt, here in run(program, at):
-        if isinstance(stmt, Call):
+        if isinstance(stmt, MpiCall):
             yield (
                 stmt.op,
                 tuple(_content(program, a.kind, value(a.value, here), here) for a in stmt.arguments),
             )
 
 
-def _content(program: Program, kind: Kind, n: int, at: Setting) -> Any:
+def _content(program: BenchmarkProgram, kind: Kind, n: int, at: EvaluationSetting) -> Any:
     if n < SPECIAL_MAX:
         return n
     if kind is Kind.TYPE:
@@ -66,7 +68,7 @@ def _content(program: Program, kind: Kind, n: int, at: Setting) -> Any:
     if (array := program.shape.arrays.get(n)) is None:
         return program.arrays[n].values
     places = (
-        Setting({**at.variables, array.variable.name: k}, at.communicator)
+        EvaluationSetting({**at.variables, array.variable.name: k}, at.communicator)
         for k in range(value(array.length, at))
     )
     return tuple(value(array.element, place) for place in places)
@@ -95,7 +97,7 @@ def _entry(trace: Trace, kind: Kind, n: int) -> Any:
 
 
 def compare(
-    program: Program, model: Model, dims: tuple[int, ...], inputs: Mapping[str, int] | None = None
+    program: BenchmarkProgram, model: Model, dims: tuple[int, ...], inputs: Mapping[str, int] | None = None
 ) -> None:
     """Assert that all ranks of a grid do what the trace of that size says."""
     grid = Grid(dims, model.column_major)
@@ -126,5 +128,5 @@ def _told(events: Any) -> Iterator[Any]:
                 yield from _told(event.body)
         elif isinstance(event, Transfer):
             yield ("send" if event.sends else "receive"), event.peer, event.size, event.tag, event.count
-        elif isinstance(event, Wait | Barrier | Bcast | Alltoall | Alltoallv | Reduction):
+        elif isinstance(event, AwaitAll | Barrier | Bcast | Alltoall | Alltoallv | Reduction):
             yield event

@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass, field, replace
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.errors import Note, Place, ProgramError, Stage
+from scalatrace.codegen.conceptual.errors import ErrorStage, Note, ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.names import bound, children
 from scalatrace.codegen.conceptual.spelling import meant, typed
 from scalatrace.codegen.conceptual.words import FUNCTIONS, PREDECLARED
 
-__all__ = ["Context", "NamesChecker", "Report", "Scope"]
+__all__ = ["CheckReport", "NameContext", "NamesChecker", "Scope"]
 
 
 @dataclass
@@ -19,7 +19,7 @@ class Definition:
     """One place where a name is bound."""
 
     name: str
-    place: Place
+    place: SourcePlace
     used: bool = False
 
 
@@ -29,7 +29,7 @@ Scope = dict[str, Definition]
 
 
 @dataclass(frozen=True)
-class Context:
+class NameContext:
     """What an expression may use: names, and (None: yes) why nothing random, no counters.
 
     `refused` are names that only the language's first front end accepts.
@@ -43,59 +43,59 @@ class Context:
 
 
 @dataclass
-class Report:
+class CheckReport:
     """What is wrong with a program, and what should be looked at; `program` is None when it has no form."""
 
-    program: t.Program | None = None
+    program: t.ProgramTree | None = None
     errors: list[ProgramError] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
 
-    def accepts(self, stage: Stage) -> bool:
+    def accepts(self, stage: ErrorStage) -> bool:
         """Say whether the program passed a stage and those before it."""
-        upto = list(Stage)[: list(Stage).index(stage) + 1]
+        upto = list(ErrorStage)[: list(ErrorStage).index(stage) + 1]
         return not any(error.stage in upto for error in self.errors)
 
 
 class NamesChecker:
     """Goes through a program with the names that are known at each place."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: CheckReport) -> None:
         self.report = report
         self.definitions: list[Definition] = []
         self.noted_my_task = False
 
-    def wrong(self, reason: str, place: Place, stage: Stage = Stage.MEANING) -> None:
+    def wrong(self, reason: str, place: SourcePlace, stage: ErrorStage = ErrorStage.MEANING) -> None:
         self.report.errors.append(ProgramError(reason, place, stage))
 
-    def note(self, text: str, place: Place) -> None:
+    def note(self, text: str, place: SourcePlace) -> None:
         self.report.notes.append(Note(text, place))
 
-    def typed(self, name: str, place: Place) -> str:
+    def typed(self, name: str, place: SourcePlace) -> str:
         """Return a name as the program spells it."""
         return typed(name, self.report.program.text if self.report.program else "", place)
 
     # names
 
-    def bind(self, scope: Scope, name: str, place: Place, group: bool = False) -> None:
+    def bind(self, scope: Scope, name: str, place: SourcePlace, group: bool = False) -> None:
         if name in PREDECLARED and not group:
             self.wrong(f"{name} is predeclared and cannot be bound again; choose another name", place)
         definition = Definition(name, place)
         self.definitions.append(definition)
         scope[f"{GROUP}{name}" if group else name] = definition
 
-    def _use(self, node: t.Variable, ctx: Context) -> None:
+    def _use(self, node: t.Variable, ctx: NameContext) -> None:
         if node.name in ctx.scope:
             ctx.scope[node.name].used = True
         elif node.name not in PREDECLARED:
-            stage = Stage.MEANING
+            stage = ErrorStage.MEANING
             if node.name in ctx.refused:
-                ctx.refused[node.name].used, stage = True, Stage.EXECUTION
+                ctx.refused[node.name].used, stage = True, ErrorStage.EXECUTION
             name = self.typed(node.name, node.place)
             self.wrong(f"{name} is not bound here{self._why(node, ctx)}", node.place, stage)
         elif ctx.pure and node.name != "num_tasks":
             self.wrong(f"{node.name} cannot be used in {ctx.pure}", node.place)
 
-    def _why(self, node: t.Variable, ctx: Context) -> str:
+    def _why(self, node: t.Variable, ctx: NameContext) -> str:
         if re.fullmatch(r"o+", node.name):
             return " (the digit 0 may be meant)"
         known = [name for name in ctx.scope if not name.startswith(GROUP)]
@@ -109,7 +109,7 @@ class NamesChecker:
 
     # expressions, relations, ranges: all alike
 
-    def expr(self, node: t.Node | None, ctx: Context) -> None:
+    def expr(self, node: t.SyntaxNode | None, ctx: NameContext) -> None:
         if node is None or type(node) is t.Integer:
             return
         if isinstance(node, t.Comprehension):
@@ -118,7 +118,7 @@ class NamesChecker:
         if isinstance(node, t.Variable):
             self._use(node, ctx)
             return
-        if isinstance(node, t.Call):
+        if isinstance(node, t.FunctionCall):
             self._call(node, ctx)
         elif isinstance(node, t.FileData) and not node.static and ctx.steady:
             reason = "use STATIC_FILE_DATA, which is the same on all tasks"
@@ -130,7 +130,7 @@ class NamesChecker:
         for child in children(node):
             self.expr(child, ctx)
 
-    def _comprehension(self, node: t.Comprehension, ctx: Context) -> None:
+    def _comprehension(self, node: t.Comprehension, ctx: NameContext) -> None:
         inner = replace(ctx, scope=dict(ctx.scope))
         for generator in node.generators:
             for each in generator.ranges:
@@ -139,7 +139,7 @@ class NamesChecker:
         self.expr(node.condition, inner)
         self.expr(node.head, inner)
 
-    def _call(self, node: t.Call, ctx: Context) -> None:
+    def _call(self, node: t.FunctionCall, ctx: NameContext) -> None:
         if ctx.steady and node.function.startswith("RANDOM_"):
             reason = "it would differ from task to task"
             self.wrong(f"{node.function} cannot be used in {ctx.steady}; {reason}", node.place)
@@ -148,9 +148,9 @@ class NamesChecker:
         if given < least or (most is not None and given > most):
             wanted = f"{least}" if least == most else f"{least} to {most}" if most else f"{least} or more"
             reason = f"{node.function} has {given} arguments; expected {wanted}"
-            self.wrong(reason, node.place, Stage.EXECUTION)
+            self.wrong(reason, node.place, ErrorStage.EXECUTION)
 
-    def _my_task(self, node: t.MyTask, ctx: Context) -> None:
+    def _my_task(self, node: t.MyTask, ctx: NameContext) -> None:
         if not ctx.my_task:
             self.wrong("MY TASK can only be used in the condition of IF", node.place)
         elif not self.noted_my_task:
@@ -162,7 +162,7 @@ class NamesChecker:
     def tasks(self, tasks: t.Tasks, role: str, scope: Scope) -> Scope:
         """Check a task description; the scope with what it binds."""
         self._role(tasks, role)
-        ctx = Context(dict(scope), steady="a task description")
+        ctx = NameContext(dict(scope), steady="a task description")
         if isinstance(tasks, t.TaskGroup):
             self._group(tasks, ctx.scope)
         elif isinstance(tasks, t.OneTask):

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.checks.names import Context, NamesChecker, Report, Scope
-from scalatrace.codegen.conceptual.errors import Place, ProgramError, Stage
+from scalatrace.codegen.conceptual.checks.names import CheckReport, NameContext, NamesChecker, Scope
+from scalatrace.codegen.conceptual.errors import ErrorStage, ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.names import bound, children, source_first
 from scalatrace.codegen.conceptual.parser.parse import parse
 from scalatrace.codegen.conceptual.words import PREDECLARED
 from scalatrace.garbage import without_collection
 
-__all__ = ["Report", "check", "examine"]
+__all__ = ["CheckReport", "check", "examine"]
 
 _REDUCED = ("INTEGERS", "DOUBLEWORDS")
 
@@ -31,9 +31,9 @@ class MessagesChecker(NamesChecker):
 
     def _spec(self, node: Any, scope: Scope, refused: Scope | None = None) -> None:
         """Check the expressions in a message specification, of whatever kind."""
-        self.expr(node, Context(scope, steady="a message specification", refused=refused or {}))
+        self.expr(node, NameContext(scope, steady="a message specification", refused=refused or {}))
 
-    def _form(self, unique: Any, alignment: Any, buffer: t.Buffer | None) -> None:
+    def _form(self, unique: Any, alignment: Any, buffer: t.MessageBuffer | None) -> None:
         if buffer is None:
             return
         if unique and buffer.number is not None:
@@ -74,7 +74,7 @@ class MessagesChecker(NamesChecker):
         self._form(node.message.unique, node.message.alignment, node.message.buffer)
         if node.asynchronous:
             reason = "a multicast cannot be asynchronous; leave ASYNCHRONOUSLY out, or use SEND"
-            self.wrong(reason, node.place, Stage.EXECUTION)
+            self.wrong(reason, node.place, ErrorStage.EXECUTION)
         self.tasks(node.target, "target", self.tasks(node.source, "source", scope))
 
     def _reduce(self, node: t.Reduce, scope: Scope) -> None:
@@ -99,7 +99,7 @@ class MessagesChecker(NamesChecker):
             form = node.result.values or node.values
             self._form(form.unique, form.alignment, node.result.buffer)
 
-    def _values(self, values: t.Values, scope: Scope, refused: Scope) -> None:
+    def _values(self, values: t.ReductionValues, scope: Scope, refused: Scope) -> None:
         if values.unit not in _REDUCED:
             reason = f"{values.unit} cannot be reduced; expected {' or '.join(_REDUCED)}"
             self.wrong(reason, values.place)
@@ -111,7 +111,7 @@ class MessagesChecker(NamesChecker):
         if touching is not None and _verified(touching):
             self.wrong("a reduction cannot be WITH VERIFICATION", touching.place)
 
-    def _same(self, values: t.Values, result: t.Values) -> None:
+    def _same(self, values: t.ReductionValues, result: t.ReductionValues) -> None:
         if values.unit != result.unit:
             self.wrong(f"{values.unit} cannot be reduced to {result.unit}", result.place)
         elif not _alike(values.count or t.Integer(1), result.count or t.Integer(1)):
@@ -122,7 +122,7 @@ def _verified(touching: t.Touching | None) -> bool:
     return touching is not None and touching.wanted and touching.verification
 
 
-def _alike(one: t.Node, other: t.Node) -> bool:
+def _alike(one: t.SyntaxNode, other: t.SyntaxNode) -> bool:
     """Whether two counts may be equal: numbers must be, names are left to the run."""
     if type(one) is not type(other) or (isinstance(one, t.Integer) and one != other):
         return False
@@ -135,14 +135,14 @@ _LONG = re.compile(r"--[-\w]+")
 _SHORT = re.compile(r"-[a-z0-9]")
 
 
-def examine(text: str, path: str = "") -> Report:
+def examine(text: str, path: str = "") -> CheckReport:
     """Return all that can be said of a program's text."""
     with without_collection():
         return _examined(text, path)
 
 
-def _examined(text: str, path: str) -> Report:
-    report = Report()
+def _examined(text: str, path: str) -> CheckReport:
+    report = CheckReport()
     try:
         report.program = parse(text, path, report.notes)
     except ProgramError as error:
@@ -151,7 +151,9 @@ def _examined(text: str, path: str) -> Report:
     try:
         _Checker(report).program(report.program)
     except RecursionError:
-        report.errors.append(ProgramError("the program is nested too deeply", Place(1, 1), Stage.SYNTAX))
+        report.errors.append(
+            ProgramError("the program is nested too deeply", SourcePlace(1, 1), ErrorStage.SYNTAX)
+        )
     for each in report.errors:
         each.path = path
     report.errors.sort(key=lambda each: each.place)
@@ -159,7 +161,7 @@ def _examined(text: str, path: str) -> Report:
     return report
 
 
-def check(text: str, path: str = "") -> t.Program:
+def check(text: str, path: str = "") -> t.ProgramTree:
     """Return the program that a text is. Raises the first ProgramError."""
     report = examine(text, path)
     if report.errors:
@@ -171,7 +173,7 @@ def check(text: str, path: str = "") -> t.Program:
 class _Checker(MessagesChecker):
     """Goes through a program with the names that are known at each place."""
 
-    def program(self, program: t.Program) -> None:
+    def program(self, program: t.ProgramTree) -> None:
         scope: Scope = {}
         self._headers(program.headers, scope)
         for sentence in program.sentences:
@@ -185,15 +187,15 @@ class _Checker(MessagesChecker):
     # headers
 
     def _headers(self, headers: Iterable[t.Header], scope: Scope) -> None:
-        seen: dict[str, Place] = {}
+        seen: dict[str, SourcePlace] = {}
         for header in headers:
             if isinstance(header, t.Version) and header.text != LANGUAGE_VERSION:
                 reason = f"this is version {LANGUAGE_VERSION} of the language, not {header.text!r}"
                 self.note(reason, header.place)
-            elif isinstance(header, t.Parameter):
+            elif isinstance(header, t.ProgramParameter):
                 self._parameter(header, scope, seen)
 
-    def _parameter(self, header: t.Parameter, scope: Scope, seen: dict[str, Place]) -> None:
+    def _parameter(self, header: t.ProgramParameter, scope: Scope, seen: dict[str, SourcePlace]) -> None:
         if not _LONG.fullmatch(header.long):
             reason = 'expected two hyphens and then letters, digits, "-" or "_"'
             self.wrong(f"{header.long!r} is no long option; {reason}", header.place)
@@ -204,7 +206,7 @@ class _Checker(MessagesChecker):
             if name in seen:
                 self.wrong(f"the {kind} {name} is declared in line {seen[name].line} already", header.place)
             seen.setdefault(name, header.place)
-        self.expr(header.default, Context({}, pure="the default of a parameter"))
+        self.expr(header.default, NameContext({}, pure="the default of a parameter"))
         for used in _predeclared(header.default):
             if used.name == "num_tasks":
                 self.wrong("num_tasks cannot be used in the default of a parameter", used.place)
@@ -234,21 +236,21 @@ class _Checker(MessagesChecker):
         inner = self.tasks(node.tasks, "source", scope)
         for child in children(node):
             if child is not node.tasks:
-                self.expr(child, Context(inner))
+                self.expr(child, NameContext(inner))
 
     def _assert(self, node: t.Assert, scope: Scope) -> None:
-        self.expr(node.condition, Context(scope))
+        self.expr(node.condition, NameContext(scope))
 
     def _for_each(self, node: t.ForEach, scope: Scope) -> None:
         for each in node.ranges:
-            self.expr(each, Context(scope))
+            self.expr(each, NameContext(scope))
         inner = dict(scope)
         self.bind(inner, node.variable, node.place)
         self.statement(node.body, inner)
 
     def _loop(self, node: t.ForCount | t.ForTime, scope: Scope) -> None:
-        self.expr(node.count if isinstance(node, t.ForCount) else node.duration, Context(scope))
-        self.expr(node.warmup, Context(scope))
+        self.expr(node.count if isinstance(node, t.ForCount) else node.duration, NameContext(scope))
+        self.expr(node.warmup, NameContext(scope))
         self.statement(node.body, scope)
 
     def _let(self, node: t.Let, scope: Scope) -> None:
@@ -257,7 +259,7 @@ class _Checker(MessagesChecker):
             if isinstance(binding, t.LetTasks):
                 self._let_tasks(binding, inner)
                 continue
-            ctx = Context(dict(inner), "a LET binding", "a LET binding")
+            ctx = NameContext(dict(inner), "a LET binding", "a LET binding")
             for child in children(binding):
                 self.expr(child, ctx)
             self.bind(inner, binding.name, binding.place)
@@ -271,7 +273,7 @@ class _Checker(MessagesChecker):
         self.bind(scope, binding.name, binding.place, group=True)
 
     def _if(self, node: t.If, scope: Scope) -> None:
-        self.expr(node.condition, Context(scope, steady="the condition of IF", my_task=True))
+        self.expr(node.condition, NameContext(scope, steady="the condition of IF", my_task=True))
         self.statement(node.then, scope)
         if node.otherwise is not None:
             self.statement(node.otherwise, scope)
@@ -281,7 +283,7 @@ class _Checker(MessagesChecker):
             self.statement(statement, scope)
 
 
-def _predeclared(node: t.Node) -> list[t.Variable]:
+def _predeclared(node: t.SyntaxNode) -> list[t.Variable]:
     """The predeclared variables used in a node."""
     own = [node] if isinstance(node, t.Variable) and node.name in PREDECLARED else []
     return own + [found for child in children(node) for found in _predeclared(child)]

@@ -9,7 +9,7 @@ from typing import Any
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.compiler.text import (
     Functions,
-    Scope,
+    NameScope,
     c_place,
     c_string,
     condition,
@@ -25,10 +25,10 @@ from scalatrace.codegen.conceptual.words import TIME_UNITS
 __all__ = ["LocalStatements"]
 
 
-class Writing:
+class CWriter:
     """Lines, and functions beside them."""
 
-    def __init__(self, program: t.Program, path: str) -> None:
+    def __init__(self, program: t.ProgramTree, path: str) -> None:
         self.program, self.path = program, path
         self.functions = Functions()
         self.lines: list[str] = []
@@ -63,7 +63,9 @@ class Writing:
     # task descriptions
 
     @contextmanager
-    def each(self, tasks: t.Tasks, scope: Scope, but: str | None = None) -> Iterator[tuple[str, Scope]]:
+    def each(
+        self, tasks: t.Tasks, scope: NameScope, but: str | None = None
+    ) -> Iterator[tuple[str, NameScope]]:
         """Write a loop over the tasks described; inside, the task's C name and what it knows."""
         name = bound(tasks)
         task = self.fresh(f"t_{name}" if name else "t")
@@ -94,7 +96,7 @@ class Writing:
             else:
                 yield task, inner
 
-    def pairs(self, source: t.Tasks, target: t.Tasks | None, scope: Scope, turned: bool = False) -> str:
+    def pairs(self, source: t.Tasks, target: t.Tasks | None, scope: NameScope, turned: bool = False) -> str:
         """Collect who sends to whom; `turned`: the first ones receive. The C name of the pairs."""
         pairs = self.fresh("pairs")
         self.line(f"struct pairs {pairs} = {{0}};")
@@ -108,7 +110,7 @@ class Writing:
 
     # messages
 
-    def size(self, measure: t.Measure | None, scope: Scope, negative: bool = False) -> str:
+    def size(self, measure: t.UnitAmount | None, scope: NameScope, negative: bool = False) -> str:
         if measure is None:
             return "0"
         amount = "1" if measure.amount is None else integer(measure.amount, scope)
@@ -118,15 +120,15 @@ class Writing:
     def _unit(self, unit: str) -> str:
         return "sysconf(_SC_PAGESIZE)" if unit == "PAGES" else str(UNIT_BYTES[unit])
 
-    def count(self, count: t.Expr | None, scope: Scope) -> str:
+    def count(self, count: t.Expr | None, scope: NameScope) -> str:
         return "1" if count is None else f"nc_count({integer(count, scope)})"
 
-    def tag(self, tag: t.Expr | str | None, scope: Scope) -> str:
+    def tag(self, tag: t.Expr | str | None, scope: NameScope) -> str:
         if tag is None or isinstance(tag, str):
             return "0" if tag is None else str(string_tag(tag))
         return f"nc_tag({c_place(tag.place)}, {integer(tag, scope)})"
 
-    def memory(self, node: Any, scope: Scope, under: Any = None) -> str:
+    def memory(self, node: Any, scope: NameScope, under: Any = None) -> str:
         def reason(name: str) -> Any:
             own = getattr(node, name, None)
             return own if own is not None or under is None else getattr(under, name)
@@ -147,7 +149,7 @@ class Writing:
         return f"{{{', '.join(parts) or '0'}}}"
 
     def spec(
-        self, node: Any, scope: Scope, asynchronous: bool | None, tag: str, size: str, under: Any = None
+        self, node: Any, scope: NameScope, asynchronous: bool | None, tag: str, size: str, under: Any = None
     ) -> str:
         memory = self.memory(node, scope, under)
         flag = int(bool(asynchronous))
@@ -164,21 +166,21 @@ FUNCTIONS = {
 MAX_COLUMN_FUNCTIONS = 32
 
 
-class LocalStatements(Writing):
+class LocalStatements(CWriter):
     """Statements that do not communicate."""
 
-    def _local(self, node: Any, scope: Scope) -> None:
+    def _local(self, node: Any, scope: NameScope) -> None:
         with self.each(node.tasks, scope) as (task, inner):
-            parts = [child for child in _parts(node) if isinstance(child, t.Node)]
+            parts = [child for child in _parts(node) if isinstance(child, t.SyntaxNode)]
             variables, own = inner.captured(parts)
-            act = self._act(node, Scope(own.names, own.functions, running=True))
+            act = self._act(node, NameScope(own.names, own.functions, running=True))
             count = variables.count(",") + 1
             self.line(f"nc_local({c_place(node.place)}, {task}, {act}, {count}, {variables});")
             change = {"STORES": 1, "RESTORES": -1}.get(getattr(node, "action", ""))
             if change is not None:
                 self.line(f"nc_stored({task}, {change});")
 
-    def _act(self, node: Any, scope: Scope) -> str:
+    def _act(self, node: Any, scope: NameScope) -> str:
         kind = type(node).__name__.lower()
         lines = getattr(self, f"_act_{kind}")(node, scope)
         name = self.functions.name(f"act_{kind}")
@@ -188,11 +190,11 @@ class LocalStatements(Writing):
             self.loggers.append(name)
         return name
 
-    def _act_delay(self, node: t.Delay, scope: Scope) -> list[str]:
+    def _act_delay(self, node: t.Delay, scope: NameScope) -> list[str]:
         call = "nc_sleep" if node.sleeps else "nc_compute"
         return [f"{call}(nc_mul(nc_count({integer(node.duration, scope)}), {TIME_UNITS[node.unit]}));"]
 
-    def _act_touchmemory(self, node: t.TouchMemory, scope: Scope) -> list[str]:
+    def _act_touchmemory(self, node: t.TouchMemory, scope: NameScope) -> list[str]:
         step = self._unit(node.amount.unit) if node.amount else "1"
         amount = f"{self._bytes(node.amount, scope)} / {step}" if node.amount and node.amount.amount else "-1"
         stride = self._bytes(node.stride, scope) if node.stride else step
@@ -200,7 +202,7 @@ class LocalStatements(Writing):
         size = self._bytes(node.region, scope)
         return [f"nc_touch_memory({size}, {step}, {amount}, {times}, {int(node.random_stride)}, {stride});"]
 
-    def _bytes(self, measure: t.Measure | None, scope: Scope) -> str:
+    def _bytes(self, measure: t.UnitAmount | None, scope: NameScope) -> str:
         """Return a size of memory, which may be larger than a message."""
         if measure is None:
             return "0"
@@ -208,19 +210,19 @@ class LocalStatements(Writing):
         unit = "0" if measure.unit == "BITS" else self._unit(measure.unit)
         return f"nc_bytes({c_place(measure.place)}, {amount}, {unit})"
 
-    def _act_touchbuffers(self, node: t.TouchBuffers, scope: Scope) -> list[str]:
+    def _act_touchbuffers(self, node: t.TouchBuffers, scope: NameScope) -> list[str]:
         if node.current:
             return ["nc_touch_current();"]
         number = "0" if node.number is None else integer(node.number, scope)
         return [f"nc_touch_buffers({int(node.number is None)}, {number});"]
 
-    def _act_counters(self, node: t.Counters, scope: Scope) -> list[str]:
+    def _act_counters(self, node: t.Counters, scope: NameScope) -> list[str]:
         return [{"RESETS": "nc_reset();", "STORES": "nc_store();"}.get(node.action, "nc_restore(nc.at);")]
 
-    def _act_computeaggregates(self, node: t.ComputeAggregates, scope: Scope) -> list[str]:
+    def _act_computeaggregates(self, node: t.ComputeAggregates, scope: NameScope) -> list[str]:
         return ["nc_compute_aggregates();"]
 
-    def _act_output(self, node: t.Output, scope: Scope) -> list[str]:
+    def _act_output(self, node: t.Output, scope: NameScope) -> list[str]:
         return [
             "if (nc_aside())",
             "    return;",
@@ -228,12 +230,12 @@ class LocalStatements(Writing):
             "nc_print_end();",
         ]
 
-    def _item(self, item: t.Item, scope: Scope) -> str:
+    def _item(self, item: t.Item, scope: NameScope) -> str:
         if isinstance(item, (str, t.ValueOf)):
             return f"nc_print_text((struct text){_label(item)});"
         return f"nc_print({real(item, scope)});"
 
-    def _act_backendexecute(self, node: t.BackendExecute, scope: Scope) -> list[str]:
+    def _act_backendexecute(self, node: t.BackendExecute, scope: NameScope) -> list[str]:
         parts = []
         for item in node.items:
             if isinstance(item, t.ValueOf):
@@ -242,7 +244,7 @@ class LocalStatements(Writing):
                 parts.append(item if isinstance(item, str) else real(item, scope))
         return "".join(parts).split("\n")
 
-    def _act_log(self, node: t.Log, scope: Scope) -> list[str]:
+    def _act_log(self, node: t.Log, scope: NameScope) -> list[str]:
         columns = self.fresh("columns")
         self._columns(node, columns)
         values = ", ".join(real(column.value, scope) for column in node.columns)

@@ -17,7 +17,7 @@ from scalatrace.codegen.conceptual.compiler.acts import LocalStatements
 from scalatrace.codegen.conceptual.compiler.operators import array
 from scalatrace.codegen.conceptual.compiler.text import (
     Functions,
-    Scope,
+    NameScope,
     c_place,
     c_string,
     condition,
@@ -54,7 +54,7 @@ static const char *const nc_source_lines[] = {{
 """
 
 
-def compile_program(program: t.Program, path: str, hosted: bool = False) -> str:
+def compile_program(program: t.ProgramTree, path: str, hosted: bool = False) -> str:
     """Return the C text of a checked program.
 
     Args:
@@ -83,8 +83,8 @@ class _Compiler(LocalStatements):
     # the file
 
     def text(self, hosted: bool) -> str:
-        parameters = [header for header in self.program.headers if isinstance(header, t.Parameter)]
-        scope = Scope({header.name: f"p_{header.name}" for header in parameters}, self.functions)
+        parameters = [header for header in self.program.headers if isinstance(header, t.ProgramParameter)]
+        scope = NameScope({header.name: f"p_{header.name}" for header in parameters}, self.functions)
         for sentence in self.program.sentences:
             for statement in sentence.statements:
                 self.statement(statement, scope)
@@ -92,7 +92,7 @@ class _Compiler(LocalStatements):
         end = map(_runtime, ("start", "hosted" if hosted else "main"))
         return "\n".join([*self._head(parameters, hosted), *self._middle(parameters), *end])
 
-    def _head(self, parameters: Sequence[t.Parameter], hosted: bool) -> list[str]:
+    def _head(self, parameters: Sequence[t.ProgramParameter], hosted: bool) -> list[str]:
         # A library does not show the source: its text does not depend on comments and blanks.
         source = [""] if hosted else (self.program.text or show(self.program)).rstrip().split("\n")
         head = HEAD.format(
@@ -115,9 +115,9 @@ class _Compiler(LocalStatements):
         parts = ("numbers", "events", "checks", "log", "execute")
         return [head, "\n".join(table), *map(_runtime, parts)]
 
-    def _middle(self, parameters: Sequence[t.Parameter]) -> list[str]:
+    def _middle(self, parameters: Sequence[t.ProgramParameter]) -> list[str]:
         declared = [h.text for h in self.program.headers if isinstance(h, t.BackendDeclares)]
-        empty = Scope({}, Functions())
+        empty = NameScope({}, Functions())
         defaults = [f"    p_{each.name} = {integer(each.default, empty)};" for each in parameters]
         loggers = ", ".join([*self.loggers, "NULL"])
         return [
@@ -131,13 +131,13 @@ class _Compiler(LocalStatements):
 
     # statements
 
-    def statement(self, node: t.Statement, scope: Scope) -> None:
+    def statement(self, node: t.Statement, scope: NameScope) -> None:
         if not isinstance(node, t.Block):
             self.line(f"/* {node.place.line}: {_comment(node)} */")
         name = type(node).__name__.lower()
         getattr(self, f"_{name}", self._local)(node, scope)
 
-    def _send(self, node: t.Send, scope: Scope) -> None:
+    def _send(self, node: t.Send, scope: NameScope) -> None:
         message, reception = node.message, node.reception or t.Reception()
         with self.block():
             pairs = self.pairs(node.source, node.target, scope)
@@ -152,7 +152,7 @@ class _Compiler(LocalStatements):
                 there = "&" + self.spec(reception, scope, how, their, size, message)
             self.line(f"nc_send({c_place(node.place)}, &{pairs}, {count}, {here}, {there});")
 
-    def _receive(self, node: t.Receive, scope: Scope) -> None:
+    def _receive(self, node: t.Receive, scope: NameScope) -> None:
         message = node.message
         with self.block():
             if source_first(node, [name for name in scope.names if not name.startswith("GROUP ")]):
@@ -165,11 +165,11 @@ class _Compiler(LocalStatements):
                 f"nc_receive({c_place(node.place)}, &{pairs}, {self.count(message.count, scope)}, {spec});"
             )
 
-    def _untagged(self, node: Any, scope: Scope) -> None:
+    def _untagged(self, node: Any, scope: NameScope) -> None:
         if node is not None and node.tag is not None:
             self.line(f"nc_untagged({c_place(node.place)}, {self.tag(node.tag, scope)});")
 
-    def _multicast(self, node: t.Multicast, scope: Scope) -> None:
+    def _multicast(self, node: t.Multicast, scope: NameScope) -> None:
         with self.block():
             self._untagged(node.message, scope)
             pairs = self.pairs(node.source, node.target, scope)
@@ -177,7 +177,7 @@ class _Compiler(LocalStatements):
             count = self.count(node.message.count, scope)
             self.line(f"nc_multicast({c_place(node.place)}, &{pairs}, {count}, {spec});")
 
-    def _reduce(self, node: t.Reduce, scope: Scope) -> None:
+    def _reduce(self, node: t.Reduce, scope: NameScope) -> None:
         with self.block():
             for part in (node.values, node.to, node.result):
                 self._untagged(part, scope)
@@ -189,31 +189,31 @@ class _Compiler(LocalStatements):
             rest = f"{count}, {node.values.unit}, (struct memory){self.memory(node.values, scope)}"
             self.line(f"nc_reduce({c_place(node.place)}, &{pairs}, {int(node.target is None)}, {rest});")
 
-    def _same_count(self, count: str, other: t.Values, scope: Scope) -> None:
+    def _same_count(self, count: str, other: t.ReductionValues, scope: NameScope) -> None:
         with self.block(f"if ({count} != {self.count(other.count, scope)})"):
             reason = c_string("the numbers of values reduced and received differ")
             self.line(f"nc_fail({c_place(other.place)}, {reason});")
 
-    def _await(self, node: t.Await, scope: Scope) -> None:
+    def _await(self, node: t.Await, scope: NameScope) -> None:
         with self.each(node.tasks, scope) as (task, _):
             self.line(f"nc_await({c_place(node.place)}, {task});")
 
-    def _synchronize(self, node: t.Synchronize, scope: Scope) -> None:
+    def _synchronize(self, node: t.Synchronize, scope: NameScope) -> None:
         with self.block():
             pairs = self.pairs(node.tasks, None, scope)
             self.line(f"nc_synchronize({c_place(node.place)}, &{pairs});")
 
-    def _assign(self, node: t.Assign, scope: Scope) -> None:
+    def _assign(self, node: t.Assign, scope: NameScope) -> None:
         with self.each(node.tasks, scope) as (task, inner):
             where = "nc_below(nc.tasks)" if node.processor is None else integer(node.processor, inner)
             self.line(f"nc_assign({c_place(node.place)}, {task}, {where});")
 
-    def _assert(self, node: t.Assert, scope: Scope) -> None:
+    def _assert(self, node: t.Assert, scope: NameScope) -> None:
         with self.block(f"if (!{condition(node.condition, scope)})"):
             reason = c_string(f"the program asserts: {node.text}")
             self.line(f'nc_fail({c_place(node.place)}, "%s", {reason});')
 
-    def _foreach(self, node: t.ForEach, scope: Scope) -> None:
+    def _foreach(self, node: t.ForEach, scope: NameScope) -> None:
         with self.block():
             series = self._series(node, scope)
             if self._is_steady(node, scope):
@@ -227,11 +227,11 @@ class _Compiler(LocalStatements):
                 self.statement(node.body, scope.bind(node.variable, name))
             self.line(f"free({series}.values);")
 
-    def _series(self, node: t.ForEach, scope: Scope) -> str:
+    def _series(self, node: t.ForEach, scope: NameScope) -> str:
         """Write the numbers of a loop; the C name of the series. A progression is not written out."""
         name = self.fresh("series")
         match node.ranges:
-            case (t.Progression(leading, final) as only,):
+            case (t.OpenRange(leading, final) as only,):
                 terms = array("num", [integer(value, scope) for value in leading])
                 self.line(f"struct series {name};")
                 self.line(f"nc_at({only.place.line}, {only.place.column});")
@@ -244,7 +244,7 @@ class _Compiler(LocalStatements):
                 self.line(f"struct series {name} = {{0, 0, {numbers}.count, {numbers}.values}};")
         return name
 
-    def _is_steady(self, node: t.ForEach, scope: Scope) -> bool:
+    def _is_steady(self, node: t.ForEach, scope: NameScope) -> bool:
         """Return whether a function can collect each iteration when it is executed."""
         if any(name.startswith("GROUP ") for name in scope.names):
             return False
@@ -255,7 +255,7 @@ class _Compiler(LocalStatements):
         sentences = [each for sentence in self.program.sentences for each in sentence.statements]
         return any(isinstance(each, t.Assign) for statement in sentences for each in _flat(statement))
 
-    def _iteration(self, node: t.ForEach, scope: Scope) -> tuple[int, str, str]:
+    def _iteration(self, node: t.ForEach, scope: NameScope) -> tuple[int, str, str]:
         """Write the body of a loop as a C function; number of variables, the variables, its name."""
         variables, inner = scope.captured([node.body])
         outer, self.lines = self.lines, []
@@ -267,14 +267,14 @@ class _Compiler(LocalStatements):
         self.functions.texts.append(f"static void {name}(const num *v, num value)\n{{\n{text}\n}}\n")
         return variables.count(",") + 1, variables, name
 
-    def _forcount(self, node: t.ForCount, scope: Scope) -> None:
+    def _forcount(self, node: t.ForCount, scope: NameScope) -> None:
         warmup = "0" if node.warmup is None else self.count(node.warmup, scope)
         with self.block():
             turns = self.number("turns", self.count(node.count, scope))
             before = self.number("warmup", warmup)
             self._loop("REPEAT", node, turns, before, f"{turns} || {before}", scope)
 
-    def _fortime(self, node: t.ForTime, scope: Scope) -> None:
+    def _fortime(self, node: t.ForTime, scope: NameScope) -> None:
         def usecs(duration: t.Expr, unit: str) -> str:
             return f"nc_mul({self.count(duration, scope)}, {TIME_UNITS[unit]})"
 
@@ -285,7 +285,7 @@ class _Compiler(LocalStatements):
             self._loop("TIMED", node, turns, before, "1", scope)
 
     def _loop(
-        self, kind: str, node: t.ForCount | t.ForTime, turns: str, warmup: str, test: str, scope: Scope
+        self, kind: str, node: t.ForCount | t.ForTime, turns: str, warmup: str, test: str, scope: NameScope
     ) -> None:
         serial, outer = self.fresh("serial"), self.fresh("outer")
         self.line(f"const int {serial} = ++in.serial;")
@@ -295,13 +295,13 @@ class _Compiler(LocalStatements):
         rest = f"{turns}, {warmup}, {int(node.synchronized)}, nc_end_body({outer}), {serial}"
         self.line(f"nc_loop({kind}, {c_place(node.place)}, {rest});")
 
-    def _let(self, node: t.Let, scope: Scope) -> None:
+    def _let(self, node: t.Let, scope: NameScope) -> None:
         with self.block():
             for binding in node.bindings:
                 scope = self._binding(binding, scope)
             self.statement(node.body, scope)
 
-    def _binding(self, binding: t.Binding, scope: Scope) -> Scope:
+    def _binding(self, binding: t.Binding, scope: NameScope) -> NameScope:
         name = self.fresh(f"v_{binding.name}")
         if isinstance(binding, t.LetTasks):
             self.line(f"char *{name} = nc_new((size_t)nc.tasks, 1);")
@@ -315,7 +315,7 @@ class _Compiler(LocalStatements):
         self.line(f"(void){name};")
         return scope.bind(binding.name, name)
 
-    def _random(self, node: t.LetRandom, scope: Scope) -> str:
+    def _random(self, node: t.LetRandom, scope: NameScope) -> str:
         low = "0" if node.low is None else integer(node.low, scope)
         high = "nc.tasks - 1" if node.high is None else integer(node.high, scope)
         low = f"nc_add({low}, 1)" if node.form == "GREATER" else low
@@ -323,7 +323,7 @@ class _Compiler(LocalStatements):
         but = "NULL" if node.but is None else f"(const num[]){{{integer(node.but, scope)}}}"
         return f"nc_random_task({c_place(node.place)}, {c_string(node.name)}, {low}, {high}, {but})"
 
-    def _if(self, node: t.If, scope: Scope) -> None:
+    def _if(self, node: t.If, scope: NameScope) -> None:
         if mentions_me(node.condition):
             self._if_mine(node, scope)
             return
@@ -333,7 +333,7 @@ class _Compiler(LocalStatements):
             with self.block("else"):
                 self.statement(node.otherwise, scope)
 
-    def _if_mine(self, node: t.If, scope: Scope) -> None:
+    def _if_mine(self, node: t.If, scope: NameScope) -> None:
         """Each rank goes through both branches, and executes its own."""
         with self.block():
             before, mine = self.fresh("active"), self.fresh("mine")
@@ -344,7 +344,7 @@ class _Compiler(LocalStatements):
                     self.statement(branch, scope)
             self.line(f"in.active = {before};")
 
-    def _block(self, node: t.Block, scope: Scope) -> None:
+    def _block(self, node: t.Block, scope: NameScope) -> None:
         for statement in node.statements:
             self.statement(statement, scope)
 

@@ -13,11 +13,11 @@ from scalatrace.codegen.conceptual.compiler.operators import (
     real_function,
     real_operator,
 )
-from scalatrace.codegen.conceptual.errors import Place
+from scalatrace.codegen.conceptual.errors import SourcePlace
 from scalatrace.codegen.conceptual.names import free
 from scalatrace.codegen.conceptual.words import PREDECLARED
 
-__all__ = ["Functions", "Names", "Scope", "c_place", "c_string", "condition", "integer", "ranges", "real"]
+__all__ = ["Functions", "NameScope", "Names", "c_place", "c_string", "condition", "integer", "ranges", "real"]
 
 COUNTERS = {name: f"run.now.{name}" for name in PREDECLARED} | {
     "elapsed_usecs": "nc_elapsed_usecs()",
@@ -41,7 +41,7 @@ class Functions:
 
 
 @dataclass(frozen=True)
-class Scope:
+class NameScope:
     """What names mean at a place.
 
     Attributes:
@@ -54,18 +54,18 @@ class Scope:
     functions: Functions
     running: bool = False
 
-    def bind(self, name: str | None, text: str) -> Scope:
+    def bind(self, name: str | None, text: str) -> NameScope:
         """Return this with one more name."""
-        return self if name is None else Scope({**self.names, name: text}, self.functions, self.running)
+        return self if name is None else NameScope({**self.names, name: text}, self.functions, self.running)
 
-    def captured(self, nodes: Iterable[t.Node]) -> tuple[str, Scope]:
+    def captured(self, nodes: Iterable[t.SyntaxNode]) -> tuple[str, NameScope]:
         """Return C text for the variables that some nodes use, and what these are inside a function."""
         used = sorted({name for node in nodes for name in free(node)} & set(self.names))
         local = [name for name in used if not self.names[name].startswith("p_")]
         inner = {name: f"v[{n}]" for n, name in enumerate(local)}
         outer = {name: text for name, text in self.names.items() if text.startswith("p_")}
         values = ", ".join([*(self.names[name] for name in local), "0"])
-        return f"(const num[]){{{values}}}", Scope({**outer, **inner}, self.functions, self.running)
+        return f"(const num[]){{{values}}}", NameScope({**outer, **inner}, self.functions, self.running)
 
 
 def c_string(text: str) -> str:
@@ -75,33 +75,33 @@ def c_string(text: str) -> str:
     return '"' + "".join(shown) + '"'
 
 
-def c_place(place: Place) -> str:
+def c_place(place: SourcePlace) -> str:
     """Return a struct place."""
     return f"(struct place){{{place.line}, {place.column}}}"
 
 
-def _at(node: t.Node, text: str) -> str:
+def _at(node: t.SyntaxNode, text: str) -> str:
     return f"(nc_at({node.place.line}, {node.place.column}), {text})"
 
 
-def integer(node: t.Expr, scope: Scope) -> str:
+def integer(node: t.Expr, scope: NameScope) -> str:
     """Return a value in integers, with its place for when it has none."""
     text = _int(node, scope)
     return text if isinstance(node, (t.Integer, t.Variable)) else _at(node, text)
 
 
-def real(node: t.Expr, scope: Scope) -> str:
+def real(node: t.Expr, scope: NameScope) -> str:
     """Return a value in floating point."""
     text = _real(node, scope)
     return text if isinstance(node, (t.Integer, t.Variable)) else _at(node, text)
 
 
-def condition(node: t.Rel, scope: Scope) -> str:
+def condition(node: t.Rel, scope: NameScope) -> str:
     """Return whether a relation is true."""
     return _at(node, _rel(node, scope, _int))
 
 
-def _variable(name: str, scope: Scope) -> str:
+def _variable(name: str, scope: NameScope) -> str:
     if name in scope.names:
         return scope.names[name]
     if name == "num_tasks":
@@ -109,7 +109,7 @@ def _variable(name: str, scope: Scope) -> str:
     return COUNTERS[name] if scope.running else "(num)0"
 
 
-def _int(node: t.Expr, scope: Scope) -> str:
+def _int(node: t.Expr, scope: NameScope) -> str:
     match node:
         case t.Integer(value):
             return str(value) if value < 2**31 else f"INT64_C({value})"
@@ -118,12 +118,12 @@ def _int(node: t.Expr, scope: Scope) -> str:
         case t.Unary(operator, operand):
             text = _int(operand, scope)
             return {"-": f"nc_neg({text})", "+": text}.get(operator, f"(~(num){text})")
-        case t.Binary(operator, left, right):
+        case t.BinaryOperation(operator, left, right):
             return integer_operator(operator, _int(left, scope), _int(right, scope))
         case t.Conditional(value, test, otherwise):
             chosen, other = _int(value, scope), _int(otherwise, scope)
             return f"({_rel(test, scope, _int)} ? {chosen} : {other})"
-        case t.Call(name, arguments):
+        case t.FunctionCall(name, arguments):
             return _int_call(name, arguments, scope)
         case t.Real(operand):
             return f"nc_rounded({_real(operand, scope)})"
@@ -135,13 +135,13 @@ def _int(node: t.Expr, scope: Scope) -> str:
             return _mesh(node, scope)
 
 
-def _int_call(name: str, arguments: Sequence[t.Expr], scope: Scope) -> str:
+def _int_call(name: str, arguments: Sequence[t.Expr], scope: NameScope) -> str:
     if name.startswith("RANDOM_") and name != "RANDOM_UNIFORM":
         return f"nc_rounded({real_function(name, [f'(double){_int(a, scope)}' for a in arguments])})"
     return integer_function(name, [_int(argument, scope) for argument in arguments])
 
 
-def _real(node: t.Expr, scope: Scope) -> str:
+def _real(node: t.Expr, scope: NameScope) -> str:
     match node:
         case t.Integer(value):
             return f"{value}.0"
@@ -151,12 +151,12 @@ def _real(node: t.Expr, scope: Scope) -> str:
             return f"(double)(~nc_trunc({_real(operand, scope)}))"
         case t.Unary(operator, operand):
             return f"(-{_real(operand, scope)})" if operator == "-" else _real(operand, scope)
-        case t.Binary(operator, left, right):
+        case t.BinaryOperation(operator, left, right):
             return real_operator(operator, _real(left, scope), _real(right, scope))
         case t.Conditional(value, test, otherwise):
             chosen, other = _real(value, scope), _real(otherwise, scope)
             return f"({_rel(test, scope, _real)} ? {chosen} : {other})"
-        case t.Call(name, arguments):
+        case t.FunctionCall(name, arguments):
             return real_function(name, [_real(argument, scope) for argument in arguments])
         case t.Real(operand):
             return _real(operand, scope)
@@ -166,7 +166,7 @@ def _real(node: t.Expr, scope: Scope) -> str:
             return f"(double){_int(node, scope)}"
 
 
-def _mesh(node: t.Expr, scope: Scope) -> str:
+def _mesh(node: t.Expr, scope: NameScope) -> str:
     assert isinstance(node, (t.MeshNeighbor, t.MeshCoordinate, t.MeshDistance))
     sizes = f"{len(node.mesh)}, {array('num', [_int(d.size, scope) for d in node.mesh])}"
     wraps = array("int", [str(int(d.wraps)) for d in node.mesh])
@@ -180,7 +180,7 @@ def _mesh(node: t.Expr, scope: Scope) -> str:
             return f"nc_mesh_distance({sizes}, {wraps}, {_int(first, scope)}, {_int(second, scope)})"
 
 
-def _file_data(node: t.FileData, scope: Scope) -> str:
+def _file_data(node: t.FileData, scope: NameScope) -> str:
     column = "1" if node.column is None else _int(node.column, scope)
     row = "1" if node.row is None else _int(node.row, scope)
     columns = c_string(" \t" if node.column_separators is None else node.column_separators)
@@ -190,17 +190,17 @@ def _file_data(node: t.FileData, scope: Scope) -> str:
 
 # Relations and ranges
 
-Value = Callable[[t.Expr, Scope], str]
+Value = Callable[[t.Expr, NameScope], str]
 
 
-def _rel(node: t.Rel, scope: Scope, value: Value) -> str:
+def _rel(node: t.Rel, scope: NameScope, value: Value) -> str:
     def whole(expr: t.Expr) -> str:
         return _int(expr, scope) if value is _int else f"nc_trunc({_real(expr, scope)})"
 
     match node:
-        case t.Compare("DIVIDES", left, right):
+        case t.NumberComparison("DIVIDES", left, right):
             return f"(nc_mod({whole(right)}, {whole(left)}) == 0)"
-        case t.Compare(operator, left, right):
+        case t.NumberComparison(operator, left, right):
             return f"({value(left, scope)} {COMPARISONS[operator]} {value(right, scope)})"
         case t.Parity(operand, odd):
             return f"(nc_mod({whole(operand)}, 2) == {int(odd)})"
@@ -215,19 +215,19 @@ def _rel(node: t.Rel, scope: Scope, value: Value) -> str:
             return f"({_rel(left, scope, value)} {word} {_rel(right, scope, value)})"
 
 
-def _within(node: t.Within, scope: Scope, value: Value) -> str:
+def _within(node: t.Within, scope: NameScope, value: Value) -> str:
     operand = value(node.operand, scope)
     if value is _int and len(node.ranges) == 1:
         match node.ranges[0]:
             case t.Listing(values):
                 return f"nc_among({operand}, {len(values)}, {array('num', [_int(v, scope) for v in values])})"
-            case t.Progression((first,), final):
+            case t.OpenRange((first,), final):
                 return f"nc_between({operand}, {_int(first, scope)}, {_int(final, scope)})"
     function, variables = ranges(node.ranges, scope)
     return f"{'nc_within' if value is _int else 'nc_dwithin'}({operand}, {function}, {variables})"
 
 
-def ranges(nodes: Sequence[t.Range], scope: Scope) -> tuple[str, str]:
+def ranges(nodes: Sequence[t.Range], scope: NameScope) -> tuple[str, str]:
     """Return a C function that appends the numbers in ranges to `numbers`, and the variables it wants."""
     variables, inner = scope.captured(nodes)
     lines = [line for node in nodes for line in _range(node, inner)]
@@ -237,11 +237,11 @@ def ranges(nodes: Sequence[t.Range], scope: Scope) -> tuple[str, str]:
     return name, variables
 
 
-def _range(node: t.Range, scope: Scope) -> list[str]:
+def _range(node: t.Range, scope: NameScope) -> list[str]:
     match node:
         case t.Listing(values):
             return [f"nc_append(numbers, {integer(value, scope)});" for value in values]
-        case t.Progression(leading, final):
+        case t.OpenRange(leading, final):
             terms = array("num", [integer(value, scope) for value in leading])
             place = f"nc_at({node.place.line}, {node.place.column});"
             end = f"nc_progression(numbers, {len(leading)}, {terms}, {integer(final, scope)});"
@@ -252,7 +252,7 @@ def _range(node: t.Range, scope: Scope) -> list[str]:
 
 
 def _comprehension(
-    head: t.Expr, generators: Sequence[t.Generator], test: t.Rel | None, scope: Scope, depth: int
+    head: t.Expr, generators: Sequence[t.Generator], test: t.Rel | None, scope: NameScope, depth: int
 ) -> list[str]:
     if not generators:
         add = f"nc_append(numbers, {integer(head, scope)});"

@@ -130,7 +130,7 @@ class Collecting(ABC):
 
     # messages
 
-    def size(self, measure: t.Measure | None, env: Env) -> int:
+    def size(self, measure: t.UnitAmount | None, env: Env) -> int:
         """Return a measure in bytes."""
         if measure is None:
             return 0
@@ -140,7 +140,7 @@ class Collecting(ABC):
             raise ProgramError(f"{size} bytes; MPI messages have less than 2 GiB", measure.place)
         return size
 
-    def extent(self, measure: t.Measure | None, env: Env) -> int:
+    def extent(self, measure: t.UnitAmount | None, env: Env) -> int:
         """Return a measure that must not be negative."""
         size = self.size(measure, env)
         if size < 0:
@@ -166,7 +166,7 @@ class Collecting(ABC):
         if node is not None and node.tag is not None and self.tag(node.tag, env) != 0:
             raise ProgramError("collective messages have no tags; expected tag 0 or none", node.place)
 
-    def memory(self, node: Any, env: Env, under: Any = None) -> e.Memory:
+    def memory(self, node: Any, env: Env, under: Any = None) -> e.MessageMemory:
         """Return where a message lies; what the node does not say, `under` does."""
 
         def reason(name: str) -> Any:
@@ -175,7 +175,7 @@ class Collecting(ABC):
 
         alignment, touching, buffer = reason("alignment"), reason("touching"), reason("buffer")
         wanted = touching is not None and touching.wanted
-        return e.Memory(
+        return e.MessageMemory(
             buffer=None if buffer is None or buffer.number is None else integer(buffer.number, env),
             unique=bool(reason("unique")),
             offset=self.extent(buffer.offset, env) if buffer is not None else 0,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.errors import Place
+from scalatrace.codegen.conceptual.errors import SourcePlace
 from scalatrace.codegen.conceptual.values.evaluate import Env
 
 __all__ = ["Event"]
@@ -21,7 +21,7 @@ Comm = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Memory:
+class MessageMemory:
     """Where a message lies and what is done to it.
 
     Attributes:
@@ -43,14 +43,14 @@ class Memory:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Action:
+class TaskAction:
     """Anything that a task does."""
 
-    place: Place = field(default=Place(), compare=False, repr=False)
+    place: SourcePlace = field(default=SourcePlace(), compare=False, repr=False)
 
 
 @dataclass(frozen=True)
-class Transfer(Action):
+class Transfer(TaskAction):
     """`count` messages of `size` bytes to a rank (`sends`) or from it."""
 
     sends: bool
@@ -59,23 +59,23 @@ class Transfer(Action):
     tag: int = 0
     count: int = 1
     asynchronous: bool = False
-    memory: Memory = Memory()
+    memory: MessageMemory = MessageMemory()
 
 
 @dataclass(frozen=True)
-class Wait(Action):
+class AwaitAll(TaskAction):
     """Wait for all pending messages."""
 
 
 @dataclass(frozen=True)
-class Barrier(Action):
+class Barrier(TaskAction):
     """A barrier of `comm`."""
 
     comm: Comm
 
 
 @dataclass(frozen=True)
-class Bcast(Action):
+class Bcast(TaskAction):
     """`times` broadcasts of `count` units (BYTES, INTEGERS, DOUBLEWORDS) from world rank `root`."""
 
     comm: Comm
@@ -83,43 +83,43 @@ class Bcast(Action):
     count: int
     unit: str = "BYTES"
     times: int = 1
-    memory: Memory = Memory()
+    memory: MessageMemory = MessageMemory()
 
 
 @dataclass(frozen=True)
-class Alltoall(Action):
+class Alltoall(TaskAction):
     """`times` exchanges of `size` bytes between any two."""
 
     comm: Comm
     size: int
     times: int = 1
-    memory: Memory = Memory()
+    memory: MessageMemory = MessageMemory()
 
 
 @dataclass(frozen=True)
-class Alltoallv(Action):
+class Alltoallv(TaskAction):
     """`times` exchanges: bytes sent to, and received from, each of `comm`."""
 
     comm: Comm
     sent: tuple[int, ...]
     received: tuple[int, ...]
     times: int = 1
-    memory: Memory = Memory()
+    memory: MessageMemory = MessageMemory()
 
 
 @dataclass(frozen=True)
-class Reduction(Action):
+class Reduction(TaskAction):
     """A sum of `count` units, to world rank `root` or (None) to all of `comm`."""
 
     comm: Comm
     root: int | None
     count: int
     unit: str
-    memory: Memory = Memory()
+    memory: MessageMemory = MessageMemory()
 
 
 @dataclass(frozen=True)
-class LocalStep(Action):
+class LocalStep(TaskAction):
     """A statement that a task executes by itself, with what is known there."""
 
     statement: t.Statement
@@ -127,7 +127,7 @@ class LocalStep(Action):
 
 
 @dataclass(frozen=True)
-class Repeat(Action):
+class Repeat(TaskAction):
     """A loop; `serial` names it on all tasks."""
 
     count: int
@@ -147,7 +147,7 @@ class Each(Repeat):
 
 
 @dataclass(frozen=True)
-class Timed(Action):
+class Timed(TaskAction):
     """A loop that goes on, on all tasks alike, until the time is over on the last of them."""
 
     microseconds: int
@@ -156,20 +156,20 @@ class Timed(Action):
 
 
 @dataclass(frozen=True)
-class Aside(Action):
+class Aside(TaskAction):
     """Warming up: logs and prints nothing and leaves the counters as they were."""
 
     body: tuple[Event, ...]
 
 
 @dataclass(frozen=True)
-class EndOfTable(Action):
+class EndOfTable(TaskAction):
     """The end of a sentence: what was logged becomes a table."""
 
 
 Event: TypeAlias = (
     Transfer
-    | Wait
+    | AwaitAll
     | Barrier
     | Bcast
     | Alltoall

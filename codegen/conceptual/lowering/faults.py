@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.errors import Note, Place, ProgramError
+from scalatrace.codegen.conceptual.errors import Note, ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.lowering import events as e
-from scalatrace.codegen.conceptual.lowering.lower import Lowered
+from scalatrace.codegen.conceptual.lowering.lower import BoundProgram
 
 __all__ = ["find_faults", "unawaited"]
 
@@ -27,7 +27,7 @@ Channel = tuple[int, int, int]
 """Sender, receiver, tag."""
 
 
-def find_faults(lowered: Lowered) -> list[Note]:
+def find_faults(lowered: BoundProgram) -> list[Note]:
     """Check the events of all tasks; warnings about messages that nobody receives.
 
     Raises ProgramError: un-awaited messages, counters restored more often than stored, a deadlock, or a
@@ -59,7 +59,7 @@ def unawaited(rank: int, events: Sequence[e.Event]) -> None:
 
 def _pending(events: Sequence[e.Event], pending: list[e.Event]) -> list[e.Event]:
     for event in events:
-        if isinstance(event, e.Wait):
+        if isinstance(event, e.AwaitAll):
             pending = []
         elif isinstance(event, e.Transfer) and event.asynchronous:
             pending = [*pending, event] if len(pending) < 2 else pending
@@ -126,7 +126,7 @@ class _Task:
 class _Simulation:
     """Goes through all ranks' events until none can go on."""
 
-    def __init__(self, lowered: Lowered) -> None:
+    def __init__(self, lowered: BoundProgram) -> None:
         self.lowered = lowered
         self.left = BUDGET
         self.balanced = _balanced(lowered)
@@ -188,7 +188,7 @@ class _Simulation:
         """Apply an event; return what it waits for, or None."""
         if isinstance(event, e.Transfer):
             return self._transfer(rank, task, event)
-        if isinstance(event, e.Wait):
+        if isinstance(event, e.AwaitAll):
             waits, task.waits = task.waits, []
             return lambda: all(map(self._matched, waits))
         if isinstance(event, (e.Barrier, e.Bcast, e.Alltoall, e.Alltoallv, e.Reduction)):
@@ -234,7 +234,7 @@ class _Simulation:
         first = self.tasks[ranks[0]].at
         shown = "; ".join(self._waiting(rank) for rank in ranks[:4])
         more = f" and {len(ranks) - 4} more tasks likewise" if len(ranks) > 4 else ""
-        return ProgramError(f"this never ends: {shown}{more}", first.place if first else Place())
+        return ProgramError(f"this never ends: {shown}{more}", first.place if first else SourcePlace())
 
     def _waiting(self, rank: int) -> str:
         event = self.tasks[rank].at
@@ -243,7 +243,7 @@ class _Simulation:
         if isinstance(event, e.Transfer):
             tag = f" with tag {event.tag}" if event.tag else ""
             what = f"for a message of task {event.peer}{tag}"
-        elif isinstance(event, e.Wait):
+        elif isinstance(event, e.AwaitAll):
             what = "for the completion of its messages"
         return f"task {rank} waits {what} (line {event.place.line})"
 
@@ -256,7 +256,7 @@ class _Simulation:
         return result
 
 
-def _balanced(lowered: Lowered) -> set[int]:
+def _balanced(lowered: BoundProgram) -> set[int]:
     """The loops in whose bodies everything that is sent is received, and nothing is left pending."""
     net: dict[int, Counter[Channel]] = {}
     open_: set[int] = set()

@@ -26,7 +26,7 @@ from scalatrace.codegen.conceptual.names import mentions_me
 from scalatrace.codegen.conceptual.values.evaluate import Env, holds, integer, values
 from scalatrace.codegen.conceptual.words import TIME_UNITS
 
-__all__ = ["DEFAULT_SEED", "Lowered", "lower"]
+__all__ = ["DEFAULT_SEED", "BoundProgram", "lower"]
 
 DEFAULT_SEED = 1
 MIN_STEADY_ITERATIONS = 32
@@ -34,7 +34,7 @@ MIN_STEADY_ITERATIONS = 32
 
 
 @dataclass
-class Lowered:
+class BoundProgram:
     """A program bound to a number of tasks.
 
     Attributes:
@@ -52,13 +52,13 @@ class Lowered:
 
 
 def lower(
-    program: t.Program,
+    program: t.ProgramTree,
     tasks: int,
     parameters: Mapping[str, int] | None = None,
     ranks: Collection[int] | None = None,
     seed: int = DEFAULT_SEED,
     most: int | None = None,
-) -> Lowered:
+) -> BoundProgram:
     """Return what the tasks on `ranks` (default: all) do.
 
     Args:
@@ -73,7 +73,7 @@ def lower(
         ProgramError: the program cannot run so; with the statement's place.
         TooManyError: more steps than wanted.
     """
-    headers = [header for header in program.headers if isinstance(header, t.Parameter)]
+    headers = [header for header in program.headers if isinstance(header, t.ProgramParameter)]
     chosen = {h.name: integer(h.default, Env()) for h in headers} | dict(parameters or {})
     lowering = _Lowering(tasks, range(tasks) if ranks is None else ranks, seed, most, program=program)
     env = Env(chosen, tasks, draws=lowering.draws, processors=tuple(range(tasks)))
@@ -81,7 +81,7 @@ def lower(
         for statement in sentence.statements:
             lowering.statement(statement, env)
         lowering.each(e.EndOfTable(place=sentence.place))
-    return Lowered(tasks, lowering.taken(), lowering.comms, chosen, seed)
+    return BoundProgram(tasks, lowering.taken(), lowering.comms, chosen, seed)
 
 
 @dataclass
@@ -93,7 +93,7 @@ class _Lowering(Messaging):
         is_probed: no expression for memory fails in a later iteration of a loop.
     """
 
-    program: t.Program = field(default_factory=lambda: t.Program((), ()), kw_only=True)
+    program: t.ProgramTree = field(default_factory=lambda: t.ProgramTree((), ()), kw_only=True)
     is_probed: bool = field(default=False, kw_only=True)
 
     def statement(self, node: t.Statement, env: Env) -> None:

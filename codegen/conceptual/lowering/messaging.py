@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.errors import Place, ProgramError
+from scalatrace.codegen.conceptual.errors import ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.lowering import events as e
 from scalatrace.codegen.conceptual.lowering.collecting import MAX_MESSAGE_BYTES, UNIT_BYTES, Collecting
 from scalatrace.codegen.conceptual.names import source_first
@@ -19,8 +19,8 @@ def _multicasts(
     targets: Mapping[int, Collection[int]],
     size: int,
     times: int,
-    memory: e.Memory,
-    place: Place,
+    memory: e.MessageMemory,
+    place: SourcePlace,
 ) -> list[tuple[int, e.Event]]:
     """Return each rank's part of a multicast; `targets`: of each source.
 
@@ -41,7 +41,7 @@ def _multicasts(
 
 
 def _reductions(
-    sources: e.Comm, receivers: e.Comm, count: int, unit: str, memory: e.Memory, place: Place
+    sources: e.Comm, receivers: e.Comm, count: int, unit: str, memory: e.MessageMemory, place: SourcePlace
 ) -> list[tuple[int, e.Reduction | e.Bcast]]:
     """Return each rank's part of a reduction over the sources, whose result all receivers get.
 
@@ -104,8 +104,8 @@ class Messaging(Collecting):
         tag: int,
         count: int,
         asynchronous: bool,
-        memory: e.Memory,
-        node: t.Node,
+        memory: e.MessageMemory,
+        node: t.SyntaxNode,
     ) -> None:
         for task, peer in pairs if count else ():
             rank = self.processors[peer]
@@ -152,7 +152,7 @@ class Messaging(Collecting):
 
     def _await(self, node: t.Await, env: Env) -> None:
         for task, _ in self.sources(node.tasks, env):
-            self.add(task, e.Wait(place=node.place))
+            self.add(task, e.AwaitAll(place=node.place))
 
     def _synchronize(self, node: t.Synchronize, env: Env) -> None:
         comm = self.comm([task for task, _ in self.sources(node.tasks, env)])

@@ -37,9 +37,9 @@ Plan = Callable[[Env], None]
 """Evaluates expressions of a statement."""
 
 
-def _depends(nodes: Iterable[t.Node | str | None], names: Names) -> bool:
+def _depends(nodes: Iterable[t.SyntaxNode | str | None], names: Names) -> bool:
     """Return whether any of the nodes uses one of the names."""
-    return any(isinstance(node, t.Node) and not names.isdisjoint(free(node)) for node in nodes)
+    return any(isinstance(node, t.SyntaxNode) and not names.isdisjoint(free(node)) for node in nodes)
 
 
 def is_steady(loop: t.ForEach) -> bool:
@@ -96,7 +96,7 @@ def _memories(node: Any) -> Iterator[tuple[Any, Any]]:
         yield node.reception, node.message
 
 
-def _sites(node: Any) -> list[list[t.Node]]:
+def _sites(node: Any) -> list[list[t.SyntaxNode]]:
     """Return the expressions of `_memories`, those of each message together."""
     result = []
     for spec, under in _memories(node):
@@ -254,7 +254,7 @@ def _evaluated(node: t.Statement, names: Names) -> set[str]:
     return result
 
 
-def is_reassigned(program: t.Program, loop: t.ForEach) -> bool:
+def is_reassigned(program: t.ProgramTree, loop: t.ForEach) -> bool:
     """Return whether all iterations of a loop do the same on other processors."""
     rest = replace(loop, body=t.Block(tuple(s for s in _flat(loop.body) if not isinstance(s, t.Assign))))
     sentences = [statement for sentence in program.sentences for statement in sentence.statements]
@@ -298,10 +298,10 @@ def _leaves_nothing(node: t.Statement) -> bool:
     return all(map(_leaves_nothing, inner_statements(node)))
 
 
-def _counts_or_asks(node: t.Node) -> bool:
+def _counts_or_asks(node: t.SyntaxNode) -> bool:
     """Return whether counters are stored, which is counted by rank, or processors asked for."""
     if isinstance(node, t.Counters):
         return node.action != "RESETS"
-    if isinstance(node, t.Call) and node.function in ("PROCESSOR_OF", "TASK_OF"):
+    if isinstance(node, t.FunctionCall) and node.function in ("PROCESSOR_OF", "TASK_OF"):
         return True
     return any(map(_counts_or_asks, children(node)))

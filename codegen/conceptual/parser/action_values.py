@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from lark import Transformer
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.errors import Place, ProgramError, Stage
-from scalatrace.codegen.conceptual.parser.lexer import Token
+from scalatrace.codegen.conceptual.errors import ErrorStage, ProgramError, SourcePlace
+from scalatrace.codegen.conceptual.parser.lexer import SourceToken
 
 __all__ = [
     "Clause",
@@ -30,46 +30,46 @@ class Clause(NamedTuple):
 
     field: str
     value: Any
-    place: Place
+    place: SourcePlace
 
 
 class Word(str):
     """A unit, with the place where it stands."""
 
-    place: Place
+    place: SourcePlace
 
-    def __new__(cls, text: str, place: Place) -> Word:
+    def __new__(cls, text: str, place: SourcePlace) -> Word:
         word = super().__new__(cls, text)
         word.place = place
         return word
 
 
-def spot(parts: Parts) -> Place:
+def spot(parts: Parts) -> SourcePlace:
     first = parts[0] if parts else None
-    if type(first) is Token:
-        return Place(first.line, first.column)
+    if type(first) is SourceToken:
+        return SourcePlace(first.line, first.column)
     for part in parts:
-        if isinstance(part, Token):
-            return Place(part.line, part.column)
+        if isinstance(part, SourceToken):
+            return SourcePlace(part.line, part.column)
         if isinstance(part, list):
             return spot(part)
-        place: Place | None = getattr(part, "place", None)
+        place: SourcePlace | None = getattr(part, "place", None)
         if place is not None:
             return place
-    return Place()
+    return SourcePlace()
 
 
 def nodes_of(parts: Parts) -> Parts:
     """What is no word of the language."""
-    return [part for part in parts if not isinstance(part, Token)]
+    return [part for part in parts if not isinstance(part, SourceToken)]
 
 
 def has_word(parts: Parts, terminal: str) -> bool:
-    return any(isinstance(part, Token) and part.type == terminal for part in parts)
+    return any(isinstance(part, SourceToken) and part.type == terminal for part in parts)
 
 
 def texts_of(parts: Parts, terminal: str) -> list[str]:
-    return [str(part) for part in parts if isinstance(part, Token) and part.type == terminal]
+    return [str(part) for part in parts if isinstance(part, SourceToken) and part.type == terminal]
 
 
 def clauses_of(parts: Parts) -> dict[str, Any]:
@@ -84,16 +84,16 @@ class ValuesBuilder(Transformer[Any, Any]):
     def conditional(self, parts: Parts) -> t.Conditional:
         return t.Conditional(*nodes_of(parts), place=spot(parts))
 
-    def binary(self, parts: Parts) -> t.Binary:
+    def binary(self, parts: Parts) -> t.BinaryOperation:
         left, operator, right = parts
-        return t.Binary(str(operator).upper(), left, right, place=spot(parts))
+        return t.BinaryOperation(str(operator).upper(), left, right, place=spot(parts))
 
     def sign(self, parts: Parts) -> t.Expr:
         operator, operand = parts
         place = spot(parts)
-        if operator.type == "HYPHEN" and isinstance(operand, t.Call):
+        if operator.type == "HYPHEN" and isinstance(operand, t.FunctionCall):
             # As a difference it means the same, and can be written where a hyphen before a word would vanish.
-            return t.Binary("-", t.Integer(0, place=place), operand, place=place)
+            return t.BinaryOperation("-", t.Integer(0, place=place), operand, place=place)
         return t.Unary(str(operator).upper(), operand, place=place)
 
     def parenthesised(self, parts: Parts) -> Any:
@@ -101,16 +101,16 @@ class ValuesBuilder(Transformer[Any, Any]):
 
     def variable(self, parts: Parts) -> t.Variable:
         (name,) = parts
-        return t.Variable(str(name), place=Place(name.line, name.column))
+        return t.Variable(str(name), place=SourcePlace(name.line, name.column))
 
     def integer(self, parts: Parts) -> t.Integer:
         (digits,) = parts
-        return t.Integer(int(digits), place=Place(digits.line, digits.column))
+        return t.Integer(int(digits), place=SourcePlace(digits.line, digits.column))
 
     def my_task(self, parts: Parts) -> t.MyTask:
         return t.MyTask(place=spot(parts))
 
-    def fn(self, parts: Parts) -> Token:
+    def fn(self, parts: Parts) -> SourceToken:
         return parts[0]  # type: ignore[no-any-return]
 
     file_word = fn
@@ -119,8 +119,8 @@ class ValuesBuilder(Transformer[Any, Any]):
     def exprs(self, parts: Parts) -> Parts:
         return [*parts[0], parts[2]] if len(parts) == 3 else [parts[0]]
 
-    def call(self, parts: Parts) -> t.Call:
-        return t.Call(parts[0].type, tuple(parts[2]), place=spot(parts))
+    def call(self, parts: Parts) -> t.FunctionCall:
+        return t.FunctionCall(parts[0].type, tuple(parts[2]), place=spot(parts))
 
     def real(self, parts: Parts) -> t.Real:
         return t.Real(parts[2], place=spot(parts))
@@ -138,7 +138,7 @@ class ValuesBuilder(Transformer[Any, Any]):
         mesh, task, offsets = nodes_of(parts)
         if len(mesh) != len(offsets):
             reason = f"{len(offsets)} offsets for a mesh of {len(mesh)} dimensions; expected as many"
-            raise ProgramError(reason, spot(offsets), Stage.SYNTAX)
+            raise ProgramError(reason, spot(offsets), ErrorStage.SYNTAX)
         return t.MeshNeighbor(tuple(mesh), task, tuple(offsets), place=spot(parts))
 
     def mesh_coordinate(self, parts: Parts) -> t.MeshCoordinate:
@@ -154,8 +154,8 @@ class ValuesBuilder(Transformer[Any, Any]):
         return t.FileData(parts[0].type == "STATIC_FILE_DATA", str(parts[2]), *rest, place=spot(parts))
 
     def file_rest(self, parts: Parts) -> Parts:
-        wanted = [part for part in parts if not (isinstance(part, Token) and part.type == "COMMA")]
-        return [str(part) if isinstance(part, Token) else part for part in wanted]
+        wanted = [part for part in parts if not (isinstance(part, SourceToken) and part.type == "COMMA")]
+        return [str(part) if isinstance(part, SourceToken) else part for part in wanted]
 
     # relations and ranges
 
@@ -169,9 +169,9 @@ class ValuesBuilder(Transformer[Any, Any]):
     def conjunction(self, parts: Parts) -> t.Logical:
         return self._logical(parts, conjunction=True)
 
-    def compare(self, parts: Parts) -> t.Compare:
+    def compare(self, parts: Parts) -> t.NumberComparison:
         left, operator, right = parts
-        return t.Compare(str(operator).upper(), left, right, place=spot(parts))
+        return t.NumberComparison(str(operator).upper(), left, right, place=spot(parts))
 
     def parity(self, parts: Parts) -> t.Parity:
         return t.Parity(parts[0], has_word(parts, "ODD"), place=spot(parts))
@@ -189,8 +189,8 @@ class ValuesBuilder(Transformer[Any, Any]):
     def listing(self, parts: Parts) -> t.Listing:
         return t.Listing(tuple(parts[1]), place=spot(parts))
 
-    def progression(self, parts: Parts) -> t.Progression:
-        return t.Progression(tuple(parts[1]), parts[-2], place=spot(parts))
+    def progression(self, parts: Parts) -> t.OpenRange:
+        return t.OpenRange(tuple(parts[1]), parts[-2], place=spot(parts))
 
     def comprehension(self, parts: Parts) -> t.Comprehension:
         head, *rest = nodes_of(parts)

@@ -15,9 +15,9 @@ from lark import Lark
 from lark.parse_tree_builder import ExpandSingleChild
 from lark.parsers.lalr_analysis import Shift
 
-from scalatrace.codegen.conceptual.parser.lexer import Token
+from scalatrace.codegen.conceptual.parser.lexer import SourceToken
 
-__all__ = ["Driver", "State", "UnexpectedTokenError"]
+__all__ = ["Driver", "ParserState", "UnexpectedTokenError"]
 
 Reduction = tuple[Callable[[list[Any]], Any] | None, int, str]
 """What makes the value (None: it is the value of the one part), number of parts, rule."""
@@ -26,7 +26,7 @@ Reduction = tuple[Callable[[list[Any]], Any] | None, int, str]
 class UnexpectedTokenError(Exception):
     """The token with this index does not fit; `accepted` are the terminals that do."""
 
-    def __init__(self, token: Token, index: int, accepted: set[str]) -> None:
+    def __init__(self, token: SourceToken, index: int, accepted: set[str]) -> None:
         super().__init__(token)
         self.token, self.index, self.accepted = token, index, accepted
 
@@ -57,7 +57,7 @@ class _Row(dict[str, Any]):
         self.state = state
 
 
-class State(NamedTuple):
+class ParserState(NamedTuple):
     """Rows and values of a text as far as it is read; there is one row more."""
 
     stack: list[_Row]
@@ -86,17 +86,17 @@ class Driver:
                     reductions[argument] = (None if passes else make, size, argument.origin.name)
                 row[name] = reductions[argument]
 
-    def parse(self, tokens: Iterable[Token], end: Token) -> Any:
+    def parse(self, tokens: Iterable[SourceToken], end: SourceToken) -> Any:
         """Return the value of the start rule. Raises UnexpectedTokenError."""
         state = self.begin()
         self.feed(state, (*tokens, end))
         return state.values[-1]
 
-    def begin(self) -> State:
+    def begin(self) -> ParserState:
         """Return the state before the first token."""
-        return State([self.start], [])
+        return ParserState([self.start], [])
 
-    def feed(self, state: State, tokens: Iterable[Token]) -> int:
+    def feed(self, state: ParserState, tokens: Iterable[SourceToken]) -> int:
         """Go on with some tokens; the smallest number of values on the way. Raises UnexpectedTokenError."""
         stack, values = state.stack, state.values
         row, final = stack[-1], self.end
@@ -129,7 +129,7 @@ class Driver:
                     return least - 1
         return least - 1
 
-    def before(self, state: State, kind: str) -> _Row:
+    def before(self, state: ParserState, kind: str) -> _Row:
         """Make the reductions that a terminal asks for; the row that takes it. Raises LookupError."""
         stack, values = state.stack, state.values
         while True:

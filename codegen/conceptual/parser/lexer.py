@@ -12,10 +12,10 @@ from typing import Any
 
 from lark.lexer import Lexer
 
-from scalatrace.codegen.conceptual.errors import Note, Place, ProgramError, Stage
+from scalatrace.codegen.conceptual.errors import ErrorStage, Note, ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.words import KEYWORDS
 
-__all__ = ["NoLexer", "Token", "scan", "token"]
+__all__ = ["NoLexer", "SourceToken", "scan", "token"]
 
 _TOKEN = re.compile(
     r"""(?:(?P<space>[ \t\r\n]+|\#[^\n]*)
@@ -54,7 +54,7 @@ class NoLexer(Lexer):
         return iter(())
 
 
-class Token(str):
+class SourceToken(str):
     """A token: its value, its terminal `type`, and where it stands. lark's own takes four times as long."""
 
     __slots__ = ("column", "line", "type")
@@ -64,21 +64,21 @@ class Token(str):
     column: int
 
 
-def token(kind: str, value: str, line: int, column: int) -> Token:
+def token(kind: str, value: str, line: int, column: int) -> SourceToken:
     """Return a token."""
-    result = Token(value)
+    result = SourceToken(value)
     result.type, result.line, result.column = kind, line, column
     return result
 
 
-def scan(text: str, notes: list[Note]) -> list[Token]:
+def scan(text: str, notes: list[Note]) -> list[SourceToken]:
     """Return a program's tokens; what is odd in it goes to `notes`. Raises ProgramError."""
     return _mark_stars(_drop_hyphens(_tokens(text, notes)))
 
 
-def _tokens(text: str, notes: list[Note]) -> list[Token]:
+def _tokens(text: str, notes: list[Note]) -> list[SourceToken]:
     offset, line, line_start = 0, 1, 0
-    result: list[Token] = []
+    result: list[SourceToken] = []
     # Terminal and value of each spelling, with the blanks behind it: a program has few of them.
     known: dict[str, tuple[str, str]] = {}
     while offset < len(text):
@@ -90,7 +90,7 @@ def _tokens(text: str, notes: list[Note]) -> list[Token]:
             offset, raw = end, text[start:end]
             meaning = known.get(raw)
             if meaning is None:
-                kind, place = found.lastgroup, Place(line, start - line_start + 1)
+                kind, place = found.lastgroup, SourcePlace(line, start - line_start + 1)
                 word = raw.rstrip(" ")
                 if kind == "string":
                     # Not kept: a note on its escapes belongs to each place.
@@ -98,7 +98,7 @@ def _tokens(text: str, notes: list[Note]) -> list[Token]:
                 elif kind != "space":
                     meaning = known[raw] = _meaning(kind, word, place)
             if meaning is not None:
-                new = Token(meaning[1])
+                new = SourceToken(meaning[1])
                 new.type, new.line, new.column = meaning[0], line, start - line_start + 1
                 result.append(new)
                 if meaning[0] != "STRING":
@@ -107,11 +107,13 @@ def _tokens(text: str, notes: list[Note]) -> list[Token]:
                 line += raw.count("\n")
                 line_start = start + raw.rindex("\n") + 1
         if offset < len(text):
-            raise ProgramError(_stray(text[offset]), Place(line, offset - line_start + 1), Stage.SYNTAX)
+            raise ProgramError(
+                _stray(text[offset]), SourcePlace(line, offset - line_start + 1), ErrorStage.SYNTAX
+            )
     return result
 
 
-def _meaning(kind: str | None, raw: str, place: Place) -> tuple[str, str]:
+def _meaning(kind: str | None, raw: str, place: SourcePlace) -> tuple[str, str]:
     """Return terminal and value of an operator, a word or a number."""
     if kind == "operator":
         return _OPERATORS[raw], raw
@@ -129,22 +131,22 @@ def _stray(character: str) -> str:
     return f"no part of the language starts with {character!r}{hints.get(character, '')}"
 
 
-def _number(raw: str, place: Place) -> str:
+def _number(raw: str, place: SourcePlace) -> str:
     if len(raw) < MAX_EXPONENT and raw.isdigit():
         return raw.lstrip("0") or "0"
     found = _NUMBER.fullmatch(raw)
     assert found is not None
     digits, power, exponent, suffix = found.groups()
     if len(digits) > 30 or int(exponent or 0) > MAX_EXPONENT:
-        raise ProgramError(f"{raw} does not fit an integer of 64 bits", place, Stage.SYNTAX)
+        raise ProgramError(f"{raw} does not fit an integer of 64 bits", place, ErrorStage.SYNTAX)
     value = int(digits) * (_POWERS[power.upper()] if power else 10 ** int(exponent or 0))
     value *= 2**40 if suffix and suffix.upper() == "T" else 1
     if value >= 2**63:
-        raise ProgramError(f"{raw} does not fit an integer of 64 bits", place, Stage.SYNTAX)
+        raise ProgramError(f"{raw} does not fit an integer of 64 bits", place, ErrorStage.SYNTAX)
     return str(value)
 
 
-def _unescape(raw: str, place: Place, notes: list[Note]) -> str:
+def _unescape(raw: str, place: SourcePlace, notes: list[Note]) -> str:
     def meaning(escape: re.Match[str]) -> str:
         after = escape.group(1)
         if after not in _ESCAPES:
@@ -154,7 +156,7 @@ def _unescape(raw: str, place: Place, notes: list[Note]) -> str:
     return re.sub(r"\\(.)", meaning, raw.replace("\\\r\n", "\\\n"), flags=re.DOTALL)
 
 
-def _drop_hyphens(tokens: list[Token]) -> list[Token]:
+def _drop_hyphens(tokens: list[SourceToken]) -> list[SourceToken]:
     """A hyphen before a reserved word joins words (64-BYTE): it is no minus sign."""
     words = _KEYWORD_TERMINALS
     hyphens = [n for n, each in enumerate(tokens[:-1]) if each.type == "HYPHEN"]
@@ -162,7 +164,7 @@ def _drop_hyphens(tokens: list[Token]) -> list[Token]:
     return [each for n, each in enumerate(tokens) if n not in dropped] if dropped else tokens
 
 
-def _mark_stars(tokens: list[Token]) -> list[Token]:
+def _mark_stars(tokens: list[SourceToken]) -> list[SourceToken]:
     """A star before a comma or a closing parenthesis says that a dimension wraps around."""
     for n in [n for n, each in enumerate(tokens[:-1]) if each.type == "STAR"]:
         if tokens[n + 1].type in ("COMMA", "RPAR"):

@@ -16,13 +16,13 @@ from lark.grammar import Rule
 from lark.lexer import TerminalDef
 
 from scalatrace import cache, grammars
-from scalatrace.codegen.conceptual.errors import Note, Place, ProgramError, Stage
+from scalatrace.codegen.conceptual.errors import ErrorStage, Note, ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.parser.actions import Builder
 from scalatrace.codegen.conceptual.parser.driver import Driver, UnexpectedTokenError
-from scalatrace.codegen.conceptual.parser.lexer import NoLexer, Token, scan, token
+from scalatrace.codegen.conceptual.parser.lexer import NoLexer, SourceToken, scan, token
 from scalatrace.codegen.conceptual.parser.repeated import NotByLinesError, is_repetitive, parse_lines
 from scalatrace.codegen.conceptual.spelling import meant, typed
-from scalatrace.codegen.conceptual.tree import Program
+from scalatrace.codegen.conceptual.tree import ProgramTree
 from scalatrace.codegen.conceptual.words import FUNCTIONS, KEYWORDS, TIME_UNITS, UNITS
 from scalatrace.garbage import without_collection
 
@@ -108,13 +108,13 @@ _CALLED = {
 
 
 def _unknown_word(
-    text: str, tokens: Sequence[Token], index: int, accepted: set[str]
-) -> tuple[str, Place] | None:
+    text: str, tokens: Sequence[SourceToken], index: int, accepted: set[str]
+) -> tuple[str, SourcePlace] | None:
     """Return what is wrong, and where, if a function, an aggregate or a word is none of the language."""
     wrong = tokens[index] if index < len(tokens) else None
     before = tokens[index - 1] if index else None
     if wrong is not None and before is not None and before.type == "IDENT":
-        place = Place(before.line, before.column)
+        place = SourcePlace(before.line, before.column)
         name = typed(str(before), text, place)
         if wrong.type == "LPAR":
             return f"there is no function {name}{meant(name, _CALLED)}", place
@@ -126,7 +126,7 @@ def _unknown_word(
                 place,
             )
     if wrong is not None and wrong.type == "IDENT" and not _hint(wrong.type, str(wrong)):
-        place = Place(wrong.line, wrong.column)
+        place = SourcePlace(wrong.line, wrong.column)
         name = typed(str(wrong), text, place)
         asked = meant(name, (form.upper() for form, terminal in KEYWORDS.items() if terminal in accepted))
         return (f"unexpected {name!r}{asked}", place) if asked else None
@@ -200,7 +200,7 @@ def _driver() -> Driver:
     return Driver(_parser())
 
 
-def parse(text: str, path: str = "", notes: list[Note] | None = None) -> Program:
+def parse(text: str, path: str = "", notes: list[Note] | None = None) -> ProgramTree:
     """Return the program; warnings go to `notes`. Raises ProgramError with line and column."""
     found: list[Note] = [] if notes is None else notes
     try:
@@ -210,8 +210,10 @@ def parse(text: str, path: str = "", notes: list[Note] | None = None) -> Program
         error.path = path
         raise
     except RecursionError:
-        raise ProgramError("the program is nested too deeply", Place(1, 1), Stage.SYNTAX, path) from None
-    return Program(headers, sentences, text, place=Place(1, 1))
+        raise ProgramError(
+            "the program is nested too deeply", SourcePlace(1, 1), ErrorStage.SYNTAX, path
+        ) from None
+    return ProgramTree(headers, sentences, text, place=SourcePlace(1, 1))
 
 
 def _headers_and_sentences(text: str, notes: list[Note]) -> Any:
@@ -221,34 +223,34 @@ def _headers_and_sentences(text: str, notes: list[Note]) -> Any:
     return _tree(text, scan(text, notes))
 
 
-def _end(text: str) -> Place:
+def _end(text: str) -> SourcePlace:
     lines = text.rstrip().split("\n")
-    return Place(len(lines), len(lines[-1]) + 1)
+    return SourcePlace(len(lines), len(lines[-1]) + 1)
 
 
-def _tree(text: str, tokens: list[Token]) -> Any:
+def _tree(text: str, tokens: list[SourceToken]) -> Any:
     try:
         return _driver().parse(tokens, token("$END", "", *_end(text)))
     except UnexpectedTokenError as error:
-        wrong, place = error.token, Place(error.token.line, error.token.column)
+        wrong, place = error.token, SourcePlace(error.token.line, error.token.column)
         unknown = _unknown_word(text, tokens, error.index, error.accepted)
         if unknown is not None:
-            raise ProgramError(*unknown, Stage.SYNTAX) from None
+            raise ProgramError(*unknown, ErrorStage.SYNTAX) from None
         shown = _shown(text, wrong)
         reason = "the program ends too early" if wrong.type == "$END" else f"unexpected {shown}"
         if error.accepted == {"IDENT"} and wrong.type in KEYWORDS.values():
             reason = f"{shown} is a reserved word"
         wanted = _expected(error.accepted) + _hint(wrong.type, str(wrong))
-        raise ProgramError(f"{reason}; expected {wanted}", place, Stage.SYNTAX) from None
+        raise ProgramError(f"{reason}; expected {wanted}", place, ErrorStage.SYNTAX) from None
     except VisitError as error:
         if isinstance(error.orig_exc, ProgramError):
             raise error.orig_exc from None
         raise
 
 
-def _shown(text: str, token: Token) -> str:
+def _shown(text: str, token: SourceToken) -> str:
     if token.type == "STRING":
         return "a string"
     if token.type == "IDENT":
-        return repr(typed(str(token), text, Place(token.line, token.column)))
+        return repr(typed(str(token), text, SourcePlace(token.line, token.column)))
     return repr(str(token)) if token.type == "INTEGER" else repr(str(token).upper())

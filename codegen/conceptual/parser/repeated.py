@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 from lark import Tree
 from lark.exceptions import VisitError
 
-from scalatrace.codegen.conceptual.errors import Place, ProgramError
+from scalatrace.codegen.conceptual.errors import ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.parser.action_values import Clause, Word
 from scalatrace.codegen.conceptual.parser.driver import Driver, UnexpectedTokenError
-from scalatrace.codegen.conceptual.parser.lexer import Token, scan, token
-from scalatrace.codegen.conceptual.tree.node import Comments, Node
+from scalatrace.codegen.conceptual.parser.lexer import SourceToken, scan, token
+from scalatrace.codegen.conceptual.tree.node import Comments, SyntaxNode
 
 __all__ = ["NotByLinesError", "is_repetitive", "parse_lines"]
 
@@ -52,7 +52,7 @@ def is_repetitive(text: str) -> bool:
     return repeated >= MIN_REPEATED_SHARE * len(text)
 
 
-def parse_lines(driver: Driver, text: str, end: Place) -> Any:
+def parse_lines(driver: Driver, text: str, end: SourcePlace) -> Any:
     """Return the value of the start rule.
 
     Raises:
@@ -70,10 +70,10 @@ class _Lines:
         self.driver, self.lines = driver, lines
         self.state = driver.begin()
         self.counts = Counter(lines)
-        self.tokens: dict[str, list[Token]] = {}
+        self.tokens: dict[str, list[SourceToken]] = {}
         self.read: dict[tuple[int, str], _Read | None] = {}
 
-    def parse(self, end: Place) -> Any:
+    def parse(self, end: SourcePlace) -> Any:
         stack, values = self.state
         for number, line in enumerate(self.lines, 1):
             tokens = self._tokens(line)
@@ -89,7 +89,7 @@ class _Lines:
         self.driver.feed(self.state, [token("$END", "", *end)])
         return values[-1]
 
-    def _tokens(self, line: str) -> list[Token]:
+    def _tokens(self, line: str) -> list[SourceToken]:
         """Return the tokens of a line, whose number is that of another one."""
         tokens = self.tokens.get(line)
         if tokens is None:
@@ -100,7 +100,7 @@ class _Lines:
             self.tokens[line] = tokens
         return tokens
 
-    def _feed(self, row: Any, line: str, number: int, tokens: list[Token]) -> None:
+    def _feed(self, row: Any, line: str, number: int, tokens: list[SourceToken]) -> None:
         stack, values = self.state
         depth = len(values)
         here = [token(each.type, each, number, each.column) for each in tokens]
@@ -124,11 +124,11 @@ def _maker(values: list[Any]) -> Callable[[int], list[Any]] | None:
     return made
 
 
-def _place(line: int, column: int) -> Place:
-    return tuple.__new__(Place, (line, column))
+def _place(line: int, column: int) -> SourcePlace:
+    return tuple.__new__(SourcePlace, (line, column))
 
 
-def _node(kind: type[Node], fields: dict[str, Any]) -> Node:
+def _node(kind: type[SyntaxNode], fields: dict[str, Any]) -> SyntaxNode:
     node = object.__new__(kind)
     node.__dict__.update(fields)
     return node
@@ -149,15 +149,15 @@ def _source(value: Any, names: dict[str, Any]) -> str:
     kind = type(value)
     if kind in _ATOMS:
         return repr(value)
-    if kind is Place:
+    if kind is SourcePlace:
         return f"place(line, {value.column})" if value.line else _constant(value, names)
-    if kind is Token:
+    if kind is SourceToken:
         return f"token({value.type!r}, {str(value)!r}, line, {value.column})"
     if kind is list:
         return f"[{several(value)}]"
     if kind is tuple:
         return f"({several(value)})"
-    if isinstance(value, Node):
+    if isinstance(value, SyntaxNode):
         fields = "".join(f"{name!r}: {_source(each, names)}, " for name, each in value.__getstate__().items())
         return f"node({_constant(kind, names)}, {{{fields}}})"
     if kind is Comments:

@@ -49,7 +49,7 @@ def _method(kind: str) -> str:
 class PartsPrinter:
     """One method per node kind, called by its name in lower case."""
 
-    def any(self, node: t.Node) -> str:
+    def any(self, node: t.SyntaxNode) -> str:
         return str(getattr(self, _method(type(node).__name__))(node))
 
     # expressions
@@ -62,10 +62,10 @@ class PartsPrinter:
     def _level(self, node: t.Expr) -> int:
         if isinstance(node, t.Conditional):
             return EXPR
-        if isinstance(node, t.Binary):
+        if isinstance(node, t.BinaryOperation):
             return PRIM if node.operator in _BITWISE else _LEVELS.get(node.operator, MUL)
         if isinstance(node, t.Unary):
-            return ADD if node.operator == "-" and isinstance(node.operand, t.Call) else UNARY
+            return ADD if node.operator == "-" and isinstance(node.operand, t.FunctionCall) else UNARY
         return UNARY if isinstance(node, t.Integer) and node.value < 0 else PRIM
 
     def _minus(self, text: str) -> str:
@@ -88,18 +88,18 @@ class PartsPrinter:
         operand = self.at(node.operand, UNARY)
         if node.operator == "NOT":
             return f"NOT {operand}"
-        if node.operator == "-" and isinstance(node.operand, t.Call):
+        if node.operator == "-" and isinstance(node.operand, t.FunctionCall):
             return f"0 - ({operand})"
         return node.operator + (self._minus(operand) if node.operator == "-" else operand)
 
-    def binary(self, node: t.Binary) -> str:
+    def binary_operation(self, node: t.BinaryOperation) -> str:
         if node.operator == "**":
             return f"{self.at(node.left, PRIM)}**{self.at(node.right, UNARY)}"
         if node.operator in _BITWISE:
             return f"({self.atom(node.left)} {node.operator} {self.atom(node.right)})"
         level, terms = self._level(node), []
         left: t.Expr = node
-        while isinstance(left, t.Binary) and self._level(left) == level:  # a long sum in one go
+        while isinstance(left, t.BinaryOperation) and self._level(left) == level:  # a long sum in one go
             right = self.at(left.right, level + 1)
             terms.append(f"{left.operator} {self._minus(right) if left.operator == '-' else right}")
             left = left.left
@@ -112,10 +112,10 @@ class PartsPrinter:
             rest = rest.otherwise
         return text + self.any(rest)
 
-    def _list(self, nodes: Iterable[t.Node]) -> str:
+    def _list(self, nodes: Iterable[t.SyntaxNode]) -> str:
         return ", ".join(map(self.any, nodes))
 
-    def call(self, node: t.Call) -> str:
+    def function_call(self, node: t.FunctionCall) -> str:
         return f"{node.function}({self._list(node.arguments)})"
 
     def real(self, node: t.Real) -> str:
@@ -143,7 +143,7 @@ class PartsPrinter:
 
     # relations and ranges
 
-    def compare(self, node: t.Compare) -> str:
+    def number_comparison(self, node: t.NumberComparison) -> str:
         return f"{self.at(node.left, ADD)} {node.operator} {self.at(node.right, ADD)}"
 
     def parity(self, node: t.Parity) -> str:
@@ -171,7 +171,7 @@ class PartsPrinter:
     def listing(self, node: t.Listing) -> str:
         return f"{{{self._list(node.values)}}}"
 
-    def progression(self, node: t.Progression) -> str:
+    def open_range(self, node: t.OpenRange) -> str:
         return f"{{{self._list(node.leading)}, ..., {self.any(node.final)}}}"
 
     def generator(self, node: t.Generator) -> str:

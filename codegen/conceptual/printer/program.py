@@ -16,7 +16,7 @@ from scalatrace.codegen.conceptual.printer.parts import ADD, PartsPrinter, inden
 __all__ = ["show"]
 
 
-def show(node: t.Node) -> str:
+def show(node: t.SyntaxNode) -> str:
     """Return the text of a program, or of any part of one."""
     return _Printer().any(node)
 
@@ -37,22 +37,22 @@ class _Printer(PartsPrinter):
 
     # messages
 
-    def measure(self, node: t.Measure) -> str:
+    def unit_amount(self, node: t.UnitAmount) -> str:
         unit = node.unit.removesuffix("S")
         return unit if node.amount is None else f"{self.atom(node.amount)} {unit}"
 
     def _count(self, count: t.Expr | None) -> str:
         return "A" if count is None else self.atom(count)
 
-    def _size(self, size: t.Measure | None) -> str:
+    def _size(self, size: t.UnitAmount | None) -> str:
         if size is None:
             return ""
-        return self.measure(size) + (" SIZED" if size.amount is None else "")
+        return self.unit_amount(size) + (" SIZED" if size.amount is None else "")
 
     def alignment(self, node: t.Alignment | None) -> str:
         if node is None:
             return ""
-        return joined(self.measure(node.measure) if node.measure else "", node.kind)
+        return joined(self.unit_amount(node.measure) if node.measure else "", node.kind)
 
     def _unique(self, unique: bool | None) -> str:
         return {None: "", True: "UNIQUE", False: "NONUNIQUE"}[unique]
@@ -61,9 +61,9 @@ class _Printer(PartsPrinter):
         what = "VERIFICATION" if node.verification else "DATA TOUCHING"
         return f"{'WITH' if node.wanted else 'WITHOUT'} {what}"
 
-    def buffer(self, node: t.Buffer) -> str:
+    def message_buffer(self, node: t.MessageBuffer) -> str:
         name = "THE DEFAULT BUFFER" if node.number is None else f"BUFFER {self.atom(node.number)}"
-        return f"{self.measure(node.offset)} INTO {name}" if node.offset else name
+        return f"{self.unit_amount(node.offset)} INTO {name}" if node.offset else name
 
     def _clauses(self, node: Any, preposition: str) -> str:
         """Touching, tag and buffer."""
@@ -74,7 +74,7 @@ class _Printer(PartsPrinter):
             f"{preposition} {self.any(node.buffer)}" if node.buffer else "",
         )
 
-    def message(self, node: t.Message, preposition: str = "FROM") -> str:
+    def message_spec(self, node: t.MessageSpec, preposition: str = "FROM") -> str:
         return joined(
             self._count(node.count),
             self._unique(node.unique),
@@ -93,15 +93,15 @@ class _Printer(PartsPrinter):
     def _async(self, asynchronous: bool | None) -> str:
         return {None: "", True: "ASYNCHRONOUSLY", False: "SYNCHRONOUSLY"}[asynchronous]
 
-    def values(self, node: t.Values) -> str:
+    def reduction_values(self, node: t.ReductionValues) -> str:
         unit = node.unit if node.count not in (None, t.Integer(1)) else node.unit.removesuffix("S")
         form = joined(
             self._count(node.count), self._unique(node.unique), self.alignment(node.alignment), unit
         )
         return joined(form, self._clauses(node, "FROM"))
 
-    def result(self, node: t.Result) -> str:
-        form = f"AS {self.values(node.values)}" if node.values else ""
+    def reduction_result(self, node: t.ReductionResult) -> str:
+        form = f"AS {self.reduction_values(node.values)}" if node.values else ""
         return joined(form, self._clauses(node, "INTO"))
 
     # statements
@@ -111,7 +111,7 @@ class _Printer(PartsPrinter):
         return self.does(tasks, f"{word} {verb}" if word else verb)
 
     def send(self, node: t.Send) -> str:
-        text = f"{self._does_async(node, node.source, 'SEND')} {self.message(node.message)} TO"
+        text = f"{self._does_async(node, node.source, 'SEND')} {self.message_spec(node.message)} TO"
         text += f" {'UNSUSPECTING ' * node.unsuspecting}{self.any(node.target)}"
         if node.reception:
             text += (
@@ -121,21 +121,21 @@ class _Printer(PartsPrinter):
 
     def receive(self, node: t.Receive) -> str:
         does = self._does_async(node, node.target, "RECEIVE")
-        return f"{does} {self.message(node.message, 'INTO')} FROM {self.any(node.source)}"
+        return f"{does} {self.message_spec(node.message, 'INTO')} FROM {self.any(node.source)}"
 
     def multicast(self, node: t.Multicast) -> str:
         does = self._does_async(node, node.source, "MULTICAST")
-        return f"{does} {self.message(node.message)} TO {self.any(node.target)}"
+        return f"{does} {self.message_spec(node.message)} TO {self.any(node.target)}"
 
     def reduce(self, node: t.Reduce) -> str:
-        text = f"{self.does(node.source, 'REDUCE')} {self.values(node.values)}"
+        text = f"{self.does(node.source, 'REDUCE')} {self.reduction_values(node.values)}"
         if node.to:
-            return f"{text} TO {self.values(node.to)}"
+            return f"{text} TO {self.reduction_values(node.to)}"
         if node.target:
             text += f" TO {self.any(node.target)}"
         if node.result:
             who = "RECEIVES" if isinstance(node.target, t.OneTask) else "RECEIVE"
-            text = joined(f"{text} WHO {who} THE RESULT", self.result(node.result))
+            text = joined(f"{text} WHO {who} THE RESULT", self.reduction_result(node.result))
         return text
 
     def await_(self, node: t.Await) -> str:
@@ -163,7 +163,7 @@ class _Printer(PartsPrinter):
             "WITH RANDOM STRIDE" if node.random_stride else stride,
         )
 
-    def _typed(self, measure: t.Measure) -> str:
+    def _typed(self, measure: t.UnitAmount) -> str:
         assert measure.amount is not None
         return f"{self.atom(measure.amount)} {measure.unit}"
 
@@ -186,7 +186,7 @@ class _Printer(PartsPrinter):
             return f"{self.atom(node.percentile)} PERCENTILE"
         return node.function
 
-    def column(self, node: t.Column) -> str:
+    def log_column(self, node: t.LogColumn) -> str:
         functions = " AND ".join(map(self.any, node.functions))
         form = {"OF": f"THE {functions} OF", "HISTOGRAM": "A HISTOGRAM OF"}.get(node.form, node.form)
         return f"{joined(form, self.at(node.value, ADD))} AS {self.item(node.label)}"
@@ -297,7 +297,7 @@ class _Printer(PartsPrinter):
     def version(self, node: t.Version) -> str:
         return f"REQUIRE LANGUAGE VERSION {quoted(node.text)}."
 
-    def parameter(self, node: t.Parameter) -> str:
+    def program_parameter(self, node: t.ProgramParameter) -> str:
         options = f"{quoted(node.long)} OR {quoted(node.short)}"
         default = self.any(node.default)
         return f"{node.name} IS {quoted(node.help)} AND COMES FROM {options} WITH DEFAULT {default}."
@@ -308,7 +308,7 @@ class _Printer(PartsPrinter):
     def sentence(self, node: t.Sentence) -> str:
         return self._sequence(node.statements, ".")
 
-    def program(self, node: t.Program) -> str:
+    def program_tree(self, node: t.ProgramTree) -> str:
         comments = "\n".join(_commented(node.comments.above))
         headers, sentences = ("\n".join(map(self.any, parts)) for parts in (node.headers, node.sentences))
         return "\n\n".join(part for part in (comments, headers, sentences) if part) + "\n"

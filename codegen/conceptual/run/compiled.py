@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from scalatrace.codegen.conceptual.errors import Place
+from scalatrace.codegen.conceptual.errors import SourcePlace
 from scalatrace.compilers.generated import Kind, ended_by_interrupt, load
 
 __all__ = ["BACKEND", "PROGRAM", "TIMER", "CompiledProgram"]
@@ -44,7 +44,7 @@ class CompiledProgram:
         seed: int,
         parameters: Sequence[int],
         prologue: Mapping[str, str],
-        stop: Callable[[str, Place], None],
+        stop: Callable[[str, SourcePlace], None],
     ) -> None:
         """Load a library.
 
@@ -61,7 +61,7 @@ class CompiledProgram:
         self._code.scalatrace_play.argtypes = [ctypes.c_char_p]
 
         def stopped(line: int, column: int, text: bytes) -> None:
-            stop(text.decode(errors="replace"), Place(line, column))
+            stop(text.decode(errors="replace"), SourcePlace(line, column))
 
         self._stop = _Stop(stopped)  # kept, with the arrays: the library has their addresses only
         self._host = _Host(

@@ -12,11 +12,11 @@ from mpi4py import MPI
 
 from scalatrace.codegen.conceptual.lowering import events as e
 from scalatrace.codegen.conceptual.lowering.collecting import UNIT_BYTES
-from scalatrace.codegen.conceptual.lowering.lower import Lowered
+from scalatrace.codegen.conceptual.lowering.lower import BoundProgram
 from scalatrace.codegen.conceptual.run.logfile import LogFile
-from scalatrace.codegen.conceptual.run.memory import Buffers, fill, wrong_bits
-from scalatrace.codegen.conceptual.run.own import Counters, OwnWork
-from scalatrace.codegen.conceptual.run.table import Table
+from scalatrace.codegen.conceptual.run.memory import TaskBuffers, fill, wrong_bits
+from scalatrace.codegen.conceptual.run.own import OwnWork, TaskCounters
+from scalatrace.codegen.conceptual.run.table import LogTable
 from scalatrace.codegen.conceptual.values.draws import Draws
 
 __all__ = ["Executor"]
@@ -31,7 +31,9 @@ TYPES = {"BYTES": MPI.BYTE, "INTEGERS": MPI.INT, "DOUBLEWORDS": MPI.DOUBLE}
 class Executor:
     """One task of a running program."""
 
-    def __init__(self, lowered: Lowered, rank: int, prologue: Mapping[str, str], log: LogFile | None) -> None:
+    def __init__(
+        self, lowered: BoundProgram, rank: int, prologue: Mapping[str, str], log: LogFile | None
+    ) -> None:
         """Make the communicators that the program needs; all ranks do so together."""
         self.world = MPI.COMM_WORLD
         self.rank, self.log = rank, log
@@ -40,14 +42,14 @@ class Executor:
         self.comms: dict[e.Comm, Any] = {everyone: self.world}
         for comm in lowered.comms:
             self.comms[comm] = self.world.Split(int(rank in comm), rank)
-        self.counters, self.buffers = Counters(), Buffers()
+        self.counters, self.buffers = TaskCounters(), TaskBuffers()
         self.own = OwnWork(self.counters, self.buffers, Draws(lowered.seed, rank), prologue, log is not None)
         self.sends: list[Any] = []
         self.receives: list[tuple[Any, e.Transfer, Any]] = []
         self.messages = self.loops = 0
         self._do: dict[type, Callable[[Any], None]] = {
             e.Transfer: self._transfer,
-            e.Wait: self._wait,
+            e.AwaitAll: self._wait,
             e.Barrier: self._barrier,
             e.Bcast: self._bcast,
             e.Alltoall: self._alltoall,
@@ -114,7 +116,7 @@ class Executor:
         elif event.memory.touched:
             int(message.sum())
 
-    def _wait(self, event: e.Wait) -> None:
+    def _wait(self, event: e.AwaitAll) -> None:
         if self.sends:
             MPI.Request.Waitall(self.sends)
             self.sends = []
@@ -229,4 +231,4 @@ class Executor:
         if self.log is not None:
             with self.counters.paused():
                 self.log.table(self.own.table.lines())
-                self.own.table = Table()
+                self.own.table = LogTable()

@@ -7,9 +7,9 @@ import mmap
 import numpy as np
 import numpy.typing as npt
 
-from scalatrace.codegen.conceptual.lowering.events import Memory
+from scalatrace.codegen.conceptual.lowering.events import MessageMemory
 
-__all__ = ["Buffers", "fill", "wrong_bits"]
+__all__ = ["TaskBuffers", "fill", "wrong_bits"]
 
 Bytes = npt.NDArray[np.uint8]
 Key = tuple[int, bool, int]
@@ -17,15 +17,15 @@ Key = tuple[int, bool, int]
 GOLDEN = 0x9E3779B97F4A7C15
 
 
-class Buffers:
+class TaskBuffers:
     """The memory that a task's messages lie in."""
 
     def __init__(self) -> None:
-        self._blocks: dict[Key, tuple[Bytes, Memory]] = {}
+        self._blocks: dict[Key, tuple[Bytes, MessageMemory]] = {}
         self._regions: dict[int, Bytes] = {}
         self.current: Bytes = np.empty(0, np.uint8)
 
-    def message(self, memory: Memory, size: int, slot: int, owner: int) -> Bytes:
+    def message(self, memory: MessageMemory, size: int, slot: int, owner: int) -> Bytes:
         """Return where a message of `size` bytes lies.
 
         Args:
@@ -49,7 +49,7 @@ class Buffers:
         self.current = block[memory.offset : room]
         return self.current
 
-    def _made(self, room: int, memory: Memory) -> Bytes:
+    def _made(self, room: int, memory: MessageMemory) -> Bytes:
         """Fresh memory that starts where it is wanted."""
         step = mmap.PAGESIZE if memory.misaligned else max(memory.alignment, 1)
         block = np.zeros(room + 2 * step + abs(memory.alignment), np.uint8)

@@ -12,7 +12,7 @@ from scalatrace.codegen.conceptual.parser.lexer import scan
 from scalatrace.codegen.conceptual.values.evaluate import Env, integer
 from scalatrace.errors import UsageError
 
-__all__ = ["Options", "parse_options", "usage"]
+__all__ = ["ProgramOptions", "parse_options", "usage"]
 
 COMMON = (
     ("-C", "--comment", "text", "text for the log's prologue (may be given again)"),
@@ -22,7 +22,7 @@ COMMON = (
 
 
 @dataclass
-class Options:
+class ProgramOptions:
     """What a command line says."""
 
     parameters: dict[str, int] = field(default_factory=dict)
@@ -31,11 +31,11 @@ class Options:
     help: bool = False
 
 
-def parse_options(program: t.Program, words: Sequence[str]) -> Options:
+def parse_options(program: t.ProgramTree, words: Sequence[str]) -> ProgramOptions:
     """Return what the words say. Raises UsageError."""
-    headers = [header for header in program.headers if isinstance(header, t.Parameter)]
+    headers = [header for header in program.headers if isinstance(header, t.ProgramParameter)]
     names = {option: header.name for header in headers for option in (header.long, header.short)}
-    options = Options()
+    options = ProgramOptions()
     left = list(words)
     while left:
         option, value = _split(left.pop(0))
@@ -60,7 +60,7 @@ def _split(word: str) -> tuple[str, str | None]:
     return word[:2], word[2:] or None
 
 
-def _set(options: Options, known: str, option: str, value: str) -> None:
+def _set(options: ProgramOptions, known: str, option: str, value: str) -> None:
     if known == "-C":
         options.comments.append(value)
     elif known == "-L":
@@ -82,12 +82,12 @@ def _number(option: str, text: str) -> int:
     return -int(tokens[0]) if text.startswith("-") else int(tokens[0])
 
 
-def usage(program: t.Program, name: str) -> str:
+def usage(program: t.ProgramTree, name: str) -> str:
     """Return the program's help."""
     rows = [
         (h.short, f"{h.long}=<number>", f"{h.help} [default: {integer(h.default, Env())}]")
         for h in program.headers
-        if isinstance(h, t.Parameter)
+        if isinstance(h, t.ProgramParameter)
     ]
     rows += [(short, f"{long}=<{what}>", text) for short, long, what, text in COMMON]
     rows.append(("-?", "--help", "show this"))

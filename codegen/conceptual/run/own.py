@@ -16,18 +16,18 @@ from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.errors import ProgramError
 from scalatrace.codegen.conceptual.lowering import events as e
 from scalatrace.codegen.conceptual.lowering.collecting import UNIT_BYTES
-from scalatrace.codegen.conceptual.run.memory import Buffers
-from scalatrace.codegen.conceptual.run.table import Table, Varies, number
+from scalatrace.codegen.conceptual.run.memory import TaskBuffers
+from scalatrace.codegen.conceptual.run.table import LogTable, Varies, number
 from scalatrace.codegen.conceptual.values.draws import Draws
 from scalatrace.codegen.conceptual.values.evaluate import Env, integer, real
 from scalatrace.codegen.conceptual.words import TIME_UNITS
 
-__all__ = ["Counters", "OwnWork"]
+__all__ = ["OwnWork", "TaskCounters"]
 
 _COUNTED = ("bit_errors", "bytes_sent", "bytes_received", "msgs_sent", "msgs_received")
 
 
-class Counters:
+class TaskCounters:
     """Counts messages, bytes, wrong bits, and microseconds."""
 
     def __init__(self) -> None:
@@ -85,12 +85,17 @@ class OwnWork:
     """
 
     def __init__(
-        self, counters: Counters, buffers: Buffers, draws: Draws, prologue: Mapping[str, str], logs: bool
+        self,
+        counters: TaskCounters,
+        buffers: TaskBuffers,
+        draws: Draws,
+        prologue: Mapping[str, str],
+        logs: bool,
     ) -> None:
         self.counters, self.buffers, self.draws = counters, buffers, draws
         self.prologue, self.logs = prologue, logs
         self.aside = 0
-        self.table = Table()
+        self.table = LogTable()
         self._statements: dict[type, Callable[[Any, Env], None]] = {
             t.Delay: self._delay,
             t.TouchMemory: self._touch_memory,
@@ -115,7 +120,7 @@ class OwnWork:
         while time.perf_counter_ns() < deadline:
             os.sched_yield()  # others may use the core
 
-    def _bytes(self, measure: t.Measure | None, env: Env) -> int:
+    def _bytes(self, measure: t.UnitAmount | None, env: Env) -> int:
         if measure is None:
             return 0
         amount = 1 if measure.amount is None else integer(measure.amount, env)

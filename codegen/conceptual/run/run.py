@@ -17,13 +17,13 @@ from mpi4py import MPI
 
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.compiler.compile import compile_program
-from scalatrace.codegen.conceptual.errors import Place, ProgramError
-from scalatrace.codegen.conceptual.lowering.lower import DEFAULT_SEED, Lowered
+from scalatrace.codegen.conceptual.errors import ProgramError, SourcePlace
+from scalatrace.codegen.conceptual.lowering.lower import DEFAULT_SEED, BoundProgram
 from scalatrace.codegen.conceptual.run.checked import OwnFaultError, bind, local_steps
 from scalatrace.codegen.conceptual.run.compiled import BACKEND, PROGRAM, TIMER, CompiledProgram
 from scalatrace.codegen.conceptual.run.execute import Executor
 from scalatrace.codegen.conceptual.run.logfile import LogFile, facts
-from scalatrace.codegen.conceptual.run.options import Options, parse_options
+from scalatrace.codegen.conceptual.run.options import ProgramOptions, parse_options
 from scalatrace.codegen.conceptual.values.evaluate import Env, integer
 from scalatrace.compilers.elf import loaded_mpi
 from scalatrace.compilers.generated import shared_library
@@ -72,7 +72,7 @@ _MAX_LINES = 10_000
 """Lines of C that `auto` compiles: 1,000 take the compiler some 0.6 s."""
 
 
-def _compiled_library(program: t.Program, path: str, engine: str) -> Path | None:
+def _compiled_library(program: t.ProgramTree, path: str, engine: str) -> Path | None:
     """Return the library of a program, on all ranks; None: interpret it.
 
     Args:
@@ -102,7 +102,7 @@ def _agreement() -> Agreement | None:
 
 
 def _agreed_library(
-    program: t.Program, path: str, engine: str, agreement: Agreement
+    program: t.ProgramTree, path: str, engine: str, agreement: Agreement
 ) -> tuple[Path | None, str]:
     """Return the library, or why there is none; the same on all ranks."""
     source, reason = _source(program, path, engine) if agreement.rank == 0 else ("", "")
@@ -117,7 +117,7 @@ def _agreed_library(
     return library, agreement.first(reason)
 
 
-def _source(program: t.Program, path: str, engine: str) -> tuple[str, str]:
+def _source(program: t.ProgramTree, path: str, engine: str) -> tuple[str, str]:
     """Return the C text of a program, or why there is none."""
     try:
         source = compile_program(program, path, hosted=True)
@@ -128,7 +128,7 @@ def _source(program: t.Program, path: str, engine: str) -> tuple[str, str]:
     return source, ""
 
 
-def _check_once(program: t.Program, parameters: Mapping[str, int], path: str, seed: int) -> None:
+def _check_once(program: t.ProgramTree, parameters: Mapping[str, int], path: str, seed: int) -> None:
     """Check what all tasks do, on rank 0; each task checks its own part where all parts are too many.
 
     Raises:
@@ -147,7 +147,7 @@ def _check_once(program: t.Program, parameters: Mapping[str, int], path: str, se
             outcome[:3] = error.reason, *error.place
     reason, line, column, checks_all = json.loads(agreement.broadcast(json.dumps(outcome).encode()))
     if reason:
-        raise ProgramError(reason, Place(line, column), path=path)
+        raise ProgramError(reason, SourcePlace(line, column), path=path)
     if not checks_all and agreement.rank:
         where = (agreement.size, agreement.rank)
         bind(program, *where, parameters, path, seed, interpreted=False, alone=True)
@@ -157,9 +157,9 @@ def _check_once(program: t.Program, parameters: Mapping[str, int], path: str, se
 class _Run:
     """A program with its path and command line, as one task runs it."""
 
-    program: t.Program
+    program: t.ProgramTree
     path: str
-    options: Options
+    options: ProgramOptions
     seed: int
     rank: int
     tasks: int
@@ -174,10 +174,10 @@ class _Run:
         return {
             header.name: (header.help, self._value(header))
             for header in self.program.headers
-            if isinstance(header, t.Parameter)
+            if isinstance(header, t.ProgramParameter)
         }
 
-    def _value(self, header: t.Parameter) -> int:
+    def _value(self, header: t.ProgramParameter) -> int:
         value = self.options.parameters.get(header.name)
         return integer(header.default, Env()) if value is None else value
 
@@ -193,7 +193,7 @@ class _Run:
 
 
 def run(
-    program: t.Program, path: str, words: Sequence[str], seed: int = DEFAULT_SEED, engine: str = "auto"
+    program: t.ProgramTree, path: str, words: Sequence[str], seed: int = DEFAULT_SEED, engine: str = "auto"
 ) -> int:
     """Run a checked program with the words of its command line; the exit status.
 
@@ -259,7 +259,7 @@ def _abort(reason: str) -> None:
     MPI.COMM_WORLD.Abort(1)
 
 
-def _interpret(this: _Run, lowered: Lowered) -> bool:
+def _interpret(this: _Run, lowered: BoundProgram) -> bool:
     prologue = this.prologue("interpreter (Python + MPI)", "perf_counter_ns()")
     logs = any(isinstance(event.statement, t.Log) for event in local_steps(lowered.events[this.rank]))
     log = this.log(prologue) if logs else None
@@ -270,7 +270,7 @@ def _interpret(this: _Run, lowered: Lowered) -> bool:
 
 
 def _run_compiled(this: _Run, library: Path) -> bool:
-    def stop(reason: str, place: Place) -> None:
+    def stop(reason: str, place: SourcePlace) -> None:
         error = ProgramError(reason, place, path=this.path)
         _abort(f"scalatrace: task {this.rank}: {error}")
 

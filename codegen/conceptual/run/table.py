@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Table", "Varies", "aggregate", "number", "quoted"]
+__all__ = ["LogTable", "Varies", "aggregate", "number", "quoted"]
 
 
 class Varies(ValueError):  # noqa: N818 - it is no error of the table's
@@ -117,7 +117,7 @@ class _Column:
         return [[number(value) for value in self.values[: 1 if self.form == "THE" else None]]]
 
 
-class Table:
+class LogTable:
     """What one task logs in one sentence."""
 
     def __init__(self) -> None:

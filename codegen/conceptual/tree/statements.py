@@ -6,7 +6,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 from scalatrace.codegen.conceptual.tree.expressions import Expr
-from scalatrace.codegen.conceptual.tree.node import Node, tree_node
+from scalatrace.codegen.conceptual.tree.node import SyntaxNode, tree_node
 from scalatrace.codegen.conceptual.tree.own import (
     BackendExecute,
     ComputeAggregates,
@@ -37,8 +37,8 @@ __all__ = [
     "LetRandom",
     "LetTasks",
     "LetValue",
-    "Parameter",
-    "Program",
+    "ProgramParameter",
+    "ProgramTree",
     "Sentence",
     "Statement",
     "Version",
@@ -46,7 +46,7 @@ __all__ = [
 
 
 @tree_node
-class Assign(Node):
+class Assign(SyntaxNode):
     """IS ASSIGNED TO PROCESSOR expr, or (None) A RANDOM PROCESSOR."""
 
     tasks: Tasks
@@ -54,7 +54,7 @@ class Assign(Node):
 
 
 @tree_node
-class Assert(Node):
+class Assert(SyntaxNode):
     """ASSERT THAT text WITH condition."""
 
     text: str
@@ -62,7 +62,7 @@ class Assert(Node):
 
 
 @tree_node
-class ForEach(Node):
+class ForEach(SyntaxNode):
     """FOR EACH variable IN ranges."""
 
     variable: str
@@ -71,7 +71,7 @@ class ForEach(Node):
 
 
 @tree_node
-class ForCount(Node):
+class ForCount(SyntaxNode):
     """FOR count REPETITIONS, after `warmup` passes that count for nothing."""
 
     count: Expr
@@ -81,7 +81,7 @@ class ForCount(Node):
 
 
 @tree_node
-class ForTime(Node):
+class ForTime(SyntaxNode):
     """FOR a time, after a time of warming up."""
 
     duration: Expr
@@ -93,7 +93,7 @@ class ForTime(Node):
 
 
 @tree_node
-class LetValue(Node):
+class LetValue(SyntaxNode):
     """name BE value."""
 
     name: str
@@ -101,7 +101,7 @@ class LetValue(Node):
 
 
 @tree_node
-class LetTasks(Node):
+class LetTasks(SyntaxNode):
     """name BE tasks."""
 
     name: str
@@ -109,7 +109,7 @@ class LetTasks(Node):
 
 
 @tree_node
-class LetRandom(Node):
+class LetRandom(SyntaxNode):
     """name BE A RANDOM TASK [from low to high] [BUT NOT but].
 
     `form` is "", "OTHER" (than but), "LESS" (than high), "GREATER" (than low) or "IN" ([low, high]).
@@ -126,7 +126,7 @@ Binding: TypeAlias = LetValue | LetTasks | LetRandom
 
 
 @tree_node
-class Let(Node):
+class Let(SyntaxNode):
     """LET bindings WHILE body."""
 
     bindings: tuple[Binding, ...]
@@ -134,7 +134,7 @@ class Let(Node):
 
 
 @tree_node
-class If(Node):
+class If(SyntaxNode):
     """IF condition THEN ... OTHERWISE ...."""
 
     condition: Rel
@@ -143,7 +143,7 @@ class If(Node):
 
 
 @tree_node
-class Block(Node):
+class Block(SyntaxNode):
     """{ ... THEN ... }."""
 
     statements: tuple[Statement, ...] = ()
@@ -176,14 +176,14 @@ Statement: TypeAlias = (
 
 
 @tree_node
-class Version(Node):
+class Version(SyntaxNode):
     """REQUIRE LANGUAGE VERSION text."""
 
     text: str
 
 
 @tree_node
-class Parameter(Node):
+class ProgramParameter(SyntaxNode):
     """A value from the command line; `long` and `short` with their hyphens."""
 
     name: str
@@ -194,24 +194,24 @@ class Parameter(Node):
 
 
 @tree_node
-class BackendDeclares(Node):
+class BackendDeclares(SyntaxNode):
     """THE BACKEND DECLARES text of the target language."""
 
     text: str
 
 
 @tree_node
-class Sentence(Node):
+class Sentence(SyntaxNode):
     """Statements in order; each sentence has a table of its own in the log."""
 
     statements: tuple[Statement, ...]
 
 
-Header: TypeAlias = Version | Parameter | BackendDeclares
+Header: TypeAlias = Version | ProgramParameter | BackendDeclares
 
 
 @tree_node
-class Program(Node):
+class ProgramTree(SyntaxNode):
     """A whole program; `text` is what it was read from, "" otherwise."""
 
     headers: tuple[Header, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scalatrace.codegen.conceptual.tree.node import Node, tree_node
+from scalatrace.codegen.conceptual.tree.node import SyntaxNode, tree_node
 
 if TYPE_CHECKING:
     from scalatrace.codegen.conceptual.tree.expressions import Expr, Tasks
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
 __all__ = [
     "Alignment",
     "Await",
-    "Buffer",
-    "Measure",
-    "Message",
+    "MessageBuffer",
+    "MessageSpec",
     "Multicast",
     "Receive",
     "Reception",
     "Reduce",
-    "Result",
+    "ReductionResult",
+    "ReductionValues",
     "Send",
     "Synchronize",
     "Touching",
-    "Values",
+    "UnitAmount",
 ]
 
 
 @tree_node
-class Measure(Node):
+class UnitAmount(SyntaxNode):
     """An amount of a unit (5 KILOBYTE), or a type alone (PAGE)."""
 
     amount: Expr | None
@@ -36,15 +36,15 @@ class Measure(Node):
 
 
 @tree_node
-class Alignment(Node):
+class Alignment(SyntaxNode):
     """`kind` is UNALIGNED, ALIGNED or MISALIGNED, the latter two by a measure."""
 
     kind: str
-    measure: Measure | None = None
+    measure: UnitAmount | None = None
 
 
 @tree_node
-class Touching(Node):
+class Touching(SyntaxNode):
     """[WITH|WITHOUT] [DATA TOUCHING|VERIFICATION]."""
 
     wanted: bool
@@ -52,28 +52,28 @@ class Touching(Node):
 
 
 @tree_node
-class Buffer(Node):
+class MessageBuffer(SyntaxNode):
     """A message buffer, the default one when `number` is None, and where in it the message starts."""
 
     number: Expr | None = None
-    offset: Measure | None = None
+    offset: UnitAmount | None = None
 
 
 @tree_node
-class Message(Node):
+class MessageSpec(SyntaxNode):
     """A message specification; `count` None is the word A. `size` None: no bytes."""
 
     count: Expr | None = None
     unique: bool | None = None
-    size: Measure | None = None
+    size: UnitAmount | None = None
     alignment: Alignment | None = None
     touching: Touching | None = None
     tag: Expr | str | None = None
-    buffer: Buffer | None = None
+    buffer: MessageBuffer | None = None
 
 
 @tree_node
-class Reception(Node):
+class Reception(SyntaxNode):
     """WHO RECEIVES IT ...: what the receiver does otherwise than the sender."""
 
     asynchronous: bool | None = None
@@ -81,11 +81,11 @@ class Reception(Node):
     alignment: Alignment | None = None
     touching: Touching | None = None
     tag: Expr | str | None = None
-    buffer: Buffer | None = None
+    buffer: MessageBuffer | None = None
 
 
 @tree_node
-class Values(Node):
+class ReductionValues(SyntaxNode):
     """What a reduction takes or gives; `count` None is the word A."""
 
     unit: str
@@ -94,25 +94,25 @@ class Values(Node):
     alignment: Alignment | None = None
     touching: Touching | None = None
     tag: Expr | str | None = None
-    buffer: Buffer | None = None
+    buffer: MessageBuffer | None = None
 
 
 @tree_node
-class Result(Node):
+class ReductionResult(SyntaxNode):
     """WHO RECEIVES THE RESULT ...; `values` is None without AS, and has neither touching, tag nor buffer."""
 
-    values: Values | None = None
+    values: ReductionValues | None = None
     touching: Touching | None = None
     tag: Expr | str | None = None
-    buffer: Buffer | None = None
+    buffer: MessageBuffer | None = None
 
 
 @tree_node
-class Send(Node):
+class Send(SyntaxNode):
     """SENDS; without `unsuspecting` the receives come with it."""
 
     source: Tasks
-    message: Message
+    message: MessageSpec
     target: Tasks
     asynchronous: bool | None = None
     unsuspecting: bool = False
@@ -120,45 +120,45 @@ class Send(Node):
 
 
 @tree_node
-class Receive(Node):
+class Receive(SyntaxNode):
     """RECEIVES, for messages to unsuspecting tasks."""
 
     target: Tasks
-    message: Message
+    message: MessageSpec
     source: Tasks
     asynchronous: bool | None = None
 
 
 @tree_node
-class Multicast(Node):
+class Multicast(SyntaxNode):
     """MULTICASTS."""
 
     source: Tasks
-    message: Message
+    message: MessageSpec
     target: Tasks
     asynchronous: bool | None = None
 
 
 @tree_node
-class Reduce(Node):
+class Reduce(SyntaxNode):
     """REDUCES: to all sources (target None, with `to` the result's form if it was given), or to tasks."""
 
     source: Tasks
-    values: Values
-    to: Values | None = None
+    values: ReductionValues
+    to: ReductionValues | None = None
     target: Tasks | None = None
-    result: Result | None = None
+    result: ReductionResult | None = None
 
 
 @tree_node
-class Await(Node):
+class Await(SyntaxNode):
     """AWAITS COMPLETION."""
 
     tasks: Tasks
 
 
 @tree_node
-class Synchronize(Node):
+class Synchronize(SyntaxNode):
     """SYNCHRONIZES."""
 
     tasks: Tasks

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.errors import Place, ProgramError
+from scalatrace.codegen.conceptual.errors import ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.values.draws import Draws
 from scalatrace.codegen.conceptual.values.functions import integer_function, real_function
 from scalatrace.codegen.conceptual.values.operators import (
@@ -66,7 +66,7 @@ class Env:
         return self.tasks if name == "num_tasks" else self.counter(name)
 
 
-def _failed(node: t.Node, error: UndefinedError) -> ProgramError:
+def _failed(node: t.SyntaxNode, error: UndefinedError) -> ProgramError:
     return ProgramError(f"this has no value: {error}", node.place)
 
 
@@ -92,15 +92,15 @@ def _integer(node: t.Expr, env: Env) -> int:
             return value
         case t.Variable(name):
             return env.variable(name)
-        case t.Binary(operator, left, right):
+        case t.BinaryOperation(operator, left, right):
             return integer_operator(operator, _integer(left, env), _integer(right, env))
         case t.Unary(operator, operand):
             return _integer_sign(operator, _integer(operand, env))
         case t.Conditional(value, condition, otherwise):
             return _integer(value if holds(condition, env) else otherwise, env)
-        case t.Call("PROCESSOR_OF" | "TASK_OF" as name, (argument,)):
+        case t.FunctionCall("PROCESSOR_OF" | "TASK_OF" as name, (argument,)):
             return _placed(name, _integer(argument, env), env)
-        case t.Call(name, arguments):
+        case t.FunctionCall(name, arguments):
             return integer_function(name, [_integer(a, env) for a in arguments], env.tasks, env.draws)
         case t.Real(operand):
             return rounded(_real(operand, env))
@@ -114,7 +114,7 @@ def _integer(node: t.Expr, env: Env) -> int:
 
 def _real(node: t.Expr, env: Env) -> float:
     match node:
-        case t.Binary(operator, left, right):
+        case t.BinaryOperation(operator, left, right):
             return real_operator(operator, _real(left, env), _real(right, env))
         case t.Unary("NOT", operand):
             return float(~truncated(_real(operand, env)))
@@ -122,9 +122,9 @@ def _real(node: t.Expr, env: Env) -> float:
             return -_real(operand, env) if operator == "-" else _real(operand, env)
         case t.Conditional(value, condition, otherwise):
             return _real(value if holds(condition, env, _real) else otherwise, env)
-        case t.Call("PROCESSOR_OF" | "TASK_OF" as name, (argument,)):
+        case t.FunctionCall("PROCESSOR_OF" | "TASK_OF" as name, (argument,)):
             return float(_placed(name, truncated(_real(argument, env)), env))
-        case t.Call(name, arguments):
+        case t.FunctionCall(name, arguments):
             return real_function(name, [_real(a, env) for a in arguments], env.tasks, env.draws)
         case t.Real(operand):
             return _real(operand, env)
@@ -189,9 +189,9 @@ def holds(node: t.Rel, env: Env, value: Evaluator = _integer) -> bool:
 
 def _holds(node: t.Rel, env: Env, value: Evaluator) -> bool:
     match node:
-        case t.Compare("DIVIDES", left, right):
+        case t.NumberComparison("DIVIDES", left, right):
             return modulo(truncated(value(right, env)), truncated(value(left, env))) == 0
-        case t.Compare(operator, left, right):
+        case t.NumberComparison(operator, left, right):
             return _COMPARISONS[operator](value(left, env), value(right, env))
         case t.Parity(operand, odd):
             return (truncated(value(operand, env)) % 2 == 1) == odd
@@ -223,7 +223,7 @@ def values(ranges: Sequence[t.Range], env: Env) -> Sequence[int]:
 def _terms(node: t.Range, env: Env) -> Sequence[int]:
     if isinstance(node, t.Listing):
         return [integer(value, env) for value in node.values]
-    if isinstance(node, t.Progression):
+    if isinstance(node, t.OpenRange):
         leading = [integer(value, env) for value in node.leading]
         return progression(leading, integer(node.final, env), node.place)
     return list(_comprehension(node, node.generators, env))
@@ -266,7 +266,7 @@ def _pick(parts: Sequence[_Part], number: int, what: str, node: t.FileData) -> _
 
 
 @lru_cache
-def _table(path: str, columns: str | None, rows: str | None, place: Place) -> list[list[str]]:
+def _table(path: str, columns: str | None, rows: str | None, place: SourcePlace) -> list[list[str]]:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read()

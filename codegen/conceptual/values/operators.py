@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from scalatrace.codegen.conceptual.errors import Place, ProgramError
+from scalatrace.codegen.conceptual.errors import ProgramError, SourcePlace
 
 __all__ = [
     "UndefinedError",
@@ -139,7 +139,7 @@ _LIKENESS = 1e-3
 """By how much ratios may differ: terms that were computed are rounded."""
 
 
-def progression(leading: Sequence[int], final: int, place: Place = Place()) -> Sequence[int]:  # noqa: B008
+def progression(leading: Sequence[int], final: int, place: SourcePlace = SourcePlace()) -> Sequence[int]:  # noqa: B008
     """Return the terms from the first leading one up to (or down to) the final value.
 
     One term goes on by 1 towards the end; two by their difference; more by what they have in common, a
@@ -157,7 +157,7 @@ def progression(leading: Sequence[int], final: int, place: Place = Place()) -> S
     return _geometric(leading, final, place)
 
 
-def _geometric(leading: Sequence[int], final: int, place: Place) -> list[int]:
+def _geometric(leading: Sequence[int], final: int, place: SourcePlace) -> list[int]:
     pairs = list(pairwise(leading))
     a, b = pairs[0]
     unlike = max((abs(x * b - y * a) / max(abs(x * b), 1) for x, y in pairs), default=0.0)

@@ -10,7 +10,7 @@ from typing import Any
 from scalatrace.codegen.emit.arguments import NAMED_CONSTANTS, named_constants, predefined_name
 from scalatrace.codegen.emit.c import grid as grid_c
 from scalatrace.codegen.emit.c.large import INT_MAX, LARGE
-from scalatrace.codegen.emit.imperative import Writing
+from scalatrace.codegen.emit.imperative import ProgramText
 from scalatrace.codegen.emit.text import c_string
 from scalatrace.formula import Choose, Const, Special, Value, Var
 from scalatrace.predefined import IN_EVERY_HEADER, NO_DATATYPE, OPERATIONS
@@ -145,7 +145,7 @@ _RECIPES: dict[str, _Recipe] = {
 }
 
 
-class CData(Writing):
+class CData(ProgramText):
     """The parts of a C program's text that hold data."""
 
     @property

@@ -9,13 +9,23 @@ from scalatrace.codegen.emit.c import grid as grid_c
 from scalatrace.codegen.emit.c.data import CData
 from scalatrace.codegen.emit.c.large import INT_MAX, LARGE, REQUIRED, beyond_int, both_forms
 from scalatrace.codegen.emit.formula_printer import Notation
-from scalatrace.codegen.emit.imperative import TIMES, ImperativeEmitter, Writing
+from scalatrace.codegen.emit.imperative import TIMES, ImperativeEmitter, ProgramText
 from scalatrace.codegen.emit.interface import EmitOptions
-from scalatrace.codegen.emit.pieces import Library, Piece
+from scalatrace.codegen.emit.pieces import LibraryPiece, RuntimeLibrary
 from scalatrace.codegen.emit.text import c_comment, c_string
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.passes.whatif import SUFFIX
-from scalatrace.codegen.program.tree import Argument, Branch, Call, Let, Loop, Part, Program, Stmt, statements
+from scalatrace.codegen.program.tree import (
+    BenchmarkProgram,
+    Branch,
+    CallArgument,
+    CountedLoop,
+    FunctionPart,
+    LocalVariable,
+    MpiCall,
+    Stmt,
+    statements,
+)
 from scalatrace.codegen.timing.imbalance import SHARE_STEPS
 from scalatrace.formula import Choose, Cond, Const, Expr, Special, Value, Var, bounds, children, number_bounds
 from scalatrace.operations import operation
@@ -78,7 +88,7 @@ class CEmitter(ImperativeEmitter):
     reserved = frozenset({"RANKS", "NULL", "EOF", "CALL", "NOTE", "POLL", "AT", "BUFSIZ", "RAND_MAX"})
 
     @property
-    def library(self) -> Library:
+    def library(self) -> RuntimeLibrary:
         """The functions that programs carry."""
         return both_forms("c", FILES)
 
@@ -89,16 +99,18 @@ class CEmitter(ImperativeEmitter):
             "&&", "||", "/", lambda c, a, b: f"{c} ? {a} : {b}", lambda e, v, o: e, ("1", "0"), False
         )
 
-    def writing(self, program: Program, options: EmitOptions) -> Writing:
+    def writing(self, program: BenchmarkProgram, options: EmitOptions) -> ProgramText:
         """The text in the making."""
-        return _Writing(self, program, options)
+        return _CText(self, program, options)
 
 
-class _Writing(CData):
-    def __init__(self, emitter: CEmitter, program: Program, options: EmitOptions) -> None:
+class _CText(CData):
+    def __init__(self, emitter: CEmitter, program: BenchmarkProgram, options: EmitOptions) -> None:
         super().__init__(emitter, program, options)
         self.long_variables: set[Var] = set()
-        self.loop_variables = {s.variable.name for s in statements(program.body) if isinstance(s, Loop)}
+        self.loop_variables = {
+            s.variable.name for s in statements(program.body) if isinstance(s, CountedLoop)
+        }
         self.infix.notation = Notation(
             "&&", "||", "/", lambda c, a, b: f"{c} ? {a} : {b}", self.member, ("1", "0"), False
         )
@@ -195,7 +207,7 @@ class _Writing(CData):
         names = ", ".join(c_string(place) for place in self.places) or "NULL"
         return f"static const char *const places[] = {{{names}}};"
 
-    def call(self, call: Call) -> None:
+    def call(self, call: MpiCall) -> None:
         """`Send(100, DOUBLE, rank + 1, 7, WORLD);`"""
         site = self.site(call)
         if call.dropped:
@@ -211,7 +223,7 @@ class _Writing(CData):
         if call.mark in self.marks:
             self.lines.add(f"came = {call.mark};")
 
-    def function(self, call: Call) -> str:
+    def function(self, call: MpiCall) -> str:
         """`Send`, or `Send_c` where a count may be more than an int holds."""
         pieces = self.emitter.library.pieces
         large, arrays = pieces.get(call.op + LARGE), self.large_arrays & set(self.arrays_of(call))
@@ -224,14 +236,14 @@ class _Writing(CData):
         needed = (small != wide and beyond_int(argument.value, sized) for argument, small, wide in both)
         return large.name if arrays or any(needed) else call.op
 
-    def arrays_of(self, call: Call) -> Iterator[int]:
+    def arrays_of(self, call: MpiCall) -> Iterator[int]:
         """The arrays that a call may be given."""
         n = len(self.program.arrays)
         for argument in call.arguments:
             if argument.kind is Kind.ARRAY:
                 yield from (i for i in possible(argument, n) if 0 <= i < n)
 
-    def argument(self, argument: Argument, parameter: str) -> str:
+    def argument(self, argument: CallArgument, parameter: str) -> str:
         """One argument; of numbers that may be large, in 64 bits."""
         is_number = argument.kind is Kind.INT and not isinstance(argument.value, Special)
         limits = number_bounds(argument.value) if is_number else (0, 0)
@@ -246,7 +258,7 @@ class _Writing(CData):
         finally:
             self.wide = False
 
-    def function_text(self, part: Part, body: str) -> str:
+    def function_text(self, part: FunctionPart, body: str) -> str:
         """`static void part1(int i1) {`"""
         given = [f"{self.type_of(variable)} {variable.name}" for variable in part.parameters]
         if part.times:
@@ -273,7 +285,7 @@ class _Writing(CData):
                 return False
         return all(map(self.fits, children(e)))
 
-    def let(self, let: Let) -> None:
+    def let(self, let: LocalVariable) -> None:
         """`int k1 = (i1 + i2) / 2;`"""
         if let.declares and not (self.fits(let.variable) and (let.value is None or self.fits(let.value))):
             self.long_variables.add(let.variable)
@@ -283,7 +295,7 @@ class _Writing(CData):
         self.lines.add(f"{start}{let.variable.name}{value};")
         self.wide = False
 
-    def loop(self, loop: Loop) -> None:
+    def loop(self, loop: CountedLoop) -> None:
         """`for (int i1 = 0; i1 < 20; i1++) {`"""
         name = loop.variable.name
         self.lines.add(f"for (int {name} = 0; {name} < {self.bound(loop.count)}; {name}++) {{")
@@ -316,7 +328,7 @@ class _Writing(CData):
             self.lines.add("}")
 
 
-def _text(piece: Piece) -> str:
+def _text(piece: LibraryPiece) -> str:
     """A piece of the library for one operation."""
     op = piece.name
     after = ""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from scalatrace.codegen.emit.formula_printer import Infix
 from scalatrace.codegen.emit.grids import demands, local_demands, places, sides_of
 from scalatrace.codegen.emit.text import c_string
-from scalatrace.codegen.program.grid_shape import Array, Shape
+from scalatrace.codegen.program.grid_shape import Array, GridShape
 from scalatrace.formula import negate
 
 __all__ = ["array", "declarations", "rules"]
 
 
-def declarations(infix: Infix, shape: Shape) -> str:
+def declarations(infix: Infix, shape: GridShape) -> str:
     """Ranks, sides, coordinates, parameters and the options that they come from."""
     names = [*shape.sizes, *shape.coords, "P"]
     lines = [f"static long {', '.join(names)}; /* sides of the grid, this rank's place in it, ranks */"]
@@ -30,7 +30,7 @@ def declarations(infix: Infix, shape: Shape) -> str:
     return "\n".join(lines)
 
 
-def rules(infix: Infix, shape: Shape) -> str:
+def rules(infix: Infix, shape: GridShape) -> str:
     """Where a rank stands, and what is wrong with sides that the application cannot have."""
     lines = ["/* Where a rank stands in the grid. */", "static void stand(int r) {", "    rank = r;"]
     lines += [f"    {text};" for text in places(shape, "/")]

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from scalatrace.codegen.emit.pieces import Library, Piece, library
+from scalatrace.codegen.emit.pieces import LibraryPiece, RuntimeLibrary, library
 from scalatrace.formula import Binary, Called, Choose, Const, Item, Lookup, Select, Value, number_bounds
 
 __all__ = ["INT_MAX", "LARGE", "REQUIRED", "beyond_int", "both_forms"]
@@ -39,15 +39,15 @@ _MARK = re.compile(r"\$(?:count\b|_c\b|at\(|counts\(|places\()")
 
 
 @cache
-def both_forms(suffix: str, names: tuple[str, ...]) -> Library:
+def both_forms(suffix: str, names: tuple[str, ...]) -> RuntimeLibrary:
     """The library of these files with the large forms of what has two."""
     marked = library(suffix, names)
-    result = Library(())
+    result = RuntimeLibrary(())
     double = {name for name, piece in marked.pieces.items() if _MARK.search(piece.text)}
     for name, piece in marked.pieces.items():
-        result.pieces[name] = Piece(name, piece.needs, _small(piece.text))
+        result.pieces[name] = LibraryPiece(name, piece.needs, _small(piece.text))
         if name in double:
-            result.pieces[name + LARGE] = Piece(
+            result.pieces[name + LARGE] = LibraryPiece(
                 name + LARGE, tuple(_needs(piece, double)), _large(piece.text)
             )
     return result
@@ -64,7 +64,7 @@ def _large(text: str) -> str:
     return _WHOLE.sub(r"\1_of(\2)", _AT.sub(r"element(\1, ", text))
 
 
-def _needs(piece: Piece, double: set[str]) -> Iterator[str]:
+def _needs(piece: LibraryPiece, double: set[str]) -> Iterator[str]:
     for need in piece.needs:
         yield need + LARGE if need in double else need
     if _AT.search(piece.text):

@@ -26,7 +26,7 @@ from scalatrace.codegen.emit.conceptual.scalable.emitter import ScalableEmitter
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.errors import refused
 from scalatrace.codegen.passes.whatif import SUFFIX
-from scalatrace.codegen.program.tree import Program
+from scalatrace.codegen.program.tree import BenchmarkProgram
 from scalatrace.operations import operation
 
 __all__ = ["ConceptualEmitter", "shorter_tree"]
@@ -60,9 +60,9 @@ class ConceptualEmitter:
 
     def vocabulary(self) -> set[str]:
         """Return the words of the language that programs use."""
-        return _words(KEYWORDS) | _words(self.emit(Program(2, ()), EmitOptions()))
+        return _words(KEYWORDS) | _words(self.emit(BenchmarkProgram(2, ()), EmitOptions()))
 
-    def emit(self, program: Program, options: EmitOptions) -> str:
+    def emit(self, program: BenchmarkProgram, options: EmitOptions) -> str:
         """Return the text. Raises GenerateError also for a text that the language's parser rejects."""
         emitter = ScalableEmitter(program) if program.shape else FixedEmitter(program, options)
         text = show(shorter_tree(emitter.tree()))
@@ -73,7 +73,7 @@ class ConceptualEmitter:
         return text
 
 
-def shorter_tree(program: t.Program) -> t.Program:
+def shorter_tree(program: t.ProgramTree) -> t.ProgramTree:
     """Return a program that does the same, without unreachable cases and with repeated expressions bound."""
     with suppress(RecursionError):  # a sum of hundreds of terms stays as it is
         return shared(simplified(program))

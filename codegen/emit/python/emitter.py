@@ -8,13 +8,21 @@ from typing import Any
 from scalatrace.codegen.emit.arguments import NAMED_CONSTANTS, named_constants, predefined_name
 from scalatrace.codegen.emit.formula_printer import Infix, Notation
 from scalatrace.codegen.emit.grids import demands, local_demands, places, sides_of
-from scalatrace.codegen.emit.imperative import TIMES, ImperativeEmitter, Writing
+from scalatrace.codegen.emit.imperative import TIMES, ImperativeEmitter, ProgramText
 from scalatrace.codegen.emit.interface import EmitOptions
-from scalatrace.codegen.emit.pieces import Library, Piece, library
+from scalatrace.codegen.emit.pieces import LibraryPiece, RuntimeLibrary, library
 from scalatrace.codegen.emit.text import hash_comment, python_string
 from scalatrace.codegen.errors import refused
-from scalatrace.codegen.program.grid_shape import Array, Shape
-from scalatrace.codegen.program.tree import Branch, Call, Let, Loop, Part, Program, Stmt
+from scalatrace.codegen.program.grid_shape import Array, GridShape
+from scalatrace.codegen.program.tree import (
+    BenchmarkProgram,
+    Branch,
+    CountedLoop,
+    FunctionPart,
+    LocalVariable,
+    MpiCall,
+    Stmt,
+)
 from scalatrace.codegen.timing.imbalance import SHARE_STEPS
 from scalatrace.formula import Choose, Const, Value, Var, negate
 from scalatrace.operations import operation
@@ -25,7 +33,7 @@ from scalatrace.trace.model.typetree import TypeTree
 __all__ = ["PythonEmitter"]
 
 
-def _declarations(shape: Shape) -> str:
+def _declarations(shape: GridShape) -> str:
     """The options, and how sides follow from the number of ranks."""
     sides = ", ".join(f'"--{name}"' for name in shape.coords)
     given = ", ".join(f"{python_string('--' + name)}: {shape.default(name)}" for name in shape.inputs)
@@ -35,7 +43,7 @@ def _declarations(shape: Shape) -> str:
     )
 
 
-def _rules(infix: Infix, shape: Shape) -> str:
+def _rules(infix: Infix, shape: GridShape) -> str:
     """Sides and parameters by name, where a rank stands, and what is wrong with sides."""
     own = [infix.renamed.get(name, name) for name in shape.inputs]
     lines = ["def take(ranks):", '    """Name sides, parameters and ranks."""']
@@ -136,7 +144,7 @@ class PythonEmitter(ImperativeEmitter):
     reserved = frozenset({"RANKS", "MPI", "ANY_OP"})
 
     @property
-    def library(self) -> Library:
+    def library(self) -> RuntimeLibrary:
         """The functions that programs carry."""
         return library("py.in", FILES)
 
@@ -153,7 +161,7 @@ class PythonEmitter(ImperativeEmitter):
             True,
         )
 
-    def emit(self, program: Program, options: EmitOptions) -> str:
+    def emit(self, program: BenchmarkProgram, options: EmitOptions) -> str:
         """The text of a program. Raises GenerateError also when it is no Python."""
         text = super().emit(program, options)
         try:
@@ -163,12 +171,12 @@ class PythonEmitter(ImperativeEmitter):
             raise refused(text, "Python", str(error), line) from None
         return text
 
-    def writing(self, program: Program, options: EmitOptions) -> Writing:
+    def writing(self, program: BenchmarkProgram, options: EmitOptions) -> ProgramText:
         """The text in the making."""
-        return _Writing(self, program, options)
+        return _PythonText(self, program, options)
 
 
-class _Writing(Writing):
+class _PythonText(ProgramText):
     def text(self) -> str:
         """The whole program: what the body needs is known when it is written."""
         self.lines.deeper()
@@ -288,7 +296,7 @@ class _Writing(Writing):
             lines.append(f"share = 2.0 ** (({steps}) / {SHARE_STEPS})")
         return lines
 
-    def call(self, call: Call) -> None:
+    def call(self, call: MpiCall) -> None:
         """`Send(100, DOUBLE, rank + 1, 7, WORLD)`"""
         site = self.site(call)
         if call.dropped:
@@ -299,7 +307,7 @@ class _Writing(Writing):
         if call.mark in self.marks:
             self.lines.add(f"came = {call.mark}")
 
-    def function_text(self, part: Part, body: str) -> str:
+    def function_text(self, part: FunctionPart, body: str) -> str:
         """`def part1(i1):`"""
         given = [variable.name for variable in part.parameters]
         if part.times:
@@ -313,7 +321,7 @@ class _Writing(Writing):
     def times_from(self, first: int) -> str:
         return f"{TIMES}[{first}:]" if first else TIMES
 
-    def let(self, let: Let) -> None:
+    def let(self, let: LocalVariable) -> None:
         """`k1 = (i1 + i2) // 2`; a variable without a value needs no declaration."""
         if let.value is not None:
             text = self.infix.expr(let.value)
@@ -323,7 +331,7 @@ class _Writing(Writing):
         """An expression, in parentheses if it is too long for a line."""
         return f"({text})" if len(text) > MAX_UNENCLOSED else text
 
-    def loop(self, loop: Loop) -> None:
+    def loop(self, loop: CountedLoop) -> None:
         """`for i1 in range(20):`"""
         self.lines.add(f"for {loop.variable.name} in range({self.infix.expr(loop.count)}):")
         self.block(loop.body)
@@ -373,7 +381,7 @@ class _Writing(Writing):
         return python_string(self.file(index) if name == "filename" else text)
 
 
-def _text(piece: Piece) -> str:
+def _text(piece: LibraryPiece) -> str:
     """A piece of the library for one operation."""
     op, keep = piece.name, ""
     method = op.removeprefix("File_").capitalize()

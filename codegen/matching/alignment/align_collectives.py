@@ -25,8 +25,8 @@ from collections.abc import Sequence as AnySequence
 from dataclasses import replace
 from itertools import islice
 
-from scalatrace.codegen.matching.alignment.entry_events import ComputeTimes, EntryEvent
-from scalatrace.codegen.matching.alignment.order import Entry, Order
+from scalatrace.codegen.matching.alignment.entry_events import EntryEvent, EntryTimes
+from scalatrace.codegen.matching.alignment.order import CallOrder, Entry
 from scalatrace.codegen.matching.alignment.skeleton import _collectives, _repeats, _skeleton
 from scalatrace.codegen.matching.execution.scopes import NULL, SELF, WORLD, stream_parameter
 from scalatrace.operations import is_collective
@@ -45,13 +45,13 @@ def align_collectives(trace: Trace) -> Trace:
     """The trace with every collective call in one node for all members; the same object when it is like that.
 
     Raises:
-        DeadlockError: members of a communicator make its collective calls in different orders, or not all do.
+        MatchingError: members of a communicator make its collective calls in different orders, or not all do.
         CoreError: the native core, which compresses, is missing.
     """
     trace = explicit(trace)
     if not needs_alignment(trace):
         return trace
-    return compressed(trace, list(Order(trace).entries()))
+    return compressed(trace, list(CallOrder(trace).entries()))
 
 
 def needs_alignment(trace: Trace) -> bool:
@@ -65,7 +65,7 @@ def compressed(trace: Trace, entries: AnySequence[Entry]) -> Trace:
     symbols, signatures = _symbols(entries)
     loops = _skeleton(symbols, [trace.stack(signature) for signature in signatures])
     entry_events: defaultdict[int, EntryEvent] = defaultdict(EntryEvent)
-    times = ComputeTimes(trace)
+    times = EntryTimes(trace)
     coming = zip(entries, symbols, strict=True)
     for event, n in _collectives(loops.nodes):
         merged = entry_events[id(event)]
@@ -126,7 +126,7 @@ def _node(
     around: RankList,
     entry_events: dict[int, EntryEvent],
     there: dict[int, RankList],
-    times: ComputeTimes,
+    times: EntryTimes,
 ) -> Node:
     here = there[id(node)]
     if isinstance(node, Event):

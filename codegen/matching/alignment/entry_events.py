@@ -17,7 +17,7 @@ from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.histogram import MAX_BINS, Bin, Histogram
 from scalatrace.trace.values.ranklist import RankList
 
-__all__ = ["ComputeTimes", "EntryEvent"]
+__all__ = ["EntryEvent", "EntryTimes"]
 
 Ranks = tuple[int, ...]
 Context = tuple[int, int]
@@ -85,7 +85,7 @@ def _place(trace: Trace, rank: int, families: set[int]) -> tuple[int, int] | Non
     return comm.rank, max(len(comm.peers), 1)
 
 
-class ComputeTimes:
+class EntryTimes:
     """Where the statistics of the old nodes belong in the new ones."""
 
     def __init__(self, trace: Trace) -> None:

@@ -16,7 +16,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from scalatrace.codegen.matching.diagnosis.diagnose import shortest_cycle
-from scalatrace.codegen.matching.diagnosis.report import DeadlockError, Problem, Report, Waiting, shown_ranks
+from scalatrace.codegen.matching.diagnosis.report import (
+    MatchingError,
+    MatchingProblem,
+    MatchingReport,
+    WaitingRank,
+    shown_ranks,
+)
 from scalatrace.codegen.matching.execution.iteration_path import IterationPath, calls_with_paths
 from scalatrace.codegen.matching.execution.scopes import WORLD, Scopes, stream_parameter
 from scalatrace.operations import is_collective
@@ -24,7 +30,7 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.walk import Call
 from scalatrace.trace.threads import order_note
 
-__all__ = ["Entry", "Order"]
+__all__ = ["CallOrder", "Entry"]
 
 Key = tuple[object, ...]
 Walk = Callable[[Trace, int], Iterator[tuple[IterationPath, Call]]]
@@ -43,7 +49,7 @@ class Entry:
         return tuple(call.rank for call in self.calls)
 
 
-class Order:
+class CallOrder:
     """See above. `steps` counts calls; `walk` gives those of a rank, with their places."""
 
     def __init__(self, trace: Trace, walk: Walk = calls_with_paths) -> None:
@@ -60,7 +66,7 @@ class Order:
         self.steps = 0
 
     def entries(self) -> Iterator[Entry]:
-        """The calls of all ranks. Raises DeadlockError when collective calls do not fit together."""
+        """The calls of all ranks. Raises MatchingError when collective calls do not fit together."""
         for rank in self._walks:
             self._go_on(rank)
         while self._heap:
@@ -70,7 +76,7 @@ class Order:
                 for call in entry.calls:
                     self._go_on(call.rank)
         if self._waiting:
-            raise DeadlockError(self._report())
+            raise MatchingError(self._report())
 
     def _at(self, stamp: IterationPath) -> list[Entry]:
         """What happens at a place; collective calls that are alike (all rows' broadcasts) at once."""
@@ -136,18 +142,20 @@ class Order:
                 f"rank {c.rank} calls MPI_{c.op} at {c.site or 'an unknown line'}" for c in (first, call)
             ]
             detail = f"{shown[0]} where {shown[1]}"
-            raise DeadlockError(Report(Problem.MISMATCH, detail=detail, threads=self._threads))
+            raise MatchingError(
+                MatchingReport(MatchingProblem.MISMATCH, detail=detail, threads=self._threads)
+            )
 
-    def _report(self) -> Report:
-        blocked: dict[int, Waiting] = {}
+    def _report(self) -> MatchingReport:
+        blocked: dict[int, WaitingRank] = {}
         for here in self._waiting.values():
             for rank, (_, call) in here.items():
                 missing = tuple(r for r in self._members(call) if r not in here)
                 site = call.site or "an unknown line"
-                blocked[rank] = Waiting(rank, call.op, site, missing, False, shown_ranks(list(missing)))
+                blocked[rank] = WaitingRank(rank, call.op, site, missing, False, shown_ranks(list(missing)))
         cycle = shortest_cycle({rank: waiting.awaits for rank, waiting in blocked.items()})
         listed = tuple(blocked[rank] for rank in sorted(blocked))
         ended = sorted({peer for waiting in listed for peer in waiting.awaits if peer not in blocked})
         detail = f"{shown_ranks(ended)} ended before that" if ended and not cycle else ""
         cycled = tuple(blocked[rank] for rank in cycle)
-        return Report(Problem.DEADLOCK, cycled, listed, detail=detail, threads=self._threads)
+        return MatchingReport(MatchingProblem.DEADLOCK, cycled, listed, detail=detail, threads=self._threads)

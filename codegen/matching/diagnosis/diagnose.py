@@ -6,17 +6,17 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 
 from scalatrace.codegen.matching.diagnosis.report import (
-    Choice,
-    Problem,
-    Report,
+    MatchingProblem,
+    MatchingReport,
+    SenderChoice,
     Unmatched,
-    Waiting,
+    WaitingRank,
     shown_ranks,
 )
 from scalatrace.codegen.matching.execution.actor import Actor
 from scalatrace.codegen.matching.execution.collective_state import CollectiveMismatchError, CollectivePart
 from scalatrace.codegen.matching.execution.engine import Engine
-from scalatrace.codegen.matching.execution.mailbox import Item, Post, Sent
+from scalatrace.codegen.matching.execution.mailbox import PendingItem, PostedReceive, SentMessage
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.threads import order_note
@@ -28,14 +28,14 @@ MAX_CYCLE_EDGES = 2_000_000
 """Edges of the graph that the search for a short cycle looks at; then it takes the shortest found so far."""
 
 
-def diagnose(engine: Engine) -> Report:
+def diagnose(engine: Engine) -> MatchingReport:
     """The report of an execution in which not all ranks came to their ends."""
     blocked = {actor.rank: _waiting(engine, actor) for actor in engine.actors.values() if not actor.ended}
     cycle = shortest_cycle({rank: waiting.awaits for rank, waiting in blocked.items()})
     ended = sorted({peer for w in blocked.values() for peer in w.awaits if peer not in blocked})
     detail = f"{shown_ranks(ended)} ended before that" if ended and not cycle else ""
-    return Report(
-        Problem.DEADLOCK,
+    return MatchingReport(
+        MatchingProblem.DEADLOCK,
         tuple(blocked[rank] for rank in cycle),
         tuple(blocked.values()),
         unmatched(engine),
@@ -45,14 +45,14 @@ def diagnose(engine: Engine) -> Report:
     )
 
 
-def mismatch(trace: Trace, error: CollectiveMismatchError) -> Report:
+def mismatch(trace: Trace, error: CollectiveMismatchError) -> MatchingReport:
     """The report of two ranks whose collective calls do not fit together."""
     lines = [
         f"rank {part.rank} calls MPI_{part.collective.op} at {_site(trace, part.event)}"
         for part in (error.first, error.second)
     ]
     detail = f"{lines[0]} where {lines[1]}"
-    return Report(Problem.MISMATCH, detail=detail, threads=order_note(trace))
+    return MatchingReport(MatchingProblem.MISMATCH, detail=detail, threads=order_note(trace))
 
 
 def unmatched(engine: Engine) -> tuple[Unmatched, ...]:
@@ -105,20 +105,20 @@ def _cycle_through(awaits: Mapping[int, Iterable[int]], start: int, limit: int) 
     return [], edges
 
 
-def _waiting(engine: Engine, actor: Actor) -> Waiting:
+def _waiting(engine: Engine, actor: Actor) -> WaitingRank:
     items = [item for item in actor.items if not item.done]
     parts = [_awaits(engine, actor, item) for item in items]
-    any_one = len(items) == 1 and isinstance(items[0], Post) and items[0].is_open
+    any_one = len(items) == 1 and isinstance(items[0], PostedReceive) and items[0].is_open
     awaits = tuple(dict.fromkeys(rank for ranks, _ in parts for rank in ranks))
     what = list(dict.fromkeys(words for _, words in parts))
     shown = " and ".join(what[:3]) + (f" and {len(what) - 3} more" if len(what) > 3 else "")
     action = actor.action
     site = _site(engine.script.trace, action.event) if action else ""
-    return Waiting(actor.rank, action.op if action else "", site, awaits, any_one, shown)
+    return WaitingRank(actor.rank, action.op if action else "", site, awaits, any_one, shown)
 
 
-def _awaits(engine: Engine, actor: Actor, item: Item) -> tuple[tuple[int, ...], str]:
-    if isinstance(item, Sent):
+def _awaits(engine: Engine, actor: Actor, item: PendingItem) -> tuple[tuple[int, ...], str]:
+    if isinstance(item, SentMessage):
         return (item.send.dest,), f"rank {item.send.dest} to receive a message{_tagged(item.send.tag)}"
     if isinstance(item, CollectivePart):
         missing = engine.collectives.missing(item)
@@ -126,7 +126,7 @@ def _awaits(engine: Engine, actor: Actor, item: Item) -> tuple[tuple[int, ...], 
             "" if actor.action and item.collective.op == actor.action.op else f" in MPI_{item.collective.op}"
         )
         return missing, f"{shown_ranks(list(missing))}{call}"
-    assert isinstance(item, Post)
+    assert isinstance(item, PostedReceive)
     tag = _tagged(item.tag)
     if item.source == ANY_SOURCE:
         others = tuple(rank for rank in item.receive.scope.members if rank != actor.rank)
@@ -138,10 +138,10 @@ def _tagged(tag: int) -> str:
     return "" if tag == ANY_TAG else f" with tag {tag}"
 
 
-def _choices(engine: Engine) -> tuple[Choice, ...]:
+def _choices(engine: Engine) -> tuple[SenderChoice, ...]:
     trace = engine.script.trace
     return tuple(
-        Choice(decision.post.rank, decision.source, _site(trace, decision.post.receive.event))
+        SenderChoice(decision.post.rank, decision.source, _site(trace, decision.post.receive.event))
         for decision in reversed(engine.decisions)
     )
 

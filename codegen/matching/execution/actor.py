@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from scalatrace.codegen.matching.execution.mailbox import Item, Repeated, Slot, Starts
+from scalatrace.codegen.matching.execution.mailbox import PendingItem, Repeated, Slot, Starts
 from scalatrace.codegen.matching.execution.match_actions import MatchAction
-from scalatrace.codegen.matching.execution.script import Edge, Step, When
+from scalatrace.codegen.matching.execution.script import LoopEdge, Step, When
 from scalatrace.trace.query.requests import LiveRequests
 from scalatrace.trace.query.walk import Call
 
-__all__ = ["Actor", "Request"]
+__all__ = ["Actor", "ActorRequest"]
 
 
-class Request:
+class ActorRequest:
     """Pending items, and the action that created the request. `slot`, `stream`: of persistent requests."""
 
     __slots__ = ("action", "items", "slot", "stream")
 
-    def __init__(self, action: MatchAction, items: list[Item], slot: Slot | None = None) -> None:
+    def __init__(self, action: MatchAction, items: list[PendingItem], slot: Slot | None = None) -> None:
         self.action, self.items = action, items
         self.slot = slot or Slot(action.named)
         self.stream: tuple[object, ...] = ()
@@ -32,20 +32,20 @@ MAX_LOOKAHEAD_CALLS = 16
 class Actor:
     """A rank: its calls to come, what it waits for, its requests, and what its receives got."""
 
-    def __init__(self, rank: int, calls: Iterator[Step | Edge]) -> None:
+    def __init__(self, rank: int, calls: Iterator[Step | LoopEdge]) -> None:
         self.rank, self._calls = rank, calls
-        self._ahead: deque[Step | Edge] = deque()
+        self._ahead: deque[Step | LoopEdge] = deque()
         self.action: MatchAction | None = None
         self.when: When | None = None
-        self.items: list[Item] = []
+        self.items: list[PendingItem] = []
         self.pending = 0
-        self.edge: Edge | None = None
+        self.edge: LoopEdge | None = None
         self.ended = False
-        self.requests = LiveRequests[Request](lambda request: request.action.persistent)
+        self.requests = LiveRequests[ActorRequest](lambda request: request.action.persistent)
         self.probed: int | None = None
         self.found: dict[int, list[Slot | Starts | Repeated]] = {}
 
-    def next(self) -> Step | Edge | None:
+    def next(self) -> Step | LoopEdge | None:
         """The next call; None at the end."""
         return self._ahead.popleft() if self._ahead else next(self._calls, None)
 
@@ -57,7 +57,7 @@ class Actor:
                     return
                 self._ahead.append(thing)
             thing = self._ahead[i]
-            if isinstance(thing, Edge):
+            if isinstance(thing, LoopEdge):
                 return
             yield thing[1]
 
@@ -73,7 +73,7 @@ class Actor:
                 item.waiter = None
         self.items, self.pending = [], 0
 
-    def wait_for(self, items: list[Item]) -> bool:
+    def wait_for(self, items: list[PendingItem]) -> bool:
         """Begin to wait for what is not done yet; whether there is anything."""
         self.items = [item for item in items if not item.done]
         for item in self.items:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from scalatrace.codegen.matching.execution.actor import Actor
-from scalatrace.codegen.matching.execution.mailbox import Post
+from scalatrace.codegen.matching.execution.mailbox import PostedReceive
 from scalatrace.codegen.matching.execution.match_actions import ActionKind, MatchAction, MatchActions
 from scalatrace.trace.query.requests import LiveRequests
 
@@ -23,15 +23,15 @@ __all__ = [
     "HIGHEST",
     "IN_TURNS",
     "LOWEST",
-    "Candidate",
-    "Policy",
+    "ReceivePolicy",
+    "SenderCandidate",
     "hinted_sender",
     "shuffled",
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class SenderCandidate:
     """A sender whose message a receive could take.
 
     Attributes:
@@ -54,38 +54,42 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class ReceivePolicy:
     """Takes the candidate of least `order`; a sparing one none whose messages others need, unless forced."""
 
     name: str
-    order: Callable[[Candidate], Any]
+    order: Callable[[SenderCandidate], Any]
     sparing: bool
 
-    def choose(self, candidates: Sequence[Candidate], forced: bool) -> Candidate | None:
+    def choose(self, candidates: Sequence[SenderCandidate], forced: bool) -> SenderCandidate | None:
         """The best candidate; None for rather none of them."""
         allowed = candidates if forced or not self.sparing else [c for c in candidates if c.allowed]
         return min(allowed, key=self.order, default=None)
 
 
-CAREFUL = Policy("careful", lambda c: (not c.hinted, c.when, c.chosen, c.distance), sparing=True)
+CAREFUL = ReceivePolicy("careful", lambda c: (not c.hinted, c.when, c.chosen, c.distance), sparing=True)
 """Follows the recorded run where that shows; else messages in the order of the program's text and iterations,
 and of those sent by one line in one iteration in turns: the same relative sources in every iteration."""
 
-IN_TURNS = Policy("in turns", lambda c: (not c.hinted, c.chosen, c.distance), sparing=True)
-FAIR = Policy("fair", lambda c: (c.when, c.chosen, c.distance), sparing=True)
-LOWEST = Policy("lowest", lambda c: c.source, sparing=False)
-HIGHEST = Policy("highest", lambda c: -c.source, sparing=False)
-ADVERSE = Policy("adverse", lambda c: (c.spare, c.source), sparing=False)
+IN_TURNS = ReceivePolicy("in turns", lambda c: (not c.hinted, c.chosen, c.distance), sparing=True)
+FAIR = ReceivePolicy("fair", lambda c: (c.when, c.chosen, c.distance), sparing=True)
+LOWEST = ReceivePolicy("lowest", lambda c: c.source, sparing=False)
+HIGHEST = ReceivePolicy("highest", lambda c: -c.source, sparing=False)
+ADVERSE = ReceivePolicy("adverse", lambda c: (c.spare, c.source), sparing=False)
 """Takes what other receives need, if it may: the way into a deadlock that MPI allows."""
 
 
-def shuffled(seed: int) -> Policy:
+def shuffled(seed: int) -> ReceivePolicy:
     """A policy that draws; the same seed draws the same."""
     draw = random.Random(seed)
-    return Policy("shuffled", lambda c: (not c.hinted and draw.random() < 0.5, draw.random()), sparing=True)
+    return ReceivePolicy(
+        "shuffled", lambda c: (not c.hinted and draw.random() < 0.5, draw.random()), sparing=True
+    )
 
 
-def hinted_sender(actor: Actor, post: Post, actions: MatchActions, senders: Container[int]) -> int | None:
+def hinted_sender(
+    actor: Actor, post: PostedReceive, actions: MatchActions, senders: Container[int]
+) -> int | None:
     """Return the sender that a rank's next calls suggest; None: they suggest none of these."""
     waits = post in actor.items
     if waits and post.receive.takes and actor.probed in senders:
@@ -115,7 +119,7 @@ class _Live(NamedTuple):
 class _Followed:
     """The request of a pending receive among the live ones of its rank, which calls to come change."""
 
-    def __init__(self, actor: Actor, post: Post) -> None:
+    def __init__(self, actor: Actor, post: PostedReceive) -> None:
         self._live = LiveRequests[_Live](lambda request: request.persistent)
         for request in actor.requests.live:
             followed = any(item is post for item in request.items)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from scalatrace.codegen.matching.execution.mailbox import Item
+from scalatrace.codegen.matching.execution.mailbox import PendingItem
 from scalatrace.codegen.matching.execution.match_actions import CollectiveCall, Finish
 from scalatrace.trace.model.nodes import Event
 
@@ -22,7 +22,7 @@ class CollectiveMismatchError(Exception):
         self.first, self.second = first, second
 
 
-class CollectivePart(Item):
+class CollectivePart(PendingItem):
     """One rank's part in a collective operation."""
 
     __slots__ = ("collective", "event", "key", "rank")

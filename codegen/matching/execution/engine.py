@@ -25,20 +25,28 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from scalatrace.codegen.matching.execution.actor import Actor, Request
-from scalatrace.codegen.matching.execution.choices import Candidate, Policy, hinted_sender
+from scalatrace.codegen.matching.execution.actor import Actor, ActorRequest
+from scalatrace.codegen.matching.execution.choices import ReceivePolicy, SenderCandidate, hinted_sender
 from scalatrace.codegen.matching.execution.collective_state import CollectivePart
-from scalatrace.codegen.matching.execution.mailbox import Item, Mailbox, Match, Post, Sent, Slot, Starts
+from scalatrace.codegen.matching.execution.mailbox import (
+    Match,
+    MatchMailbox,
+    PendingItem,
+    PostedReceive,
+    SentMessage,
+    Slot,
+    Starts,
+)
 from scalatrace.codegen.matching.execution.match_actions import (
     ActionKind,
     CollectiveCall,
     MatchAction,
     MatchActions,
-    Receive,
-    Send,
+    ReceiveAction,
+    SendAction,
 )
 from scalatrace.codegen.matching.execution.quota import Quota
-from scalatrace.codegen.matching.execution.script import Edge, Script
+from scalatrace.codegen.matching.execution.script import LoopEdge, Script
 from scalatrace.codegen.matching.execution.state import ExecutionState
 from scalatrace.codegen.matching.execution.steady import Edges
 from scalatrace.codegen.matching.execution.traffic import Box, Spare
@@ -51,7 +59,7 @@ __all__ = ["Decision", "Engine"]
 class Decision:
     """A receive from any source and the sender it was given."""
 
-    post: Post
+    post: PostedReceive
     source: int
 
 
@@ -64,7 +72,7 @@ class Engine(ExecutionState):
         actions: MatchActions,
         spare: Spare,
         quotas: dict[Box, Quota],
-        policy: Policy,
+        policy: ReceivePolicy,
         synchronous: bool,
         recorded: frozenset[int],
         polls_wait: bool = True,
@@ -82,7 +90,7 @@ class Engine(ExecutionState):
         self.polls_wait, self.keeps_senders = polls_wait, keeps_senders
         self.steps = 0
         self.decisions: deque[Decision] = deque(maxlen=64)
-        self._undecided: dict[tuple[object, int], Mailbox] = {}
+        self._undecided: dict[tuple[object, int], MatchMailbox] = {}
         self._chosen: dict[tuple[int, int, int], int] = {}
 
     # -- the loop ------------------------------------------------------------------------------------------
@@ -103,7 +111,7 @@ class Engine(ExecutionState):
 
     def _advance(self, actor: Actor) -> None:
         while (thing := actor.next()) is not None:
-            if isinstance(thing, Edge):
+            if isinstance(thing, LoopEdge):
                 actor.edge = thing
                 return
             self.steps += 1
@@ -113,7 +121,7 @@ class Engine(ExecutionState):
                 return
         actor.ended, actor.action = True, None
 
-    def _complete(self, item: Item) -> None:
+    def _complete(self, item: PendingItem) -> None:
         item.done = True
         waiter, item.waiter = item.waiter, None
         if isinstance(waiter, Actor):
@@ -126,7 +134,7 @@ class Engine(ExecutionState):
         polling = [actor for actor in self.actors.values() if actor.pending and actor.polls]
         for actor in polling:
             for item in actor.items:
-                if isinstance(item, Post) and not item.done and not item.receive.takes:
+                if isinstance(item, PostedReceive) and not item.done and not item.receive.takes:
                     self._mailbox(item.receive.channel, item.rank).posts.remove(item)  # a probe found nothing
             actor.stop_waiting()
             self.ready.append(actor)
@@ -134,13 +142,13 @@ class Engine(ExecutionState):
 
     # -- calls ---------------------------------------------------------------------------------------------
 
-    def _perform(self, actor: Actor, action: MatchAction) -> list[Item]:
+    def _perform(self, actor: Actor, action: MatchAction) -> list[PendingItem]:
         """Do what a call does; what it waits for."""
         if action.kind is ActionKind.COMMUNICATE:
             return self._begin(actor, action, self._slot(actor, action))
         if action.kind is ActionKind.REQUEST:
             items = self._begin(actor, action, self._slot(actor, action))
-            actor.requests.add(Request(action, items))
+            actor.requests.add(ActorRequest(action, items))
             if self.actions.blocking and action.collective is not None:
                 return items
         elif action.kind is ActionKind.PREPARE:
@@ -164,8 +172,8 @@ class Engine(ExecutionState):
             actor.found.setdefault(id(action.event), []).append(slot)
         return slot
 
-    def _prepared(self, actor: Actor, action: MatchAction) -> Request:
-        request = Request(action, [], self._slot(actor, action))
+    def _prepared(self, actor: Actor, action: MatchAction) -> ActorRequest:
+        request = ActorRequest(action, [], self._slot(actor, action))
         if action.collective is not None:
             made = (*action.collective.stream, "made")
             request.stream = (*made, self.collectives.next_key(actor.rank, made)[1])
@@ -184,9 +192,9 @@ class Engine(ExecutionState):
             actor.found.setdefault(id(action.event), []).append(Starts(tuple(slots)))
 
     def _begin(
-        self, actor: Actor, action: MatchAction, slot: Slot, request: Request | None = None
-    ) -> list[Item]:
-        items: list[Item] = []
+        self, actor: Actor, action: MatchAction, slot: Slot, request: ActorRequest | None = None
+    ) -> list[PendingItem]:
+        items: list[PendingItem] = []
         if action.collective is not None:
             items.append(self._join_collective(actor, action.collective, action.event, request))
         if action.receive is not None:
@@ -196,48 +204,48 @@ class Engine(ExecutionState):
         return items
 
     def _join_collective(
-        self, actor: Actor, collective: CollectiveCall, event: Event, request: Request | None
-    ) -> Item:
+        self, actor: Actor, collective: CollectiveCall, event: Event, request: ActorRequest | None
+    ) -> PendingItem:
         stream = collective.stream if request is None else request.stream
         part = CollectivePart(actor.rank, collective, self.collectives.next_key(actor.rank, stream), event)
         for done in self.collectives.enter(part):
             self._complete(done)
         return part
 
-    def _send(self, actor: Actor, send: Send, event: Event) -> Item:
+    def _send(self, actor: Actor, send: SendAction, event: Event) -> PendingItem:
         waits = self.synchronous if send.synchronous is None else send.synchronous
-        sent = Sent(actor.rank, send, event, actor.when, done=not waits)
+        sent = SentMessage(actor.rank, send, event, actor.when, done=not waits)
         box = self._mailbox(send.channel, send.dest)
         self._settle(box, box.deliver(sent))
         return sent
 
-    def _receive(self, actor: Actor, receive: Receive, slot: Slot) -> Item:
-        post = Post(actor.rank, receive, slot)
+    def _receive(self, actor: Actor, receive: ReceiveAction, slot: Slot) -> PendingItem:
+        post = PostedReceive(actor.rank, receive, slot)
         if self.keeps_senders and slot.request is not None:
             post.keep(slot.request)
         box = self._mailbox(receive.channel, actor.rank)
         self._settle(box, box.post(post))
         return post
 
-    def _cancel(self, request: Request) -> None:
+    def _cancel(self, request: ActorRequest) -> None:
         """A receive that got nothing so far gets nothing any more; sends are not taken back."""
         for item in request.items:
-            if isinstance(item, Post) and not item.done:
+            if isinstance(item, PostedReceive) and not item.done:
                 box = self._mailbox(item.receive.channel, item.rank)
                 box.posts.remove(item)
                 item.slot.cancel()
                 self._complete(item)
                 self._settle(box, box.settle())
 
-    def _mailbox(self, channel: object, dest: int) -> Mailbox:
+    def _mailbox(self, channel: object, dest: int) -> MatchMailbox:
         key = (channel, dest)
         if key not in self.mailboxes:
-            self.mailboxes[key] = Mailbox(channel, dest)  # type: ignore[arg-type]
+            self.mailboxes[key] = MatchMailbox(channel, dest)  # type: ignore[arg-type]
         return self.mailboxes[key]
 
     # -- messages ------------------------------------------------------------------------------------------
 
-    def _settle(self, box: Mailbox, matches: Iterator[Match]) -> None:
+    def _settle(self, box: MatchMailbox, matches: Iterator[Match]) -> None:
         for sent, post in matches:
             post.slot.fill(sent.source, sent.send.tag)
             if post.receive.takes:
@@ -250,7 +258,7 @@ class Engine(ExecutionState):
         if box.posts and box.unread:
             self._undecided[box.channel, box.dest] = box
 
-    def _take(self, box: Mailbox, sent: Sent, post: Post) -> None:
+    def _take(self, box: MatchMailbox, sent: SentMessage, post: PostedReceive) -> None:
         key = (box.channel, box.dest)
         if key in self.quotas:
             kinds = (post.receive.source, post.receive.tag), (sent.source, sent.send.tag)
@@ -270,7 +278,7 @@ class Engine(ExecutionState):
                 del self._undecided[key]
         return anything
 
-    def _decide_one(self, box: Mailbox, post: Post, forced: bool) -> bool:
+    def _decide_one(self, box: MatchMailbox, post: PostedReceive, forced: bool) -> bool:
         first = {sent.source: sent for sent in box.candidates(post)}
         if not first:
             return False
@@ -292,18 +300,20 @@ class Engine(ExecutionState):
         self._settle(box, box.decide(post, sent))
         return True
 
-    def _hint(self, box: Mailbox, post: Post, sources: Collection[int]) -> int | None:
+    def _hint(self, box: MatchMailbox, post: PostedReceive, sources: Collection[int]) -> int | None:
         """Whose message it was by what the rank does next: one that is there, or will be sent."""
         later = (rank for rank in self.actors if self.spare.left((box.channel, rank, box.dest)) > 0)
         if len(senders := {*sources, *later}) < 2:
             return None
         return hinted_sender(self.actors[post.rank], post, self.actions, senders)
 
-    def _candidate(self, box: Mailbox, post: Post, sent: Sent, hint: int | None) -> Candidate:
+    def _candidate(
+        self, box: MatchMailbox, post: PostedReceive, sent: SentMessage, hint: int | None
+    ) -> SenderCandidate:
         source, tag = sent.source, sent.send.tag
         quota = self.quotas.get((box.channel, box.dest))
         probes = not post.receive.takes  # takes nothing from anybody
-        return Candidate(
+        return SenderCandidate(
             source=source,
             spare=self.spare.of((box.channel, source, box.dest), tag),
             allowed=probes

@@ -11,14 +11,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scalatrace.codegen.matching.execution.match_actions import Channel, Named, Receive, Send
+from scalatrace.codegen.matching.execution.match_actions import (
+    Channel,
+    NamedSource,
+    ReceiveAction,
+    SendAction,
+)
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL
 
-__all__ = ["Item", "Mailbox", "Match", "Post", "Repeated", "Sent", "Slot", "Starts"]
+__all__ = [
+    "Match",
+    "MatchMailbox",
+    "PendingItem",
+    "PostedReceive",
+    "Repeated",
+    "SentMessage",
+    "Slot",
+    "Starts",
+]
 
 
-class Item:
+class PendingItem:
     """Something that a rank may have to wait for; `waiter` is the rank that does."""
 
     __slots__ = ("done", "waiter")
@@ -28,12 +42,12 @@ class Item:
         self.waiter: object | None = None
 
 
-class Sent(Item):
+class SentMessage(PendingItem):
     """A message on its way; done when its sender may go on. `when`: in the order of the program's text."""
 
     __slots__ = ("event", "send", "source", "when")
 
-    def __init__(self, source: int, send: Send, event: Event, when: object, done: bool) -> None:
+    def __init__(self, source: int, send: SendAction, event: Event, when: object, done: bool) -> None:
         super().__init__(done)
         self.source, self.send, self.event, self.when = source, send, event, when
 
@@ -52,7 +66,7 @@ class Slot:
 
     __slots__ = ("_named", "differs", "peer", "request", "scope", "source", "tag")
 
-    def __init__(self, named: Named | None, request: Slot | None = None) -> None:
+    def __init__(self, named: NamedSource | None, request: Slot | None = None) -> None:
         self.scope = named.scope if named else None
         self._named = (named.peer, named.tag) if named else (0, 0)
         self.peer, self.tag = self._named
@@ -91,12 +105,12 @@ class Repeated:
     times: int
 
 
-class Post(Item):
+class PostedReceive(PendingItem):
     """A receive or probe that was posted; `source` is ANY_SOURCE until that is decided."""
 
     __slots__ = ("rank", "receive", "slot", "source", "tag")
 
-    def __init__(self, rank: int, receive: Receive, slot: Slot) -> None:
+    def __init__(self, rank: int, receive: ReceiveAction, slot: Slot) -> None:
         super().__init__()
         self.rank, self.receive, self.slot = rank, receive, slot
         self.source, self.tag = receive.source, receive.tag
@@ -116,25 +130,25 @@ class Post(Item):
         return self.source in (ANY_SOURCE, source) and self.tag in (ANY_TAG, tag)
 
 
-Match = tuple[Sent, Post]
+Match = tuple[SentMessage, PostedReceive]
 
 
-class Mailbox:
+class MatchMailbox:
     """See above. Methods give the pairs that came about."""
 
     __slots__ = ("channel", "dest", "posts", "unread")
 
     def __init__(self, channel: Channel, dest: int) -> None:
         self.channel, self.dest = channel, dest
-        self.posts: list[Post] = []
-        self.unread: dict[int, list[Sent]] = {}
+        self.posts: list[PostedReceive] = []
+        self.unread: dict[int, list[SentMessage]] = {}
 
     @property
     def undecided(self) -> bool:
         """Whether an open receive has messages to choose from."""
         return any(post.is_open and any(True for _ in self.candidates(post)) for post in self.posts)
 
-    def deliver(self, sent: Sent) -> Iterator[Match]:
+    def deliver(self, sent: SentMessage) -> Iterator[Match]:
         """A message arrives."""
         unread = self.unread.get(sent.source)
         for i, post in enumerate(self.posts):
@@ -149,13 +163,13 @@ class Mailbox:
             break  # a rank that probes posts nothing else meanwhile
         self.unread.setdefault(sent.source, []).append(sent)
 
-    def post(self, post: Post) -> Iterator[Match]:
+    def post(self, post: PostedReceive) -> Iterator[Match]:
         """A receive is posted."""
         self.posts.append(post)
         if not post.is_open:
             yield from self._match(post)
 
-    def candidates(self, post: Post) -> Iterator[Sent]:
+    def candidates(self, post: PostedReceive) -> Iterator[SentMessage]:
         """The messages that an open receive could take: of each sender the first that fits."""
         before = self.posts[: self.posts.index(post)]
         for messages in self.unread.values():
@@ -165,7 +179,7 @@ class Mailbox:
                         yield sent
                     break
 
-    def decide(self, post: Post, sent: Sent) -> Iterator[Match]:
+    def decide(self, post: PostedReceive, sent: SentMessage) -> Iterator[Match]:
         """An open receive gets one of its candidates; others may now get theirs."""
         post.source = sent.source
         yield from self._match(post)
@@ -177,7 +191,7 @@ class Mailbox:
             if not other.is_open:
                 yield from self._match(other)
 
-    def _match(self, post: Post) -> Iterator[Match]:
+    def _match(self, post: PostedReceive) -> Iterator[Match]:
         """Give a receive of a certain sender the first message that fits, unless an open one may want it."""
         messages = self.unread.get(post.source, ())
         for i, sent in enumerate(messages):
@@ -192,7 +206,7 @@ class Mailbox:
                 return
 
 
-def _remove(unread: dict[int, list[Sent]], source: int, at: int) -> None:
+def _remove(unread: dict[int, list[SentMessage]], source: int, at: int) -> None:
     del unread[source][at]
     if not unread[source]:
         del unread[source]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import IntEnum, auto
 
-from scalatrace.codegen.matching.execution.scopes import WORLD, Scope, Scopes, stream_parameter
+from scalatrace.codegen.matching.execution.scopes import WORLD, CommScope, Scopes, stream_parameter
 from scalatrace.operations import Category, Flow, Mode, Operation, is_collective, operation
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
@@ -21,9 +21,9 @@ __all__ = [
     "Finish",
     "MatchAction",
     "MatchActions",
-    "Named",
-    "Receive",
-    "Send",
+    "NamedSource",
+    "ReceiveAction",
+    "SendAction",
     "cancels",
     "is_inert",
 ]
@@ -55,7 +55,7 @@ class Finish(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Send:
+class SendAction:
     """A message to a world rank. `synchronous`: None as MPI likes, else whether it waits for its receive."""
 
     channel: Channel
@@ -65,7 +65,7 @@ class Send:
 
 
 @dataclass(frozen=True, slots=True)
-class Receive:
+class ReceiveAction:
     """A receive or probe (`takes` false) of a world rank's message, or ANY_SOURCE's.
 
     Attributes:
@@ -80,7 +80,7 @@ class Receive:
     tag: int
     takes: bool
     event: Event
-    scope: Scope
+    scope: CommScope
     wild: bool
     cancellable: bool
 
@@ -102,12 +102,12 @@ class CollectiveCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedSource:
     """The sender (a number in the communicator) and tag that a receive names, open or not."""
 
     peer: int
     tag: int
-    scope: Scope | None
+    scope: CommScope | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +122,11 @@ class MatchAction:
     kind: ActionKind
     event: Event
     op: str
-    send: Send | None = None
-    receive: Receive | None = None
+    send: SendAction | None = None
+    receive: ReceiveAction | None = None
     collective: CollectiveCall | None = None
     ages: tuple[int, ...] = ()
-    named: Named | None = None
+    named: NamedSource | None = None
     persistent: bool = False
 
     @property
@@ -135,7 +135,7 @@ class MatchAction:
         return self.op in POLLING
 
 
-CertainMatch = Callable[[Receive, int], tuple[int, int] | None]
+CertainMatch = Callable[[ReceiveAction, int], tuple[int, int] | None]
 """Gives the only sender and tag that a receive of a rank can match; None if there are several."""
 
 
@@ -198,8 +198,8 @@ class MatchActions:
         )
 
     def _parts(
-        self, call: Call, row: Operation, scope: Scope
-    ) -> tuple[Send | None, Receive | None, CollectiveCall | None]:
+        self, call: Call, row: Operation, scope: CommScope
+    ) -> tuple[SendAction | None, ReceiveAction | None, CollectiveCall | None]:
         if is_collective(call.op):
             return None, None, _collective(call, row, scope)
         if row.category not in _POINT_TO_POINT or (row.matched and not row.is_matched_probe):
@@ -211,7 +211,7 @@ class MatchActions:
             None,
         )
 
-    def _certain(self, call: Call, receive: Receive | None) -> Receive | None:
+    def _certain(self, call: Call, receive: ReceiveAction | None) -> ReceiveAction | None:
         if receive is None or not receive.wild or self._certain_match is None:
             return receive
         result = self._certain_match(receive, call.rank)
@@ -237,14 +237,16 @@ def is_inert(op: str) -> bool:
     return row.category not in _POINT_TO_POINT and (row.recvs is None or row.recvs.peer != "source")
 
 
-def _send(call: Call, row: Operation, scope: Scope, channel: Channel) -> Send | None:
+def _send(call: Call, row: Operation, scope: CommScope, channel: Channel) -> SendAction | None:
     if row.sends is None or (dest := scope.world(call.raw(row.sends.peer))) is None:
         return None
     synchronous = {Mode.SYNCHRONOUS: True, Mode.BUFFERED: False}.get(row.mode)
-    return Send(channel, dest, _tag(call, "sendtag"), synchronous)
+    return SendAction(channel, dest, _tag(call, "sendtag"), synchronous)
 
 
-def _receive(call: Call, row: Operation, scope: Scope, channel: Channel, cancelled: bool) -> Receive | None:
+def _receive(
+    call: Call, row: Operation, scope: CommScope, channel: Channel, cancelled: bool
+) -> ReceiveAction | None:
     flow: Flow | None = row.recvs
     if flow is None or flow.peer not in call:
         return None
@@ -255,20 +257,20 @@ def _receive(call: Call, row: Operation, scope: Scope, channel: Channel, cancell
     takes = row.category is not Category.PROBE or row.matched
     tag = _tag(call, "recvtag")
     wild = source == ANY_SOURCE or tag == ANY_TAG
-    return Receive(channel, source, tag, takes, call.node, scope, wild, cancelled and row.makes_request)
+    return ReceiveAction(channel, source, tag, takes, call.node, scope, wild, cancelled and row.makes_request)
 
 
-def _named(call: Call, row: Operation, scope: Scope | None) -> Named | None:
+def _named(call: Call, row: Operation, scope: CommScope | None) -> NamedSource | None:
     if row.recvs is None or row.recvs.peer != "source" or "source" not in call:
         return None
-    return Named(call.raw("source"), _tag(call, "recvtag"), scope)
+    return NamedSource(call.raw("source"), _tag(call, "recvtag"), scope)
 
 
 def _tag(call: Call, name: str) -> int:
     return call.raw(name) if name in call else call.raw("tag") if "tag" in call else ANY_TAG
 
 
-def _collective(call: Call, row: Operation, scope: Scope) -> CollectiveCall:
+def _collective(call: Call, row: Operation, scope: CommScope) -> CollectiveCall:
     inner = stream_parameter(call.place.op)
     family, first = scope.key if call.place.comm_at is not None else (WORLD, scope.members[0])
     stream = (family, first, inner, call.raw(inner) if inner else -1)

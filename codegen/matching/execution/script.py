@@ -20,7 +20,7 @@ from scalatrace.trace.query.counting import executions, executions_of
 from scalatrace.trace.query.walk import Call
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["Edge", "Script", "Step", "When", "cut_down"]
+__all__ = ["LoopEdge", "Script", "Step", "When", "cut_down"]
 
 When = tuple[tuple[int, int], IterationPath]
 """When a call is made, in the order of the program's text: (first root node of its part, iteration of a
@@ -57,7 +57,7 @@ MAX_KEPT_CALLS = 50_000
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class LoopEdge:
     """Where an iteration of a steady loop begins: `turn` from 0, and `turns` for the end of the last."""
 
     loop: int
@@ -100,11 +100,11 @@ class Script:
         self._parts = dict(self._split(trace))
         self._skips: dict[tuple[int, int], int] = {}
 
-    def skip(self, edge: Edge, to: int) -> None:
+    def skip(self, edge: LoopEdge, to: int) -> None:
         """Let all ranks, which stand at an edge, go on with iteration `to`."""
         self._skips[edge.loop, edge.iteration] = to
 
-    def of(self, rank: int) -> Iterator[Step | Edge]:
+    def of(self, rank: int) -> Iterator[Step | LoopEdge]:
         """The calls of a rank, with edges between the iterations of steady loops."""
         for i, part in self._parts.items():
             if i in self.iterations:
@@ -125,17 +125,17 @@ class Script:
         if start < len(trace.nodes):
             yield start, _trace_of_nodes(trace, trace.nodes[start:])
 
-    def _loop(self, loop: int, body: Trace, rank: int) -> Iterator[Step | Edge]:
+    def _loop(self, loop: int, body: Trace, rank: int) -> Iterator[Step | LoopEdge]:
         steps, iteration, iterations = list(calls_with_paths(body, rank)), 0, self.iterations[loop]
         while iteration < iterations:
-            yield Edge(loop, iteration, iterations)
+            yield LoopEdge(loop, iteration, iterations)
             iteration = self._skips.get((loop, iteration), iteration)
             if iteration < iterations:
                 root = (loop, iteration)
                 yield from (((root, stamp), call) for stamp, call in steps)
             iteration += 1
         if iteration == iterations:
-            yield Edge(loop, iterations, iterations)
+            yield LoopEdge(loop, iterations, iterations)
 
 
 def _trace_of_nodes(trace: Trace, nodes: list[Node]) -> Trace:

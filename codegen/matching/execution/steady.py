@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from scalatrace.codegen.matching.execution.actor import Actor
 from scalatrace.codegen.matching.execution.mailbox import Repeated
 from scalatrace.codegen.matching.execution.quota import Kind
-from scalatrace.codegen.matching.execution.script import Edge
+from scalatrace.codegen.matching.execution.script import LoopEdge
 from scalatrace.codegen.matching.execution.state import ExecutionState
 from scalatrace.codegen.matching.execution.traffic import Box
 
@@ -19,7 +19,7 @@ class Edges:
 
     def __init__(self, execution: ExecutionState) -> None:
         self._execution = execution
-        self._edge: Edge | None = None
+        self._edge: LoopEdge | None = None
         self._state: object = None
         self._marks: dict[tuple[int, int], int] = {}
 
@@ -40,7 +40,7 @@ class Edges:
             self._execution.resume(actor)
         return True
 
-    def _compare(self, edge: Edge) -> None:
+    def _compare(self, edge: LoopEdge) -> None:
         """All ranks are here: if all is as it was an iteration ago, it will be so after each that follows."""
         state, before = _state(self._execution), self._edge
         if (
@@ -60,7 +60,7 @@ class Edges:
         }
         self._execution.taken.clear()
 
-    def _leave_out(self, edge: Edge, iterations: int) -> None:
+    def _leave_out(self, edge: LoopEdge, iterations: int) -> None:
         quotas, used = self._execution.quotas, defaultdict[Box, Counter[tuple[Kind, Kind]]](Counter)
         for box, receive, message in self._execution.taken:
             used[box][receive, message] += 1

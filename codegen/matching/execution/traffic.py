@@ -13,7 +13,7 @@ from scalatrace.codegen.matching.execution.match_actions import (
     Channel,
     MatchAction,
     MatchActions,
-    Receive,
+    ReceiveAction,
 )
 from scalatrace.codegen.matching.execution.quota import Kind
 from scalatrace.codegen.matching.execution.scopes import Scopes
@@ -43,7 +43,7 @@ class Traffic:
                 senders = self._sent.setdefault((action.send.channel, action.send.dest), {})
                 senders.setdefault(rank, Counter())[action.send.tag] += n
 
-    def certain_match(self, receive: Receive, rank: int) -> tuple[int, int] | None:
+    def certain_match(self, receive: ReceiveAction, rank: int) -> tuple[int, int] | None:
         """The one sender and tag that a receive can ever get; None when there are several, or none."""
         senders = self._sent.get((receive.channel, rank), {})
         some = (

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from scalatrace.operations import operation
 from scalatrace.predict.export.events.rows import facts_of
-from scalatrace.predict.timeline import Event, Message, Timeline
+from scalatrace.predict.timeline import TimedCall, TimedMessage, Timeline
 
 __all__ = ["arguments", "write_chrome"]
 
@@ -39,7 +39,7 @@ def _entries(timeline: Timeline) -> Iterator[dict[str, Any]]:
             yield from (_arrow(event, message) for message in event.messages)
 
 
-def _slice(event: Event) -> dict[str, Any]:
+def _slice(event: TimedCall) -> dict[str, Any]:
     call = event.call
     return {
         "ph": "X", "pid": 0, "tid": event.rank, "name": f"MPI_{call.op}",
@@ -48,7 +48,7 @@ def _slice(event: Event) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def arguments(event: Event) -> dict[str, Any]:
+def arguments(event: TimedCall) -> dict[str, Any]:
     """Return what a viewer shows about a call, without what it does not have."""
     facts = facts_of(event.call)
     known = {
@@ -58,7 +58,7 @@ def arguments(event: Event) -> dict[str, Any]:
     return {name: value for name, value in known.items() if value is not None}
 
 
-def _arrow(event: Event, message: Message) -> dict[str, Any]:
+def _arrow(event: TimedCall, message: TimedMessage) -> dict[str, Any]:
     """Return the start of an arrow at the beginning of a call, or its end at the end of one."""
     own = {"pid": 0, "tid": event.rank, "name": "message", "cat": "message", "id": message.name}
     if message.sent:

@@ -11,7 +11,7 @@ from typing import Any
 
 from scalatrace.errors import UsageError
 from scalatrace.operations import Category, blocking_name, operation, received_bytes, sent_bytes
-from scalatrace.predict.timeline import Event, Timeline
+from scalatrace.predict.timeline import TimedCall, Timeline
 from scalatrace.trace.model.call import Call
 
 __all__ = ["NO_ROOT", "write_otf2"]
@@ -107,7 +107,7 @@ class _Definitions:
         return getattr(self._otf2.CollectiveOp, blocking_name(op).upper(), None)
 
 
-def _write(writer: Any, definitions: _Definitions, event: Event) -> None:
+def _write(writer: Any, definitions: _Definitions, event: TimedCall) -> None:
     region, call = definitions.region(event.call.op), event.call
     start, end = event.start_ns, event.end_ns
     collective = definitions.collective(call.op)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from scalatrace.files import output_file, write_file
 from scalatrace.operations import Category, operation
-from scalatrace.predict.timeline import Event, Message, Timeline
+from scalatrace.predict.timeline import TimedCall, TimedMessage, Timeline
 
 __all__ = ["write_paraver"]
 
@@ -106,14 +106,14 @@ def _object(position: int) -> str:
     return f"{position + 1}:1:{position + 1}:1"
 
 
-def _state(event: Event) -> int:
+def _state(event: TimedCall) -> int:
     row = operation(event.call.op)
     if row.makes_request and row.category in (Category.SEND, Category.RECV):
         return 10 if row.category is Category.SEND else 11
     return _BY_CATEGORY.get(row.category, 15)
 
 
-def _message(message: Message, source: str, dest: str, start: int, ends: dict[str, int]) -> str:
+def _message(message: TimedMessage, source: str, dest: str, start: int, ends: dict[str, int]) -> str:
     """Return a record with logical and physical times of both ends, which are equal here."""
     end = ends[message.name]
     return f"3:{source}:{start}:{start}:{dest}:{end}:{end}:{message.nbytes}:{message.tag}"

@@ -8,7 +8,7 @@ from typing import IO, Any
 from scalatrace.errors import UsageError
 from scalatrace.operations import operation
 from scalatrace.predict.export.events.chrome import arguments
-from scalatrace.predict.timeline import Event, Timeline
+from scalatrace.predict.timeline import TimedCall, Timeline
 
 __all__ = ["write_perfetto"]
 
@@ -52,7 +52,7 @@ class _RankWriter:
         self._track, self._sequence = _uuid(f"rank {rank}"), sequence
         self._names: dict[tuple[str, str], int] = {}
 
-    def write(self, event: Event) -> None:
+    def write(self, event: TimedCall) -> None:
         """Write the begin and the end of a call."""
         begin = self._packet(event.start_ns, self._kinds.TYPE_SLICE_BEGIN)
         call = event.call

@@ -4,6 +4,6 @@ In: operation, algorithm (of `platform.algorithms`), rank, sizes in bytes. Out: 
 """
 
 from scalatrace.predict.lowering.schedules.expand import expand, schedule, used_algorithm
-from scalatrace.predict.lowering.schedules.rounds import Round, Shape
+from scalatrace.predict.lowering.schedules.rounds import CollectiveShape, Round
 
-__all__ = ["Round", "Shape", "expand", "schedule", "used_algorithm"]
+__all__ = ["CollectiveShape", "Round", "expand", "schedule", "used_algorithm"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from scalatrace.errors import UsageError
 from scalatrace.predict.lowering.schedules import rooted, symmetric
-from scalatrace.predict.lowering.schedules.rounds import Round, Shape, even, listed
+from scalatrace.predict.lowering.schedules.rounds import CollectiveShape, Round, even, listed
 
 __all__ = ["expand", "schedule", "used_algorithm"]
 
@@ -21,10 +21,10 @@ def schedule(
         rank: in the communicator of `nranks` ranks; so is `root`.
         nbytes: the whole vector of bcast, reduce, allreduce and scan, one rank's block of the others.
     """
-    return expand(Shape(operation, rank, nranks, nbytes, root), algorithm)
+    return expand(CollectiveShape(operation, rank, nranks, nbytes, root), algorithm)
 
 
-def used_algorithm(shape: Shape, algorithm: str) -> str:
+def used_algorithm(shape: CollectiveShape, algorithm: str) -> str:
     """Return the algorithm that `expand` uses in place of one that does not fit calls with several sizes."""
     if shape.operation in ("gatherv", "scatterv"):
         return "linear"
@@ -33,7 +33,7 @@ def used_algorithm(shape: Shape, algorithm: str) -> str:
     return algorithm
 
 
-def expand(shape: Shape, algorithm: str) -> Iterator[Round]:
+def expand(shape: CollectiveShape, algorithm: str) -> Iterator[Round]:
     """Yield the rounds of a collective call.
 
     Gather and Scatter with several sizes are linear, since only the root knows all sizes. Alltoall with
@@ -74,7 +74,7 @@ def expand(shape: Shape, algorithm: str) -> Iterator[Round]:
     raise UsageError(f"{operation}: no collective operation with a schedule")
 
 
-def _several_sizes(shape: Shape) -> Iterator[Round]:
+def _several_sizes(shape: CollectiveShape) -> Iterator[Round]:
     """Yield the messages of a gather or scatter with several sizes, directly from or to the root."""
     outward, sizes = shape.operation == "scatterv", shape.sends or shape.recvs
     if shape.rank != shape.root:

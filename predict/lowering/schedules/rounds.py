@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-__all__ = ["Cut", "Fold", "Round", "Shape", "both", "even", "halving", "listed", "powers"]
+__all__ = ["CollectiveShape", "Cut", "Fold", "Round", "both", "even", "halving", "listed", "powers"]
 
 Cut = Callable[[int], int]
 """Gives the offset in bytes at which a block begins; of the number of blocks: the size of the vector."""
@@ -25,7 +25,7 @@ class Round(NamedTuple):
     reduced_bytes: int = 0
 
 
-class Shape(NamedTuple):
+class CollectiveShape(NamedTuple):
     """A rank's part of a collective call on an intracommunicator.
 
     Attributes:

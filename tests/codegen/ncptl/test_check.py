@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scalatrace.codegen.conceptual.checks.program import check, examine
-from scalatrace.codegen.conceptual.errors import ProgramError, Stage
+from scalatrace.codegen.conceptual.errors import ErrorStage, ProgramError
 from support.ncptl_programs import PROGRAMS
 
 MEANT = [
@@ -78,8 +78,8 @@ SENSELESS = [
 @pytest.mark.parametrize(("source", "column", "said"), SENSELESS)
 def test_senseless(source: str, column: int, said: str) -> None:
     report = examine(source, "a.ncptl")
-    assert report.accepts(Stage.SYNTAX)
-    assert not report.accepts(Stage.MEANING)
+    assert report.accepts(ErrorStage.SYNTAX)
+    assert not report.accepts(ErrorStage.MEANING)
     first = report.errors[0]
     assert said in first.reason
     assert (first.place.line, first.place.column) == (1, column)
@@ -97,8 +97,8 @@ IMPOSSIBLE = [
 @pytest.mark.parametrize(("source", "said"), IMPOSSIBLE)
 def test_impossible(source: str, said: str) -> None:
     report = examine(source)
-    assert report.accepts(Stage.MEANING)
-    assert not report.accepts(Stage.EXECUTION)
+    assert report.accepts(ErrorStage.MEANING)
+    assert not report.accepts(ErrorStage.EXECUTION)
     assert said in report.errors[0].reason
 
 
@@ -148,9 +148,9 @@ def test_all_errors_are_reported_in_their_order() -> None:
 )
 def test_variables_of_tasks_in_reductions_are_refused_by_the_back_end_only(source: str) -> None:
     report = examine(source)
-    assert [error.stage for error in report.errors] == [Stage.EXECUTION]
+    assert [error.stage for error in report.errors] == [ErrorStage.EXECUTION]
     assert report.notes == []
-    assert examine("ALL TASKS REDUCE t INTEGERS.").errors[0].stage is Stage.MEANING
+    assert examine("ALL TASKS REDUCE t INTEGERS.").errors[0].stage is ErrorStage.MEANING
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from scalatrace.codegen.conceptual.checks.program import check, examine
-from scalatrace.codegen.conceptual.errors import ProgramError, Stage
+from scalatrace.codegen.conceptual.errors import ErrorStage, ProgramError
 from scalatrace.codegen.conceptual.lowering.collecting import string_tag
 from scalatrace.codegen.conceptual.lowering.faults import find_faults
 from scalatrace.codegen.conceptual.parser.parse import parse
@@ -45,8 +45,8 @@ def verdict(accepted: bool) -> str:
 @pytest.mark.parametrize("probe", PROBES, ids=ids)
 def test_verdicts(probe: dict[str, Any]) -> None:
     report = examine(probe["source"])
-    assert verdict(report.accepts(Stage.SYNTAX)) == probe["syntax"]
-    assert verdict(report.accepts(Stage.MEANING)) == probe["front_end"]
+    assert verdict(report.accepts(ErrorStage.SYNTAX)) == probe["syntax"]
+    assert verdict(report.accepts(ErrorStage.MEANING)) == probe["front_end"]
 
 
 @pytest.mark.parametrize("probe", [p for p in PROBES if p["syntax"] == "accept"], ids=ids)

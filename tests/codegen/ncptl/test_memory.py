@@ -9,28 +9,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalatrace.codegen.conceptual.lowering.events import Memory
-from scalatrace.codegen.conceptual.run.memory import Buffers, fill, wrong_bits
+from scalatrace.codegen.conceptual.lowering.events import MessageMemory
+from scalatrace.codegen.conceptual.run.memory import TaskBuffers, fill, wrong_bits
 
 
 @pytest.mark.parametrize("alignment", [1, 8, 64, 4096])
 def test_alignment(alignment: int) -> None:
-    message = Buffers().message(Memory(alignment=alignment), 100, 0, 1)
+    message = TaskBuffers().message(MessageMemory(alignment=alignment), 100, 0, 1)
     assert len(message) == 100
     assert message.ctypes.data % alignment == 0
 
 
 @pytest.mark.parametrize("behind", [1, 3, -4])
 def test_misalignment_is_from_a_page(behind: int) -> None:
-    message = Buffers().message(Memory(alignment=behind, misaligned=True), 100, 0, 1)
+    message = TaskBuffers().message(MessageMemory(alignment=behind, misaligned=True), 100, 0, 1)
     assert (message.ctypes.data - behind) % mmap.PAGESIZE == 0
 
 
 def test_who_shares() -> None:
-    buffers = Buffers()
+    buffers = TaskBuffers()
 
     def place(slot: int = 0, owner: int = 1, size: int = 10, **memory: int) -> int:
-        return buffers.message(Memory(**memory), size, slot, owner).ctypes.data  # type: ignore[arg-type]
+        return buffers.message(MessageMemory(**memory), size, slot, owner).ctypes.data  # type: ignore[arg-type]
 
     assert place() == place(owner=2)
     assert place() != place(slot=1)
@@ -40,8 +40,8 @@ def test_who_shares() -> None:
 
 
 def test_touching() -> None:
-    buffers = Buffers()
-    named, other = (buffers.message(Memory(buffer=n), 4, 0, 1) for n in (1, 2))
+    buffers = TaskBuffers()
+    named, other = (buffers.message(MessageMemory(buffer=n), 4, 0, 1) for n in (1, 2))
     buffers.touch(1, current=False)
     buffers.touch(None, current=True)
     buffers.touch(None, current=False)

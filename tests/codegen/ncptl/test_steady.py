@@ -13,7 +13,7 @@ from scalatrace.codegen.conceptual.lowering import events as e
 from scalatrace.codegen.conceptual.lowering import lower as lowering
 from scalatrace.codegen.conceptual.lowering.collecting import TooManyError
 from scalatrace.codegen.conceptual.lowering.faults import find_faults
-from scalatrace.codegen.conceptual.lowering.lower import Lowered, lower
+from scalatrace.codegen.conceptual.lowering.lower import BoundProgram, lower
 from support.ncptl_programs import PROGRAMS
 
 LOOPS = {
@@ -65,7 +65,7 @@ def written_out(events: Sequence[e.Event]) -> Iterator[Any]:
             yield (event, event.env.names) if isinstance(event, e.LocalStep) else event
 
 
-def both(source: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Lowered, Lowered]:
+def both(source: str, monkeypatch: pytest.MonkeyPatch) -> tuple[BoundProgram, BoundProgram]:
     """A program on 4 tasks with all loops written out, and with one iteration where possible."""
     result = []
     for least in (1 << 60, 2):

@@ -6,7 +6,7 @@ import pytest
 
 from scalatrace.codegen.conceptual.checks.program import check
 from scalatrace.codegen.conceptual.run.options import parse_options, usage
-from scalatrace.codegen.conceptual.run.table import Table, Varies, aggregate, number, quoted
+from scalatrace.codegen.conceptual.run.table import LogTable, Varies, aggregate, number, quoted
 from scalatrace.errors import UsageError
 
 VALUES = [4.0, 1.0, 9.0, 2.0]
@@ -43,7 +43,7 @@ def test_numbers_and_strings() -> None:
 
 
 def test_columns_of_all_kinds() -> None:
-    table = Table()
+    table = LogTable()
     for value in VALUES:
         table.add("a", "A", "", (), value)
         table.add("b", "B", "OF", [("MEAN", 0.0), ("PERCENTILE", 50.0)], value)
@@ -60,7 +60,7 @@ def test_columns_of_all_kinds() -> None:
 
 
 def test_computing_aggregates_begins_new_rows() -> None:
-    table = Table()
+    table = LogTable()
     for size in (1, 2):
         for n in range(2):
             table.add("a", "size", "THE", (), float(size))
@@ -70,14 +70,14 @@ def test_computing_aggregates_begins_new_rows() -> None:
 
 
 def test_the_value_must_not_vary() -> None:
-    table = Table()
+    table = LogTable()
     table.add("a", "A", "THE", (), 7.0)
     with pytest.raises(Varies, match="7, then 8"):
         table.add("a", "A", "THE", (), 8.0)
 
 
 def test_an_empty_table() -> None:
-    assert Table().lines() == []
+    assert LogTable().lines() == []
 
 
 PROGRAM = check(

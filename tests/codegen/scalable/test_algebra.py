@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalatrace.codegen.program.interpret import Setting, value
+from scalatrace.codegen.program.interpret import EvaluationSetting, value
 from scalatrace.formula import Const, Expr, Var, add, mul, sub
 from scalatrace.formula.domain import Domain
 from scalatrace.formula.polynomials import nonnegative, quotient, remainder
@@ -27,8 +27,8 @@ def expressions(draw: st.DrawFn) -> Expr:
     return total
 
 
-def at(x: int, i: int, j: int) -> Setting:
-    return Setting({"X": x, "i": i, "j": j % x}, lambda _: (0, 1))
+def at(x: int, i: int, j: int) -> EvaluationSetting:
+    return EvaluationSetting({"X": x, "i": i, "j": j % x}, lambda _: (0, 1))
 
 
 @given(

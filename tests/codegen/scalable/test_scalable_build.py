@@ -13,10 +13,10 @@ from scalatrace.codegen.builders.symbolic import build_scalable
 from scalatrace.codegen.emit.conceptual.scalable.expr_translator import ExprTranslator
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.generate import Options, generate, generate_scalable
+from scalatrace.codegen.generate import GenerateOptions, generate, generate_scalable
 from scalatrace.codegen.program.grid_shape import shape_of
-from scalatrace.codegen.program.interpret import Setting, run, value
-from scalatrace.codegen.program.tree import Call, Compute, Duration
+from scalatrace.codegen.program.interpret import EvaluationSetting, run, value
+from scalatrace.codegen.program.tree import Computation, Duration, MpiCall
 from scalatrace.errors import UsageError
 from scalatrace.extrap.extrapolate import model_of, of_model
 from scalatrace.formula import FUNCTIONS, Called, Const, evaluate, parse_number
@@ -134,10 +134,10 @@ def test_computations_are_those_after_the_call_before(body: Body, slow: str, op:
         at = setting(program, trace, Grid(dims), {"n": 24}, rank)
         before, computed = "", 0.0
         for stmt, here in run(program, at):
-            if isinstance(stmt, Compute):
+            if isinstance(stmt, Computation):
                 later = stmt.first is not None and here.variables[stmt.first.name] > 0
                 computed += stmt.contexts[later].duration.ns
-            elif isinstance(stmt, Call):
+            elif isinstance(stmt, MpiCall):
                 if stmt.op == op:
                     assert computed == (1e6 if before == slow else 4e4)
                 before, computed = stmt.op, 0.0
@@ -282,7 +282,7 @@ def test_sums_over_diagonals_need_no_sum() -> None:
     translator = ExprTranslator(shape_of(model(halo(False), LINES)))
     for n, parts, shift, sign in product((1, 5, 16, 23), (2, 3, 7), range(-8, 9), (1, -1)):
         e = translator.expr(Called("diagonal", (Const(n), Const(parts), Const(shift), Const(sign))))
-        assert value(e, Setting({}, lambda family: (0, 1))) == diagonal(n, parts, shift, sign)
+        assert value(e, EvaluationSetting({}, lambda family: (0, 1))) == diagonal(n, parts, shift, sign)
 
 
 def test_unknown_functions_are_refused() -> None:
@@ -297,7 +297,7 @@ def test_unknown_functions_are_refused() -> None:
 def test_drawn_times_want_a_trace() -> None:
     found = model(halo(False), LINES)
     with pytest.raises(UsageError, match="drawn"):
-        generate_scalable(found, "c", still, FUNCTIONS, Options(EmitOptions(drawn=True)))
+        generate_scalable(found, "c", still, FUNCTIONS, GenerateOptions(EmitOptions(drawn=True)))
 
 
 def ring(border: bool) -> Body:

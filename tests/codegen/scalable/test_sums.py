@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scalatrace.codegen.builders.formula import Reader
 from scalatrace.codegen.builders.sums import sum_of_turns
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.program.interpret import Setting, value
+from scalatrace.codegen.program.interpret import EvaluationSetting, value
 from scalatrace.formula import Const, Expr, Var, evaluate, parse_number
 from scalatrace.formula.domain import Domain
 
@@ -39,7 +39,7 @@ def test_sums_are_what_adding_up_gives(text: str, x: int, times: int, data: st.D
     def total(count: Expr) -> int:
         reader = Reader({"X": X, "y": Y}, {})
         e = sum_of_turns(parse_number(text), count, Const(times), reader, Domain(), {})
-        return value(e, Setting({"X": x, "y": y, "n": n}, lambda family: (0, 1)))
+        return value(e, EvaluationSetting({"X": x, "y": y, "n": n}, lambda family: (0, 1)))
 
     assert total(Var("n", None)) == sum(turns[:n])
     assert total(Const(times)) == sum(turns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scalatrace.codegen.builders.tables import Tables
+from scalatrace.codegen.builders.tables import ParameterTables
 from scalatrace.formula import Const
 from scalatrace.formula.domain import Domain
 from scalatrace.trace.model.rules import CYCLE
@@ -14,5 +14,8 @@ def test_entries_that_take_turns() -> None:
     entries = [Const(-7), Const(-9)]
     slots = [Const(0), Const(0), Const(1), *entries]
     shape = ((CYCLE, None, None, None), (None, None))
-    found = [Tables().index(Kind.TYPE, shape, iter(slots), lambda n=n: Const(n), Domain()) for n in range(7)]
+    found = [
+        ParameterTables().index(Kind.TYPE, shape, iter(slots), lambda n=n: Const(n), Domain())
+        for n in range(7)
+    ]
     assert found == [entries[0 if n % 3 < 2 else 1] for n in range(7)]

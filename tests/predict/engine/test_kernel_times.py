@@ -13,15 +13,15 @@ import pytest
 from scalatrace import Trace, save
 from scalatrace.cli import main
 from scalatrace.errors import UsageError
-from scalatrace.predict.engine import KernelTimes, Options, simulate
+from scalatrace.predict.engine import KernelTimes, SimulateOptions, simulate
 from scalatrace.predict.engine.repeats import sampled_nodes
 from scalatrace.predict.engine.sensitivity import sweep
 from scalatrace.predict.engine.simulate import Simulator
 from scalatrace.predict.kernels import (
     Cluster,
-    Group,
     KernelModel,
     KernelModels,
+    NodeGroup,
     Polynomial,
     write_cluster,
     write_kernels,
@@ -120,7 +120,7 @@ def test_unmarked_computation_and_kernels_with_calls_keep_recorded_times() -> No
 
 def test_factors_apply_once() -> None:
     """compute_scale of a platform converts recorded times; models are of the platform."""
-    options = Options(compute_scale=3.0, slowness=np.array([2.0], dtype=np.float32))
+    options = SimulateOptions(compute_scale=3.0, slowness=np.array([2.0], dtype=np.float32))
     expected = expected_ns(10, 20, 30)
     assert simulate(one(), Platform(compute_scale=0.5), options, times(dgemm())).time_ns == 6 * expected
     b = Builder(1)
@@ -146,12 +146,12 @@ def test_drawn_noise_has_mean_deviation_and_skew(noise: str, skew: float) -> Non
     b = Builder(4000)
     trace = finished(b, *marked(b, size0=10, size1=20, size2=30))
     simulator = Simulator(trace, times(dgemm(noise, deviation=0.1)))
-    drawn = simulator.run(Platform(), Options(drawn=True, seed=1)).clocks[:, 0] / 1000
+    drawn = simulator.run(Platform(), SimulateOptions(drawn=True, seed=1)).clocks[:, 0] / 1000
     relative = drawn / expected_ns(10, 20, 30) - 1
     assert relative.mean() == pytest.approx(0, abs=0.006)
     assert relative.std() == pytest.approx(0.1, rel=0.06)
     assert np.mean(relative**3) / relative.std() ** 3 == pytest.approx(skew, abs=0.2)
-    again = simulator.run(Platform(), Options(drawn=True, seed=1)).clocks[:, 0] / 1000
+    again = simulator.run(Platform(), SimulateOptions(drawn=True, seed=1)).clocks[:, 0] / 1000
     assert (again == drawn).all()
     assert simulator.run(Platform()).time_ns == expected_ns(10, 20, 30)
 
@@ -159,14 +159,14 @@ def test_drawn_noise_has_mean_deviation_and_skew(noise: str, skew: float) -> Non
 def test_sampled_nodes_have_rates_and_noise_of_their_own() -> None:
     still = ((0.0,) * 3,) * 3
     spatial = ((4e-4, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-    cluster = Cluster((Group(8, (0.5, 0.0, 0.05), spatial),), still)
+    cluster = Cluster((NodeGroup(8, (0.5, 0.0, 0.05), spatial),), still)
     platform = Platform(ranks_per_node=2)
     slowness, noise = sampled_nodes(cluster, platform, 4, 3)
     assert slowness[0] == slowness[1] != slowness[2]
     sampled = cluster.sample(2, 3)
     assert noise[[0, 2]].tolist() == pytest.approx(sampled.noise.tolist())
     simulator = Simulator(one(4), times(dgemm()))
-    options = Options(slowness=slowness, noise=noise)
+    options = SimulateOptions(slowness=slowness, noise=noise)
     expected = (slowness * expected_ns(10, 20, 30)).tolist()
     assert (simulator.run(platform, options).clocks[:, 0] / 1000).tolist() == pytest.approx(expected)
     drawn = [
@@ -210,7 +210,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert facts["time_ns"] == expected_ns(9, 20, 30) + expected_ns(4, 20, 30)
     assert facts["drawn"]["low_ns"] < facts["drawn"]["median_ns"] < facts["drawn"]["high_ns"]
     still = ((0.0,) * 3,) * 3
-    write_cluster(tmp_path / "c.toml", Cluster((Group(8, (0.5, 0.0, 0.0), still),), still))
+    write_cluster(tmp_path / "c.toml", Cluster((NodeGroup(8, (0.5, 0.0, 0.0), still),), still))
     assert main([*command, "--cluster", str(tmp_path / "c.toml")]) == 0
     same = json.loads(capsys.readouterr().out)
     assert same["time_ns"] == facts["time_ns"]

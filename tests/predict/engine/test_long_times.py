@@ -10,9 +10,9 @@ from scalatrace import Trace
 from scalatrace.cli import main
 from scalatrace.errors import LimitError
 from scalatrace.predict.engine.breakdown import event_times, rows
-from scalatrace.predict.engine.call_times import TooLongError
+from scalatrace.predict.engine.call_times import TimeOverflowError
 from scalatrace.predict.engine.sensitivity import tolerances
-from scalatrace.predict.engine.simulate import Options, Simulator, simulate
+from scalatrace.predict.engine.simulate import SimulateOptions, Simulator, simulate
 from scalatrace.predict.platform import Network, Platform, Segment
 from scalatrace.trace.io.writer import save
 from scalatrace.trace.model.tables import Datatype
@@ -59,14 +59,16 @@ def days(count: int) -> Trace:
 def test_a_clock_ends_at_its_limit() -> None:
     assert simulate(days(100), PLATFORM).time_ns > 100 * DAY_NS
     for count, scale in ((107, 1.0), (1, 107.0), (1, 1e200), (50, 2.2), (1 << 60, 1.0)):
-        with pytest.raises(TooLongError, match=r"time of rank [01] in Barrier at a\.py:3:f exceeds"):
-            simulate(days(count), PLATFORM, Options(compute_scale=scale))
+        with pytest.raises(TimeOverflowError, match=r"time of rank [01] in Barrier at a\.py:3:f exceeds"):
+            simulate(days(count), PLATFORM, SimulateOptions(compute_scale=scale))
 
 
 def test_a_recorded_time_beyond_the_limit() -> None:
     b = Builder(2)
     trace = b.of(b.event("Barrier", compute=Histogram.of(107 * DAY_NS), comm=Comm()))
-    with pytest.raises(TooLongError, match=r"^a mean computation before Barrier of 9.245e\+06 s exceeds"):
+    with pytest.raises(
+        TimeOverflowError, match=r"^a mean computation before Barrier of 9.245e\+06 s exceeds"
+    ):
         simulate(trace, PLATFORM)
 
 
@@ -86,7 +88,7 @@ def test_sizes_of_collective_calls_do_not_wrap() -> None:
     b = Builder(16)
     gather = b.event("Gather", sendcount=1 << 58, sendtype=DOUBLE, recvcount=1 << 58, recvtype=DOUBLE, root=0,
                      comm=Comm())  # fmt: skip
-    with pytest.raises(TooLongError):
+    with pytest.raises(TimeOverflowError):
         simulate(b.of(gather), PLATFORM)
 
 

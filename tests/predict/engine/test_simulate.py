@@ -14,7 +14,13 @@ from hypothesis import strategies as st
 
 from scalatrace import Trace
 from scalatrace.errors import ScalatraceError, UsageError
-from scalatrace.predict.engine.simulate import DeadlockError, Options, Simulator, ThreadsError, simulate
+from scalatrace.predict.engine.simulate import (
+    SimulateOptions,
+    SimulationDeadlockError,
+    Simulator,
+    ThreadOrderError,
+    simulate,
+)
 from scalatrace.predict.platform import MatchingCost, Network, Platform, Segment
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -278,7 +284,9 @@ def test_a_deadlock_names_the_ranks() -> None:
         b.event("Recv", at=("a.py:3:f",), source=To(Encoding.XOR, Vec(1)), **both(1)),
         b.event("Send", at=("a.py:4:f",), dest=To(Encoding.XOR, Vec(1)), **both(1)),
     )
-    with pytest.raises(DeadlockError, match=r"2 of 2 ranks wait for ever: rank 0 in Recv at a.py:3:f"):
+    with pytest.raises(
+        SimulationDeadlockError, match=r"2 of 2 ranks wait for ever: rank 0 in Recv at a.py:3:f"
+    ):
         simulate(trace, Platform())
 
 
@@ -423,7 +431,7 @@ def test_all_ranks_end_as_in_the_simple_simulator(trace: Trace, platform: Platfo
     try:
         expected = simulated_ns(trace, platform)
     except RuntimeError:
-        with pytest.raises(DeadlockError):
+        with pytest.raises(SimulationDeadlockError):
             simulate(trace, platform)
         return
     result = simulate(trace, platform)
@@ -435,7 +443,7 @@ def test_all_ranks_end_as_in_the_simple_simulator(trace: Trace, platform: Platfo
 def test_steady_loops_change_nothing(trace: Trace, platform: Platform) -> None:
     try:
         short = Simulator(trace).run(platform)
-    except DeadlockError:
+    except SimulationDeadlockError:
         return
     whole = Simulator(trace).run(platform, path=True)
     for name in ("clocks", "by_node", "by_rank", "calls"):
@@ -483,7 +491,7 @@ def test_drawn_times_follow_the_histogram_and_the_seed() -> None:
     trace.preds.append((event.op, event.signature))
     simulator = Simulator(trace)
     gc.collect()  # what the simulator points to must live
-    runs = [simulator.run(Platform(), Options(drawn=True, seed=seed)).time_ns for seed in (1, 1, 2)]
+    runs = [simulator.run(Platform(), SimulateOptions(drawn=True, seed=seed)).time_ns for seed in (1, 1, 2)]
     assert runs[0] == runs[1] != runs[2]
     assert runs[0] == pytest.approx(simulator.run(Platform()).time_ns, rel=0.1)
 
@@ -506,7 +514,7 @@ def test_draws_do_not_count_loads_twice() -> None:
     mean = simulator.run(Platform()).time_ns
     assert mean == pytest.approx(1477, rel=0.01)
     for seed in range(5):
-        assert simulator.run(Platform(), Options(drawn=True, seed=seed)).time_ns == pytest.approx(
+        assert simulator.run(Platform(), SimulateOptions(drawn=True, seed=seed)).time_ns == pytest.approx(
             mean, rel=1e-3
         )
 
@@ -515,7 +523,7 @@ def test_ranks_draw_the_same_bin_in_an_iteration() -> None:
     """The work of an iteration is that of all ranks: no rank waits for another one that has more of it."""
     times = Histogram(100, 10, 1000, 505, 497.5, (Bin(50, 10, 10, 10), Bin(50, 1000, 1000, 1000)))
     simulator = Simulator(loaded((0,) * 8, times, 1000))
-    means, drawn = (simulator.run(Platform(), Options(drawn=drawn)) for drawn in (False, True))
+    means, drawn = (simulator.run(Platform(), SimulateOptions(drawn=drawn)) for drawn in (False, True))
     assert drawn.time_ns == pytest.approx(means.time_ns, rel=0.01)
     assert drawn.by_rank[:, 0] == pytest.approx(means.by_rank[:, 0], rel=1e-3)
 
@@ -523,7 +531,7 @@ def test_ranks_draw_the_same_bin_in_an_iteration() -> None:
 def test_noise_within_a_bin_is_the_rank_s_own() -> None:
     """At each barrier the slowest of eight ranks counts. Each computes as much as recorded all the same."""
     simulator = Simulator(loaded((0,) * 8, Histogram(100, 900, 1100, 1000, 57.7), 1000))
-    means, drawn = (simulator.run(Platform(), Options(drawn=drawn)) for drawn in (False, True))
+    means, drawn = (simulator.run(Platform(), SimulateOptions(drawn=drawn)) for drawn in (False, True))
     assert drawn.time_ns == pytest.approx(1.078 * means.time_ns, rel=0.01)
     assert drawn.by_rank[:, 0] == pytest.approx(means.by_rank[:, 0], rel=1e-3)
 
@@ -531,7 +539,7 @@ def test_noise_within_a_bin_is_the_rank_s_own() -> None:
 def test_factors_on_computation() -> None:
     b = Builder(2)
     trace = b.of(b.event("Barrier", comm=Comm(), compute=Histogram.of(1000)))
-    slow = Options(compute_scale=3.0, slowness=np.array([1, 2], dtype=np.float32))
+    slow = SimulateOptions(compute_scale=3.0, slowness=np.array([1, 2], dtype=np.float32))
     assert simulate(trace, Platform(compute_scale=0.5), slow).time_ns == 3000
 
 
@@ -553,6 +561,6 @@ def test_threads_are_named_where_their_calls_wait_for_each_other() -> None:
     b = Builder(2)
     trace = b.of(b.event("Recv", source=To(Encoding.MODULO, Vec(1)), **both(8)))
     trace.meta["threads"] = "2"
-    with pytest.raises(ThreadsError, match="2 threads of a rank called MPI") as caught:
+    with pytest.raises(ThreadOrderError, match="2 threads of a rank called MPI") as caught:
         simulate(trace, Platform(network=NETWORK))
     assert "deadlock" not in str(caught.value)

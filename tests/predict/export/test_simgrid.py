@@ -12,8 +12,8 @@ from scalatrace.errors import ScalatraceError
 from scalatrace.predict.export.simgrid import SIMGRID, write_simgrid
 from scalatrace.predict.export.simgrid_platform import unsupported
 from scalatrace.predict.export.simgrid_run import simgrid_time_ns
-from scalatrace.predict.lowering import Lowering
-from scalatrace.predict.platform import Network, Platform, Segment, Topology
+from scalatrace.predict.lowering import TraceLowering
+from scalatrace.predict.platform import LinkTopology, Network, Platform, Segment
 from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.values.histogram import Histogram
 from support.builder import Builder, Comm, stencil
@@ -38,7 +38,7 @@ def message(nbytes: int, nonblocking: bool) -> Trace:
 
 
 def test_text(tmp_path: Path) -> None:
-    lowering = Lowering(stencil(), SIMGRID)
+    lowering = TraceLowering(stencil(), SIMGRID)
     write_simgrid(lowering, tmp_path)
     assert (tmp_path / "ranks.txt").read_text() == "".join(f"rank-{i}.txt\n" for i in range(4))
     lines = (tmp_path / "rank-0.txt").read_text().splitlines()
@@ -97,7 +97,7 @@ def test_without_simgrid(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_simgrid_does_not_know() -> None:
     platform = Platform(
         network=Network((Segment(0, 1.0, gap_ns=2.0),)),
-        topology=Topology("torus", (2, 2)),
+        topology=LinkTopology("torus", (2, 2)),
         memory=Network(SEGMENTS),
     )
     assert len(unsupported(platform)) == 3

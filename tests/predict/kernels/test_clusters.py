@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from scalatrace.errors import FormatError, UsageError
-from scalatrace.predict.kernels import Cluster, Group, NodeDay, fit_cluster, read_cluster, write_cluster
+from scalatrace.predict.kernels import Cluster, NodeDay, NodeGroup, fit_cluster, read_cluster, write_cluster
 
 MEAN = (0.03, 400.0, 0.001)
 SPATIAL = ((2.5e-7, 5e-4, 0.0), (5e-4, 100.0, 0.0), (0.0, 0.0, 1e-9))
 DAY = ((4e-8, 0.0, 2e-9), (0.0, 25.0, 0.0), (2e-9, 0.0, 4e-10))
-NORMAL = Group(28, MEAN, SPATIAL)
-SLOW = Group(4, (0.036, 500.0, 0.002), SPATIAL)
+NORMAL = NodeGroup(28, MEAN, SPATIAL)
+SLOW = NodeGroup(4, (0.036, 500.0, 0.002), SPATIAL)
 ONE, TWO = Cluster((NORMAL,), DAY), Cluster((NORMAL, SLOW), DAY)
 
 
@@ -123,10 +123,10 @@ def test_wrong_files(old: str, new: str, message: str, tmp_path: Path) -> None:
 def test_wrong_samples() -> None:
     with pytest.raises(UsageError, match="0 nodes"):
         ONE.sample(0)
-    wide = Group(1, (1e-3, 0.0, 1.0), ((1e12, 0, 0), (0, 0, 0), (0, 0, 1e12)))
+    wide = NodeGroup(1, (1e-3, 0.0, 1.0), ((1e12, 0, 0), (0, 0, 0), (0, 0, 1e12)))
     with pytest.raises(UsageError, match="2 nodes or more; observed: a"):
         fit_cluster([NodeDay("a", "1", (1, 0, 0))])
     assert np.all(Cluster((wide,), DAY).sample(50).factor > 0)  # drawn again
-    negative = Group(1, (1.0, 0.0, -1e6), ((0, 0, 0), (0, 0, 0), (0, 0, 1)))
+    negative = NodeGroup(1, (1.0, 0.0, -1e6), ((0, 0, 0), (0, 0, 0), (0, 0, 1)))
     with pytest.raises(UsageError, match="negative"):
         Cluster((negative,), DAY).sample(5)

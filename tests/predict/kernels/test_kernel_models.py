@@ -9,7 +9,7 @@ import pytest
 
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.predict.kernels import (
-    Call,
+    KernelCall,
     KernelModel,
     KernelModels,
     Polynomial,
@@ -32,7 +32,7 @@ def made(
     count: int = 400,
     host: str = "",
     seed: int = 1,
-) -> list[Call]:
+) -> list[KernelCall]:
     """Calls with sizes of all shapes; noise proportional to the mean, and constant."""
     random = np.random.default_rng(seed)
     calls = []
@@ -41,7 +41,7 @@ def made(
         params = {"m": m, "n": n, "k": k}
         expected = Polynomial(mean).at(params)
         noise = random.standard_normal() * (relative * expected + constant_ns)
-        calls.append(Call(params, max(1.0, expected + noise), host))
+        calls.append(KernelCall(params, max(1.0, expected + noise), host))
     return calls
 
 
@@ -69,7 +69,9 @@ def test_interrupted_calls_count_in_the_mean_and_leave_the_noise_relative() -> N
     random = np.random.default_rng(5)
     calls = made({"m*n*k": 0.3, "1": 100.0}, 0.05, count=2000)
     calls = [
-        Call(call.params, call.ns + (2e6 if random.random() < 0.002 else 0.0), count=random.integers(1, 4))
+        KernelCall(
+            call.params, call.ns + (2e6 if random.random() < 0.002 else 0.0), count=random.integers(1, 4)
+        )
         for call in calls
     ]
     [model] = fit_kernel("dgemm", calls)
@@ -109,7 +111,7 @@ def test_calls_of_skewed_bins_have_their_sum() -> None:
 
 
 def test_calls_that_take_no_time() -> None:
-    [model] = fit_kernel("f", [Call({"n": n}, 0.0) for n in range(1, 9)])
+    [model] = fit_kernel("f", [KernelCall({"n": n}, 0.0) for n in range(1, 9)])
     assert model.duration_ns({"n": 5}) == 0
 
 
@@ -179,6 +181,6 @@ def test_wrong_calls() -> None:
     with pytest.raises(UsageError, match="no calls"):
         fit_kernel("f", [])
     with pytest.raises(UsageError, match="parameters m in one call, n in another"):
-        fit_kernel("f", [Call({"n": 1}, 1.0), Call({"m": 1}, 1.0)])
+        fit_kernel("f", [KernelCall({"n": 1}, 1.0), KernelCall({"m": 1}, 1.0)])
     with pytest.raises(UsageError, match="needs the parameter 'n'; given: m"):
         Polynomial({"n": 1.0}).at({"m": 1})

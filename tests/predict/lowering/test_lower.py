@@ -7,7 +7,15 @@ import pytest
 from scalatrace.cli.export import with_senders
 from scalatrace.errors import UsageError
 from scalatrace.predict.export.simgrid import SIMGRID
-from scalatrace.predict.lowering import Compute, Lowering, Outcome, Recv, Send, Target, Wait
+from scalatrace.predict.lowering import (
+    ComputeAction,
+    LoweringTarget,
+    Outcome,
+    RecvMessage,
+    SendMessage,
+    TraceLowering,
+    WaitAction,
+)
 from scalatrace.predict.lowering.messages import FIRST_NUMBERED
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.nodes import Event
@@ -18,9 +26,11 @@ from support.lowered import every_kind, on, run
 
 
 @pytest.mark.parametrize("n", [4, 6, 10])
-@pytest.mark.parametrize("target", [Target(), SIMGRID, Target(frozenset({"allreduce"}), groups=True)])
-def test_messages_match(n: int, target: Target) -> None:
-    lowering = Lowering(every_kind(n), target)
+@pytest.mark.parametrize(
+    "target", [LoweringTarget(), SIMGRID, LoweringTarget(frozenset({"allreduce"}), groups=True)]
+)
+def test_messages_match(n: int, target: LoweringTarget) -> None:
+    lowering = TraceLowering(every_kind(n), target)
     run(lowering)
     assert lowering.account.count(Outcome.LOST) == 1  # MPI_Mprobe
     per_rank = [sum(1 for _ in lowering.trace.walk(rank)) for rank in range(n)]
@@ -31,26 +41,26 @@ def test_messages_match(n: int, target: Target) -> None:
 
 
 def test_point_to_point() -> None:
-    lowering = Lowering(stencil(), SIMGRID)
+    lowering = TraceLowering(stencil(), SIMGRID)
     first = list(lowering.actions(0))[:3]
-    assert first == [Recv(3, 800, 7, 0), Send(1, 800, 7, 1), Wait((0, 1))]
-    assert [type(a).__name__ for a in lowering.actions(2)].count("Collective") == 1
+    assert first == [RecvMessage(3, 800, 7, 0), SendMessage(1, 800, 7, 1), WaitAction((0, 1))]
+    assert [type(a).__name__ for a in lowering.actions(2)].count("CollectiveAction") == 1
     assert run(lowering).nbytes == 4 * 10 * 800
 
 
 def test_communicators_have_tags_of_their_own() -> None:
-    lowering = Lowering(every_kind(), SIMGRID)
-    tags = {action.tag for action in lowering.actions(0) if isinstance(action, Send)}
+    lowering = TraceLowering(every_kind(), SIMGRID)
+    tags = {action.tag for action in lowering.actions(0) if isinstance(action, SendMessage)}
     assert 5 in tags
     assert any(tag >= FIRST_NUMBERED for tag in tags)
 
 
 @pytest.mark.parametrize("kept", [[0, 1], [1, 2, 3], [3]])
 def test_some_ranks(kept: list[int]) -> None:
-    lowering = Lowering(every_kind(), SIMGRID, ranks=kept)
+    lowering = TraceLowering(every_kind(), SIMGRID, ranks=kept)
     for rank in kept:
         for action in lowering.actions(rank):
-            if isinstance(action, Send | Recv):
+            if isinstance(action, SendMessage | RecvMessage):
                 assert 0 <= action.peer < len(kept)
     lost = [row for row in lowering.account.rows() if row["outcome"] == "lost"]
     assert any("not in the result" in row["treatment"] for row in lost)
@@ -62,18 +72,18 @@ def test_times_and_factors() -> None:
     total = {"count": 1, "datatype": DOUBLE, "op": "MPI_SUM", "comm": Comm()}
     trace = b.of(b.event("Allreduce", compute=times, **total))
 
-    def computed(platform: Platform) -> list[Compute]:
-        return [a for a in Lowering(trace, platform=platform).actions(0) if isinstance(a, Compute)]
+    def computed(platform: Platform) -> list[ComputeAction]:
+        return [a for a in TraceLowering(trace, platform=platform).actions(0) if isinstance(a, ComputeAction)]
 
-    assert computed(Platform()) == [Compute(2000.0)]
+    assert computed(Platform()) == [ComputeAction(2000.0)]
     scaled = Platform(compute_scale=0.5, reduce_per_byte_ns=1.0)
-    assert computed(scaled) == [Compute(1000.0), Compute(8.0), Compute(8.0)]
+    assert computed(scaled) == [ComputeAction(1000.0), ComputeAction(8.0), ComputeAction(8.0)]
 
 
 def test_partitions_are_sent_when_all_are_ready() -> None:
     ops: list[str] = []
-    for step in Lowering(every_kind()).steps(0):
-        if any(isinstance(action, Send) and action.nbytes == 32 for action in step.actions):
+    for step in TraceLowering(every_kind()).steps(0):
+        if any(isinstance(action, SendMessage) and action.nbytes == 32 for action in step.actions):
             ops.append(step.call.op)
     assert ops[:2] == ["Pready", "Pready"]
 
@@ -81,10 +91,12 @@ def test_partitions_are_sent_when_all_are_ready() -> None:
 def test_open_receives_are_refused() -> None:
     b = Builder(2)
     trace = b.of(
-        b.event("Recv", count=1, datatype=INT, source=ANY_SOURCE, tag=0, comm=Comm(), repeat=on({0: 1}))
+        b.event(
+            "RecvMessage", count=1, datatype=INT, source=ANY_SOURCE, tag=0, comm=Comm(), repeat=on({0: 1})
+        )
     )
     with pytest.raises(UsageError, match="any source"):
-        list(Lowering(trace).actions(0))
+        list(TraceLowering(trace).actions(0))
 
 
 @pytest.mark.parametrize("tag", [3, ANY_TAG])
@@ -103,28 +115,28 @@ def test_cancelled_receives_take_no_later_message(tag: int, persistent: bool) ->
 
     trace = b.of(
         *([requested("Recv_init"), started()] if persistent else [requested("Irecv")]),
-        b.event("Send", repeat=rank1, dest=0, tag=3, **both),
-        b.event("Wait", repeat=rank0, request=0),
+        b.event("SendMessage", repeat=rank1, dest=0, tag=3, **both),
+        b.event("WaitAction", repeat=rank0, request=0),
         started() if persistent else requested("Irecv"),
         b.event("Cancel", repeat=rank0, request=0),
-        b.event("Wait", repeat=rank0, request=0),
-        b.event("Send", repeat=rank0, dest=1, tag=4, **both),
-        b.event("Recv", repeat=rank1, source=0, tag=4, **both),
-        b.event("Send", repeat=rank1, dest=0, tag=3, **both),
-        b.event("Recv", repeat=rank0, source=1, tag=3, **both),
+        b.event("WaitAction", repeat=rank0, request=0),
+        b.event("SendMessage", repeat=rank0, dest=1, tag=4, **both),
+        b.event("RecvMessage", repeat=rank1, source=0, tag=4, **both),
+        b.event("SendMessage", repeat=rank1, dest=0, tag=3, **both),
+        b.event("RecvMessage", repeat=rank0, source=1, tag=3, **both),
     )
-    assert sum(run(Lowering(with_senders(trace))).sent.values()) == 3
+    assert sum(run(TraceLowering(with_senders(trace))).sent.values()) == 3
 
 
 def test_unknown_ranks_are_refused() -> None:
     with pytest.raises(UsageError, match="rank 9"):
-        Lowering(stencil(), ranks=[9])
+        TraceLowering(stencil(), ranks=[9])
 
 
 def test_one_sided_communication_is_reported_lost() -> None:
     b = Builder(2)
     trace = b.of(b.event("Put", origin_count=4, origin_datatype=INT, target_rank=1, comm=Comm()))
-    lowering = Lowering(trace)
+    lowering = TraceLowering(trace)
     assert list(lowering.actions(0)) == []
     row = lowering.account.rows()[0]
     assert (row["operation"], row["outcome"], row["bytes"]) == ("MPI_Put", "lost", 16)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scalatrace.predict.lowering.schedules import Round, Shape, expand, schedule
+from scalatrace.predict.lowering.schedules import CollectiveShape, Round, expand, schedule
 from scalatrace.predict.platform.algorithms import ALGORITHMS
 
 CASES = [(operation, name) for operation, names in ALGORITHMS.items() for name in names]
@@ -117,24 +117,36 @@ def _blocks(rng: st.DataObject, n: int) -> list[int]:
 def test_several_sizes(n: int, data: st.DataObject) -> None:
     table = [_blocks(data, n) for _ in range(n)]
     column = [tuple(table[i][j] for i in range(n)) for j in range(n)]
-    shapes = [Shape("alltoall", rank, n, 0, 0, tuple(table[rank]), column[rank]) for rank in range(n)]
+    shapes = [
+        CollectiveShape("alltoall", rank, n, 0, 0, tuple(table[rank]), column[rank]) for rank in range(n)
+    ]
     for algorithm in ("pairwise", "linear", "bruck"):
         moved = exchanged([list(expand(shape, algorithm)) for shape in shapes])
         wanted = {(i, j): table[i][j] for i in range(n) for j in range(n) if i != j and table[i][j]}
         assert {pair: size for pair, size in moved.items() if size} == wanted
     blocks, root = tuple(table[0]), data.draw(st.integers(0, n - 1))
     for algorithm in ("ring", "bruck", "recursive_doubling", "gather_bcast"):
-        exchanged([list(expand(Shape("allgather", r, n, 0, 0, None, blocks), algorithm)) for r in range(n)])
+        exchanged(
+            [
+                list(expand(CollectiveShape("allgather", r, n, 0, 0, None, blocks), algorithm))
+                for r in range(n)
+            ]
+        )
     for algorithm in ("pairwise", "recursive_halving", "linear"):
         exchanged(
-            [list(expand(Shape("reduce_scatter", r, n, 0, 0, None, blocks), algorithm)) for r in range(n)]
+            [
+                list(expand(CollectiveShape("reduce_scatter", r, n, 0, 0, None, blocks), algorithm))
+                for r in range(n)
+            ]
         )
 
     def rooted(operation: str) -> Iterator[list[Round]]:
         for rank in range(n):
             known = blocks if rank == root else None
             sends, recvs = (known, None) if operation == "scatterv" else (None, known)
-            yield list(expand(Shape(operation, rank, n, blocks[rank], root, sends, recvs), "linear"))
+            yield list(
+                expand(CollectiveShape(operation, rank, n, blocks[rank], root, sends, recvs), "linear")
+            )
 
     others = sum(size for rank, size in enumerate(blocks) if rank != root)
     assert sum(exchanged(list(rooted("gatherv"))).values()) == others

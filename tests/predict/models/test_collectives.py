@@ -27,7 +27,7 @@ from scalatrace.predict.models.symbols import (  # fmt: skip
     as_latex,
     as_sympy,
 )
-from scalatrace.predict.platform import Network, Platform, Segment, Topology, read_platform
+from scalatrace.predict.platform import LinkTopology, Network, Platform, Segment, read_platform
 from scalatrace.predict.platform.algorithms import ALGORITHMS
 from support.loggp_clock import finish_ns
 
@@ -98,7 +98,7 @@ def test_other_numbers_of_ranks(key: tuple[str, str], nranks: int) -> None:
 def test_bounds_and_growth(key: tuple[str, str], nranks: int, nbytes: int) -> None:
     machine = Platform(
         network=Network((SMALL, LARGE), 1000, 500.0),
-        topology=Topology("torus", (4, 4, 4)),
+        topology=LinkTopology("torus", (4, 4, 4)),
         reduce_per_byte_ns=0.1,
     )
     value = times(machine, key[0], nbytes, nranks, key[1], queue=3)
@@ -125,7 +125,7 @@ def test_ranks_of_one_node_use_the_memory() -> None:
 
 def test_upper_bounds_have_the_delays_of_the_platform() -> None:
     machine = Platform(
-        ranks_per_node=4, interface="node", topology=Topology("fat-tree", radix=8, oversubscription=2)
+        ranks_per_node=4, interface="node", topology=LinkTopology("fat-tree", radix=8, oversubscription=2)
     )
     model = levels(machine, "bcast", "linear", queue=5, strided=True)
     expected = QUEUE * MATCH + S * (CONGESTION * BETA + 2 * STRIDED) + ALPHA + CONGESTION * (P - 2) * TAU(S)

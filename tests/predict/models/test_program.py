@@ -15,7 +15,7 @@ from scalatrace.formula import parse_number
 from scalatrace.predict.models.closed import NotClosedError, places
 from scalatrace.predict.models.program import program_time
 from scalatrace.predict.models.symbols import P, as_sympy
-from scalatrace.predict.platform import Network, Platform, Rule, Segment
+from scalatrace.predict.platform import AlgorithmRule, Network, Platform, Segment
 from scalatrace.trace.model.rules import Model
 from scalatrace.trace.symbolic.grid import Grid
 from support.calls import IssuedCall, call
@@ -25,7 +25,10 @@ SEGMENT = Segment(0, 1000.0, 0.25, 10.0, 200.0, 300.0, 0.0, 0.0)
 MACHINE = Platform(
     network=Network((SEGMENT,)),
     reduce_per_byte_ns=0.5,
-    collectives={"allreduce": (Rule("recursive_doubling"),), "alltoall": (Rule("pairwise"),)},
+    collectives={
+        "allreduce": (AlgorithmRule("recursive_doubling"),),
+        "alltoall": (AlgorithmRule("pairwise"),),
+    },
 )
 SQUARES = [(4, 4), (5, 5), (6, 6), (7, 7)]
 PLANES = [(4, 4), (5, 4), (5, 5), (6, 5), (6, 6)]

@@ -9,7 +9,14 @@ import pytest
 
 import scalatrace
 from scalatrace.cli import main
-from scalatrace.predict.platform import Network, Platform, Rule, Segment, Topology, write_platform
+from scalatrace.predict.platform import (
+    AlgorithmRule,
+    LinkTopology,
+    Network,
+    Platform,
+    Segment,
+    write_platform,
+)
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm, To
@@ -39,14 +46,14 @@ def notes(folder: Path, capsys: pytest.CaptureFixture[str], platform: Platform) 
     [
         (Platform(network=NETWORK), ""),
         (
-            Platform(network=NETWORK, topology=Topology("fat-tree", radix=4)),
+            Platform(network=NETWORK, topology=LinkTopology("fat-tree", radix=4)),
             "topology (links that nodes share",
         ),
         (Platform(network=NETWORK, memory=NETWORK, ranks_per_node=8), "network (all ranks are on one node)"),
         (Platform(network=NETWORK, memory=NETWORK, ranks_per_node=1), "memory (no two ranks share a node)"),
         (Platform(network=NETWORK, memory=NETWORK, ranks_per_node=4), ""),
         (
-            Platform(network=NETWORK, collectives={"scan": (Rule("linear"),)}),
+            Platform(network=NETWORK, collectives={"scan": (AlgorithmRule("linear"),)}),
             "collectives.scan (the run has no",
         ),
         (

@@ -8,13 +8,13 @@ from itertools import pairwise
 import pytest
 
 from scalatrace import Trace
-from scalatrace.predict.timeline import Event, Timeline
+from scalatrace.predict.timeline import TimedCall, Timeline
 from scalatrace.trace.values.histogram import Histogram
 from support.builder import DOUBLE, Builder, Comm, stencil
 from support.lowered import every_kind, on
 
 
-def all_events(timeline: Timeline) -> list[list[Event]]:
+def all_events(timeline: Timeline) -> list[list[TimedCall]]:
     return [list(timeline.events(rank)) for rank in timeline.ranks]
 
 
@@ -22,8 +22,8 @@ def all_events(timeline: Timeline) -> list[list[Event]]:
 def test_consistent(trace: Trace) -> None:
     timeline = Timeline(trace)
     events = all_events(timeline)
-    sent: dict[str, Event] = {}
-    received: dict[str, Event] = {}
+    sent: dict[str, TimedCall] = {}
+    received: dict[str, TimedCall] = {}
     for rank, own in enumerate(events):
         assert [event.call.op for event in own] == [call.op for call in trace.walk(rank)]
         for before, after in pairwise(own):

@@ -64,13 +64,13 @@ def range_to(last: t.Expr) -> t.Range:
     """Return the range {0, ..., last}."""
     if last in (t.Integer(0), t.Integer(1)):
         return numbers(range(last.value + 1)) if isinstance(last, t.Integer) else t.Listing((last,))
-    return t.Progression((t.Integer(0),), last)
+    return t.OpenRange((t.Integer(0),), last)
 
 
 def numbers(values: Sequence[int]) -> t.Range:
     """Return a range of ascending integers."""
     if len(values) > 2 and values[-1] - values[0] + 1 == len(values):
-        return t.Progression((integer(values[0]),), integer(values[-1]))
+        return t.OpenRange((integer(values[0]),), integer(values[-1]))
     return t.Listing(tuple(map(integer, values)))
 
 
@@ -78,7 +78,7 @@ def total(terms: Sequence[t.Expr]) -> t.Expr:
     """Return the sum of terms."""
     result, *others = terms
     for term in others:
-        result = t.Binary("+", result, term)
+        result = t.BinaryOperation("+", result, term)
     return result
 
 
@@ -94,9 +94,9 @@ def expr(e: Expr, task: str = "t") -> t.Expr:
         case Var(name):
             result = t.Variable(task if name == RANK else name)
         case Called(name, arguments):
-            result = t.Call(name.upper(), tuple(expr(a, task) for a in arguments))
+            result = t.FunctionCall(name.upper(), tuple(expr(a, task) for a in arguments))
         case Binary(op, a, b) if op in OPERATORS:
-            result = t.Binary(OPERATORS[op], expr(a, task), expr(b, task))
+            result = t.BinaryOperation(OPERATORS[op], expr(a, task), expr(b, task))
         case Choose(c, a, b):
             result = t.Conditional(expr(a, task), cond(c, task), expr(b, task))
         case Item(table, Search(starts, index)):
@@ -139,7 +139,7 @@ def _pieces(values: tuple[int, ...], starts: tuple[int, ...], index: t.Expr) -> 
     lower, upper = (
         _pieces(values[some], starts[some], index) for some in (slice(middle), slice(middle, None))
     )
-    return t.Conditional(lower, t.Compare("<", index, integer(starts[middle])), upper)
+    return t.Conditional(lower, t.NumberComparison("<", index, integer(starts[middle])), upper)
 
 
 def _halves(values: tuple[int, ...], index: t.Expr, start: int) -> t.Expr:
@@ -148,12 +148,12 @@ def _halves(values: tuple[int, ...], index: t.Expr, start: int) -> t.Expr:
         return expr(Const(values[0]))
     middle = len(values) // 2
     lower, upper = _halves(values[:middle], index, start), _halves(values[middle:], index, start + middle)
-    return t.Conditional(lower, t.Compare("<", index, integer(start + middle)), upper)
+    return t.Conditional(lower, t.NumberComparison("<", index, integer(start + middle)), upper)
 
 
 def _is_in(e: t.Expr, values: Sequence[int], negated: bool = False) -> t.Rel:
     if len(values) == 1:
-        return t.Compare("<>" if negated else "=", e, integer(values[0]))
+        return t.NumberComparison("<>" if negated else "=", e, integer(values[0]))
     return t.Within(e, (numbers(values),), negated)
 
 
@@ -161,11 +161,11 @@ def cond(c: Cond, task: str = "t") -> t.Rel:
     """Translate a condition; `task` is the variable for the rank."""
     match c:
         case Truth(value):
-            return t.Compare("=", t.Integer(0), t.Integer(0 if value else 1))
+            return t.NumberComparison("=", t.Integer(0), t.Integer(0 if value else 1))
         case Compare("==", Binary("%", Var() as a, Const(m)), Const(0)):
-            return t.Compare("DIVIDES", integer(m), expr(a, task))
+            return t.NumberComparison("DIVIDES", integer(m), expr(a, task))
         case Compare(op, a, b):
-            return t.Compare(RELATIONS[op], expr(a, task), expr(b, task))
+            return t.NumberComparison(RELATIONS[op], expr(a, task), expr(b, task))
         case AllOf(parts) | AnyOf(parts):
             result, *others = (cond(part, task) for part in parts)
             for other in others:
@@ -196,7 +196,7 @@ def tasks_with(
     if condition is not None:
         return t.SuchThat(task, condition)
     if target:
-        return t.SuchThat(task, t.Compare(">=", t.Variable(task), t.Integer(0)))
+        return t.SuchThat(task, t.NumberComparison(">=", t.Variable(task), t.Integer(0)))
     return t.AllTasks(task if named else None)
 
 
@@ -205,8 +205,8 @@ def without(others: t.Tasks, task: t.Expr) -> t.Tasks:
     match others:
         case t.SuchThat(variable, condition):
             return t.SuchThat(
-                variable, t.Logical(True, condition, t.Compare("<>", t.Variable(variable), task))
+                variable, t.Logical(True, condition, t.NumberComparison("<>", t.Variable(variable), task))
             )
         case t.AllOthers():
-            return t.SuchThat("u", t.Compare("<>", t.Variable("u"), task))
+            return t.SuchThat("u", t.NumberComparison("<>", t.Variable("u"), task))
     return others

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from scalatrace.formula import Binary, Const, Expr, Item, Var, mul
 from scalatrace.operations import blocking_name, operation
 
-__all__ = ["PATTERNS", "Pattern", "blocking_form", "integers", "mean"]
+__all__ = ["PATTERNS", "CollectivePattern", "blocking_form", "integers", "mean"]
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class CollectivePattern:
     """What a collective becomes, one after the other.
 
     Attributes:
@@ -34,22 +34,22 @@ class Pattern:
 
 
 PATTERNS = {
-    "Barrier": Pattern(("barrier",), "nothing"),
-    "Bcast": Pattern(("multicast",), "count"),
-    "Reduce": Pattern(("reduce",), "count"),
-    "Allreduce": Pattern(("reduce to all",), "count"),
-    "Scan": Pattern(("reduce to all",), "count"),
-    "Exscan": Pattern(("reduce to all",), "count"),
-    "Gather": Pattern(("reduce",), "sent"),
-    "Gatherv": Pattern(("reduce",), "sent"),
-    "Scatter": Pattern(("multicast",), "received"),
-    "Scatterv": Pattern(("multicast",), "received"),
-    "Allgather": Pattern(("reduce", "multicast all"), "received"),
-    "Allgatherv": Pattern(("reduce", "multicast all"), "all received"),
-    "Alltoall": Pattern(("all to all",), "received"),
-    "Alltoallv": Pattern(("all to all",), "all received"),
-    "Reduce_scatter": Pattern(("reduce to each",), "blocks"),
-    "Reduce_scatter_block": Pattern(("reduce to each",), "block"),
+    "Barrier": CollectivePattern(("barrier",), "nothing"),
+    "Bcast": CollectivePattern(("multicast",), "count"),
+    "Reduce": CollectivePattern(("reduce",), "count"),
+    "Allreduce": CollectivePattern(("reduce to all",), "count"),
+    "Scan": CollectivePattern(("reduce to all",), "count"),
+    "Exscan": CollectivePattern(("reduce to all",), "count"),
+    "Gather": CollectivePattern(("reduce",), "sent"),
+    "Gatherv": CollectivePattern(("reduce",), "sent"),
+    "Scatter": CollectivePattern(("multicast",), "received"),
+    "Scatterv": CollectivePattern(("multicast",), "received"),
+    "Allgather": CollectivePattern(("reduce", "multicast all"), "received"),
+    "Allgatherv": CollectivePattern(("reduce", "multicast all"), "all received"),
+    "Alltoall": CollectivePattern(("all to all",), "received"),
+    "Alltoallv": CollectivePattern(("all to all",), "all received"),
+    "Reduce_scatter": CollectivePattern(("reduce to each",), "blocks"),
+    "Reduce_scatter_block": CollectivePattern(("reduce to each",), "block"),
 }
 
 

@@ -11,28 +11,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.program.tree import Call
+from scalatrace.codegen.program.tree import MpiCall
 from scalatrace.trace.values.ranklist import RankList
 
-__all__ = ["Pending", "Request"]
+__all__ = ["PendingRequest", "PendingRequests"]
 
 MAX_REQUESTS = 1 << 16
 """Live requests of a rank that are tracked; with more, its state is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class PendingRequest:
     """A live request: a pending message, or (with the call that created it) a persistent request."""
 
-    created_by: Call | None = None
+    created_by: MpiCall | None = None
     active: bool = True
 
 
-Live = tuple[Request, ...] | None
+Live = tuple[PendingRequest, ...] | None
 """Oldest first; None: unknown."""
 
 
-class Pending:
+class PendingRequests:
     """The live requests of all ranks.
 
     Attributes:
@@ -43,19 +43,19 @@ class Pending:
         self.live: dict[int, Live] = dict.fromkeys(ranks, ())
         self.idle: set[int] = set()
 
-    def copy(self) -> Pending:
+    def copy(self) -> PendingRequests:
         """Return a copy of the state."""
-        copy = Pending(RankList())
+        copy = PendingRequests(RankList())
         copy.live, copy.idle = dict(self.live), self.idle
         return copy
 
-    def make(self, ranks: RankList, request: Request) -> None:
+    def make(self, ranks: RankList, request: PendingRequest) -> None:
         """Add a request to each of these ranks."""
         for rank in ranks:
             live = self.live[rank]
             self.live[rank] = None if live is None or len(live) >= MAX_REQUESTS else (*live, request)
 
-    def start(self, rank: int, ages: Sequence[int]) -> list[Call]:
+    def start(self, rank: int, ages: Sequence[int]) -> list[MpiCall]:
         """Start persistent requests; return the calls that created them."""
         live = self.live[rank]
         if live is None:
@@ -67,7 +67,7 @@ class Pending:
             if created_by is None:
                 raise GenerateError("it starts a request that is not persistent")
             started.append(created_by)
-            changed[at] = Request(created_by, True)
+            changed[at] = PendingRequest(created_by, True)
         self.live[rank] = tuple(changed)
         return started
 
@@ -84,13 +84,13 @@ class Pending:
             if i not in ended:
                 left.append(request)
             elif request.created_by is not None and not free:
-                left.append(Request(request.created_by, False))
+                left.append(PendingRequest(request.created_by, False))
         self.live[rank] = tuple(left)
         if not was_active and ages != ():
             self.idle.add(rank)
         return was_active and not any(request.active for request in left)
 
-    def carried(self, before: Pending, ranks: RankList) -> Pending | None:
+    def carried(self, before: PendingRequests, ranks: RankList) -> PendingRequests | None:
         """Return the state at the start of later iterations if they complete requests of earlier ones."""
         head = before.copy()
         for rank in ranks:
@@ -98,7 +98,7 @@ class Pending:
                 head.live[rank] = self.live[rank]
         return head if head.live != before.live else None
 
-    def looped(self, before: Pending, head: Pending, rank: int, times: int | None) -> None:
+    def looped(self, before: PendingRequests, head: PendingRequests, rank: int, times: int | None) -> None:
         """Set the state of a rank after a loop, from the states before it and at its head."""
         old, new = before.live[rank], self.live[rank]
         if head.live[rank] != old:
@@ -113,7 +113,7 @@ class Pending:
         else:
             self.live[rank] = None
 
-    def either(self, other: Pending) -> None:
+    def either(self, other: PendingRequests) -> None:
         """Merge with the state of another branch: unknown where they differ."""
         for rank, live in other.live.items():
             if self.live[rank] != live:

@@ -16,7 +16,7 @@ from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.names import all_bound, children, free, mentioned
 from scalatrace.codegen.conceptual.tree.node import cached_on_node
 from scalatrace.codegen.conceptual.words import PREDECLARED
-from scalatrace.codegen.emit.conceptual.common.rebuilding import WITHOUT_SCOPES, Substitution, rebuilt
+from scalatrace.codegen.emit.conceptual.common.rebuilding import WITHOUT_SCOPES, VariableSubstitution, rebuilt
 
 __all__ = ["shared"]
 
@@ -29,7 +29,7 @@ SAFE = frozenset({"+", "-", "*", "&", "|", "XOR"})
 """Operators that have a value for all operands; / and MOD have one for numbers other than 0."""
 
 
-def shared(program: t.Program) -> t.Program:
+def shared(program: t.ProgramTree) -> t.ProgramTree:
     """Return a program that does the same, with repeated expressions of loop variables bound by LET."""
     taken = all_bound(program) | mentioned(program)
     prefixes = (PREFIX + n * "_" for n in count())
@@ -44,10 +44,10 @@ class _Sharing:
     def __init__(self, prefix: str, made: int = 0) -> None:
         self.prefix, self.made = prefix, made
 
-    def statement(self, node: t.Node, scope: frozenset[str]) -> t.Statement:
+    def statement(self, node: t.SyntaxNode, scope: frozenset[str]) -> t.Statement:
         """Go through loops from the outside; `scope` are the variables of those around a statement."""
 
-        def part(each: t.Node) -> t.Node:
+        def part(each: t.SyntaxNode) -> t.SyntaxNode:
             return self.statement(each, scope) if _has_loops(each) else each
 
         if isinstance(node, t.ForEach):
@@ -65,7 +65,7 @@ class _Sharing:
         self, body: t.Statement, scope: frozenset[str], variable: str
     ) -> tuple[list[t.LetValue], t.Statement]:
         """Return bindings of what a body repeats and depends on its variable, and the body with the names."""
-        names = Substitution(variable, {})
+        names = VariableSubstitution(variable, {})
         bindings: list[t.LetValue] = []
         for each in sorted(_worth(_counted(body, scope, variable), scope, variable), key=_size):
             # Smaller ones come first, and have names in the larger ones' bindings.
@@ -77,9 +77,9 @@ class _Sharing:
         return bindings, names.apply(body) if bindings else body  # type: ignore[return-value]
 
 
-def _worth(counts: Counter[t.Node], scope: frozenset[str], variable: str) -> list[t.Node]:
+def _worth(counts: Counter[t.SyntaxNode], scope: frozenset[str], variable: str) -> list[t.SyntaxNode]:
     """Return the expressions whose names make the text shorter."""
-    kept: list[t.Node] = []
+    kept: list[t.SyntaxNode] = []
     for each in sorted(counts, key=lambda e: -_size(e)):
         repeats = counts[each] - 1
         saved = repeats * _size(each) * NODE_CHARACTERS
@@ -92,9 +92,9 @@ def _worth(counts: Counter[t.Node], scope: frozenset[str], variable: str) -> lis
     return kept
 
 
-def _counted(node: t.Node, scope: frozenset[str], variable: str) -> Counter[t.Node]:
+def _counted(node: t.SyntaxNode, scope: frozenset[str], variable: str) -> Counter[t.SyntaxNode]:
     """Return how often each expression of variables in `scope`, `variable` among them, is in a node."""
-    counts: Counter[t.Node] = Counter()
+    counts: Counter[t.SyntaxNode] = Counter()
     for inner_scope, roots in _roots(node, scope, variable).items():
         # Larger ones first: then all that hold a node have been seen when its turn comes.
         waiting = [(-_size(each), number, each) for number, each in enumerate(roots)]
@@ -103,7 +103,7 @@ def _counted(node: t.Node, scope: frozenset[str], variable: str) -> Counter[t.No
             _, _, each = heappop(waiting)
             times = roots[each]
             if (
-                isinstance(each, (t.Binary, t.Conditional))
+                isinstance(each, (t.BinaryOperation, t.Conditional))
                 and _size(each) >= MIN_NODES
                 and variable in free(each)
                 and free(each) <= inner_scope
@@ -118,9 +118,11 @@ def _counted(node: t.Node, scope: frozenset[str], variable: str) -> Counter[t.No
     return counts
 
 
-def _roots(node: t.Node, scope: frozenset[str], variable: str) -> dict[frozenset[str], Counter[t.Node]]:
+def _roots(
+    node: t.SyntaxNode, scope: frozenset[str], variable: str
+) -> dict[frozenset[str], Counter[t.SyntaxNode]]:
     """Return the whole expressions and relations in a node, how often each is there, by what is in scope."""
-    found: dict[frozenset[str], Counter[t.Node]] = {}
+    found: dict[frozenset[str], Counter[t.SyntaxNode]] = {}
     waiting = [(node, scope)]
     while waiting:
         each, scope = waiting.pop()
@@ -136,26 +138,26 @@ def _roots(node: t.Node, scope: frozenset[str], variable: str) -> dict[frozenset
 
 
 @cached_on_node
-def _size(node: t.Node) -> int:
+def _size(node: t.SyntaxNode) -> int:
     """Return the number of nodes in a node."""
     return 1 + sum(map(_size, children(node)))
 
 
-def _has_loops(node: t.Node) -> bool:
+def _has_loops(node: t.SyntaxNode) -> bool:
     return isinstance(node, (t.Sentence, t.Block, t.If, t.ForEach, t.ForCount))
 
 
 @cached_on_node
-def _is_total(node: t.Node) -> bool:
+def _is_total(node: t.SyntaxNode) -> bool:
     """Return whether an expression has the same value whenever it is evaluated, and always has one."""
     match node:
-        case t.Binary("/" | "MOD", _, t.Integer(n)) if n:
+        case t.BinaryOperation("/" | "MOD", _, t.Integer(n)) if n:
             pass
-        case t.Binary(operator) if operator not in SAFE:
+        case t.BinaryOperation(operator) if operator not in SAFE:
             return False
         case t.Variable(name) if name in PREDECLARED and name != "num_tasks":
             return False
-        case t.Call() | t.FileData() | t.Real() | t.MyTask():
+        case t.FunctionCall() | t.FileData() | t.Real() | t.MyTask():
             return False
         case t.Comprehension() | t.MeshNeighbor() | t.MeshCoordinate() | t.MeshDistance():
             return False

@@ -13,7 +13,7 @@ from typing import Any
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.names import all_bound, children, mentioned
 from scalatrace.codegen.conceptual.tree.node import cached_on_node
-from scalatrace.codegen.emit.conceptual.common.rebuilding import Substitution, rebuilt, with_parts
+from scalatrace.codegen.emit.conceptual.common.rebuilding import VariableSubstitution, rebuilt, with_parts
 
 __all__ = ["simplified"]
 
@@ -25,17 +25,17 @@ OPPOSITES = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "=": "<>", "<>": "="}
 Interval = tuple[int, int]
 
 
-class Facts:
+class IntervalFacts:
     """Intervals of expressions, in particular of variables, with cached results.
 
     Programs contain the same expression many times. Equal results are one object.
     """
 
-    def __init__(self, known: Mapping[t.Node, Interval], interned: dict[t.Expr, t.Expr]) -> None:
+    def __init__(self, known: Mapping[t.SyntaxNode, Interval], interned: dict[t.Expr, t.Expr]) -> None:
         self.known, self._interned = known, interned
         self._simpler: dict[t.Expr, t.Expr] = {}
-        self._intervals: dict[t.Node, Interval] = {}
-        self._assumed: dict[tuple[t.Rel, bool], Facts] = {}
+        self._intervals: dict[t.SyntaxNode, Interval] = {}
+        self._assumed: dict[tuple[t.Rel, bool], IntervalFacts] = {}
 
     def expr(self, node: t.Expr) -> t.Expr:
         """Return a simpler expression with the same value."""
@@ -44,34 +44,34 @@ class Facts:
             self._simpler[node] = self._interned.setdefault(found, found)
         return self._simpler[node]
 
-    def interval(self, node: t.Node) -> Interval:
+    def interval(self, node: t.SyntaxNode) -> Interval:
         """Return the least and the greatest value that an expression can have."""
         found = self._intervals.get(node)
         if found is None:
             found = self._intervals[node] = _interval(node, self)
         return found
 
-    def assuming(self, condition: t.Rel, holds: bool) -> Facts:
+    def assuming(self, condition: t.Rel, holds: bool) -> IntervalFacts:
         """Return the facts where a condition holds or not."""
         key = condition, holds
         if key not in self._assumed:
             self._assumed[key] = _assumed(condition, holds, self)
         return self._assumed[key]
 
-    def with_interval(self, node: t.Node, interval: Interval) -> Facts:
+    def with_interval(self, node: t.SyntaxNode, interval: Interval) -> IntervalFacts:
         """Return these facts and one more."""
-        return Facts({**self.known, node: interval}, self._interned)
+        return IntervalFacts({**self.known, node: interval}, self._interned)
 
-    def inside(self, loop: t.ForEach, numbers: Interval) -> Facts:
+    def inside(self, loop: t.ForEach, numbers: Interval) -> IntervalFacts:
         """Return the facts in the body of a loop."""
         name = loop.variable
         outer = {expr: interval for expr, interval in self.known.items() if name not in mentioned(expr)}
-        return Facts({**outer, t.Variable(name): numbers}, self._interned)
+        return IntervalFacts({**outer, t.Variable(name): numbers}, self._interned)
 
 
-def simplified(program: t.Program) -> t.Program:
+def simplified(program: t.ProgramTree) -> t.ProgramTree:
     """Return a program that does the same, without unreachable cases."""
-    facts = Facts({}, {})
+    facts = IntervalFacts({}, {})
     done = [
         replace(each, statements=tuple(_flat(_statement(one, facts) for one in each.statements)))
         for each in program.sentences
@@ -79,7 +79,7 @@ def simplified(program: t.Program) -> t.Program:
     return replace(program, sentences=tuple(each for each in done if each.statements))
 
 
-def _statement(node: t.Statement, facts: Facts) -> t.Statement:
+def _statement(node: t.Statement, facts: IntervalFacts) -> t.Statement:
     match node:
         case t.Block(statements):
             done = [_statement(each, facts) for each in statements]
@@ -109,7 +109,7 @@ def _flat(statements: Iterable[t.Statement]) -> Iterator[t.Statement]:
             yield each
 
 
-def _if(node: t.If, facts: Facts) -> t.Statement:
+def _if(node: t.If, facts: IntervalFacts) -> t.Statement:
     condition = _rel(node.condition, facts)
     if isinstance(condition, bool):
         chosen = node.then if condition else node.otherwise
@@ -123,25 +123,25 @@ def _if(node: t.If, facts: Facts) -> t.Statement:
     return replace(node, condition=condition, then=then, otherwise=otherwise)
 
 
-def _for_each(node: t.ForEach, facts: Facts) -> t.Statement:
+def _for_each(node: t.ForEach, facts: IntervalFacts) -> t.Statement:
     ranges: tuple[Any, ...] = tuple(_part(each, facts) for each in node.ranges)
     known = _numbers(ranges, facts)
     inner = facts.inside(node, known)
     is_one = known[0] == known[1] and len(ranges) == 1 and _is_one(ranges[0])
     if is_one and node.variable not in all_bound(node.body):
-        once = Substitution(node.variable, {t.Variable(node.variable): t.Integer(known[0])})
+        once = VariableSubstitution(node.variable, {t.Variable(node.variable): t.Integer(known[0])})
         return _statement(once.apply(node.body), inner)  # type: ignore[arg-type]
     body = _statement(node.body, inner)
     return EMPTY if body == EMPTY else replace(node, ranges=ranges, body=body)
 
 
-def _numbers(ranges: tuple[t.Node, ...], facts: Facts) -> Interval:
+def _numbers(ranges: tuple[t.SyntaxNode, ...], facts: IntervalFacts) -> Interval:
     """Return the interval of the numbers in ranges."""
     low, high = INFINITE, -INFINITE
     for each in ranges:
         if isinstance(each, t.Listing):
             ends = [facts.interval(value) for value in each.values]
-        elif isinstance(each, t.Progression) and len(each.leading) == 1:
+        elif isinstance(each, t.OpenRange) and len(each.leading) == 1:
             ends = [facts.interval(each.leading[0]), facts.interval(each.final)]
         else:
             return EVERYTHING
@@ -149,45 +149,47 @@ def _numbers(ranges: tuple[t.Node, ...], facts: Facts) -> Interval:
     return low, high
 
 
-def _is_one(node: t.Node) -> bool:
+def _is_one(node: t.SyntaxNode) -> bool:
     """Return whether a range is one number."""
     if isinstance(node, t.Listing):
         return len(node.values) == 1
-    return isinstance(node, t.Progression) and len(node.leading) == 1 and node.leading[0] == node.final
+    return isinstance(node, t.OpenRange) and len(node.leading) == 1 and node.leading[0] == node.final
 
 
 # expressions
 
 
-def _part(node: t.Node, facts: Facts) -> t.Node:
+def _part(node: t.SyntaxNode, facts: IntervalFacts) -> t.SyntaxNode:
     """Return any part of a statement with simpler expressions; a relation on tasks stays one."""
-    if isinstance(node, (t.Compare, t.Parity, t.Within, t.Between, t.Logical)):
+    if isinstance(node, (t.NumberComparison, t.Parity, t.Within, t.Between, t.Logical)):
         relation = _rel(node, facts)
         return node if isinstance(relation, bool) else relation
-    if isinstance(node, (t.Binary, t.Conditional)):
+    if isinstance(node, (t.BinaryOperation, t.Conditional)):
         return facts.expr(node)
     return rebuilt(node, lambda part: _part(part, facts))
 
 
-def _expr(node: t.Expr, facts: Facts) -> t.Expr:
+def _expr(node: t.Expr, facts: IntervalFacts) -> t.Expr:
     if isinstance(node, t.Conditional):
         return _conditional(node, facts)
     if isinstance(node, (t.Integer, t.Variable)):
         return node
-    if not isinstance(node, t.Binary):
+    if not isinstance(node, t.BinaryOperation):
         return rebuilt(node, lambda part: _part(part, facts))
     result = with_parts(node, left=facts.expr(node.left), right=facts.expr(node.right))
     low, high = facts.interval(result)
     if low == high and isinstance(low, int) and abs(low) < 1 << 63 and _is_pure(result):
         return _integer(low)
     match result:
-        case t.Binary("MOD", left, t.Integer(n)) if (
+        case t.BinaryOperation("MOD", left, t.Integer(n)) if (
             0 <= facts.interval(left)[0] <= facts.interval(left)[1] < n
         ):
             return left
-        case t.Binary("*" | "/", left, t.Integer(1)) | t.Binary("+" | "-", left, t.Integer(0)):
+        case t.BinaryOperation("*" | "/", left, t.Integer(1)) | t.BinaryOperation(
+            "+" | "-", left, t.Integer(0)
+        ):
             return left
-        case t.Binary("+", t.Integer(0), right):
+        case t.BinaryOperation("+", t.Integer(0), right):
             return right
     return result
 
@@ -196,7 +198,7 @@ def _integer(value: int) -> t.Expr:
     return t.Integer(value) if value >= 0 else t.Unary("-", t.Integer(-value))
 
 
-def _conditional(node: t.Conditional, facts: Facts) -> t.Expr:
+def _conditional(node: t.Conditional, facts: IntervalFacts) -> t.Expr:
     condition = _rel(node.condition, facts)
     if isinstance(condition, bool):
         return facts.expr(node.value if condition else node.otherwise)
@@ -208,14 +210,14 @@ def _conditional(node: t.Conditional, facts: Facts) -> t.Expr:
 
 
 @cached_on_node
-def _is_pure(node: t.Node) -> bool:
+def _is_pure(node: t.SyntaxNode) -> bool:
     """Return whether a node has a value without drawing random numbers."""
-    if isinstance(node, (t.Call, t.FileData)):
+    if isinstance(node, (t.FunctionCall, t.FileData)):
         return False
     return all(map(_is_pure, children(node)))
 
 
-def _interval(node: t.Node, facts: Facts) -> Interval:
+def _interval(node: t.SyntaxNode, facts: IntervalFacts) -> Interval:
     if node in facts.known:
         return facts.known[node]
     match node:
@@ -224,7 +226,7 @@ def _interval(node: t.Node, facts: Facts) -> Interval:
         case t.Unary("-", operand):
             low, high = facts.interval(operand)
             return -high, -low
-        case t.Binary(operator, left, right):
+        case t.BinaryOperation(operator, left, right):
             return _combined(operator, facts.interval(left), facts.interval(right))
         case t.Conditional(value, _, otherwise):
             one, other = facts.interval(value), facts.interval(otherwise)
@@ -252,9 +254,9 @@ def _combined(operator: str, a: Interval, b: Interval) -> Interval:
 # relations
 
 
-def _rel(node: t.Rel, facts: Facts) -> t.Rel | bool:
+def _rel(node: t.Rel, facts: IntervalFacts) -> t.Rel | bool:
     match node:
-        case t.Compare(operator, left, right):
+        case t.NumberComparison(operator, left, right):
             left, right = facts.expr(left), facts.expr(right)
             decided = _compared(operator, facts.interval(left), facts.interval(right))
             return with_parts(node, left=left, right=right) if decided is None else decided
@@ -270,7 +272,7 @@ def _rel(node: t.Rel, facts: Facts) -> t.Rel | bool:
     return rebuilt(node, lambda part: _part(part, facts))
 
 
-def _within(node: t.Within, facts: Facts) -> t.Rel | bool:
+def _within(node: t.Within, facts: IntervalFacts) -> t.Rel | bool:
     """Return membership in the listed numbers that the operand can have."""
     low, high = facts.interval(node.operand)
     listed = _listed(node.ranges)
@@ -282,16 +284,18 @@ def _within(node: t.Within, facts: Facts) -> t.Rel | bool:
     if len(inside) == high - low + 1:
         return not node.negated
     if len(inside) == 1:
-        return t.Compare("<>" if node.negated else "=", node.operand, _integer(inside[0]), place=node.place)
+        return t.NumberComparison(
+            "<>" if node.negated else "=", node.operand, _integer(inside[0]), place=node.place
+        )
     if len(inside) == len(listed):
         return node
     return replace(node, ranges=(t.Listing(tuple(map(_integer, inside))),))
 
 
-def _listed(ranges: Iterable[t.Node]) -> set[int] | None:
+def _listed(ranges: Iterable[t.SyntaxNode]) -> set[int] | None:
     """Return the numbers of sets that list them; None where others may be in them."""
     result: set[int] = set()
-    nothing = Facts({}, {})
+    nothing = IntervalFacts({}, {})
     for each in ranges:
         if not isinstance(each, t.Listing):
             return None
@@ -318,16 +322,18 @@ def _compared(operator: str, a: Interval, b: Interval) -> bool | None:
     return None
 
 
-def _assumed(condition: t.Rel, holds: bool, facts: Facts) -> Facts:
+def _assumed(condition: t.Rel, holds: bool, facts: IntervalFacts) -> IntervalFacts:
     """Return the facts where a condition holds or not."""
     match condition:
         case t.Logical(conjunction, left, right) if conjunction == holds:
             return facts.assuming(left, holds).assuming(right, holds)
-        case t.Compare("DIVIDES", t.Integer(n), operand) if n > 0 and _is_pure(operand):
+        case t.NumberComparison("DIVIDES", t.Integer(n), operand) if n > 0 and _is_pure(operand):
             return facts.with_interval(
-                t.Binary("MOD", operand, t.Integer(n)), (0, 0) if holds else (1, n - 1)
+                t.BinaryOperation("MOD", operand, t.Integer(n)), (0, 0) if holds else (1, n - 1)
             )
-        case t.Compare(operator, left, t.Integer(n)) if _is_pure(left):  # else its next value is another one
+        case t.NumberComparison(operator, left, t.Integer(n)) if _is_pure(
+            left
+        ):  # else its next value is another one
             low, high = facts.interval(left)
             if not holds:
                 operator = OPPOSITES.get(operator, "")

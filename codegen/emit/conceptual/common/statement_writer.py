@@ -9,7 +9,7 @@ from dataclasses import replace
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.names import free
 from scalatrace.codegen.emit.text import hash_comment
-from scalatrace.codegen.program.tree import Call, Program
+from scalatrace.codegen.program.tree import BenchmarkProgram, MpiCall
 
 __all__ = ["Mark", "StatementWriter", "for_each_or_count", "transfer"]
 
@@ -34,7 +34,7 @@ class StatementWriter:
         self._statements.append(replace(statement, comments=comments))
         self._comments.clear()
 
-    def left_out(self, call: Call) -> None:
+    def left_out(self, call: MpiCall) -> None:
         """Add a comment in the place of a call that the program leaves out."""
         site = self.site(call)
         self._comments.append(f"left out: MPI_{hash_comment(call.op)}{f' at {site}' if site else ''}")
@@ -64,13 +64,17 @@ class StatementWriter:
             body[-1] = replace(body[-1], comments=replace(body[-1].comments, below=below))
             self.add(around(t.Block(tuple(body))))
 
-    def site(self, call: Call) -> str:
+    def site(self, call: MpiCall) -> str:
         """Return where the application made a call."""
         return hash_comment(call.site[0].short_frame()) if call.site else ""
 
     def program(
-        self, program: Program, size: str, headers: Sequence[t.Header], assertions: Sequence[t.Assert]
-    ) -> t.Program:
+        self,
+        program: BenchmarkProgram,
+        size: str,
+        headers: Sequence[t.Header],
+        assertions: Sequence[t.Assert],
+    ) -> t.ProgramTree:
         """Return the whole program, with time measurement around the statements.
 
         Args:
@@ -80,12 +84,14 @@ class StatementWriter:
         title = f" of {hash_comment(program.title)}" if program.title else ""
         everyone = t.AllTasks()
         start = (t.Synchronize(everyone), t.Counters(everyone, "RESETS"))
-        seconds = t.Column(t.Binary("/", t.Variable("elapsed_usecs"), t.Integer(10**6)), "Seconds")
+        seconds = t.LogColumn(
+            t.BinaryOperation("/", t.Variable("elapsed_usecs"), t.Integer(10**6)), "Seconds"
+        )
         last = t.Comments(above=tuple(self._comments))
         end = (t.Synchronize(everyone, comments=last), t.Log(t.OneTask(t.Integer(0)), (seconds,)))
         parts = (*((each,) for each in assertions), start, *((each,) for each in self._statements), end)
         comments = t.Comments(above=(f"Communication benchmark{title}, for {size}.",))
-        return t.Program(tuple(headers), tuple(map(t.Sentence, parts)), comments=comments)
+        return t.ProgramTree(tuple(headers), tuple(map(t.Sentence, parts)), comments=comments)
 
 
 def for_each_or_count(variable: str, values: t.Range, count: t.Expr, body: t.Block) -> t.Statement:
@@ -102,7 +108,7 @@ def transfer(
         actors: the tasks that send or receive.
         peer: the task at the other end, which can depend on the variable of `actors`.
     """
-    message, other = t.Message(size=t.Measure(nbytes, "BYTES"), tag=tag), t.OneTask(peer)
+    message, other = t.MessageSpec(size=t.UnitAmount(nbytes, "BYTES"), tag=tag), t.OneTask(peer)
     later = True if asynchronous else None
     if sends:
         return t.Send(actors, message, other, asynchronous=later, unsuspecting=True)

@@ -8,13 +8,13 @@ from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common import expr_writer as writing
 from scalatrace.codegen.emit.conceptual.common.collective_steps import CollectiveSteps
 from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS, divided, integers, mean
-from scalatrace.codegen.emit.conceptual.fixed.sizes import Sizes
+from scalatrace.codegen.emit.conceptual.fixed.sizes import MessageByteSizes
 from scalatrace.codegen.emit.conceptual.fixed.tables import combined, listed
 from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.passes.whatif import SUFFIX
 from scalatrace.codegen.program.conditions import RANK
-from scalatrace.codegen.program.tree import Call
+from scalatrace.codegen.program.tree import MpiCall
 from scalatrace.formula import Const, Expr, Item, Symbolic, Var, add, div, map_leaves, mod, mul, number
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.values.ranklist import RankList
@@ -26,9 +26,9 @@ class CollectiveEmitter:
     """Adds the statements for collectives."""
 
     def __init__(self, writer: FixedWriter) -> None:
-        self.writer, self.sizes = writer, Sizes(writer)
+        self.writer, self.sizes = writer, MessageByteSizes(writer)
 
-    def collective(self, call: Call, ranks: RankList) -> None:
+    def collective(self, call: MpiCall, ranks: RankList) -> None:
         """Add a collective of each communicator of the family, in one statement where possible."""
         for some, (family,) in self.writer.special.classes([call["comm"]], ranks):
             if not isinstance(family, Const):
@@ -43,7 +43,7 @@ class CollectiveEmitter:
                 groups[tuple(comm.members)] = None
             self.together(call, [members for members in groups if len(members) > 1])
 
-    def together(self, call: Call, groups: list[tuple[int, ...]]) -> None:
+    def together(self, call: MpiCall, groups: list[tuple[int, ...]]) -> None:
         """The collective of each communicator; rows or columns of a grid of equal sizes in one statement."""
         pattern, by_messages = PATTERNS[call.op.removesuffix(SUFFIX)], call.op.endswith(SUFFIX)
         facts = [(self.volume(call, g, pattern.volume), self.root(call, g)) for g in groups]
@@ -118,7 +118,7 @@ class CollectiveEmitter:
             return writing.tasks(group - RankList([root.value]), self.writer.nprocs, "u", target=True)
         return writing.without(self.everyone(group, rule), writing.expr(root))
 
-    def root(self, call: Call, members: tuple[int, ...]) -> Expr:
+    def root(self, call: MpiCall, members: tuple[int, ...]) -> Expr:
         """The world rank of the root; where the ranks say it by different rules, those of its iterations."""
         if "root" not in call:
             return Const(members[0])
@@ -132,7 +132,7 @@ class CollectiveEmitter:
             return Const(members[roots[0].value])
         return number(combined(roots[:1], lambda root: members[root]))
 
-    def volume(self, call: Call, members: tuple[int, ...], kind: str) -> Expr:
+    def volume(self, call: MpiCall, members: tuple[int, ...], kind: str) -> Expr:
         """Bytes of one message, the mean where they differ."""
         n = len(members)
         if kind == "nothing":
@@ -150,7 +150,7 @@ class CollectiveEmitter:
             return divided(whole, n)
         return self.average(call, members, "recvcount", "recvtype")
 
-    def average(self, call: Call, members: tuple[int, ...], count: str, datatype: str) -> Expr:
+    def average(self, call: MpiCall, members: tuple[int, ...], count: str, datatype: str) -> Expr:
         kinds = {argument.name: argument.kind for argument in call.arguments}
         parts = []
         for rank in members:
@@ -190,4 +190,4 @@ def _distance(roots: list[Expr]) -> int | None:
 
 def _in_group(rule: Expr, task: str) -> t.Tasks:
     """Return the tasks of the c-th group."""
-    return t.SuchThat(task, t.Compare("=", writing.expr(rule, task), t.Variable("c")))
+    return t.SuchThat(task, t.NumberComparison("=", writing.expr(rule, task), t.Variable("c")))

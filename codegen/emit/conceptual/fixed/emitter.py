@@ -20,7 +20,7 @@ from scalatrace.codegen.emit.conceptual.common.operations import (
     SENDS,
 )
 from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS, blocking_form
-from scalatrace.codegen.emit.conceptual.common.pending import Request
+from scalatrace.codegen.emit.conceptual.common.pending import PendingRequest
 from scalatrace.codegen.emit.conceptual.common.statement_writer import for_each_or_count
 from scalatrace.codegen.emit.conceptual.fixed.collectives import CollectiveEmitter
 from scalatrace.codegen.emit.conceptual.fixed.messages import MessageEmitter
@@ -28,7 +28,15 @@ from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.passes.whatif import SUFFIX
-from scalatrace.codegen.program.tree import Branch, Call, Compute, Loop, Program, Stmt, asks_for
+from scalatrace.codegen.program.tree import (
+    BenchmarkProgram,
+    Branch,
+    Computation,
+    CountedLoop,
+    MpiCall,
+    Stmt,
+    asks_for,
+)
 from scalatrace.errors import FormulaError
 from scalatrace.formula import TRUE, Cond, Const, Expr, add, compare, negate, number
 from scalatrace.operations import operation
@@ -40,18 +48,18 @@ __all__ = ["FixedEmitter"]
 class FixedEmitter:
     """The tree of a program for the ranks of a trace."""
 
-    def __init__(self, program: Program, options: EmitOptions) -> None:
+    def __init__(self, program: BenchmarkProgram, options: EmitOptions) -> None:
         self.program, self.nprocs = program, program.nprocs
         self.writer = FixedWriter(program, options.drawn)
         self.messages, self.collectives = MessageEmitter(self.writer), CollectiveEmitter(self.writer)
 
-    def tree(self) -> t.Program:
+    def tree(self) -> t.ProgramTree:
         """Return the whole program."""
         self.body(self.program.body, self.writer.everyone)
         self.writer.flush()
         if len(left := self.messages.pending.unfinished() | self.messages.unsure):
             self.writer.add(t.Await(self.writer.tasks(left)))
-        size = t.Compare("=", t.Variable("num_tasks"), t.Integer(self.nprocs))
+        size = t.NumberComparison("=", t.Variable("num_tasks"), t.Integer(self.nprocs))
         assertion = t.Assert(f"this benchmark is for {self.nprocs} tasks", size)
         return self.writer.program(self.program, f"{self.nprocs} tasks", (), (assertion,))
 
@@ -59,11 +67,11 @@ class FixedEmitter:
         """Statements for some of the ranks."""
         for stmt in body:
             match stmt:
-                case Call():
+                case MpiCall():
                     self.call(stmt, ranks)
-                case Compute():
+                case Computation():
                     self.compute(stmt, ranks)
-                case Loop():
+                case CountedLoop():
                     self.loop(stmt, ranks)
                 case Branch(cond, then, otherwise):
                     self.branch(cond, then, otherwise, ranks)
@@ -90,7 +98,7 @@ class FixedEmitter:
         if otherwise and len(left):
             self.body(otherwise, left)
 
-    def loop(self, loop: Loop, ranks: RankList) -> None:
+    def loop(self, loop: CountedLoop, ranks: RankList) -> None:
         """Ranks with the same trip count loop together."""
         for some, (times,) in self.writer.special.classes([loop.count], ranks):
             if times == Const(0):
@@ -110,7 +118,7 @@ class FixedEmitter:
                 self.messages.pending.looped(before, head or before, rank, fixed)
             before.idle |= outside
 
-    def iterations(self, loop: Loop, times: Expr, ranks: RankList) -> None:
+    def iterations(self, loop: CountedLoop, times: Expr, ranks: RankList) -> None:
         """Add a loop of ranks with the same trip count, with its variable if the body uses the variable."""
         name, count = loop.variable.name, writing.expr(times)
         around: Callable[[t.Block], t.Statement] = partial(t.ForCount, count)
@@ -126,13 +134,13 @@ class FixedEmitter:
         with self.writer.block(partial(t.If, writing.cond(guard))), self.writer.block(around):
             self.body(loop.body, ranks)
 
-    def compute(self, compute: Compute, ranks: RankList) -> None:
+    def compute(self, compute: Computation, ranks: RankList) -> None:
         """`ALL TASKS COMPUTE FOR 12 MICROSECONDS`"""
         times = [c.duration for c in compute.contexts]
         first = compute.first if len(times) > 1 else None
         self.writer.compute(ranks, (times[0], times[-1] if first is not None else times[0]), first)
 
-    def call(self, call: Call, ranks: RankList) -> None:
+    def call(self, call: MpiCall, ranks: RankList) -> None:
         """One MPI call of these ranks."""
         if call.dropped:
             self.writer.left_out(call)
@@ -143,7 +151,7 @@ class FixedEmitter:
         except (GenerateError, FormulaError) as error:
             raise cannot_write(call.op, call.site, "conceptual", error) from None
 
-    def _call(self, call: Call, ranks: RankList) -> None:
+    def _call(self, call: MpiCall, ranks: RankList) -> None:
         op, messages = call.op, self.messages
         if op in SENDS:
             messages.message(call, ranks, True, operation(op).nonblocking)
@@ -164,7 +172,7 @@ class FixedEmitter:
         elif blocking_form(op) in PATTERNS:
             self.begin_collective(call, ranks)
 
-    def begin_collective(self, call: Call, ranks: RankList) -> None:
+    def begin_collective(self, call: MpiCall, ranks: RankList) -> None:
         """Add a nonblocking collective as a blocking one; its request has no pending message."""
         self.collectives.collective(replace(call, op=blocking_form(call.op)), ranks)
-        self.messages.pending.make(ranks, Request(None, False))
+        self.messages.pending.make(ranks, PendingRequest(None, False))

@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common import expr_writer as writing
 from scalatrace.codegen.emit.conceptual.common.operations import NO_TASK, PROBES
-from scalatrace.codegen.emit.conceptual.common.pending import Pending, Request
+from scalatrace.codegen.emit.conceptual.common.pending import PendingRequest, PendingRequests
 from scalatrace.codegen.emit.conceptual.common.statement_writer import transfer
-from scalatrace.codegen.emit.conceptual.fixed.sizes import Sizes
+from scalatrace.codegen.emit.conceptual.fixed.sizes import MessageByteSizes
 from scalatrace.codegen.emit.conceptual.fixed.tables import combined, listed
 from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.conditions import RANK
-from scalatrace.codegen.program.tree import Call, calls
+from scalatrace.codegen.program.tree import MpiCall, calls
 from scalatrace.errors import FormatError
 from scalatrace.formula import (
     Binary,
@@ -47,13 +47,13 @@ from scalatrace.trace.values.vec import UNDEFINED
 __all__ = ["MessageEmitter"]
 
 
-class Peers:
+class PeerFormulas:
     """Finds formulas of peers."""
 
     def __init__(self, writer: FixedWriter) -> None:
         self.writer = writer
 
-    def of(self, call: Call, name: str, ranks: RankList) -> list[tuple[RankList, Expr]]:
+    def of(self, call: MpiCall, name: str, ranks: RankList) -> list[tuple[RankList, Expr]]:
         """World ranks of a call's peers: sets of ranks with one rule each; no message is to PROC_NULL."""
         e, family = call[name], call.number("comm")
         seen = {rank: self.writer.special.expr(e, rank) for rank in ranks}
@@ -174,9 +174,9 @@ class MessageEmitter:
     """Adds the statements for point-to-point calls."""
 
     def __init__(self, writer: FixedWriter) -> None:
-        self.writer, self.sizes, self.peers = writer, Sizes(writer), Peers(writer)
-        self.pending = Pending(writer.everyone)
-        self.probed: dict[int, Call] = {}
+        self.writer, self.sizes, self.peers = writer, MessageByteSizes(writer), PeerFormulas(writer)
+        self.pending = PendingRequests(writer.everyone)
+        self.probed: dict[int, MpiCall] = {}
         self.unsure = RankList()  # who sends without waiting what may be to itself, and may not
         self.channels = self._channels()
 
@@ -195,14 +195,14 @@ class MessageEmitter:
         """Whether tags tell messages apart: not when there is one only, nor when receives take any."""
         return len(self.channels) > 1 and all(tag != Special("ANY_TAG") for _, tag in self.channels)
 
-    def message(self, call: Call, ranks: RankList, sends: bool, later: bool) -> None:
+    def message(self, call: MpiCall, ranks: RankList, sends: bool, later: bool) -> None:
         """Add `TASKS t SUCH THAT t < 3 SEND A 800 BYTE MESSAGE TO UNSUSPECTING TASK (t + 1)`."""
         peer = "dest" if sends else "source"
         self.transfer(call, ranks, sends, later, ("count", "datatype", peer, "tag"))
         if later:
-            self.pending.make(ranks, Request())
+            self.pending.make(ranks, PendingRequest())
 
-    def transfer(self, call: Call, ranks: RankList, sends: bool, later: bool, names: Names) -> None:
+    def transfer(self, call: MpiCall, ranks: RankList, sends: bool, later: bool, names: Names) -> None:
         count, datatype, peer, tag = names
         tagged = self.tagged and tag in call
         known = [call[count], call[datatype], call[tag] if tagged else Const(0)]
@@ -221,12 +221,12 @@ class MessageEmitter:
                 )
                 self.writer.add(statement, self.writer.site(call))
 
-    def receive(self, call: Call, ranks: RankList) -> None:
+    def receive(self, call: MpiCall, ranks: RankList) -> None:
         """A receive; one of a matched message is from where the probe found it."""
         if call.op in ("Recv", "Irecv"):
             self.message(call, ranks, False, call.op == "Irecv")
             return
-        probes: dict[int, tuple[Call, list[int]]] = {}
+        probes: dict[int, tuple[MpiCall, list[int]]] = {}
         for rank in ranks:
             if rank not in self.probed:
                 raise GenerateError("no probe matched its message before")
@@ -235,10 +235,10 @@ class MessageEmitter:
         for probe, some in probes.values():
             names = {argument.name for argument in call.arguments}
             more = tuple(a for a in probe.arguments if a.name not in names)
-            joined = Call(call.op, (*call.arguments, *more), call.site)
+            joined = MpiCall(call.op, (*call.arguments, *more), call.site)
             self.message(joined, RankList(some), False, call.op == "Imrecv")
 
-    def exchange(self, call: Call, ranks: RankList) -> None:
+    def exchange(self, call: MpiCall, ranks: RankList) -> None:
         """Add both messages of MPI_Sendrecv; await them where nothing else is pending."""
         if call.op == "Sendrecv":
             out, back = (
@@ -249,25 +249,25 @@ class MessageEmitter:
             out, back = ("count", "datatype", "dest", "sendtag"), ("count", "datatype", "source", "recvtag")
         self.transfer(call, ranks, False, True, back)
         self.transfer(call, ranks, True, True, out)
-        self.pending.make(ranks, Request())
+        self.pending.make(ranks, PendingRequest())
         self.awaited(RankList(rank for rank in ranks if self.pending.complete(rank, (0,))), call)
 
-    def prepare(self, call: Call, ranks: RankList) -> None:
+    def prepare(self, call: MpiCall, ranks: RankList) -> None:
         """A persistent request is made: nothing is sent yet."""
-        self.pending.make(ranks, Request(call, False))
+        self.pending.make(ranks, PendingRequest(call, False))
 
-    def leave_out(self, call: Call, ranks: RankList) -> None:
+    def leave_out(self, call: MpiCall, ranks: RankList) -> None:
         """Keep the request of a call that is left out; no message is pending for it."""
         if operation(call.op).makes_request:
-            self.pending.make(ranks, Request(call if operation(call.op).flow_later else None, False))
+            self.pending.make(ranks, PendingRequest(call if operation(call.op).flow_later else None, False))
 
-    def probe(self, call: Call, ranks: RankList) -> None:
+    def probe(self, call: MpiCall, ranks: RankList) -> None:
         """A probe waits for nothing that the receive does not wait for; its source is kept for that."""
         self.probed.update(dict.fromkeys(ranks, call))
 
-    def start(self, call: Call, ranks: RankList) -> None:
+    def start(self, call: MpiCall, ranks: RankList) -> None:
         """A persistent request's message."""
-        started: dict[Call, list[int]] = {}
+        started: dict[MpiCall, list[int]] = {}
         for rank in ranks:
             for made in self.pending.start(rank, self.started_ages(call, rank)):
                 if not made.dropped:
@@ -281,7 +281,7 @@ class MessageEmitter:
                 ("count", "datatype", "source" if made.op == "Recv_init" else "dest", "tag"),
             )
 
-    def started_ages(self, call: Call, rank: int) -> Sequence[int]:
+    def started_ages(self, call: MpiCall, rank: int) -> Sequence[int]:
         """The requests that a call starts."""
         if "request" in call and not isinstance(
             self.writer.special.expr(call["request"], rank), Const | Special
@@ -289,17 +289,17 @@ class MessageEmitter:
             raise GenerateError("it starts different persistent requests by iteration or branch")
         return self.ages(call, rank) or ()
 
-    def complete(self, call: Call, ranks: RankList) -> None:
+    def complete(self, call: MpiCall, ranks: RankList) -> None:
         """Await completion where the call leaves no pending message."""
         free = call.op == "Request_free"
         done = [rank for rank in ranks if self.pending.complete(rank, self.ages(call, rank), free)]
         self.awaited(RankList(done), call)
 
-    def awaited(self, ranks: RankList, call: Call) -> None:
+    def awaited(self, ranks: RankList, call: MpiCall) -> None:
         if len(ranks):
             self.writer.add(t.Await(self.writer.tasks(ranks)), self.writer.site(call))
 
-    def ages(self, call: Call, rank: int) -> Sequence[int] | None:
+    def ages(self, call: MpiCall, rank: int) -> Sequence[int] | None:
         """The requests a call names; None for those that differ from call to call: all."""
         if "request" in call:
             age = self.writer.special.expr(call["request"], rank)
@@ -315,7 +315,7 @@ class MessageEmitter:
         one = self.writer.special.expr(call["index"], rank)
         return every[one.value : one.value + 1] if isinstance(one, Const) and one.value >= 0 else ()
 
-    def channel(self, call: Call, tag: Expr) -> Expr:
+    def channel(self, call: MpiCall, tag: Expr) -> Expr:
         """The number that keeps messages of other tags and communicators away."""
         families = sorted({family for family, _ in self.channels})
         family = call["comm"] if "comm" in call else Const(0)

@@ -20,10 +20,10 @@ from scalatrace.formula import (
     number_or,
 )
 
-__all__ = ["Sizes"]
+__all__ = ["MessageByteSizes"]
 
 
-class Sizes:
+class MessageByteSizes:
     """Works out sizes."""
 
     def __init__(self, writer: FixedWriter) -> None:

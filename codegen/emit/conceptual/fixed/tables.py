@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.program.interpret import Setting, value
+from scalatrace.codegen.program.interpret import EvaluationSetting, value
 from scalatrace.codegen.program.values import of_vec
 from scalatrace.errors import FormulaError
 from scalatrace.formula import Const, Expr, Value, Var, add, mul, variables
@@ -48,7 +48,9 @@ def listed(parts: Sequence[Value]) -> tuple[list[Var], Values]:
         raise GenerateError(f"its values follow no formula in over {MAX_ITERATIONS} iterations")
     rows: Values = []
     for numbers in product(*(range(v.limit or 0) for v in every)):
-        at = Setting({v.name: n for v, n in zip(every, numbers, strict=True)}, lambda family: (0, 1))
+        at = EvaluationSetting(
+            {v.name: n for v, n in zip(every, numbers, strict=True)}, lambda family: (0, 1)
+        )
         try:
             rows.append(tuple(value(part, at) for part in parts))
         except FormulaError:  # an iteration that there is not

@@ -14,7 +14,7 @@ from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common.expr_writer import tasks, total
 from scalatrace.codegen.emit.conceptual.common.statement_writer import StatementWriter
 from scalatrace.codegen.program.specialise import Specialiser
-from scalatrace.codegen.program.tree import Duration, Program
+from scalatrace.codegen.program.tree import BenchmarkProgram, Duration
 from scalatrace.formula import Var
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.histogram import Bin
@@ -52,7 +52,9 @@ def _alternatives(bins: Sequence[Bin], left: int) -> t.Expr:
         return _within(first)
     share = min(_RESOLUTION - 1, max(1, round(_RESOLUTION * first.count / left)))
     rest = _alternatives(others, left - first.count)
-    return t.Conditional(_within(first), t.Compare("<", _uniform(0, _RESOLUTION), t.Integer(share)), rest)
+    return t.Conditional(
+        _within(first), t.NumberComparison("<", _uniform(0, _RESOLUTION), t.Integer(share)), rest
+    )
 
 
 def _within(b: Bin) -> t.Expr:
@@ -63,7 +65,7 @@ def _within(b: Bin) -> t.Expr:
 
 
 def _uniform(low: int, stop: int) -> t.Expr:
-    return t.Call("RANDOM_UNIFORM", (t.Integer(low), t.Integer(stop)))
+    return t.FunctionCall("RANDOM_UNIFORM", (t.Integer(low), t.Integer(stop)))
 
 
 ZERO = t.Integer(0)
@@ -78,7 +80,7 @@ class FixedWriter(StatementWriter):
         special: gives an expression's value on one rank.
     """
 
-    def __init__(self, program: Program, is_drawn: bool = False) -> None:
+    def __init__(self, program: BenchmarkProgram, is_drawn: bool = False) -> None:
         super().__init__()
         self.program_tree, self.nprocs, self.is_drawn = program, program.nprocs, is_drawn
         self.everyone = RankList.all(program.nprocs)
@@ -112,7 +114,7 @@ class FixedWriter(StatementWriter):
         early, late = time_of(times[0]), time_of(times[1])
         time = late
         if first is not None and early != late:
-            time = t.Conditional(early, t.Compare("=", t.Variable(first.name), ZERO), late)
+            time = t.Conditional(early, t.NumberComparison("=", t.Variable(first.name), ZERO), late)
         if (early, late) != (ZERO, ZERO):
             self.add(t.Delay(self.tasks(ranks), False, time, "MICROSECONDS"))
 

@@ -9,7 +9,7 @@ from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS, integer
 from scalatrace.codegen.emit.conceptual.scalable.expr_translator import NUM_TASKS, RANK
 from scalatrace.codegen.emit.conceptual.scalable.messages import ScalableMessageEmitter
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.program.tree import Call
+from scalatrace.codegen.program.tree import MpiCall
 from scalatrace.formula import Choose, Const, Expr, Var, add, mul, names_in, number, number_or
 from scalatrace.formula.domain import Domain
 from scalatrace.formula.polynomials import quotient
@@ -26,7 +26,7 @@ class ScalableCollectiveEmitter:
     def __init__(self, writer: ScalableMessageEmitter) -> None:
         self.writer = writer
 
-    def collective(self, call: Call) -> None:
+    def collective(self, call: MpiCall) -> None:
         """Each step of the collective, by all tasks or by each slice of the grid."""
         pattern = PATTERNS[call.op]
         axes = self.writer.translator.axes(call.number("comm"))
@@ -57,8 +57,8 @@ class ScalableCollectiveEmitter:
         first = add(mul(GROUP, strides[other]), mul(root, strides[axis]))
         place = translator.coordinate(other)
         group = t.Variable(GROUP.name)
-        tasks = t.SuchThat("t", t.Compare("=", writing.expr(place), group))
-        targets: t.Tasks = t.SuchThat("u", t.Compare("=", writing.expr(place, "u"), group))
+        tasks = t.SuchThat("t", t.NumberComparison("=", writing.expr(place), group))
+        targets: t.Tasks = t.SuchThat("u", t.NumberComparison("=", writing.expr(place, "u"), group))
         if step.startswith("multicast"):
             targets = writing.without(targets, writing.expr(first))
         if step == "reduce to each":
@@ -72,7 +72,7 @@ class ScalableCollectiveEmitter:
         members = writing.range_to(writing.expr(add(NUM_TASKS, Const(-1))))
         return CollectiveSteps(tasks, root, others, others, members, size, _integers(size)).statement(step)
 
-    def volume(self, call: Call, kind: str, members: Expr) -> Expr:
+    def volume(self, call: MpiCall, kind: str, members: Expr) -> Expr:
         """Bytes of one message."""
         names = {
             "count": ("count", "datatype"), "block": ("recvcount", "datatype"),

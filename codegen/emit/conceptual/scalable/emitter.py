@@ -21,14 +21,23 @@ from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common import expr_writer as writing
 from scalatrace.codegen.emit.conceptual.common.operations import COMPLETIONS, RECEIVES, SENDS, SILENT
 from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS, blocking_form
-from scalatrace.codegen.emit.conceptual.common.pending import Pending, Request
+from scalatrace.codegen.emit.conceptual.common.pending import PendingRequest, PendingRequests
 from scalatrace.codegen.emit.conceptual.scalable.collectives import ScalableCollectiveEmitter
 from scalatrace.codegen.emit.conceptual.scalable.expr_translator import NUM_TASKS, ExprTranslator
 from scalatrace.codegen.emit.conceptual.scalable.messages import ScalableMessageEmitter
 from scalatrace.codegen.emit.grids import demands, local_demands, sides_of
 from scalatrace.codegen.emit.text import ncptl_text
 from scalatrace.codegen.errors import GenerateError, cannot_write
-from scalatrace.codegen.program.tree import Branch, Call, Compute, Duration, Loop, Program, Stmt, asks_for
+from scalatrace.codegen.program.tree import (
+    BenchmarkProgram,
+    Branch,
+    Computation,
+    CountedLoop,
+    Duration,
+    MpiCall,
+    Stmt,
+    asks_for,
+)
 from scalatrace.errors import FormulaError
 from scalatrace.formula import TRUE, Compare, Cond, Const, Expr, add, all_of, bounds, compare
 from scalatrace.operations import operation
@@ -39,13 +48,13 @@ __all__ = ["ScalableEmitter"]
 class ScalableEmitter:
     """The tree of a program for any number of tasks."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: BenchmarkProgram) -> None:
         assert program.shape is not None
         self.program, self.shape = program, program.shape
         self.writer = ScalableMessageEmitter(program)
         self.collectives = ScalableCollectiveEmitter(self.writer)
 
-    def tree(self) -> t.Program:
+    def tree(self) -> t.ProgramTree:
         """Return the whole program."""
         headers, assertions = _preamble(self.writer.translator)
         self.body(self.program.body, TRUE, self.writer.sample.everyone)
@@ -59,11 +68,11 @@ class ScalableEmitter:
         """Statements of the tasks for which a condition holds."""
         for stmt in body:
             match stmt:
-                case Call():
+                case MpiCall():
                     self.call(stmt, cond, ranks)
-                case Compute():
+                case Computation():
                     self.compute(stmt, cond)
-                case Loop():
+                case CountedLoop():
                     self.loop(stmt, cond, ranks)
                 case Branch():
                     self.branch(stmt, cond, ranks)
@@ -86,7 +95,7 @@ class ScalableEmitter:
             before = after
         self.writer.pending.either(before)
 
-    def loop(self, loop: Loop, cond: Cond, ranks: Mask) -> None:
+    def loop(self, loop: CountedLoop, cond: Cond, ranks: Mask) -> None:
         """Add a loop of all tasks with the largest trip count; conditions limit each task to its own."""
         name, times = loop.variable.name, loop.count
         longest = self.longest(times)
@@ -109,7 +118,7 @@ class ScalableEmitter:
                 self.body(loop.body, cond, ranks)
         self.record_iterations(times, ranks, before)
 
-    def record_iterations(self, times: Expr, ranks: Mask, before: Pending) -> None:
+    def record_iterations(self, times: Expr, ranks: Mask, before: PendingRequests) -> None:
         """Set the pending messages after a loop."""
         counts = None
         if self.writer.fixed(times):
@@ -132,16 +141,16 @@ class ScalableEmitter:
             "coNCePTuaL has no statement for it; use --to c or --to python"
         )
 
-    def compute(self, compute: Compute, cond: Cond) -> None:
+    def compute(self, compute: Computation, cond: Cond) -> None:
         """`ALL TASKS COMPUTE FOR 12 MICROSECONDS`"""
         times = [_clock(context.duration) for context in compute.contexts]
         time = times[0]
         if compute.first is not None and len(times) > 1 and times[0] != times[1]:
-            first = t.Compare("=", t.Variable(compute.first.name), t.Integer(0))
+            first = t.NumberComparison("=", t.Variable(compute.first.name), t.Integer(0))
             time = t.Conditional(times[0], first, times[1])
         self.writer.compute(cond, time)
 
-    def call(self, call: Call, cond: Cond, ranks: Mask) -> None:
+    def call(self, call: MpiCall, cond: Cond, ranks: Mask) -> None:
         """One MPI call of these tasks."""
         if call.dropped:
             self.writer.left_out(call)
@@ -151,7 +160,7 @@ class ScalableEmitter:
         except (GenerateError, FormulaError) as error:
             raise cannot_write(call.op, call.site, "conceptual", error) from None
 
-    def _call(self, call: Call, cond: Cond, ranks: Mask) -> None:
+    def _call(self, call: MpiCall, cond: Cond, ranks: Mask) -> None:
         op = call.op
         if op in SENDS:
             self.writer.message(call, cond, ranks, True, operation(op).nonblocking)
@@ -166,7 +175,7 @@ class ScalableEmitter:
                 raise GenerateError("not all tasks call it: its communicator is no slice of the grid")
             self.collectives.collective(replace(call, op=blocking))
             if blocking != op:  # its request keeps its age, but no message is pending
-                self.writer.pending.make(self.writer.listed(ranks), Request(None, False))
+                self.writer.pending.make(self.writer.listed(ranks), PendingRequest(None, False))
         elif operation(op).category not in SILENT:
             raise GenerateError("no statement for any number of tasks means it")
 
@@ -175,7 +184,7 @@ _TASKS: t.Expr = t.Variable(NUM_TASKS.name)
 _ZERO = t.Integer(0)
 
 
-def _preamble(translator: ExprTranslator) -> tuple[list[t.Parameter], list[t.Assert]]:
+def _preamble(translator: ExprTranslator) -> tuple[list[t.ProgramParameter], list[t.Assert]]:
     """Return the declarations of sides and parameters, and the assertions on them."""
     shape = translator.shape
     if local_demands(shape):
@@ -201,8 +210,8 @@ def _preamble(translator: ExprTranslator) -> tuple[list[t.Parameter], list[t.Ass
     return headers, [_assertion(*each, translator) for each in (*sides, *demands(shape))]
 
 
-def _parameter(name: str, text: str, option: str, letter: str, default: int) -> t.Parameter:
-    return t.Parameter(
+def _parameter(name: str, text: str, option: str, letter: str, default: int) -> t.ProgramParameter:
+    return t.ProgramParameter(
         name, ncptl_text(text), ncptl_text(f"--{option}"), ncptl_text(f"-{letter}"), writing.integer(default)
     )
 
@@ -225,23 +234,23 @@ def _clock(duration: Duration) -> t.Expr:
         if nanoseconds is None and c >= 0:
             nanoseconds = term
         else:
-            nanoseconds = t.Binary("-" if c < 0 else "+", nanoseconds or _ZERO, term)
+            nanoseconds = t.BinaryOperation("-" if c < 0 else "+", nanoseconds or _ZERO, term)
     assert nanoseconds is not None
-    return t.Call("MAX", (_ZERO, t.Real(t.Binary("/", nanoseconds, t.Integer(1000)))))
+    return t.FunctionCall("MAX", (_ZERO, t.Real(t.BinaryOperation("/", nanoseconds, t.Integer(1000)))))
 
 
 def _term(factor: int, power: float, log: int) -> t.Expr:
     """Return factor * num_tasks ** power * log2(num_tasks) ** log."""
     term: t.Expr = t.Integer(factor)
     if power:
-        term = t.Binary("*" if power > 0 else "/", term, _raised(abs(power)))
+        term = t.BinaryOperation("*" if power > 0 else "/", term, _raised(abs(power)))
     for _ in range(log):
-        term = t.Binary("/", t.Binary("*", term, _log10(_TASKS)), _log10(t.Integer(2)))
+        term = t.BinaryOperation("/", t.BinaryOperation("*", term, _log10(_TASKS)), _log10(t.Integer(2)))
     return term
 
 
 def _log10(e: t.Expr) -> t.Expr:
-    return t.Call("LOG10", (e,))
+    return t.FunctionCall("LOG10", (e,))
 
 
 def _raised(power: float) -> t.Expr:
@@ -249,5 +258,9 @@ def _raised(power: float) -> t.Expr:
     fraction = Fraction(power).limit_denominator(12) if power != int(power) else Fraction(int(power))
     raised = _TASKS
     if fraction.numerator != 1:
-        raised = t.Binary("**", _TASKS, t.Integer(fraction.numerator))
-    return raised if fraction.denominator == 1 else t.Call("ROOT", (t.Integer(fraction.denominator), raised))
+        raised = t.BinaryOperation("**", _TASKS, t.Integer(fraction.numerator))
+    return (
+        raised
+        if fraction.denominator == 1
+        else t.FunctionCall("ROOT", (t.Integer(fraction.denominator), raised))
+    )

@@ -13,9 +13,9 @@ from dataclasses import replace
 from scalatrace.codegen.conceptual.words import KEYWORDS, PREDECLARED
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.communicators import OWN
-from scalatrace.codegen.program.grid_shape import Shape
+from scalatrace.codegen.program.grid_shape import GridShape
 from scalatrace.codegen.program.rewrite import rewritten, rewritten_cond
-from scalatrace.codegen.program.tree import Call
+from scalatrace.codegen.program.tree import MpiCall
 from scalatrace.formula import (
     Binary,
     Called,
@@ -52,7 +52,7 @@ TAKEN = frozenset({"t", "u", "c", "r", "s"})
 class ExprTranslator:
     """Translates expressions of a shape's variables."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: GridShape) -> None:
         self.shape = shape
         least = zip(shape.sizes, shape.least, strict=True)
         self.sides: dict[str, Expr] = {size: Var(size.lower(), 1 << 31, low) for size, low in least}
@@ -191,7 +191,7 @@ def exchanged(e: Expr, old: Expr, new: Expr) -> Expr:
     return rewritten(e, lambda part: new if part == old else None)
 
 
-def with_peer(call: Call, name: str, peer: Expr) -> Call:
+def with_peer(call: MpiCall, name: str, peer: Expr) -> MpiCall:
     """A call with another peer."""
     arguments = (replace(a, value=peer) if a.name == name else a for a in call.arguments)
     return replace(call, arguments=tuple(arguments))

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from scalatrace.codegen.builders.places import Places, opposite
-from scalatrace.codegen.builders.sample import Mask, Sample
+from scalatrace.codegen.builders.places import PlaceConditions, opposite
+from scalatrace.codegen.builders.sample import GridSample, Mask
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common import expr_writer as writing
 from scalatrace.codegen.emit.conceptual.common.operations import NO_TASK
-from scalatrace.codegen.emit.conceptual.common.pending import Pending, Request
+from scalatrace.codegen.emit.conceptual.common.pending import PendingRequest, PendingRequests
 from scalatrace.codegen.emit.conceptual.common.statement_writer import StatementWriter, transfer
 from scalatrace.codegen.emit.conceptual.scalable.expr_translator import (
     NUM_TASKS,
@@ -27,7 +27,7 @@ from scalatrace.codegen.emit.conceptual.scalable.expr_translator import (
     with_peer,
 )
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.program.tree import Call, Program, calls
+from scalatrace.codegen.program.tree import BenchmarkProgram, MpiCall, calls
 from scalatrace.formula import (
     TRUE,
     Choose,
@@ -65,13 +65,13 @@ Names = tuple[str, str, str, str]
 class ScalableMessageEmitter(StatementWriter):
     """Adds the statements for point-to-point calls."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: BenchmarkProgram) -> None:
         super().__init__()
         assert program.shape is not None
-        self.program_tree, self.shape, self.sample = program, program.shape, Sample(program.shape)
-        self.places = Places(self.sample, ())
+        self.program_tree, self.shape, self.sample = program, program.shape, GridSample(program.shape)
+        self.places = PlaceConditions(self.sample, ())
         self.translator = ExprTranslator(program.shape)
-        self.pending = Pending(RankList.all(self.sample.n))
+        self.pending = PendingRequests(RankList.all(self.sample.n))
         self._computation: tuple[Cond, list[t.Expr]] | None = None
         self.mine = frozenset({"rank", *program.shape.coords})
         self.channels = {
@@ -125,22 +125,22 @@ class ScalableMessageEmitter(StatementWriter):
                 return self.translator.expr(e)
         return None
 
-    def message(self, call: Call, cond: Cond, ranks: Mask, sends: bool, later: bool) -> None:
+    def message(self, call: MpiCall, cond: Cond, ranks: Mask, sends: bool, later: bool) -> None:
         """Add `TASKS t SUCH THAT t < 3 SEND A 800 BYTE MESSAGE TO UNSUSPECTING TASK (t + 1)`."""
         peer = "dest" if sends else "source"
         self.transfer(call, cond, sends, later, ("count", "datatype", peer, "tag"))
         if later:
-            self.pending.make(self.listed(ranks), Request())
+            self.pending.make(self.listed(ranks), PendingRequest())
 
-    def exchange(self, call: Call, cond: Cond, ranks: Mask) -> None:
+    def exchange(self, call: MpiCall, cond: Cond, ranks: Mask) -> None:
         """Add both messages of MPI_Sendrecv; await them where nothing else is pending."""
         self.transfer(call, cond, False, True, ("recvcount", "recvtype", "source", "recvtag"))
         self.transfer(call, cond, True, True, ("sendcount", "sendtype", "dest", "sendtag"))
-        self.pending.make(self.listed(ranks), Request())
+        self.pending.make(self.listed(ranks), PendingRequest())
         done = [r for r in np.flatnonzero(ranks).tolist() if self.pending.complete(r, (0,))]
         self.awaited(done, call)
 
-    def transfer(self, call: Call, cond: Cond, sends: bool, later: bool, names: Names) -> None:
+    def transfer(self, call: MpiCall, cond: Cond, sends: bool, later: bool, names: Names) -> None:
         count, datatype, peer, tag = names
         family = call.number("comm") if "comm" in call else Const(0)
         for there, leaf in self.alternatives(call[peer], cond):
@@ -171,7 +171,7 @@ class ScalableMessageEmitter(StatementWriter):
 
     def one(
         self,
-        call: Call,
+        call: MpiCall,
         cond: Cond,
         sends: bool,
         later: bool,
@@ -201,7 +201,7 @@ class ScalableMessageEmitter(StatementWriter):
         body = statement
         if cond != TRUE:
             body = t.If(writing.cond(self.translator.cond(cond), "s"), t.Block((statement,)))
-        last = t.Binary("-", t.Variable(NUM_TASKS.name), t.Integer(1))
+        last = t.BinaryOperation("-", t.Variable(NUM_TASKS.name), t.Integer(1))
         return t.ForEach("s", (writing.range_to(last),), body)
 
     def cases(self, e: Expr, cond: Cond) -> list[tuple[Cond, Expr]]:
@@ -259,14 +259,14 @@ class ScalableMessageEmitter(StatementWriter):
             return tag
         return add(mul(tag, Const(len(families))), Const(families.index(repr(family))))
 
-    def complete(self, call: Call, ranks: Mask) -> None:
+    def complete(self, call: MpiCall, ranks: Mask) -> None:
         """Await completion where the call leaves no pending message."""
         free = call.op == "Request_free"
         ages = self.ages(call, ranks)
         done = [r for r in np.flatnonzero(ranks).tolist() if self.pending.complete(r, ages(r), free)]
         self.awaited(done, call)
 
-    def ages(self, call: Call, ranks: Mask) -> Ages:
+    def ages(self, call: MpiCall, ranks: Mask) -> Ages:
         """The requests that a call names, by rank of the sample; None for all."""
         one = "request" in call
         named = call["request"] if one else call["requests"]
@@ -289,7 +289,7 @@ class ScalableMessageEmitter(StatementWriter):
             return lambda rank: (lists[numbers[rank]] or ())[k : k + 1]
         return lambda rank: lists[numbers[rank]]
 
-    def awaited(self, done: Sequence[int], call: Call) -> None:
+    def awaited(self, done: Sequence[int], call: MpiCall) -> None:
         """Add the statement for ranks that await all their pending messages."""
         if done:
             ranks = np.zeros(self.sample.n, dtype=bool)
