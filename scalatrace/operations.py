@@ -128,6 +128,7 @@ class Operation:
         base: the name without the ending of the large-count variant.
         meeting: that of the blocking form, for its variants, too.
         matched: it takes a message out of the queue, or receives such a message.
+        partitioned: it sends or receives a message in partitions.
     """
 
     name: str
@@ -140,6 +141,7 @@ class Operation:
     meeting: Meeting = Meeting.NONE
     mode: Mode = Mode.STANDARD
     matched: bool = False
+    partitioned: bool = False
 
     @property
     def peers(self) -> tuple[str, ...]:
@@ -188,8 +190,8 @@ def _p2p() -> Iterator[Operation]:
         yield Operation(name, Category.SEND, out)
     for name in ("Recv", "Mrecv"):
         yield Operation(name, Category.RECV, None, into)
-    yield Operation("Psend", Category.SEND, replace(out, times="partitions"))
-    yield Operation("Precv", Category.RECV, None, replace(into, times="partitions"))
+    yield Operation("Psend", Category.SEND, replace(out, times="partitions"), partitioned=True)
+    yield Operation("Precv", Category.RECV, None, replace(into, times="partitions"), partitioned=True)
     sending, receiving = Flow("sendcount", "sendtype", "dest"), Flow("recvcount", "recvtype", "source")
     yield Operation("Sendrecv", Category.SENDRECV, sending, receiving)
     yield Operation("Sendrecv_replace", Category.SENDRECV, out, into)

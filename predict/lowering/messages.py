@@ -112,8 +112,7 @@ class PointToPointMessages:
         tag = self._raw_tag(call, name)
         if tag == ANY_TAG:
             raise UsageError(_open(call, "tag"))
-        partitioned = call.op.startswith(("Psend", "Precv"))
-        return self.tag(call, tag, "partitioned" if partitioned else "message")
+        return self.tag(call, tag, "partitioned" if operation(call.op).partitioned else "message")
 
     @staticmethod
     def _raw_tag(call: Call, name: str) -> int:

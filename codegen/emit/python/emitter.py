@@ -217,7 +217,7 @@ class _PythonText(ProgramText):
         lines = [
             *(f"# {line}".rstrip() for line in heading),
             "",
-            *(["import bisect"] if self.infix.helpers & {"search", "search_wide"} else []),
+            *(["import bisect"] if self.infix.helpers & {"search", "search_c"} else []),
             "import ctypes",
             "import math",
             "import os",

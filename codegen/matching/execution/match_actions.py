@@ -204,7 +204,7 @@ class MatchActions:
             return None, None, _collective(call, row, scope)
         if row.category not in _POINT_TO_POINT or (row.matched and not row.is_matched_probe):
             return None, None, None
-        channel = (*scope.key, "Psend" in call.op or "Precv" in call.op)
+        channel = (*scope.key, row.partitioned)
         return (
             _send(call, row, scope, channel),
             self._certain(call, _receive(call, row, scope, channel, self._cancels)),

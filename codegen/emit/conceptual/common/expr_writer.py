@@ -100,6 +100,8 @@ def expr(e: Expr, task: str = "t") -> t.Expr:
         case Choose(c, a, b):
             result = t.Conditional(expr(a, task), cond(c, task), expr(b, task))
         case Item(table, Search(starts, index)):
+            if len(table) > MAX_ENTRIES:
+                raise GenerateError(f"{len(table)} pieces of values follow no formula (limit {MAX_ENTRIES})")
             result = _pieces(table, (0, *starts), expr(index, task))
         case Item(table, index):
             result = _table(table, expr(index, task))
@@ -122,33 +124,22 @@ def _table(table: tuple[int, ...], index: t.Expr) -> t.Expr:
             raise GenerateError(
                 f"{len(table)} values ({len(places)} different) follow no formula (limit {MAX_ENTRIES})"
             )
-        return _halves(table, index, 0)
+        return _pieces(table, range(len(table)), index)
     result = expr(Const(last))
     for value in reversed(others):
         result = t.Conditional(expr(Const(value)), _is_in(index, places[value]), result)
     return result
 
 
-def _pieces(values: tuple[int, ...], starts: tuple[int, ...], index: t.Expr) -> t.Expr:
-    """Return the values of pieces, of which the starts are known, as conditions that halve them."""
-    if len(values) > MAX_ENTRIES:
-        raise GenerateError(f"{len(values)} pieces of values follow no formula (limit {MAX_ENTRIES})")
-    if len(values) == 1:
-        return expr(Const(values[0]))
-    middle = len(values) // 2
-    lower, upper = (
-        _pieces(values[some], starts[some], index) for some in (slice(middle), slice(middle, None))
-    )
-    return t.Conditional(lower, t.NumberComparison("<", index, integer(starts[middle])), upper)
-
-
-def _halves(values: tuple[int, ...], index: t.Expr, start: int) -> t.Expr:
-    """Return a long table as conditions within conditions, each of which halves it."""
+def _pieces(values: tuple[int, ...], starts: Sequence[int], index: t.Expr) -> t.Expr:
+    """Return the values of pieces, each from its start on, as conditions that halve them."""
     if len(set(values)) == 1:
         return expr(Const(values[0]))
     middle = len(values) // 2
-    lower, upper = _halves(values[:middle], index, start), _halves(values[middle:], index, start + middle)
-    return t.Conditional(lower, t.NumberComparison("<", index, integer(start + middle)), upper)
+    lower, upper = (
+        _pieces(values[half], starts[half], index) for half in (slice(middle), slice(middle, None))
+    )
+    return t.Conditional(lower, t.NumberComparison("<", index, integer(starts[middle])), upper)
 
 
 def _is_in(e: t.Expr, values: Sequence[int], negated: bool = False) -> t.Rel:
