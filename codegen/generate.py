@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scalatrace.codegen.builders.recorded import build
-from scalatrace.codegen.builders.symbolic import Times, build_scalable
+from scalatrace.codegen.builders.symbolic import DurationOf, build_scalable
 from scalatrace.codegen.emit import emitter
 from scalatrace.codegen.emit.interface import EmitOptions, Emitter
 from scalatrace.codegen.errors import GenerateError, where
@@ -99,7 +99,7 @@ def generate(trace: Trace, language: str, options: GenerateOptions | None = None
 def generate_scalable(
     model: Model,
     language: str,
-    times: Times,
+    times: DurationOf,
     functions: Mapping[str, Function],
     options: GenerateOptions | None = None,
 ) -> Benchmark:

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from scalatrace.codegen.builders.formula import Reader, divided_evenly
+from scalatrace.codegen.builders.formula import FormulaReader, divided_evenly
 from scalatrace.codegen.builders.pieces import RankPiece, joined
 from scalatrace.codegen.builders.places import PlaceConditions, atoms_of, opposite
 from scalatrace.codegen.builders.position import ProgramPosition
@@ -81,7 +81,7 @@ class FieldValues:
     requirements: dict[Requirement, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.reader = Reader(self.shape.variables(), self.functions)
+        self.reader = FormulaReader(self.shape.variables(), self.functions)
         self.facts = _facts(self.shape)
         self.sample = GridSample(self.shape)
         atoms = [atom for cond in _conditions(self.model) for atom in atoms_of(self.condition(cond))]

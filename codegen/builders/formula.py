@@ -42,7 +42,7 @@ from scalatrace.formula import (
 from scalatrace.formula.domain import Domain
 from scalatrace.formula.polynomials import nonnegative, quotient, remainder
 
-__all__ = ["PROGRAM_FUNCTIONS", "Reader", "divided_evenly"]
+__all__ = ["PROGRAM_FUNCTIONS", "FormulaReader", "divided_evenly"]
 
 PROGRAM_FUNCTIONS = frozenset(
     ["log2", "ceil_log2", "trailing_zeros", "popcount", "min", "max", "block", "block_start", "diagonal"]
@@ -63,7 +63,7 @@ def divided_evenly(formula: Value) -> tuple[Expr, Expr] | None:
     return None
 
 
-class Reader:
+class FormulaReader:
     """Turns formulas into expressions of a program: replaces names, decides what the domain decides.
 
     Args:

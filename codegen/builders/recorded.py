@@ -55,7 +55,7 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Benchma
         )
     imbalance = shares(trace)
     trace = absolute(explicit(trace))
-    builder = _Builder(trace, exact_times, sites, spread_of_shares(imbalance, trace.nprocs))
+    builder = _RecordedBuilder(trace, exact_times, sites, spread_of_shares(imbalance, trace.nprocs))
     body, _ = builder.nodes(trace.nodes, _root(trace))
     return BenchmarkProgram(
         nprocs=trace.nprocs,
@@ -71,7 +71,7 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Benchma
 
 
 @dataclass(frozen=True)
-class _Scope:
+class _RecordedScope:
     """The place of a node.
 
     Attributes:
@@ -86,15 +86,15 @@ class _Scope:
     predecessors: Predecessors
     visits: Expr | None = None
 
-    def after(self, predecessors: Predecessors) -> _Scope:
-        return _Scope(self.ranks, self.entry_count, predecessors)
+    def after(self, predecessors: Predecessors) -> _RecordedScope:
+        return _RecordedScope(self.ranks, self.entry_count, predecessors)
 
 
-def _root(trace: Trace) -> _Scope:
-    return _Scope(trace.ranks, Const(0), Predecessors.start(trace.ranks))
+def _root(trace: Trace) -> _RecordedScope:
+    return _RecordedScope(trace.ranks, Const(0), Predecessors.start(trace.ranks))
 
 
-class _Builder(TreeBuilder[Node, RankList, _Scope]):
+class _RecordedBuilder(TreeBuilder[Node, RankList, _RecordedScope]):
     def __init__(self, trace: Trace, exact_times: bool, sites: bool, spread: float) -> None:
         super().__init__()
         self.trace, self.exact_times, self.sites, self.spread = trace, exact_times, sites, spread
@@ -105,29 +105,29 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
             id(event): max((n for _, n in classes), default=0) for event, classes in executions(trace)
         }
 
-    def node(self, node: Node, scope: _Scope) -> Built:
+    def node(self, node: Node, scope: _RecordedScope) -> Built:
         ranks = _participants(node.repeat, scope.ranks)
         if not len(ranks) or (isinstance(node, Event) and self.trace.ops[node.op].name in SILENT):
             return [], scope.predecessors
         cond = among(ranks, scope.ranks, self.trace.nprocs)
         times = number(self.elastic(node.repeat, ranks, lambda vec: of_vec(vec, scope.entry_count)))
-        inner = _Scope(ranks, scope.entry_count, scope.predecessors.only(ranks))
+        inner = _RecordedScope(ranks, scope.entry_count, scope.predecessors.only(ranks))
         stmts, predecessors = self.repeated(node, times, inner)
         if len(rest := scope.ranks - ranks):
             predecessors = predecessors.joined(scope.predecessors.only(rest))
         return under(cond, stmts), predecessors
 
-    def once(self, node: Node, times: Expr, scope: _Scope, cond: Cond) -> _Scope:
+    def once(self, node: Node, times: Expr, scope: _RecordedScope, cond: Cond) -> _RecordedScope:
         first = self.ran_before(node, times, scope)
-        return _Scope(scope.ranks, first, scope.predecessors, scope.entry_count)
+        return _RecordedScope(scope.ranks, first, scope.predecessors, scope.entry_count)
 
     def iteration(
-        self, node: Node, times: Expr, scope: _Scope, variable: Var, predecessors: Predecessors
-    ) -> _Scope:
+        self, node: Node, times: Expr, scope: _RecordedScope, variable: Var, predecessors: Predecessors
+    ) -> _RecordedScope:
         index = add(self.ran_before(node, times, scope), variable)
-        return _Scope(scope.ranks, index, predecessors, scope.entry_count)
+        return _RecordedScope(scope.ranks, index, predecessors, scope.entry_count)
 
-    def ranks(self, scope: _Scope) -> RankList:
+    def ranks(self, scope: _RecordedScope) -> RankList:
         return scope.ranks
 
     def listed(self, ranks: RankList) -> RankList:
@@ -147,7 +147,7 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
     def may_skip(self, node: Node) -> bool:
         return _may_be_nothing(node.repeat)
 
-    def ran_before(self, node: Node, times: Expr, scope: _Scope) -> Expr:
+    def ran_before(self, node: Node, times: Expr, scope: _RecordedScope) -> Expr:
         """Return how often the content ran before the present entry of the node."""
         if scope.entry_count == Const(0):
             return Const(0)
@@ -157,7 +157,7 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
             self.elastic(node.repeat, scope.ranks, lambda vec: prefix_of_vec(vec, scope.entry_count))
         )
 
-    def content(self, node: Node, scope: _Scope) -> Built:
+    def content(self, node: Node, scope: _RecordedScope) -> Built:
         if not isinstance(node, Event):
             return self.nodes(node.nodes, scope)
         if not self.runs.get(id(node)):
@@ -168,7 +168,7 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
         outside = scope.predecessors
         return [*computes, call], outside if pred is None else outside.called(pred, scope.ranks)
 
-    def call(self, node: Event, scope: _Scope) -> MpiCall:
+    def call(self, node: Event, scope: _RecordedScope) -> MpiCall:
         """The call of an event that has run `scope.entry_count` times before."""
         op = self.trace.ops[node.op]
         site = tuple(map(Foreign, self.trace.stack(node.signature)))
@@ -193,7 +193,7 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
         mark = self.trace.pred_index.get((node.op, node.signature))
         return MpiCall(op.name, arguments, site if self.sites else (), mark)
 
-    def computes(self, node: Event, scope: _Scope) -> list[Stmt]:
+    def computes(self, node: Event, scope: _RecordedScope) -> list[Stmt]:
         """The computation before a call; ranks may have their own where calls before it are averaged."""
         if self.stat is None:
             return []
@@ -219,7 +219,9 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
             for stmt in under(among(ranks, scope.ranks, self.trace.nprocs), [compute])
         ] or [whole]
 
-    def by_schedule(self, node: Event, known: dict[int, Duration], scope: _Scope) -> list[Stmt] | None:
+    def by_schedule(
+        self, node: Event, known: dict[int, Duration], scope: _RecordedScope
+    ) -> list[Stmt] | None:
         """Return the computation before a call by the number of earlier visits; None without a schedule."""
         if scope.visits is None:
             return None

@@ -21,11 +21,11 @@ from scalatrace.codegen.program.rewrite import rewritten, rewritten_cond
 from scalatrace.errors import FormulaError
 from scalatrace.formula import Cond, Const, Element, Expr, Value, Var, evaluate, names_in, variables
 from scalatrace.formula.evaluation.columns import Columns
+from scalatrace.trace.values.from_arrays import Ints
 from scalatrace.trace.values.vec import SPECIAL
 
 __all__ = ["GridSample", "Mask"]
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 SIDES = {1: 12, 2: 6, 3: 4, 4: 3}
@@ -59,7 +59,7 @@ class GridSample:
         self._masks: dict[Cond, Mask] = {}
         self._inner: dict[Any, GridSample] = {}
         self._extra: dict[str, Ints] = {}
-        self._evaluator = Columns(_Names(self), specials=SPECIAL)
+        self._evaluator = Columns(_RankNames(self), specials=SPECIAL)
 
     @property
     def reach(self) -> str:
@@ -116,7 +116,7 @@ class GridSample:
             inner.columns = {n: np.repeat(c[points], table.shape[1]) for n, c in self.columns.items()}
             inner.columns |= {v.name: np.tile(row, len(points)) for v, row in zip(loops, table, strict=True)}
             inner.n, inner._values, inner._masks = len(points) * table.shape[1], {}, {}
-            inner._extra, inner._evaluator = {}, Columns(_Names(inner), specials=SPECIAL)
+            inner._extra, inner._evaluator = {}, Columns(_RankNames(inner), specials=SPECIAL)
             self._inner[key] = inner
         return self._inner[key]
 
@@ -165,7 +165,7 @@ class GridSample:
         return place
 
 
-class _Names(Mapping[str, Any]):
+class _RankNames(Mapping[str, Any]):
     """The columns of a sample by name, made when they are asked for."""
 
     def __init__(self, sample: GridSample) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from scalatrace.codegen.builders.formula import Reader
+from scalatrace.codegen.builders.formula import FormulaReader
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.formula import (
     Binary,
@@ -34,13 +34,13 @@ ITERATION, LEFT = "i1", "l1"
 """The counters of the innermost loop (`scalatrace.trace.symbolic.counters`)."""
 
 
-def sum_of_formula(formula: Expr, n: Expr, reader: Reader, facts: Domain) -> Expr:
+def sum_of_formula(formula: Expr, n: Expr, reader: FormulaReader, facts: Domain) -> Expr:
     """Return the sum of a formula over i in [0, n). Raises GenerateError if it has no closed formula."""
     return _Sums("i", reader, facts, {}).of(formula, n)
 
 
 def sum_of_turns(
-    formula: Expr, n: Expr, times: Expr, reader: Reader, facts: Domain, names: Mapping[str, Expr]
+    formula: Expr, n: Expr, times: Expr, reader: FormulaReader, facts: Domain, names: Mapping[str, Expr]
 ) -> Expr:
     """The sum over the first n turns of a loop of a formula of its counters.
 
@@ -120,7 +120,7 @@ class _Sums:
     """
 
     name: str
-    reader: Reader
+    reader: FormulaReader
     facts: Domain
     names: Mapping[str, Expr]
 

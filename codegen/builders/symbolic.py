@@ -49,18 +49,18 @@ from scalatrace.trace.model.tables import Family, IntArray, Kind
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["Times", "build_scalable"]
+__all__ = ["DurationOf", "build_scalable"]
 
 SHORT_NS = 20_000
 """Computations below this length count as equal where a language averages them."""
 
-Times = Callable[[StatRule], Duration | None]
+DurationOf = Callable[[StatRule], Duration | None]
 """How long the computation before a call takes after one predecessor."""
 
 
 def build_scalable(
     model: Model,
-    times: Times,
+    times: DurationOf,
     functions: Mapping[str, Function],
     exact_times: bool = True,
     sites: bool = True,
@@ -76,9 +76,9 @@ def build_scalable(
         GenerateError: a formula has no form in a program.
     """
     shape = shape_of(model)
-    builder = _Builder(model, shape, times, functions, exact_times, sites)
+    builder = _SymbolicBuilder(model, shape, times, functions, exact_times, sites)
     values = builder.values
-    scope = _Scope(
+    scope = _SymbolicScope(
         ProgramPosition(values.sample.everyone, values.facts),
         Predecessors.start(RankList.all(values.sample.n)),
     )
@@ -103,21 +103,21 @@ def build_scalable(
 
 
 @dataclass(frozen=True, eq=False)
-class _Scope:
+class _SymbolicScope:
     """The place of a node; its predecessors are by ranks of the sample."""
 
     position: ProgramPosition
     predecessors: Predecessors
 
-    def after(self, predecessors: Predecessors) -> _Scope:
-        return _Scope(self.position, predecessors)
+    def after(self, predecessors: Predecessors) -> _SymbolicScope:
+        return _SymbolicScope(self.position, predecessors)
 
 
 @dataclass
-class _Builder(TreeBuilder[Rule, Mask, _Scope]):
+class _SymbolicBuilder(TreeBuilder[Rule, Mask, _SymbolicScope]):
     model: Model
     shape: GridShape
-    times: Times
+    times: DurationOf
     functions: Mapping[str, Function]
     exact_times: bool
     sites: bool
@@ -129,12 +129,12 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
         self.stat = next((i for i, (name, _) in enumerate(self.model.stats) if name == "compute_ns"), None)
         self._lists: dict[bytes, RankList] = {}
 
-    def node(self, rule: Rule, scope: _Scope) -> Built:
+    def node(self, rule: Rule, scope: _SymbolicScope) -> Built:
         ranks, stated = self.participants(rule.repeat, scope.position.ranks)
         if not ranks.any() or rule.op in SILENT:
             return [], scope.predecessors
         position = replace(scope.position, ranks=ranks)
-        inner = _Scope(position, scope.predecessors.only(self.listed(ranks)))
+        inner = _SymbolicScope(position, scope.predecessors.only(self.listed(ranks)))
         try:
             cond = self.values.places.cond(ranks, scope.position.ranks, stated)
             lines = self.lines(rule, position)
@@ -162,16 +162,16 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
 
         return result, either(*cond)
 
-    def once(self, rule: Rule, times: Expr, scope: _Scope, cond: Cond) -> _Scope:
+    def once(self, rule: Rule, times: Expr, scope: _SymbolicScope, cond: Cond) -> _SymbolicScope:
         position = scope.position
         inner = replace(position.once(rule.repeat), facts=_within_condition(cond, position.facts))
-        return _Scope(inner, scope.predecessors)
+        return _SymbolicScope(inner, scope.predecessors)
 
     def iteration(
-        self, rule: Rule, times: Expr, scope: _Scope, variable: Var, predecessors: Predecessors
-    ) -> _Scope:
+        self, rule: Rule, times: Expr, scope: _SymbolicScope, variable: Var, predecessors: Predecessors
+    ) -> _SymbolicScope:
         facts = scope.position.facts.within(variable, Const(0), sub(times, Const(1)))
-        return _Scope(scope.position.inside(rule.repeat, variable, times, facts), predecessors)
+        return _SymbolicScope(scope.position.inside(rule.repeat, variable, times, facts), predecessors)
 
     def limit(self, limits: tuple[int, int] | None) -> int | None:
         return limits[1] if limits and limits[1] < LIMIT else None
@@ -180,7 +180,7 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
         by_iteration = names_in(cond).isdisjoint(v.name for v in self.shape.variables().values())
         return outside.unless(cond, inside) if by_iteration else outside.either(inside)
 
-    def ranks(self, scope: _Scope) -> Mask:
+    def ranks(self, scope: _SymbolicScope) -> Mask:
         return scope.position.ranks
 
     def children(self, rule: Rule) -> Sequence[Rule] | None:
@@ -196,7 +196,7 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
     def may_skip(self, rule: Rule) -> bool:
         return not all(_at_least_one(part.formulas) for part in rule.repeat.parts)
 
-    def content(self, rule: Rule, scope: _Scope) -> Built:
+    def content(self, rule: Rule, scope: _SymbolicScope) -> Built:
         if rule.op is None:
             return self.nodes(rule.children, scope)
         call = self.call(rule, self.arguments(rule, scope.position))
@@ -235,7 +235,7 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
             result = [(mask, cond) for mask, cond in both if mask.any()]
         return result
 
-    def unrolled(self, rule: Rule, lines: Sequence[RowsCall], scope: _Scope) -> Built:
+    def unrolled(self, rule: Rule, lines: Sequence[RowsCall], scope: _SymbolicScope) -> Built:
         """The calls one after the other, each for those who make it."""
         result: list[Stmt] = []
         places, ranks = self.values.places, scope.position.ranks
@@ -247,7 +247,7 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
                 CallArgument(name, kind, joined(places, line.parameter(k), mine))
                 for k, (name, kind) in enumerate(schema)
             )
-            computes = self.computes(rule, _Scope(replace(scope.position, ranks=mine), predecessors))
+            computes = self.computes(rule, _SymbolicScope(replace(scope.position, ranks=mine), predecessors))
             stmts: list[Stmt] = [*computes, self.call(rule, arguments)]
             result += under(places.cond(mine, ranks, line.cond), stmts)
             predecessors = predecessors.called(pred, self.listed(mine))
@@ -270,7 +270,7 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
             self.pred(rule.op, rule.stack),
         )
 
-    def computes(self, rule: Rule, scope: _Scope) -> list[Stmt]:
+    def computes(self, rule: Rule, scope: _SymbolicScope) -> list[Stmt]:
         """The computation before a call, by the calls that may have come before."""
         if self.stat is None:
             return []

@@ -31,7 +31,7 @@ __all__ = ["must_be_late", "with_late_collectives"]
 MAX_EVENTS = 2_000_000
 """Longer traces are not executed: their collectives stand where they start."""
 
-Step = tuple[IterationPath, Call]
+PathStep = tuple[IterationPath, Call]
 
 
 def must_be_late(trace: Trace) -> bool:
@@ -80,7 +80,7 @@ class _Later:
         self.trace, self.late = trace, late
         self.arrays: dict[tuple[int, ...], int] = {}
 
-    def __call__(self, trace: Trace, rank: int) -> Iterator[Step]:
+    def __call__(self, trace: Trace, rank: int) -> Iterator[PathStep]:
         """The calls of a rank."""
         live: list[Call] = []  # oldest first
         for stamp, call in calls_with_paths(trace, rank):

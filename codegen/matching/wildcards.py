@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as AnySequence
 from dataclasses import dataclass, field, replace
 
-from scalatrace.codegen.matching.alignment.packing import Row, gathered, pack_peers, row
+from scalatrace.codegen.matching.alignment.packing import PackedRow, gathered, pack_peers, row
 from scalatrace.codegen.matching.diagnosis.diagnose import diagnose, mismatch
 from scalatrace.codegen.matching.diagnosis.report import MatchingError, MatchingReport
 from scalatrace.codegen.matching.execution.choices import (
@@ -77,7 +77,7 @@ def _with_senders_of_starts(
         return trace, {}
     more = ((STARTED_SOURCES, Kind.ARRAY), (STARTED_TAGS, Kind.ARRAY))
     ops = [Op(op.name, (*op.params, *more)) if op.name in STARTING else op for op in trace.ops]
-    arrays = _Arrays(list(trace.arrays))
+    arrays = _StartArrays(list(trace.arrays))
     result = {
         id(event): replace(
             event, params=(*event.params, *(gathered(column) for column in arrays.columns(rows)))
@@ -103,14 +103,14 @@ def _starts(items: _Items) -> Iterator[Starts]:
             yield from _starts(list(item.slots))
 
 
-class _Arrays:
+class _StartArrays:
     """The table of arrays, to which those of starts are added once each."""
 
     def __init__(self, table: list[IntArray]) -> None:
         self.table = table
         self._numbers: dict[tuple[int, ...], int] = {}
 
-    def columns(self, rows: Mapping[int, _Items]) -> Iterator[dict[int, Row]]:
+    def columns(self, rows: Mapping[int, _Items]) -> Iterator[dict[int, PackedRow]]:
         """Yield sources and tags of each rank's starts, as indices of arrays."""
         yield {rank: row(items, self._sources) for rank, items in rows.items()}
         yield {rank: row(items, self._tags) for rank, items in rows.items()}

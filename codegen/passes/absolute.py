@@ -76,10 +76,10 @@ def absolute_ranks(program: BenchmarkProgram) -> BenchmarkProgram:
         GenerateError: intercommunicators' collectives, topologies' collectives, communicators made while
             other calls go on, and receives of any tag beside other communicators need what is taken away.
     """
-    return _Absolute(program).program()
+    return _AbsoluteRanks(program).program()
 
 
-class _Absolute:
+class _AbsoluteRanks:
     def __init__(self, before: BenchmarkProgram) -> None:
         self.before, self.nprocs = before, before.nprocs
         self.trace = Trace(before.nprocs, comms=list(before.comms))

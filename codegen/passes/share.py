@@ -146,10 +146,10 @@ def named_parts(program: BenchmarkProgram) -> BenchmarkProgram:
     """The program with names for parts of its long expressions; the same object if it has none."""
     if all(length(part) <= MAX_LENGTH for stmt in statements(program.body) for part in needed_by(stmt)):
         return program
-    return program.with_body(_Sharing(program).block(program.body))
+    return program.with_body(_PartSharing(program).block(program.body))
 
 
-class _Sharing:
+class _PartSharing:
     """The walk over the statements, and the names that can be used where it is."""
 
     def __init__(self, program: BenchmarkProgram) -> None:

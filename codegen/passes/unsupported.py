@@ -24,7 +24,7 @@ MAKES_WINDOW = frozenset({"Win_create", "Win_create_dynamic", "Win_allocate", "W
 MAKES_DYNAMIC_WINDOW = "Win_create_dynamic"
 
 Supports = Callable[[str], bool]
-Key = tuple[int, int]
+ObjectKey = tuple[int, int]
 """A window: its number, and its communicator."""
 
 
@@ -34,18 +34,18 @@ def find_unsupported(program: BenchmarkProgram, supports: Supports) -> list[MpiC
     return [call for call in calls(program.body) if not supports(call.op) or reaches(dynamic, call)]
 
 
-def dynamic_windows(program: BenchmarkProgram) -> set[Key]:
+def dynamic_windows(program: BenchmarkProgram) -> set[ObjectKey]:
     """The dynamic windows of a program."""
     made = (call for call in calls(program.body) if call.op == MAKES_DYNAMIC_WINDOW)
     return {key for call in made for key in _keys(call)}
 
 
-def reaches(windows: set[Key], call: MpiCall) -> bool:
+def reaches(windows: set[ObjectKey], call: MpiCall) -> bool:
     """Whether a call accesses memory in one of the windows."""
     return "target_disp" in call and not windows.isdisjoint(_keys(call))
 
 
-def _keys(call: MpiCall) -> set[Key]:
+def _keys(call: MpiCall) -> set[ObjectKey]:
     """The windows of a call."""
     return set(product(numbers_in(call["win"]), numbers_in(call["comm"])))
 
@@ -62,7 +62,7 @@ def left_out(program: BenchmarkProgram, supports: Supports) -> tuple[BenchmarkPr
 class _Gone:
     """Calls without words, communicators and windows without makers."""
 
-    def __init__(self, supports: Supports, dynamic: set[Key]) -> None:
+    def __init__(self, supports: Supports, dynamic: set[ObjectKey]) -> None:
         self.supports, self.dynamic = supports, dynamic
         self.comms: set[int] = set()
         self.windows: set[tuple[Value, Value]] = set()

@@ -21,7 +21,7 @@ LIMIT = MAX_RANK + 1
 MAX_PARAMETER = 1 << 62
 """What is below this are parameters."""
 
-Run = tuple[tuple[int, ...], Mapping[str, int]]
+GridRun = tuple[tuple[int, ...], Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class GridShape:
     sizes: tuple[str, ...]
     column_major: bool
     inputs: tuple[str, ...]
-    seen: tuple[Run, ...]
+    seen: tuple[GridRun, ...]
     powers: bool = False
     slices: tuple[tuple[int, ...] | None, ...] = ()
     requirements: tuple[Requirement, ...] = ()

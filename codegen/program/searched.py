@@ -34,6 +34,7 @@ from scalatrace.trace.values.vec import Vec
 __all__ = [
     "MAX_ALTERNATIVES",
     "RepeatedRun",
+    "Terms",
     "one_of",
     "prefix_in_runs",
     "run_of",

@@ -12,7 +12,7 @@ from typing import overload
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.communicators import OWN
 from scalatrace.codegen.program.conditions import RANK
-from scalatrace.codegen.program.rewrite import Rewriter
+from scalatrace.codegen.program.rewrite import ExprRewriter
 from scalatrace.formula import (
     FALSE,
     Binary,
@@ -84,7 +84,7 @@ class Specialiser:
         return [(RankList(some), seen) for seen, some in result.items() if seen != FALSE]
 
 
-class _RankView(Rewriter):
+class _RankView(ExprRewriter):
     """Replaces all that depends on the rank by the values of one rank."""
 
     def __init__(self, trace: Trace, rank: int) -> None:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import Any
 
 from scalatrace.codegen.program.searched import (
     MAX_ALTERNATIVES,
     RepeatedRun,
+    Terms,
     one_of,
     prefix_in_runs,
     run_of,
@@ -56,8 +56,6 @@ MAX_UNLISTED_TERMS = 4
 
 MAX_CACHED_VALUES = 1 << 12
 """Value vectors whose expressions are cached: successive calls often have equal parameters."""
-
-Terms = tuple[Any, ...]
 
 
 def of_vec(vec: Vec, index: Expr, limit: int | None = None) -> Value:

@@ -24,7 +24,7 @@ from scalatrace.trace.values.from_arrays import Ints, ranks_in
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["Classes", "Quantity", "classes_of", "constant", "pointer", "quantity"]
+__all__ = ["Classes", "SimQuantity", "classes_of", "constant", "pointer", "quantity"]
 
 MAX_VALUES = 1 << 26
 """Values of one node that vary: half a gigabyte."""
@@ -39,7 +39,7 @@ def pointer(array: NDArray[Any], kind: Any) -> Any:
 
 
 @dataclass
-class Quantity:
+class SimQuantity:
     """A number; or one for each rank; or arrays of successive values for classes of ranks.
 
     Attributes:
@@ -89,9 +89,9 @@ class Quantity:
         return field
 
 
-def constant(value: int) -> Quantity:
+def constant(value: int) -> SimQuantity:
     """Return a quantity that is one number."""
-    return Quantity(value)
+    return SimQuantity(value)
 
 
 @dataclass
@@ -108,7 +108,7 @@ class Classes:
     rows: Sequence[Mapping[str, Vec]]
     counts: list[int]
 
-    def derive(self, names: Sequence[str], function: Callable[..., Any]) -> Quantity:
+    def derive(self, names: Sequence[str], function: Callable[..., Any]) -> SimQuantity:
         """Compute a quantity from parameters.
 
         Args:
@@ -155,7 +155,7 @@ def _too_many(count: int) -> LimitError:
     return LimitError(f"a call has {count:,} values that vary (limit {MAX_VALUES:,}); record fewer steps")
 
 
-def quantity(class_of: NDArray[np.int32], results: Sequence[Ints]) -> Quantity:
+def quantity(class_of: NDArray[np.int32], results: Sequence[Ints]) -> SimQuantity:
     """Return the quantity in which the ranks of class c have the values results[c]."""
     if not results:
         return constant(0)
@@ -163,7 +163,7 @@ def quantity(class_of: NDArray[np.int32], results: Sequence[Ints]) -> Quantity:
         each = np.array([values[0] for values in results], dtype=np.int64)
         if (each == each[0]).all():
             return constant(int(each[0]))
-        return Quantity(values=np.where(class_of >= 0, each[class_of], 0).astype(np.int64))
+        return SimQuantity(values=np.where(class_of >= 0, each[class_of], 0).astype(np.int64))
     cycles = [_cycle(values) for values in results]
     period = 0
     if all(cycle is not None for cycle in cycles):
@@ -172,7 +172,7 @@ def quantity(class_of: NDArray[np.int32], results: Sequence[Ints]) -> Quantity:
     offsets = np.concatenate(([0], np.cumsum([len(values) for values in results]))).astype(np.int64)
     if offsets[-1] > MAX_VALUES:
         raise _too_many(int(offsets[-1]))
-    return Quantity(class_of=class_of, offsets=offsets, pool=np.concatenate(results), period=period)
+    return SimQuantity(class_of=class_of, offsets=offsets, pool=np.concatenate(results), period=period)
 
 
 def _cycle(values: Ints) -> Ints | None:

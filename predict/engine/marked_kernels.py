@@ -17,7 +17,7 @@ import numpy as np
 from scalatrace.errors import UsageError
 from scalatrace.predict.engine.binding import PS
 from scalatrace.predict.engine.call_times import picoseconds
-from scalatrace.predict.engine.fields import Quantity, constant
+from scalatrace.predict.engine.fields import SimQuantity, constant
 from scalatrace.predict.engine.parameters import Parameters
 from scalatrace.predict.kernels import KernelModel, KernelModels
 from scalatrace.predict.kernels.annotated import BEGINS, ENDS, parsed
@@ -72,7 +72,7 @@ class MarkedKernels:
         self._known: set[str] = set()
         self._unknown: set[str] = set()
 
-    def fields(self, parameters: Parameters) -> dict[str, Quantity]:
+    def fields(self, parameters: Parameters) -> dict[str, SimQuantity]:
         """Return the fields of an annotation's node.
 
         Raises:

@@ -14,7 +14,7 @@ from scalatrace.predict.engine import binding
 from scalatrace.predict.engine.binding import PS
 from scalatrace.predict.engine.call_times import PrecedingCallTimes, picoseconds
 from scalatrace.predict.engine.families import Families
-from scalatrace.predict.engine.fields import Quantity, classes_of, constant, pointer
+from scalatrace.predict.engine.fields import SimQuantity, classes_of, constant, pointer
 from scalatrace.predict.engine.marked_kernels import ANNOTATION, KernelTimes, MarkedKernels
 from scalatrace.predict.engine.message_sizes import MessageSizes
 from scalatrace.predict.engine.operations import Flags, SimOp, Treatment, treatment
@@ -52,7 +52,7 @@ class LoweredNode:
     flags: int = 0
     own_pred: int = -1
     collective: int = 0
-    fields: dict[str, Quantity] = field(default_factory=dict)
+    fields: dict[str, SimQuantity] = field(default_factory=dict)
     times: ctypes.Array[binding.SimTimes] | None = None
     duration_ps: int = 0
 
@@ -160,10 +160,10 @@ def lower(trace: Trace, kernels: KernelTimes | None = None, polls_work: bool = F
             f"the trace has {len(trace.ranks)} of {trace.nprocs} ranks: a simulation needs all, since the "
             "others wait for the missing ones"
         )
-    return _Lowering(trace, kernels, polls_work).program()
+    return _NodeLowering(trace, kernels, polls_work).program()
 
 
-class _Lowering:
+class _NodeLowering:
     def __init__(self, trace: Trace, kernels: KernelTimes | None, polls_work: bool) -> None:
         self.trace, self.polls_work = trace, polls_work
         self.kernels = None if kernels is None else MarkedKernels(trace, kernels)
@@ -205,13 +205,13 @@ class _Lowering:
         lowered.end = len(self.nodes)
         lowered.flags = self.steady(lowered, start)
 
-    def repeat(self, node: Node) -> Quantity:
+    def repeat(self, node: Node) -> SimQuantity:
         """Return how often a node runs in each entry; 0 on ranks that do not enter it."""
         classes = classes_of({"repeat": node.repeat}, self.entries[id(node)], self.trace.nprocs)
         made = classes.derive(["repeat"], lambda repeat: repeat)
         if made.varies or made.values is not None or (classes.class_of >= 0).all():
             return made
-        return Quantity(values=np.where(classes.class_of >= 0, made.value, 0).astype(np.int64))
+        return SimQuantity(values=np.where(classes.class_of >= 0, made.value, 0).astype(np.int64))
 
     def add_event(self, event: Event) -> None:
         op = self.trace.ops[event.op]

@@ -99,7 +99,7 @@ class Tolerance:
 
 
 @dataclass(frozen=True)
-class _Run:
+class _ScaledRun:
     """The time of a run, in ps, and its slope, with a factor on a parameter.
 
     Attributes:
@@ -112,7 +112,7 @@ class _Run:
     slack: float
 
     @classmethod
-    def of(cls, simulation: Simulation, parameter: str, factor: float) -> _Run:
+    def of(cls, simulation: Simulation, parameter: str, factor: float) -> _ScaledRun:
         time, *parts, nmessages = (float(part) for part in simulation.path)
         slope = parts[_PATH_PART[parameter]] / factor
         return cls(factor, time, slope, MAX_TOLERANCE_ERROR * time + nmessages * ROUNDING_PS)
@@ -140,24 +140,24 @@ def tolerances(
     start = start or simulator.run(platform, options)
     for parameter in (LATENCY, PER_BYTE):
 
-        def run(factor: float, parameter: str = parameter) -> _Run:
+        def run(factor: float, parameter: str = parameter) -> _ScaledRun:
             changed = {"latency": factor} if parameter == LATENCY else {"bandwidth": 1 / factor}
             try:
-                return _Run.of(simulator.run(scaled(platform, **changed), options), parameter, factor)
+                return _ScaledRun.of(simulator.run(scaled(platform, **changed), options), parameter, factor)
             except TimeOverflowError:
-                return _Run(factor, inf, 0.0, 0.0)
+                return _ScaledRun(factor, inf, 0.0, 0.0)
 
-        search = _Search(run, _Run.of(start, parameter, 1.0))
+        search = _ToleranceSearch(run, _ScaledRun.of(start, parameter, 1.0))
         # The largest first: its runs bound the others.
         found = {share: search.factor_of(start.time_ps * (1 + share)) for share in sorted(shares)[::-1]}
         for share in shares:
             yield Tolerance(parameter, share, found[share])
 
 
-class _Search:
+class _ToleranceSearch:
     """Runs of a trace with factors on one parameter, of which all searches for a time make use."""
 
-    def __init__(self, run: Callable[[float], _Run], start: _Run) -> None:
+    def __init__(self, run: Callable[[float], _ScaledRun], start: _ScaledRun) -> None:
         self._run, self._runs, self._is_convex = run, [start], True
 
     def factor_of(self, target: float) -> float | None:
@@ -188,7 +188,7 @@ class _Search:
             self._add(self._run(step))
         return high.factor if high else None
 
-    def _add(self, reached: _Run) -> None:
+    def _add(self, reached: _ScaledRun) -> None:
         """Keep a run, and note whether all runs so far are on a convex function."""
         self._is_convex = self._is_convex and all(
             reached.time >= run.tangent(reached.factor) - reached.slack
@@ -201,14 +201,14 @@ class _Search:
 _factor = attrgetter("factor")
 
 
-def _step(low: _Run, high: _Run | None, target: float) -> float | None:
+def _step(low: _ScaledRun, high: _ScaledRun | None, target: float) -> float | None:
     """Return the lowest factor between two runs at which a tangent reaches a time; None if there is none."""
     limit = high.factor if high else MAX_FACTOR
     steps = [run.factor + (target - run.time) / run.slope for run in (low, high) if run and run.slope > 0]
     return min((step for step in steps if low.factor < step < limit), default=None)
 
 
-def _chord(low: _Run, high: _Run, factor: float) -> float:
+def _chord(low: _ScaledRun, high: _ScaledRun, factor: float) -> float:
     """Return the time on the line through two runs, which no run between them exceeds."""
     return low.time + (factor - low.factor) * (high.time - low.time) / (high.factor - low.factor)
 

@@ -19,7 +19,7 @@ from scalatrace.errors import FormatError, LimitError, ScalatraceError
 from scalatrace.predict.engine import binding
 from scalatrace.predict.engine.binding import PARTS, PATH
 from scalatrace.predict.engine.call_times import TimeOverflowError, load_factors
-from scalatrace.predict.engine.fields import Quantity, pointer
+from scalatrace.predict.engine.fields import SimQuantity, pointer
 from scalatrace.predict.engine.marked_kernels import KernelTimes
 from scalatrace.predict.engine.operations import SimOp
 from scalatrace.predict.engine.platform_arrays import PlatformArrays
@@ -73,7 +73,7 @@ def _shares(node: LoweredNode, ranks: Ints, size: int) -> NDArray[np.float32] | 
     return shares.astype(np.float32) if (shares > 1).any() else None
 
 
-def _world(peer: Quantity, ranks: Ints) -> Ints:
+def _world(peer: SimQuantity, ranks: Ints) -> Ints:
     """Return the destination of each rank; negative where there is none."""
     stored = np.full(len(ranks), peer.value) if peer.values is None else peer.values
     if peer.encoding is Encoding.RELATIVE:

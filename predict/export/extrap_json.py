@@ -26,7 +26,7 @@ METRICS = {
     "bytes": "bytes sent",
 }
 
-Values = dict[tuple[str, str], float]
+MetricValues = dict[tuple[str, str], float]
 """Value by call path and metric."""
 
 
@@ -76,7 +76,7 @@ def _point(trace: Trace, names: Sequence[str]) -> tuple[float, ...]:
     return tuple(values)
 
 
-def _values(trace: Trace) -> Values:
+def _values(trace: Trace) -> MetricValues:
     """Return the mean of the ranks for each call path and metric."""
     totals: Counter[tuple[str, str]] = Counter()
     for event, calls, sent, _ in traffic(trace):

@@ -52,14 +52,14 @@ def write_simgrid(lowering: TraceLowering, folder: Path) -> None:
 
 def lines(lowering: TraceLowering, rank: int, number: int) -> Iterator[str]:
     """Yield the lines of a rank without their first word, the rank's number."""
-    writer = _Writer(number, lowering.platform)
+    writer = _SimGridWriter(number, lowering.platform)
     yield "init"
     for action in lowering.actions(rank):
         yield from writer.lines(action)
     yield "finalize"
 
 
-class _Writer:
+class _SimGridWriter:
     """Writes the actions of a rank; keeps the requests that it has not waited for.
 
     SimGrid's replay names a request by source, destination and tag. Of a message with the rendezvous protocol

@@ -17,7 +17,7 @@ BEGINS, ENDS = 1001, 1002
 SHOWN_CALLS = 200
 """About so many calls of one kernel at one place are returned; at least one for each bin of times."""
 
-Place = tuple[str, int, int]
+CallPlace = tuple[str, int, int]
 """Text of a kernel, node of the event that ends it, and its predecessor."""
 
 
@@ -34,8 +34,8 @@ def annotated_calls(trace: Trace) -> dict[str, list[KernelCall]]:
     vary, the largest product of sizes gets the largest time, and so on. Kernels that make MPI calls are left
     out.
     """
-    sizes: dict[Place, list[dict[str, int]]] = {}
-    times: dict[Place, Histogram] = {}
+    sizes: dict[CallPlace, list[dict[str, int]]] = {}
+    times: dict[CallPlace, Histogram] = {}
     for rank in trace.ranks:
         for place, params, histogram in _of_rank(trace, rank):
             sizes.setdefault(place, []).append(params)
@@ -55,7 +55,7 @@ def fit_traces(traces: Iterable[Trace]) -> KernelModels:
     return KernelModels(model for name in sorted(calls) for model in fit_kernel(name, calls[name]))
 
 
-def _of_rank(trace: Trace, rank: int) -> Iterator[tuple[Place, dict[str, int], Histogram]]:
+def _of_rank(trace: Trace, rank: int) -> Iterator[tuple[CallPlace, dict[str, int], Histogram]]:
     begun: tuple[str, dict[str, int]] | None = None
     for call in trace.walk(rank):
         level = call.get("level") if call.op == "Pcontrol" else None

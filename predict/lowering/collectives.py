@@ -99,7 +99,7 @@ def _blocks(call: Call, side: str) -> tuple[int, ...]:
     return tuple(max(n, 0) * size for n in counts)
 
 
-Group = tuple[Sequence[int], int, bool]
+MemberGroup = tuple[Sequence[int], int, bool]
 """Members as ranks of the result, own position, and whether some members are left out."""
 
 
@@ -121,7 +121,7 @@ class CollectiveLowering:
         self._target, self._platform, self._nranks = target, platform, nranks
         self._messages, self._account = messages, account
         self._late: dict[int, list[PendingCollective]] = {}
-        self._groups: dict[int, Group | None] = {}
+        self._groups: dict[int, MemberGroup | None] = {}
         self.neighbours = Neighbours()
 
     def begin(self, call: Call) -> PendingCollective:
@@ -218,7 +218,7 @@ class CollectiveLowering:
             return True
         return target.several_sizes and (target.groups or all(i == rank for i, rank in enumerate(members)))
 
-    def _group(self, call: Call) -> Group | None:
+    def _group(self, call: Call) -> MemberGroup | None:
         """Return the members of a call's communicator that are in the result; None if this rank is alone."""
         if call.family not in self._groups:
             self._groups[call.family] = self._new_group(call.comm, call.rank)
@@ -227,7 +227,7 @@ class CollectiveLowering:
             self._account.add(call.op, Outcome.KEPT, "alone in its communicator")
         return group
 
-    def _new_group(self, comm: Communicator, rank: int) -> Group | None:
+    def _new_group(self, comm: Communicator, rank: int) -> MemberGroup | None:
         if self._messages.complete(comm.members):
             return (comm.members, comm.rank, False) if comm.size > 1 else None
         own = self._messages.number(rank)

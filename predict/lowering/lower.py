@@ -51,7 +51,7 @@ _MAX_TEMPLATES = 1 << 14
 """Different calls of a rank whose messages are kept."""
 
 
-class _Template(NamedTuple):
+class _CallTemplate(NamedTuple):
     """Messages of a call, peers that are not in the result, and the entry of the account."""
 
     messages: tuple[SendMessage | RecvMessage, ...]
@@ -109,7 +109,7 @@ class RankLowering:
         self._collectives = CollectiveLowering(target, platform, messages, account, nranks)
         self._exchange = RequestNumbers()
         self._requests: LiveRequests[LoweredRequest] = LiveRequests(lambda request: request.persistent)
-        self._templates: dict[tuple[Place, tuple[int, ...]], _Template] = {}
+        self._templates: dict[tuple[Place, tuple[int, ...]], _CallTemplate] = {}
         self._probed: LiveRequests[RecvMessage | None] = LiveRequests(lambda message: False)
 
     def actions(self, call: Call) -> list[LoweredAction]:
@@ -151,7 +151,7 @@ class RankLowering:
         )
         return list(started)
 
-    def _template(self, call: Call) -> _Template:
+    def _template(self, call: Call) -> _CallTemplate:
         """Return the messages of a call, without requests; cached by event node and values."""
         key = call.place, call.values
         template = self._templates.get(key)
@@ -161,7 +161,7 @@ class RankLowering:
             template = self._templates[key] = self._new_template(call)
         return template
 
-    def _new_template(self, call: Call) -> _Template:
+    def _new_template(self, call: Call) -> _CallTemplate:
         row = operation(call.op)
         later = row.flow_later and self._messages.is_open(call)
         messages, outside = ([], 0) if "message" in call or later else self._messages.of(call)
@@ -170,7 +170,7 @@ class RankLowering:
             treatment = "partitions as one message"
         outcome = Outcome.LOWERED if treatment else Outcome.KEPT
         nbytes = sent_bytes(call.op, call, row.flow_later)
-        return _Template(tuple(messages), outside, outcome, treatment, nbytes)
+        return _CallTemplate(tuple(messages), outside, outcome, treatment, nbytes)
 
     def _received(self, call: Call) -> list[SendMessage | RecvMessage]:
         """Return the receive of a message that was probed."""

@@ -9,16 +9,26 @@ from typing import NamedTuple
 
 from scalatrace.predict.lowering import CollectiveAction, LoweredAction, RecvMessage, SendMessage, WaitAction
 
-__all__ = ["Board", "Finished", "MessageKey", "Need", "Part", "Posted", "RankMessages", "Received", "awaited"]
+__all__ = [
+    "Board",
+    "Finished",
+    "MessageKey",
+    "Need",
+    "NeededPart",
+    "Posted",
+    "RankMessages",
+    "Received",
+    "awaited",
+]
 
-Key = tuple[int, int, int]
+ChannelKey = tuple[int, int, int]
 """Source, destination and tag of a message."""
 
 
 class MessageKey(NamedTuple):
     """A message of a rank: that with this serial number among those of its key."""
 
-    key: Key
+    key: ChannelKey
     serial: int
     nbytes: int
     request: int | None
@@ -27,7 +37,7 @@ class MessageKey(NamedTuple):
 class Received(NamedTuple):
     """A received message: that with this serial number among those of its key."""
 
-    key: Key
+    key: ChannelKey
     serial: int
     nbytes: int
     request: int | None
@@ -45,7 +55,7 @@ class Finished(NamedTuple):
     request: int
 
 
-Part = MessageKey | Received | Posted | Finished
+NeededPart = MessageKey | Received | Posted | Finished
 
 
 class RankMessages:
@@ -57,7 +67,7 @@ class RankMessages:
         self._posted: dict[tuple[int, int], int] = defaultdict(int)
         self._open: dict[int, Received | Finished] = {}
 
-    def of(self, action: LoweredAction) -> Iterator[Part]:
+    def of(self, action: LoweredAction) -> Iterator[NeededPart]:
         """Yield the beginnings and ends of messages in an action."""
         match action:
             case SendMessage(peer, nbytes, tag, request):

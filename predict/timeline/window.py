@@ -22,7 +22,7 @@ from scalatrace.trace.model.trace import Trace
 
 __all__ = ["WindowLowering"]
 
-Name = tuple[Hashable, int]
+FamilyName = tuple[Hashable, int]
 """Key of a message or place of a collective, and its serial number."""
 
 
@@ -48,13 +48,13 @@ class WindowLowering(TraceLowering):
         timeline = Timeline(trace, self.ranks, window_ns)
         self._calls = {rank: timeline.inside(rank) for rank in self.ranks}
         self._numbers = {rank: number for number, rank in enumerate(self.ranks)}
-        self._kept: set[Name] | None = None
+        self._kept: set[FamilyName] | None = None
         self._kept = self._complete()
         self.account = Account()
 
     def steps(self, rank: int) -> Iterator[LoweredStep]:
         """Yield the calls in the window; see `TraceLowering.steps`."""
-        inside, names = self._calls[rank], _Names(self._numbers[rank])
+        inside, names = self._calls[rank], _WindowNames(self._numbers[rank])
         open_requests: set[int] = set()
         for i, step in enumerate(super().steps(rank)):
             if i >= inside.stop:
@@ -66,7 +66,9 @@ class WindowLowering(TraceLowering):
                 ]
                 yield step._replace(actions=actions)
 
-    def _cut(self, action: LoweredAction, name: Name | None, open_requests: set[int]) -> LoweredAction | None:
+    def _cut(
+        self, action: LoweredAction, name: FamilyName | None, open_requests: set[int]
+    ) -> LoweredAction | None:
         """Return an action without what is not kept; None if nothing is left."""
         if isinstance(action, WaitAction):
             known = tuple(request for request in action.requests if request in open_requests)
@@ -80,14 +82,14 @@ class WindowLowering(TraceLowering):
             open_requests.add(action.request)
         return action
 
-    def _complete(self) -> set[Name]:
+    def _complete(self) -> set[FamilyName]:
         """Return the messages with both ends, and the collectives with all ranks, in the window."""
-        sent: set[Name] = set()
-        posted: set[Name] = set()
-        entered: Counter[Name] = Counter()
-        sizes: dict[Name, int] = {}
+        sent: set[FamilyName] = set()
+        posted: set[FamilyName] = set()
+        entered: Counter[FamilyName] = Counter()
+        sizes: dict[FamilyName, int] = {}
         for rank in self.ranks:
-            inside, names = self._calls[rank], _Names(self._numbers[rank])
+            inside, names = self._calls[rank], _WindowNames(self._numbers[rank])
             for i, step in enumerate(super().steps(rank)):
                 if i >= inside.stop:
                     break
@@ -103,14 +105,14 @@ class WindowLowering(TraceLowering):
         return (sent & posted) | {name for name, n in entered.items() if n == sizes[name]}
 
 
-class _Names:
+class _WindowNames:
     """Names the messages and collectives of a rank, as all ranks that take part name them."""
 
     def __init__(self, number: int) -> None:
         self._number = number
         self._counts: dict[tuple[bool, Hashable], int] = defaultdict(int)
 
-    def of(self, action: LoweredAction) -> Name | None:
+    def of(self, action: LoweredAction) -> FamilyName | None:
         """Return the name of a message or collective; None for any other action."""
         place: Hashable
         if isinstance(action, SendMessage):

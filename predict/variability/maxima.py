@@ -16,6 +16,7 @@ import numpy.typing as npt
 from scalatrace.errors import FormatError
 from scalatrace.files import read_text
 from scalatrace.predict.variability.intervals import ComputeInterval, Work
+from scalatrace.stats.grouped_points import Floats
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.query.load import COMPUTE
@@ -23,7 +24,6 @@ from scalatrace.trace.values.quantiles import quantiles
 
 __all__ = ["maxima_of", "read_times", "spread_of_ranks"]
 
-Array = npt.NDArray[np.float64]
 
 MAX_SAMPLES = 1 << 22
 """Times drawn at once; more ranks are drawn in parts."""
@@ -50,7 +50,7 @@ def spread_of_ranks(trace: Trace) -> float:
 
 def maxima_of(
     interval: ComputeInterval, nranks: int, spread: float = 0.0, count: int = 200, seed: int = 0
-) -> Array:
+) -> Floats:
     """Draw the slowest rank's computation in ns, of so many intervals.
 
     Args:
@@ -71,7 +71,7 @@ def maxima_of(
     return result
 
 
-def _drawn(work: Work, size: tuple[int, int], spread: float, random: np.random.Generator) -> Array:
+def _drawn(work: Work, size: tuple[int, int], spread: float, random: np.random.Generator) -> Floats:
     """Draw the time of a kind of computation in each interval of each rank, without its rank's part."""
     histogram, whole = work.times.within_ranks(spread), int(work.per_interval)
     mean, std = histogram.mean * work.resolution, histogram.std * work.resolution
@@ -91,12 +91,12 @@ def _drawn(work: Work, size: tuple[int, int], spread: float, random: np.random.G
     return total
 
 
-def _evenly(random: np.random.Generator, size: tuple[int, int]) -> Array:
+def _evenly(random: np.random.Generator, size: tuple[int, int]) -> Floats:
     """Draw numbers from 0 to 1 in random order; of few, one in each of as many equal parts."""
     count = size[0] * size[1]
     if count > MAX_STRATIFIED:
         return random.uniform(size=count)
-    result: Array = (random.permutation(count) + random.uniform(size=count)) / count
+    result: Floats = (random.permutation(count) + random.uniform(size=count)) / count
     return result
 
 

@@ -11,7 +11,7 @@ from scalatrace.codegen.conceptual.names import bound, children
 from scalatrace.codegen.conceptual.spelling import meant, typed
 from scalatrace.codegen.conceptual.words import FUNCTIONS, PREDECLARED
 
-__all__ = ["CheckReport", "NameContext", "NamesChecker", "Scope"]
+__all__ = ["CheckReport", "Definitions", "NameContext", "NamesChecker"]
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Definition:
 
 
 GROUP = "GROUP "
-Scope = dict[str, Definition]
+Definitions = dict[str, Definition]
 """Variables by name; task groups by "GROUP name"."""
 
 
@@ -35,11 +35,11 @@ class NameContext:
     `refused` are names that only the language's first front end accepts.
     """
 
-    scope: Scope
+    scope: Definitions
     steady: str | None = None
     pure: str | None = None
     my_task: bool = False
-    refused: Scope = field(default_factory=dict)
+    refused: Definitions = field(default_factory=dict)
 
 
 @dataclass
@@ -76,7 +76,7 @@ class NamesChecker:
 
     # names
 
-    def bind(self, scope: Scope, name: str, place: SourcePlace, group: bool = False) -> None:
+    def bind(self, scope: Definitions, name: str, place: SourcePlace, group: bool = False) -> None:
         if name in PREDECLARED and not group:
             self.wrong(f"{name} is predeclared and cannot be bound again; choose another name", place)
         definition = Definition(name, place)
@@ -159,7 +159,7 @@ class NamesChecker:
 
     # task descriptions
 
-    def tasks(self, tasks: t.Tasks, role: str, scope: Scope) -> Scope:
+    def tasks(self, tasks: t.Tasks, role: str, scope: Definitions) -> Definitions:
         """Check a task description; the scope with what it binds."""
         self._role(tasks, role)
         ctx = NameContext(dict(scope), steady="a task description")
@@ -185,7 +185,7 @@ class NamesChecker:
         if role == "target" and isinstance(tasks, t.AllTasks):
             self.wrong(f"ALL TASKS cannot be a target; expected ALL OTHER TASKS, {forms}", tasks.place)
 
-    def _group(self, tasks: t.TaskGroup, scope: Scope) -> None:
+    def _group(self, tasks: t.TaskGroup, scope: Definitions) -> None:
         definition = scope.get(f"{GROUP}{tasks.name}")
         if definition is None:
             bound_groups = {

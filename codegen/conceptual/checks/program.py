@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.checks.names import CheckReport, NameContext, NamesChecker, Scope
+from scalatrace.codegen.conceptual.checks.names import CheckReport, Definitions, NameContext, NamesChecker
 from scalatrace.codegen.conceptual.errors import ErrorStage, ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.names import bound, children, source_first
 from scalatrace.codegen.conceptual.parser.parse import parse
@@ -29,7 +29,7 @@ class MessagesChecker(NamesChecker):
 
     # messages
 
-    def _spec(self, node: Any, scope: Scope, refused: Scope | None = None) -> None:
+    def _spec(self, node: Any, scope: Definitions, refused: Definitions | None = None) -> None:
         """Check the expressions in a message specification, of whatever kind."""
         self.expr(node, NameContext(scope, steady="a message specification", refused=refused or {}))
 
@@ -41,7 +41,7 @@ class MessagesChecker(NamesChecker):
         if alignment is not None and buffer.offset is not None:
             self.wrong("an aligned message cannot start at an offset in a buffer too", buffer.place)
 
-    def _send(self, node: t.Send, scope: Scope) -> None:
+    def _send(self, node: t.Send, scope: Definitions) -> None:
         message, reception = node.message, node.reception or t.Reception()
         self._spec(message, scope)
         self._spec(reception, scope)
@@ -55,7 +55,7 @@ class MessagesChecker(NamesChecker):
             self.wrong(f"a message {side[0]} WITH VERIFICATION must be {side[1]} so too", node.place)
         self.tasks(node.target, "target", self.tasks(node.source, "source", scope))
 
-    def _receive(self, node: t.Receive, scope: Scope) -> None:
+    def _receive(self, node: t.Receive, scope: Definitions) -> None:
         self._spec(node.message, scope)
         self._form(node.message.unique, node.message.alignment, node.message.buffer)
         pair = (bound(node.target), bound(node.source))
@@ -69,7 +69,7 @@ class MessagesChecker(NamesChecker):
         else:
             self.tasks(node.source, "source", self.tasks(node.target, "target", scope))
 
-    def _multicast(self, node: t.Multicast, scope: Scope) -> None:
+    def _multicast(self, node: t.Multicast, scope: Definitions) -> None:
         self._spec(node.message, scope)
         self._form(node.message.unique, node.message.alignment, node.message.buffer)
         if node.asynchronous:
@@ -77,7 +77,7 @@ class MessagesChecker(NamesChecker):
             self.wrong(reason, node.place, ErrorStage.EXECUTION)
         self.tasks(node.target, "target", self.tasks(node.source, "source", scope))
 
-    def _reduce(self, node: t.Reduce, scope: Scope) -> None:
+    def _reduce(self, node: t.Reduce, scope: Definitions) -> None:
         inner = self.tasks(node.source, "source", scope)
         if node.target is not None:
             outer = scope if isinstance(node.target, t.AllTasks) else inner
@@ -99,7 +99,7 @@ class MessagesChecker(NamesChecker):
             form = node.result.values or node.values
             self._form(form.unique, form.alignment, node.result.buffer)
 
-    def _values(self, values: t.ReductionValues, scope: Scope, refused: Scope) -> None:
+    def _values(self, values: t.ReductionValues, scope: Definitions, refused: Definitions) -> None:
         if values.unit not in _REDUCED:
             reason = f"{values.unit} cannot be reduced; expected {' or '.join(_REDUCED)}"
             self.wrong(reason, values.place)
@@ -174,7 +174,7 @@ class _Checker(MessagesChecker):
     """Goes through a program with the names that are known at each place."""
 
     def program(self, program: t.ProgramTree) -> None:
-        scope: Scope = {}
+        scope: Definitions = {}
         self._headers(program.headers, scope)
         for sentence in program.sentences:
             for statement in sentence.statements:
@@ -186,7 +186,7 @@ class _Checker(MessagesChecker):
 
     # headers
 
-    def _headers(self, headers: Iterable[t.Header], scope: Scope) -> None:
+    def _headers(self, headers: Iterable[t.Header], scope: Definitions) -> None:
         seen: dict[str, SourcePlace] = {}
         for header in headers:
             if isinstance(header, t.Version) and header.text != LANGUAGE_VERSION:
@@ -195,7 +195,9 @@ class _Checker(MessagesChecker):
             elif isinstance(header, t.ProgramParameter):
                 self._parameter(header, scope, seen)
 
-    def _parameter(self, header: t.ProgramParameter, scope: Scope, seen: dict[str, SourcePlace]) -> None:
+    def _parameter(
+        self, header: t.ProgramParameter, scope: Definitions, seen: dict[str, SourcePlace]
+    ) -> None:
         if not _LONG.fullmatch(header.long):
             reason = 'expected two hyphens and then letters, digits, "-" or "_"'
             self.wrong(f"{header.long!r} is no long option; {reason}", header.place)
@@ -214,10 +216,10 @@ class _Checker(MessagesChecker):
 
     # statements
 
-    def statement(self, node: t.Statement, scope: Scope) -> None:
+    def statement(self, node: t.Statement, scope: Definitions) -> None:
         if _is_empty(node):
             return
-        special: dict[type, Callable[[Any, Scope], None]] = {
+        special: dict[type, Callable[[Any, Definitions], None]] = {
             t.Send: self._send,
             t.Receive: self._receive,
             t.Multicast: self._multicast,
@@ -232,28 +234,28 @@ class _Checker(MessagesChecker):
         }
         special.get(type(node), self._local)(node, scope)
 
-    def _local(self, node: Any, scope: Scope) -> None:
+    def _local(self, node: Any, scope: Definitions) -> None:
         inner = self.tasks(node.tasks, "source", scope)
         for child in children(node):
             if child is not node.tasks:
                 self.expr(child, NameContext(inner))
 
-    def _assert(self, node: t.Assert, scope: Scope) -> None:
+    def _assert(self, node: t.Assert, scope: Definitions) -> None:
         self.expr(node.condition, NameContext(scope))
 
-    def _for_each(self, node: t.ForEach, scope: Scope) -> None:
+    def _for_each(self, node: t.ForEach, scope: Definitions) -> None:
         for each in node.ranges:
             self.expr(each, NameContext(scope))
         inner = dict(scope)
         self.bind(inner, node.variable, node.place)
         self.statement(node.body, inner)
 
-    def _loop(self, node: t.ForCount | t.ForTime, scope: Scope) -> None:
+    def _loop(self, node: t.ForCount | t.ForTime, scope: Definitions) -> None:
         self.expr(node.count if isinstance(node, t.ForCount) else node.duration, NameContext(scope))
         self.expr(node.warmup, NameContext(scope))
         self.statement(node.body, scope)
 
-    def _let(self, node: t.Let, scope: Scope) -> None:
+    def _let(self, node: t.Let, scope: Definitions) -> None:
         inner = dict(scope)
         for binding in node.bindings:
             if isinstance(binding, t.LetTasks):
@@ -265,20 +267,20 @@ class _Checker(MessagesChecker):
             self.bind(inner, binding.name, binding.place)
         self.statement(node.body, inner)
 
-    def _let_tasks(self, binding: t.LetTasks, scope: Scope) -> None:
+    def _let_tasks(self, binding: t.LetTasks, scope: Definitions) -> None:
         for name in _predeclared(binding.tasks):
             if name.name != "num_tasks":
                 self.wrong(f"{name.name} cannot be used in a LET binding", name.place)
         self.tasks(binding.tasks, "source", scope)
         self.bind(scope, binding.name, binding.place, group=True)
 
-    def _if(self, node: t.If, scope: Scope) -> None:
+    def _if(self, node: t.If, scope: Definitions) -> None:
         self.expr(node.condition, NameContext(scope, steady="the condition of IF", my_task=True))
         self.statement(node.then, scope)
         if node.otherwise is not None:
             self.statement(node.otherwise, scope)
 
-    def _block(self, node: t.Block, scope: Scope) -> None:
+    def _block(self, node: t.Block, scope: Definitions) -> None:
         for statement in node.statements:
             self.statement(statement, scope)
 

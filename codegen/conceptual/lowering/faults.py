@@ -23,7 +23,7 @@ __all__ = ["find_faults", "unawaited"]
 BUDGET = 400_000
 """Events gone through at most: a larger program is not checked for deadlocks."""
 
-Channel = tuple[int, int, int]
+TaskChannel = tuple[int, int, int]
 """Sender, receiver, tag."""
 
 
@@ -39,7 +39,7 @@ def find_faults(lowered: BoundProgram) -> list[Note]:
     if len(lowered.events) < lowered.tasks:
         return []
     try:
-        return _Simulation(lowered).run()
+        return _FaultSimulation(lowered).run()
     except _TooMuchError:
         return []
 
@@ -84,7 +84,7 @@ def _restores(rank: int, events: Sequence[e.Event], depth: int = 0) -> int:
     return depth
 
 
-class _Sent:
+class _PendingSend:
     """What was sent on a channel: statements with the number of messages up to and with theirs."""
 
     def __init__(self) -> None:
@@ -104,10 +104,10 @@ class _Sent:
         return self.statements[bisect_right(self.upto, number) : bisect_left(self.upto, number + count) + 1]
 
 
-class _Receive(NamedTuple):
+class _PendingReceive(NamedTuple):
     """A statement that receives: where, and the number of its first message there."""
 
-    channel: Channel
+    channel: TaskChannel
     first: int
     event: e.Transfer
 
@@ -119,19 +119,19 @@ class _Task:
     steps: Iterator[e.Event]
     at: e.Event | None = None
     blocked: Callable[[], bool] | None = None
-    waits: list[_Receive] = field(default_factory=list)
+    waits: list[_PendingReceive] = field(default_factory=list)
     entry_counts: Counter[e.Comm] = field(default_factory=Counter)
 
 
-class _Simulation:
+class _FaultSimulation:
     """Goes through all ranks' events until none can go on."""
 
     def __init__(self, lowered: BoundProgram) -> None:
         self.lowered = lowered
         self.left = BUDGET
         self.balanced = _balanced(lowered)
-        self.sent: dict[Channel, _Sent] = defaultdict(_Sent)
-        self.posted: Counter[Channel] = Counter()
+        self.sent: dict[TaskChannel, _PendingSend] = defaultdict(_PendingSend)
+        self.posted: Counter[TaskChannel] = Counter()
         self.arrived: dict[tuple[e.Comm, int], set[int]] = defaultdict(set)
         self.tasks = {rank: _Task(self._steps(events)) for rank, events in lowered.events.items()}
 
@@ -200,14 +200,14 @@ class _Simulation:
             self.sent[rank, event.peer, event.tag].add(event)
             return None
         channel = (event.peer, rank, event.tag)
-        receive = _Receive(channel, self.posted[channel], event)
+        receive = _PendingReceive(channel, self.posted[channel], event)
         self.posted[channel] += event.count
         if not event.asynchronous:
             return lambda: self._matched(receive)
         task.waits.append(receive)
         return None
 
-    def _matched(self, receive: _Receive) -> bool:
+    def _matched(self, receive: _PendingReceive) -> bool:
         channel, first, event = receive
         sent = self.sent[channel]
         for send in sent.from_(first, event.count):
@@ -258,7 +258,7 @@ class _Simulation:
 
 def _balanced(lowered: BoundProgram) -> set[int]:
     """The loops in whose bodies everything that is sent is received, and nothing is left pending."""
-    net: dict[int, Counter[Channel]] = {}
+    net: dict[int, Counter[TaskChannel]] = {}
     open_: set[int] = set()
     for rank, events in lowered.events.items():
         _count(rank, events, net, open_)
@@ -266,10 +266,10 @@ def _balanced(lowered: BoundProgram) -> set[int]:
 
 
 def _count(
-    rank: int, events: Sequence[e.Event], net: dict[int, Counter[Channel]], open_: set[int]
-) -> Mapping[Channel, int]:
+    rank: int, events: Sequence[e.Event], net: dict[int, Counter[TaskChannel]], open_: set[int]
+) -> Mapping[TaskChannel, int]:
     """How many more messages a rank sends than it receives on each channel; by loop in `net`."""
-    total: Counter[Channel] = Counter()
+    total: Counter[TaskChannel] = Counter()
     for event in events:
         if isinstance(event, e.Transfer):
             channel = (rank, event.peer, event.tag) if event.sends else (event.peer, rank, event.tag)

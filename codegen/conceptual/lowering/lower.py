@@ -75,7 +75,7 @@ def lower(
     """
     headers = [header for header in program.headers if isinstance(header, t.ProgramParameter)]
     chosen = {h.name: integer(h.default, Env()) for h in headers} | dict(parameters or {})
-    lowering = _Lowering(tasks, range(tasks) if ranks is None else ranks, seed, most, program=program)
+    lowering = _TaskLowering(tasks, range(tasks) if ranks is None else ranks, seed, most, program=program)
     env = Env(chosen, tasks, draws=lowering.draws, processors=tuple(range(tasks)))
     for sentence in program.sentences:
         for statement in sentence.statements:
@@ -85,7 +85,7 @@ def lower(
 
 
 @dataclass
-class _Lowering(Messaging):
+class _TaskLowering(Messaging):
     """Goes through the statements.
 
     Attributes:
@@ -176,7 +176,7 @@ class _Lowering(Messaging):
         self, node: t.ForEach, numbers: Sequence[int], env: Env, rank: int, draws: int
     ) -> Iterator[tuple[e.Event, ...]]:
         """Yield what a rank does for each number; processors and random numbers start as before the loop."""
-        one = _Lowering(self.tasks, (rank,), self.seed, None, program=self.program, is_probed=True)
+        one = _TaskLowering(self.tasks, (rank,), self.seed, None, program=self.program, is_probed=True)
         one.draws.state, one.processors = draws, tuple(env.processors)
         for number in numbers:
             one.statement(node.body, replace(env, draws=one.draws).bind(node.variable, number))

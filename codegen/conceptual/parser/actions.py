@@ -15,10 +15,10 @@ from scalatrace.codegen.conceptual.parser.action_values import (
     texts_of,
 )
 
-__all__ = ["Builder"]
+__all__ = ["NodeBuilder"]
 
 
-class Builder(PartsBuilder):
+class NodeBuilder(PartsBuilder):
     """Statements and programs."""
 
     def start(self, parts: Parts) -> Any:
@@ -239,4 +239,4 @@ class Builder(PartsBuilder):
 
 
 # The rule's own name is a word of Python.
-setattr(Builder, "async", Builder.async_)
+setattr(NodeBuilder, "async", NodeBuilder.async_)

@@ -17,7 +17,7 @@ from lark.lexer import TerminalDef
 
 from scalatrace import cache, grammars
 from scalatrace.codegen.conceptual.errors import ErrorStage, Note, ProgramError, SourcePlace
-from scalatrace.codegen.conceptual.parser.actions import Builder
+from scalatrace.codegen.conceptual.parser.actions import NodeBuilder
 from scalatrace.codegen.conceptual.parser.driver import Driver, UnexpectedTokenError
 from scalatrace.codegen.conceptual.parser.lexer import NoLexer, SourceToken, scan, token
 from scalatrace.codegen.conceptual.parser.repeated import NotByLinesError, is_repetitive, parse_lines
@@ -173,7 +173,7 @@ def _parser() -> Lark:
     with suppress(Exception):
         if data is not None:
             return _from_tables(data)
-    parser = Lark(grammar, parser="lalr", lexer=NoLexer, transformer=Builder(), maybe_placeholders=False)
+    parser = Lark(grammar, parser="lalr", lexer=NoLexer, transformer=NodeBuilder(), maybe_placeholders=False)
     with suppress(Exception):
         cache.store(name, _tables(parser))
     return parser
@@ -191,7 +191,7 @@ def _tables(parser: Lark) -> bytes:
 def _from_tables(packed: bytes) -> Lark:
     data, memo = msgpack.unpackb(packed, strict_map_key=False)
     data["options"]["lexer"] = data["parser"]["lexer_conf"]["lexer_type"] = NoLexer
-    parser: Lark = Lark._load_from_dict(data, memo, transformer=Builder())  # type: ignore[no-untyped-call]
+    parser: Lark = Lark._load_from_dict(data, memo, transformer=NodeBuilder())  # type: ignore[no-untyped-call]
     return parser
 
 

@@ -59,13 +59,13 @@ def parse_lines(driver: Driver, text: str, end: SourcePlace) -> Any:
         NotByLinesError: a string goes over lines, or there is something to complain of in the text.
     """
     try:
-        return _Lines(driver, text.split("\n")).parse(end)
+        return _RepeatedLines(driver, text.split("\n")).parse(end)
     except (LookupError, ProgramError, VisitError, UnexpectedTokenError) as error:
         # The usual way through the text reports what is wrong.
         raise NotByLinesError from error
 
 
-class _Lines:
+class _RepeatedLines:
     def __init__(self, driver: Driver, lines: list[str]) -> None:
         self.driver, self.lines = driver, lines
         self.state = driver.begin()

@@ -18,7 +18,7 @@ __all__ = ["show"]
 
 def show(node: t.SyntaxNode) -> str:
     """Return the text of a program, or of any part of one."""
-    return _Printer().any(node)
+    return _ProgramPrinter().any(node)
 
 
 def _is_open(stmt: t.Statement | None) -> bool:
@@ -32,7 +32,7 @@ def _commented(lines: Iterable[str]) -> list[str]:
     return [f"# {line}" for line in lines]
 
 
-class _Printer(PartsPrinter):
+class _ProgramPrinter(PartsPrinter):
     """Messages, statements and programs, too."""
 
     # messages

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.errors import ProgramError
 from scalatrace.codegen.conceptual.lowering import events as e
-from scalatrace.codegen.conceptual.lowering.collecting import TooManyError
+from scalatrace.codegen.conceptual.lowering.collecting import TooManyEventsError
 from scalatrace.codegen.conceptual.lowering.faults import find_faults
 from scalatrace.codegen.conceptual.lowering.lower import BoundProgram, lower
 
@@ -76,7 +76,7 @@ def _lowered(
     if tasks <= MAX_CHECKED_TASKS and not alone:
         try:
             return lower(program, tasks, parameters, None, seed, MAX_CHECKED_STEPS)
-        except TooManyError:
+        except TooManyEventsError:
             pass
     return lower(program, tasks, parameters, (rank,), seed)
 

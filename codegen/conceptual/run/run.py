@@ -36,7 +36,7 @@ _HANDLES = {4: ctypes.c_int, 8: ctypes.c_void_p}
 """C types of handles by their size."""
 
 
-class Agreement:
+class RankAgreement:
     """Broadcasts and a reduction on MPI_COMM_WORLD by the names of the profiling interface."""
 
     def __init__(self, library: Path) -> None:
@@ -96,13 +96,13 @@ def _compiled_library(program: t.ProgramTree, path: str, engine: str) -> Path | 
     return None
 
 
-def _agreement() -> Agreement | None:
+def _agreement() -> RankAgreement | None:
     """Return the way to agree; None: the MPI is not known, which holds on all ranks."""
-    return Agreement(library) if (library := loaded_mpi()) else None
+    return RankAgreement(library) if (library := loaded_mpi()) else None
 
 
 def _agreed_library(
-    program: t.ProgramTree, path: str, engine: str, agreement: Agreement
+    program: t.ProgramTree, path: str, engine: str, agreement: RankAgreement
 ) -> tuple[Path | None, str]:
     """Return the library, or why there is none; the same on all ranks."""
     source, reason = _source(program, path, engine) if agreement.rank == 0 else ("", "")
@@ -154,7 +154,7 @@ def _check_once(program: t.ProgramTree, parameters: Mapping[str, int], path: str
 
 
 @dataclass(frozen=True)
-class _Run:
+class _ProgramRun:
     """A program with its path and command line, as one task runs it."""
 
     program: t.ProgramTree
@@ -205,7 +205,7 @@ def run(
     """
     options = parse_options(program, words)
     world = MPI.COMM_WORLD
-    this = _Run(program, path, options, seed, world.Get_rank(), world.Get_size())
+    this = _ProgramRun(program, path, options, seed, world.Get_rank(), world.Get_size())
     try:
         execute = _execution(this, engine)
     except ScalatraceError as error:
@@ -229,7 +229,7 @@ def run(
     return 0
 
 
-def _say_log(this: _Run, wrote: bool) -> None:
+def _say_log(this: _ProgramRun, wrote: bool) -> None:
     """Say on task 0 which log was written: the others cannot be asked, a recording would contain that."""
     own = this.template.replace("%p", str(this.rank))
     text = f"wrote {own}" if wrote else f"task 0 logs nothing; other tasks log to {this.template}"
@@ -239,7 +239,7 @@ def _say_log(this: _Run, wrote: bool) -> None:
         print(f"scalatrace: {text}", file=sys.stderr, flush=True)
 
 
-def _execution(this: _Run, engine: str) -> Callable[[], bool]:
+def _execution(this: _ProgramRun, engine: str) -> Callable[[], bool]:
     """Return what runs a checked program, and says whether it wrote a log.
 
     Raises:
@@ -259,7 +259,7 @@ def _abort(reason: str) -> None:
     MPI.COMM_WORLD.Abort(1)
 
 
-def _interpret(this: _Run, lowered: BoundProgram) -> bool:
+def _interpret(this: _ProgramRun, lowered: BoundProgram) -> bool:
     prologue = this.prologue("interpreter (Python + MPI)", "perf_counter_ns()")
     logs = any(isinstance(event.statement, t.Log) for event in local_steps(lowered.events[this.rank]))
     log = this.log(prologue) if logs else None
@@ -269,7 +269,7 @@ def _interpret(this: _Run, lowered: BoundProgram) -> bool:
     return log is not None
 
 
-def _run_compiled(this: _Run, library: Path) -> bool:
+def _run_compiled(this: _ProgramRun, library: Path) -> bool:
     def stop(reason: str, place: SourcePlace) -> None:
         error = ProgramError(reason, place, path=this.path)
         _abort(f"scalatrace: task {this.rank}: {error}")

@@ -40,7 +40,7 @@ def _required(tree: TypeTree) -> set[str]:
 
 
 @dataclass
-class _Form:
+class _TypeForm:
     """How numbers are written for one form of a constructor, `MPI_Type_vector` or `MPI_Type_vector_c`.
 
     Attributes:
@@ -89,10 +89,10 @@ def _make(tree: TypeTree, lines: list[str]) -> str:
 
 def _called(name: str, arguments: Sequence[Any], inner: Sequence[str]) -> str:
     """The call of a constructor up to its result; of the form for large counts only where one is needed."""
-    recipe, form = _RECIPES[name], _Form()
+    recipe, form = _RECIPES[name], _TypeForm()
     op, given = recipe(arguments, inner, form)
     if form.exceeded:
-        op, given = recipe(arguments, inner, _Form("MPI_Count", "MPI_Count"))
+        op, given = recipe(arguments, inner, _TypeForm("MPI_Count", "MPI_Count"))
         op += "_c"
     return f"MPI_Type_{op}({', '.join(given)}"
 
@@ -109,7 +109,7 @@ def _ints(values: Any) -> str:
     return _array("int", map(str, values))
 
 
-_Recipe = Callable[[Sequence[Any], Sequence[str], _Form], tuple[str, list[str]]]
+_Recipe = Callable[[Sequence[Any], Sequence[str], _TypeForm], tuple[str, list[str]]]
 
 _RECIPES: dict[str, _Recipe] = {
     "contiguous": lambda a, t, f: ("contiguous", [f.number(a[0]), t[0]]),

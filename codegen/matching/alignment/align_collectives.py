@@ -27,7 +27,7 @@ from itertools import islice
 
 from scalatrace.codegen.matching.alignment.entry_events import EntryEvent, EntryTimes
 from scalatrace.codegen.matching.alignment.order import CallOrder, Entry
-from scalatrace.codegen.matching.alignment.skeleton import _collectives, _repeats, _skeleton
+from scalatrace.codegen.matching.alignment.skeleton import collectives, repeats, skeleton
 from scalatrace.codegen.matching.execution.scopes import NULL, SELF, WORLD, stream_parameter
 from scalatrace.operations import is_collective
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups, Summary, Value
@@ -63,11 +63,11 @@ def needs_alignment(trace: Trace) -> bool:
 def compressed(trace: Trace, entries: AnySequence[Entry]) -> Trace:
     """The trace whose ranks make these calls, in this order; its tables and header are those of another."""
     symbols, signatures = _symbols(entries)
-    loops = _skeleton(symbols, [trace.stack(signature) for signature in signatures])
+    loops = skeleton(symbols, [trace.stack(signature) for signature in signatures])
     entry_events: defaultdict[int, EntryEvent] = defaultdict(EntryEvent)
     times = EntryTimes(trace)
     coming = zip(entries, symbols, strict=True)
-    for event, n in _collectives(loops.nodes):
+    for event, n in collectives(loops.nodes):
         merged = entry_events[id(event)]
         entered = list(islice(coming, n))
         merged.meet([entry for entry, _ in entered])
@@ -134,7 +134,7 @@ def _node(
         repeat, op, params = merged.content(trace)
         return Event(_named(repeat, here, around), op, merged.signature, params, times.stats(merged))
     inner = tuple(_node(trace, child, here, entry_events, there, times) for child in _run(node.nodes, there))
-    return Sequence(_named(_repeats(node), here, around), inner)
+    return Sequence(_named(repeats(node), here, around), inner)
 
 
 def _named(repeat: Elastic, here: RankList, around: RankList) -> Elastic:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scalatrace.codegen.matching.alignment.order import Entry
-from scalatrace.codegen.matching.alignment.packing import Row, gathered, pack_peers
+from scalatrace.codegen.matching.alignment.packing import PackedRow, gathered, pack_peers
 from scalatrace.trace.model.elastic import Elastic
 from scalatrace.trace.model.nodes import Param, PredStats
 from scalatrace.trace.model.tables import Kind
@@ -19,7 +19,7 @@ from scalatrace.trace.values.ranklist import RankList
 
 __all__ = ["EntryEvent", "EntryTimes"]
 
-Ranks = tuple[int, ...]
+RankTuple = tuple[int, ...]
 Context = tuple[int, int]
 """id of an old event node, and the predecessor."""
 
@@ -28,7 +28,7 @@ class EntryEvent:
     """Participants and values of each execution of a node. `signature`: its call site."""
 
     def __init__(self) -> None:
-        self._profiles: dict[tuple[Ranks, ...], int] = {}
+        self._profiles: dict[tuple[RankTuple, ...], int] = {}
         self._entry_counts: list[int] = []
         self._values: dict[int, list[tuple[int, ...]]] = {}
         self._op = -1
@@ -55,7 +55,7 @@ class EntryEvent:
         columns = {rank: list(zip(*rows, strict=True)) for rank, rows in self._values.items()}
         params: list[Param] = []
         for i, kind in enumerate(kinds):
-            rows: dict[int, Row] = {rank: column[i] for rank, column in columns.items()}
+            rows: dict[int, PackedRow] = {rank: column[i] for rank, column in columns.items()}
             if kind is Kind.PEER:
                 families = {rank: {0} if comm_at is None else set(c[comm_at]) for rank, c in columns.items()}
                 params.append(
@@ -68,8 +68,8 @@ class EntryEvent:
     def _repeat(self) -> Elastic:
         """Ranks that are equally often there, whatever the meeting, share their values."""
         counts = [Counter(rank for ranks in profile for rank in ranks) for profile in self._profiles]
-        rows: dict[tuple[int, ...], Row] = {}
-        result: dict[int, Row] = {}
+        rows: dict[tuple[int, ...], PackedRow] = {}
+        result: dict[int, PackedRow] = {}
         for rank in self._values:
             times = tuple(count[rank] for count in counts)
             if times not in rows:

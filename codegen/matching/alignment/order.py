@@ -32,7 +32,7 @@ from scalatrace.trace.threads import order_note
 
 __all__ = ["CallOrder", "Entry"]
 
-Key = tuple[object, ...]
+EntryKey = tuple[object, ...]
 Walk = Callable[[Trace, int], Iterator[tuple[IterationPath, Call]]]
 
 
@@ -59,8 +59,8 @@ class CallOrder:
         self._walks = {rank: walk(trace, rank) for rank in trace.ranks}
         self._local: dict[IterationPath, list[Call]] = {}  # of ranks that can go on
         self._whole: dict[IterationPath, list[list[Call]]] = {}  # collective calls for which all have come
-        self._waiting: dict[Key, dict[int, tuple[IterationPath, Call]]] = {}
-        self._entry_counts: Counter[tuple[Key, int]] = Counter()
+        self._waiting: dict[EntryKey, dict[int, tuple[IterationPath, Call]]] = {}
+        self._entry_counts: Counter[tuple[EntryKey, int]] = Counter()
         self._heap: list[IterationPath] = []
         self._collective = [is_collective(op.name) for op in trace.ops]
         self.steps = 0
@@ -81,7 +81,7 @@ class CallOrder:
     def _at(self, stamp: IterationPath) -> list[Entry]:
         """What happens at a place; collective calls that are alike (all rows' broadcasts) at once."""
         entries = [Entry(tuple(calls), False) for calls in (self._local.pop(stamp, None),) if calls]
-        calls_by_key: dict[Key, list[Call]] = {}
+        calls_by_key: dict[EntryKey, list[Call]] = {}
         for calls in self._whole.pop(stamp, ()):
             calls_by_key.setdefault(
                 (calls[0].op, frozenset(call.node.signature for call in calls)), []
@@ -127,7 +127,7 @@ class CallOrder:
         scope = self._scopes.of(family, call.rank)
         return () if scope is None else scope.members
 
-    def _key(self, call: Call) -> Key:
+    def _key(self, call: Call) -> EntryKey:
         """Names the collective operation, the same on all members: the n-th of its stream."""
         inner = stream_parameter(call.place.op)
         stream = (call.family, self._members(call)[0], inner, call.raw(inner) if inner else -1)

@@ -13,10 +13,10 @@ from scalatrace.trace.model.nodes import Event, Node
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["_collectives", "_repeats", "_skeleton"]
+__all__ = ["collectives", "repeats", "skeleton"]
 
 
-def _skeleton(symbols: Sequence[int], frames: Sequence[Sequence[str]]) -> Trace:
+def skeleton(symbols: Sequence[int], frames: Sequence[Sequence[str]]) -> Trace:
     """A trace of one rank whose walk is the symbols; the smaller of two.
 
     Args:
@@ -41,14 +41,14 @@ def _compressed(symbols: Sequence[int], frames: Sequence[Sequence[str]]) -> Trac
         return load(path)
 
 
-def _repeats(node: Node) -> Vec:
+def repeats(node: Node) -> Vec:
     """How often a node of a skeleton runs, each time it is met."""
     vec = elastic.at(node.repeat, 0)
     assert vec is not None
     return vec
 
 
-def _collectives(nodes: Sequence[Node]) -> Iterator[tuple[Event, int]]:
+def collectives(nodes: Sequence[Node]) -> Iterator[tuple[Event, int]]:
     """Each time an event node of a skeleton is met, and how often it runs then, also 0 times."""
     coming: dict[int, Iterator[int]] = {}
     stack: list[tuple[Sequence[Node], int, int]] = [(nodes, 0, 1)]
@@ -61,7 +61,7 @@ def _collectives(nodes: Sequence[Node]) -> Iterator[tuple[Event, int]]:
         stack.append((body, at + 1, left))
         node = body[at]
         if id(node) not in coming:
-            coming[id(node)] = iter(_repeats(node))
+            coming[id(node)] = iter(repeats(node))
         times = next(coming[id(node)])
         if isinstance(node, Event):
             yield node, times

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from scalatrace.codegen.matching.execution.mailbox import PendingItem, Repeated, Slot, Starts
 from scalatrace.codegen.matching.execution.match_actions import MatchAction
-from scalatrace.codegen.matching.execution.script import LoopEdge, Step, When
+from scalatrace.codegen.matching.execution.script import LoopEdge, ScriptStep, When
 from scalatrace.trace.query.requests import LiveRequests
 from scalatrace.trace.query.walk import Call
 
@@ -32,9 +32,9 @@ MAX_LOOKAHEAD_CALLS = 16
 class Actor:
     """A rank: its calls to come, what it waits for, its requests, and what its receives got."""
 
-    def __init__(self, rank: int, calls: Iterator[Step | LoopEdge]) -> None:
+    def __init__(self, rank: int, calls: Iterator[ScriptStep | LoopEdge]) -> None:
         self.rank, self._calls = rank, calls
-        self._ahead: deque[Step | LoopEdge] = deque()
+        self._ahead: deque[ScriptStep | LoopEdge] = deque()
         self.action: MatchAction | None = None
         self.when: When | None = None
         self.items: list[PendingItem] = []
@@ -45,7 +45,7 @@ class Actor:
         self.probed: int | None = None
         self.found: dict[int, list[Slot | Starts | Repeated]] = {}
 
-    def next(self) -> Step | LoopEdge | None:
+    def next(self) -> ScriptStep | LoopEdge | None:
         """The next call; None at the end."""
         return self._ahead.popleft() if self._ahead else next(self._calls, None)
 

@@ -109,7 +109,7 @@ def hinted_sender(
     return None
 
 
-class _Live(NamedTuple):
+class _LiveRequest(NamedTuple):
     """A live request: whether completion leaves it, and whether it is the followed one."""
 
     persistent: bool
@@ -120,10 +120,10 @@ class _Followed:
     """The request of a pending receive among the live ones of its rank, which calls to come change."""
 
     def __init__(self, actor: Actor, post: PostedReceive) -> None:
-        self._live = LiveRequests[_Live](lambda request: request.persistent)
+        self._live = LiveRequests[_LiveRequest](lambda request: request.persistent)
         for request in actor.requests.live:
             followed = any(item is post for item in request.items)
-            self._live.add(_Live(request.action.persistent, followed))
+            self._live.add(_LiveRequest(request.action.persistent, followed))
         self.completed = False
 
     def follow(self, action: MatchAction) -> bool:
@@ -131,7 +131,7 @@ class _Followed:
         if not any(request.followed for request in self._live.live):
             return False
         if action.kind in (ActionKind.REQUEST, ActionKind.PREPARE):
-            self._live.add(_Live(action.persistent))
+            self._live.add(_LiveRequest(action.persistent))
         elif action.kind in (ActionKind.COMPLETE, ActionKind.FREE, ActionKind.CANCEL):
             named = self._live.at(action.ages)
             if any(request.followed for request in named):

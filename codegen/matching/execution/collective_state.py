@@ -11,7 +11,7 @@ from scalatrace.trace.model.nodes import Event
 __all__ = ["CollectiveMismatchError", "CollectivePart", "CollectiveState"]
 
 Stream = tuple[object, ...]
-Key = tuple[Stream, int]
+CollectiveKey = tuple[Stream, int]
 """The n-th operation of a stream."""
 
 
@@ -27,7 +27,7 @@ class CollectivePart(PendingItem):
 
     __slots__ = ("collective", "event", "key", "rank")
 
-    def __init__(self, rank: int, collective: CollectiveCall, key: Key, event: Event) -> None:
+    def __init__(self, rank: int, collective: CollectiveCall, key: CollectiveKey, event: Event) -> None:
         super().__init__()
         self.rank, self.collective, self.key, self.event = rank, collective, key, event
 
@@ -38,9 +38,9 @@ class CollectiveState:
     def __init__(self, strict: bool) -> None:
         self._strict = strict
         self._entry_counts: Counter[tuple[int, Stream]] = Counter()
-        self.open: dict[Key, dict[int, CollectivePart]] = {}
+        self.open: dict[CollectiveKey, dict[int, CollectivePart]] = {}
 
-    def next_key(self, rank: int, stream: Stream) -> Key:
+    def next_key(self, rank: int, stream: Stream) -> CollectiveKey:
         """Return the operation of a stream that a rank enters next."""
         n = self._entry_counts[rank, stream]
         self._entry_counts[rank, stream] = n + 1

@@ -19,7 +19,7 @@ from scalatrace.predict.lowering.schedules.rounds import (
 __all__ = ["allgather", "allreduce", "alltoall", "bruck_alltoall", "reduce_scatter", "scan"]
 
 Rounds = Iterator[Round]
-Messages = tuple[tuple[int, int], ...]
+PeerSizes = tuple[tuple[int, int], ...]
 
 
 def allreduce(algorithm: str, rank: int, n: int, nbytes: int) -> Rounds:
@@ -110,7 +110,7 @@ def alltoall(algorithm: str, rank: int, sends: Sequence[int], recvs: Sequence[in
     """Yield the rounds of a total exchange, pairwise or at once; blocks without bytes are not sent."""
     n = len(sends)
     steps = [((rank + step) % n, (rank - step) % n) for step in range(1, n)]
-    pairs: list[tuple[Messages, Messages]] = [
+    pairs: list[tuple[PeerSizes, PeerSizes]] = [
         (
             ((dest, sends[dest]),) if sends[dest] else (),
             ((source, recvs[source]),) if recvs[source] else (),

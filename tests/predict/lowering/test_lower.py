@@ -91,9 +91,7 @@ def test_partitions_are_sent_when_all_are_ready() -> None:
 def test_open_receives_are_refused() -> None:
     b = Builder(2)
     trace = b.of(
-        b.event(
-            "RecvMessage", count=1, datatype=INT, source=ANY_SOURCE, tag=0, comm=Comm(), repeat=on({0: 1})
-        )
+        b.event("Recv", count=1, datatype=INT, source=ANY_SOURCE, tag=0, comm=Comm(), repeat=on({0: 1}))
     )
     with pytest.raises(UsageError, match="any source"):
         list(TraceLowering(trace).actions(0))
@@ -115,15 +113,15 @@ def test_cancelled_receives_take_no_later_message(tag: int, persistent: bool) ->
 
     trace = b.of(
         *([requested("Recv_init"), started()] if persistent else [requested("Irecv")]),
-        b.event("SendMessage", repeat=rank1, dest=0, tag=3, **both),
-        b.event("WaitAction", repeat=rank0, request=0),
+        b.event("Send", repeat=rank1, dest=0, tag=3, **both),
+        b.event("Wait", repeat=rank0, request=0),
         started() if persistent else requested("Irecv"),
         b.event("Cancel", repeat=rank0, request=0),
-        b.event("WaitAction", repeat=rank0, request=0),
-        b.event("SendMessage", repeat=rank0, dest=1, tag=4, **both),
-        b.event("RecvMessage", repeat=rank1, source=0, tag=4, **both),
-        b.event("SendMessage", repeat=rank1, dest=0, tag=3, **both),
-        b.event("RecvMessage", repeat=rank0, source=1, tag=3, **both),
+        b.event("Wait", repeat=rank0, request=0),
+        b.event("Send", repeat=rank0, dest=1, tag=4, **both),
+        b.event("Recv", repeat=rank1, source=0, tag=4, **both),
+        b.event("Send", repeat=rank1, dest=0, tag=3, **both),
+        b.event("Recv", repeat=rank0, source=1, tag=3, **both),
     )
     assert sum(run(TraceLowering(with_senders(trace))).sent.values()) == 3
 

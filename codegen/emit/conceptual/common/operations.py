@@ -5,7 +5,17 @@ from __future__ import annotations
 from scalatrace.operations import Category
 from scalatrace.trace.values.vec import PROC_NULL
 
-__all__ = ["COMPLETIONS", "EXCHANGES", "INITS", "NO_TASK", "PROBES", "RECEIVES", "SENDS", "SILENT"]
+__all__ = [
+    "COMPLETIONS",
+    "EXCHANGES",
+    "INITS",
+    "NO_TASK",
+    "PROBES",
+    "RECEIVES",
+    "SENDS",
+    "SILENT",
+    "ParameterNames",
+]
 
 SENDS = frozenset({"Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsend"})
 RECEIVES = frozenset({"Recv", "Irecv", "Mrecv", "Imrecv"})
@@ -21,3 +31,6 @@ SILENT = frozenset({Category.COMMUNICATOR, Category.DATATYPE, Category.ENVIRONME
 
 
 NO_TASK = PROC_NULL
+
+ParameterNames = tuple[str, str, str, str]
+"""How a call names count, datatype, peer and tag."""

@@ -28,7 +28,7 @@ class PendingRequest:
     active: bool = True
 
 
-Live = tuple[PendingRequest, ...] | None
+TrackedRequests = tuple[PendingRequest, ...] | None
 """Oldest first; None: unknown."""
 
 
@@ -40,7 +40,7 @@ class PendingRequests:
     """
 
     def __init__(self, ranks: RankList) -> None:
-        self.live: dict[int, Live] = dict.fromkeys(ranks, ())
+        self.live: dict[int, TrackedRequests] = dict.fromkeys(ranks, ())
         self.idle: set[int] = set()
 
     def copy(self) -> PendingRequests:

@@ -34,11 +34,11 @@ def shared(program: t.ProgramTree) -> t.ProgramTree:
     taken = all_bound(program) | mentioned(program)
     prefixes = (PREFIX + n * "_" for n in count())
     prefix = next(each for each in prefixes if not any(name.startswith(each) for name in taken))
-    sharing = _Sharing(prefix)
+    sharing = _LoopSharing(prefix)
     return rebuilt(program, lambda part: sharing.statement(part, frozenset()))
 
 
-class _Sharing:
+class _LoopSharing:
     """Names expressions; `prefix` starts no name of the program."""
 
     def __init__(self, prefix: str, made: int = 0) -> None:

@@ -22,7 +22,7 @@ INFINITE = 1 << 80
 EVERYTHING = (-INFINITE, INFINITE)
 EMPTY = t.Block(())
 OPPOSITES = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "=": "<>", "<>": "="}
-Interval = tuple[int, int]
+IntBounds = tuple[int, int]
 
 
 class IntervalFacts:
@@ -31,10 +31,10 @@ class IntervalFacts:
     Programs contain the same expression many times. Equal results are one object.
     """
 
-    def __init__(self, known: Mapping[t.SyntaxNode, Interval], interned: dict[t.Expr, t.Expr]) -> None:
+    def __init__(self, known: Mapping[t.SyntaxNode, IntBounds], interned: dict[t.Expr, t.Expr]) -> None:
         self.known, self._interned = known, interned
         self._simpler: dict[t.Expr, t.Expr] = {}
-        self._intervals: dict[t.SyntaxNode, Interval] = {}
+        self._intervals: dict[t.SyntaxNode, IntBounds] = {}
         self._assumed: dict[tuple[t.Rel, bool], IntervalFacts] = {}
 
     def expr(self, node: t.Expr) -> t.Expr:
@@ -44,7 +44,7 @@ class IntervalFacts:
             self._simpler[node] = self._interned.setdefault(found, found)
         return self._simpler[node]
 
-    def interval(self, node: t.SyntaxNode) -> Interval:
+    def interval(self, node: t.SyntaxNode) -> IntBounds:
         """Return the least and the greatest value that an expression can have."""
         found = self._intervals.get(node)
         if found is None:
@@ -58,11 +58,11 @@ class IntervalFacts:
             self._assumed[key] = _assumed(condition, holds, self)
         return self._assumed[key]
 
-    def with_interval(self, node: t.SyntaxNode, interval: Interval) -> IntervalFacts:
+    def with_interval(self, node: t.SyntaxNode, interval: IntBounds) -> IntervalFacts:
         """Return these facts and one more."""
         return IntervalFacts({**self.known, node: interval}, self._interned)
 
-    def inside(self, loop: t.ForEach, numbers: Interval) -> IntervalFacts:
+    def inside(self, loop: t.ForEach, numbers: IntBounds) -> IntervalFacts:
         """Return the facts in the body of a loop."""
         name = loop.variable
         outer = {expr: interval for expr, interval in self.known.items() if name not in mentioned(expr)}
@@ -135,7 +135,7 @@ def _for_each(node: t.ForEach, facts: IntervalFacts) -> t.Statement:
     return EMPTY if body == EMPTY else replace(node, ranges=ranges, body=body)
 
 
-def _numbers(ranges: tuple[t.SyntaxNode, ...], facts: IntervalFacts) -> Interval:
+def _numbers(ranges: tuple[t.SyntaxNode, ...], facts: IntervalFacts) -> IntBounds:
     """Return the interval of the numbers in ranges."""
     low, high = INFINITE, -INFINITE
     for each in ranges:
@@ -217,7 +217,7 @@ def _is_pure(node: t.SyntaxNode) -> bool:
     return all(map(_is_pure, children(node)))
 
 
-def _interval(node: t.SyntaxNode, facts: IntervalFacts) -> Interval:
+def _interval(node: t.SyntaxNode, facts: IntervalFacts) -> IntBounds:
     if node in facts.known:
         return facts.known[node]
     match node:
@@ -234,7 +234,7 @@ def _interval(node: t.SyntaxNode, facts: IntervalFacts) -> Interval:
     return EVERYTHING
 
 
-def _combined(operator: str, a: Interval, b: Interval) -> Interval:
+def _combined(operator: str, a: IntBounds, b: IntBounds) -> IntBounds:
     if operator == "MOD":
         return (0, b[0] - 1) if b[0] == b[1] and b[0] > 0 else EVERYTHING
     if max(map(abs, (*a, *b))) >= INFINITE:
@@ -307,7 +307,7 @@ def _listed(ranges: Iterable[t.SyntaxNode]) -> set[int] | None:
     return result
 
 
-def _compared(operator: str, a: Interval, b: Interval) -> bool | None:
+def _compared(operator: str, a: IntBounds, b: IntBounds) -> bool | None:
     """Return what a comparison always is; None where it depends."""
     if operator in (">", ">=", "<>"):
         opposite = {">": "<=", ">=": "<", "<>": "="}[operator]
@@ -350,7 +350,7 @@ def _assumed(condition: t.Rel, holds: bool, facts: IntervalFacts) -> IntervalFac
     return facts
 
 
-def _without(numbers: set[int], low: int, high: int) -> Interval:
+def _without(numbers: set[int], low: int, high: int) -> IntBounds:
     """Return an interval whose ends are not among some numbers; a number of it is left."""
     while low < high and low in numbers:
         low += 1

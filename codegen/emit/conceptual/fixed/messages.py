@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common import expr_writer as writing
-from scalatrace.codegen.emit.conceptual.common.operations import NO_TASK, PROBES
+from scalatrace.codegen.emit.conceptual.common.operations import NO_TASK, PROBES, ParameterNames
 from scalatrace.codegen.emit.conceptual.common.pending import PendingRequest, PendingRequests
 from scalatrace.codegen.emit.conceptual.common.statement_writer import transfer
 from scalatrace.codegen.emit.conceptual.fixed.sizes import MessageByteSizes
@@ -166,10 +166,6 @@ def _plain(e: Value) -> bool:
     return False
 
 
-Names = tuple[str, str, str, str]
-"""How a call names count, datatype, peer and tag."""
-
-
 class MessageEmitter:
     """Adds the statements for point-to-point calls."""
 
@@ -202,7 +198,9 @@ class MessageEmitter:
         if later:
             self.pending.make(ranks, PendingRequest())
 
-    def transfer(self, call: MpiCall, ranks: RankList, sends: bool, later: bool, names: Names) -> None:
+    def transfer(
+        self, call: MpiCall, ranks: RankList, sends: bool, later: bool, names: ParameterNames
+    ) -> None:
         count, datatype, peer, tag = names
         tagged = self.tagged and tag in call
         known = [call[count], call[datatype], call[tag] if tagged else Const(0)]

@@ -17,7 +17,7 @@ __all__ = ["combined", "listed"]
 MAX_ITERATIONS = 1 << 14
 """Iterations whose values are tabulated."""
 
-Values = list[tuple[int, ...]]
+TabulatedValues = list[tuple[int, ...]]
 
 
 def combined(parts: Sequence[Value], of: Callable[..., int]) -> Value:
@@ -34,7 +34,7 @@ def combined(parts: Sequence[Value], of: Callable[..., int]) -> Value:
     return of_vec(vec_of([of(*row) for row in rows]), index)
 
 
-def listed(parts: Sequence[Value]) -> tuple[list[Var], Values]:
+def listed(parts: Sequence[Value]) -> tuple[list[Var], TabulatedValues]:
     """The loop variables, and the values of expressions for each of their combinations.
 
     Raises:
@@ -46,7 +46,7 @@ def listed(parts: Sequence[Value]) -> tuple[list[Var], Values]:
         total *= variable.limit or MAX_ITERATIONS + 1
     if total > MAX_ITERATIONS:
         raise GenerateError(f"its values follow no formula in over {MAX_ITERATIONS} iterations")
-    rows: Values = []
+    rows: TabulatedValues = []
     for numbers in product(*(range(v.limit or 0) for v in every)):
         at = EvaluationSetting(
             {v.name: n for v, n in zip(every, numbers, strict=True)}, lambda family: (0, 1)

@@ -13,7 +13,7 @@ from scalatrace.codegen.builders.places import PlaceConditions, opposite
 from scalatrace.codegen.builders.sample import GridSample, Mask
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common import expr_writer as writing
-from scalatrace.codegen.emit.conceptual.common.operations import NO_TASK
+from scalatrace.codegen.emit.conceptual.common.operations import NO_TASK, ParameterNames
 from scalatrace.codegen.emit.conceptual.common.pending import PendingRequest, PendingRequests
 from scalatrace.codegen.emit.conceptual.common.statement_writer import StatementWriter, transfer
 from scalatrace.codegen.emit.conceptual.scalable.expr_translator import (
@@ -57,9 +57,6 @@ __all__ = ["ScalableMessageEmitter"]
 
 Ages = Callable[[int], Sequence[int] | None]
 """From a rank of the sample to the requests that a call names; None for all."""
-
-Names = tuple[str, str, str, str]
-"""How a call names count, datatype, peer and tag."""
 
 
 class ScalableMessageEmitter(StatementWriter):
@@ -140,7 +137,7 @@ class ScalableMessageEmitter(StatementWriter):
         done = [r for r in np.flatnonzero(ranks).tolist() if self.pending.complete(r, (0,))]
         self.awaited(done, call)
 
-    def transfer(self, call: MpiCall, cond: Cond, sends: bool, later: bool, names: Names) -> None:
+    def transfer(self, call: MpiCall, cond: Cond, sends: bool, later: bool, names: ParameterNames) -> None:
         count, datatype, peer, tag = names
         family = call.number("comm") if "comm" in call else Const(0)
         for there, leaf in self.alternatives(call[peer], cond):
