@@ -96,15 +96,15 @@ class FieldValues:
         result, left = [], ranks
         before: Cond = FALSE
         for part in value.parts:
-            own = self.condition(part.condition)
-            mine = left & self.sample.mask(own)
+            condition = self.condition(part.condition)
+            mine = left & self.sample.mask(condition)
             if mine.any() and part.formulas is not None:
-                exact = not ((self.sample.mask(own) ^ mine) & ranks).any()
-                share = _Share(mine, own if exact else all_of(own, opposite(before)), part)
+                exact = not ((self.sample.mask(condition) ^ mine) & ranks).any()
+                share = _Share(mine, condition if exact else all_of(condition, opposite(before)), part)
                 result.append(share)
                 self._require_shown(share)
             left = left & ~mine
-            before = either(before, own)
+            before = either(before, condition)
         return result
 
     def value(self, value: Field, position: ProgramPosition, what: str = "") -> Expr:
@@ -227,8 +227,8 @@ class FieldValues:
             if (fraction := divided_evenly(formula)) is not None:
                 text = format_text(formula)
                 whole, by = (self.reader.number(part, self.facts) for part in fraction)
-                rest = remainder(whole, by, self.facts)
-                self._require(compare("==", rest, Const(0)), self._where(share), f"{text} is a fraction")
+                remaining = remainder(whole, by, self.facts)
+                self._require(compare("==", remaining, Const(0)), self._where(share), f"{text} is a fraction")
             if what and not isinstance(e, Const | Symbolic) and not nonnegative(e, self.facts):
                 complaint = f"{what} = {format_text(formula)} is negative"
                 self._require(compare(">=", e, Const(0)), self._where(share), complaint)
@@ -268,14 +268,14 @@ class FieldValues:
         self.requirements[Requirement(either(opposite(where), cond), complaint)] = None
 
     def _decoder(self, encoding: Encoding, family: Expr, facts: Domain) -> Callable[[Expr], Expr]:
-        own = self._own(family)
+        rank_expr = self._own(family)
 
         def modulo(distance: Expr) -> Expr:
             size = self.shape.variables()["P"] if family == WORLD else peer_count(family)
             forward = distance if nonnegative(distance, facts) else add(distance, size)
-            return remainder(add(own, forward), size, facts)
+            return remainder(add(rank_expr, forward), size, facts)
 
-        return decoder(encoding, own, modulo)
+        return decoder(encoding, rank_expr, modulo)
 
     def _own(self, family: Expr) -> Expr:
         if family == WORLD:

@@ -32,7 +32,7 @@ def united(places: PlaceConditions, pieces: Sequence[RankPiece]) -> list[RankPie
         for piece in right[best][1:]:
             ranks = ranks | piece.ranks
         result.append(RankPiece(ranks, best, either(*(piece.cond for piece in right[best]))))
-        left = [piece for piece in left if all(piece is not one for one in right[best])]
+        left = [piece for piece in left if all(piece is not piece_right for piece_right in right[best])]
     return result
 
 
@@ -45,9 +45,9 @@ def joined(places: PlaceConditions, pieces: Sequence[RankPiece], universe: Mask)
     parts = united(places, pieces)
     if not parts:
         return Const(0)
-    *others, last = sorted(parts, key=lambda piece: int(piece.ranks.sum()))
+    *smaller, last = sorted(parts, key=lambda piece: int(piece.ranks.sum()))
     there, chain = universe, []
-    for piece in others:
+    for piece in smaller:
         chain.append((places.cond(piece.ranks, there, piece.cond), piece.e))
         there = there & ~piece.ranks
     e = last.e

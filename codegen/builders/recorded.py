@@ -113,8 +113,8 @@ class _RecordedBuilder(TreeBuilder[Node, RankList, _RecordedScope]):
         times = number(self.elastic(node.repeat, ranks, lambda vec: of_vec(vec, scope.entry_count)))
         inner = _RecordedScope(ranks, scope.entry_count, scope.predecessors.only(ranks))
         stmts, predecessors = self.repeated(node, times, inner)
-        if len(rest := scope.ranks - ranks):
-            predecessors = predecessors.joined(scope.predecessors.only(rest))
+        if len(absent := scope.ranks - ranks):
+            predecessors = predecessors.joined(scope.predecessors.only(absent))
         return under(cond, stmts), predecessors
 
     def once(self, node: Node, times: Expr, scope: _RecordedScope, cond: Cond) -> _RecordedScope:
@@ -172,7 +172,7 @@ class _RecordedBuilder(TreeBuilder[Node, RankList, _RecordedScope]):
         """The call of an event that has run `scope.entry_count` times before."""
         op = self.trace.ops[node.op]
         site = tuple(map(Foreign, self.trace.stack(node.signature)))
-        given = []
+        call_arguments = []
         for (name, kind), param in zip(op.params, node.params, strict=True):
             value = param.value if isinstance(param, Peer) else param
             if isinstance(value, Summary):
@@ -182,13 +182,13 @@ class _RecordedBuilder(TreeBuilder[Node, RankList, _RecordedScope]):
             e = self.elastic(
                 value, scope.ranks, lambda vec: of_vec(vec, scope.entry_count, self.runs[id(node)])
             )
-            given.append((name, kind, param, e))
-        family = number(next((e for _, kind, _, e in given if kind is Kind.COMM), WORLD))
+            call_arguments.append((name, kind, param, e))
+        family = number(next((e for _, kind, _, e in call_arguments if kind is Kind.COMM), WORLD))
         arguments = tuple(
             CallArgument(
                 name, kind, self.peers.of(param.encoding, e, family) if isinstance(param, Peer) else e
             )
-            for name, kind, param, e in given
+            for name, kind, param, e in call_arguments
         )
         mark = self.trace.pred_index.get((node.op, node.signature))
         return MpiCall(op.name, arguments, site if self.sites else (), mark)
@@ -212,10 +212,10 @@ class _RecordedBuilder(TreeBuilder[Node, RankList, _RecordedScope]):
             return [whole]
         if (turns := self.by_schedule(node, known, scope)) is not None:
             return turns
-        own = self.rank_means.split(node, known, scope.ranks, scope.predecessors)
+        rank_computes = self.rank_means.split(node, known, scope.ranks, scope.predecessors)
         return [
             stmt
-            for compute, ranks in own
+            for compute, ranks in rank_computes
             for stmt in under(among(ranks, scope.ranks, self.trace.nprocs), [compute])
         ] or [whole]
 
@@ -257,9 +257,9 @@ def _participants(repeat: Elastic, ranks: RankList) -> RankList:
     if isinstance(repeat, Columns):
         return RankList(rank for rank in repeat.ranks & ranks if repeat.value(rank))
     if isinstance(repeat, Groups):
-        some = RankList()
+        participants = RankList()
         for group, vec in repeat.groups:
             if vec.constant != 0:
-                some = some | (group & ranks)
-        return some
+                participants = participants | (group & ranks)
+        return participants
     return RankList() if isinstance(repeat, Vec) and repeat.constant == 0 else ranks

@@ -39,8 +39,8 @@ class RowsCall:
     def ranks(self) -> Mask:
         """Who makes it."""
         ranks, *more = (ranks for ranks, _, _ in self.pieces)
-        for other in more:
-            ranks = ranks | other
+        for row in more:
+            ranks = ranks | row
         return ranks
 
     @property

@@ -203,8 +203,8 @@ def _runs(shape: GridShape) -> list[tuple[tuple[int, ...], Mapping[str, int]]]:
     for k, dims in enumerate(product(*sides)):
         inputs = {}
         for name, known in values.items():
-            some = [*known, known[-1] + 1, 2 * known[-1] + 3, known[-1] + 5]
-            inputs[name] = some[k % len(some)]
+            trip_counts = [*known, known[-1] + 1, 2 * known[-1] + 3, known[-1] + 5]
+            inputs[name] = trip_counts[k % len(trip_counts)]
         result.append((dims, inputs))
     return [(dims, inputs) for dims, inputs in result if prod(dims) > 0]
 

@@ -90,9 +90,9 @@ def _terms(e: Expr, sign: int) -> Iterator[tuple[int, list[Expr]]]:
         case Binary("*", Const(-1), inner):
             yield from _terms(inner, -sign)
         case Binary("*", a, b):
-            for one, left in _terms(a, sign):
-                for other, right in _terms(b, 1):
-                    yield one * other, [*left, *right]
+            for left_term, left in _terms(a, sign):
+                for right_term, right in _terms(b, 1):
+                    yield left_term * right_term, [*left, *right]
         case _:
             yield sign, [e]
 
@@ -138,8 +138,8 @@ class _Sums:
                 return self.of_product([a, b], n)
             case Binary("%", Var(self.name), m) if not self._varies(m):
                 period = self._number(m)
-                whole, rest = quotient(n, period, self.facts), remainder(n, period, self.facts)
-                return add(mul(whole, self._triangle(period)), self._triangle(rest))
+                whole, part = quotient(n, period, self.facts), remainder(n, period, self.facts)
+                return add(mul(whole, self._triangle(period)), self._triangle(part))
             case Choose(Compare(op, Binary("%", a, m), c), Const(1), Const(0)) if not (
                 self._varies(m) or self._varies(c)
             ):
@@ -194,16 +194,16 @@ class _Sums:
             return sub(n, quotient(add(n, sub(period, Const(1))), period, self.facts))
         if op == "<" and sub(period, bound) == Const(1):
             return sub(n, whole)
-        rest = remainder(n, period, self.facts)
-        some = nonnegative(bound, self.facts)
+        part = remainder(n, period, self.facts)
+        count = nonnegative(bound, self.facts)
         if op == "<":
-            bound = bound if some else Called("max", (bound, Const(0)))
+            bound = bound if count else Called("max", (bound, Const(0)))
             if not nonnegative(sub(period, bound), self.facts):
                 bound = Called("min", (bound, period))
-            return add(mul(whole, bound), Called("min", (rest, bound)))
+            return add(mul(whole, bound), Called("min", (part, bound)))
         if op == "==":
-            counted = add(whole, choose(Compare(">", rest, bound), Const(1), Const(0)))
-            counted = counted if some else choose(compare(">=", bound, Const(0)), counted, Const(0))
+            counted = add(whole, choose(Compare(">", part, bound), Const(1), Const(0)))
+            counted = counted if count else choose(compare(">=", bound, Const(0)), counted, Const(0))
             if nonnegative(sub(sub(period, Const(1)), bound), self.facts):
                 return counted
             return choose(compare("<", bound, period), counted, Const(0))

@@ -83,11 +83,11 @@ def build_scalable(
         Predecessors.start(RankList.all(values.sample.n)),
     )
     body, _ = builder.nodes(model.nodes, scope)
-    made = {n: array for array, n in values.tables.arrays.items()}
+    arrays = {n: array for array, n in values.tables.arrays.items()}
     shape = replace(
         shape,
         requirements=tuple(values.requirements),
-        arrays={n: array for n, array in made.items() if isinstance(array, Array)},
+        arrays={n: array for n, array in arrays.items() if isinstance(array, Array)},
     )
     return BenchmarkProgram(
         nprocs=0,
@@ -97,7 +97,9 @@ def build_scalable(
         comms=tuple(Family(f.kind, f.parent, Vec(1), Vec(0)) for f in model.families),
         types=tuple(values.tables.types),
         strings=tuple(map(Foreign, values.tables.strings)),
-        arrays=tuple(a if isinstance(a, IntArray) else IntArray(0, Vec(0)) for _, a in sorted(made.items())),
+        arrays=tuple(
+            a if isinstance(a, IntArray) else IntArray(0, Vec(0)) for _, a in sorted(arrays.items())
+        ),
         shape=shape,
     )
 
@@ -148,8 +150,8 @@ class _SymbolicBuilder(TreeBuilder[Rule, Mask, _SymbolicScope]):
             if rule.op is None or str(error).startswith("MPI_"):
                 raise
             raise wrong_call(rule.op, tuple(map(Foreign, rule.stack)), error) from None
-        if (rest := scope.position.ranks & ~ranks).any():
-            predecessors = predecessors.joined(scope.predecessors.only(self.listed(rest)))
+        if (absent := scope.position.ranks & ~ranks).any():
+            predecessors = predecessors.joined(scope.predecessors.only(self.listed(absent)))
         return under(cond, stmts), predecessors
 
     def participants(self, repeat: Field, ranks: Mask) -> tuple[Mask, Cond]:
@@ -190,8 +192,8 @@ class _SymbolicBuilder(TreeBuilder[Rule, Mask, _SymbolicScope]):
         return None if rule.op is None else self.pred(rule.op, rule.stack)
 
     def runners(self, rule: Rule, ranks: Mask) -> Mask | None:
-        some, _ = self.participants(rule.repeat, ranks)
-        return some if some.any() and rule.op not in SILENT else None
+        runners, _ = self.participants(rule.repeat, ranks)
+        return runners if runners.any() and rule.op not in SILENT else None
 
     def may_skip(self, rule: Rule) -> bool:
         return not all(_at_least_one(part.formulas) for part in rule.repeat.parts)
@@ -282,23 +284,25 @@ class _SymbolicBuilder(TreeBuilder[Rule, Mask, _SymbolicScope]):
         predecessors = scope.predecessors.only(self.listed(scope.position.ranks))
         possible = {pred for arrival, _ in predecessors.classes for pred in arrival.any}
         known = {pred: duration for pred, duration in known.items() if pred in possible} or known
-        if not self.exact_times and (own := self.own_computes(known, predecessors, scope.position.ranks)):
-            return own
+        if not self.exact_times and (
+            rank_computes := self.own_computes(known, predecessors, scope.position.ranks)
+        ):
+            return rank_computes
         compute = choose_context(known, [arrival for arrival, _ in predecessors.classes], self.exact_times)
         return [compute] if compute else []
 
     def own_computes(self, known: dict[int, Duration], predecessors: Predecessors, ranks: Mask) -> list[Stmt]:
         """Those of ranks that came by other ways; nothing where too many differ, or all compute alike."""
         ways: dict[object, tuple[set[int], list[Arrival], Mask]] = {}
-        for arrival, some in predecessors.classes:
-            own = {pred for pred in arrival.any if pred in known}
-            compute = choose_context({pred: known[pred] for pred in own}, [arrival], exact=False)
+        for arrival, arriving in predecessors.classes:
+            known_preds = {pred for pred in arrival.any if pred in known}
+            compute = choose_context({pred: known[pred] for pred in known_preds}, [arrival], exact=False)
             times = tuple(level(max(c.duration.ns, SHORT_NS)) for c in compute.contexts) if compute else ()
             alike = compute and (compute.first if len(set(times)) > 1 else None, tuple(dict.fromkeys(times)))
             preds, arrivals, mask = ways.setdefault(alike, (set(), [], np.zeros_like(ranks)))
-            preds |= own
+            preds |= known_preds
             arrivals.append(arrival)
-            mask[list(some)] = True
+            mask[list(arriving)] = True
         if not 1 < len(ways) <= MAX_RANK_CLASSES:
             return []
         result: list[Stmt] = []

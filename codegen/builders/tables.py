@@ -56,8 +56,8 @@ class ParameterTables:
             return Const(self.strings.setdefault(_text(entry), len(self.strings)))
         description = checked(_text(entry[-1]))
         sizes = (n if isinstance(n, int) else _number(n) for n in entry_size(entry, description))
-        made = Datatype(description, *sizes)
-        return Const(self.types.setdefault(made, len(self.types)))
+        datatype = Datatype(description, *sizes)
+        return Const(self.types.setdefault(datatype, len(self.types)))
 
     def _array(self, entry: Any, facts: Domain) -> int:
         word, length, terms = entry

@@ -100,10 +100,10 @@ def _of_piece(piece: list[Term], index: Expr, facts: Domain) -> Value:
         return row(piece, index)
     turns, stride, *content = piece[0]
     period = _length(content)
-    whole, rest = quotient(index, period, facts), remainder(index, period, facts)
+    whole, within = quotient(index, period, facts), remainder(index, period, facts)
     if turns == Const(1):
-        whole, rest = Const(0), index
-    value = at(content, rest, facts)
+        whole, within = Const(0), index
+    value = at(content, within, facts)
     return value if stride == Const(0) else add(number(value), mul(whole, stride))
 
 
@@ -115,12 +115,12 @@ def _prefix_of_piece(piece: list[Term], n: Expr, facts: Domain) -> Expr:
         return number(row(sums, n))
     _, stride, *content = piece[0]
     period = _length(content)
-    whole, rest = quotient(n, period, facts), remainder(n, period, facts)
-    total = add(mul(whole, prefix(content, period, facts)), prefix(content, rest, facts))
+    whole, within = quotient(n, period, facts), remainder(n, period, facts)
+    total = add(mul(whole, prefix(content, period, facts)), prefix(content, within, facts))
     if stride == Const(0):
         return total
     pairs = quotient(mul(whole, sub(whole, Const(1))), Const(2), facts)
-    return add(total, mul(stride, add(mul(pairs, period), mul(whole, rest))))
+    return add(total, mul(stride, add(mul(pairs, period), mul(whole, within))))
 
 
 def row(values: Sequence[Value], index: Expr) -> Value:

@@ -61,11 +61,11 @@ def bound(tasks: t.Tasks) -> str | None:
 @cached_on_node
 def all_bound(node: t.SyntaxNode) -> frozenset[str]:
     """Return the names that a node or a part of it binds."""
-    own: frozenset[str] = frozenset()
+    bound_here: frozenset[str] = frozenset()
     if not isinstance(node, t.Variable):
         named = getattr(node, "variable", None), getattr(node, "name", None)
-        own = frozenset(name for name in named if isinstance(name, str))
-    return own.union(*map(all_bound, children(node)))
+        bound_here = frozenset(name for name in named if isinstance(name, str))
+    return bound_here.union(*map(all_bound, children(node)))
 
 
 @cached_on_node

@@ -25,9 +25,9 @@ def _lines(text: str) -> list[str]:
 def typed(name: str, text: str, place: SourcePlace) -> str:
     """Return a name as it is spelled in a text at a place, or at the first place behind it."""
     lines = _lines(text)[place.line - 1 : place.line + MAX_LINES] if place.line else ()
-    rest = "\n".join(lines)[place.column - 1 :]
-    found = re.search(rf"\b{re.escape(name)}\b", rest, re.IGNORECASE)
-    return found.group() if found else name
+    tail = "\n".join(lines)[place.column - 1 :]
+    match = re.search(rf"\b{re.escape(name)}\b", tail, re.IGNORECASE)
+    return match.group() if match else name
 
 
 def meant(name: str, known: Iterable[str]) -> str:

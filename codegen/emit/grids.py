@@ -50,11 +50,11 @@ def words_of(shape: GridShape) -> str:
 def options_of(shape: GridShape) -> str:
     """The options, as its usage shows them: in brackets what may be left out."""
     sides = " ".join(f"--{name} {name.upper()}" for name in shape.coords)
-    given = [f"[{sides}]" if shape.rule else sides]
+    options = [f"[{sides}]" if shape.rule else sides]
     for name in shape.inputs:
         text = f"--{name} {name.upper()}"
-        given.append(text if shape.default(name) is None else f"[{text}]")
-    return " ".join(given)
+        options.append(text if shape.default(name) is None else f"[{text}]")
+    return " ".join(options)
 
 
 def renamed(shape: GridShape, library: RuntimeLibrary, reserved: AbstractSet[str]) -> dict[str, str]:
@@ -86,7 +86,7 @@ def sides_of(shape: GridShape) -> list[tuple[Cond, str]]:
     if shape.square:
         what = "squares" if len(shape.sizes) == 2 else "cubes"
         first, *more = (names[size] for size in shape.sizes)
-        differs = either(*(Compare("!=", first, other) for other in more), unequal)
+        differs = either(*(Compare("!=", first, side) for side in more), unequal)
         result.insert(0, (differs, f"this benchmark is for {what} of ranks: {' = '.join(shape.sizes)}"))
     result.insert(0, (unequal, f"{text} has to be the number of ranks"))
     if shape.square:

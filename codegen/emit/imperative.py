@@ -183,14 +183,14 @@ class ProgramText(ABC):
             self.body(part.body)
             text, self.lines = str(self.lines), outer
             self.functions[part.name] = self.function_text(part, text)
-        given = [variable.name for variable in part.parameters]
+        arguments = [variable.name for variable in part.parameters]
         if part.times:
             first = part.times[0].argument
             if first is not None and all(t.argument == n for n, t in enumerate(part.times, first)):
-                given.append(self.times_from(first))
+                arguments.append(self.times_from(first))
             else:
-                given.append(self.list_of_times(", ".join(map(self.time, part.times))))
-        self.lines.add(f"{part.name}({', '.join(given)}){self.emitter.end}")
+                arguments.append(self.list_of_times(", ".join(map(self.time, part.times))))
+        self.lines.add(f"{part.name}({', '.join(arguments)}){self.emitter.end}")
 
     @abstractmethod
     def list_of_times(self, times: str) -> str:
@@ -223,8 +223,8 @@ class ProgramText(ABC):
         elif self.options.drawn or any(context.duration.law for context in contexts):
             times = [self.time(context.duration) for context in contexts]
             time = "0.0"
-            for context, one in zip(reversed(contexts), reversed(times), strict=True):
-                time = choice(f"came == {context.marks[0]}", one, time)
+            for context, duration_text in zip(reversed(contexts), reversed(times), strict=True):
+                time = choice(f"came == {context.marks[0]}", duration_text, time)
         else:
             name = self.contexts.setdefault(contexts, f"context{len(self.contexts) + 1}")
             time = f"after({self.counted(name, sum(len(context.marks) for context in contexts))})"
@@ -297,11 +297,11 @@ class ProgramText(ABC):
             parameters = self.emitter.library.pieces[function].parameters
             if len(call.arguments) != len(parameters):
                 raise GenerateError(f"it has {len(call.arguments)} parameters, expected {len(parameters)}")
-            given = [self.argument(a, p) for a, p in zip(call.arguments, parameters, strict=True)]
+            arguments = [self.argument(a, p) for a, p in zip(call.arguments, parameters, strict=True)]
         except (GenerateError, FormulaError) as error:
             raise cannot_write(call.op, call.site, self.emitter.name, error) from None
         self.wanted[function] = None
-        return f"{function}({', '.join(given)})"
+        return f"{function}({', '.join(arguments)})"
 
     def function(self, call: MpiCall) -> str:
         """The function of the library that makes a call."""
@@ -340,8 +340,10 @@ class ProgramText(ABC):
             return make(parse(self.program.types[index].description))
         except (FormatError, GenerateError) as error:
             size = len(self.program.types)
-            given = ((c, a) for c in calls(self.program.body) for a in c.arguments if a.kind is Kind.TYPE)
-            first = next(call for call, argument in given if index in possible(argument, size))
+            type_arguments = (
+                (c, a) for c in calls(self.program.body) for a in c.arguments if a.kind is Kind.TYPE
+            )
+            first = next(call for call, argument in type_arguments if index in possible(argument, size))
             raise cannot_write(first.op, first.site, self.emitter.name, error) from None
 
     def sizes(self, index: int) -> str:
@@ -374,8 +376,8 @@ class ProgramText(ABC):
         """The parts of the library that the text needs."""
         foreign = sorted(name for name in self.infix.helpers if name in FUNCTIONS and FUNCTIONS[name].texts)
         wanted = [*sorted(self.infix.helpers.difference(foreign)), *self.wanted]
-        own = [LibraryPiece(name, (), self._definition(name)) for name in foreign]
-        return [*own, *self.emitter.library.collect(wanted, given)]
+        foreign_pieces = [LibraryPiece(name, (), self._definition(name)) for name in foreign]
+        return [*foreign_pieces, *self.emitter.library.collect(wanted, given)]
 
     def _definition(self, name: str) -> str:
         """The definition of a plug-in's function in this language. Raises GenerateError if there is none."""

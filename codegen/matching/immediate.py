@@ -111,14 +111,17 @@ class _Later:
         awaits = any(not self._is_late(live[at]) for at in ended)
         yield from (*late, left) if awaits else (left, *late)
         gone = {at for at in ended if call.op == "Request_free" or not operation(live[at].op).flow_later}
-        live[:] = [made for at, made in enumerate(live) if at not in gone]
+        live[:] = [starting_call for at, starting_call in enumerate(live) if at not in gone]
 
-    def _is_late(self, made: Call) -> bool:
-        return made.node.op in self.late
+    def _is_late(self, starting_call: Call) -> bool:
+        return starting_call.node.op in self.late
 
     def _changed(self, call: Call, live: list[Call], ages: tuple[int, ...], there: list[int]) -> Call:
         """The call with the ages that requests have when collectives make none."""
-        newer = [sum(not self._is_late(made) for made in live[at + 1 :]) for at in range(len(live))]
+        newer = [
+            sum(not self._is_late(starting_call) for starting_call in live[at + 1 :])
+            for at in range(len(live))
+        ]
         kept = [
             (i, newer[at] if 0 <= at < len(live) else age)
             for i, (age, at) in enumerate(zip(ages, there, strict=True))

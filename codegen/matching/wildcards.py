@@ -152,11 +152,13 @@ def resolve_wildcards(trace: Trace) -> Trace:
     left = plan.unnamed.keys() - items.keys()
     if left:
         items |= _executed(plan, frozenset(left) | plan.starts.keys())
-    made = {id(plan.unnamed[key]): _resolved(trace, plan.unnamed[key], items[key]) for key in plan.unnamed}
+    resolved_events = {
+        id(plan.unnamed[key]): _resolved(trace, plan.unnamed[key], items[key]) for key in plan.unnamed
+    }
     trace, starts = _with_senders_of_starts(
         trace, [(event, items[key]) for key, event in plan.starts.items() if key in items]
     )
-    return replace(trace, nodes=[_exchanged(node, made | starts) for node in trace.nodes])
+    return replace(trace, nodes=[_exchanged(node, resolved_events | starts) for node in trace.nodes])
 
 
 def has_wildcards(trace: Trace) -> bool:
@@ -368,7 +370,7 @@ def _slots(items: AnySequence[Slot | Starts | Repeated]) -> Iterator[Slot]:
             yield from _slots(item.slots)
 
 
-def _exchanged(node: Node, made: dict[int, Event]) -> Node:
+def _exchanged(node: Node, resolved_events: dict[int, Event]) -> Node:
     if isinstance(node, Event):
-        return made.get(id(node), node)
-    return Sequence(node.repeat, tuple(_exchanged(child, made) for child in node.nodes))
+        return resolved_events.get(id(node), node)
+    return Sequence(node.repeat, tuple(_exchanged(child, resolved_events) for child in node.nodes))

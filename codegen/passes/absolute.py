@@ -91,8 +91,8 @@ class _AbsoluteRanks:
 
     def program(self) -> BenchmarkProgram:
         body = self.body(self.before.body)
-        made = tuple(self.subset(number) for number in sorted(self.wanted) if number >= PREDEFINED)
-        return replace(self.before, body=body, subsets=made)
+        subsets = tuple(self.subset(number) for number in sorted(self.wanted) if number >= PREDEFINED)
+        return replace(self.before, body=body, subsets=subsets)
 
     def body(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         result: list[Stmt] = []
@@ -173,8 +173,8 @@ class _AbsoluteRanks:
         """Each rank's peer as a world rank, as far as the rank has the communicator."""
         for rank in range(self.nprocs):
             try:
-                own, which = self.special.expr(peer, rank), self.special.expr(family, rank)
-                yield rank, self.of_rank(own, which, rank)
+                peer_rank, which = self.special.expr(peer, rank), self.special.expr(family, rank)
+                yield rank, self.of_rank(peer_rank, which, rank)
             except (FormatError, IndexError):
                 continue  # a rank that does not come here
 
@@ -275,10 +275,10 @@ class _AbsoluteRanks:
             there = comm is not None and rank in comm.members
             color[rank] = comm.members[0] if comm is not None and there else UNDEFINED
             key[rank] = comm.rank if comm is not None and there else 0
-        some = {rank: c for rank, c in color.items() if c != UNDEFINED}
+        colored = {rank: c for rank, c in color.items() if c != UNDEFINED}
         outside = RankList(rank for rank, c in color.items() if c == UNDEFINED)
         who = among(outside, RankList.all(self.nprocs), self.nprocs)
-        e = self.of_ranks(some)
+        e = self.of_ranks(colored)
         return Subset(number, select(who, Special("UNDEFINED"), e) if len(outside) else e, self.of_ranks(key))
 
 

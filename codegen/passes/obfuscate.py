@@ -174,7 +174,7 @@ def check(text: str, trace: Trace, vocabulary: set[str]) -> None:
     def is_own(word: str) -> bool:
         return word.lower() in lower or _OWN.fullmatch(word) is not None
 
-    if found := leaked(text, (s for s in secrets(trace) if not is_text_of_mpi(s)), is_own):
+    if leaks := leaked(text, (s for s in secrets(trace) if not is_text_of_mpi(s)), is_own):
         raise ObfuscationLeakError(
-            f"the benchmark would hold {len(found)} names of the application: nothing was written"
+            f"the benchmark would hold {len(leaks)} names of the application: nothing was written"
         )

@@ -227,8 +227,8 @@ class _Repeats:
         nodes = self.functions[part.name].nodes
         if len(nodes) > 1 or not isinstance(inner := nodes[0].stmt, FunctionPart):
             return part
-        given = (t if t.argument is None else part.times[t.argument] for t in inner.times)
-        return self.direct(replace(inner, times=tuple(given)))
+        times = (t if t.argument is None else part.times[t.argument] for t in inner.times)
+        return self.direct(replace(inner, times=tuple(times)))
 
     # -- search --------------------------------------------------------------------------------------------
 
@@ -245,8 +245,8 @@ class _Repeats:
             for start, part in zip(starts, parts, strict=True):
                 block = layout.owners[start]
                 uses.setdefault(block, []).append((start - block.start, length, part))
-        for block, found in uses.items():
-            for at, length, part in sorted(found, key=lambda use: -use[0]):
+        for block, block_starts in uses.items():
+            for at, length, part in sorted(block_starts, key=lambda use: -use[0]):
                 block.nodes[at : at + length] = [self.numbered(part)]
         return bool(uses)
 
@@ -376,9 +376,9 @@ def _common(numbers: Sequence[int], order: Sequence[int]) -> list[int]:
         if rank == len(order) - 1:
             length = 0
             continue
-        other = order[rank + 1]
-        end = len(order) - max(start, other)
-        while length < end and numbers[start + length] == numbers[other + length]:
+        next_suffix = order[rank + 1]
+        end = len(order) - max(start, next_suffix)
+        while length < end and numbers[start + length] == numbers[next_suffix + length]:
             length += 1
         result[rank] = length
         length = max(0, length - 1)

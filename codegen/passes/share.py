@@ -103,13 +103,13 @@ class Interner:
         known = self._known.get(id(part))
         if known is None:
             if isinstance(part, _LEAVES):
-                own: _Part = part
+                interned: _Part = part
                 key: tuple[object, ...] = (part,)
             else:
-                own = with_children(part, [self(child) for child in children(part)])
-                rest = _RESTS.get(type(own))
-                key = (type(own), rest and rest(own), *map(id, children(own)))
-            result = self._first.setdefault(key, own)
+                interned = with_children(part, [self(child) for child in children(part)])
+                extra_key = _RESTS.get(type(interned))
+                key = (type(interned), extra_key and extra_key(interned), *map(id, children(interned)))
+            result = self._first.setdefault(key, interned)
             known = self._known[id(part)] = (part, result)
             self._known[id(result)] = (result, result)
         return known[1]  # type: ignore[return-value]
@@ -192,8 +192,8 @@ class _PartSharing:
                     cond = self.replaced(interned)
                 return Branch(cond, self.block(then), self.block(otherwise))
             case MpiCall():
-                given = tuple(self.argument(argument, out) for argument in stmt.arguments)
-                return replace(stmt, arguments=given)
+                arguments = tuple(self.argument(argument, out) for argument in stmt.arguments)
+                return replace(stmt, arguments=arguments)
             case FunctionPart(name):
                 if name not in self.functions:
                     before, self.named = self.named, {}
@@ -284,12 +284,12 @@ class _PartSharing:
             return _is_set(variable)
         if isinstance(cond, AllOf | AnyOf):
             first = self.condition(cond.parts[0], out)
-            others = [
+            operands = [
                 self.replaced(part) for part in cond.parts[1:]
             ]  # evaluated only where the first says so
-            if length(*others) > MAX_CHOICE_LENGTH:
+            if length(*operands) > MAX_CHOICE_LENGTH:
                 return _is_set(self.assigned(cond, out))
-            return type(cond)((first, *others))
+            return type(cond)((first, *operands))
         return with_children(cond, [self.lowered(child, out) for child in children(cond)])  # type: ignore[arg-type]
 
     # -- variables -----------------------------------------------------------------------------------------
@@ -316,12 +316,12 @@ class _PartSharing:
                         self.either(variable, self.condition(cond, out), a, b, out)
                         return
                 case AllOf((first, *others)):
-                    rest = others[0] if len(others) == 1 else AllOf(tuple(others))
-                    self.either(variable, self.condition(first, out), self.intern(rest), Const(0), out)
+                    remaining = others[0] if len(others) == 1 else AllOf(tuple(others))
+                    self.either(variable, self.condition(first, out), self.intern(remaining), Const(0), out)
                     return
                 case AnyOf((first, *others)):
-                    rest = others[0] if len(others) == 1 else AnyOf(tuple(others))
-                    self.either(variable, self.condition(first, out), Const(1), self.intern(rest), out)
+                    remaining = others[0] if len(others) == 1 else AnyOf(tuple(others))
+                    self.either(variable, self.condition(first, out), Const(1), self.intern(remaining), out)
                     return
         if isinstance(part, Cond):
             value: Expr = Choose(self.condition(part, out), Const(1), Const(0))

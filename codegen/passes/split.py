@@ -77,15 +77,15 @@ class _Splitting:
         """A function of statements; they stay where they are few, or assign to a variable from around."""
         body = tuple(group)
         inner = list(statements(body, parts=False))
-        own = {
+        local_names = {
             s.variable.name
             for s in inner
             if isinstance(s, CountedLoop) or (isinstance(s, LocalVariable) and s.declares)
         }
         assigned = {s.variable.name for s in inner if isinstance(s, LocalVariable)}
-        if len(inner) < MIN_PART_STATEMENTS or not assigned <= own:
+        if len(inner) < MIN_PART_STATEMENTS or not assigned <= local_names:
             return group
-        used = {name for stmt in inner for name in names_of(stmt)} - own
+        used = {name for stmt in inner for name in names_of(stmt)} - local_names
         return [FunctionPart(next(self.names), tuple(v for name, v in scope.items() if name in used), body)]
 
 

@@ -36,8 +36,8 @@ def find_unsupported(program: BenchmarkProgram, supports: Supports) -> list[MpiC
 
 def dynamic_windows(program: BenchmarkProgram) -> set[ObjectKey]:
     """The dynamic windows of a program."""
-    made = (call for call in calls(program.body) if call.op == MAKES_DYNAMIC_WINDOW)
-    return {key for call in made for key in _keys(call)}
+    creations = (call for call in calls(program.body) if call.op == MAKES_DYNAMIC_WINDOW)
+    return {key for call in creations for key in _keys(call)}
 
 
 def reaches(windows: set[ObjectKey], call: MpiCall) -> bool:

@@ -88,10 +88,10 @@ def _by_rank(groups: Sequence[RankGroup], universe: RankList, nprocs: int) -> Va
         which = number(_by_rank(numbered, universe, nprocs))
         return one_of([(i, e) for i, (_, e) in enumerate(groups)], which)
     # The last one needs no condition: the largest, if conditions can select the others.
-    *others, (_, last) = sorted(groups, key=lambda group: len(group[0]))
+    *smaller, (_, last) = sorted(groups, key=lambda group: len(group[0]))
     left = universe
     chain: list[tuple[RankList, RankList, Value]] = []
-    for ranks, e in others:
+    for ranks, e in smaller:
         chain.append((ranks, left, e))
         left = left - ranks
     for ranks, there, e in reversed(chain):
@@ -165,8 +165,8 @@ def _formula(values: dict[int, int], nprocs: int) -> Value | None:
         return None
     rank = rank_variable(nprocs)
     index = div(add(rank, Const(-ranks[0])), step) if step > 1 else add(rank, Const(-ranks[0]))
-    found = bounds(index)
-    if found is not None and found[0] < 0 and not isinstance(terms[0][2], int):
+    limits = bounds(index)
+    if limits is not None and limits[0] < 0 and not isinstance(terms[0][2], int):
         return None
     return of_vec(Vec(terms), index, len(ranks))
 

@@ -110,13 +110,13 @@ class GridShape:
     def variables(self) -> dict[str, Var]:
         """The variables that formulas may use, by their names there."""
         sides = zip(self.sizes, self.least, strict=True)
-        found = {name: Var(name, LIMIT, low) for name, low in sides}
-        found |= {name: Var(name, LIMIT) for name in self.coords}
-        found |= {name: Var(name, MAX_PARAMETER, self.smallest(name)) for name in self.inputs}
-        found["r"] = Var("rank", LIMIT)
+        variables = {name: Var(name, LIMIT, low) for name, low in sides}
+        variables |= {name: Var(name, LIMIT) for name in self.coords}
+        variables |= {name: Var(name, MAX_PARAMETER, self.smallest(name)) for name in self.inputs}
+        variables["r"] = Var("rank", LIMIT)
         if len(self.sizes) == 1:
-            return found | {"P": found["X"], "x": found["r"]}
-        return found | {"P": Var("P", LIMIT, prod(self.least))}
+            return variables | {"P": variables["X"], "x": variables["r"]}
+        return variables | {"P": Var("P", LIMIT, prod(self.least))}
 
 
 _VARIABLE = re.compile(r"rank|element|num_tasks|i\d+")
@@ -154,7 +154,7 @@ def _formulas(rule: Rule) -> list[Value]:
 
 def _has_powers(part: Value | Cond) -> bool:
     """Whether a formula computes with powers of two."""
-    own = (isinstance(part, Called) and part.name == "log2") or (
+    is_power = (isinstance(part, Called) and part.name == "log2") or (
         isinstance(part, Binary) and part.op in ("<<", ">>")
     )
-    return own or any(map(_has_powers, children(part)))
+    return is_power or any(map(_has_powers, children(part)))

@@ -74,14 +74,14 @@ class Specialiser:
         result: dict[tuple[Value, ...], list[int]] = {}
         for rank in ranks:
             result.setdefault(tuple(self.expr(e, rank) for e in exprs), []).append(rank)
-        return [(RankList(some), seen) for seen, some in result.items()]
+        return [(RankList(members), seen) for seen, members in result.items()]
 
     def conditions(self, cond: Cond, ranks: RankList) -> list[tuple[RankList, Cond]]:
         """Sets of ranks for which a condition is the same; those for which it never holds are left out."""
         result: dict[Cond, list[int]] = {}
         for rank in ranks:
             result.setdefault(self.cond(cond, rank), []).append(rank)
-        return [(RankList(some), seen) for seen, some in result.items() if seen != FALSE]
+        return [(RankList(members), seen) for seen, members in result.items() if seen != FALSE]
 
 
 class _RankView(ExprRewriter):
@@ -135,11 +135,11 @@ class _RankView(ExprRewriter):
 def _shortened(table: tuple[int | Special, ...], index: Expr) -> Value:
     """A table's row: with an index that begins at a constant, without what stands before it."""
     if isinstance(index, Binary) and index.op == "+" and isinstance(index.right, Const):
-        start, rest = index.right.value, index.left
-        if isinstance(rest, Var) and rest.limit:
-            row = table[start : start + rest.limit]
+        start, offset = index.right.value, index.left
+        if isinstance(offset, Var) and offset.limit:
+            row = table[start : start + offset.limit]
             if len(set(row)) != 1:
-                return entry(row, rest)  # empty for ranks that never come here
+                return entry(row, offset)  # empty for ranks that never come here
             return row[0] if isinstance(row[0], Special) else Const(row[0])
     return entry(table, index)
 

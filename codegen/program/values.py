@@ -74,8 +74,8 @@ def _of_terms(terms: Terms, index: Expr, limit: int | None) -> Value:
 
 
 def _limit(index: Expr, limit: int | None) -> int | None:
-    found = bounds(index)
-    known = found[1] + 1 if found else None
+    limits = bounds(index)
+    known = limits[1] + 1 if limits else None
     return min(limit, known) if limit is not None and known is not None else limit or known
 
 
@@ -236,10 +236,10 @@ def _prefix_of_piece(terms: Terms, n: Expr) -> Expr:
     content = tuple(inner)
     period = _length(content)
     assert period is not None
-    whole, rest = div(n, period), mod(n, period)
-    total = add(mul(whole, Const(Vec(content).total(period))), _prefix(content, rest, period))
+    whole, within = div(n, period), mod(n, period)
+    total = add(mul(whole, Const(Vec(content).total(period))), _prefix(content, within, period))
     if not stride:
         return total
     triangle = Binary("/", Binary("*", whole, add(whole, Const(-1))), Const(2))
-    grown = add(mul(triangle, Const(stride * period)), mul(Binary("*", whole, rest), Const(stride)))
+    grown = add(mul(triangle, Const(stride * period)), mul(Binary("*", whole, within), Const(stride)))
     return add(total, grown)

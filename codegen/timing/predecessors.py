@@ -49,25 +49,30 @@ class Predecessors:
 
     def of(self, ranks: RankList) -> list[Arrival]:
         """Return the different arrivals of these ranks."""
-        return list(dict.fromkeys(a for a, some in self.classes if not some.isdisjoint(ranks)))
+        return list(dict.fromkeys(a for a, arriving in self.classes if not arriving.isdisjoint(ranks)))
 
     def only(self, ranks: RankList) -> Predecessors:
         """Return the predecessors of these ranks."""
-        kept = ((a, some & ranks) for a, some in self.classes)
-        return Predecessors(tuple((a, some) for a, some in kept if len(some)))
+        kept = ((a, arriving & ranks) for a, arriving in self.classes)
+        return Predecessors(tuple((a, arriving) for a, arriving in kept if len(arriving)))
 
     def called(self, pred: int, ranks: RankList) -> Predecessors:
         """Return the predecessors after a call that these ranks certainly make."""
-        rest = ((a, some - ranks) for a, some in self.classes)
-        return _united([*((a, some) for a, some in rest if len(some)), (Arrival(frozenset({pred})), ranks)])
+        remaining = ((a, arriving - ranks) for a, arriving in self.classes)
+        return _united(
+            [
+                *((a, arriving) for a, arriving in remaining if len(arriving)),
+                (Arrival(frozenset({pred})), ranks),
+            ]
+        )
 
     def either(self, other: Predecessors) -> Predecessors:
         """Return the predecessors after one of two alternatives."""
         result = []
         for a, ranks in self.classes:
             left = ranks
-            for b, some in other.classes:
-                if len(both := left & some):
+            for b, arriving in other.classes:
+                if len(both := left & arriving):
                     result.append((_merged(a, b), both))
                     left = left - both
             if len(left):
@@ -79,8 +84,8 @@ class Predecessors:
         result = []
         for a, ranks in self.classes:
             left = ranks
-            for b, some in end.classes:
-                if len(both := left & some):
+            for b, arriving in end.classes:
+                if len(both := left & arriving):
                     result.append((Arrival(a.any, b.any, loop), both))
                     left = left - both
             if len(left):
@@ -89,7 +94,7 @@ class Predecessors:
 
     def left(self, loop: Var) -> Predecessors:
         """Return the predecessors after a loop, without its variable."""
-        return _united([(Arrival(a.any) if a.loop == loop else a, some) for a, some in self.classes])
+        return _united([(Arrival(a.any) if a.loop == loop else a, arriving) for a, arriving in self.classes])
 
     def unless(self, cond: Cond, other: Predecessors) -> Predecessors:
         """Return the other predecessors where a condition holds, else these.
@@ -107,8 +112,8 @@ class Predecessors:
         """Return these predecessors in the first iteration and the others in later ones."""
         result = []
         for a, ranks in self.classes:
-            for b, some in later.classes:
-                if len(both := ranks & some):
+            for b, arriving in later.classes:
+                if len(both := ranks & arriving):
                     first = a.first if a.loop == loop else a.any
                     result.append((Arrival(first, b.again if b.loop == loop else b.any, loop), both))
         return _united(result)
@@ -125,10 +130,10 @@ def _merged(a: Arrival, b: Arrival) -> Arrival:
 
 
 def _united(classes: Sequence[tuple[Arrival, RankList]]) -> Predecessors:
-    found: dict[Arrival, RankList] = {}
+    united: dict[Arrival, RankList] = {}
     for arrival, ranks in classes:
-        found[arrival] = found[arrival] | ranks if arrival in found else ranks
-    return Predecessors(tuple(found.items()))
+        united[arrival] = united[arrival] | ranks if arrival in united else ranks
+    return Predecessors(tuple(united.items()))
 
 
 def choose_context(known: dict[int, Duration], arrivals: list[Arrival], exact: bool) -> Computation | None:

@@ -52,14 +52,14 @@ class RankMeans:
             if times:
                 compute = _compute_of(known, times, predecessors.of(RankList([rank])))
                 levels = tuple(level(c.duration.ns) for c in compute.contexts)
-                _, some, total = classes.setdefault((compute.first, levels), (compute, [], Counter()))
-                some.append(rank)
+                _, members, total = classes.setdefault((compute.first, levels), (compute, [], Counter()))
+                members.append(rank)
                 total.update(times)
         if len(classes) > MAX_RANK_CLASSES:
             return []
         return [
-            (averaged(known, total) if compute.first is None else compute, RankList(some))
-            for compute, some, total in classes.values()
+            (averaged(known, total) if compute.first is None else compute, RankList(members))
+            for compute, members, total in classes.values()
         ]
 
     def _executions(self, rank: int, node: Event, preds: Container[int]) -> dict[int, int]:

@@ -105,21 +105,23 @@ def run_campaign(
     level = levels.get(MPI.Query_thread(), "")
     facts = run_facts(command, MPI.Get_library_version(), level, comm.size)
     calls = draw_calls(settings)
-    found, eager = _thresholds(site, settings.max_bytes)
+    measurements, eager = _thresholds(site, settings.max_bytes)
     warm_up(settings.kernel_names if settings.kernels else ())
     experiments = plan(settings, tuple(site.pairs), eager, calls, comm.size)
     for done, experiment in enumerate(experiments):
         if progress and comm.rank == 0:
             progress(done, len(experiments))
-        found += _done(site, experiment, settings)
+        measurements += _done(site, experiment, settings)
     site.rest()
-    everything = comm.gather((site.host, host_facts(), found))
+    everything = comm.gather((site.host, host_facts(), measurements))
     if everything is None:
         return None
     facts |= {"settings": asdict(settings), "seconds": round(site.elapsed_s(), 3)}
     facts["placement"] = [host for host, _, _ in everything]
     facts["hosts"] = {name: about for name, about, _ in everything}
-    rows = sorted((m for _, _, some in everything for m in some), key=lambda m: m.at_s)
+    rows = sorted(
+        (m for _, _, rank_measurements in everything for m in rank_measurements), key=lambda m: m.at_s
+    )
     return Archive(facts, tuple(rows))
 
 
@@ -136,7 +138,7 @@ def _pairs(hosts: list[str]) -> dict[str, tuple[int, int]]:
 
 def _thresholds(site: CampaignRank, max_bytes: int) -> tuple[list[Measurement], dict[str, int | None]]:
     """Find the semantic breakpoints of each level. Returns the largest eager size on all ranks."""
-    found: list[Measurement] = []
+    measurements: list[Measurement] = []
     eager: dict[str, int | None] = {}
     for level, (leader, _) in site.pairs.items():
         sizes: dict[str, int | None] = {}
@@ -146,8 +148,8 @@ def _thresholds(site: CampaignRank, max_bytes: int) -> tuple[list[Measurement], 
         site.rest()
         eager[level] = site.comm.bcast(sizes.get("eager"), root=leader)
         if site.leads(level):
-            found += [_threshold(site, level, name, size, max_bytes) for name, size in sizes.items()]
-    return found, eager
+            measurements += [_threshold(site, level, name, size, max_bytes) for name, size in sizes.items()]
+    return measurements, eager
 
 
 def _passes(site: CampaignRank, level: str, test: str, limit_ns: float | None, nbytes: int) -> bool:

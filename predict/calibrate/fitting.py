@@ -68,7 +68,7 @@ def fit_archive(archive: Archive, name: str = "calibrated") -> Calibration:
         description=_description(archive),
         source=f"scalatrace calibrate, {archive.metadata.get('started', 'unknown time')}",
         thread_level=str(archive.metadata.get("thread_level", "")),
-        doubts="; ".join(text for level, one in fits.items() for text in _doubts(level, one)),
+        doubts="; ".join(text for level, fit in fits.items() for text in _doubts(level, fit)),
         ranks_per_node=_ranks_per_node(archive) if several else 0,
         measured_up_to_bytes=max(each.nbytes for each in archive.of("pingpong", levels[-1])),
         network=fits["network" if several else "memory"].network,
@@ -119,8 +119,8 @@ def _per_entry_ns(archive: Archive, level: str) -> float:
 def _collectives(measurements: Sequence[Measurement]) -> tuple[CollectiveTime, ...]:
     result = []
     for name, ranks in sorted({(m.name, m.params.get("ranks", 0)) for m in measurements}):
-        some = [m for m in measurements if (m.name, m.params.get("ranks", 0)) == (name, ranks)]
-        result += [CollectiveTime(name, ranks, size, typical(ns)) for size, ns in by_size(some).items()]
+        matching = [m for m in measurements if (m.name, m.params.get("ranks", 0)) == (name, ranks)]
+        result += [CollectiveTime(name, ranks, size, typical(ns)) for size, ns in by_size(matching).items()]
     return tuple(result)
 
 
@@ -129,7 +129,9 @@ def kernels_of(archives: Sequence[Archive]) -> KernelModels:
     calls = _calls(archives)
     if not calls:
         raise FormatError("the archive has no kernels; measure again with --kernel-calls above 0")
-    return KernelModels(model for name, some in calls.items() for model in fit_kernel(name, some))
+    return KernelModels(
+        model for name, kernel_calls in calls.items() for model in fit_kernel(name, kernel_calls)
+    )
 
 
 def cluster_of(archives: Sequence[Archive], kernel: str = "dgemm") -> Cluster:
@@ -143,8 +145,8 @@ def cluster_of(archives: Sequence[Archive], kernel: str = "dgemm") -> Cluster:
     unit = ""
     for day, archive in enumerate(archives):
         calls = sorted(_calls([archive]).get(kernel, []), key=lambda call: call.host)
-        for host, some in groupby(calls, lambda call: call.host):
-            [model] = fit_kernel(kernel, list(some), model="M-1", noise="N-2")
+        for host, host_calls in groupby(calls, lambda call: call.host):
+            [model] = fit_kernel(kernel, list(host_calls), model="M-1", noise="N-2")
             unit = "*".join(model.parameters)
             mean, deviation = model.mean_ns.coefficients, model.deviation_ns.coefficients
             observed.append(NodeDay(host, str(day), (mean[unit], mean["1"], deviation[unit])))

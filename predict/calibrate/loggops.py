@@ -187,8 +187,8 @@ def fit_network(archive: Archive, level: str) -> NetworkFit:
 
 def _thresholds(archive: Archive, level: str) -> dict[str, int]:
     """Return the largest sizes of the tests of Algorithms 3 and 4, where they found one."""
-    found = archive.of("threshold", level)
-    return {m.name: max(m.nbytes, 0) for m in found if not m.params.get("all")}
+    thresholds = archive.of("threshold", level)
+    return {m.name: max(m.nbytes, 0) for m in thresholds if not m.params.get("all")}
 
 
 def _starting_at(function: PiecewiseLinear, known: Sequence[int], measured: Sequence[int]) -> PiecewiseLinear:
@@ -209,7 +209,7 @@ def _segments(
     starts = {int(piece.from_x) for function in functions for piece in function.pieces}
     result: list[Segment] = []
     for start in sorted(starts | {line.from_bytes for line in lines}):
-        line = lines[bisect_right(lines, start, key=lambda one: one.from_bytes) - 1]
+        line = lines[bisect_right(lines, start, key=lambda each: each.from_bytes) - 1]
         before = result[-1].latency_ns if result else MIN_LATENCY_SHARE * line.fixed_ns
         result.append(_segment(start, line, before, sending, receiving, limit))
     return result

@@ -110,8 +110,8 @@ def plan(
         most = max(1, min(settings.max_bytes, BURST * settings.max_bytes // nranks))
         drawn = log_uniform(random, settings.collectives, most)
         for name in COLLECTIVES:
-            some = drawn if name != "barrier" else [0]
-            experiments += [Experiment("collective", name=name, nbytes=size) for size in some]
+            drawn_sizes = drawn if name != "barrier" else [0]
+            experiments += [Experiment("collective", name=name, nbytes=size) for size in drawn_sizes]
     whole = [*experiments * settings.visits, *kernels]
     return [whole[i] for i in random.permutation(len(whole))]
 

@@ -70,15 +70,15 @@ class PrecedingCallTimes:
         if not known:
             return None
         what = f"a mean computation before {self._trace.ops[event.op].name}"
-        made = (binding.SimTimes * len(known))(
+        times = (binding.SimTimes * len(known))(
             *(
                 binding.SimTimes(pred=pred, mean_ps=max(0, picoseconds(h.mean * self._ps, what)))
                 for pred, h in known
             )
         )
-        self._without_bins.append((made, [histogram for _, histogram in known]))
+        self._without_bins.append((times, [histogram for _, histogram in known]))
         self.compute_ps += sum(histogram.total for _, histogram in known) * self._ps
-        return made
+        return times
 
     @property
     def _ps(self) -> float:
@@ -91,8 +91,8 @@ class PrecedingCallTimes:
         Args:
             spread: of the ranks' loads, as of `Histogram.within_ranks`.
         """
-        for made, histograms in self._without_bins:
-            for times, histogram in zip(made, histograms, strict=True):
+        for call_times, histograms in self._without_bins:
+            for times, histogram in zip(call_times, histograms, strict=True):
                 bins = histogram.within_ranks(spread).drawn_bins
                 share = np.cumsum([b.count for b in bins], dtype=float)
                 table = np.array([(b.min, b.mean, b.max) for b in bins], dtype=float) * self._ps

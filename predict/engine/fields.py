@@ -206,8 +206,8 @@ def classes_of(
     everyone = RankList.from_runs([run for ranks, _ in counts for run in ranks.runs])
     columns, vecs = [number], list[list[Vec]]()
     for value in parameters.values():
-        own, own_vecs = _numbers(value, everyone, nprocs)
-        columns.append(own)
+        numbers, own_vecs = _numbers(value, everyone, nprocs)
+        columns.append(numbers)
         vecs.append(own_vecs)
     taking_part = number >= 0
     class_of = np.full(nprocs, -1, dtype=np.int32)

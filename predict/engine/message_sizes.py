@@ -116,7 +116,7 @@ def _by_name(flat: list[str], function: Any) -> Any:
     order = list(dict.fromkeys(flat))
 
     def call(*values: Any) -> Any:
-        given = dict(zip(order, values, strict=True))
-        return function(*(given[name] for name in flat))
+        parameters = dict(zip(order, values, strict=True))
+        return function(*(parameters[name] for name in flat))
 
     return call

@@ -111,15 +111,15 @@ class LoweredProgram:
 
 
 def _c_node(node: LoweredNode) -> binding.SimNode:
-    made = binding.SimNode(
+    c_node = binding.SimNode(
         op=node.op, end=node.end, flags=node.flags, own_pred=node.own_pred, collective=node.collective
     )
     for name in _FIELDS:
-        setattr(made, name, node.fields.get(name, _NOTHING).field())
+        setattr(c_node, name, node.fields.get(name, _NOTHING).field())
     if node.times is not None:
-        made.ntimes, made.times = len(node.times), node.times
-    made.duration_ps = node.duration_ps
-    return made
+        c_node.ntimes, c_node.times = len(node.times), node.times
+    c_node.duration_ps = node.duration_ps
+    return c_node
 
 
 _NOTHING = constant(0)
@@ -208,10 +208,10 @@ class _NodeLowering:
     def repeat(self, node: Node) -> SimQuantity:
         """Return how often a node runs in each entry; 0 on ranks that do not enter it."""
         classes = classes_of({"repeat": node.repeat}, self.entries[id(node)], self.trace.nprocs)
-        made = classes.derive(["repeat"], lambda repeat: repeat)
-        if made.varies or made.values is not None or (classes.class_of >= 0).all():
-            return made
-        return SimQuantity(values=np.where(classes.class_of >= 0, made.value, 0).astype(np.int64))
+        derived = classes.derive(["repeat"], lambda repeat: repeat)
+        if derived.varies or derived.values is not None or (classes.class_of >= 0).all():
+            return derived
+        return SimQuantity(values=np.where(classes.class_of >= 0, derived.value, 0).astype(np.int64))
 
     def add_event(self, event: Event) -> None:
         op = self.trace.ops[event.op]
@@ -325,17 +325,17 @@ def _message_fields(
 def _completion_fields(lowered: LoweredNode, parameters: Parameters) -> set[int]:
     """Set the requests that a call completes or starts; return the arrays that they are in."""
     names, used = parameters.names, set[int]()
-    given = [name for name in ("request", "requests") if name in names]
-    if not given:
+    known = [name for name in ("request", "requests") if name in names]
+    if not known:
         lowered.fields["list"] = constant(UNDEFINED)
         return used
     if "flag" in names:  # of a test without success nothing is complete
         lowered.fields["list"] = parameters.derived(
-            [given[0], "flag"], lambda requests, flag: np.where(np.asarray(flag) > 0, requests, UNDEFINED)
+            [known[0], "flag"], lambda requests, flag: np.where(np.asarray(flag) > 0, requests, UNDEFINED)
         )
     else:
-        lowered.fields["list"] = parameters.values(given[0])
-    if given[0] == "requests":
+        lowered.fields["list"] = parameters.values(known[0])
+    if known[0] == "requests":
         used |= lowered.fields["list"].distinct()
     if "index" in names:
         lowered.fields["peer"] = parameters.values("index")

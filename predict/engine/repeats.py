@@ -87,8 +87,8 @@ def interval_of(times_ns: Sequence[float], accuracy: Accuracy | None = None) -> 
     low, high = (float(value) for value in np.quantile(times_ns, (0.025, 0.975)))
     median = median_low(times_ns)
     if accuracy is not None and min(times_ns) > 0:
-        own = float(np.std(np.log(times_ns), ddof=1)) if len(times_ns) > 1 else 0.0
-        least, most = accuracy.factors(own)
+        deviation = float(np.std(np.log(times_ns), ddof=1)) if len(times_ns) > 1 else 0.0
+        least, most = accuracy.factors(deviation)
         low, high = median * min(least, 1.0), median * max(most, 1.0)
         return RunTimeInterval(median, low, high, len(times_ns), accuracy)
     return RunTimeInterval(median, low, high, len(times_ns))

@@ -149,9 +149,9 @@ def tolerances(
 
         search = _ToleranceSearch(run, _ScaledRun.of(start, parameter, 1.0))
         # The largest first: its runs bound the others.
-        found = {share: search.factor_of(start.time_ps * (1 + share)) for share in sorted(shares)[::-1]}
+        factors = {share: search.factor_of(start.time_ps * (1 + share)) for share in sorted(shares)[::-1]}
         for share in shares:
-            yield Tolerance(parameter, share, found[share])
+            yield Tolerance(parameter, share, factors[share])
 
 
 class _ToleranceSearch:
@@ -228,7 +228,9 @@ def sweep(
     for values in product(*factors.values()):
         chosen = dict(zip(factors, values, strict=True))
         # Kernels with a model take no factor of the platform.
-        own = options or SimulateOptions()
-        own = replace(own, compute_scale=own.compute_scale * chosen.get("compute", 1.0))
+        run_options = options or SimulateOptions()
+        run_options = replace(
+            run_options, compute_scale=run_options.compute_scale * chosen.get("compute", 1.0)
+        )
         changed = replace(scaled(platform, **chosen), compute_scale=platform.compute_scale)
-        yield chosen, simulator.run(changed, own)
+        yield chosen, simulator.run(changed, run_options)

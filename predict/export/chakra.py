@@ -77,16 +77,16 @@ def types() -> Types:
         for name, number, kind in fields:
             word = kind.removeprefix("repeated ")
             repeated = word != kind
-            made = described.field.add(
+            field = described.field.add(
                 name=name, number=number,
                 label=field_type.LABEL_REPEATED if repeated else field_type.LABEL_OPTIONAL,
             )  # fmt: skip
             if word in _FIELDS:
-                made.type, made.type_name = field_type.TYPE_MESSAGE, f".{_PACKAGE}.{word}"
+                field.type, field.type_name = field_type.TYPE_MESSAGE, f".{_PACKAGE}.{word}"
             else:
-                made.type = getattr(field_type, f"TYPE_{word.upper()}")
+                field.type = getattr(field_type, f"TYPE_{word.upper()}")
             if values is not None and name != "name":
-                made.oneof_index = 0
+                field.oneof_index = 0
     pool = descriptor_pool.DescriptorPool()
     pool.Add(file)
     return Types(

@@ -51,14 +51,14 @@ def experiment(traces: Sequence[Trace]) -> dict[str, Any]:
             points[key][point].append(value)
     measurements: dict[str, dict[str, Any]] = defaultdict(dict)
     for (path, metric), values in sorted(points.items()):
-        listed = [{"point": list(point), "values": own} for point, own in sorted(values.items())]
+        listed = [{"point": list(point), "values": measured} for point, measured in sorted(values.items())]
         measurements[path][metric] = listed
     return {"parameters": names, "measurements": dict(measurements)}
 
 
 def _parameters(traces: Sequence[Trace]) -> list[str]:
-    found = {name.removeprefix(PARAMETER) for t in traces for name in t.meta if name.startswith(PARAMETER)}
-    return sorted(found)
+    names = {name.removeprefix(PARAMETER) for t in traces for name in t.meta if name.startswith(PARAMETER)}
+    return sorted(names)
 
 
 def _point(trace: Trace, names: Sequence[str]) -> tuple[float, ...]:

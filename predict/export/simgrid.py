@@ -134,11 +134,11 @@ def _collective(action: CollectiveAction, platform: Platform) -> str:
         case "gather" | "scatter":
             return f"{shape.operation} {size} {size} {root} {BYTE} {BYTE}"
         case "gatherv":
-            own = shape.recvs[shape.rank] if shape.recvs else size
-            return f"gatherv {own} {_sizes(shape.recvs, n)} {root} {BYTE} {BYTE}"
+            own_bytes = shape.recvs[shape.rank] if shape.recvs else size
+            return f"gatherv {own_bytes} {_sizes(shape.recvs, n)} {root} {BYTE} {BYTE}"
         case "scatterv":
-            own = shape.sends[shape.rank] if shape.sends else size
-            return f"scatterv {_sizes(shape.sends, n)} {own} {root} {BYTE} {BYTE}"
+            own_bytes = shape.sends[shape.rank] if shape.sends else size
+            return f"scatterv {_sizes(shape.sends, n)} {own_bytes} {root} {BYTE} {BYTE}"
         case "reduce_scatter":
             sizes = shape.recvs or (size,) * n
             flops = _flops(sum(sizes) * platform.reduce_per_byte_ns)

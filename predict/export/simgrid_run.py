@@ -82,8 +82,8 @@ def replay(
         raise ScalatraceError(f"SimGrid's replay of {nranks} ranks took more than {timeout_s} s") from None
     output = done.stdout + done.stderr
     # A replay in which ranks wait for each other ends with status 0, but prints no time.
-    if found := _TIME.search(output):
-        return float(found[1]) * 1e9
+    if match := _TIME.search(output):
+        return float(match[1]) * 1e9
     raise ScalatraceError(f"SimGrid's replay does not end: {_reason(output)}")
 
 

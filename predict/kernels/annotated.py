@@ -50,8 +50,8 @@ def fit_traces(traces: Iterable[Trace]) -> KernelModels:
     """Fit the models of each kernel to its calls in some traces. Raises UsageError as `fit_kernel`."""
     calls: dict[str, list[KernelCall]] = {}
     for trace in traces:
-        for name, some in annotated_calls(trace).items():
-            calls.setdefault(name, []).extend(some)
+        for name, kernel_calls in annotated_calls(trace).items():
+            calls.setdefault(name, []).extend(kernel_calls)
     return KernelModels(model for name in sorted(calls) for model in fit_kernel(name, calls[name]))
 
 
@@ -69,8 +69,8 @@ def _of_rank(trace: Trace, rank: int) -> Iterator[tuple[CallPlace, dict[str, int
 
 def _paired(params: Sequence[dict[str, int]], histogram: Histogram) -> Iterator[KernelCall]:
     """Pair sizes and times by rank, in about SHOWN_CALLS calls that stand for all."""
-    ordered = sorted(params, key=lambda one: prod(one.values()))
-    bins = sorted(histogram.drawn_bins, key=lambda one: one.mean)
+    ordered = sorted(params, key=lambda element: prod(element.values()))
+    bins = sorted(histogram.drawn_bins, key=lambda element: element.mean)
     total, before = sum(each.count for each in bins), 0
     for each in bins:
         shown = max(1, min(each.count, round(SHOWN_CALLS * each.count / total)))

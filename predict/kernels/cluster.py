@@ -206,8 +206,10 @@ def fit_cluster(
     fitted = []
     for g in range(groups.max() + 1):
         members = means[groups == g]
-        own = _covariance([members], day * per_node) if len(members) >= _MIN_FOR_COVARIANCE else pooled
-        fitted.append(NodeGroup(float(len(members)), tuple(map(float, members.mean(axis=0))), _rows(own)))
+        covariance = _covariance([members], day * per_node) if len(members) >= _MIN_FOR_COVARIANCE else pooled
+        fitted.append(
+            NodeGroup(float(len(members)), tuple(map(float, members.mean(axis=0))), _rows(covariance))
+        )
     return Cluster(tuple(fitted), _rows(day), name, f"fitted to {len(names)} nodes", unit)
 
 
@@ -249,9 +251,11 @@ def read_cluster(path: str | Path) -> Cluster:
     groups = []
     for i, group in enumerate(table["groups"]):
         where = f"groups[{i}]"
-        one = checked(group, {"nodes": float, "mean": list, "spatial": list}, where, path)
-        [mean] = _matrix([one["mean"]], f"{where}.mean", path)
-        groups.append(NodeGroup(float(one["nodes"]), mean, _matrix(one["spatial"], f"{where}.spatial", path)))
+        entry = checked(group, {"nodes": float, "mean": list, "spatial": list}, where, path)
+        [mean] = _matrix([entry["mean"]], f"{where}.mean", path)
+        groups.append(
+            NodeGroup(float(entry["nodes"]), mean, _matrix(entry["spatial"], f"{where}.spatial", path))
+        )
     texts = {key: table[key] for key in ("name", "description", "unit") if key in table}
     try:
         return Cluster(tuple(groups), _matrix(table["day"], "day", path), **texts)

@@ -54,8 +54,10 @@ def fit_kernel(
     parameters = tuple(calls[0].params)
     for call in calls:
         if tuple(call.params) != parameters:
-            one, other = ", ".join(call.params), ", ".join(parameters)
-            raise UsageError(f"kernel {name}: parameters {one} in one call, {other} in another")
+            call_names, expected_names = ", ".join(call.params), ", ".join(parameters)
+            raise UsageError(
+                f"kernel {name}: parameters {call_names} in one call, {expected_names} in another"
+            )
     hosts = sorted({call.host for call in calls})
     models = _wanted(MEANS, model, calls, parameters)
     whole, score = _best(name, calls, models, noise, "")

@@ -62,7 +62,11 @@ def terms_of(model: str, parameters: tuple[str, ...]) -> tuple[str, ...]:
         return (CONSTANT,)
     if model == "M-1" or len(parameters) == 1:
         return (whole, CONSTANT)
-    return (whole, *("*".join(some) for some in combinations(parameters, len(parameters) - 1)), CONSTANT)
+    return (
+        whole,
+        *("*".join(factors) for factors in combinations(parameters, len(parameters) - 1)),
+        CONSTANT,
+    )
 
 
 @dataclass(frozen=True)
@@ -79,9 +83,9 @@ class Polynomial:
                 for term, a in self.coefficients.items()
             )
         except KeyError as error:
-            given = ", ".join(params) or "none"
+            names = ", ".join(params) or "none"
             raise UsageError(
-                f"the kernel model needs the parameter {error.args[0]!r}; given: {given}"
+                f"the kernel model needs the parameter {error.args[0]!r}; given: {names}"
             ) from None
 
 

@@ -17,9 +17,11 @@ _NAMES = {str: "text", float: "number", int: "integer", list: "array", dict: "ta
 def read_document(path: str | Path, kind: str, version: int) -> dict[str, Any]:
     """Return the content of a file. Raises FormatError unless it is TOML of this kind and version."""
     raw = read_toml(path)
-    found = raw.pop("format", None)
-    if found != version:
-        raise FormatError(f"format is {found!r}, expected {version}: not {kind} of this version", path)
+    format_version = raw.pop("format", None)
+    if format_version != version:
+        raise FormatError(
+            f"format is {format_version!r}, expected {version}: not {kind} of this version", path
+        )
     return raw
 
 

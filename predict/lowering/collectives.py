@@ -173,9 +173,9 @@ class CollectiveLowering:
         group = self._group(call)
         if group is None:
             return []
-        members, own, partial = group
+        members, position, partial = group
         if partial:
-            shape = _restricted(shape, own, len(members), self._kept(call.comm))
+            shape = _restricted(shape, position, len(members), self._kept(call.comm))
             note += "among the chosen ranks, "
         nbytes = sent_bytes(call.op, call)
         if self._is_known(shape, members):
@@ -230,11 +230,13 @@ class CollectiveLowering:
     def _new_group(self, comm: Communicator, rank: int) -> MemberGroup | None:
         if self._messages.complete(comm.members):
             return (comm.members, comm.rank, False) if comm.size > 1 else None
-        own = self._messages.number(rank)
+        position = self._messages.number(rank)
         members = [self._messages.number(comm.members[i]) for i in self._kept(comm)]
         known = [number for number in members if number is not None]
         return (
-            (known, known.index(own), len(known) < comm.size) if own is not None and len(known) > 1 else None
+            (known, known.index(position), len(known) < comm.size)
+            if position is not None and len(known) > 1
+            else None
         )
 
     def _kept(self, comm: Communicator) -> list[int]:
@@ -260,8 +262,8 @@ class CollectiveLowering:
         return exchange.together(messages)
 
 
-def _restricted(shape: CollectiveShape, own: int, n: int, kept: list[int]) -> CollectiveShape:
+def _restricted(shape: CollectiveShape, position: int, n: int, kept: list[int]) -> CollectiveShape:
     """Return the shape among some members; the first of them stands for a root that is not among them."""
     root = kept.index(shape.root) if shape.root in kept else 0
     sends, recvs = (sizes and tuple(sizes[i] for i in kept) for sizes in (shape.sends, shape.recvs))
-    return shape._replace(rank=own, nranks=n, root=root, sends=sends, recvs=recvs)
+    return shape._replace(rank=position, nranks=n, root=root, sends=sends, recvs=recvs)

@@ -184,8 +184,8 @@ class RankLowering:
     def _probe(self, call: Call) -> list[LoweredAction]:
         self._account.add(call.op, Outcome.LOST, "its receive waits instead")
         if call.raw("source") >= 0 or self._messages.peer(call, "source") is not None:
-            found, _ = self._messages.of(call)
-            self._probed.add(next((each for each in found if isinstance(each, RecvMessage)), None))
+            messages, _ = self._messages.of(call)
+            self._probed.add(next((each for each in messages if isinstance(each, RecvMessage)), None))
         return []
 
     def _start_all(self, call: Call) -> list[LoweredAction]:

@@ -55,7 +55,7 @@ class GridPlace:
     def symbols(self) -> dict[str, sympy.Expr]:
         """Formulas of all names in the sizes of the grid and the parameters."""
         sizes = {name: sympy.Symbol(name, integer=True, positive=True) for name in self.grid.sizes}
-        given = {name: sympy.Symbol(name, integer=True) for name in self.inputs}
+        symbols = {name: sympy.Symbol(name, integer=True) for name in self.inputs}
         coords = {
             name: _formula_of(where, sizes[size])
             for name, size, where in zip(self.grid.coords, sizes, self.where, strict=True)
@@ -64,7 +64,7 @@ class GridPlace:
         order = list(zip(coords.values(), sizes.values(), strict=True))
         for coordinate, size in reversed(order) if self.grid.column_major else order:
             rank = rank * size + coordinate
-        return {**sizes, **given, **coords, "P": P, "r": rank}
+        return {**sizes, **symbols, **coords, "P": P, "r": rank}
 
     def value(self, formula: sympy.Expr) -> float:
         """Return the value of a formula in sizes and parameters.

@@ -87,8 +87,8 @@ def time_ns(
     delays = replace(delays, has_interface=platform.interface != "unlimited")
     total = 0.0
     for step in COSTS[operation][algorithm].rounds(float(nbytes), nranks):
-        one = _TIMES[step.kind](network, step.nbytes, delays)
-        total += step.times * (one + step.reduced * gamma)
+        step_ns = _TIMES[step.kind](network, step.nbytes, delays)
+        total += step.times * (step_ns + step.reduced * gamma)
     return total
 
 

@@ -33,8 +33,8 @@ class Dominant:
 
     def latex(self) -> str:
         """Return the same as LaTeX."""
-        rest = rf" + \mathcal{{O}}\left({as_latex(self.rest)}\right)" if self.rest else ""
-        return as_latex(self.terms) + rest
+        remainder = rf" + \mathcal{{O}}\left({as_latex(self.rest)}\right)" if self.rest else ""
+        return as_latex(self.terms) + remainder
 
 
 def asymptotic(formula: sympy.Expr) -> sympy.Expr:
@@ -50,15 +50,17 @@ def dominant(formula: sympy.Expr) -> Dominant:
     chosen = [growth for growth in kept if growth[0] == most]
     if most == 0:
         chosen = [max(chosen, key=lambda growth: growth[1:])]
-    rest = _undominated({growth: one for growth, one in terms.items() if growth not in chosen})
+    remainder = _undominated(
+        {growth: coefficient for growth, coefficient in terms.items() if growth not in chosen}
+    )
     written = sum((_written(growth) * sympy.factor(terms[growth]) for growth in chosen), sympy.Integer(0))
-    hidden = [growth for growth in rest if not _dominates_all(growth, chosen)]
+    hidden = [growth for growth in remainder if not _dominates_all(growth, chosen)]
     return Dominant(written, _sum(hidden))
 
 
 def _dominates_all(growth: Growth, chosen: list[Growth]) -> bool:
     """Whether a term that is left out is only a part of the chosen ones, such as S / P of S."""
-    return any(growth[0] == other[0] and growth[0] > 0 and growth[1:] < other[1:] for other in chosen)
+    return any(growth[0] == term[0] and growth[0] > 0 and growth[1:] < term[1:] for term in chosen)
 
 
 def _terms(formula: sympy.Expr) -> dict[Growth, sympy.Expr]:
@@ -70,7 +72,7 @@ def _terms(formula: sympy.Expr) -> dict[Growth, sympy.Expr]:
         powers = term.as_powers_dict()
         growth = tuple(sympy.nsimplify(powers.get(symbol, 0)) for symbol in (S, P, LOG))
         terms[growth] += term / (S ** growth[0] * P ** growth[1] * LOG ** growth[2])
-    return {growth: one for growth, one in terms.items() if one != 0}
+    return {growth: coefficient for growth, coefficient in terms.items() if coefficient != 0}
 
 
 def _undominated(terms: dict[Growth, sympy.Expr]) -> list[Growth]:

@@ -73,7 +73,11 @@ def intervals(trace: Trace) -> list[ComputeInterval]:
     for event, end in _assigned(trace, trace.nodes, loops=False):
         members.setdefault(id(end), (end, []))[1].append(event)
     unit = trace.stats[index].resolution
-    return [one for end, inside in members.values() for one in _intervals_of(trace, end, inside, index, unit)]
+    return [
+        interval
+        for end, inside in members.values()
+        for interval in _intervals_of(trace, end, inside, index, unit)
+    ]
 
 
 def _intervals_of(
@@ -90,7 +94,7 @@ def _intervals_of(
         return
     runs = [(h, h.count / ranks) for event in inside for h in _histograms(event, index)]
     once = [(h, times) for h, times in runs if times <= MAX_TIMES_ONCE] if count > MAX_TIMES_ONCE else []
-    usual = [one for one in runs if one not in once]
+    usual = [run for run in runs if run not in once]
     op, stack = trace.ops[end.op].name, trace.stack(end.signature)
     for number, part in ((1, once), (count, usual)):
         works = tuple(Work(h, _per_interval(times, number), unit) for h, times in part)

@@ -79,14 +79,14 @@ def _drawn(work: Work, size: tuple[int, int], spread: float, random: np.random.G
         total = random.normal(whole * mean, std * np.sqrt(whole), size)
         return np.maximum(total * (work.per_interval / whole), 0.0)
     total = np.zeros(size)
-    rest = work.per_interval - whole
-    for number in range(whole + (rest > 0)):
+    fraction = work.per_interval - whole
+    for number in range(whole + (fraction > 0)):
         values = quantiles(histogram, _evenly(random, size)).reshape(size) * work.resolution
         drawn = float(values.std())
         scale = min(1.0, std / drawn) if drawn else 1.0  # bins overlap, so draws spread more than samples
         values = mean + scale * (values - mean)
         if number == whole:
-            values *= _present(random, size[0], rest)[:, None]  # the same intervals on all ranks
+            values *= _present(random, size[0], fraction)[:, None]  # the same intervals on all ranks
         total += values
     return total
 

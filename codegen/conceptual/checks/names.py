@@ -144,10 +144,10 @@ class NamesChecker:
             reason = "it would differ from task to task"
             self.wrong(f"{node.function} cannot be used in {ctx.steady}; {reason}", node.place)
         least, most = FUNCTIONS[node.function]
-        given = len(node.arguments)
-        if given < least or (most is not None and given > most):
+        nargs = len(node.arguments)
+        if nargs < least or (most is not None and nargs > most):
             wanted = f"{least}" if least == most else f"{least} to {most}" if most else f"{least} or more"
-            reason = f"{node.function} has {given} arguments; expected {wanted}"
+            reason = f"{node.function} has {nargs} arguments; expected {wanted}"
             self.wrong(reason, node.place, ErrorStage.EXECUTION)
 
     def _my_task(self, node: t.MyTask, ctx: NameContext) -> None:

@@ -86,12 +86,12 @@ class MessagesChecker(NamesChecker):
         refused = {
             name: definition for name, definition in inner.items() if scope.get(name) is not definition
         }
-        others = [node.to] if node.to else []
+        results = [node.to] if node.to else []
         if node.result is not None and node.result.values is not None:
-            others.append(node.result.values)
-        for values in (node.values, *others):
+            results.append(node.result.values)
+        for values in (node.values, *results):
             self._values(values, scope, refused)
-        for values in others:
+        for values in results:
             self._same(node.values, values)
         if node.result is not None:
             self._spec(node.result, scope, refused)
@@ -287,8 +287,8 @@ class _Checker(MessagesChecker):
 
 def _predeclared(node: t.SyntaxNode) -> list[t.Variable]:
     """The predeclared variables used in a node."""
-    own = [node] if isinstance(node, t.Variable) and node.name in PREDECLARED else []
-    return own + [found for child in children(node) for found in _predeclared(child)]
+    variables = [node] if isinstance(node, t.Variable) and node.name in PREDECLARED else []
+    return variables + [variable for child in children(node) for variable in _predeclared(child)]
 
 
 def _is_empty(node: t.Statement) -> bool:

@@ -172,8 +172,8 @@ class LocalStatements(CWriter):
     def _local(self, node: Any, scope: NameScope) -> None:
         with self.each(node.tasks, scope) as (task, inner):
             parts = [child for child in _parts(node) if isinstance(child, t.SyntaxNode)]
-            variables, own = inner.captured(parts)
-            act = self._act(node, NameScope(own.names, own.functions, running=True))
+            variables, inner_scope = inner.captured(parts)
+            act = self._act(node, NameScope(inner_scope.names, inner_scope.functions, running=True))
             count = variables.count(",") + 1
             self.line(f"nc_local({c_place(node.place)}, {task}, {act}, {count}, {variables});")
             change = {"STORES": 1, "RESTORES": -1}.get(getattr(node, "action", ""))

@@ -182,17 +182,17 @@ class _Compiler(LocalStatements):
             for part in (node.values, node.to, node.result):
                 self._untagged(part, scope)
             count = self.number("count", self.count(node.values.count, scope))
-            for other in (node.to, node.result.values if node.result else None):
-                if other is not None:
-                    self._same_count(count, other, scope)
+            for values in (node.to, node.result.values if node.result else None):
+                if values is not None:
+                    self._same_count(count, values, scope)
             pairs = self.pairs(node.source, node.target, scope)
-            rest = f"{count}, {node.values.unit}, (struct memory){self.memory(node.values, scope)}"
-            self.line(f"nc_reduce({c_place(node.place)}, &{pairs}, {int(node.target is None)}, {rest});")
+            arguments = f"{count}, {node.values.unit}, (struct memory){self.memory(node.values, scope)}"
+            self.line(f"nc_reduce({c_place(node.place)}, &{pairs}, {int(node.target is None)}, {arguments});")
 
-    def _same_count(self, count: str, other: t.ReductionValues, scope: NameScope) -> None:
-        with self.block(f"if ({count} != {self.count(other.count, scope)})"):
+    def _same_count(self, count: str, values: t.ReductionValues, scope: NameScope) -> None:
+        with self.block(f"if ({count} != {self.count(values.count, scope)})"):
             reason = c_string("the numbers of values reduced and received differ")
-            self.line(f"nc_fail({c_place(other.place)}, {reason});")
+            self.line(f"nc_fail({c_place(values.place)}, {reason});")
 
     def _await(self, node: t.Await, scope: NameScope) -> None:
         with self.each(node.tasks, scope) as (task, _):
@@ -292,8 +292,8 @@ class _Compiler(LocalStatements):
         self.line(f"struct list {outer} = nc_begin_body();")
         with self.block(f"if ({test})"):
             self.statement(node.body, scope)
-        rest = f"{turns}, {warmup}, {int(node.synchronized)}, nc_end_body({outer}), {serial}"
-        self.line(f"nc_loop({kind}, {c_place(node.place)}, {rest});")
+        arguments = f"{turns}, {warmup}, {int(node.synchronized)}, nc_end_body({outer}), {serial}"
+        self.line(f"nc_loop({kind}, {c_place(node.place)}, {arguments});")
 
     def _let(self, node: t.Let, scope: NameScope) -> None:
         with self.block():

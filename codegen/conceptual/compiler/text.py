@@ -121,8 +121,8 @@ def _int(node: t.Expr, scope: NameScope) -> str:
         case t.BinaryOperation(operator, left, right):
             return integer_operator(operator, _int(left, scope), _int(right, scope))
         case t.Conditional(value, test, otherwise):
-            chosen, other = _int(value, scope), _int(otherwise, scope)
-            return f"({_rel(test, scope, _int)} ? {chosen} : {other})"
+            chosen, alternative = _int(value, scope), _int(otherwise, scope)
+            return f"({_rel(test, scope, _int)} ? {chosen} : {alternative})"
         case t.FunctionCall(name, arguments):
             return _int_call(name, arguments, scope)
         case t.Real(operand):
@@ -154,8 +154,8 @@ def _real(node: t.Expr, scope: NameScope) -> str:
         case t.BinaryOperation(operator, left, right):
             return real_operator(operator, _real(left, scope), _real(right, scope))
         case t.Conditional(value, test, otherwise):
-            chosen, other = _real(value, scope), _real(otherwise, scope)
-            return f"({_rel(test, scope, _real)} ? {chosen} : {other})"
+            chosen, alternative = _real(value, scope), _real(otherwise, scope)
+            return f"({_rel(test, scope, _real)} ? {chosen} : {alternative})"
         case t.FunctionCall(name, arguments):
             return real_function(name, [_real(argument, scope) for argument in arguments])
         case t.Real(operand):
@@ -257,17 +257,17 @@ def _comprehension(
     if not generators:
         add = f"nc_append(numbers, {integer(head, scope)});"
         return [f"if ({condition(test, scope)})", f"    {add}"] if test else [add]
-    first, *rest = generators
+    first, *inner_generators = generators
     function, variables = ranges(first.ranges, scope)
-    own, index, variable = f"r{depth}", f"i{depth}", f"c_{first.variable}_{depth}"
-    inner = _comprehension(head, rest, test, scope.bind(first.variable, variable), depth + 1)
+    range_name, index, variable = f"r{depth}", f"i{depth}", f"c_{first.variable}_{depth}"
+    inner = _comprehension(head, inner_generators, test, scope.bind(first.variable, variable), depth + 1)
     return [
-        f"struct numbers {own} = {{0}};",
-        f"{function}(&{own}, {variables});",
-        f"for (size_t {index} = 0; {index} < {own}.count; {index}++) {{",
-        f"    const num {variable} = {own}.values[{index}];",
+        f"struct numbers {range_name} = {{0}};",
+        f"{function}(&{range_name}, {variables});",
+        f"for (size_t {index} = 0; {index} < {range_name}.count; {index}++) {{",
+        f"    const num {variable} = {range_name}.values[{index}];",
         f"    (void){variable};",
         *("    " + line for line in inner),
         "}",
-        f"free({own}.values);",
+        f"free({range_name}.values);",
     ]

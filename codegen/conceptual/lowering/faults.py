@@ -279,9 +279,9 @@ def _count(
                 total[channel] += n
         elif isinstance(event, (e.Repeat, e.Timed)):
             inner = _count(rank, event.body, net, open_)
-            own = net.setdefault(event.serial, Counter())
+            counts = net.setdefault(event.serial, Counter())
             for channel, n in inner.items():
-                own[channel] += n
+                counts[channel] += n
                 total[channel] += n * (event.count if isinstance(event, e.Repeat) else 1)
             if _pending(event.body, []):
                 open_.add(event.serial)

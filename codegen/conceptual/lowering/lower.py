@@ -176,11 +176,11 @@ class _TaskLowering(Messaging):
         self, node: t.ForEach, numbers: Sequence[int], env: Env, rank: int, draws: int
     ) -> Iterator[tuple[e.Event, ...]]:
         """Yield what a rank does for each number; processors and random numbers start as before the loop."""
-        one = _TaskLowering(self.tasks, (rank,), self.seed, None, program=self.program, is_probed=True)
-        one.draws.state, one.processors = draws, tuple(env.processors)
+        probe = _TaskLowering(self.tasks, (rank,), self.seed, None, program=self.program, is_probed=True)
+        probe.draws.state, probe.processors = draws, tuple(env.processors)
         for number in numbers:
-            one.statement(node.body, replace(env, draws=one.draws).bind(node.variable, number))
-            yield one.taken()[rank]
+            probe.statement(node.body, replace(env, draws=probe.draws).bind(node.variable, number))
+            yield probe.taken()[rank]
 
     def _for_count(self, node: t.ForCount, env: Env) -> None:
         count = self.count(node.count, env)

@@ -34,8 +34,8 @@ def _multicasts(
         return [(rank, e.Alltoall(comm, size, times, memory, place=place)) for rank in comm]
     result: list[tuple[int, e.Event]] = []
     for rank in comm:
-        sent = tuple(size if other in targets.get(rank, ()) else 0 for other in comm)
-        received = tuple(size if rank in targets.get(other, ()) else 0 for other in comm)
+        sent = tuple(size if peer in targets.get(rank, ()) else 0 for peer in comm)
+        received = tuple(size if rank in targets.get(peer, ()) else 0 for peer in comm)
         result.append((rank, e.Alltoallv(comm, sent, received, times, memory, place=place)))
     return result
 
@@ -119,8 +119,11 @@ class Messaging(Collecting):
         size, times = self.extent(node.message.size, env), self.count(node.message.count, env)
         memory = self.memory(node.message, env)
         if targets:
-            comm = self.comm({*targets, *(b for found in targets.values() for b in found)})
-            placed = {self.processors[a]: {self.processors[b] for b in found} for a, found in targets.items()}
+            comm = self.comm({*targets, *(b for receivers in targets.values() for b in receivers)})
+            placed = {
+                self.processors[a]: {self.processors[b] for b in receivers}
+                for a, receivers in targets.items()
+            }
             for rank, event in _multicasts(comm, placed, size, times, memory, node.place) if times else ():
                 self.put(rank, event)
 
@@ -128,10 +131,10 @@ class Messaging(Collecting):
         for part in (node.values, node.to, node.result):
             self.untagged(part, env)
         count = self.count(node.values.count, env)
-        for other in (node.to, node.result.values if node.result else None):
-            if other is not None and self.count(other.count, env) != count:
-                reason = f"{count} values are reduced to {self.count(other.count, env)}; expected as many"
-                raise ProgramError(reason, other.place)
+        for values in (node.to, node.result.values if node.result else None):
+            if values is not None and self.count(values.count, env) != count:
+                reason = f"{count} values are reduced to {self.count(values.count, env)}; expected as many"
+                raise ProgramError(reason, values.place)
         members = self.sources(node.source, env)
         sources, targets = [task for task, _ in members], {task for task, _ in members}
         if node.target is not None:

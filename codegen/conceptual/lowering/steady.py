@@ -218,8 +218,8 @@ def _after(node: t.Let, names: Names) -> Names:
     """Return the names that depend on `names` in the body of a LET."""
     for binding in node.bindings:
         if isinstance(binding, t.LetValue):
-            own = frozenset({binding.name})
-            names = names | own if _depends((binding.value,), names) else names - own
+            bound = frozenset({binding.name})
+            names = names | bound if _depends((binding.value,), names) else names - bound
     return names
 
 
@@ -256,9 +256,11 @@ def _evaluated(node: t.Statement, names: Names) -> set[str]:
 
 def is_reassigned(program: t.ProgramTree, loop: t.ForEach) -> bool:
     """Return whether all iterations of a loop do the same on other processors."""
-    rest = replace(loop, body=t.Block(tuple(s for s in _flat(loop.body) if not isinstance(s, t.Assign))))
+    unassigned = replace(
+        loop, body=t.Block(tuple(s for s in _flat(loop.body) if not isinstance(s, t.Assign)))
+    )
     sentences = [statement for sentence in program.sentences for statement in sentence.statements]
-    return is_steady(rest) and not _counts_or_asks(rest) and all(map(_leaves_nothing, sentences))
+    return is_steady(unassigned) and not _counts_or_asks(unassigned) and all(map(_leaves_nothing, sentences))
 
 
 def assignments(loop: t.ForEach) -> list[t.Assign]:

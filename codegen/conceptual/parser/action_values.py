@@ -150,8 +150,8 @@ class ValuesBuilder(Transformer[Any, Any]):
         return t.MeshDistance(tuple(mesh), first, second, place=spot(parts))
 
     def file_data(self, parts: Parts) -> t.FileData:
-        rest = parts[3] if isinstance(parts[3], list) else []
-        return t.FileData(parts[0].type == "STATIC_FILE_DATA", str(parts[2]), *rest, place=spot(parts))
+        separators = parts[3] if isinstance(parts[3], list) else []
+        return t.FileData(parts[0].type == "STATIC_FILE_DATA", str(parts[2]), *separators, place=spot(parts))
 
     def file_rest(self, parts: Parts) -> Parts:
         wanted = [part for part in parts if not (isinstance(part, SourceToken) and part.type == "COMMA")]
@@ -193,9 +193,9 @@ class ValuesBuilder(Transformer[Any, Any]):
         return t.OpenRange(tuple(parts[1]), parts[-2], place=spot(parts))
 
     def comprehension(self, parts: Parts) -> t.Comprehension:
-        head, *rest = nodes_of(parts)
-        generators = tuple(part for part in rest if isinstance(part, t.Generator))
-        return t.Comprehension(head, generators, clauses_of(rest).get("condition"), place=spot(parts))
+        head, *following = nodes_of(parts)
+        generators = tuple(part for part in following if isinstance(part, t.Generator))
+        return t.Comprehension(head, generators, clauses_of(following).get("condition"), place=spot(parts))
 
     def generator(self, parts: Parts) -> t.Generator:
         return t.Generator(str(parts[2]), parts[-1], place=spot(parts))

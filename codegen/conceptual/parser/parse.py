@@ -119,8 +119,8 @@ def _unknown_word(
         if wrong.type == "LPAR":
             return f"there is no function {name}{meant(name, _CALLED)}", place
         if wrong.type == "OF" and index > 1 and tokens[index - 2].type in ("THE", "AND", "A"):
-            other = _SYNONYMS.get(name.lower())
-            asked = f"; did you mean {other}?" if other else meant(name, _AGGREGATES)
+            synonym = _SYNONYMS.get(name.lower())
+            asked = f"; did you mean {synonym}?" if synonym else meant(name, _AGGREGATES)
             return (
                 f"there is no aggregate {name}{asked or f'; expected {_AGGREGATES[0]}, MEDIAN, SUM ...'}",
                 place,
@@ -202,10 +202,10 @@ def _driver() -> Driver:
 
 def parse(text: str, path: str = "", notes: list[Note] | None = None) -> ProgramTree:
     """Return the program; warnings go to `notes`. Raises ProgramError with line and column."""
-    found: list[Note] = [] if notes is None else notes
+    collected: list[Note] = [] if notes is None else notes
     try:
         with without_collection():
-            headers, sentences = _headers_and_sentences(text, found)
+            headers, sentences = _headers_and_sentences(text, collected)
     except ProgramError as error:
         error.path = path
         raise

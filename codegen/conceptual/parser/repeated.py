@@ -108,8 +108,8 @@ class _RepeatedLines:
         key = id(row), line
         if least >= depth and self.counts[line] >= MIN_REPETITIONS and key not in self.read:
             # Made at once: lists among the values grow while more of the text is read.
-            made = _maker(values[depth:])
-            self.read[key] = made and _Read(stack[depth + 1 :], made)
+            maker = _maker(values[depth:])
+            self.read[key] = maker and _Read(stack[depth + 1 :], maker)
 
 
 def _maker(values: list[Any]) -> Callable[[int], list[Any]] | None:
@@ -118,10 +118,10 @@ def _maker(values: list[Any]) -> Callable[[int], list[Any]] | None:
     names["tree"] = Tree
     try:
         text = _source(values, names)
-        made: Callable[[int], list[Any]] = eval(f"lambda line: {text}", names)
+        maker: Callable[[int], list[Any]] = eval(f"lambda line: {text}", names)
     except (RecursionError, MemoryError, SyntaxError):  # nested too deeply
         return None
-    return made
+    return maker
 
 
 def _place(line: int, column: int) -> SourcePlace:

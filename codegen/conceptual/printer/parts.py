@@ -106,11 +106,11 @@ class PartsPrinter:
         return " ".join((self.at(left, level), *reversed(terms)))
 
     def conditional(self, node: t.Conditional) -> str:
-        text, rest = "", cast(t.Expr, node)
-        while isinstance(rest, t.Conditional):  # a long chain in one go
-            text += f"{self.at(rest.value, ADD)} IF {self.any(rest.condition)} OTHERWISE "
-            rest = rest.otherwise
-        return text + self.any(rest)
+        text, expr = "", cast(t.Expr, node)
+        while isinstance(expr, t.Conditional):  # a long chain in one go
+            text += f"{self.at(expr.value, ADD)} IF {self.any(expr.condition)} OTHERWISE "
+            expr = expr.otherwise
+        return text + self.any(expr)
 
     def _list(self, nodes: Iterable[t.SyntaxNode]) -> str:
         return ", ".join(map(self.any, nodes))
@@ -204,6 +204,6 @@ class PartsPrinter:
 
     def does(self, tasks: t.Tasks, verb: str) -> str:
         """Tasks and what they do: TASK 0 SENDS, but ALL TASKS SEND."""
-        one = isinstance(tasks, t.OneTask)
-        ending = "" if not one else "ES" if verb.endswith("TOUCH") else "S"
+        single = isinstance(tasks, t.OneTask)
+        ending = "" if not single else "ES" if verb.endswith("TOUCH") else "S"
         return f"{self.any(tasks)} {verb}{ending}"

@@ -86,8 +86,8 @@ class _ProgramPrinter(PartsPrinter):
 
     def reception(self, node: t.Reception) -> str:
         form = joined(self._unique(node.unique), self.alignment(node.alignment))
-        rest = joined(self._async(node.asynchronous), self._clauses(node, "INTO"))
-        shown = f"AS A {form} MESSAGE" if form else "" if rest else "AS A MESSAGE"
+        clauses = joined(self._async(node.asynchronous), self._clauses(node, "INTO"))
+        shown = f"AS A {form} MESSAGE" if form else "" if clauses else "AS A MESSAGE"
         return joined(self._async(node.asynchronous), shown, self._clauses(node, "INTO"))
 
     def _async(self, asynchronous: bool | None) -> str:
@@ -150,12 +150,12 @@ class _ProgramPrinter(PartsPrinter):
         return f"{does} FOR {self.atom(node.duration)} {unit}"
 
     def touch_memory(self, node: t.TouchMemory) -> str:
-        some = f"{self._typed(node.amount)} OF" if node.amount else ""
+        amount = f"{self._typed(node.amount)} OF" if node.amount else ""
         times = f"{self.atom(node.times)} TIMES" if node.times else ""
         stride = f"WITH STRIDE {self._typed(node.stride)}" if node.stride else ""
         return joined(
             self.does(node.tasks, "TOUCH"),
-            some,
+            amount,
             "A",
             self._size(node.region),
             "MEMORY REGION",

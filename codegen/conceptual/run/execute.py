@@ -159,8 +159,8 @@ class Executor:
         outgoing = self.buffers.message(memory, sent, -1, id(event))
         if memory.touched:
             outgoing += 1
-        other = replace(memory, buffer=None if memory.buffer is None else memory.buffer + 1)
-        return outgoing, self.buffers.message(other, received, 0, id(event))
+        second = replace(memory, buffer=None if memory.buffer is None else memory.buffer + 1)
+        return outgoing, self.buffers.message(second, received, 0, id(event))
 
     def _alltoallv(self, event: e.Alltoallv) -> None:
         for _ in range(event.times):

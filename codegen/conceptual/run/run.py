@@ -231,9 +231,9 @@ def run(
 
 def _say_log(this: _ProgramRun, wrote: bool) -> None:
     """Say on task 0 which log was written: the others cannot be asked, a recording would contain that."""
-    own = this.template.replace("%p", str(this.rank))
-    text = f"wrote {own}" if wrote else f"task 0 logs nothing; other tasks log to {this.template}"
-    if wrote and this.tasks > 1 and own != this.template:
+    path = this.template.replace("%p", str(this.rank))
+    text = f"wrote {path}" if wrote else f"task 0 logs nothing; other tasks log to {this.template}"
+    if wrote and this.tasks > 1 and path != this.template:
         text += f"; each task that logs has its own file {this.template}"
     if this.rank == 0:
         print(f"scalatrace: {text}", file=sys.stderr, flush=True)
@@ -245,12 +245,12 @@ def _execution(this: _ProgramRun, engine: str) -> Callable[[], bool]:
     Raises:
         ScalatraceError, ProgramError: it cannot run.
     """
-    given = this.options.parameters
+    parameters = this.options.parameters
     library = _compiled_library(this.program, this.path, engine)
     if library is not None:
-        _check_once(this.program, given, this.path, this.seed)
+        _check_once(this.program, parameters, this.path, this.seed)
         return lambda: _run_compiled(this, library)
-    lowered = bind(this.program, this.tasks, this.rank, given, this.path, this.seed)
+    lowered = bind(this.program, this.tasks, this.rank, parameters, this.path, this.seed)
     return lambda: _interpret(this, lowered)
 
 

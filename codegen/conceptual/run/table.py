@@ -29,11 +29,11 @@ def quoted(text: str) -> str:
 
 def _sum(values: Iterable[float]) -> float:
     """Return the exact sum, rounded once; an infinity or NaN where additions have one."""
-    given = list(values)
+    terms = list(values)
     try:
-        return math.fsum(given)
+        return math.fsum(terms)
     except (OverflowError, ValueError):
-        return sum(given)
+        return sum(terms)
 
 
 def _deviation(values: Sequence[float]) -> float:

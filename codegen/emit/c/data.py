@@ -90,11 +90,11 @@ def _make(tree: TypeTree, lines: list[str]) -> str:
 def _called(name: str, arguments: Sequence[Any], inner: Sequence[str]) -> str:
     """The call of a constructor up to its result; of the form for large counts only where one is needed."""
     recipe, form = _RECIPES[name], _TypeForm()
-    op, given = recipe(arguments, inner, form)
+    op, constructor_arguments = recipe(arguments, inner, form)
     if form.exceeded:
-        op, given = recipe(arguments, inner, _TypeForm("MPI_Count", "MPI_Count"))
+        op, constructor_arguments = recipe(arguments, inner, _TypeForm("MPI_Count", "MPI_Count"))
         op += "_c"
-    return f"MPI_Type_{op}({', '.join(given)}"
+    return f"MPI_Type_{op}({', '.join(constructor_arguments)}"
 
 
 def _order(word: Any) -> str:
@@ -172,8 +172,8 @@ class CData(ProgramText):
     @cached_property
     def large_arrays(self) -> frozenset[int]:
         """The arrays with numbers that an int does not hold."""
-        made = self.program.shape.arrays if self.program.shape else ()
-        kept = (i for i in self.used_arrays if i not in made)
+        shape_arrays = self.program.shape.arrays if self.program.shape else ()
+        kept = (i for i in self.used_arrays if i not in shape_arrays)
         return frozenset(i for i in kept if _is_wide(self.program.arrays[i]))
 
     def member(self, e: str, values: tuple[int, ...], outside: bool) -> str:

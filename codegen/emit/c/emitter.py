@@ -133,8 +133,8 @@ class _CText(CData):
             self.wanted[name] = None
         # What a host needs stands first: it has its own form of what all others need.
         self.wanted = dict.fromkeys(sorted(self.wanted, key=lambda name: name != "hosted"))
-        given = ("types", "arrays", "lists", *(("stop", "now") if hosted else ()))
-        pieces = list(self.pieces(given))
+        predefined = ("types", "arrays", "lists", *(("stop", "now") if hosted else ()))
+        pieces = list(self.pieces(predefined))
         head = HEAD + (REQUIRED if self.large else "")
         head += self.optional_types()
         library = "\n\n".join(map(_text, pieces))
@@ -260,10 +260,10 @@ class _CText(CData):
 
     def function_text(self, part: FunctionPart, body: str) -> str:
         """`static void part1(int i1) {`"""
-        given = [f"{self.type_of(variable)} {variable.name}" for variable in part.parameters]
+        parameters = [f"{self.type_of(variable)} {variable.name}" for variable in part.parameters]
         if part.times:
-            given.append(f"const double {TIMES}[]")
-        return f"static void {part.name}({', '.join(given) or 'void'})\n{{\n{body}}}"
+            parameters.append(f"const double {TIMES}[]")
+        return f"static void {part.name}({', '.join(parameters) or 'void'})\n{{\n{body}}}"
 
     def list_of_times(self, times: str) -> str:
         return f"(const double[]){{{times}}}"

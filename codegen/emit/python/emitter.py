@@ -36,8 +36,8 @@ __all__ = ["PythonEmitter"]
 def _declarations(shape: GridShape) -> str:
     """The options, and how sides follow from the number of ranks."""
     sides = ", ".join(f'"--{name}"' for name in shape.coords)
-    given = ", ".join(f"{python_string('--' + name)}: {shape.default(name)}" for name in shape.inputs)
-    lines = [f"SIDES = ({sides},)  # of the grid", f"given = {{{given}}}  # parameters"]
+    inputs = ", ".join(f"{python_string('--' + name)}: {shape.default(name)}" for name in shape.inputs)
+    lines = [f"SIDES = ({sides},)  # of the grid", f"given = {{{inputs}}}  # parameters"]
     return "\n".join(
         [*lines, f"RULE = {python_string(shape.rule)}  # how sides follow from the number of ranks"]
     )
@@ -45,14 +45,14 @@ def _declarations(shape: GridShape) -> str:
 
 def _rules(infix: Infix, shape: GridShape) -> str:
     """Sides and parameters by name, where a rank stands, and what is wrong with sides."""
-    own = [infix.renamed.get(name, name) for name in shape.inputs]
+    names = [infix.renamed.get(name, name) for name in shape.inputs]
     lines = ["def take(ranks):", '    """Name sides, parameters and ranks."""']
-    lines.append(f"    global {', '.join([*shape.sizes, *own, 'P', 'RANKS'])}")
+    lines.append(f"    global {', '.join([*shape.sizes, *names, 'P', 'RANKS'])}")
     lines.append("    P = RANKS = ranks")
     lines += [f'    {name} = given["--{name.lower()}"]' for name in shape.sizes]
     lines += [
         f"    {mine} = given[{python_string('--' + name)}]"
-        for name, mine in zip(shape.inputs, own, strict=True)
+        for name, mine in zip(shape.inputs, names, strict=True)
     ]
     lines += ["", "", "def stand(r):", '    """Find where a rank stands in the grid."""']
     lines.append(f"    global {', '.join(['rank', *shape.coords])}")
@@ -71,10 +71,10 @@ def _rules(infix: Infix, shape: GridShape) -> str:
     return "\n".join([*lines, "    return None"])
 
 
-def _array(infix: Infix, number: int, made: Array) -> str:
+def _array(infix: Infix, number: int, definition: Array) -> str:
     """The statement that makes an array."""
-    name, length = made.variable.name, infix.expr(made.length)
-    return f"A{number} = [{infix.expr(made.element)} for {name} in range({length})]"
+    name, length = definition.variable.name, infix.expr(definition.length)
+    return f"A{number} = [{infix.expr(definition.element)} for {name} in range({length})]"
 
 
 _NAMED = "named"
@@ -276,11 +276,11 @@ class _PythonText(ProgramText):
         """All datatypes, with the sizes they had in the application."""
         lines = []
         for i in self.single_types:
-            made, derived = self.of_type(i, lambda tree: (_construct(tree), not tree.predefined))
-            lines.append(f"types[{self.types[i]}] = Type({made}, {self.sizes(i)}, {derived})")
+            constructed, derived = self.of_type(i, lambda tree: (_construct(tree), not tree.predefined))
+            lines.append(f"types[{self.types[i]}] = Type({constructed}, {self.sizes(i)}, {derived})")
         for i in self.type_lists:
             inner = self.of_type(i, lambda tree: [(_construct(t), not t.predefined) for t in tree.inner])
-            each = (f"Type({made}, None, None, {derived})" for made, derived in inner)
+            each = (f"Type({constructed}, None, None, {derived})" for constructed, derived in inner)
             lines.append(f"lists[{self.types[i]}] = [{', '.join(each)}]")
         if any(f"{_NAMED}(" in line for line in lines):
             self.wanted[_NAMED] = None
@@ -309,11 +309,11 @@ class _PythonText(ProgramText):
 
     def function_text(self, part: FunctionPart, body: str) -> str:
         """`def part1(i1):`"""
-        given = [variable.name for variable in part.parameters]
+        parameters = [variable.name for variable in part.parameters]
         if part.times:
-            given.append(TIMES)
+            parameters.append(TIMES)
         shared = "    global came\n" if self.marks else ""
-        return f"def {part.name}({', '.join(given)}):\n{shared}{body}"
+        return f"def {part.name}({', '.join(parameters)}):\n{shared}{body}"
 
     def list_of_times(self, times: str) -> str:
         return f"[{times}]"

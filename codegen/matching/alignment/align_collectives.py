@@ -187,7 +187,7 @@ def _value(event: Event, position: int) -> Value:
 
 
 def _together(members: RankList, classes: list[_Classes]) -> bool:
-    return all(any(members <= some for some in part) for part in classes)
+    return all(any(members <= present for present in part) for part in classes)
 
 
 def _classes(value: Value) -> list[_Classes]:

@@ -118,8 +118,10 @@ class EntryTimes:
     def stats(self, leaf: EntryEvent) -> tuple[PredStats, ...]:
         """The statistics of a new node; after `preds`."""
         calls = self._calls[id(leaf)]
-        found = [PredStats(self._index[pred], self._pooled(contexts)) for pred, contexts in calls.items()]
-        return tuple(sorted(found, key=lambda stats: stats.pred))
+        pred_stats = [
+            PredStats(self._index[pred], self._pooled(contexts)) for pred, contexts in calls.items()
+        ]
+        return tuple(sorted(pred_stats, key=lambda stats: stats.pred))
 
     def _pooled(self, contexts: Counter[Context]) -> tuple[Histogram | None, ...]:
         result = []
@@ -143,13 +145,13 @@ def _share(histogram: Histogram, part: int, whole: int) -> Histogram:
 
 def _spread(bins: Sequence[Bin], count: int) -> tuple[Bin, ...]:
     """The bins with so many samples in all, as evenly thinned as whole numbers allow; empty ones go away."""
-    whole, seen, result, given = sum(b.count for b in bins), 0, [], 0
+    whole, seen, result, assigned = sum(b.count for b in bins), 0, [], 0
     for b in bins:
         seen += b.count
         upto = round(count * seen / whole)
-        if upto > given:
-            result.append(b._replace(count=upto - given))
-        given = upto
+        if upto > assigned:
+            result.append(b._replace(count=upto - assigned))
+        assigned = upto
     return tuple(result) if len(result) > 1 else ()
 
 

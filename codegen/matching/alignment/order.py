@@ -92,11 +92,11 @@ class CallOrder:
 
     def _go_on(self, rank: int) -> None:
         """Take a rank's next call and put it where its time will come."""
-        found = next(self._walks[rank], None)
-        if found is None:
+        following = next(self._walks[rank], None)
+        if following is None:
             return
         self.steps += 1
-        stamp, call = found
+        stamp, call = following
         if not self._collective[call.node.op]:
             self._push(stamp, self._local, call)
             return

@@ -46,10 +46,10 @@ def gathered(rows: Mapping[int, PackedRow]) -> Elastic:
         ranks_of.setdefault(vecs[values], []).extend(ranks)
     if len(ranks_of) == 1:
         return next(iter(ranks_of))
-    found = sorted(
+    ordered = sorted(
         ((RankList(ranks), vec) for vec, ranks in ranks_of.items()), key=lambda pair: pair[0].first
     )
-    groups = Groups(found)
+    groups = Groups(ordered)
     if any(vec.constant is None for vec in ranks_of):
         return groups
     values = compress(vecs[rows[rank]].terms for rank in sorted(rows))  # type: ignore[misc]
@@ -90,7 +90,7 @@ def _encoded(encoding: Encoding, values: PackedRow, place: tuple[int, int] | Non
         return values
     code = {value: encoding.encode(value, *place) for value in _constants(values)}
 
-    def encoded(some: PackedRow) -> PackedRow:
-        return tuple(code[v] if isinstance(v, int) else (*v[:2], *encoded(v[2:])) for v in some)
+    def encoded(packed_row: PackedRow) -> PackedRow:
+        return tuple(code[v] if isinstance(v, int) else (*v[:2], *encoded(v[2:])) for v in packed_row)
 
     return encoded(values)

@@ -57,17 +57,17 @@ def mismatch(trace: Trace, error: CollectiveMismatchError) -> MatchingReport:
 
 def unmatched(engine: Engine) -> tuple[Unmatched, ...]:
     """Return the messages that no rank received."""
-    found: Counter[tuple[int, int, int, int, int]] = Counter()
+    unmatched_counts: Counter[tuple[int, int, int, int, int]] = Counter()
     events: dict[int, Event] = {}
     for box in engine.mailboxes.values():
         for messages in box.unread.values():
             for sent in messages:
                 events[id(sent.event)] = sent.event
-                found[sent.source, box.dest, box.channel[0], sent.send.tag, id(sent.event)] += 1
+                unmatched_counts[sent.source, box.dest, box.channel[0], sent.send.tag, id(sent.event)] += 1
     trace = engine.script.trace
     return tuple(
         Unmatched(source, dest, tag, _site(trace, events[event]), n)
-        for (source, dest, _, tag, event), n in sorted(found.items())
+        for (source, dest, _, tag, event), n in sorted(unmatched_counts.items())
     )
 
 
@@ -76,8 +76,8 @@ def shortest_cycle(awaits: Mapping[int, Iterable[int]]) -> list[int]:
     best: list[int] = []
     effort = 0
     for start in sorted(awaits):
-        found, edges = _cycle_through(awaits, start, len(best) or len(awaits) + 1)
-        best = found or best
+        cycle, edges = _cycle_through(awaits, start, len(best) or len(awaits) + 1)
+        best = cycle or best
         effort += edges
         if len(best) == 1 or (best and effort > MAX_CYCLE_EDGES):
             break
@@ -129,8 +129,8 @@ def _awaits(engine: Engine, actor: Actor, item: PendingItem) -> tuple[tuple[int,
     assert isinstance(item, PostedReceive)
     tag = _tagged(item.tag)
     if item.source == ANY_SOURCE:
-        others = tuple(rank for rank in item.receive.scope.members if rank != actor.rank)
-        return others, f"a message{tag} from any rank"
+        peers = tuple(rank for rank in item.receive.scope.members if rank != actor.rank)
+        return peers, f"a message{tag} from any rank"
     return (item.source,), f"a message{tag} from rank {item.source}"
 
 

@@ -133,8 +133,8 @@ class MatchingReport:
             lines.append("the cycle:")
             following = (*self.cycle[1:], self.cycle[0])
             lines += [f"  {w} -> rank {n.rank}" for w, n in zip(self.cycle, following, strict=True)]
-        others = [waiting for waiting in self.blocked if waiting not in self.cycle]
-        lines += _listed("also waiting:" if self.cycle else "waiting:", others)
+        outside_cycle = [waiting for waiting in self.blocked if waiting not in self.cycle]
+        lines += _listed("also waiting:" if self.cycle else "waiting:", outside_cycle)
         lines += _listed("after these choices of a sender:", self.choices)
         lines += _listed("never received:", self.unmatched)
         if self.detail and self.problem is not MatchingProblem.MISMATCH:

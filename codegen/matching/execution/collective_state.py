@@ -71,8 +71,8 @@ class CollectiveState:
         first: dict[Stream, int] = {}
         for stream, n in self.open:
             first[stream] = min(n, first.get(stream, n))
-        found = [(repr(s), n - first[s], tuple(sorted(parts))) for (s, n), parts in self.open.items()]
-        return tuple(sorted(found))
+        open_parts = [(repr(s), n - first[s], tuple(sorted(parts))) for (s, n), parts in self.open.items()]
+        return tuple(sorted(open_parts))
 
 
 def _released(comer: CollectivePart, there: dict[int, CollectivePart]) -> list[CollectivePart]:

@@ -175,8 +175,8 @@ class Engine(ExecutionState):
     def _prepared(self, actor: Actor, action: MatchAction) -> ActorRequest:
         request = ActorRequest(action, [], self._slot(actor, action))
         if action.collective is not None:
-            made = (*action.collective.stream, "made")
-            request.stream = (*made, self.collectives.next_key(actor.rank, made)[1])
+            stream = (*action.collective.stream, "made")
+            request.stream = (*stream, self.collectives.next_key(actor.rank, stream)[1])
         return request
 
     def _start(self, actor: Actor, action: MatchAction) -> None:

@@ -175,7 +175,7 @@ class MatchMailbox:
         for messages in self.unread.values():
             for sent in messages:
                 if post.fits(sent.source, sent.send.tag):
-                    if not any(other.fits(sent.source, sent.send.tag) for other in before):
+                    if not any(earlier.fits(sent.source, sent.send.tag) for earlier in before):
                         yield sent
                     break
 
@@ -187,9 +187,9 @@ class MatchMailbox:
 
     def settle(self) -> Iterator[Match]:
         """Receives of certain senders get what an open one has left to them."""
-        for other in tuple(self.posts):
-            if not other.is_open:
-                yield from self._match(other)
+        for posted in tuple(self.posts):
+            if not posted.is_open:
+                yield from self._match(posted)
 
     def _match(self, post: PostedReceive) -> Iterator[Match]:
         """Give a receive of a certain sender the first message that fits, unless an open one may want it."""
@@ -197,7 +197,7 @@ class MatchMailbox:
         for i, sent in enumerate(messages):
             if post.fits(sent.source, sent.send.tag):
                 before = self.posts[: self.posts.index(post)]
-                if any(other.fits(sent.source, sent.send.tag) for other in before):
+                if any(earlier.fits(sent.source, sent.send.tag) for earlier in before):
                     return
                 if post.receive.takes:
                     _remove(self.unread, post.source, i)

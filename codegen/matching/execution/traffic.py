@@ -46,12 +46,12 @@ class Traffic:
     def certain_match(self, receive: ReceiveAction, rank: int) -> tuple[int, int] | None:
         """The one sender and tag that a receive can ever get; None when there are several, or none."""
         senders = self._sent.get((receive.channel, rank), {})
-        some = (
+        possible = (
             senders.items()
             if receive.source == ANY_SOURCE
             else [(receive.source, senders.get(receive.source, Counter()))]
         )
-        result = [(source, tag) for source, tags in some for tag in tags if receive.tag in (ANY_TAG, tag)]
+        result = [(source, tag) for source, tags in possible for tag in tags if receive.tag in (ANY_TAG, tag)]
         return result[0] if len(result) == 1 else None
 
     def spare(self, actions: MatchActions) -> Spare:

@@ -49,17 +49,17 @@ def write_parquet(timeline: Timeline, file: IO[bytes]) -> None:
     )
     schema = arrow.schema(list(zip(EventRow._fields, types, strict=True)))
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        for some in _batches(rows(timeline)):
+        for batch in _batches(rows(timeline)):
             columns = (
                 arrow.array([_text(value) for value in column], kind)
-                for column, kind in zip(zip(*some, strict=True), types, strict=True)
+                for column, kind in zip(zip(*batch, strict=True), types, strict=True)
             )
             writer.write_table(arrow.Table.from_arrays(list(columns), schema=schema))
 
 
 def _batches(stream: Iterator[EventRow]) -> Iterator[list[EventRow]]:
-    while some := list(islice(stream, ROWS_AT_ONCE)):
-        yield some
+    while batch := list(islice(stream, ROWS_AT_ONCE)):
+        yield batch
 
 
 def _text(value: object) -> object:

@@ -105,7 +105,7 @@ def halving(number: int, fold: Fold, cut: Cut) -> Iterator[Round]:
     while step:
         middle = low + step
         lower, upper = cut(middle) - cut(low), cut(middle + step) - cut(middle)
-        mine, other = (upper, lower) if number & step else (lower, upper)
+        mine, sent_half = (upper, lower) if number & step else (lower, upper)
         peer = fold.rank(number ^ step)
-        yield both(peer, other, peer, mine, mine)
+        yield both(peer, sent_half, peer, mine, mine)
         low, step = middle if number & step else low, step // 2

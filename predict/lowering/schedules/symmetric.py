@@ -46,8 +46,8 @@ def _folded_allreduce(algorithm: str, rank: int, n: int, nbytes: int) -> Rounds:
         yield Round(recvs=((partner, nbytes),), reduced_bytes=nbytes)
     if algorithm == "recursive_doubling":
         for step in powers(fold.size):
-            other = fold.rank(number ^ step)
-            yield both(other, nbytes, other, nbytes, nbytes)
+            peer = fold.rank(number ^ step)
+            yield both(peer, nbytes, peer, nbytes, nbytes)
     else:
         cut = even(nbytes, fold.size)
         yield from halving(number, fold, cut)
@@ -60,9 +60,9 @@ def _doubling(number: int, fold: Fold, cut: Cut) -> Rounds:
     """Allgather over a power of two."""
     for step in powers(fold.size):
         low = number // step * step
-        other = low ^ step
+        partner = low ^ step
         peer = fold.rank(number ^ step)
-        yield both(peer, cut(low + step) - cut(low), peer, cut(other + step) - cut(other))
+        yield both(peer, cut(low + step) - cut(low), peer, cut(partner + step) - cut(partner))
 
 
 def _ring_reduce(rank: int, n: int, cut: Cut) -> Rounds:

@@ -76,8 +76,8 @@ def numbers(values: Sequence[int]) -> t.Range:
 
 def total(terms: Sequence[t.Expr]) -> t.Expr:
     """Return the sum of terms."""
-    result, *others = terms
-    for term in others:
+    result, *addends = terms
+    for term in addends:
         result = t.BinaryOperation("+", result, term)
     return result
 
@@ -118,15 +118,15 @@ def _table(table: tuple[int, ...], index: t.Expr) -> t.Expr:
     places: dict[int, list[int]] = {}
     for i, value in enumerate(table):
         places.setdefault(value, []).append(i)
-    *others, last = sorted(places, key=lambda value: len(places[value]))
-    if len(others) > MAX_ALTERNATIVES:
+    *rarer, last = sorted(places, key=lambda value: len(places[value]))
+    if len(rarer) > MAX_ALTERNATIVES:
         if len(table) > MAX_ENTRIES:
             raise GenerateError(
                 f"{len(table)} values ({len(places)} different) follow no formula (limit {MAX_ENTRIES})"
             )
         return _pieces(table, range(len(table)), index)
     result = expr(Const(last))
-    for value in reversed(others):
+    for value in reversed(rarer):
         result = t.Conditional(expr(Const(value)), _is_in(index, places[value]), result)
     return result
 
@@ -158,9 +158,9 @@ def cond(c: Cond, task: str = "t") -> t.Rel:
         case Compare(op, a, b):
             return t.NumberComparison(RELATIONS[op], expr(a, task), expr(b, task))
         case AllOf(parts) | AnyOf(parts):
-            result, *others = (cond(part, task) for part in parts)
-            for other in others:
-                result = t.Logical(isinstance(c, AllOf), result, other)
+            result, *operands = (cond(part, task) for part in parts)
+            for operand in operands:
+                result = t.Logical(isinstance(c, AllOf), result, operand)
             return result
         case Member(e, values, outside):
             return _is_in(expr(e, task), values, outside)

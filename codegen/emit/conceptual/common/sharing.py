@@ -122,19 +122,19 @@ def _roots(
     node: t.SyntaxNode, scope: frozenset[str], variable: str
 ) -> dict[frozenset[str], Counter[t.SyntaxNode]]:
     """Return the whole expressions and relations in a node, how often each is there, by what is in scope."""
-    found: dict[frozenset[str], Counter[t.SyntaxNode]] = {}
+    roots: dict[frozenset[str], Counter[t.SyntaxNode]] = {}
     waiting = [(node, scope)]
     while waiting:
         each, scope = waiting.pop()
         if isinstance(each, t.Let) or variable not in mentioned(each):
             continue
         if isinstance(each, WITHOUT_SCOPES):
-            found.setdefault(scope, Counter())[each] += 1
+            roots.setdefault(scope, Counter())[each] += 1
             continue
         inner = scope - {each.variable} if isinstance(each, (t.ForEach, t.SuchThat)) else scope
         outside = each.ranges if isinstance(each, t.ForEach) else ()
         waiting += [(child, scope if child in outside else inner) for child in reversed(children(each))]
-    return found
+    return roots
 
 
 @cached_on_node

@@ -40,16 +40,16 @@ class IntervalFacts:
     def expr(self, node: t.Expr) -> t.Expr:
         """Return a simpler expression with the same value."""
         if node not in self._simpler:
-            found = _expr(node, self)
-            self._simpler[node] = self._interned.setdefault(found, found)
+            simpler = _expr(node, self)
+            self._simpler[node] = self._interned.setdefault(simpler, simpler)
         return self._simpler[node]
 
     def interval(self, node: t.SyntaxNode) -> IntBounds:
         """Return the least and the greatest value that an expression can have."""
-        found = self._intervals.get(node)
-        if found is None:
-            found = self._intervals[node] = _interval(node, self)
-        return found
+        bounds = self._intervals.get(node)
+        if bounds is None:
+            bounds = self._intervals[node] = _interval(node, self)
+        return bounds
 
     def assuming(self, condition: t.Rel, holds: bool) -> IntervalFacts:
         """Return the facts where a condition holds or not."""
@@ -73,7 +73,7 @@ def simplified(program: t.ProgramTree) -> t.ProgramTree:
     """Return a program that does the same, without unreachable cases."""
     facts = IntervalFacts({}, {})
     done = [
-        replace(each, statements=tuple(_flat(_statement(one, facts) for one in each.statements)))
+        replace(each, statements=tuple(_flat(_statement(statement, facts) for statement in each.statements)))
         for each in program.sentences
     ]
     return replace(program, sentences=tuple(each for each in done if each.statements))
@@ -229,8 +229,8 @@ def _interval(node: t.SyntaxNode, facts: IntervalFacts) -> IntBounds:
         case t.BinaryOperation(operator, left, right):
             return _combined(operator, facts.interval(left), facts.interval(right))
         case t.Conditional(value, _, otherwise):
-            one, other = facts.interval(value), facts.interval(otherwise)
-            return min(one[0], other[0]), max(one[1], other[1])
+            then_bounds, else_bounds = facts.interval(value), facts.interval(otherwise)
+            return min(then_bounds[0], else_bounds[0]), max(then_bounds[1], else_bounds[1])
     return EVERYTHING
 
 
@@ -261,12 +261,12 @@ def _rel(node: t.Rel, facts: IntervalFacts) -> t.Rel | bool:
             decided = _compared(operator, facts.interval(left), facts.interval(right))
             return with_parts(node, left=left, right=right) if decided is None else decided
         case t.Logical(conjunction, left, right):
-            one, other = _rel(left, facts), _rel(right, facts)
-            if isinstance(one, bool):
-                return other if one == conjunction else one
-            if isinstance(other, bool):
-                return one if other == conjunction else other
-            return with_parts(node, left=one, right=other)
+            left_rel, right_rel = _rel(left, facts), _rel(right, facts)
+            if isinstance(left_rel, bool):
+                return right_rel if left_rel == conjunction else left_rel
+            if isinstance(right_rel, bool):
+                return left_rel if right_rel == conjunction else right_rel
+            return with_parts(node, left=left_rel, right=right_rel)
         case t.Within():
             return _within(rebuilt(node, lambda part: _part(part, facts)), facts)
     return rebuilt(node, lambda part: _part(part, facts))

@@ -108,8 +108,8 @@ def transfer(
         actors: the tasks that send or receive.
         peer: the task at the other end, which can depend on the variable of `actors`.
     """
-    message, other = t.MessageSpec(size=t.UnitAmount(nbytes, "BYTES"), tag=tag), t.OneTask(peer)
+    message, peer_task = t.MessageSpec(size=t.UnitAmount(nbytes, "BYTES"), tag=tag), t.OneTask(peer)
     later = True if asynchronous else None
     if sends:
-        return t.Send(actors, message, other, asynchronous=later, unsuspecting=True)
-    return t.Receive(actors, message, other, asynchronous=later)
+        return t.Send(actors, message, peer_task, asynchronous=later, unsuspecting=True)
+    return t.Receive(actors, message, peer_task, asynchronous=later)

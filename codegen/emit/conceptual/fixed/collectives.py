@@ -30,15 +30,15 @@ class CollectiveEmitter:
 
     def collective(self, call: MpiCall, ranks: RankList) -> None:
         """Add a collective of each communicator of the family, in one statement where possible."""
-        for some, (family,) in self.writer.special.classes([call["comm"]], ranks):
+        for ranks_of_family, (family,) in self.writer.special.classes([call["comm"]], ranks):
             if not isinstance(family, Const):
                 raise GenerateError("its communicator varies between iterations")
             groups: dict[tuple[int, ...], None] = {}
-            for rank in some:
+            for rank in ranks_of_family:
                 comm = self.writer.trace.communicator(family.value, rank)
                 if comm.remote is not None:
                     raise GenerateError("its communicator is an intercommunicator")
-                if not RankList(comm.members) <= some:
+                if not RankList(comm.members) <= ranks_of_family:
                     raise GenerateError("not all ranks of its communicator call it at this place")
                 groups[tuple(comm.members)] = None
             self.together(call, [members for members in groups if len(members) > 1])

@@ -79,42 +79,42 @@ class FixedEmitter:
     def branch(self, cond: Cond, then: Sequence[Stmt], otherwise: Sequence[Stmt], ranks: RankList) -> None:
         """Ranks become sets of tasks, loop variables an IF."""
         left = ranks
-        for some, seen in self.writer.special.conditions(cond, ranks):
+        for chosen, seen in self.writer.special.conditions(cond, ranks):
             if seen == TRUE:
-                self.body(then, some)
-                left = left - some
+                self.body(then, chosen)
+                left = left - chosen
                 continue
-            left = left - some
+            left = left - chosen
             before = self.messages.pending.copy()
             with self.writer.block(partial(t.If, writing.cond(seen))):
-                self.body(then, some)
+                self.body(then, chosen)
             if not otherwise:
                 self.messages.pending.either(before)
                 continue
             after, self.messages.pending = self.messages.pending, before
             with self.writer.block(partial(t.If, writing.cond(negate(seen)))):
-                self.body(otherwise, some)
+                self.body(otherwise, chosen)
             self.messages.pending.either(after)
         if otherwise and len(left):
             self.body(otherwise, left)
 
     def loop(self, loop: CountedLoop, ranks: RankList) -> None:
         """Ranks with the same trip count loop together."""
-        for some, (times,) in self.writer.special.classes([loop.count], ranks):
+        for runners, (times,) in self.writer.special.classes([loop.count], ranks):
             if times == Const(0):
                 continue
             before = self.messages.pending.copy()
             outside, mark = set(before.idle), self.writer.mark()
             before.idle.clear()
-            self.iterations(loop, number(times), some)
-            if (head := self.messages.pending.carried(before, some)) is not None:
+            self.iterations(loop, number(times), runners)
+            if (head := self.messages.pending.carried(before, runners)) is not None:
                 # In the first iteration, an await for messages of earlier iterations returns at once.
                 self.writer.back_to(mark)
                 self.messages.pending = head.copy()
                 head.idle.clear()
-                self.iterations(loop, number(times), some)
+                self.iterations(loop, number(times), runners)
             fixed = times.value if isinstance(times, Const) else None
-            for rank in some:
+            for rank in runners:
                 self.messages.pending.looped(before, head or before, rank, fixed)
             before.idle |= outside
 

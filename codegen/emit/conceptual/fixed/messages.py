@@ -68,7 +68,7 @@ class PeerFormulas:
         groups: dict[Expr, list[int]] = {}
         for rank, p in world.items():
             groups.setdefault(p, []).append(rank)
-        return [(RankList(some), p) for p, some in groups.items()]
+        return [(RankList(members), p) for p, members in groups.items()]
 
     def world(self, peer: Expr, family: Expr, rank: int) -> Expr:
         """The world rank (in loop variables) of a peer of a rank."""
@@ -122,7 +122,7 @@ class PeerFormulas:
             "modulo": lambda k: mod(add(rank, Const(k)), n),
             "xor": lambda k: xor(rank, Const(k)),
         }
-        return [(RankList(some), rules[best](key)) for key, some in groups.items()]
+        return [(RankList(members), rules[best](key)) for key, members in groups.items()]
 
     def split(self, peers: list[tuple[RankList, Expr]], apart: bool) -> list[tuple[RankList, Expr]]:
         """Blocking sends of tasks to themselves apart from others: the language wants them asynchronous.
@@ -131,8 +131,8 @@ class PeerFormulas:
         """
         result = []
         for ranks, e in peers:
-            own = RankList(rank for rank in ranks if apart and self.is_own(e, rank))
-            result += [(some, e) for some in (own, ranks - own) if len(some)]
+            self_senders = RankList(rank for rank in ranks if apart and self.is_own(e, rank))
+            result += [(members, e) for members in (self_senders, ranks - self_senders) if len(members)]
         return result
 
     def is_own(self, peer: Expr, rank: int) -> bool:
@@ -204,18 +204,18 @@ class MessageEmitter:
         count, datatype, peer, tag = names
         tagged = self.tagged and tag in call
         known = [call[count], call[datatype], call[tag] if tagged else Const(0)]
-        for some, (n, kind, value) in self.writer.special.classes(known, ranks):
+        for members, (n, kind, value) in self.writer.special.classes(known, ranks):
             nbytes = self.sizes.nbytes(n, kind)
-            for those, other in self.peers.split(self.peers.of(call, peer, some), sends and not later):
-                own = sends and not later and self.peers.is_own(other, those.first)
-                if own and not self.peers.is_only_own(other, those.first):
+            for those, peer_expr in self.peers.split(self.peers.of(call, peer, members), sends and not later):
+                to_self = sends and not later and self.peers.is_own(peer_expr, those.first)
+                if to_self and not self.peers.is_only_own(peer_expr, those.first):
                     self.unsure |= those
-                named = RANK in names_in(other)
+                named = RANK in names_in(peer_expr)
                 actors = writing.tasks(those, self.writer.nprocs, named=named, target=not sends)
-                at = self.writer.special.expr(other, those.first) if len(those) == 1 else other
+                at = self.writer.special.expr(peer_expr, those.first) if len(those) == 1 else peer_expr
                 tag_used = writing.expr(self.channel(call, number(value))) if self.tagged else None
                 statement = transfer(
-                    sends, actors, writing.expr(nbytes), tag_used, writing.expr(at), later or own
+                    sends, actors, writing.expr(nbytes), tag_used, writing.expr(at), later or to_self
                 )
                 self.writer.add(statement, self.writer.site(call))
 
@@ -230,11 +230,11 @@ class MessageEmitter:
                 raise GenerateError("no probe matched its message before")
             probe = self.probed[rank]
             probes.setdefault(id(probe), (probe, []))[1].append(rank)
-        for probe, some in probes.values():
+        for probe, members in probes.values():
             names = {argument.name for argument in call.arguments}
             more = tuple(a for a in probe.arguments if a.name not in names)
             joined = MpiCall(call.op, (*call.arguments, *more), call.site)
-            self.message(joined, RankList(some), False, call.op == "Imrecv")
+            self.message(joined, RankList(members), False, call.op == "Imrecv")
 
     def exchange(self, call: MpiCall, ranks: RankList) -> None:
         """Add both messages of MPI_Sendrecv; await them where nothing else is pending."""
@@ -267,16 +267,16 @@ class MessageEmitter:
         """A persistent request's message."""
         started: dict[MpiCall, list[int]] = {}
         for rank in ranks:
-            for made in self.pending.start(rank, self.started_ages(call, rank)):
-                if not made.dropped:
-                    started.setdefault(made, []).append(rank)
-        for made, some in started.items():
+            for request in self.pending.start(rank, self.started_ages(call, rank)):
+                if not request.dropped:
+                    started.setdefault(request, []).append(rank)
+        for request, members in started.items():
             self.transfer(
-                made,
-                RankList(some),
-                made.op != "Recv_init",
+                request,
+                RankList(members),
+                request.op != "Recv_init",
                 True,
-                ("count", "datatype", "source" if made.op == "Recv_init" else "dest", "tag"),
+                ("count", "datatype", "source" if request.op == "Recv_init" else "dest", "tag"),
             )
 
     def started_ages(self, call: MpiCall, rank: int) -> Sequence[int]:
@@ -310,8 +310,12 @@ class MessageEmitter:
         every = tuple(age for age in self.writer.program_tree.arrays[index.value].values if age != UNDEFINED)
         if "index" not in call:
             return every
-        one = self.writer.special.expr(call["index"], rank)
-        return every[one.value : one.value + 1] if isinstance(one, Const) and one.value >= 0 else ()
+        single_index = self.writer.special.expr(call["index"], rank)
+        return (
+            every[single_index.value : single_index.value + 1]
+            if isinstance(single_index, Const) and single_index.value >= 0
+            else ()
+        )
 
     def channel(self, call: MpiCall, tag: Expr) -> Expr:
         """The number that keeps messages of other tags and communicators away."""

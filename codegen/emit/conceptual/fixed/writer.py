@@ -47,13 +47,13 @@ def draw(duration: Duration) -> t.Expr:
 
 
 def _alternatives(bins: Sequence[Bin], left: int) -> t.Expr:
-    first, *others = bins
-    if not others:
+    first, *later = bins
+    if not later:
         return _within(first)
     share = min(_RESOLUTION - 1, max(1, round(_RESOLUTION * first.count / left)))
-    rest = _alternatives(others, left - first.count)
+    alternatives = _alternatives(later, left - first.count)
     return t.Conditional(
-        _within(first), t.NumberComparison("<", _uniform(0, _RESOLUTION), t.Integer(share)), rest
+        _within(first), t.NumberComparison("<", _uniform(0, _RESOLUTION), t.Integer(share)), alternatives
     )
 
 

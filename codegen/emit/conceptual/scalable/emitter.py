@@ -80,10 +80,10 @@ class ScalableEmitter:
     def branch(self, branch: Branch, cond: Cond, ranks: Mask) -> None:
         """Conditions on ranks select tasks, others become an IF."""
         if self.writer.local(branch.cond):
-            for some, body in ((branch.cond, branch.then), (opposite(branch.cond), branch.otherwise)):
-                mine = ranks & self.writer.sample.mask(some) if self.writer.fixed(some) else ranks
+            for case, body in ((branch.cond, branch.then), (opposite(branch.cond), branch.otherwise)):
+                mine = ranks & self.writer.sample.mask(case) if self.writer.fixed(case) else ranks
                 if body:
-                    self.body(body, all_of(cond, some), mine)
+                    self.body(body, all_of(cond, case), mine)
             return
         before = self.writer.pending.copy()
         with self.writer.block(self.condition(branch.cond)):
@@ -199,7 +199,7 @@ def _preamble(translator: ExprTranslator) -> tuple[list[t.ProgramParameter], lis
             headers.append(_parameter(name, f"tasks along {name}", name, name, side))
     for name in shape.inputs:
         wish = [name[0].lower(), *letters]
-        letter = next((one for one in wish if one in letters), None)
+        letter = next((candidate for candidate in wish if candidate in letters), None)
         if letter is None:
             raise GenerateError(f"coNCePTuaL has no letter left for the option of parameter {name}")
         letters.remove(letter)
