@@ -13,7 +13,7 @@ from scalatrace.codegen.emit.interface import EmitOptions, Emitter
 from scalatrace.codegen.errors import GenerateError, where
 from scalatrace.codegen.matching import align_collectives, resolve_wildcards, with_late_collectives
 from scalatrace.codegen.passes.absolute import absolute_ranks
-from scalatrace.codegen.passes.obfuscate import check, obfuscated
+from scalatrace.codegen.passes.obfuscate import check, obfuscate
 from scalatrace.codegen.passes.unsupported import dynamic_windows, find_unsupported, left_out, reaches
 from scalatrace.codegen.passes.whatif import collectives_as_messages, scale_bytes, scale_compute
 from scalatrace.codegen.program.check_arithmetic import check_arithmetic
@@ -93,7 +93,7 @@ def generate(trace: Trace, language: str, options: GenerateOptions | None = None
     factors = options.factors
     factors.check(trace)
     program = build(trace, target.exact_times, sites=factors.by_site or not options.obfuscate)
-    return _written(program, target, options, trace)
+    return _write_program(program, target, options, trace)
 
 
 def generate_scalable(
@@ -123,7 +123,7 @@ def generate_scalable(
     if options.absolute_ranks:
         raise UsageError("--absolute-ranks needs a trace (.st): run `scalatrace instantiate` first")
     program = build_scalable(model, times, functions, target.exact_times, sites=not options.obfuscate)
-    return _written(program, target, options, _names(model))
+    return _write_program(program, target, options, _names(model))
 
 
 def _names(model: Model) -> Trace:
@@ -132,7 +132,9 @@ def _names(model: Model) -> Trace:
     return Trace(1, meta=dict(model.meta), frames=sorted(frames), strings=list(model.inputs))
 
 
-def _written(program: BenchmarkProgram, target: Emitter, options: GenerateOptions, trace: Trace) -> Benchmark:
+def _write_program(
+    program: BenchmarkProgram, target: Emitter, options: GenerateOptions, trace: Trace
+) -> Benchmark:
     """The text of a program; `trace` has the names that an obfuscated one must not hold."""
     language = target.name
     unsupported = find_unsupported(program, target.supports)
@@ -145,7 +147,7 @@ def _written(program: BenchmarkProgram, target: Emitter, options: GenerateOption
     if options.absolute_ranks and not target.matched:
         program = absolute_ranks(program)
     if options.obfuscate:
-        program = obfuscated(program)
+        program = obfuscate(program)
     check_arithmetic(program)
     text = target.emit(program, options.emit)
     if options.obfuscate:

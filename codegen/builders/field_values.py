@@ -9,13 +9,13 @@ from functools import partial
 import numpy as np
 
 from scalatrace.codegen.builders.formula import FormulaReader, divided_evenly
-from scalatrace.codegen.builders.pieces import RankPiece, joined
+from scalatrace.codegen.builders.pieces import RankPiece, join_pieces
 from scalatrace.codegen.builders.places import PlaceConditions, atoms_of, opposite
 from scalatrace.codegen.builders.position import ProgramPosition
 from scalatrace.codegen.builders.sample import GridSample, Mask
 from scalatrace.codegen.builders.sums import no_rule, sum_of_formula, sum_of_turns
 from scalatrace.codegen.builders.tables import TABLES, ParameterTables
-from scalatrace.codegen.builders.vectors import at, filled, prefix, row
+from scalatrace.codegen.builders.vectors import at, fill_shape, prefix, row
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.communicators import own_rank, peer_count
 from scalatrace.codegen.program.grid_shape import GridShape, Requirement
@@ -141,7 +141,7 @@ class FieldValues:
         return self._joined(pieces, position)
 
     def _joined(self, pieces: list[RankPiece], position: ProgramPosition) -> Value:
-        return joined(self.places, pieces, position.ranks)
+        return join_pieces(self.places, pieces, position.ranks)
 
     def _piece(
         self, share: _Share, position: ProgramPosition, what: str, kind: Kind | None = None
@@ -163,7 +163,7 @@ class FieldValues:
         elif part.shape is None:
             e = next(self._slots(share, facts, what))
         else:
-            e = at(filled(part.shape, self._slots(share, facts)), self.entry_count(position), facts)
+            e = at(fill_shape(part.shape, self._slots(share, facts)), self.entry_count(position), facts)
         return RankPiece(share.ranks, e, share.cond)
 
     def _prefix(self, share: _Share, position: ProgramPosition, depth: int) -> RankPiece:
@@ -189,7 +189,7 @@ class FieldValues:
             return sum_of_formula(number(part.formulas[1]), n, self.reader, facts)
         if part.shape == CYCLE:
             return prefix([(Const(0), Const(0), *self._slots(share, facts))], n, facts)
-        return prefix(filled(part.shape, self._slots(share, facts)), n, facts)
+        return prefix(fill_shape(part.shape, self._slots(share, facts)), n, facts)
 
     def _prefix_of_turns(self, part: Part, position: ProgramPosition, depth: int) -> Expr:
         """The sum of what follows the innermost loop's counters; that loop runs equally often each time."""

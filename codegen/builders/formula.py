@@ -104,7 +104,7 @@ class FormulaReader:
             case Binary(op, a, b):
                 return self._binary(op, of(a), of(b), domain)
             case Choose(Compare(op, a, b), Const(1), Const(0)):
-                return choose(decided(op, of(a), of(b), domain), Const(1), Const(0))
+                return choose(decide_comparison(op, of(a), of(b), domain), Const(1), Const(0))
             case Choose(cond, a, b):
                 return choose(self.condition(cond, domain), of(a), of(b))
             case Called(name, arguments):
@@ -131,7 +131,7 @@ class FormulaReader:
             case Compare("!=", a, Const(0)):
                 return is_nonzero(self.number(a, domain))
             case Compare(op, a, b):
-                return compared(op, self.number(a, domain), self.number(b, domain))
+                return keep_comparison(op, self.number(a, domain), self.number(b, domain))
 
     def _binary(self, op: str, a: Expr, b: Expr, domain: Domain) -> Expr:
         match op:
@@ -163,7 +163,7 @@ class FormulaReader:
         return _plain(result)
 
 
-def decided(op: str, a: Expr, b: Expr, domain: Domain) -> Cond:
+def decide_comparison(op: str, a: Expr, b: Expr, domain: Domain) -> Cond:
     """A comparison; decided where what is known of the variables decides it."""
     if op == ">" and nonnegative(sub(b, a), domain):
         return Truth(False)
@@ -173,14 +173,14 @@ def decided(op: str, a: Expr, b: Expr, domain: Domain) -> Cond:
         return Truth(True)
     if op == "<" and nonnegative(sub(sub(b, a), Const(1)), domain):
         return Truth(True)
-    return compared(op, a, b)
+    return keep_comparison(op, a, b)
 
 
-def compared(op: str, a: Expr, b: Expr) -> Cond:
+def keep_comparison(op: str, a: Expr, b: Expr) -> Cond:
     """A comparison as it was written, except that a number stands behind: `x > 0`, not `0 < x`."""
     if isinstance(a, Const) and not isinstance(b, Const):
         turned = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(op, op)
-        return compared(turned, b, a)
+        return keep_comparison(turned, b, a)
     if isinstance(a, Var) and isinstance(b, Const):
         return Compare(op, a, b)
     if isinstance(b, Const):
@@ -206,7 +206,7 @@ class _Symbol:
         return _Symbol(result, self.domain)
 
     def _compared(self, op: str, other: Any) -> _Symbol:
-        return _Symbol(choose(compared(op, self.e, _plain(other)), Const(1), Const(0)), self.domain)
+        return _Symbol(choose(keep_comparison(op, self.e, _plain(other)), Const(1), Const(0)), self.domain)
 
     def __bool__(self) -> bool:
         raise TypeError("it uses if, and or or on a symbolic number")

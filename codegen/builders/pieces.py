@@ -9,7 +9,7 @@ from scalatrace.codegen.builders.places import PlaceConditions
 from scalatrace.codegen.builders.sample import Mask
 from scalatrace.formula import TRUE, Cond, Const, Special, Value, either, select
 
-__all__ = ["RankPiece", "joined", "united"]
+__all__ = ["RankPiece", "join_pieces", "unite_pieces"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +21,7 @@ class RankPiece:
     cond: Cond = TRUE
 
 
-def united(places: PlaceConditions, pieces: Sequence[RankPiece]) -> list[RankPiece]:
+def unite_pieces(places: PlaceConditions, pieces: Sequence[RankPiece]) -> list[RankPiece]:
     """Pieces of the same value as one: a formula that is right elsewhere too stands there as well."""
     left, result = list(pieces), []
     while left:
@@ -40,9 +40,9 @@ def _weight(e: Value) -> int:
     return 0 if isinstance(e, Const | Special) else len(repr(e))
 
 
-def joined(places: PlaceConditions, pieces: Sequence[RankPiece], universe: Mask) -> Value:
+def join_pieces(places: PlaceConditions, pieces: Sequence[RankPiece], universe: Mask) -> Value:
     """The expression that has each piece's value on its ranks."""
-    parts = united(places, pieces)
+    parts = unite_pieces(places, pieces)
     if not parts:
         return Const(0)
     *smaller, last = sorted(parts, key=lambda piece: int(piece.ranks.sum()))

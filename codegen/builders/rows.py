@@ -14,7 +14,7 @@ from scalatrace.codegen.builders.places import PlaceConditions
 from scalatrace.codegen.builders.sample import Mask
 from scalatrace.formula import Cond, Value, either
 
-__all__ = ["MAX_UNROLLED_CALLS", "RankRow", "RowsCall", "aligned"]
+__all__ = ["MAX_UNROLLED_CALLS", "RankRow", "RowsCall", "align_rows"]
 
 MAX_UNROLLED_CALLS = 32
 """Calls that are written one after the other at most."""
@@ -53,7 +53,7 @@ class RowsCall:
         return [RankPiece(ranks, values[n], cond) for ranks, cond, values in self.pieces]
 
 
-def aligned(places: PlaceConditions, rows: Sequence[RankRow]) -> list[RowsCall]:
+def align_rows(places: PlaceConditions, rows: Sequence[RankRow]) -> list[RowsCall]:
     """The calls of all rows in an order that each of them keeps, equal ones together."""
     lines: list[RowsCall] = []
     for row in sorted(rows, key=lambda row: -len(row.calls)):

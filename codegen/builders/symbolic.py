@@ -13,9 +13,9 @@ from itertools import product
 import numpy as np
 
 from scalatrace.codegen.builders.field_values import FieldValues
-from scalatrace.codegen.builders.pieces import joined
+from scalatrace.codegen.builders.pieces import join_pieces
 from scalatrace.codegen.builders.position import ProgramPosition
-from scalatrace.codegen.builders.rows import MAX_UNROLLED_CALLS, RankRow, RowsCall, aligned
+from scalatrace.codegen.builders.rows import MAX_UNROLLED_CALLS, RankRow, RowsCall, align_rows
 from scalatrace.codegen.builders.sample import Mask
 from scalatrace.codegen.builders.tree_builder import SILENT, Built, TreeBuilder, under
 from scalatrace.codegen.errors import GenerateError, wrong_call
@@ -222,7 +222,7 @@ class _SymbolicBuilder(TreeBuilder[Rule, Mask, _SymbolicScope]):
             rows.append(RankRow(ranks, cond, tuple(tuple(a.value for a in call) for call in calls)))
         if all(len(set(row.calls)) == 1 for row in rows):
             return None
-        lines = aligned(self.values.places, rows)
+        lines = align_rows(self.values.places, rows)
         return lines if len(lines) <= MAX_UNROLLED_CALLS else None
 
     def classes(self, rule: Rule, ranks: Mask) -> list[tuple[Mask, Cond]]:
@@ -246,7 +246,7 @@ class _SymbolicBuilder(TreeBuilder[Rule, Mask, _SymbolicScope]):
         for line in lines:
             mine = line.ranks
             arguments = tuple(
-                CallArgument(name, kind, joined(places, line.parameter(k), mine))
+                CallArgument(name, kind, join_pieces(places, line.parameter(k), mine))
                 for k, (name, kind) in enumerate(schema)
             )
             computes = self.computes(rule, _SymbolicScope(replace(scope.position, ranks=mine), predecessors))

@@ -26,17 +26,17 @@ from scalatrace.formula.domain import Domain
 from scalatrace.formula.polynomials import quotient, remainder
 from scalatrace.trace.model.rules import Shape
 
-__all__ = ["at", "filled", "prefix", "row"]
+__all__ = ["at", "fill_shape", "prefix", "row"]
 
 Term = Any
 """An expression, or (turns, stride, content): a loop of values."""
 
 
-def filled(shape: Shape, slots: Iterator[Value]) -> Any:
+def fill_shape(shape: Shape, slots: Iterator[Value]) -> Any:
     """A shape with expressions in the places of its integers; loops keep their turns and strides first."""
     if shape is None:
         return next(slots)
-    return tuple(filled(part, slots) for part in shape) if type(shape) is tuple else shape
+    return tuple(fill_shape(part, slots) for part in shape) if type(shape) is tuple else shape
 
 
 def at(terms: Sequence[Term], index: Expr, facts: Domain) -> Value:

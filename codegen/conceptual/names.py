@@ -10,7 +10,7 @@ from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.tree.node import cached_on_node
 from scalatrace.codegen.conceptual.words import PREDECLARED
 
-__all__ = ["all_bound", "bound", "children", "free", "mentioned", "mentions_me", "source_first"]
+__all__ = ["all_bound", "bound", "children", "free", "list_variables", "mentions_me", "source_first"]
 
 
 @cached_on_node
@@ -69,11 +69,11 @@ def all_bound(node: t.SyntaxNode) -> frozenset[str]:
 
 
 @cached_on_node
-def mentioned(node: t.SyntaxNode) -> frozenset[str]:
+def list_variables(node: t.SyntaxNode) -> frozenset[str]:
     """Return the names of all variables in a node, those that it binds itself too."""
     if isinstance(node, t.Variable):
         return frozenset({node.name})
-    return frozenset().union(*map(mentioned, children(node)))
+    return frozenset().union(*map(list_variables, children(node)))
 
 
 @cached_on_node

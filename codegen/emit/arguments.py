@@ -17,10 +17,10 @@ __all__ = [
     "LISTS",
     "NAMED_CONSTANTS",
     "ReadableNames",
+    "list_used",
     "named_constants",
     "possible",
     "predefined_name",
-    "used",
 ]
 
 NAMED_CONSTANTS = frozenset({"split_type", "lock_type", "assert", "amode", "whence"})
@@ -41,7 +41,7 @@ def possible(argument: CallArgument, size: int) -> Iterable[int]:
     return numbers_in(e) if plain else range(size)
 
 
-def used(
+def list_used(
     program: BenchmarkProgram,
     kind: Kind,
     names: frozenset[str] | None = None,

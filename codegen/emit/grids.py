@@ -11,7 +11,16 @@ from scalatrace.codegen.emit.pieces import RuntimeLibrary
 from scalatrace.codegen.program.grid_shape import GridShape
 from scalatrace.formula import Binary, Compare, Cond, Const, Expr, Var, all_of, either, names_in
 
-__all__ = ["demands", "law_text", "local_demands", "options_of", "places", "renamed", "sides_of", "words_of"]
+__all__ = [
+    "demands",
+    "law_text",
+    "local_demands",
+    "options_of",
+    "places",
+    "rename_parameters",
+    "sides_of",
+    "words_of",
+]
 
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _GENERATED = re.compile(r"(?:t|a|A|table|context|bins|unused)\d+|[A-Z][A-Z0-9_]+")
@@ -57,7 +66,9 @@ def options_of(shape: GridShape) -> str:
     return " ".join(options)
 
 
-def renamed(shape: GridShape, library: RuntimeLibrary, reserved: AbstractSet[str]) -> dict[str, str]:
+def rename_parameters(
+    shape: GridShape, library: RuntimeLibrary, reserved: AbstractSet[str]
+) -> dict[str, str]:
     """Return other names for the parameters whose names the program or its language needs otherwise."""
     local = {word for piece in library.pieces.values() for word in _WORD.findall(piece.text)}
     taken = {word for word in local if len(word) > 1}.union(  # single letters are used locally only

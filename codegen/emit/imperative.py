@@ -8,13 +8,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TypeVar
 
-from scalatrace.codegen.emit.arguments import LISTS, ReadableNames, possible, used
+from scalatrace.codegen.emit.arguments import LISTS, ReadableNames, list_used, possible
 from scalatrace.codegen.emit.formula_printer import Infix, Notation
-from scalatrace.codegen.emit.grids import law_text, options_of, renamed, words_of
+from scalatrace.codegen.emit.grids import law_text, options_of, rename_parameters, words_of
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.emit.pieces import LibraryPiece, RuntimeLibrary
 from scalatrace.codegen.emit.text import Lines
-from scalatrace.codegen.emit.wrapping import wrapped
+from scalatrace.codegen.emit.wrapping import wrap_lines
 from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.foreign import NO_TEXT, Foreign
 from scalatrace.codegen.passes.repeats import with_repeats
@@ -86,7 +86,7 @@ class ImperativeEmitter(ABC):
     def emit(self, program: BenchmarkProgram, options: EmitOptions) -> str:
         """The text of a program."""
         program = with_functions(named_parts(with_repeats(program, options.drawn)))
-        return wrapped(self.writing(program, options).text(), self.name)
+        return wrap_lines(self.writing(program, options).text(), self.name)
 
     def vocabulary(self) -> set[str]:
         """The words of the library, and of a program that does nothing."""
@@ -110,18 +110,18 @@ class ProgramText(ABC):
         self.emitter, self.program, self.options = emitter, program, options
         self.names = ReadableNames(emitter.reserved)
         self.families = self.names.families(program)
-        self.used_types = used(program, Kind.TYPE)
-        self.single_types = used(program, Kind.TYPE, but=LISTS)
-        self.type_lists = used(program, Kind.TYPE, LISTS)
+        self.used_types = list_used(program, Kind.TYPE)
+        self.single_types = list_used(program, Kind.TYPE, but=LISTS)
+        self.type_lists = list_used(program, Kind.TYPE, LISTS)
         self.types = self.names.types(program, self.used_types)
-        self.used_arrays = used(program, Kind.ARRAY)
+        self.used_arrays = list_used(program, Kind.ARRAY)
         self.tables: dict[tuple[int | Special, ...], str] = {}
         self.contexts: dict[tuple[ComputeContext, ...], str] = {}
         self.bins: dict[Duration, str] = {}
         self.wanted: dict[str, None] = {}
         self.infix = Infix(emitter.notation, self.table, self.constant, self.named, self.family)
         if program.shape:
-            self.infix.renamed = renamed(program.shape, emitter.library, emitter.reserved)
+            self.infix.renamed = rename_parameters(program.shape, emitter.library, emitter.reserved)
         self.marks = {
             mark
             for stmt in statements(program.body)

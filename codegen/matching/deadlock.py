@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scalatrace.codegen.matching.diagnosis.diagnose import unmatched
+from scalatrace.codegen.matching.diagnosis.diagnose import count_unmatched
 from scalatrace.codegen.matching.diagnosis.report import MatchingProblem, MatchingReport
 from scalatrace.codegen.matching.execution.choices import ADVERSE, CAREFUL, HIGHEST, LOWEST
 from scalatrace.codegen.matching.wildcards import Execution, ExecutionPlan
@@ -61,5 +61,5 @@ def check_deadlock(trace: Trace, synchronous: bool = True) -> MatchingReport | N
 
 
 def _left_over(execution: Execution) -> MatchingReport | None:
-    messages = unmatched(execution.engine)
+    messages = count_unmatched(execution.engine)
     return MatchingReport(MatchingProblem.UNMATCHED, unmatched=messages) if messages else None

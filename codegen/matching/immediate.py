@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.matching.alignment.align_collectives import compressed
+from scalatrace.codegen.matching.alignment.align_collectives import compress_calls
 from scalatrace.codegen.matching.alignment.order import CallOrder
 from scalatrace.codegen.matching.execution.choices import CAREFUL
 from scalatrace.codegen.matching.execution.iteration_path import IterationPath, calls_with_paths
@@ -63,7 +63,7 @@ def with_late_collectives(trace: Trace) -> Trace:
     late = _immediate(trace)
     ops = [replace(op, name=blocking_name(op.name)) if i in late else op for i, op in enumerate(trace.ops)]
     result = replace(trace, ops=ops, arrays=list(trace.arrays))
-    return compressed(result, list(CallOrder(result, _Later(result, late)).entries()))
+    return compress_calls(result, list(CallOrder(result, _Later(result, late)).entries()))
 
 
 def _immediate(trace: Trace) -> frozenset[int]:

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as AnySequence
 from dataclasses import dataclass, field, replace
 
-from scalatrace.codegen.matching.alignment.packing import PackedRow, gathered, pack_peers, row
+from scalatrace.codegen.matching.alignment.packing import PackedRow, gather_rows, pack_peers, row
 from scalatrace.codegen.matching.diagnosis.diagnose import diagnose, mismatch
 from scalatrace.codegen.matching.diagnosis.report import MatchingError, MatchingReport
 from scalatrace.codegen.matching.execution.choices import (
@@ -30,7 +30,7 @@ from scalatrace.codegen.matching.execution.choices import (
     IN_TURNS,
     LOWEST,
     ReceivePolicy,
-    shuffled,
+    make_shuffled,
 )
 from scalatrace.codegen.matching.execution.collective_state import CollectiveMismatchError
 from scalatrace.codegen.matching.execution.engine import Engine
@@ -80,7 +80,7 @@ def _with_senders_of_starts(
     arrays = _StartArrays(list(trace.arrays))
     result = {
         id(event): replace(
-            event, params=(*event.params, *(gathered(column) for column in arrays.columns(rows)))
+            event, params=(*event.params, *(gather_rows(column) for column in arrays.columns(rows)))
         )
         for event, rows in starts
     }
@@ -151,14 +151,14 @@ def resolve_wildcards(trace: Trace) -> Trace:
     items = plan.certain()
     left = plan.unnamed.keys() - items.keys()
     if left:
-        items |= _executed(plan, frozenset(left) | plan.starts.keys())
+        items |= _execute(plan, frozenset(left) | plan.starts.keys())
     resolved_events = {
-        id(plan.unnamed[key]): _resolved(trace, plan.unnamed[key], items[key]) for key in plan.unnamed
+        id(plan.unnamed[key]): _resolve(trace, plan.unnamed[key], items[key]) for key in plan.unnamed
     }
     trace, starts = _with_senders_of_starts(
         trace, [(event, items[key]) for key, event in plan.starts.items() if key in items]
     )
-    return replace(trace, nodes=[_exchanged(node, resolved_events | starts) for node in trace.nodes])
+    return replace(trace, nodes=[_exchange_nodes(node, resolved_events | starts) for node in trace.nodes])
 
 
 def has_wildcards(trace: Trace) -> bool:
@@ -295,7 +295,7 @@ class ExecutionPlan:
         return Execution(engine, None, items)
 
 
-def _executed(plan: ExecutionPlan, recorded: frozenset[int]) -> dict[int, dict[int, _Items]]:
+def _execute(plan: ExecutionPlan, recorded: frozenset[int]) -> dict[int, dict[int, _Items]]:
     report, steps = None, 0
     for policy, synchronous, keeps_senders in _attempts(bool(plan.starts)):
         execution = plan.execute(policy, synchronous, recorded, keeps_senders=keeps_senders)
@@ -320,7 +320,7 @@ def _attempts(persistent: bool) -> Iterator[tuple[ReceivePolicy, bool, bool]]:
         for policy in (CAREFUL, FAIR, IN_TURNS, LOWEST, HIGHEST):
             yield policy, False, keeps_senders
     for seed in range(MAX_RANDOM_POLICIES):
-        yield shuffled(seed), False, False
+        yield make_shuffled(seed), False, False
 
 
 def _check_known(trace: Trace) -> None:
@@ -338,7 +338,7 @@ def _check_known(trace: Trace) -> None:
 # -- writing -----------------------------------------------------------------------------------------------
 
 
-def _resolved(trace: Trace, event: Event, items: dict[int, _Items]) -> Event:
+def _resolve(trace: Trace, event: Event, items: dict[int, _Items]) -> Event:
     op, params = trace.ops[event.op], list(event.params)
     at = op.index("source")
     if at is not None and items and (_is_open(event, at) or _is_cancelled(items)):
@@ -346,7 +346,7 @@ def _resolved(trace: Trace, event: Event, items: dict[int, _Items]) -> Event:
         params[at] = pack_peers(rows, {rank: _place(slots) for rank, slots in items.items()})
     at = op.index("recvtag" if op.index("recvtag") is not None else "tag")
     if at is not None and _is_open(event, at) and items:
-        params[at] = gathered({rank: row(slots, lambda slot: slot.tag) for rank, slots in items.items()})
+        params[at] = gather_rows({rank: row(slots, lambda slot: slot.tag) for rank, slots in items.items()})
     return replace(event, params=tuple(params))
 
 
@@ -370,7 +370,7 @@ def _slots(items: AnySequence[Slot | Starts | Repeated]) -> Iterator[Slot]:
             yield from _slots(item.slots)
 
 
-def _exchanged(node: Node, resolved_events: dict[int, Event]) -> Node:
+def _exchange_nodes(node: Node, resolved_events: dict[int, Event]) -> Node:
     if isinstance(node, Event):
         return resolved_events.get(id(node), node)
-    return Sequence(node.repeat, tuple(_exchanged(child, resolved_events) for child in node.nodes))
+    return Sequence(node.repeat, tuple(_exchange_nodes(child, resolved_events) for child in node.nodes))

@@ -240,7 +240,7 @@ class _Repeats:
             self.enumerate(block, known)
             layout.add(block)
         uses: dict[_RepeatedBlock, list[tuple[int, int, FunctionPart]]] = {}
-        for length, starts in _repeated(layout):
+        for length, starts in _find_repeated(layout):
             parts = self.function([layout.nodes(start, length) for start in starts], layout.owners[starts[0]])
             for start, part in zip(starts, parts, strict=True):
                 block = layout.owners[start]
@@ -324,7 +324,7 @@ class _Repeats:
         return set().union(*(names_of(node.stmt) for node in nodes), *inside)
 
 
-def _repeated(layout: _BlockLayout) -> Iterator[tuple[int, list[int]]]:
+def _find_repeated(layout: _BlockLayout) -> Iterator[tuple[int, list[int]]]:
     """Length and starts of sequences that are repeated, those that save most statements first.
 
     A sequence is covered before the next one is searched.

@@ -52,7 +52,7 @@ def of_elastic(value: Elastic, universe: RankList, nprocs: int, of: Callable[[Ve
         groups = [
             (ranks & universe, of(vec)) for ranks, vec in value.groups if not universe.isdisjoint(ranks)
         ]
-    return _by_rank(_united(groups), universe, nprocs)
+    return _by_rank(_unite_groups(groups), universe, nprocs)
 
 
 def _inverse(values: dict[int, int]) -> dict[int, list[int]]:
@@ -62,7 +62,7 @@ def _inverse(values: dict[int, int]) -> dict[int, list[int]]:
     return result
 
 
-def _united(groups: Sequence[RankGroup]) -> list[RankGroup]:
+def _unite_groups(groups: Sequence[RankGroup]) -> list[RankGroup]:
     """Groups with equal expressions as one."""
     result: dict[Value, RankList] = {}
     for ranks, e in groups:
@@ -82,7 +82,7 @@ def _by_rank(groups: Sequence[RankGroup], universe: RankList, nprocs: int) -> Va
     if not groups:
         return Const(0)
     if len(groups) > 2:
-        groups = _tables_joined(groups, nprocs)
+        groups = _join_tables(groups, nprocs)
     if len(groups) > MAX_ALTERNATIVES:
         numbered = [(ranks, Const(i)) for i, (ranks, _) in enumerate(groups)]
         which = number(_by_rank(numbered, universe, nprocs))
@@ -99,7 +99,7 @@ def _by_rank(groups: Sequence[RankGroup], universe: RankList, nprocs: int) -> Va
     return last
 
 
-def _tables_joined(groups: Sequence[RankGroup], nprocs: int) -> Sequence[RankGroup]:
+def _join_tables(groups: Sequence[RankGroup], nprocs: int) -> Sequence[RankGroup]:
     """Groups of which those with tables, read at the same index, have one table together.
 
     On each rank the index is below the length of the rank's own table, and of no other. So a rank with a

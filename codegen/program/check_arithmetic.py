@@ -43,17 +43,19 @@ def check_arithmetic(program: BenchmarkProgram) -> None:
                 raise wrong_call(call.op, call.site, _complaint(argument.name, value))
     for array in (program.shape.arrays if program.shape else {}).values():
         if (value := _operand(array.element, is_rank=False)) is not None:
-            raise GenerateError(f"an array of the trace computes with {_named(value)}, which is no number")
+            raise GenerateError(
+                f"an array of the trace computes with {_name_constants(value)}, which is no number"
+            )
 
 
 def _complaint(name: str, value: int) -> str:
     return (
-        f"its {name} computes with {_named(value)}, which "
+        f"its {name} computes with {_name_constants(value)}, which "
         "stands for no number. Formulas of earlier versions do so: extrapolate the traces again"
     )
 
 
-def _named(value: int) -> str:
+def _name_constants(value: int) -> str:
     name = special_name(value)
     return f"MPI_{name}" if name else f"the number {value}"
 

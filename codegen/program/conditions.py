@@ -55,7 +55,7 @@ def among(ranks: RankList, universe: RankList, nprocs: int) -> Cond:
             return result
         if (result := rule(rank, outside, ranks, universe)) is not None:
             return negate(result)
-    few = [_run(rank, start, stop) for start, stop in _widened(ranks, outside)]
+    few = [_run(rank, start, stop) for start, stop in _widen_runs(ranks, outside)]
     if len(few) <= MAX_RUNS:
         return either(*few)
     if len(ranks) <= len(outside):
@@ -69,7 +69,7 @@ def _run(rank: Expr, start: int, stop: int) -> Cond:
     return all_of(compare(">=", rank, Const(start)), compare("<", rank, Const(stop)))
 
 
-def _widened(ranks: RankList, outside: RankList) -> list[tuple[int, int]]:
+def _widen_runs(ranks: RankList, outside: RankList) -> list[tuple[int, int]]:
     """The runs of `ranks` when gaps in the universe do not count."""
     runs: list[tuple[int, int]] = []
     for start, stop in ranks.runs:
@@ -86,7 +86,7 @@ def _simple(rank: Var, ranks: RankList, outside: RankList, universe: RankList) -
         return compare("==", rank, Const(ranks.first))
     if len(outside) == 1:
         return compare("!=", rank, Const(outside.first))
-    runs = _widened(ranks, outside)
+    runs = _widen_runs(ranks, outside)
     if len(runs) > 1:
         return None
     low, high = runs[0][0], runs[0][1]

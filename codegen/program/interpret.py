@@ -57,15 +57,15 @@ class _Communicators(Sequence[int]):
 
 def value(e: Value, at: EvaluationSetting) -> int:
     """Return the value of an expression. Raises FormulaError when it has none."""
-    return int(_evaluated(e, at))
+    return int(_evaluate(e, at))
 
 
 def holds(cond: Cond, at: EvaluationSetting) -> bool:
     """Return whether a condition holds. Raises FormulaError when it has no value."""
-    return bool(_evaluated(cond, at))
+    return bool(_evaluate(cond, at))
 
 
-def _evaluated(part: Value | Cond, at: EvaluationSetting) -> int:
+def _evaluate(part: Value | Cond, at: EvaluationSetting) -> int:
     arrays = {OWN: _Communicators(at.communicator, 0), SIZE: _Communicators(at.communicator, 1)}
     result: int = evaluate(part, at.variables, arrays, SPECIAL)
     return result

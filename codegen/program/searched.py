@@ -38,7 +38,7 @@ __all__ = [
     "one_of",
     "prefix_in_runs",
     "run_of",
-    "unrolled",
+    "unroll_pieces",
     "value_in_runs",
 ]
 
@@ -89,7 +89,7 @@ def _numbers(terms: Any) -> int:
     return 1 if isinstance(terms, int) else sum(map(_numbers, terms))
 
 
-def unrolled(pieces: Iterable[Terms]) -> Iterator[Terms]:
+def unroll_pieces(pieces: Iterable[Terms]) -> Iterator[Terms]:
     """The pieces, with the turns of a few loops of loops, whose content is too long to list, one by one."""
     for piece in pieces:
         turns, stride, *inner = piece[0] if not isinstance(piece[0], int) else (0, 0)
@@ -98,13 +98,13 @@ def unrolled(pieces: Iterable[Terms]) -> Iterator[Terms]:
             continue
         for turn in range(turns):
             for term in inner:
-                yield (_shifted(term, turn * stride),)
+                yield (_shift(term, turn * stride),)
 
 
-def _shifted(term: Any, by: int) -> Any:
+def _shift(term: Any, by: int) -> Any:
     if isinstance(term, int):
         return term + by
-    return (*term[:2], *(_shifted(inner, by) for inner in term[2:]))
+    return (*term[:2], *(_shift(inner, by) for inner in term[2:]))
 
 
 def value_in_runs(runs: Sequence[RepeatedRun], index: Expr) -> Value:

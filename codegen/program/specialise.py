@@ -115,13 +115,15 @@ class _RankView(ExprRewriter):
         return per_value(family, of)
 
     def item(self, table: tuple[int, ...], index: Expr) -> Expr:
-        return super().item(table, index) if isinstance(index, Const) else number(_shortened(table, index))
+        return (
+            super().item(table, index) if isinstance(index, Const) else number(_shorten_table(table, index))
+        )
 
     def lookup(self, table: tuple[int | Special, ...], index: Expr) -> Value:
-        return super().lookup(table, index) if isinstance(index, Const) else _shortened(table, index)
+        return super().lookup(table, index) if isinstance(index, Const) else _shorten_table(table, index)
 
     def binary(self, op: str, a: Expr, b: Expr) -> Expr:
-        return _combined(op, a, b)
+        return _combine(op, a, b)
 
     def compare(self, op: str, a: Expr, b: Expr) -> Cond:
         return compare(op, a, b)
@@ -132,7 +134,7 @@ class _RankView(ExprRewriter):
         return super().member(e, values, outside)
 
 
-def _shortened(table: tuple[int | Special, ...], index: Expr) -> Value:
+def _shorten_table(table: tuple[int | Special, ...], index: Expr) -> Value:
     """A table's row: with an index that begins at a constant, without what stands before it."""
     if isinstance(index, Binary) and index.op == "+" and isinstance(index.right, Const):
         start, offset = index.right.value, index.left
@@ -144,7 +146,7 @@ def _shortened(table: tuple[int | Special, ...], index: Expr) -> Value:
     return entry(table, index)
 
 
-def _combined(op: str, a: Expr, b: Expr) -> Expr:
+def _combine(op: str, a: Expr, b: Expr) -> Expr:
     match op:
         case "+":
             return add(a, b)

@@ -18,7 +18,7 @@ from scalatrace.codegen.program.searched import (
     one_of,
     prefix_in_runs,
     run_of,
-    unrolled,
+    unroll_pieces,
     value_in_runs,
 )
 from scalatrace.errors import FormatError
@@ -70,7 +70,7 @@ def of_vec(vec: Vec, index: Expr, limit: int | None = None) -> Value:
 @lru_cache(MAX_CACHED_VALUES)
 def _of_terms(terms: Terms, index: Expr, limit: int | None) -> Value:
     separated: Terms = separate_specials(Vec(terms), limit).terms  # type: ignore[assignment]
-    return _at(_unrotated(separated), index, limit)
+    return _at(_unrotate(separated), index, limit)
 
 
 def _limit(index: Expr, limit: int | None) -> int | None:
@@ -93,7 +93,7 @@ def _length(terms: Terms) -> int | None:
     return total
 
 
-def _unrotated(terms: Terms) -> Terms:
+def _unrotate(terms: Terms) -> Terms:
     """The endless cycle alone, when what stands before it is the end of the same cycle."""
     last = terms[-1]
     if len(terms) < 2 or isinstance(last, int) or last[0] != 0 or last[1] != 0:
@@ -110,7 +110,7 @@ def _unrotated(terms: Terms) -> Terms:
 
 def _at(terms: Terms, index: Expr, limit: int | None) -> Value:
     pieces = _pieces(terms)
-    if (n := _listed(terms, len(pieces), index, limit)) is not None:
+    if (n := _count_listed(terms, len(pieces), index, limit)) is not None:
         return _table(tuple(Vec(terms).first(n)), index)
     parts: list[tuple[int, Value]] = []
     for segment, start, left in _segments(pieces, limit):
@@ -121,7 +121,7 @@ def _at(terms: Terms, index: Expr, limit: int | None) -> Value:
     return one_of(parts, index)
 
 
-def _listed(terms: Terms, uses: int, index: Expr, limit: int | None) -> int | None:
+def _count_listed(terms: Terms, uses: int, index: Expr, limit: int | None) -> int | None:
     """How many values to list, where that is shorter than to repeat a long index `uses` times.
 
     Loops whose repeats follow no rule, one in the other, would have texts that are the product of theirs.
@@ -160,7 +160,7 @@ def _segments(
         A piece or runs, their first index, and how far the limit is from there.
     """
     many, start, runs = len(pieces) > MAX_ALTERNATIVES, 0, list[RepeatedRun]()
-    for piece in unrolled(pieces) if many else pieces:
+    for piece in unroll_pieces(pieces) if many else pieces:
         nvalues, left = _length(piece), limit - start if limit is not None else None
         run = run_of(piece, start, nvalues) if many else None
         if run is not None:
@@ -205,14 +205,14 @@ def prefix_of_vec(vec: Vec, n: Expr) -> Expr:
     if vec.constant is not None:
         return mul(n, Const(vec.constant))
     terms: Terms = vec.terms  # type: ignore[assignment]
-    return _prefix(_unrotated(terms), n, _limit(n, None))
+    return _prefix(_unrotate(terms), n, _limit(n, None))
 
 
 def _prefix(terms: Terms, n: Expr, limit: int | None) -> Expr:
     pieces = _pieces(terms)
     loops = sum(not isinstance(piece[0], int) for piece in pieces)  # quotient and rest
     uses = len(pieces) + loops + STRIDE_USES * any(_stride(piece) for piece in pieces)
-    if (most := _listed(terms, uses, n, limit)) is not None:
+    if (most := _count_listed(terms, uses, n, limit)) is not None:
         return number(_table((0, *accumulate(Vec(terms).first(most))), n))
     parts: list[tuple[int, Expr]] = []
     total = 0

@@ -14,7 +14,7 @@ from itertools import islice
 
 from scalatrace.codegen.program.tree import Branch, Computation, Duration, Stmt
 from scalatrace.codegen.program.values import of_vec
-from scalatrace.codegen.timing.predecessors import averaged
+from scalatrace.codegen.timing.predecessors import average_compute
 from scalatrace.codegen.timing.rank_means import MAX_RANK_CLASSES, level
 from scalatrace.formula import Const, Expr, compare, length, number
 from scalatrace.trace.model.elastic import Elastic, at
@@ -90,7 +90,7 @@ class PredecessorSchedules:
             if schedule is None:
                 return []
             turns, counts = schedule
-            means = tuple(level(averaged(known, n).contexts[0].duration.ns) for n in counts)
+            means = tuple(level(average_compute(known, n).contexts[0].duration.ns) for n in counts)
             totals, members = result.setdefault((turns, means), ([Counter() for _ in counts], []))
             members.append(rank)
             for total, mine in zip(totals, counts, strict=True):
@@ -98,7 +98,7 @@ class PredecessorSchedules:
         if len(result) > MAX_RANK_CLASSES:
             return []
         return [
-            Schedule(_endless(turns), tuple(averaged(known, n) for n in totals), RankList(members))
+            Schedule(_endless(turns), tuple(average_compute(known, n) for n in totals), RankList(members))
             for (turns, _), (totals, members) in result.items()
         ]
 
@@ -180,13 +180,13 @@ def _period(turns: Sequence[ComputeNumber]) -> tuple[ComputeNumber, ...]:
 def _endless(turns: Sequence[ComputeNumber]) -> tuple[Vec, ...]:
     """Return endless vectors, with an index where any computation will do."""
     periods = []
-    for filled in _filled(turns):
+    for filled in _fill(turns):
         once = vec_of(filled)
         periods.append(Vec(((0, 0, *once.terms),)) if isinstance(once.terms, tuple) else once)
     return tuple(dict.fromkeys(periods))
 
 
-def _filled(turns: Sequence[ComputeNumber]) -> Iterator[list[int]]:
+def _fill(turns: Sequence[ComputeNumber]) -> Iterator[list[int]]:
     for compute in sorted({turn for turn in turns if turn is not None}):
         yield [compute if turn is None else turn for turn in turns]
     for order in (1, -1):

@@ -14,7 +14,7 @@ from scalatrace.codegen.program.tree import Computation, ComputeContext, Duratio
 from scalatrace.formula import Compare, Cond, Const, Var
 from scalatrace.trace.values.ranklist import RankList
 
-__all__ = ["Arrival", "Predecessors", "averaged", "choose_context"]
+__all__ = ["Arrival", "Predecessors", "average_compute", "choose_context"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Predecessors:
     def called(self, pred: int, ranks: RankList) -> Predecessors:
         """Return the predecessors after a call that these ranks certainly make."""
         remaining = ((a, arriving - ranks) for a, arriving in self.classes)
-        return _united(
+        return _unite(
             [
                 *((a, arriving) for a, arriving in remaining if len(arriving)),
                 (Arrival(frozenset({pred})), ranks),
@@ -73,11 +73,11 @@ class Predecessors:
             left = ranks
             for b, arriving in other.classes:
                 if len(both := left & arriving):
-                    result.append((_merged(a, b), both))
+                    result.append((_merge(a, b), both))
                     left = left - both
             if len(left):
                 result.append((a, left))
-        return _united(result)
+        return _unite(result)
 
     def looped(self, end: Predecessors, loop: Var) -> Predecessors:
         """Return the predecessors at the start of a loop body: these first, those of the body's end later."""
@@ -90,11 +90,11 @@ class Predecessors:
                     left = left - both
             if len(left):
                 result.append((a, left))
-        return _united(result)
+        return _unite(result)
 
     def left(self, loop: Var) -> Predecessors:
         """Return the predecessors after a loop, without its variable."""
-        return _united([(Arrival(a.any) if a.loop == loop else a, arriving) for a, arriving in self.classes])
+        return _unite([(Arrival(a.any) if a.loop == loop else a, arriving) for a, arriving in self.classes])
 
     def unless(self, cond: Cond, other: Predecessors) -> Predecessors:
         """Return the other predecessors where a condition holds, else these.
@@ -116,20 +116,20 @@ class Predecessors:
                 if len(both := ranks & arriving):
                     first = a.first if a.loop == loop else a.any
                     result.append((Arrival(first, b.again if b.loop == loop else b.any, loop), both))
-        return _united(result)
+        return _unite(result)
 
     def joined(self, other: Predecessors) -> Predecessors:
         """Return the union with the predecessors of other ranks."""
-        return _united([*self.classes, *other.classes])
+        return _unite([*self.classes, *other.classes])
 
 
-def _merged(a: Arrival, b: Arrival) -> Arrival:
+def _merge(a: Arrival, b: Arrival) -> Arrival:
     if a.loop == b.loop:
         return Arrival(a.first | b.first, a.again | b.again, a.loop)
     return Arrival(a.any | b.any)
 
 
-def _united(classes: Sequence[tuple[Arrival, RankList]]) -> Predecessors:
+def _unite(classes: Sequence[tuple[Arrival, RankList]]) -> Predecessors:
     united: dict[Arrival, RankList] = {}
     for arrival, ranks in classes:
         united[arrival] = united[arrival] | ranks if arrival in united else ranks
@@ -164,7 +164,7 @@ def _first_and_rest(known: dict[int, Duration], first: set[int], again: set[int]
     return Computation((ComputeContext((), durations[0]), ComputeContext((), durations[1])), loop)
 
 
-def averaged(known: dict[int, Duration], times: Mapping[int, int]) -> Computation:
+def average_compute(known: dict[int, Duration], times: Mapping[int, int]) -> Computation:
     """Return the mean computation, weighted by the executions after each predecessor."""
     met = {pred: n for pred, n in times.items() if pred in known and n}
     return Computation((ComputeContext((), _mean([known[pred] for pred in met], list(met.values()))),))

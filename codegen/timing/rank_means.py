@@ -11,7 +11,7 @@ from collections.abc import Container, Mapping
 from math import log2
 
 from scalatrace.codegen.program.tree import Computation, Duration
-from scalatrace.codegen.timing.predecessors import Arrival, Predecessors, averaged, choose_context
+from scalatrace.codegen.timing.predecessors import Arrival, Predecessors, average_compute, choose_context
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.contexts import TooLongError, executions_after
@@ -58,7 +58,7 @@ class RankMeans:
         if len(classes) > MAX_RANK_CLASSES:
             return []
         return [
-            (averaged(known, total) if compute.first is None else compute, RankList(members))
+            (average_compute(known, total) if compute.first is None else compute, RankList(members))
             for compute, members, total in classes.values()
         ]
 
@@ -82,4 +82,4 @@ def _compute_of(known: dict[int, Duration], times: Mapping[int, int], arrivals: 
     compute = choose_context({pred: known[pred] for pred in times}, arrivals, True)
     assert compute is not None  # there is at least one
     by_iteration = compute.first is not None or len(compute.contexts) == 1
-    return compute if by_iteration else averaged(known, times)
+    return compute if by_iteration else average_compute(known, times)

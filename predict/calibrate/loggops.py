@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from scalatrace.errors import FormatError
 from scalatrace.predict.calibrate.archive import Archive, Measurement
-from scalatrace.predict.calibrate.typical import Series, by_size, series, typical, undisturbed
+from scalatrace.predict.calibrate.typical import Series, by_size, select_undisturbed, series, typical
 from scalatrace.predict.platform import Network, Segment
 from scalatrace.stats.grouped_points import Floats
 from scalatrace.stats.least_squares import solve_nonnegative
@@ -182,7 +182,7 @@ def fit_network(archive: Archive, level: str) -> NetworkFit:
     segments = _with_gaps(segments, series(archive.of("burst", level)))
     segments = _with_noise(segments, archive.of("pingpong", level))
     network = _with_rendezvous(segments, limit)
-    return _checked(network, counted, _disturbed(archive, level))
+    return _check(network, counted, _count_disturbed(archive, level))
 
 
 def _thresholds(archive: Archive, level: str) -> dict[str, int]:
@@ -292,7 +292,7 @@ def _with_noise(segments: list[Segment], measurements: Sequence[Measurement]) ->
     result = []
     for segment, members in zip(segments, _members(segments, sizes), strict=True):
         here = [durations[sizes[i]] for i in members]
-        ratios = [ns / typical(repeats) for repeats in here for ns in undisturbed(repeats)]
+        ratios = [ns / typical(repeats) for repeats in here for ns in select_undisturbed(repeats)]
         low, high = np.percentile(ratios, (16, 84)) if ratios else (1.0, 1.0)
         result.append(replace(segment, relative_noise=float(high - low) / 2))
     return result
@@ -311,9 +311,9 @@ def _with_rendezvous(segments: list[Segment], limit: int | None) -> Network:
     return Network((*below, *moved), limit, handshake)
 
 
-def _checked(network: Network, pingpong: Series, disturbed: float) -> NetworkFit:
+def _check(network: Network, pingpong: Series, disturbed: float) -> NetworkFit:
     rounded = Network(
-        tuple(_rounded(segment) for segment in network.segments),
+        tuple(_round(segment) for segment in network.segments),
         network.rendezvous_above_bytes,
         round(network.rendezvous_latency_ns, 1),
     )
@@ -321,7 +321,7 @@ def _checked(network: Network, pingpong: Series, disturbed: float) -> NetworkFit
     return NetworkFit(rounded, median(errors), max(errors), len(errors), disturbed)
 
 
-def _rounded(segment: Segment) -> Segment:
+def _round(segment: Segment) -> Segment:
     """Round to digits that people can read: 0.1 ns, and a millionth of a ns per byte."""
     names = [each.name for each in fields(segment) if each.name != "from_bytes"]
     digits = {name: 6 if "per_byte" in name else 4 if name == "relative_noise" else 1 for name in names}
@@ -329,6 +329,6 @@ def _rounded(segment: Segment) -> Segment:
     return Segment(segment.from_bytes, **values)
 
 
-def _disturbed(archive: Archive, level: str) -> float:
+def _count_disturbed(archive: Archive, level: str) -> float:
     durations = by_size(archive.of("pingpong", level)).values()
-    return 1 - sum(len(undisturbed(ns)) for ns in durations) / sum(len(ns) for ns in durations)
+    return 1 - sum(len(select_undisturbed(ns)) for ns in durations) / sum(len(ns) for ns in durations)

@@ -136,10 +136,10 @@ class Classes:
         vecs = [self.rows[number][name] for name in names]
         if all(vec.constant is not None for vec in vecs):
             return np.atleast_1d(np.asarray(function(*(vec.constant for vec in vecs)), dtype=np.int64))
-        return np.asarray(function(*(expanded(vec, self.counts[number]) for vec in vecs)), dtype=np.int64)
+        return np.asarray(function(*(expand(vec, self.counts[number]) for vec in vecs)), dtype=np.int64)
 
 
-def expanded(vec: Vec, count: int) -> Ints:
+def expand(vec: Vec, count: int) -> Ints:
     """Return the first `count` values of a vector. Raises LimitError where these are too many."""
     if vec.constant is not None:
         return np.full(count, vec.constant, dtype=np.int64)

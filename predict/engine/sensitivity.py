@@ -21,13 +21,13 @@ from scalatrace.predict.engine.simulate import SimulateOptions, Simulation, Simu
 from scalatrace.predict.platform.model import Network, Platform, Segment
 from scalatrace.spelling import did_you_mean
 
-__all__ = ["LATENCY", "PER_BYTE", "Tolerance", "scaled", "sweep", "tolerances"]
+__all__ = ["LATENCY", "PER_BYTE", "Tolerance", "scale_platform", "sweep", "tolerances"]
 
 _FACTORS = ("latency", "bandwidth", "overhead", "compute")
 """What can be scaled: a bandwidth of 2 halves the time per byte, a compute of 2 doubles computation times."""
 
 
-def scaled(platform: Platform, **factors: float) -> Platform:
+def scale_platform(platform: Platform, **factors: float) -> Platform:
     """Return a platform with its parameters times factors, by the names in `_FACTORS`.
 
     Raises:
@@ -143,7 +143,9 @@ def tolerances(
         def run(factor: float, parameter: str = parameter) -> _ScaledRun:
             changed = {"latency": factor} if parameter == LATENCY else {"bandwidth": 1 / factor}
             try:
-                return _ScaledRun.of(simulator.run(scaled(platform, **changed), options), parameter, factor)
+                return _ScaledRun.of(
+                    simulator.run(scale_platform(platform, **changed), options), parameter, factor
+                )
             except TimeOverflowError:
                 return _ScaledRun(factor, inf, 0.0, 0.0)
 
@@ -232,5 +234,5 @@ def sweep(
         run_options = replace(
             run_options, compute_scale=run_options.compute_scale * chosen.get("compute", 1.0)
         )
-        changed = replace(scaled(platform, **chosen), compute_scale=platform.compute_scale)
+        changed = replace(scale_platform(platform, **chosen), compute_scale=platform.compute_scale)
         yield chosen, simulator.run(changed, run_options)

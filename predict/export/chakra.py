@@ -126,7 +126,7 @@ def write_chakra(lowering: TraceLowering, folder: Path) -> None:
     groups = GroupNumbers()
     for number, rank in enumerate(lowering.ranks):
         with open(folder / f"trace.{number}.et", "wb") as file:
-            file.writelines(_delimited(message) for message in messages(lowering, rank, number, groups))
+            file.writelines(_delimit(message) for message in messages(lowering, rank, number, groups))
     write_file(folder / GROUPS, groups.json().encode())
 
 
@@ -141,7 +141,7 @@ def messages(lowering: TraceLowering, rank: int, number: int, groups: GroupNumbe
             yield node.SerializeToString()
 
 
-def _delimited(message: bytes) -> bytes:
+def _delimit(message: bytes) -> bytes:
     """Return a message after its length, a varint."""
     length, left = bytearray(), len(message)
     while left > 0x7F:

@@ -96,7 +96,7 @@ def estimated_bytes(form: Format, trace: Trace, selection: ExportSelection) -> i
     ncalls = trace.nevents() if ranks is None else sum(trace.nevents(rank) for rank in ranks)
     ratio = 1.0
     if form.kind == "simulator":
-        lowering = _lowered(form, trace, replace(selection, window_ns=None))
+        lowering = _lower(form, trace, replace(selection, window_ns=None))
         chosen = {lowering.ranks[i * (len(lowering.ranks) - 1) // 2] for i in range(3)}
         steps = [step for rank in chosen for step in islice(lowering.steps(rank), MAX_SAMPLED_CALLS)]
         ratio = sum(len(step.actions) for step in steps) / max(len(steps), 1)
@@ -122,7 +122,7 @@ def export(
     if form.kind == "events":
         _events(form.name, Timeline(traces[0], selection.ranks, selection.window_ns), output)
         return []
-    lowering = _lowered(form, traces[0], selection)
+    lowering = _lower(form, traces[0], selection)
     _simulator(form.name, lowering, output, selection.platform is not None)
     return lowering.account.rows()
 
@@ -135,7 +135,7 @@ def size_of(output: str) -> int:
     )
 
 
-def _lowered(form: Format, trace: Trace, selection: ExportSelection) -> TraceLowering:
+def _lower(form: Format, trace: Trace, selection: ExportSelection) -> TraceLowering:
     target = form.target if selection.collectives else LoweringTarget()
     if selection.window_ns is None:
         return TraceLowering(trace, target, selection.platform, selection.ranks)

@@ -10,7 +10,7 @@ from scalatrace.predict.kernels.model import KernelModels
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.histogram import Histogram
 
-__all__ = ["BEGINS", "ENDS", "annotated_calls", "fit_traces", "parsed"]
+__all__ = ["BEGINS", "ENDS", "annotated_calls", "fit_traces", "parse_kernel"]
 
 BEGINS, ENDS = 1001, 1002
 """Levels of Pcontrol events."""
@@ -21,7 +21,7 @@ CallPlace = tuple[str, int, int]
 """Text of a kernel, node of the event that ends it, and its predecessor."""
 
 
-def parsed(text: str) -> tuple[str, list[str]]:
+def parse_kernel(text: str) -> tuple[str, list[str]]:
     """Return the name and the parameters of a kernel that is marked as `dgemm(m,n,k)`."""
     name, _, parameters = text.partition("(")
     return name, [each.strip() for each in parameters.rstrip(")").split(",") if each.strip()]
@@ -42,7 +42,7 @@ def annotated_calls(trace: Trace) -> dict[str, list[KernelCall]]:
             times[place] = histogram
     result: dict[str, list[KernelCall]] = {}
     for place, params_of_calls in sizes.items():
-        result.setdefault(parsed(place[0])[0], []).extend(_paired(params_of_calls, times[place]))
+        result.setdefault(parse_kernel(place[0])[0], []).extend(_pair_by_rank(params_of_calls, times[place]))
     return result
 
 
@@ -64,10 +64,13 @@ def _of_rank(trace: Trace, rank: int) -> Iterator[tuple[CallPlace, dict[str, int
         begun = None
         if level == BEGINS:
             text = str(call.get("kernel"))
-            begun = text, {name: int(call.get(f"size{i}") or 0) for i, name in enumerate(parsed(text)[1])}
+            begun = (
+                text,
+                {name: int(call.get(f"size{i}") or 0) for i, name in enumerate(parse_kernel(text)[1])},
+            )
 
 
-def _paired(params: Sequence[dict[str, int]], histogram: Histogram) -> Iterator[KernelCall]:
+def _pair_by_rank(params: Sequence[dict[str, int]], histogram: Histogram) -> Iterator[KernelCall]:
     """Pair sizes and times by rank, in about SHOWN_CALLS calls that stand for all."""
     ordered = sorted(params, key=lambda element: prod(element.values()))
     bins = sorted(histogram.drawn_bins, key=lambda element: element.mean)

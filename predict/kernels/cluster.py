@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.files import write_file
-from scalatrace.predict.kernels.toml_tables import checked, read_document
+from scalatrace.predict.kernels.toml_tables import check_table, read_document
 from scalatrace.stats.grouped_points import Floats, Ints
 from scalatrace.stats.partitions import group_values
 
@@ -247,11 +247,11 @@ def read_cluster(path: str | Path) -> Cluster:
     """
     raw = read_document(path, "a file of a cluster", _FORMAT)
     types = {"name?": str, "description?": str, "unit?": str, "day": list, "groups": list}
-    table = checked(raw, types, "file", path)
+    table = check_table(raw, types, "file", path)
     groups = []
     for i, group in enumerate(table["groups"]):
         where = f"groups[{i}]"
-        entry = checked(group, {"nodes": float, "mean": list, "spatial": list}, where, path)
+        entry = check_table(group, {"nodes": float, "mean": list, "spatial": list}, where, path)
         [mean] = _matrix([entry["mean"]], f"{where}.mean", path)
         groups.append(
             NodeGroup(float(entry["nodes"]), mean, _matrix(entry["spatial"], f"{where}.spatial", path))

@@ -59,7 +59,7 @@ def fit_kernel(
                 f"kernel {name}: parameters {call_names} in one call, {expected_names} in another"
             )
     hosts = sorted({call.host for call in calls})
-    models = _wanted(MEANS, model, calls, parameters)
+    models = _list_means(MEANS, model, calls, parameters)
     whole, score = _best(name, calls, models, noise, "")
     if len(hosts) < 2 or per_host is False:
         return [whole]
@@ -69,7 +69,7 @@ def fit_kernel(
     return [whole, *(part for part, _ in parts)]
 
 
-def _wanted(
+def _list_means(
     known: Sequence[str], chosen: str | None, calls: Sequence[KernelCall], parameters: tuple[str, ...]
 ) -> list[str]:
     """Return the means to try: those that the calls can determine."""

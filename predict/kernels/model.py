@@ -31,7 +31,7 @@ import tomlkit
 
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.files import write_file
-from scalatrace.predict.kernels.toml_tables import checked, number_map, read_document
+from scalatrace.predict.kernels.toml_tables import check_table, number_map, read_document
 
 __all__ = [
     "CONSTANT",
@@ -155,7 +155,7 @@ def read_kernels(path: str | Path) -> KernelModels:
         FormatError: the file cannot be read, or a key or value is wrong; names it.
     """
     raw = read_document(path, "a file of kernel models", _FORMAT)
-    tables = checked(raw, {"kernels": list}, "file", path)["kernels"]
+    tables = check_table(raw, {"kernels": list}, "file", path)["kernels"]
     try:
         return KernelModels(_model(table, f"kernels[{i}]", path) for i, table in enumerate(tables))
     except UsageError as error:
@@ -163,7 +163,7 @@ def read_kernels(path: str | Path) -> KernelModels:
 
 
 def _model(raw: object, where: str, path: str | Path) -> KernelModel:
-    table = checked(raw, _TYPES, where, path)
+    table = check_table(raw, _TYPES, where, path)
     parameters = tuple(table["parameters"])
     if not all(isinstance(name, str) for name in parameters):
         raise FormatError(f"{where}.parameters must be an array of texts", path)

@@ -60,19 +60,21 @@ def _shape_of(call: Call) -> CollectiveShape | None:
         case "Allgather" | "Alltoall":
             return shape._replace(nbytes=_block(call, "recv"))
         case "Allgatherv":
-            return _listed(shape, None, _blocks(call, "recv"))
+            return _list_sizes(shape, None, _blocks(call, "recv"))
         case "Alltoallv" | "Alltoallw":
             recvs = _blocks(call, "recv")
-            return _listed(shape, recvs if call.get("in_place", 0) == 1 else _blocks(call, "send"), recvs)
+            return _list_sizes(shape, recvs if call.get("in_place", 0) == 1 else _blocks(call, "send"), recvs)
         case "Reduce_scatter":
             size = _size(call, "datatype")
-            return _listed(shape, None, tuple(count * size for count in call["recvcounts"]))
+            return _list_sizes(shape, None, tuple(count * size for count in call["recvcounts"]))
         case "Reduce_scatter_block":
             return shape._replace(nbytes=call["recvcount"] * _size(call, "datatype"))
     return shape._replace(nbytes=max(call["count"], 0) * _size(call, "datatype"))
 
 
-def _listed(shape: CollectiveShape, sends: tuple[int, ...] | None, recvs: tuple[int, ...]) -> CollectiveShape:
+def _list_sizes(
+    shape: CollectiveShape, sends: tuple[int, ...] | None, recvs: tuple[int, ...]
+) -> CollectiveShape:
     """Add sizes that differ; the rules of algorithms count their mean."""
     total = max(sum(recvs), sum(sends or ()))
     return shape._replace(nbytes=total // max(shape.nranks, 1), sends=sends, recvs=recvs)
@@ -175,7 +177,7 @@ class CollectiveLowering:
             return []
         members, position, partial = group
         if partial:
-            shape = _restricted(shape, position, len(members), self._kept(call.comm))
+            shape = _restrict(shape, position, len(members), self._kept(call.comm))
             note += "among the chosen ranks, "
         nbytes = sent_bytes(call.op, call)
         if self._is_known(shape, members):
@@ -262,7 +264,7 @@ class CollectiveLowering:
         return exchange.together(messages)
 
 
-def _restricted(shape: CollectiveShape, position: int, n: int, kept: list[int]) -> CollectiveShape:
+def _restrict(shape: CollectiveShape, position: int, n: int, kept: list[int]) -> CollectiveShape:
     """Return the shape among some members; the first of them stands for a root that is not among them."""
     root = kept.index(shape.root) if shape.root in kept else 0
     sends, recvs = (sizes and tuple(sizes[i] for i in kept) for sizes in (shape.sends, shape.recvs))

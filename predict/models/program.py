@@ -122,7 +122,7 @@ def _at(model: Model, platform: Platform, place: GridPlace) -> ProgramTime:
     terms: list[ModelTerm] = []
     left_out: list[str] = []
     costs = _Costs(model, platform, place)
-    for rule, calls, reason in _counted(model.nodes, place, sympy.Integer(1), []):
+    for rule, calls, reason in _count_events(model.nodes, place, sympy.Integer(1), []):
         assert rule.op is not None
         try:
             if reason:
@@ -139,7 +139,7 @@ def _at(model: Model, platform: Platform, place: GridPlace) -> ProgramTime:
     return ProgramTime(place.grid, place.where, tuple(terms), tuple(dict.fromkeys(left_out)))
 
 
-def _counted(
+def _count_events(
     rules: Sequence[Rule], place: GridPlace, total: sympy.Expr, trips: list[sympy.Expr], reason: str = ""
 ) -> Iterator[tuple[Rule, sympy.Expr, str]]:
     """Yield each event with how often it runs, or why that has no formula."""
@@ -152,7 +152,7 @@ def _counted(
         if rule.op is not None:
             yield rule, runs, why
         else:
-            yield from _counted(
+            yield from _count_events(
                 rule.children, place, runs, [*trips, runs / total if total != 0 else runs], why
             )
 

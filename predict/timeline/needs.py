@@ -18,7 +18,7 @@ __all__ = [
     "Posted",
     "RankMessages",
     "Received",
-    "awaited",
+    "find_awaited",
 ]
 
 ChannelKey = tuple[int, int, int]
@@ -144,7 +144,7 @@ class Board:
         return max((instance.entered[rank] for rank in need.ranks), default=0)
 
 
-def awaited(action: CollectiveAction) -> range | tuple[int, ...]:
+def find_awaited(action: CollectiveAction) -> range | tuple[int, ...]:
     """Return the positions of the ranks that a rank waits for in a collective."""
     operation, rank, n, _, root, *_ = action.shape
     if operation in ("bcast", "scatter", "scatterv"):

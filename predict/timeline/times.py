@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from scalatrace.errors import LimitError
 from scalatrace.predict.lowering import CollectiveAction, LoweredAction, LoweredStep, TraceLowering
-from scalatrace.predict.timeline.needs import Board, MessageKey, Need, RankMessages, Received, awaited
+from scalatrace.predict.timeline.needs import Board, MessageKey, Need, RankMessages, Received, find_awaited
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.query.load import COMM, MeanTimes
 
@@ -122,7 +122,7 @@ class _Clocks:
         """Record what an action does for others; yield its needs, and the ranks of its collective or 0."""
         if isinstance(action, CollectiveAction):
             place = ("collective", action.members)
-            need = Need(place, counts[place], awaited(action))
+            need = Need(place, counts[place], find_awaited(action))
             counts[place] += 1
             self._board.enter(need, action.shape.rank, start)
             self._wake(place)

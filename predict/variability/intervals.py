@@ -70,7 +70,7 @@ def intervals(trace: Trace) -> list[ComputeInterval]:
     if index is None:
         return []
     members: dict[int, tuple[Event, list[Event]]] = {}
-    for event, end in _assigned(trace, trace.nodes, loops=False):
+    for event, end in _assign_events(trace, trace.nodes, loops=False):
         members.setdefault(id(end), (end, []))[1].append(event)
     unit = trace.stats[index].resolution
     return [
@@ -116,13 +116,13 @@ def _histograms(event: Event, index: int) -> Iterator[Histogram]:
             yield histogram
 
 
-def _assigned(trace: Trace, nodes: Sequence[Node], loops: bool) -> Iterator[tuple[Event, Event]]:
+def _assign_events(trace: Trace, nodes: Sequence[Node], loops: bool) -> Iterator[tuple[Event, Event]]:
     """Yield each event with the synchronising event that ends its interval."""
     pending: list[Event] = []
     first: Event | None = None
     for node in nodes:
         if not isinstance(node, Event) and _synchronises(trace, node):
-            inner = list(_assigned(trace, node.nodes, loops=True))
+            inner = list(_assign_events(trace, node.nodes, loops=True))
             start = next(end for _, end in inner)
             yield from ((event, start) for event in pending)
             yield from inner

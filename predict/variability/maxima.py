@@ -64,14 +64,14 @@ def maxima_of(
     for start in range(0, nranks, part):
         size = (count, min(part, nranks - start))
         ranks = 1 + spread * random.standard_normal(size)
-        times = sum((_drawn(work, size, spread, random) for work in interval.works), np.zeros(size))
+        times = sum((_draw_times(work, size, spread, random) for work in interval.works), np.zeros(size))
         times *= np.maximum(ranks, 0)
         mean = float(times.mean())
         np.maximum(result, times.max(axis=1) * (interval.mean_ns / mean if mean else 1.0), out=result)
     return result
 
 
-def _drawn(work: Work, size: tuple[int, int], spread: float, random: np.random.Generator) -> Floats:
+def _draw_times(work: Work, size: tuple[int, int], spread: float, random: np.random.Generator) -> Floats:
     """Draw the time of a kind of computation in each interval of each rank, without its rank's part."""
     histogram, whole = work.times.within_ranks(spread), int(work.per_interval)
     mean, std = histogram.mean * work.resolution, histogram.std * work.resolution

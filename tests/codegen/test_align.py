@@ -46,7 +46,7 @@ def test_nodes_that_the_compressor_leaves_and_never_runs(monkeypatch: pytest.Mon
     names = [(f"s {site}",) for site in dict.fromkeys(sites)]
 
     def loops(symbols: list[int], frames: object) -> Trace:
-        return skeleton_module._compressed(symbols, names)
+        return skeleton_module._compress_symbols(symbols, names)
 
     monkeypatch.setattr(align_module, "skeleton", loops)
     ranks = [

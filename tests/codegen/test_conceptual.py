@@ -17,7 +17,7 @@ from scalatrace.codegen.conceptual.printer.program import show
 from scalatrace.codegen.conceptual.values.draws import Draws
 from scalatrace.codegen.conceptual.values.evaluate import Env, integer
 from scalatrace.codegen.emit.conceptual.fixed.sizes import MessageByteSizes
-from scalatrace.codegen.emit.conceptual.fixed.tables import combined
+from scalatrace.codegen.emit.conceptual.fixed.tables import combine
 from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter, draw
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.errors import GenerateError
@@ -117,13 +117,13 @@ def test_tables_of_one_index_may_be_of_different_lengths() -> None:
 def test_too_many_values_are_an_error() -> None:
     i = Var("i", 1 << 20)
     with pytest.raises(GenerateError, match="follow no formula"):
-        combined([i, Const(2)], lambda a, b: a * b)
+        combine([i, Const(2)], lambda a, b: a * b)
 
 
 def test_combined_is_the_function_of_the_values() -> None:
     i, j = Var("i", 4), Var("j", 3)
     parts = (Item((3, 1, 4, 1), i), Binary("*", j, Const(2)))
-    made = combined(parts, lambda a, b: a * 100 + b)
+    made = combine(parts, lambda a, b: a * 100 + b)
     for a in range(4):
         for b in range(3):
             at = EvaluationSetting({"i": a, "j": b}, lambda family: (0, 1))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.errors import ErrorStage, Note, ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.names import bound, children
-from scalatrace.codegen.conceptual.spelling import meant, typed
+from scalatrace.codegen.conceptual.spelling import find_spelling, meant
 from scalatrace.codegen.conceptual.words import FUNCTIONS, PREDECLARED
 
 __all__ = ["CheckReport", "Definitions", "NameContext", "NamesChecker"]
@@ -72,7 +72,7 @@ class NamesChecker:
 
     def typed(self, name: str, place: SourcePlace) -> str:
         """Return a name as the program spells it."""
-        return typed(name, self.report.program.text if self.report.program else "", place)
+        return find_spelling(name, self.report.program.text if self.report.program else "", place)
 
     # names
 

@@ -49,7 +49,7 @@ class MessagesChecker(NamesChecker):
         if node.reception:
             unique = message.unique if reception.unique is None else reception.unique
             self._form(unique, reception.alignment or message.alignment, reception.buffer or message.buffer)
-        sent, received = _verified(message.touching), _verified(reception.touching or message.touching)
+        sent, received = _verify(message.touching), _verify(reception.touching or message.touching)
         if sent != received:
             side = ("sent", "received") if sent else ("received", "sent")
             self.wrong(f"a message {side[0]} WITH VERIFICATION must be {side[1]} so too", node.place)
@@ -108,7 +108,7 @@ class MessagesChecker(NamesChecker):
         self._no_verification(values.touching)
 
     def _no_verification(self, touching: t.Touching | None) -> None:
-        if touching is not None and _verified(touching):
+        if touching is not None and _verify(touching):
             self.wrong("a reduction cannot be WITH VERIFICATION", touching.place)
 
     def _same(self, values: t.ReductionValues, result: t.ReductionValues) -> None:
@@ -118,7 +118,7 @@ class MessagesChecker(NamesChecker):
             self.wrong("a reduction gives as many values as it takes; the two counts differ", result.place)
 
 
-def _verified(touching: t.Touching | None) -> bool:
+def _verify(touching: t.Touching | None) -> bool:
     return touching is not None and touching.wanted and touching.verification
 
 
@@ -138,10 +138,10 @@ _SHORT = re.compile(r"-[a-z0-9]")
 def examine(text: str, path: str = "") -> CheckReport:
     """Return all that can be said of a program's text."""
     with without_collection():
-        return _examined(text, path)
+        return _examine(text, path)
 
 
-def _examined(text: str, path: str) -> CheckReport:
+def _examine(text: str, path: str) -> CheckReport:
     report = CheckReport()
     try:
         report.program = parse(text, path, report.notes)
@@ -209,7 +209,7 @@ class _Checker(MessagesChecker):
                 self.wrong(f"the {kind} {name} is declared in line {seen[name].line} already", header.place)
             seen.setdefault(name, header.place)
         self.expr(header.default, NameContext({}, pure="the default of a parameter"))
-        for used in _predeclared(header.default):
+        for used in _list_predeclared(header.default):
             if used.name == "num_tasks":
                 self.wrong("num_tasks cannot be used in the default of a parameter", used.place)
         self.bind(scope, header.name, header.place)
@@ -268,7 +268,7 @@ class _Checker(MessagesChecker):
         self.statement(node.body, inner)
 
     def _let_tasks(self, binding: t.LetTasks, scope: Definitions) -> None:
-        for name in _predeclared(binding.tasks):
+        for name in _list_predeclared(binding.tasks):
             if name.name != "num_tasks":
                 self.wrong(f"{name.name} cannot be used in a LET binding", name.place)
         self.tasks(binding.tasks, "source", scope)
@@ -285,10 +285,10 @@ class _Checker(MessagesChecker):
             self.statement(statement, scope)
 
 
-def _predeclared(node: t.SyntaxNode) -> list[t.Variable]:
+def _list_predeclared(node: t.SyntaxNode) -> list[t.Variable]:
     """The predeclared variables used in a node."""
     variables = [node] if isinstance(node, t.Variable) and node.name in PREDECLARED else []
-    return variables + [variable for child in children(node) for variable in _predeclared(child)]
+    return variables + [variable for child in children(node) for variable in _list_predeclared(child)]
 
 
 def _is_empty(node: t.Statement) -> bool:

@@ -18,7 +18,7 @@ from scalatrace.codegen.conceptual.errors import Note, ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.lowering import events as e
 from scalatrace.codegen.conceptual.lowering.lower import BoundProgram
 
-__all__ = ["find_faults", "unawaited"]
+__all__ = ["check_awaited", "find_faults"]
 
 BUDGET = 400_000
 """Events gone through at most: a larger program is not checked for deadlocks."""
@@ -34,7 +34,7 @@ def find_faults(lowered: BoundProgram) -> list[Note]:
     message that does not fit where it is received.
     """
     for rank, events in lowered.events.items():
-        unawaited(rank, events)
+        check_awaited(rank, events)
         _restores(rank, events)
     if len(lowered.events) < lowered.tasks:
         return []
@@ -48,7 +48,7 @@ class _TooMuchError(Exception):
     """The program is too large to be gone through."""
 
 
-def unawaited(rank: int, events: Sequence[e.Event]) -> None:
+def check_awaited(rank: int, events: Sequence[e.Event]) -> None:
     """Raise ProgramError when messages of a rank are still pending at the end."""
     left = _pending(events, [])
     if left:
@@ -129,7 +129,7 @@ class _FaultSimulation:
     def __init__(self, lowered: BoundProgram) -> None:
         self.lowered = lowered
         self.left = BUDGET
-        self.balanced = _balanced(lowered)
+        self.balanced = _find_balanced_loops(lowered)
         self.sent: dict[TaskChannel, _PendingSend] = defaultdict(_PendingSend)
         self.posted: Counter[TaskChannel] = Counter()
         self.arrived: dict[tuple[e.Comm, int], set[int]] = defaultdict(set)
@@ -256,7 +256,7 @@ class _FaultSimulation:
         return result
 
 
-def _balanced(lowered: BoundProgram) -> set[int]:
+def _find_balanced_loops(lowered: BoundProgram) -> set[int]:
     """The loops in whose bodies everything that is sent is received, and nothing is left pending."""
     net: dict[int, Counter[TaskChannel]] = {}
     open_: set[int] = set()

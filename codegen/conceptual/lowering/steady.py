@@ -158,7 +158,7 @@ class Probe:
             case t.ForEach(variable):
                 inner = self._plan(node.body, names - {variable})
                 return inner and partial(
-                    self._for_each, node, inner, variable in _evaluated(node.body, names)
+                    self._for_each, node, inner, variable in _find_evaluated_names(node.body, names)
                 )
             case t.ForCount():
                 inner = self._plan(node.body, names)
@@ -232,11 +232,11 @@ def inner_statements(node: t.Statement) -> tuple[t.Statement, ...]:
     return (node.body,) if isinstance(node, (t.ForEach, t.ForCount, t.ForTime, t.Let)) else ()
 
 
-def _evaluated(node: t.Statement, names: Names) -> set[str]:
+def _find_evaluated_names(node: t.Statement, names: Names) -> set[str]:
     """Return the names on which it depends what a probe for `names` evaluates in a statement, and whether."""
     if isinstance(node, t.Let):
         inner = _after(node, names)
-        result = _evaluated(node.body, inner)
+        result = _find_evaluated_names(node.body, inner)
         for binding in reversed(node.bindings):
             if isinstance(binding, t.LetValue) and binding.name in inner | result:
                 result |= free(binding.value)
@@ -248,7 +248,7 @@ def _evaluated(node: t.Statement, names: Names) -> set[str]:
         return {
             name for site in _sites(node) if _depends(site, names) for part in site for name in free(part)
         }
-    result = {name for each in bodies for name in _evaluated(each, names)}
+    result = {name for each in bodies for name in _find_evaluated_names(each, names)}
     if result:
         result |= {name for child in children(node) if child not in bodies for name in free(child)}
     return result

@@ -21,7 +21,7 @@ from scalatrace.codegen.conceptual.parser.actions import NodeBuilder
 from scalatrace.codegen.conceptual.parser.driver import Driver, UnexpectedTokenError
 from scalatrace.codegen.conceptual.parser.lexer import NoLexer, SourceToken, scan, token
 from scalatrace.codegen.conceptual.parser.repeated import NotByLinesError, is_repetitive, parse_lines
-from scalatrace.codegen.conceptual.spelling import meant, typed
+from scalatrace.codegen.conceptual.spelling import find_spelling, meant
 from scalatrace.codegen.conceptual.tree import ProgramTree
 from scalatrace.codegen.conceptual.words import FUNCTIONS, KEYWORDS, TIME_UNITS, UNITS
 from scalatrace.garbage import without_collection
@@ -81,7 +81,7 @@ def _hint(terminal: str, word: str) -> str:
     """Return a sentence that may help when a word does not fit, or ""."""
     result = _HINTS.get(word.lower()) or _HINTS.get(terminal)
     if result is None and terminal == "IDENT":
-        result = _split(word.lower())
+        result = _explain_split_word(word.lower())
     return f" ({result})" if result else ""
 
 
@@ -115,7 +115,7 @@ def _unknown_word(
     before = tokens[index - 1] if index else None
     if wrong is not None and before is not None and before.type == "IDENT":
         place = SourcePlace(before.line, before.column)
-        name = typed(str(before), text, place)
+        name = find_spelling(str(before), text, place)
         if wrong.type == "LPAR":
             return f"there is no function {name}{meant(name, _CALLED)}", place
         if wrong.type == "OF" and index > 1 and tokens[index - 2].type in ("THE", "AND", "A"):
@@ -127,13 +127,13 @@ def _unknown_word(
             )
     if wrong is not None and wrong.type == "IDENT" and not _hint(wrong.type, str(wrong)):
         place = SourcePlace(wrong.line, wrong.column)
-        name = typed(str(wrong), text, place)
+        name = find_spelling(str(wrong), text, place)
         asked = meant(name, (form.upper() for form, terminal in KEYWORDS.items() if terminal in accepted))
         return (f"unexpected {name!r}{asked}", place) if asked else None
     return None
 
 
-def _split(word: str) -> str | None:
+def _explain_split_word(word: str) -> str | None:
     """Say why a word looks as if its beginning were missing: a number before it took it."""
     for taken in ("k", "m", "g", "t", "st", "nd", "rd", "th"):
         whole = taken + word
@@ -142,7 +142,7 @@ def _split(word: str) -> str | None:
     return None
 
 
-def _expected(terminals: Iterable[str]) -> str:
+def _describe_expected(terminals: Iterable[str]) -> str:
     """Return "a comparison, AND or a statement" for what a parser accepts."""
     left = set(terminals)
     terms = []
@@ -236,11 +236,11 @@ def _tree(text: str, tokens: list[SourceToken]) -> Any:
         unknown = _unknown_word(text, tokens, error.index, error.accepted)
         if unknown is not None:
             raise ProgramError(*unknown, ErrorStage.SYNTAX) from None
-        shown = _shown(text, wrong)
+        shown = _show_token(text, wrong)
         reason = "the program ends too early" if wrong.type == "$END" else f"unexpected {shown}"
         if error.accepted == {"IDENT"} and wrong.type in KEYWORDS.values():
             reason = f"{shown} is a reserved word"
-        wanted = _expected(error.accepted) + _hint(wrong.type, str(wrong))
+        wanted = _describe_expected(error.accepted) + _hint(wrong.type, str(wrong))
         raise ProgramError(f"{reason}; expected {wanted}", place, ErrorStage.SYNTAX) from None
     except VisitError as error:
         if isinstance(error.orig_exc, ProgramError):
@@ -248,9 +248,9 @@ def _tree(text: str, tokens: list[SourceToken]) -> Any:
         raise
 
 
-def _shown(text: str, token: SourceToken) -> str:
+def _show_token(text: str, token: SourceToken) -> str:
     if token.type == "STRING":
         return "a string"
     if token.type == "IDENT":
-        return repr(typed(str(token), text, SourcePlace(token.line, token.column)))
+        return repr(find_spelling(str(token), text, SourcePlace(token.line, token.column)))
     return repr(str(token)) if token.type == "INTEGER" else repr(str(token).upper())

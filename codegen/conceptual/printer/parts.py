@@ -11,7 +11,7 @@ from typing import cast
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.words import KEYWORDS
 
-__all__ = ["ADD", "PartsPrinter", "indented", "joined", "quoted"]
+__all__ = ["ADD", "PartsPrinter", "indent", "join_words", "quote"]
 
 EXPR, ADD, MUL, UNARY, POWER, PRIM = range(6)
 _LEVELS = {"+": ADD, "-": ADD, "**": POWER}
@@ -23,15 +23,15 @@ _WORD = re.compile(r"[A-Za-z]\w*")
 INDENT = "  "
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     return f'"{text.translate(_ESCAPES)}"'
 
 
-def joined(*words: str) -> str:
+def join_words(*words: str) -> str:
     return " ".join(word for word in words if word)
 
 
-def indented(text: str) -> str:
+def indent(text: str) -> str:
     return "\n".join(INDENT + line for line in text.split("\n"))
 
 
@@ -135,10 +135,10 @@ class PartsPrinter:
         return f"MESH_DISTANCE(({self._list(node.mesh)}), {self.any(node.first)}, {self.any(node.second)})"
 
     def file_data(self, node: t.FileData) -> str:
-        parts = [quoted(node.path)]
+        parts = [quote(node.path)]
         parts += [self.any(expr) for expr in (node.column, node.row) if expr is not None]
         separators = (node.column_separators, node.row_separators)
-        parts += [quoted(text) for text in separators if text is not None]
+        parts += [quote(text) for text in separators if text is not None]
         return f"{'STATIC_' * node.static}FILE_DATA({', '.join(parts)})"
 
     # relations and ranges
@@ -185,7 +185,7 @@ class PartsPrinter:
     # task descriptions
 
     def all_tasks(self, node: t.AllTasks) -> str:
-        return joined("ALL TASKS", node.variable or "")
+        return join_words("ALL TASKS", node.variable or "")
 
     def all_others(self, node: t.AllOthers) -> str:
         return "ALL OTHER TASKS"

@@ -46,7 +46,7 @@ def bind(
         ProgramError: the program cannot run so.
     """
     try:
-        lowered = _lowered(program, tasks, rank, parameters, seed, alone)
+        lowered = _lower_tasks(program, tasks, rank, parameters, seed, alone)
         _check(lowered, rank, path, interpreted)
         return lowered
     except RecursionError:
@@ -69,7 +69,7 @@ def _check(lowered: BoundProgram, rank: int, path: str, interpreted: bool) -> No
         raise OwnFaultError(error.reason, error.place) from None
 
 
-def _lowered(
+def _lower_tasks(
     program: t.ProgramTree, tasks: int, rank: int, parameters: Mapping[str, int], seed: int, alone: bool
 ) -> BoundProgram:
     """All tasks' events if they are not too many, else this task's."""

@@ -38,7 +38,7 @@ def parse_options(program: t.ProgramTree, words: Sequence[str]) -> ProgramOption
     options = ProgramOptions()
     left = list(words)
     while left:
-        option, value = _split(left.pop(0))
+        option, value = _split_option(left.pop(0))
         if option in ("-?", "--help") and option not in names:
             options.help = True
             return options
@@ -53,7 +53,7 @@ def parse_options(program: t.ProgramTree, words: Sequence[str]) -> ProgramOption
     return options
 
 
-def _split(word: str) -> tuple[str, str | None]:
+def _split_option(word: str) -> tuple[str, str | None]:
     if word.startswith("--"):
         option, equals, value = word.partition("=")
         return option, value if equals else None

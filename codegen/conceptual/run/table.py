@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["LogTable", "Varies", "aggregate", "number", "quoted"]
+__all__ = ["LogTable", "Varies", "aggregate", "number", "quote_cell"]
 
 
 class Varies(ValueError):  # noqa: N818 - it is no error of the table's
@@ -22,7 +22,7 @@ def number(value: float) -> str:
     return f"{value:.10g}"
 
 
-def quoted(text: str) -> str:
+def quote_cell(text: str) -> str:
     """Return a string as a cell."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
@@ -150,7 +150,9 @@ class LogTable:
         columns = [column for column in self._columns.values() if column.cells]
         if not columns:
             return []
-        heads = [(quoted(column.label), quoted(title)) for column in columns for title in column.titles()]
+        heads = [
+            (quote_cell(column.label), quote_cell(title)) for column in columns for title in column.titles()
+        ]
         cells = [each for column in columns for each in column.cells]
         rows = max(map(len, cells))
         filled = [each + [""] * (rows - len(each)) for each in cells]

@@ -18,8 +18,8 @@ from scalatrace.codegen.conceptual.values.operators import (
     modulo,
     progression,
     real_operator,
-    rounded,
-    truncated,
+    round_half_away,
+    truncate,
 )
 from scalatrace.codegen.conceptual.values.places import mesh_coordinate, mesh_distance, mesh_neighbor
 
@@ -66,7 +66,7 @@ class Env:
         return self.tasks if name == "num_tasks" else self.counter(name)
 
 
-def _failed(node: t.SyntaxNode, error: UndefinedError) -> ProgramError:
+def _explain_failure(node: t.SyntaxNode, error: UndefinedError) -> ProgramError:
     return ProgramError(f"this has no value: {error}", node.place)
 
 
@@ -75,7 +75,7 @@ def integer(node: t.Expr, env: Env) -> int:
     try:
         return _integer(node, env)
     except UndefinedError as error:
-        raise _failed(node, error) from None
+        raise _explain_failure(node, error) from None
 
 
 def real(node: t.Expr, env: Env) -> float:
@@ -83,7 +83,7 @@ def real(node: t.Expr, env: Env) -> float:
     try:
         return _real(node, env)
     except UndefinedError as error:
-        raise _failed(node, error) from None
+        raise _explain_failure(node, error) from None
 
 
 def _integer(node: t.Expr, env: Env) -> int:
@@ -99,15 +99,15 @@ def _integer(node: t.Expr, env: Env) -> int:
         case t.Conditional(value, condition, otherwise):
             return _integer(value if holds(condition, env) else otherwise, env)
         case t.FunctionCall("PROCESSOR_OF" | "TASK_OF" as name, (argument,)):
-            return _placed(name, _integer(argument, env), env)
+            return _map_processor(name, _integer(argument, env), env)
         case t.FunctionCall(name, arguments):
             return integer_function(name, [_integer(a, env) for a in arguments], env.tasks, env.draws)
         case t.Real(operand):
-            return rounded(_real(operand, env))
+            return round_half_away(_real(operand, env))
         case t.MyTask():
             return env.me
         case t.FileData():
-            return truncated(_file_data(node, env))
+            return truncate(_file_data(node, env))
         case _:
             return _mesh(node, env)
 
@@ -117,13 +117,13 @@ def _real(node: t.Expr, env: Env) -> float:
         case t.BinaryOperation(operator, left, right):
             return real_operator(operator, _real(left, env), _real(right, env))
         case t.Unary("NOT", operand):
-            return float(~truncated(_real(operand, env)))
+            return float(~truncate(_real(operand, env)))
         case t.Unary(operator, operand):
             return -_real(operand, env) if operator == "-" else _real(operand, env)
         case t.Conditional(value, condition, otherwise):
             return _real(value if holds(condition, env, _real) else otherwise, env)
         case t.FunctionCall("PROCESSOR_OF" | "TASK_OF" as name, (argument,)):
-            return float(_placed(name, truncated(_real(argument, env)), env))
+            return float(_map_processor(name, truncate(_real(argument, env)), env))
         case t.FunctionCall(name, arguments):
             return real_function(name, [_real(a, env) for a in arguments], env.tasks, env.draws)
         case t.Real(operand):
@@ -138,7 +138,7 @@ def _integer_sign(operator: str, value: int) -> int:
     return {"-": fit(-value), "+": value}.get(operator, ~value)
 
 
-def _placed(name: str, number: int, env: Env) -> int:
+def _map_processor(name: str, number: int, env: Env) -> int:
     """The processor of a task, or the task of a processor; -1 when there is none."""
     processors = env.processors or range(env.tasks)
     if not 0 <= number < env.tasks:
@@ -184,17 +184,17 @@ def holds(node: t.Rel, env: Env, value: Evaluator = _integer) -> bool:
     try:
         return _holds(node, env, value)
     except UndefinedError as error:
-        raise _failed(node, error) from None
+        raise _explain_failure(node, error) from None
 
 
 def _holds(node: t.Rel, env: Env, value: Evaluator) -> bool:
     match node:
         case t.NumberComparison("DIVIDES", left, right):
-            return modulo(truncated(value(right, env)), truncated(value(left, env))) == 0
+            return modulo(truncate(value(right, env)), truncate(value(left, env))) == 0
         case t.NumberComparison(operator, left, right):
             return _COMPARISONS[operator](value(left, env), value(right, env))
         case t.Parity(operand, odd):
-            return (truncated(value(operand, env)) % 2 == 1) == odd
+            return (truncate(value(operand, env)) % 2 == 1) == odd
         case t.Within(operand, ranges, negated):
             wanted = value(operand, env)
             return any(wanted in _terms(each, env) for each in ranges) != negated
@@ -272,11 +272,11 @@ def _table(path: str, columns: str | None, rows: str | None, place: SourcePlace)
             text = file.read()
     except OSError as error:
         raise ProgramError(f"{path}: cannot read: {error.strerror}", place) from None
-    lines = _split(text, "\n" if rows is None else rows)
-    return [_split(line, " \t" if columns is None else columns) for line in lines]
+    lines = _split_parts(text, "\n" if rows is None else rows)
+    return [_split_parts(line, " \t" if columns is None else columns) for line in lines]
 
 
-def _split(text: str, separators: str) -> list[str]:
+def _split_parts(text: str, separators: str) -> list[str]:
     """Parts between separators, any number of which may stand together."""
     for each in separators[1:]:
         text = text.replace(each, separators[0])

@@ -17,9 +17,9 @@ __all__ = [
     "power",
     "progression",
     "real_operator",
-    "rounded",
+    "round_half_away",
     "shift",
-    "truncated",
+    "truncate",
 ]
 
 
@@ -34,16 +34,16 @@ def fit(value: int) -> int:
     return value
 
 
-def truncated(value: float) -> int:
+def truncate(value: float) -> int:
     """Return a number without its fraction. Raises UndefinedError when it does not fit."""
     if not math.isfinite(value):
         raise UndefinedError("the result is not a finite number")
     return fit(int(value))
 
 
-def rounded(value: float) -> int:
+def round_half_away(value: float) -> int:
     """Return the nearest integer, halves away from zero."""
-    return truncated(math.copysign(math.floor(abs(value) + 0.5), value))
+    return truncate(math.copysign(math.floor(abs(value) + 0.5), value))
 
 
 def divide(left: int, right: int) -> int:
@@ -128,7 +128,7 @@ _REAL_OPERATORS: dict[str, Callable[[float, float], float]] = {
 def real_operator(operator: str, left: float, right: float) -> float:
     """Apply an operator to two numbers; those on bits, and MOD, cut fractions off. Raises UndefinedError."""
     if operator not in _REAL_OPERATORS:
-        return float(integer_operator(operator, truncated(left), truncated(right)))
+        return float(integer_operator(operator, truncate(left), truncate(right)))
     try:
         return _REAL_OPERATORS[operator](left, right)
     except OverflowError:
@@ -171,5 +171,5 @@ def _geometric(leading: Sequence[int], final: int, place: SourcePlace) -> list[i
         if (term < 0) != (final < 0) and final != 0 and (a < 0) == (b < 0):
             break
         result.append(term)
-        term = rounded(a * math.pow(ratio, len(result))) if unlike else divide(term * b, a)
+        term = round_half_away(a * math.pow(ratio, len(result))) if unlike else divide(term * b, a)
     return result

@@ -33,9 +33,9 @@ def _needs_large(tree: TypeTree) -> bool:
     return any("_c(" in line for line in construct(tree)[0])
 
 
-def _required(tree: TypeTree) -> set[str]:
+def _list_required(tree: TypeTree) -> set[str]:
     """The predefined datatypes of a description that an `mpi.h` may lack."""
-    result = set().union(*map(_required, tree.inner))
+    result = set().union(*map(_list_required, tree.inner))
     return result | {tree.name} - IN_EVERY_HEADER - {NO_DATATYPE} if tree.predefined else result
 
 
@@ -79,15 +79,15 @@ def _make(tree: TypeTree, lines: list[str]) -> str:
     if tree.name == "opaque":
         size, extent = tree.arguments
         lines.append(f"MPI_Datatype {result}, {result}b;")
-        lines.append(f"{_called('contiguous', (size,), ['MPI_BYTE'])}, &{result}b);")
+        lines.append(f"{_format_constructor('contiguous', (size,), ['MPI_BYTE'])}, &{result}b);")
         lines.append(f"MPI_Type_create_resized({result}b, 0, {extent}, &{result});")
         return result
     lines.append(f"MPI_Datatype {result};")
-    lines.append(f"{_called(tree.name, tree.arguments, inner)}, &{result});")
+    lines.append(f"{_format_constructor(tree.name, tree.arguments, inner)}, &{result});")
     return result
 
 
-def _called(name: str, arguments: Sequence[Any], inner: Sequence[str]) -> str:
+def _format_constructor(name: str, arguments: Sequence[Any], inner: Sequence[str]) -> str:
     """The call of a constructor up to its result; of the form for large counts only where one is needed."""
     recipe, form = _RECIPES[name], _TypeForm()
     op, constructor_arguments = recipe(arguments, inner, form)
@@ -265,7 +265,7 @@ class CData(ProgramText):
         for i in self.single_types:
             self.wanted[f"made{form}"] = None
             done = f"made{form}({self.types[i]}, {{}}, {self.sizes(i)}, {{}});"
-            lines += self.of_type(i, lambda tree, done=done: _made(tree, done))  # type: ignore[misc]
+            lines += self.of_type(i, lambda tree, done=done: _make_datatype(tree, done))  # type: ignore[misc]
         for i in self.type_lists:
             self.wanted[f"listed{form}"] = None
             lines += self.of_type(i, lambda tree, i=i: list(self.listed(i, tree, form)))  # type: ignore[misc]
@@ -277,11 +277,11 @@ class CData(ProgramText):
         yield f"    lists[{name}].handles = memory({n} * sizeof(MPI_Datatype));"
         yield f"    lists[{name}].each = memory({n} * sizeof(struct type));"
         for at, inner in enumerate(tree.inner):
-            yield from _made(inner, f"listed{form}({name}, {at}, {{}}, {{}});")
+            yield from _make_datatype(inner, f"listed{form}({name}, {at}, {{}}, {{}});")
 
     def optional_types(self) -> str:
         """The lines that say of a datatype of the program that this MPI lacks it."""
-        names = sorted(set().union(*(self.of_type(i, _required) for i in self.used_types)))
+        names = sorted(set().union(*(self.of_type(i, _list_required) for i in self.used_types)))
         return "".join(
             f'#ifndef {name}\n#error "this MPI has no datatype {name}"\n#endif\n' for name in names
         )
@@ -327,7 +327,7 @@ def _integer(values: Sequence[int | Special]) -> str:
     return "long" if any(abs(v) > INT_MAX and special_name(v) is None for v in numbers) else "int"
 
 
-def _made(tree: TypeTree, done: str) -> list[str]:
+def _make_datatype(tree: TypeTree, done: str) -> list[str]:
     """The statements that make a datatype and keep it, the last one with handle and whether it was made."""
     result, handle = construct(tree)
     last = done.format(handle, int(bool(result)))

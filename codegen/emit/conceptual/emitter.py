@@ -19,12 +19,12 @@ from scalatrace.codegen.emit.conceptual.common.operations import (
     SILENT,
 )
 from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS, blocking_form
-from scalatrace.codegen.emit.conceptual.common.sharing import shared
-from scalatrace.codegen.emit.conceptual.common.simplify import simplified
+from scalatrace.codegen.emit.conceptual.common.sharing import share_expressions
+from scalatrace.codegen.emit.conceptual.common.simplify import simplify
 from scalatrace.codegen.emit.conceptual.fixed.emitter import FixedEmitter
 from scalatrace.codegen.emit.conceptual.scalable.emitter import ScalableEmitter
 from scalatrace.codegen.emit.interface import EmitOptions
-from scalatrace.codegen.errors import refused
+from scalatrace.codegen.errors import make_rejection
 from scalatrace.codegen.passes.whatif import SUFFIX
 from scalatrace.codegen.program.tree import BenchmarkProgram
 from scalatrace.operations import operation
@@ -69,14 +69,14 @@ class ConceptualEmitter:
         try:
             parse(text)
         except ProgramError as error:
-            raise refused(text, "coNCePTuaL", error.reason, error.place.line) from None
+            raise make_rejection(text, "coNCePTuaL", error.reason, error.place.line) from None
         return text
 
 
 def shorter_tree(program: t.ProgramTree) -> t.ProgramTree:
     """Return a program that does the same, without unreachable cases and with repeated expressions bound."""
     with suppress(RecursionError):  # a sum of hundreds of terms stays as it is
-        return shared(simplified(program))
+        return share_expressions(simplify(program))
     return program
 
 

@@ -12,7 +12,7 @@ from scalatrace.codegen.emit.imperative import TIMES, ImperativeEmitter, Program
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.emit.pieces import LibraryPiece, RuntimeLibrary, library
 from scalatrace.codegen.emit.text import hash_comment, python_string
-from scalatrace.codegen.errors import refused
+from scalatrace.codegen.errors import make_rejection
 from scalatrace.codegen.program.grid_shape import Array, GridShape
 from scalatrace.codegen.program.tree import (
     BenchmarkProgram,
@@ -168,7 +168,7 @@ class PythonEmitter(ImperativeEmitter):
             compile(text, "bench.py", "exec", dont_inherit=True)
         except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
             line = error.lineno if isinstance(error, SyntaxError) else None
-            raise refused(text, "Python", str(error), line) from None
+            raise make_rejection(text, "Python", str(error), line) from None
         return text
 
     def writing(self, program: BenchmarkProgram, options: EmitOptions) -> ProgramText:

@@ -38,7 +38,7 @@ from scalatrace.trace.query.explicit import explicit
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import UNDEFINED, Vec
 
-__all__ = ["align_collectives", "compressed", "needs_alignment"]
+__all__ = ["align_collectives", "compress_calls", "needs_alignment"]
 
 
 def align_collectives(trace: Trace) -> Trace:
@@ -51,16 +51,16 @@ def align_collectives(trace: Trace) -> Trace:
     trace = explicit(trace)
     if not needs_alignment(trace):
         return trace
-    return compressed(trace, list(CallOrder(trace).entries()))
+    return compress_calls(trace, list(CallOrder(trace).entries()))
 
 
 def needs_alignment(trace: Trace) -> bool:
     """Whether members of a communicator are missing in a collective node; in O(nodes)."""
     trace = explicit(trace)
-    return next(_misaligned(trace), None) is not None
+    return next(_find_misaligned(trace), None) is not None
 
 
-def compressed(trace: Trace, entries: AnySequence[Entry]) -> Trace:
+def compress_calls(trace: Trace, entries: AnySequence[Entry]) -> Trace:
     """The trace whose ranks make these calls, in this order; its tables and header are those of another."""
     symbols, signatures = _symbols(entries)
     loops = skeleton(symbols, [trace.stack(signature) for signature in signatures])
@@ -132,12 +132,12 @@ def _node(
     if isinstance(node, Event):
         merged = entry_events[id(node)]
         repeat, op, params = merged.content(trace)
-        return Event(_named(repeat, here, around), op, merged.signature, params, times.stats(merged))
+        return Event(_keep_present(repeat, here, around), op, merged.signature, params, times.stats(merged))
     inner = tuple(_node(trace, child, here, entry_events, there, times) for child in _run(node.nodes, there))
-    return Sequence(_named(repeats(node), here, around), inner)
+    return Sequence(_keep_present(repeats(node), here, around), inner)
 
 
-def _named(repeat: Elastic, here: RankList, around: RankList) -> Elastic:
+def _keep_present(repeat: Elastic, here: RankList, around: RankList) -> Elastic:
     """Return a repeat without absent ranks."""
     return Groups([(here, repeat)]) if isinstance(repeat, Vec) and here != around else repeat
 
@@ -146,7 +146,7 @@ _Classes = list[RankList]
 """Disjoint sets of ranks, each of which does the same throughout."""
 
 
-def _misaligned(trace: Trace) -> Iterator[Event]:
+def _find_misaligned(trace: Trace) -> Iterator[Event]:
     """The collective nodes in which members of a communicator are missing, in some iteration or in all."""
     collective = {i for i, op in enumerate(trace.ops) if is_collective(op.name)}
     return _below(trace, trace.nodes, trace.ranks, [], collective)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scalatrace.codegen.matching.alignment.order import Entry
-from scalatrace.codegen.matching.alignment.packing import PackedRow, gathered, pack_peers
+from scalatrace.codegen.matching.alignment.packing import PackedRow, gather_rows, pack_peers
 from scalatrace.trace.model.elastic import Elastic
 from scalatrace.trace.model.nodes import Param, PredStats
 from scalatrace.trace.model.tables import Kind
@@ -62,7 +62,7 @@ class EntryEvent:
                     pack_peers(rows, {rank: _place(trace, rank, f) for rank, f in families.items()})
                 )
             else:
-                params.append(gathered(rows))
+                params.append(gather_rows(rows))
         return self._repeat(), self._op, tuple(params)
 
     def _repeat(self) -> Elastic:
@@ -75,7 +75,7 @@ class EntryEvent:
             if times not in rows:
                 rows[times] = tuple(times[profile] for profile in self._entry_counts)
             result[rank] = rows[times]
-        return gathered(result)
+        return gather_rows(result)
 
 
 def _place(trace: Trace, rank: int, families: set[int]) -> tuple[int, int] | None:
@@ -166,12 +166,12 @@ def pooled(histograms: Sequence[Histogram]) -> Histogram:
     limit = min(MAX_BINS, max(len(h.all_bins) for h in histograms) + 1)
     while len(bins) > limit:
         at = min(range(len(bins) - 1), key=lambda i: bins[i + 1].mean - bins[i].mean)
-        bins[at : at + 2] = [_joined(bins[at], bins[at + 1])]
+        bins[at : at + 2] = [_join_bins(bins[at], bins[at + 1])]
     low, high = min(h.min for h in histograms), max(h.max for h in histograms)
     return Histogram(count, low, high, mean, math.sqrt(square), tuple(bins) if len(bins) > 1 else ())
 
 
-def _joined(a: Bin, b: Bin) -> Bin:
+def _join_bins(a: Bin, b: Bin) -> Bin:
     count = a.count + b.count
     mean = (a.mean * a.count + b.mean * b.count) / count
     return Bin(count, min(a.min, b.min), max(a.max, b.max), mean)

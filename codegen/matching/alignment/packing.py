@@ -14,7 +14,7 @@ from scalatrace.trace.values.compress import compress
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["PackedRow", "gathered", "pack_peers", "row"]
+__all__ = ["PackedRow", "gather_rows", "pack_peers", "row"]
 
 PackedRow = tuple[Any, ...]
 """Values, and terms (count, 0, value, ...) for what is repeated; not compressed yet."""
@@ -35,7 +35,7 @@ def row(items: Iterable[Slot | Starts | Repeated], value: Callable[[Any], int]) 
     return tuple(result)
 
 
-def gathered(rows: Mapping[int, PackedRow]) -> Elastic:
+def gather_rows(rows: Mapping[int, PackedRow]) -> Elastic:
     """The elastic value in which each rank has these values; one row is compressed once, whoever has it."""
     by_row: dict[PackedRow, list[int]] = {}
     for rank in sorted(rows):
@@ -76,16 +76,16 @@ def pack_peers(rows: Mapping[int, PackedRow], places: Mapping[int, tuple[int, in
     """
     best: tuple[tuple[int, int], Encoding, dict[int, PackedRow]] | None = None
     for encoding in Encoding if None not in places.values() else (Encoding.ABSOLUTE,):
-        encoded = {rank: _encoded(encoding, values, places[rank]) for rank, values in rows.items()}
+        encoded = {rank: _encode(encoding, values, places[rank]) for rank, values in rows.items()}
         distinct = set(encoded.values())
         cost = len(distinct), sum(len(_constants(values)) for values in distinct)
         if best is None or cost < best[0]:
             best = cost, encoding, encoded
     assert best is not None
-    return Peer(best[1], gathered(best[2]))
+    return Peer(best[1], gather_rows(best[2]))
 
 
-def _encoded(encoding: Encoding, values: PackedRow, place: tuple[int, int] | None) -> PackedRow:
+def _encode(encoding: Encoding, values: PackedRow, place: tuple[int, int] | None) -> PackedRow:
     if encoding is Encoding.ABSOLUTE or place is None:
         return values
     code = {value: encoding.encode(value, *place) for value in _constants(values)}

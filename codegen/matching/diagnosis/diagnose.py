@@ -22,7 +22,7 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.threads import order_note
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
-__all__ = ["diagnose", "mismatch", "shortest_cycle", "unmatched"]
+__all__ = ["count_unmatched", "diagnose", "mismatch", "shortest_cycle"]
 
 MAX_CYCLE_EDGES = 2_000_000
 """Edges of the graph that the search for a short cycle looks at; then it takes the shortest found so far."""
@@ -38,7 +38,7 @@ def diagnose(engine: Engine) -> MatchingReport:
         MatchingProblem.DEADLOCK,
         tuple(blocked[rank] for rank in cycle),
         tuple(blocked.values()),
-        unmatched(engine),
+        count_unmatched(engine),
         _choices(engine),
         detail,
         order_note(engine.script.trace),
@@ -55,7 +55,7 @@ def mismatch(trace: Trace, error: CollectiveMismatchError) -> MatchingReport:
     return MatchingReport(MatchingProblem.MISMATCH, detail=detail, threads=order_note(trace))
 
 
-def unmatched(engine: Engine) -> tuple[Unmatched, ...]:
+def count_unmatched(engine: Engine) -> tuple[Unmatched, ...]:
     """Return the messages that no rank received."""
     unmatched_counts: Counter[tuple[int, int, int, int, int]] = Counter()
     events: dict[int, Event] = {}
@@ -119,7 +119,7 @@ def _waiting(engine: Engine, actor: Actor) -> WaitingRank:
 
 def _awaits(engine: Engine, actor: Actor, item: PendingItem) -> tuple[tuple[int, ...], str]:
     if isinstance(item, SentMessage):
-        return (item.send.dest,), f"rank {item.send.dest} to receive a message{_tagged(item.send.tag)}"
+        return (item.send.dest,), f"rank {item.send.dest} to receive a message{_format_tag(item.send.tag)}"
     if isinstance(item, CollectivePart):
         missing = engine.collectives.missing(item)
         call = (
@@ -127,14 +127,14 @@ def _awaits(engine: Engine, actor: Actor, item: PendingItem) -> tuple[tuple[int,
         )
         return missing, f"{shown_ranks(list(missing))}{call}"
     assert isinstance(item, PostedReceive)
-    tag = _tagged(item.tag)
+    tag = _format_tag(item.tag)
     if item.source == ANY_SOURCE:
         peers = tuple(rank for rank in item.receive.scope.members if rank != actor.rank)
         return peers, f"a message{tag} from any rank"
     return (item.source,), f"a message{tag} from rank {item.source}"
 
 
-def _tagged(tag: int) -> str:
+def _format_tag(tag: int) -> str:
     return "" if tag == ANY_TAG else f" with tag {tag}"
 
 

@@ -134,9 +134,9 @@ class MatchingReport:
             following = (*self.cycle[1:], self.cycle[0])
             lines += [f"  {w} -> rank {n.rank}" for w, n in zip(self.cycle, following, strict=True)]
         outside_cycle = [waiting for waiting in self.blocked if waiting not in self.cycle]
-        lines += _listed("also waiting:" if self.cycle else "waiting:", outside_cycle)
-        lines += _listed("after these choices of a sender:", self.choices)
-        lines += _listed("never received:", self.unmatched)
+        lines += _format_list("also waiting:" if self.cycle else "waiting:", outside_cycle)
+        lines += _format_list("after these choices of a sender:", self.choices)
+        lines += _format_list("never received:", self.unmatched)
         if self.detail and self.problem is not MatchingProblem.MISMATCH:
             lines.append(self.detail)
         return lines
@@ -163,7 +163,7 @@ def _call(op: str, site: str) -> str:
     return f"in MPI_{op} at {site}" if op else f"at {site}"
 
 
-def _listed(title: str, items: list[WaitingRank] | tuple[object, ...]) -> list[str]:
+def _format_list(title: str, items: list[WaitingRank] | tuple[object, ...]) -> list[str]:
     if not items:
         return []
     lines = [title, *(f"  {item}" for item in items[:MAX_SHOWN_LINES])]

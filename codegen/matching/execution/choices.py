@@ -26,7 +26,7 @@ __all__ = [
     "ReceivePolicy",
     "SenderCandidate",
     "hinted_sender",
-    "shuffled",
+    "make_shuffled",
 ]
 
 
@@ -79,7 +79,7 @@ ADVERSE = ReceivePolicy("adverse", lambda c: (c.spare, c.source), sparing=False)
 """Takes what other receives need, if it may: the way into a deadlock that MPI allows."""
 
 
-def shuffled(seed: int) -> ReceivePolicy:
+def make_shuffled(seed: int) -> ReceivePolicy:
     """A policy that draws; the same seed draws the same."""
     draw = random.Random(seed)
     return ReceivePolicy(

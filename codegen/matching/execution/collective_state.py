@@ -56,7 +56,7 @@ class CollectiveState:
         if len(parts) == len(part.collective.members):
             del self.open[part.key]
             return [part for part in parts.values() if not part.done]
-        return [] if self._strict else _released(part, parts)
+        return [] if self._strict else _find_released(part, parts)
 
     def missing(self, part: CollectivePart) -> tuple[int, ...]:
         """Return the ranks that did not enter yet."""
@@ -75,7 +75,7 @@ class CollectiveState:
         return tuple(sorted(open_parts))
 
 
-def _released(comer: CollectivePart, there: dict[int, CollectivePart]) -> list[CollectivePart]:
+def _find_released(comer: CollectivePart, there: dict[int, CollectivePart]) -> list[CollectivePart]:
     """Return the parts that an entering rank completes although others are missing."""
     collective = comer.collective
     if collective.finish is Finish.ROOT:

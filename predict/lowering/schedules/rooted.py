@@ -209,8 +209,8 @@ def _rabenseifner(relative: int, n: int, nbytes: int) -> Rounds:
     cut = even(nbytes, fold.size)
     yield from halving(number, fold, cut)
     for sends, recvs, _ in _gather(number, fold.size, cut):
-        yield Round(_renumbered(sends, fold), _renumbered(recvs, fold))
+        yield Round(_renumber(sends, fold), _renumber(recvs, fold))
 
 
-def _renumbered(messages: tuple[tuple[int, int], ...], fold: Fold) -> tuple[tuple[int, int], ...]:
+def _renumber(messages: tuple[tuple[int, int], ...], fold: Fold) -> tuple[tuple[int, int], ...]:
     return tuple((fold.rank(peer), size) for peer, size in messages)

@@ -10,7 +10,7 @@ import pytest
 from scalatrace import Trace
 from scalatrace.errors import ScalatraceError
 from scalatrace.predict.export.simgrid import SIMGRID, write_simgrid
-from scalatrace.predict.export.simgrid_platform import unsupported
+from scalatrace.predict.export.simgrid_platform import list_unsupported
 from scalatrace.predict.export.simgrid_run import simgrid_time_ns
 from scalatrace.predict.lowering import TraceLowering
 from scalatrace.predict.platform import LinkTopology, Network, Platform, Segment
@@ -100,4 +100,4 @@ def test_what_simgrid_does_not_know() -> None:
         topology=LinkTopology("torus", (2, 2)),
         memory=Network(SEGMENTS),
     )
-    assert len(unsupported(platform)) == 3
+    assert len(list_unsupported(platform)) == 3

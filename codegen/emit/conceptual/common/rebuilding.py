@@ -8,7 +8,7 @@ from operator import is_not
 from typing import Any, TypeVar
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.names import FIELDS, free, mentioned
+from scalatrace.codegen.conceptual.names import FIELDS, free, list_variables
 
 __all__ = ["WITHOUT_SCOPES", "VariableSubstitution", "rebuilt", "with_parts"]
 
@@ -66,7 +66,7 @@ class VariableSubstitution:
 
     def apply(self, node: t.SyntaxNode) -> t.SyntaxNode:
         """Return a node with the expressions replaced."""
-        if self.variable not in mentioned(node):
+        if self.variable not in list_variables(node):
             return node
         if isinstance(node, t.ForEach):  # its variable may hide one of the same name
             values = {each: value for each, value in self.values.items() if node.variable not in free(each)}

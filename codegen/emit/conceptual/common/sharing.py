@@ -13,12 +13,12 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.names import all_bound, children, free, mentioned
+from scalatrace.codegen.conceptual.names import all_bound, children, free, list_variables
 from scalatrace.codegen.conceptual.tree.node import cached_on_node
 from scalatrace.codegen.conceptual.words import PREDECLARED
 from scalatrace.codegen.emit.conceptual.common.rebuilding import WITHOUT_SCOPES, VariableSubstitution, rebuilt
 
-__all__ = ["shared"]
+__all__ = ["share_expressions"]
 
 MIN_NODES = 4
 """Of an expression that gets a name: `i MOD 4` has three."""
@@ -29,9 +29,9 @@ SAFE = frozenset({"+", "-", "*", "&", "|", "XOR"})
 """Operators that have a value for all operands; / and MOD have one for numbers other than 0."""
 
 
-def shared(program: t.ProgramTree) -> t.ProgramTree:
+def share_expressions(program: t.ProgramTree) -> t.ProgramTree:
     """Return a program that does the same, with repeated expressions of loop variables bound by LET."""
-    taken = all_bound(program) | mentioned(program)
+    taken = all_bound(program) | list_variables(program)
     prefixes = (PREFIX + n * "_" for n in count())
     prefix = next(each for each in prefixes if not any(name.startswith(each) for name in taken))
     sharing = _LoopSharing(prefix)
@@ -67,7 +67,7 @@ class _LoopSharing:
         """Return bindings of what a body repeats and depends on its variable, and the body with the names."""
         names = VariableSubstitution(variable, {})
         bindings: list[t.LetValue] = []
-        for each in sorted(_worth(_counted(body, scope, variable), scope, variable), key=_size):
+        for each in sorted(_worth(_count_expressions(body, scope, variable), scope, variable), key=_size):
             # Smaller ones come first, and have names in the larger ones' bindings.
             value = rebuilt(each, names.apply)
             self.made += 1
@@ -86,13 +86,13 @@ def _worth(counts: Counter[t.SyntaxNode], scope: frozenset[str], variable: str) 
         if saved <= BINDING_CHARACTERS or not _is_total(each):
             continue
         kept.append(each)
-        for inner, times in _counted(each, scope, variable).items():
+        for inner, times in _count_expressions(each, scope, variable).items():
             if inner is not each and inner in counts:
                 counts[inner] -= repeats * times  # they stand once, in the binding
     return kept
 
 
-def _counted(node: t.SyntaxNode, scope: frozenset[str], variable: str) -> Counter[t.SyntaxNode]:
+def _count_expressions(node: t.SyntaxNode, scope: frozenset[str], variable: str) -> Counter[t.SyntaxNode]:
     """Return how often each expression of variables in `scope`, `variable` among them, is in a node."""
     counts: Counter[t.SyntaxNode] = Counter()
     for inner_scope, roots in _roots(node, scope, variable).items():
@@ -110,7 +110,7 @@ def _counted(node: t.SyntaxNode, scope: frozenset[str], variable: str) -> Counte
             ):
                 counts[each] += times
             for child in children(each):
-                if variable not in mentioned(child):
+                if variable not in list_variables(child):
                     continue
                 if child not in roots:
                     heappush(waiting, (-_size(child), len(roots), child))
@@ -126,7 +126,7 @@ def _roots(
     waiting = [(node, scope)]
     while waiting:
         each, scope = waiting.pop()
-        if isinstance(each, t.Let) or variable not in mentioned(each):
+        if isinstance(each, t.Let) or variable not in list_variables(each):
             continue
         if isinstance(each, WITHOUT_SCOPES):
             roots.setdefault(scope, Counter())[each] += 1

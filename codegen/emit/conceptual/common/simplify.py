@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.names import all_bound, children, mentioned
+from scalatrace.codegen.conceptual.names import all_bound, children, list_variables
 from scalatrace.codegen.conceptual.tree.node import cached_on_node
 from scalatrace.codegen.emit.conceptual.common.rebuilding import VariableSubstitution, rebuilt, with_parts
 
-__all__ = ["simplified"]
+__all__ = ["simplify"]
 
 INFINITE = 1 << 80
 """Beyond all 64-bit integers."""
@@ -55,7 +55,7 @@ class IntervalFacts:
         """Return the facts where a condition holds or not."""
         key = condition, holds
         if key not in self._assumed:
-            self._assumed[key] = _assumed(condition, holds, self)
+            self._assumed[key] = _assume(condition, holds, self)
         return self._assumed[key]
 
     def with_interval(self, node: t.SyntaxNode, interval: IntBounds) -> IntervalFacts:
@@ -65,11 +65,11 @@ class IntervalFacts:
     def inside(self, loop: t.ForEach, numbers: IntBounds) -> IntervalFacts:
         """Return the facts in the body of a loop."""
         name = loop.variable
-        outer = {expr: interval for expr, interval in self.known.items() if name not in mentioned(expr)}
+        outer = {expr: interval for expr, interval in self.known.items() if name not in list_variables(expr)}
         return IntervalFacts({**outer, t.Variable(name): numbers}, self._interned)
 
 
-def simplified(program: t.ProgramTree) -> t.ProgramTree:
+def simplify(program: t.ProgramTree) -> t.ProgramTree:
     """Return a program that does the same, without unreachable cases."""
     facts = IntervalFacts({}, {})
     done = [
@@ -227,14 +227,14 @@ def _interval(node: t.SyntaxNode, facts: IntervalFacts) -> IntBounds:
             low, high = facts.interval(operand)
             return -high, -low
         case t.BinaryOperation(operator, left, right):
-            return _combined(operator, facts.interval(left), facts.interval(right))
+            return _combine(operator, facts.interval(left), facts.interval(right))
         case t.Conditional(value, _, otherwise):
             then_bounds, else_bounds = facts.interval(value), facts.interval(otherwise)
             return min(then_bounds[0], else_bounds[0]), max(then_bounds[1], else_bounds[1])
     return EVERYTHING
 
 
-def _combined(operator: str, a: IntBounds, b: IntBounds) -> IntBounds:
+def _combine(operator: str, a: IntBounds, b: IntBounds) -> IntBounds:
     if operator == "MOD":
         return (0, b[0] - 1) if b[0] == b[1] and b[0] > 0 else EVERYTHING
     if max(map(abs, (*a, *b))) >= INFINITE:
@@ -258,7 +258,7 @@ def _rel(node: t.Rel, facts: IntervalFacts) -> t.Rel | bool:
     match node:
         case t.NumberComparison(operator, left, right):
             left, right = facts.expr(left), facts.expr(right)
-            decided = _compared(operator, facts.interval(left), facts.interval(right))
+            decided = _decide_comparison(operator, facts.interval(left), facts.interval(right))
             return with_parts(node, left=left, right=right) if decided is None else decided
         case t.Logical(conjunction, left, right):
             left_rel, right_rel = _rel(left, facts), _rel(right, facts)
@@ -275,7 +275,7 @@ def _rel(node: t.Rel, facts: IntervalFacts) -> t.Rel | bool:
 def _within(node: t.Within, facts: IntervalFacts) -> t.Rel | bool:
     """Return membership in the listed numbers that the operand can have."""
     low, high = facts.interval(node.operand)
-    listed = _listed(node.ranges)
+    listed = _list_numbers(node.ranges)
     if listed is None or low <= -INFINITE or high >= INFINITE:
         return node
     inside = sorted(number for number in listed if low <= number <= high)
@@ -292,7 +292,7 @@ def _within(node: t.Within, facts: IntervalFacts) -> t.Rel | bool:
     return replace(node, ranges=(t.Listing(tuple(map(_integer, inside))),))
 
 
-def _listed(ranges: Iterable[t.SyntaxNode]) -> set[int] | None:
+def _list_numbers(ranges: Iterable[t.SyntaxNode]) -> set[int] | None:
     """Return the numbers of sets that list them; None where others may be in them."""
     result: set[int] = set()
     nothing = IntervalFacts({}, {})
@@ -307,11 +307,11 @@ def _listed(ranges: Iterable[t.SyntaxNode]) -> set[int] | None:
     return result
 
 
-def _compared(operator: str, a: IntBounds, b: IntBounds) -> bool | None:
+def _decide_comparison(operator: str, a: IntBounds, b: IntBounds) -> bool | None:
     """Return what a comparison always is; None where it depends."""
     if operator in (">", ">=", "<>"):
         opposite = {">": "<=", ">=": "<", "<>": "="}[operator]
-        decided = _compared(opposite, a, b)
+        decided = _decide_comparison(opposite, a, b)
         return None if decided is None else not decided
     if operator == "<":
         return True if a[1] < b[0] else False if a[0] >= b[1] else None
@@ -322,7 +322,7 @@ def _compared(operator: str, a: IntBounds, b: IntBounds) -> bool | None:
     return None
 
 
-def _assumed(condition: t.Rel, holds: bool, facts: IntervalFacts) -> IntervalFacts:
+def _assume(condition: t.Rel, holds: bool, facts: IntervalFacts) -> IntervalFacts:
     """Return the facts where a condition holds or not."""
     match condition:
         case t.Logical(conjunction, left, right) if conjunction == holds:
@@ -342,7 +342,7 @@ def _assumed(condition: t.Rel, holds: bool, facts: IntervalFacts) -> IntervalFac
                 first, last = bounds[operator]
                 return facts.with_interval(left, (max(low, first), min(high, last)))
             return facts.with_interval(left, _without({n}, low, high)) if operator == "<>" else facts
-        case t.Within(operand, ranges, negated) if _is_pure(operand) and (listed := _listed(ranges)):
+        case t.Within(operand, ranges, negated) if _is_pure(operand) and (listed := _list_numbers(ranges)):
             low, high = facts.interval(operand)
             if holds == negated:
                 return facts.with_interval(operand, _without(listed, low, high))

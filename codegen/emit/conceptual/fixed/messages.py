@@ -14,7 +14,7 @@ from scalatrace.codegen.emit.conceptual.common.operations import NO_TASK, PROBES
 from scalatrace.codegen.emit.conceptual.common.pending import PendingRequest, PendingRequests
 from scalatrace.codegen.emit.conceptual.common.statement_writer import transfer
 from scalatrace.codegen.emit.conceptual.fixed.sizes import MessageByteSizes
-from scalatrace.codegen.emit.conceptual.fixed.tables import combined, listed
+from scalatrace.codegen.emit.conceptual.fixed.tables import combine, list_combinations
 from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.conditions import RANK
@@ -74,7 +74,7 @@ class PeerFormulas:
         """The world rank (in loop variables) of a peer of a rank."""
         which = self.writer.special.expr(family, rank)
         if not isinstance(which, Const):
-            return number_or(combined([which, peer], lambda n, p: self.placed(n, p, rank)), NO_TASK)
+            return number_or(combine([which, peer], lambda n, p: self.placed(n, p, rank)), NO_TASK)
         members = self.writer.trace.communicator(which.value, rank).peers
         if members == tuple(self.writer.everyone):
             return peer
@@ -147,7 +147,7 @@ class PeerFormulas:
     def possible(self, e: Expr) -> set[int]:
         """Return possible values of an expression; over-approximation: includes iterations that never run."""
         try:
-            return {value for (value,) in listed([e])[1]}
+            return {value for (value,) in list_combinations([e])[1]}
         except GenerateError:
             return numbers_in(e, operands=True)
 

@@ -243,7 +243,7 @@ def _term(factor: int, power: float, log: int) -> t.Expr:
     """Return factor * num_tasks ** power * log2(num_tasks) ** log."""
     term: t.Expr = t.Integer(factor)
     if power:
-        term = t.BinaryOperation("*" if power > 0 else "/", term, _raised(abs(power)))
+        term = t.BinaryOperation("*" if power > 0 else "/", term, _raise_to_power(abs(power)))
     for _ in range(log):
         term = t.BinaryOperation("/", t.BinaryOperation("*", term, _log10(_TASKS)), _log10(t.Integer(2)))
     return term
@@ -253,7 +253,7 @@ def _log10(e: t.Expr) -> t.Expr:
     return t.FunctionCall("LOG10", (e,))
 
 
-def _raised(power: float) -> t.Expr:
+def _raise_to_power(power: float) -> t.Expr:
     """Return num_tasks to a positive power, a fraction with a small denominator."""
     fraction = Fraction(power).limit_denominator(12) if power != int(power) else Fraction(int(power))
     raised = _TASKS

@@ -38,9 +38,9 @@ __all__ = [
     "RANK",
     "ExprTranslator",
     "choice_in",
-    "exchanged",
-    "multiplied",
+    "multiply_size",
     "of_task",
+    "replace_part",
     "with_peer",
 ]
 
@@ -59,7 +59,7 @@ class ExprTranslator:
         if len(shape.sizes) == 1:
             self.sides = {"X": NUM_TASKS}
         taken = TAKEN | set(KEYWORDS) | set(PREDECLARED) | set(shape.coords)
-        self.inputs = {name: _named(name.lower(), taken) for name in shape.inputs}
+        self.inputs = {name: _name_parameter(name.lower(), taken) for name in shape.inputs}
         if len(set(self.inputs.values())) < len(self.inputs):
             names = ", ".join(shape.inputs)
             raise GenerateError(f"coNCePTuaL ignores case: rename parameters equal but for case ({names})")
@@ -148,7 +148,7 @@ class ExprTranslator:
         return add(RANK, mul(sub(peer, self.coordinate(axes[0])), stride))
 
 
-def _named(name: str, taken: AbstractSet[str]) -> str:
+def _name_parameter(name: str, taken: AbstractSet[str]) -> str:
     """Return a parameter's name, or another one if the language or the program uses that name."""
     if name[0] == "_":
         return f"p{name}"
@@ -184,7 +184,7 @@ def choice_in(e: Expr, local: Callable[[Cond], bool]) -> Choose | None:
     return None
 
 
-def exchanged(e: Expr, old: Expr, new: Expr) -> Expr:
+def replace_part(e: Expr, old: Expr, new: Expr) -> Expr:
     """An expression with one part replaced."""
     if e == old:
         return new
@@ -197,7 +197,7 @@ def with_peer(call: MpiCall, name: str, peer: Expr) -> MpiCall:
     return replace(call, arguments=tuple(arguments))
 
 
-def multiplied(leaf: Expr, size: int) -> Expr:
+def multiply_size(leaf: Expr, size: int) -> Expr:
     """So many elements of a size; a negative number is none."""
     if isinstance(leaf, Const):
         return Const(max(0, leaf.value) * size)

@@ -21,9 +21,9 @@ from scalatrace.codegen.emit.conceptual.scalable.expr_translator import (
     RANK,
     ExprTranslator,
     choice_in,
-    exchanged,
-    multiplied,
+    multiply_size,
     of_task,
+    replace_part,
     with_peer,
 )
 from scalatrace.codegen.errors import GenerateError
@@ -216,7 +216,7 @@ class ScalableMessageEmitter(StatementWriter):
             return [(cond, e)]
         choices = []
         for case, branch in ((choice.cond, choice.then), (opposite(choice.cond), choice.otherwise)):
-            choices += self.split(exchanged(e, choice, branch), all_of(cond, case))
+            choices += self.split(replace_part(e, choice, branch), all_of(cond, case))
         return choices
 
     def own(self, cond: Cond, peer: Expr, family: Expr) -> bool:
@@ -243,7 +243,7 @@ class ScalableMessageEmitter(StatementWriter):
             return choose(kind.cond, self.nbytes(n, kind.then), self.nbytes(n, kind.otherwise))
         if isinstance(kind, Const):
             size = sizes[kind.value] if kind.value >= 0 else 0
-            e: Expr = map_leaves(n, lambda leaf: multiplied(leaf, size))
+            e: Expr = map_leaves(n, lambda leaf: multiply_size(leaf, size))
             return e
         if isinstance(kind, Item):
             return mul(n, Item(tuple(sizes[i] if i >= 0 else 0 for i in kind.table), kind.index))
