@@ -11,6 +11,12 @@ from typing import IO, Any
 
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output, output_file, output_folder
+from scalatrace.predict.export.chakra import CHAKRA, write_chakra
+from scalatrace.predict.export.events import chrome, otf2_archive, paraver, perfetto, tables
+from scalatrace.predict.export.extrap_json import experiment_json
+from scalatrace.predict.export.goal import GOAL, write_goal
+from scalatrace.predict.export.simgrid import SIMGRID, write_simgrid
+from scalatrace.predict.export.simgrid_platform import write_platform
 from scalatrace.predict.lowering import LoweringTarget, TraceLowering
 from scalatrace.predict.platform import Platform
 from scalatrace.predict.timeline import Timeline
@@ -63,10 +69,6 @@ class Format:
 
 
 def _formats() -> dict[str, Format]:
-    from scalatrace.predict.export.chakra import CHAKRA
-    from scalatrace.predict.export.goal import GOAL
-    from scalatrace.predict.export.simgrid import SIMGRID
-
     listed = [
         Format("goal", "GOAL schedule, for LogGOPSim and ATLAHS", "simulator", False, 75, GOAL),
         Format(
@@ -143,11 +145,6 @@ def _lower(form: Format, trace: Trace, selection: ExportSelection) -> TraceLower
 
 
 def _simulator(name: str, lowering: TraceLowering, output: str, with_platform: bool) -> None:
-    from scalatrace.predict.export.chakra import write_chakra
-    from scalatrace.predict.export.goal import write_goal
-    from scalatrace.predict.export.simgrid import write_simgrid
-    from scalatrace.predict.export.simgrid_platform import write_platform
-
     if name == "goal":
         with output_file(output) as file:
             write_goal(lowering, file)
@@ -159,8 +156,6 @@ def _simulator(name: str, lowering: TraceLowering, output: str, with_platform: b
 
 
 def _events(name: str, timeline: Timeline, output: str) -> None:
-    from scalatrace.predict.export.events import chrome, otf2_archive, paraver, perfetto, tables
-
     if name == "otf2":
         with output_folder(output) as folder:
             os.rmdir(folder)  # otf2 makes it
@@ -180,7 +175,5 @@ def _events(name: str, timeline: Timeline, output: str) -> None:
 
 
 def _experiment(traces: Sequence[Trace], output: str) -> None:
-    from scalatrace.predict.export.extrap_json import experiment_json
-
     with output_file(output) as file:
         file.write(experiment_json(traces).encode("utf-8", "backslashreplace"))

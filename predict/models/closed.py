@@ -20,6 +20,7 @@ from scalatrace.predict.models.symbols import P, as_sympy
 from scalatrace.trace.symbolic.evaluate import part_of
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Field, levels_of
 from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.symbolic.special_values import evaluate
 
 __all__ = ["GridPlace", "NotClosedError", "places"]
 
@@ -148,8 +149,6 @@ class GridPlace:
 
     def _holds(self, cond: nodes.Cond, what: str) -> bool:
         """Whether a condition holds here, with the sizes of this grid."""
-        from scalatrace.trace.symbolic.special_values import evaluate
-
         try:
             return bool(evaluate(cond, self.numbers))
         except (ScalatraceError, KeyError):
