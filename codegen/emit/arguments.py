@@ -14,14 +14,9 @@ from scalatrace.predefined import DATATYPES, NO_DATATYPE
 from scalatrace.trace.model.tables import Kind
 
 __all__ = [
-    "LISTS",
-    "NAMED_CONSTANTS",
-    "ReadableNames",
-    "list_used",
-    "named_constants",
-    "possible",
+    "LISTS", "NAMED_CONSTANTS", "ReadableNames", "list_used", "named_constants", "possible",
     "predefined_name",
-]
+]  # fmt: skip
 
 NAMED_CONSTANTS = frozenset({"split_type", "lock_type", "assert", "amode", "whence"})
 """Parameters that hold names of constants of MPI, several of them joined by `|`."""

@@ -12,15 +12,9 @@ from scalatrace.codegen.program.grid_shape import GridShape
 from scalatrace.formula import Binary, Compare, Cond, Const, Expr, Var, all_of, either, names_in
 
 __all__ = [
-    "demands",
-    "law_text",
-    "local_demands",
-    "options_of",
-    "places",
-    "rename_parameters",
-    "sides_of",
+    "demands", "law_text", "local_demands", "options_of", "places", "rename_parameters", "sides_of",
     "words_of",
-]
+]  # fmt: skip
 
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _GENERATED = re.compile(r"(?:t|a|A|table|context|bins|unused)\d+|[A-Z][A-Z0-9_]+")

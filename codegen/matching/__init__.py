@@ -7,15 +7,7 @@ from scalatrace.codegen.matching.immediate import must_be_late, with_late_collec
 from scalatrace.codegen.matching.wildcards import has_unnamed_senders, has_wildcards, resolve_wildcards
 
 __all__ = [
-    "MatchingError",
-    "MatchingProblem",
-    "MatchingReport",
-    "align_collectives",
-    "check_deadlock",
-    "has_unnamed_senders",
-    "has_wildcards",
-    "must_be_late",
-    "needs_alignment",
-    "resolve_wildcards",
+    "MatchingError", "MatchingProblem", "MatchingReport", "align_collectives", "check_deadlock",
+    "has_unnamed_senders", "has_wildcards", "must_be_late", "needs_alignment", "resolve_wildcards",
     "with_late_collectives",
-]
+]  # fmt: skip

@@ -54,13 +54,9 @@ from scalatrace.trace.values.compress import compress
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL, Vec
 
 __all__ = [
-    "Execution",
-    "ExecutionPlan",
-    "has_unnamed_senders",
-    "has_wildcards",
-    "resolve_wildcards",
+    "Execution", "ExecutionPlan", "has_unnamed_senders", "has_wildcards", "resolve_wildcards",
     "wildcard_events",
-]
+]  # fmt: skip
 
 _Items = list[Slot | Starts | Repeated]
 

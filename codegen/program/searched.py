@@ -32,15 +32,9 @@ from scalatrace.trace.symbolic.special_values import constant
 from scalatrace.trace.values.vec import Vec
 
 __all__ = [
-    "MAX_ALTERNATIVES",
-    "RepeatedRun",
-    "Terms",
-    "one_of",
-    "prefix_in_runs",
-    "run_of",
-    "unroll_pieces",
+    "MAX_ALTERNATIVES", "RepeatedRun", "Terms", "one_of", "prefix_in_runs", "run_of", "unroll_pieces",
     "value_in_runs",
-]
+]  # fmt: skip
 
 MAX_ALTERNATIVES = 16
 """Alternatives that are compared one by one; more are searched."""

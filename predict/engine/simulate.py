@@ -33,13 +33,8 @@ from scalatrace.trace.threads import order_note
 from scalatrace.trace.values.from_arrays import Ints
 
 __all__ = [
-    "SimulateOptions",
-    "Simulation",
-    "SimulationDeadlockError",
-    "Simulator",
-    "ThreadOrderError",
-    "simulate",
-]
+    "SimulateOptions", "Simulation", "SimulationDeadlockError", "Simulator", "ThreadOrderError", "simulate",
+]  # fmt: skip
 
 _SENDS = (SimOp.SEND, SimOp.SENDRECV, SimOp.PUT)
 

@@ -36,15 +36,9 @@ from scalatrace.stats.grouped_points import Floats, Ints
 from scalatrace.stats.partitions import group_values
 
 __all__ = [
-    "PARAMETERS",
-    "Cluster",
-    "NodeDay",
-    "NodeGroup",
-    "SampledNodes",
-    "fit_cluster",
-    "read_cluster",
+    "PARAMETERS", "Cluster", "NodeDay", "NodeGroup", "SampledNodes", "fit_cluster", "read_cluster",
     "write_cluster",
-]
+]  # fmt: skip
 
 PARAMETERS = ("per_unit_ns", "constant_ns", "deviation_per_unit_ns")
 """a, b and c."""

@@ -34,16 +34,9 @@ from scalatrace.files import write_file
 from scalatrace.predict.kernels.toml_tables import check_table, number_map, read_document
 
 __all__ = [
-    "CONSTANT",
-    "MEANS",
-    "NOISES",
-    "KernelModel",
-    "KernelModels",
-    "Polynomial",
-    "read_kernels",
-    "terms_of",
+    "CONSTANT", "MEANS", "NOISES", "KernelModel", "KernelModels", "Polynomial", "read_kernels", "terms_of",
     "write_kernels",
-]
+]  # fmt: skip
 
 CONSTANT = "1"
 MEANS = ("M-0", "M-1", "M-2")

@@ -9,15 +9,9 @@ from scalatrace.predict.lowering.schedules import CollectiveShape
 from scalatrace.trace.model.call import Call
 
 __all__ = [
-    "CollectiveAction",
-    "ComputeAction",
-    "LoweredAction",
-    "LoweredStep",
-    "LoweringTarget",
-    "RecvMessage",
-    "SendMessage",
-    "WaitAction",
-]
+    "CollectiveAction", "ComputeAction", "LoweredAction", "LoweredStep", "LoweringTarget", "RecvMessage",
+    "SendMessage", "WaitAction",
+]  # fmt: skip
 
 
 class ComputeAction(NamedTuple):

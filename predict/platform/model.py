@@ -24,15 +24,9 @@ from scalatrace.predefined import THREAD_LEVELS
 from scalatrace.predict.platform.algorithms import ALGORITHMS, DEFAULT_RULES, AlgorithmRule
 
 __all__ = [
-    "AlgorithmRule",
-    "LinkTopology",
-    "MatchingCost",
-    "Network",
-    "Platform",
-    "PlatformCheck",
-    "Segment",
+    "AlgorithmRule", "LinkTopology", "MatchingCost", "Network", "Platform", "PlatformCheck", "Segment",
     "StridedCost",
-]
+]  # fmt: skip
 
 
 MAX_RATIO = 1e6

@@ -10,16 +10,9 @@ from typing import NamedTuple
 from scalatrace.predict.lowering import CollectiveAction, LoweredAction, RecvMessage, SendMessage, WaitAction
 
 __all__ = [
-    "Board",
-    "Finished",
-    "MessageKey",
-    "Need",
-    "NeededPart",
-    "Posted",
-    "RankMessages",
-    "Received",
+    "Board", "Finished", "MessageKey", "Need", "NeededPart", "Posted", "RankMessages", "Received",
     "find_awaited",
-]
+]  # fmt: skip
 
 ChannelKey = tuple[int, int, int]
 """Source, destination and tag of a message."""

@@ -11,16 +11,8 @@ from scalatrace.codegen.conceptual.errors import ErrorStage, ProgramError, Sourc
 from scalatrace.codegen.conceptual.parser.lexer import SourceToken
 
 __all__ = [
-    "Clause",
-    "Parts",
-    "ValuesBuilder",
-    "Word",
-    "clauses_of",
-    "has_word",
-    "nodes_of",
-    "spot",
-    "texts_of",
-]
+    "Clause", "Parts", "ValuesBuilder", "Word", "clauses_of", "has_word", "nodes_of", "spot", "texts_of",
+]  # fmt: skip
 
 Parts = list[Any]
 

@@ -7,39 +7,11 @@ from typing import TypeAlias
 from scalatrace.codegen.conceptual.tree.node import SyntaxNode, tree_node
 
 __all__ = [
-    "AllOthers",
-    "AllTasks",
-    "Between",
-    "BinaryOperation",
-    "Comprehension",
-    "Conditional",
-    "Dimension",
-    "Expr",
-    "FileData",
-    "FunctionCall",
-    "Generator",
-    "Integer",
-    "Listing",
-    "Logical",
-    "MeshCoordinate",
-    "MeshDistance",
-    "MeshNeighbor",
-    "MyTask",
-    "NumberComparison",
-    "OneTask",
-    "OpenRange",
-    "Parity",
-    "Range",
-    "Real",
-    "Rel",
-    "SuchThat",
-    "TaskGroup",
-    "TaskRanges",
-    "Tasks",
-    "Unary",
-    "Variable",
-    "Within",
-]
+    "AllOthers", "AllTasks", "Between", "BinaryOperation", "Comprehension", "Conditional", "Dimension",
+    "Expr", "FileData", "FunctionCall", "Generator", "Integer", "Listing", "Logical", "MeshCoordinate",
+    "MeshDistance", "MeshNeighbor", "MyTask", "NumberComparison", "OneTask", "OpenRange", "Parity", "Range",
+    "Real", "Rel", "SuchThat", "TaskGroup", "TaskRanges", "Tasks", "Unary", "Variable", "Within",
+]  # fmt: skip
 
 
 @tree_node

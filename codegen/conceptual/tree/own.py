@@ -12,19 +12,9 @@ if TYPE_CHECKING:
     from scalatrace.codegen.conceptual.tree.together import UnitAmount
 
 __all__ = [
-    "Aggregate",
-    "BackendExecute",
-    "ComputeAggregates",
-    "Counters",
-    "Delay",
-    "Item",
-    "Log",
-    "LogColumn",
-    "Output",
-    "TouchBuffers",
-    "TouchMemory",
-    "ValueOf",
-]
+    "Aggregate", "BackendExecute", "ComputeAggregates", "Counters", "Delay", "Item", "Log", "LogColumn",
+    "Output", "TouchBuffers", "TouchMemory", "ValueOf",
+]  # fmt: skip
 
 
 @tree_node

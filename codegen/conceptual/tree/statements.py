@@ -23,26 +23,10 @@ if TYPE_CHECKING:
     from scalatrace.codegen.conceptual.tree.expressions import Range, Rel, Tasks
 
 __all__ = [
-    "Assert",
-    "Assign",
-    "BackendDeclares",
-    "Binding",
-    "Block",
-    "ForCount",
-    "ForEach",
-    "ForTime",
-    "Header",
-    "If",
-    "Let",
-    "LetRandom",
-    "LetTasks",
-    "LetValue",
-    "ProgramParameter",
-    "ProgramTree",
-    "Sentence",
-    "Statement",
-    "Version",
-]
+    "Assert", "Assign", "BackendDeclares", "Binding", "Block", "ForCount", "ForEach", "ForTime", "Header",
+    "If", "Let", "LetRandom", "LetTasks", "LetValue", "ProgramParameter", "ProgramTree", "Sentence",
+    "Statement", "Version",
+]  # fmt: skip
 
 
 @tree_node

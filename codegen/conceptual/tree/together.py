@@ -10,21 +10,9 @@ if TYPE_CHECKING:
     from scalatrace.codegen.conceptual.tree.expressions import Expr, Tasks
 
 __all__ = [
-    "Alignment",
-    "Await",
-    "MessageBuffer",
-    "MessageSpec",
-    "Multicast",
-    "Receive",
-    "Reception",
-    "Reduce",
-    "ReductionResult",
-    "ReductionValues",
-    "Send",
-    "Synchronize",
-    "Touching",
-    "UnitAmount",
-]
+    "Alignment", "Await", "MessageBuffer", "MessageSpec", "Multicast", "Receive", "Reception", "Reduce",
+    "ReductionResult", "ReductionValues", "Send", "Synchronize", "Touching", "UnitAmount",
+]  # fmt: skip
 
 
 @tree_node

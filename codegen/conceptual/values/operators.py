@@ -9,18 +9,9 @@ from itertools import pairwise
 from scalatrace.codegen.conceptual.errors import ProgramError, SourcePlace
 
 __all__ = [
-    "UndefinedError",
-    "divide",
-    "fit",
-    "integer_operator",
-    "modulo",
-    "power",
-    "progression",
-    "real_operator",
-    "round_half_away",
-    "shift",
-    "truncate",
-]
+    "UndefinedError", "divide", "fit", "integer_operator", "modulo", "power", "progression",
+    "real_operator", "round_half_away", "shift", "truncate",
+]  # fmt: skip
 
 
 class UndefinedError(ValueError):

@@ -8,14 +8,9 @@ from enum import StrEnum
 from scalatrace.errors import ScalatraceError
 
 __all__ = [
-    "MatchingError",
-    "MatchingProblem",
-    "MatchingReport",
-    "SenderChoice",
-    "Unmatched",
-    "WaitingRank",
+    "MatchingError", "MatchingProblem", "MatchingReport", "SenderChoice", "Unmatched", "WaitingRank",
     "shown_ranks",
-]
+]  # fmt: skip
 
 MAX_SHOWN_LINES = 12
 """Lines of one kind that a text shows."""

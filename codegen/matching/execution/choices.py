@@ -17,17 +17,9 @@ from scalatrace.codegen.matching.execution.match_actions import ActionKind, Matc
 from scalatrace.trace.query.requests import LiveRequests
 
 __all__ = [
-    "ADVERSE",
-    "CAREFUL",
-    "FAIR",
-    "HIGHEST",
-    "IN_TURNS",
-    "LOWEST",
-    "ReceivePolicy",
-    "SenderCandidate",
-    "hinted_sender",
-    "make_shuffled",
-]
+    "ADVERSE", "CAREFUL", "FAIR", "HIGHEST", "IN_TURNS", "LOWEST", "ReceivePolicy", "SenderCandidate",
+    "hinted_sender", "make_shuffled",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

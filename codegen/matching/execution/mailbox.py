@@ -21,15 +21,8 @@ from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL
 
 __all__ = [
-    "Match",
-    "MatchMailbox",
-    "PendingItem",
-    "PostedReceive",
-    "Repeated",
-    "SentMessage",
-    "Slot",
-    "Starts",
-]
+    "Match", "MatchMailbox", "PendingItem", "PostedReceive", "Repeated", "SentMessage", "Slot", "Starts",
+]  # fmt: skip
 
 
 class PendingItem:

@@ -15,18 +15,9 @@ from scalatrace.trace.query.walk import Call, Place
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
 __all__ = [
-    "ActionKind",
-    "Channel",
-    "CollectiveCall",
-    "Finish",
-    "MatchAction",
-    "MatchActions",
-    "NamedSource",
-    "ReceiveAction",
-    "SendAction",
-    "cancels",
-    "is_inert",
-]
+    "ActionKind", "Channel", "CollectiveCall", "Finish", "MatchAction", "MatchActions", "NamedSource",
+    "ReceiveAction", "SendAction", "cancels", "is_inert",
+]  # fmt: skip
 
 Channel = tuple[int, int, bool]
 """Messages of one channel match each other: family, first member, whether partitioned."""

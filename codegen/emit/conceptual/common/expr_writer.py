@@ -27,17 +27,9 @@ from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import is_symbol
 
 __all__ = [
-    "MAX_ALTERNATIVES",
-    "cond",
-    "expr",
-    "integer",
-    "numbers",
-    "range_to",
-    "tasks",
-    "tasks_with",
-    "total",
+    "MAX_ALTERNATIVES", "cond", "expr", "integer", "numbers", "range_to", "tasks", "tasks_with", "total",
     "without",
-]
+]  # fmt: skip
 
 MAX_ALTERNATIVES = 64
 """Alternatives in a chain of conditions for a table; a longer table becomes a tree of conditions."""

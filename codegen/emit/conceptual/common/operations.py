@@ -6,16 +6,9 @@ from scalatrace.operations import Category
 from scalatrace.trace.values.vec import PROC_NULL
 
 __all__ = [
-    "COMPLETIONS",
-    "EXCHANGES",
-    "INITS",
-    "NO_TASK",
-    "PROBES",
-    "RECEIVES",
-    "SENDS",
-    "SILENT",
+    "COMPLETIONS", "EXCHANGES", "INITS", "NO_TASK", "PROBES", "RECEIVES", "SENDS", "SILENT",
     "ParameterNames",
-]
+]  # fmt: skip
 
 SENDS = frozenset({"Send", "Bsend", "Ssend", "Rsend", "Isend", "Ibsend", "Issend", "Irsend"})
 RECEIVES = frozenset({"Recv", "Irecv", "Mrecv", "Imrecv"})

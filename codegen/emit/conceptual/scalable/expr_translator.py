@@ -34,15 +34,9 @@ from scalatrace.formula import (
 )
 
 __all__ = [
-    "NUM_TASKS",
-    "RANK",
-    "ExprTranslator",
-    "choice_in",
-    "multiply_size",
-    "of_task",
-    "replace_part",
+    "NUM_TASKS", "RANK", "ExprTranslator", "choice_in", "multiply_size", "of_task", "replace_part",
     "with_peer",
-]
+]  # fmt: skip
 
 RANK = Var("rank", 1 << 31)
 NUM_TASKS = Var("num_tasks", 1 << 31, 1)
