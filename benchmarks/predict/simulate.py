@@ -13,10 +13,9 @@ from benchmarks.study import Study
 from benchmarks.table import ResultTable, Row
 from scalatrace import Trace, load
 from scalatrace.errors import ScalatraceError
-from scalatrace.predict.engine.sensitivity import PER_BYTE, tolerances
+from scalatrace.predict.engine.sensitivity import PER_BYTE, scale_platform, tolerances
 from scalatrace.predict.engine.simulate import Simulation, Simulator
 from scalatrace.predict.platform import Network, Platform, Segment
-from scalatrace.predict.platform.scaled import scaled
 from scalatrace.trace.model.groups import Groups
 from scalatrace.trace.model.nodes import Event, Node, Peer, PredStats
 from scalatrace.trace.model.nodes import Sequence as Loop
@@ -168,7 +167,7 @@ def _bisect(simulator: Simulator, start: Simulation, parameter: str, share: floa
 
     def slow(factor: float) -> bool:
         changed = {"bandwidth": 1 / factor} if parameter == PER_BYTE else {"latency": factor}
-        return simulator.run(scaled(PLATFORM, **changed)).time_ps >= target
+        return simulator.run(scale_platform(PLATFORM, **changed)).time_ps >= target
 
     while not slow(high):
         low, high = high, high * 2

@@ -57,20 +57,20 @@ class FamilyTable:
         special = stored < SPECIAL_MAX
         if self.instance is None or self.position is None:
             start = np.zeros(len(ranks), dtype=np.int64)
-            own, size = ranks, start + len(self.members)
+            own_ranks, size = ranks, start + len(self.members)
         else:
             instance = self.instance[ranks]
             special = special | (instance < 0)
-            own = self.position[ranks].astype(np.int64)
+            own_ranks = self.position[ranks].astype(np.int64)
             start = self.peer_offsets[instance]
             size = self.peer_offsets[instance + 1] - start
         peer = stored.copy()
         if encoding is Encoding.RELATIVE:
-            peer = stored + own
+            peer = stored + own_ranks
         elif encoding is Encoding.MODULO:
-            peer = (stored + own) % np.maximum(size, 1)
+            peer = (stored + own_ranks) % np.maximum(size, 1)
         elif encoding is Encoding.XOR:
-            peer = stored ^ own
+            peer = stored ^ own_ranks
         inside = ~special & (peer >= 0) & (peer < size)
         at = np.where(inside, start + np.where(inside, peer, 0), 0)
         known = self.peers[at] if len(self.peers) else at

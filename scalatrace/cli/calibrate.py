@@ -154,7 +154,7 @@ def _segments(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _fit_archives(archives: list[Archive], args: argparse.Namespace) -> int:
     from scalatrace.predict.calibrate import fit_archive
-    from scalatrace.predict.calibrate.kernel_fits import cluster_of, kernels_of
+    from scalatrace.predict.calibrate.fitting import cluster_of, kernels_of
     from scalatrace.predict.kernels import write_cluster, write_kernels
     from scalatrace.predict.platform import write_platform
     from scalatrace.report.predictions.calibration import CalibrationReporter

@@ -135,7 +135,7 @@ def with_senders(trace: Trace) -> Trace:
 
 
 def _notes(args: argparse.Namespace, selection: ExportSelection, trace: Trace) -> list[str]:
-    from scalatrace.predict.export.simgrid_platform import HOSTS, PLATFORM, unsupported
+    from scalatrace.predict.export.simgrid_platform import HOSTS, PLATFORM, list_unsupported
     from scalatrace.trace.threads import order_note
 
     threads = [f"a simulator may not end: {note}"] if (note := order_note(trace)) else []
@@ -147,7 +147,7 @@ def _notes(args: argparse.Namespace, selection: ExportSelection, trace: Trace) -
             f"cd {args.output} && smpirun -np {len(selection.ranks or trace.ranks)} -platform {files[0]} "
             f"-hostfile {files[1]} -replay ranks.txt --cfg=smpi/host-speed:1Gf"
         )
-        return [*threads, *(unsupported(platform) if platform else ()), f"replay: {command}"]
+        return [*threads, *(list_unsupported(platform) if platform else ()), f"replay: {command}"]
     if args.to in ("goal", "chakra", "extrap"):
         return threads
     return ["times are reconstructed from means; a call's own time was not recorded"]

@@ -158,11 +158,11 @@ def _check_measured(args: argparse.Namespace) -> None:
 
 def _add_check(args: argparse.Namespace, trace: Trace, facts: dict[str, Any]) -> dict[str, Any]:
     """Add the run that was measured to the platform file, and return it."""
-    from scalatrace.predict.platform import Check, add_check
+    from scalatrace.predict.platform import PlatformCheck, add_check
     from scalatrace.report.predictions.simulation import predicted_ns
 
     program = trace.meta.get("program", "")
-    check = Check(trace.nprocs, args.measured, float(f"{predicted_ns(facts) / 1e9:.9g}"), program)
+    check = PlatformCheck(trace.nprocs, args.measured, float(f"{predicted_ns(facts) / 1e9:.9g}"), program)
     add_check(args.platform, check)
     facts["platform_checks"] += 1
     return {"measured_s": check.measured_s, "predicted_s": check.predicted_s, "ratio": check.ratio}
