@@ -274,16 +274,9 @@ def test_scipy_is_imported_where_a_fit_runs() -> None:
     assert early == []
 
 
-DOUBLE_NAMES = {
-    "MessageBuffer",
-    "Points",
-}
-"""Names that still have several meanings; one that has not any more leaves this set."""
-
-
 def test_public_class_names_are_unique() -> None:
     names: Counter[str] = Counter()
     for path in modules().values():
         body = ast.parse(path.read_text()).body
         names.update(node.name for node in body if isinstance(node, ast.ClassDef) and node.name[0] != "_")
-    assert {name for name, count in names.items() if count > 1} == DOUBLE_NAMES
+    assert {name for name, count in names.items() if count > 1} == set()

@@ -14,7 +14,7 @@ from scalatrace.extrap.errors import ExtrapolationError, UndeterminedError
 from scalatrace.extrap.grid.model import FamilyRule
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.solve.features import Names
-from scalatrace.extrap.solve.points import Basis, Points
+from scalatrace.extrap.solve.points import Basis, PointSolver
 from scalatrace.formula import Called, Const, Expr, Var
 from scalatrace.formula.functions import prime_factors
 from scalatrace.trace.model.rules import BLOCKS, CYCLIC
@@ -64,7 +64,7 @@ def fit_families(traces: Sequence[Trace], runs: Sequence[Run]) -> tuple[FamilyRu
     inputs = tuple(sorted(runs[0].inputs))
     names = Names(runs[0].grid.sizes, (), inputs, structure=runs[0].structure)
     columns = {name: np.array([_size(run, name) for run in runs]) for name in _all(names)}
-    points = Points(Basis(names, columns, np.arange(len(runs))))
+    points = PointSolver(Basis(names, columns, np.arange(len(runs))))
     if split is None:
         rules = [_fit(traces, runs, points, number) for number in range(len(traces[0].comms))]
         for start, length in _full_splits(traces):
@@ -138,7 +138,7 @@ def _fit_chain(
     """Return the rule of families that are each split from the one before. Raises ExtrapolationError."""
     names = Names(runs[0].grid.sizes, (), tuple(sorted(runs[0].inputs)), factors=runs[0].factors)
     columns = {name: np.array([_size(run, name) for run in runs]) for name in _all(names)}
-    count = Points(Basis(names, columns, np.arange(len(runs)))).solve(np.array(lengths))
+    count = PointSolver(Basis(names, columns, np.arange(len(runs)))).solve(np.array(lengths))
     families = [
         trace.comms[number]
         for trace, length in zip(traces, lengths, strict=True)
@@ -147,7 +147,7 @@ def _fit_chain(
     at = np.repeat(np.arange(len(runs)), lengths)
     repeated = {name: column[at] for name, column in columns.items()}
     repeated["i"] = np.concatenate([np.arange(length) for length in lengths])
-    points = Points(Basis(replace(names, index="i"), repeated, at))
+    points = PointSolver(Basis(replace(names, index="i"), repeated, at))
     rivals: list[Rival] = []
     vecs = [_formulas([getattr(family, part) for family in families], points, rivals) for part in PARTS]
     if count is None or () in vecs:
@@ -166,7 +166,7 @@ def _size(run: Run, name: str) -> int:
     return int(run.inputs[name] if name in run.inputs else run.grid.columns[name])
 
 
-def _fit(traces: Sequence[Trace], runs: Sequence[Run], points: Points, number: int) -> FamilyRule:
+def _fit(traces: Sequence[Trace], runs: Sequence[Run], points: PointSolver, number: int) -> FamilyRule:
     families = [trace.comms[number] for trace in traces]
     first = families[0]
     if any((f.kind, f.parent) != (first.kind, first.parent) for f in families):
@@ -198,7 +198,7 @@ def _kinds(families: Sequence[Family]) -> str:
     return ", ".join(sorted({family.kind for family in families}))
 
 
-def _formulas(vecs: Sequence[Vec | None], points: Points, rivals: list[Rival]) -> Any:
+def _formulas(vecs: Sequence[Vec | None], points: PointSolver, rivals: list[Rival]) -> Any:
     """Shape and formulas; None where there is no vec, () when there is no rule.
 
     Args:

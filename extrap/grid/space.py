@@ -19,7 +19,7 @@ from scalatrace.arrays import Ints, Mask
 from scalatrace.extrap.errors import InputError
 from scalatrace.extrap.solve.directions import Sieve, sample_points
 from scalatrace.extrap.solve.features import GRID_ONLY, Feature, Names, Structure, fits, parts_between
-from scalatrace.extrap.solve.points import Basis, Points, Solution
+from scalatrace.extrap.solve.points import Basis, PointSolver, Solution
 from scalatrace.formula import TRUE, Cond, Expr, evaluate, format_text, parse_condition, parse_number
 from scalatrace.trace.symbolic.field import Field
 from scalatrace.trace.symbolic.grid import Grid
@@ -93,12 +93,12 @@ class Space:
         self.columns = columns_of(runs)
         self._given = given
         self._basis = Basis(self.names, self.columns, self.all_runs(), accept_unconfirmed, given)
-        self._points: dict[bytes, Points] = {}
+        self._points: dict[bytes, PointSolver] = {}
         self.memo: dict[str, Any] = {}
         self.known: dict[Any, Field | None] = {}
         self._classes: dict[int, list[tuple[Cond, Ints]]] = {}
         self._sieves: dict[Any, Sieve] = {}
-        self._sampled: dict[Any, Points] = {}
+        self._sampled: dict[Any, PointSolver] = {}
         self._numbered: dict[Any, Solution | None] = {}
 
     def variant(
@@ -134,11 +134,11 @@ class Space:
             if (sides[chosen] == sides[chosen[0]]).all() and (sides != sides[0]).any()
         ]
 
-    def points(self, chosen: Ints) -> Points:
+    def points(self, chosen: Ints) -> PointSolver:
         """Some of the points, to solve values over."""
         key = chosen.tobytes()
         if key not in self._points:
-            self._points[key] = Points(self._basis, chosen)
+            self._points[key] = PointSolver(self._basis, chosen)
         return self._points[key]
 
     def solve_indexed(self, chosen: Ints, index: Ints, values: Ints) -> Solution | None:
@@ -167,11 +167,11 @@ class Space:
         if where not in self._sieves:
             basis = self._at(names, columns, runs, sample)
             self._sieves[where] = Sieve(basis.table[:, tested])
-            self._keep(where, Points(basis))
+            self._keep(where, PointSolver(basis))
         if not self._sieves[where].possible(values[sample[tested]]):
             return None
         if where not in self._sampled:
-            self._keep(where, Points(self._at(names, columns, runs, sample)))
+            self._keep(where, PointSolver(self._at(names, columns, runs, sample)))
         result = self._sampled[where].solve(np.ascontiguousarray(values[sample]))
         if result is None or not np.array_equal(
             np.broadcast_to(evaluate(result.formula, columns), values.shape), values
@@ -183,7 +183,7 @@ class Space:
         chosen = {name: column[some] for name, column in columns.items()}
         return Basis(names, chosen, runs[some], self.accept_unconfirmed, self._given)
 
-    def _keep(self, where: Any, points: Points) -> None:
+    def _keep(self, where: Any, points: PointSolver) -> None:
         """Keep points for the next quantity of the same loop, instead of the oldest ones."""
         if len(self._sampled) == MAX_SAMPLED:
             self._sampled.pop(next(iter(self._sampled)))

@@ -18,7 +18,7 @@ from scalatrace.extrap.solve.formula_search import System
 from scalatrace.formula import Const, evaluate_all
 from scalatrace.trace.values.vec import SPECIAL_MAX
 
-__all__ = ["Basis", "Points", "Solution"]
+__all__ = ["Basis", "PointSolver", "Solution"]
 
 
 MAX_EQUAL = 12
@@ -55,8 +55,8 @@ class Basis:
             self.table[i] = row
 
 
-class Points:
-    """The points of observed values: some of a basis' columns."""
+class PointSolver:
+    """Formulas of observed values at points: some of a basis' columns."""
 
     def __init__(self, basis: Basis, chosen: Ints | None = None) -> None:
         self._basis, self._chosen = basis, chosen

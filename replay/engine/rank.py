@@ -24,7 +24,7 @@ from scalatrace.replay.engine.windows import Exposed, Window
 from scalatrace.replay.timing.pace import Pace
 from scalatrace.replay.transport.args import Constant, Count, Out, Ref
 from scalatrace.replay.transport.backoff import Backoff
-from scalatrace.replay.transport.base import Handle, MessageBuffer, Prepared, Transport
+from scalatrace.replay.transport.base import Handle, Prepared, Transport, TransportBuffer
 from scalatrace.replay.transport.buffers import BufferPool, attached_nbytes
 from scalatrace.trace.model.typetree import TypeTree, parse
 
@@ -79,7 +79,7 @@ class RankReplay:
         self.comms: dict[int, Handle] = {}
         self.duplicates: dict[int, Handle] = {}
         self.windows: dict[tuple[int, int], Window] = {}
-        self.attached: dict[tuple[int, int], MessageBuffer] = {}
+        self.attached: dict[tuple[int, int], TransportBuffer] = {}
         self.exposed: dict[tuple[int, int], dict[int, Exposed]] = {}
         self.ports: dict[str, str] = {}
         self.files: dict[tuple[int, int], Handle] = {}

@@ -9,7 +9,7 @@ from typing import Any
 from scalatrace.replay.common.call_stats import Tally
 from scalatrace.replay.common.errors import ReplayError
 from scalatrace.replay.transport.args import Status
-from scalatrace.replay.transport.base import Handle, MessageBuffer, Prepared
+from scalatrace.replay.transport.base import Handle, Prepared, TransportBuffer
 
 __all__ = ["LiveList", "LiveRequest", "PreparedCall"]
 
@@ -56,7 +56,7 @@ class PreparedCall:
     tally: Tally
     sent: int
     live: LiveRequest | None = None
-    buffers: list[MessageBuffer] = field(default_factory=list)
+    buffers: list[TransportBuffer] = field(default_factory=list)
     free: list[PreparedCall] | None = None
     newest_requests: Sequence[LiveRequest] = ()
     completes: Sequence[LiveRequest] = ()
