@@ -13,7 +13,7 @@ BIN := $(abspath $(VENV))/bin
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 # Sources of the editable install, which is repeated after a change to one of them. A folder changes with its list of files.
 NATIVE := pyproject.toml CMakeLists.txt \
-	$(wildcard scalatrace/core/src/* scalatrace/core/src/*/* scalatrace/core/include/* predict/engine/native predict/engine/native/*)
+	$(wildcard scalatrace/core/src/* scalatrace/core/src/*/* scalatrace/core/include/* scalatrace/executor/native scalatrace/executor/native/*)
 CSOURCES := $(shell git ls-files '*.c' '*.h' '*.cpp' '*.hpp' 2>/dev/null)
 PYSOURCES := scalatrace replay extrap codegen predict grammars samples benchmarks docs packaging tests
 
@@ -97,5 +97,5 @@ format: $(VENV)/.ready ## Format all sources in place
 
 clean: ## Remove what was built; also both environments
 	rm -rf build dist $(DEMO) $(VENV) $(VENV_MPICH) .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -f scalatrace/core/*.so predict/engine/*.so
+	rm -f scalatrace/core/*.so scalatrace/executor/*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -31,7 +31,7 @@ BASE = (
 TRACE = ("trace.views", "trace.values", "trace.symbolic", "trace.model", "trace.io", "trace.query")
 TRACE += ("trace.exchange",)
 TRACE += ("trace.phases", "trace.consistency", "trace.anonymize", "trace", "")
-NATIVE = ("core", "pmpi")
+NATIVE = ("core", "pmpi", "executor")
 REPLAY = ("common", "transport", "timing", "engine", "calls", "probabilistic", "")
 EXTRAP = ("refusal", "errors", "workers", "choices", "solve", "grid", "formatting", "timing")
 EXTRAP += ("alignment", "fit", "instantiate", "sizes", "advice")
@@ -43,7 +43,6 @@ CODEGEN += ("conceptual.spelling", "conceptual.tree")
 CODEGEN += ("conceptual.names", "conceptual.parser", "conceptual.printer", "conceptual.checks")
 CODEGEN += ("conceptual.values", "conceptual.lowering", "conceptual.compiler", "conceptual.run")
 CODEGEN += (
-    "matching.execution",
     "matching.diagnosis",
     "matching.alignment",
     "matching",

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from scalatrace.codegen.matching.diagnosis.diagnose import count_unmatched
 from scalatrace.codegen.matching.diagnosis.report import MatchingProblem, MatchingReport
-from scalatrace.codegen.matching.execution.choices import ADVERSE, CAREFUL, HIGHEST, LOWEST
-from scalatrace.codegen.matching.wildcards import Execution, ExecutionPlan
+from scalatrace.codegen.matching.wildcards import ExecutionPlan
+from scalatrace.executor.matching import MatchExecution, SenderPolicy
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.explicit import explicit
 
@@ -33,33 +33,37 @@ def check_deadlock(trace: Trace, synchronous: bool = True) -> MatchingReport | N
     Args:
         synchronous: whether to look for deadlocks that only sends without buffers bring.
 
-    Costs one execution (`engine.py`) where senders are certain and nothing is found, else up to five.
+    Costs one execution where senders are certain and nothing is found, else up to five.
 
     Raises:
         UsageError: the trace does not know its peers or tags.
     """
     trace = explicit(trace)
     plan = ExecutionPlan(trace)
-    certain = plan.certain().keys() == plan.unnamed.keys()
+    certain = plan.is_certain()
+    careful, problem = SenderPolicy.CAREFUL, None
     if certain and synchronous:
-        strict = plan.execute(CAREFUL, synchronous=True, polls_wait=False)
-        if strict.report is None:  # with buffers ranks wait less, and the same messages meet
+        strict, problem = plan.execute(careful, synchronous=True, polls_wait=False)
+        if problem is None:  # with buffers ranks wait less, and the same messages meet
             return _left_over(strict)
-    first = plan.execute(CAREFUL, synchronous=False, polls_wait=False)
-    if first.report is not None:
-        return first.report
+    first, found = plan.execute(careful, synchronous=False, polls_wait=False)
+    if found is not None:
+        return found
     if not certain:
-        few = first.engine.steps <= MAX_CHECKED_STEPS
-        for policy in (ADVERSE, LOWEST, HIGHEST) if few else (ADVERSE,):
-            if (result := plan.execute(policy, synchronous=False, polls_wait=False)).report is not None:
-                return result.report
+        few = first.steps <= MAX_CHECKED_STEPS
+        policies = (SenderPolicy.ADVERSE, SenderPolicy.LOWEST, SenderPolicy.HIGHEST)
+        for policy in policies if few else policies[:1]:
+            _, found = plan.execute(policy, synchronous=False, polls_wait=False)
+            if found is not None:
+                return found
     left = _left_over(first)
     if left is None and synchronous:
-        result = strict if certain else plan.execute(CAREFUL, synchronous=True, polls_wait=False)
-        return result.report and replace(result.report, problem=MatchingProblem.UNSAFE)
+        if not certain:
+            _, problem = plan.execute(careful, synchronous=True, polls_wait=False)
+        return problem and replace(problem, problem=MatchingProblem.UNSAFE)
     return left
 
 
-def _left_over(execution: Execution) -> MatchingReport | None:
-    messages = count_unmatched(execution.engine)
+def _left_over(execution: MatchExecution) -> MatchingReport | None:
+    messages = count_unmatched(execution)
     return MatchingReport(MatchingProblem.UNMATCHED, unmatched=messages) if messages else None

@@ -13,11 +13,11 @@ from dataclasses import replace
 
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.matching.alignment.align_collectives import compress_calls
+from scalatrace.codegen.matching.alignment.iteration_path import IterationPath, calls_with_paths
 from scalatrace.codegen.matching.alignment.order import CollectiveOrder
-from scalatrace.codegen.matching.execution.choices import CAREFUL
-from scalatrace.codegen.matching.execution.iteration_path import IterationPath, calls_with_paths
 from scalatrace.codegen.matching.wildcards import ExecutionPlan
 from scalatrace.errors import UsageError
+from scalatrace.executor.matching import SenderPolicy
 from scalatrace.operations import COLLECTIVES, blocking_name, operation
 from scalatrace.trace.model.tables import IntArray
 from scalatrace.trace.model.trace import Trace
@@ -37,12 +37,15 @@ PathStep = tuple[IterationPath, Call]
 def must_be_late(trace: Trace) -> bool:
     """Whether ranks would wait for each other if nonblocking collectives were blocking where they start.
 
-    Costs O(operations) without such collectives, else one execution (`engine.py`).
+    Costs O(operations) without such collectives, else one execution.
     """
     if not _immediate(trace) or trace.nevents() > MAX_EVENTS:
         return False
     try:
-        return ExecutionPlan(trace, blocking=True).execute(CAREFUL, synchronous=False).report is not None
+        return (
+            ExecutionPlan(trace, blocking=True).execute(SenderPolicy.CAREFUL, synchronous=False)[1]
+            is not None
+        )
     except UsageError:  # peers or tags were not recorded
         return False
 

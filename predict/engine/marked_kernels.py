@@ -16,18 +16,17 @@ import numpy as np
 
 from scalatrace.arrays import Ints
 from scalatrace.errors import UsageError
-from scalatrace.predict.engine.binding import PS
-from scalatrace.predict.engine.call_times import picoseconds
-from scalatrace.predict.engine.fields import EngineQuantity, constant
-from scalatrace.predict.engine.parameters import Parameters
+from scalatrace.executor.binding import PS
+from scalatrace.executor.call_times import picoseconds
+from scalatrace.executor.fields import EngineQuantity, constant
+from scalatrace.executor.parameters import Parameters
 from scalatrace.predict.kernels import KernelModel, KernelModels
 from scalatrace.predict.kernels.annotated import BEGINS, ENDS, parse_kernel
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["ANNOTATION", "KernelTimes", "MarkedKernels"]
+__all__ = ["KernelTimes", "MarkedKernels"]
 
-ANNOTATION = "Pcontrol"
 _END, _UNKNOWN = -2, -1
 """enum st_sim_mark."""
 _MEAN, _DEVIATION, _IS_HALF_NORMAL = range(3)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import ctypes
 
-from scalatrace.predict.engine import binding
-from scalatrace.predict.engine.binding import PS
+from scalatrace.executor import binding
+from scalatrace.executor.binding import PS
+from scalatrace.executor.operations import COLLECTIVES
 from scalatrace.predict.platform import Network, Platform
 from scalatrace.predict.platform.algorithms import ALGORITHMS, DEFAULT_RULES
 
-__all__ = ["COLLECTIVES", "NUMBER_OF", "PlatformArrays"]
-
-COLLECTIVES = {name: number for number, name in enumerate(ALGORITHMS)}
-"""Operation -> number in st_sim.h, which has the order of ALGORITHMS."""
+__all__ = ["NUMBER_OF", "PlatformArrays"]
 
 _ALGORITHMS = (
     "dissemination recursive_doubling tree linear binomial scatter_allgather chain rabenseifner ring"

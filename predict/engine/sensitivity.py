@@ -16,7 +16,7 @@ from math import inf
 from operator import attrgetter
 
 from scalatrace.errors import UsageError
-from scalatrace.predict.engine.call_times import TooLongCallError
+from scalatrace.executor.call_times import TooLongCallError
 from scalatrace.predict.engine.simulate import SimulateOptions, Simulation, Simulator
 from scalatrace.predict.platform.model import Network, Platform, Segment
 from scalatrace.spelling import did_you_mean

@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 
 from scalatrace.arrays import Ints
 from scalatrace.errors import FormatError, LimitError, ScalatraceError
-from scalatrace.predict.engine import binding
-from scalatrace.predict.engine.binding import PARTS, PATH
-from scalatrace.predict.engine.call_times import TooLongCallError, load_factors
-from scalatrace.predict.engine.fields import EngineQuantity, pointer
-from scalatrace.predict.engine.marked_kernels import KernelTimes
-from scalatrace.predict.engine.operations import EngineOp
+from scalatrace.executor import binding
+from scalatrace.executor.binding import PARTS, PATH
+from scalatrace.executor.call_times import TooLongCallError, load_factors
+from scalatrace.executor.fields import pointer
+from scalatrace.executor.operations import EngineOp
+from scalatrace.executor.parameters import decode_world
+from scalatrace.executor.program import LoweredProgram, LoweredTrace, lower
+from scalatrace.predict.engine.marked_kernels import KernelTimes, MarkedKernels
 from scalatrace.predict.engine.platform_arrays import PlatformArrays
-from scalatrace.predict.engine.program import LoweredProgram, LoweredTrace, lower
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.callsite import short_frame
-from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMPUTE, spread_of
 from scalatrace.trace.threads import order_note
@@ -66,25 +66,12 @@ def _shares(node: LoweredTrace, ranks: Ints, size: int) -> NDArray[np.float32] |
         runs = repeat.values > 0
     elif repeat.class_of is not None:
         runs = repeat.class_of >= 0
-    world = _world(dest, ranks)
+    stored = np.full(len(ranks), dest.value) if dest.values is None else dest.values
+    world = decode_world(stored, ranks, dest.encoding, len(ranks))
     leaves = runs & (world >= 0) & (world // size != ranks // size)
     counts = np.bincount(ranks // size, weights=leaves)
     shares = np.where(leaves, counts[ranks // size], 1.0)
     return shares.astype(np.float32) if (shares > 1).any() else None
-
-
-def _world(peer: EngineQuantity, ranks: Ints) -> Ints:
-    """Return the destination of each rank; negative where there is none."""
-    stored = np.full(len(ranks), peer.value) if peer.values is None else peer.values
-    if peer.encoding is Encoding.RELATIVE:
-        world = stored + ranks
-    elif peer.encoding is Encoding.MODULO:
-        world = (stored + ranks) % len(ranks)
-    elif peer.encoding is Encoding.XOR:
-        world = stored ^ ranks
-    else:
-        return stored
-    return np.where(stored <= -(10**9), -1, world)
 
 
 Sums = NDArray[np.object_]
@@ -209,7 +196,8 @@ class Simulator:
 
     def __init__(self, trace: Trace, kernels: KernelTimes | None = None, polls_work: bool = False) -> None:
         """Take and raise what `program.lower` does."""
-        self.program = lower(trace, kernels, polls_work)
+        marked = None if kernels is None else MarkedKernels(trace, kernels)
+        self.program = lower(trace, marked, polls_work)
         self._trace = trace
         self._load: Any = None
         self._spread = 0.0  # of the loads

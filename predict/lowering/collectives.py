@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scalatrace.errors import FormatError
+from scalatrace.executor.operations import OPERATION_OF
 from scalatrace.operations import Category, blocking_name, operation, sent_bytes
 from scalatrace.predict.lowering.actions import (
     CollectiveAction,
@@ -23,7 +24,6 @@ from scalatrace.predict.lowering.report import Account, Outcome
 from scalatrace.predict.lowering.requests import PendingCollective, RequestNumbers
 from scalatrace.predict.lowering.schedules import Round, RoundShape, expand, used_algorithm
 from scalatrace.predict.platform import Platform
-from scalatrace.predict.platform.algorithms import OPERATION_OF
 from scalatrace.trace.exchange.neighbours import Neighbours, neighbour_bytes
 from scalatrace.trace.exchange.type_sizes import member_sizes
 from scalatrace.trace.model.call import Call

@@ -14,6 +14,7 @@ from math import prod
 
 import sympy  # type: ignore[import-untyped]
 
+from scalatrace.executor.operations import OPERATION_OF
 from scalatrace.operations import Category, Flow, blocking_name, operation
 from scalatrace.predict.models.closed import ModelPlace, NotClosedError, places
 from scalatrace.predict.models.collectives import COSTS, ModelRound
@@ -21,7 +22,6 @@ from scalatrace.predict.models.growth import asymptotic
 from scalatrace.predict.models.messages import network_of, parameters
 from scalatrace.predict.models.symbols import ALPHA, BETA, GAMMA, LOG, PHI, RHO, TAU, P, S, as_sympy
 from scalatrace.predict.platform import Network, Platform
-from scalatrace.predict.platform.algorithms import OPERATION_OF
 from scalatrace.trace.exchange.type_sizes import filled_template, symbolic_size
 from scalatrace.trace.model.callsite import Stack
 from scalatrace.trace.model.rules import Model, ParamRule, Rule

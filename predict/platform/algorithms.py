@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["ALGORITHMS", "DEFAULT_RULES", "OPERATION_OF", "AlgorithmRule"]
+__all__ = ["ALGORITHMS", "DEFAULT_RULES", "AlgorithmRule"]
 
 ALGORITHMS = {
     "barrier": ("dissemination", "recursive_doubling", "tree", "linear"),
@@ -23,15 +23,6 @@ ALGORITHMS = {
     "scan": ("recursive_doubling", "linear"),
 }
 """Operation, without `MPI_` and in lower case -> its algorithms."""
-
-OPERATION_OF = {
-    "Barrier": "barrier", "Bcast": "bcast", "Reduce": "reduce", "Allreduce": "allreduce",
-    "Gather": "gather", "Gatherv": "gather", "Scatter": "scatter", "Scatterv": "scatter",
-    "Allgather": "allgather", "Allgatherv": "allgather", "Alltoall": "alltoall", "Alltoallv": "alltoall",
-    "Alltoallw": "alltoall", "Reduce_scatter": "reduce_scatter", "Reduce_scatter_block": "reduce_scatter",
-    "Scan": "scan", "Exscan": "scan",
-}  # fmt: skip
-"""Blocking collective call, without `MPI_` -> the operation whose algorithms it uses."""
 
 
 @dataclass(frozen=True)

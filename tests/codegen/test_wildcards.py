@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 
 from scalatrace.codegen.matching import MatchingError, has_wildcards, resolve_wildcards
-from scalatrace.codegen.matching.execution.choices import CAREFUL
-from scalatrace.codegen.matching.execution.script import _comes_again
 from scalatrace.codegen.matching.wildcards import ExecutionPlan
 from scalatrace.errors import UsageError
+from scalatrace.executor.matching import SenderPolicy
 from scalatrace.trace.io.check import check
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Peer
@@ -90,7 +89,7 @@ def test_tags_that_only_one_rank_uses_need_no_execution() -> None:
     ]  # fmt: skip
     trace = record(ranks)
     plan = ExecutionPlan(trace)
-    assert plan.certain().keys() == plan.unnamed.keys()
+    assert plan.is_certain()
     made = resolve_wildcards(trace)
     assert_resolved(trace, made)
     assert made.nnodes == trace.nnodes
@@ -223,9 +222,9 @@ def test_steps_do_not_grow_with_iterations(turns: int) -> None:
     n = 64 if turns > 100 else 8
     trace = all_to_one(n, turns)
     plan = ExecutionPlan(trace)
-    execution = plan.execute(CAREFUL, synchronous=False, recorded=frozenset(plan.unnamed))
-    assert execution.report is None
-    assert execution.engine.steps == 6 * n
+    execution, report = plan.execute(SenderPolicy.CAREFUL, synchronous=False, recorded=plan.unnamed)
+    assert report is None
+    assert execution.steps == 6 * n
     made = resolve_wildcards(trace)
     assert not has_wildcards(made)
     heard = sources(made, 3)
@@ -240,26 +239,7 @@ def test_steps_are_calls_where_no_iteration_is_like_another() -> None:
         ranks[0] += [recv(), send(worker, site=11)]
         ranks[worker] += [send(0, site=30), recv(0, site=31)]
     plan = ExecutionPlan(record(ranks))
-    assert plan.execute(CAREFUL, synchronous=False).engine.steps == 800
-
-
-@pytest.mark.parametrize(
-    ("vec", "n", "turns", "again"),
-    [
-        (Vec(7), 3, 5, True),
-        (Vec(((0, 0, 1, 2),)), 4, 100, True),
-        (Vec(((0, 0, 1, 2),)), 3, 100, False),
-        (Vec((2, (0, 0, 1, 2))), 2, 100, True),
-        (Vec((3, (0, 0, 1, 2))), 2, 100, False),
-        (Vec(((0, 1, 5),)), 1, 100, False),
-        (Vec((4, 5, 4, 5)), 2, 2, True),
-        (Vec((4, 5, 4, 6)), 2, 2, False),
-        (Vec((4, 5)), 2, 2, False),
-        (Vec(()), 0, 2, True),
-    ],
-)
-def test_whether_iterations_are_alike(vec: Vec, n: int, turns: int, again: bool) -> None:
-    assert _comes_again(vec, n, turns) == again
+    assert plan.execute(SenderPolicy.CAREFUL, synchronous=False)[0].steps == 800
 
 
 def _restarted(order: list[int]) -> list[list[IssuedCall]]:

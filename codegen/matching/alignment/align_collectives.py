@@ -27,8 +27,9 @@ from itertools import islice
 
 from scalatrace.codegen.matching.alignment.entry_events import EntryComputeTimes, EntryEvent
 from scalatrace.codegen.matching.alignment.order import CollectiveOrder, Entry
+from scalatrace.codegen.matching.alignment.scopes import NULL, SELF, WORLD
 from scalatrace.codegen.matching.alignment.skeleton import collectives, repeats, skeleton
-from scalatrace.codegen.matching.execution.scopes import NULL, SELF, WORLD, stream_parameter
+from scalatrace.executor.match_program import stream_parameter
 from scalatrace.operations import is_collective
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups, Summary, Value
 from scalatrace.trace.model.nodes import Event, Node, Peer, Sequence, named_ranks

@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from scalatrace.codegen.matching.alignment.iteration_path import IterationPath, calls_with_paths
+from scalatrace.codegen.matching.alignment.scopes import WORLD, Scopes
 from scalatrace.codegen.matching.diagnosis.diagnose import shortest_cycle
 from scalatrace.codegen.matching.diagnosis.report import (
     MatchingError,
@@ -23,8 +25,7 @@ from scalatrace.codegen.matching.diagnosis.report import (
     WaitingRank,
     shown_ranks,
 )
-from scalatrace.codegen.matching.execution.iteration_path import IterationPath, calls_with_paths
-from scalatrace.codegen.matching.execution.scopes import WORLD, Scopes, stream_parameter
+from scalatrace.executor.match_program import stream_parameter
 from scalatrace.operations import is_collective
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.walk import Call

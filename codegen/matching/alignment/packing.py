@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from scalatrace.codegen.matching.execution.mailbox import Repeated, Slot, Starts
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups
 from scalatrace.trace.model.nodes import Peer
@@ -14,25 +13,10 @@ from scalatrace.trace.values.compress import compress
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["PackedRow", "gather_rows", "pack_peers", "row"]
+__all__ = ["PackedRow", "gather_rows", "pack_peers"]
 
 PackedRow = tuple[Any, ...]
 """Values, and terms (count, 0, value, ...) for what is repeated; not compressed yet."""
-
-
-def row(items: Iterable[Slot | Starts | Repeated], value: Callable[[Any], int]) -> PackedRow:
-    """The values of slots or starts. What is repeated swallows what it repeats before it."""
-    result: list[Any] = []
-    for item in items:
-        if not isinstance(item, Repeated):
-            result.append(value(item))
-            continue
-        inner, times = list(row(item.slots, value)), item.times
-        while inner and result[-len(inner) :] == inner:
-            del result[-len(inner) :]
-            times += 1
-        result.append((times, 0, *inner))
-    return tuple(result)
 
 
 def gather_rows(rows: Mapping[int, PackedRow]) -> Elastic:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Mapping
+from itertools import groupby
 
 from scalatrace.codegen.matching.diagnosis.report import (
     MatchingProblem,
@@ -13,24 +14,23 @@ from scalatrace.codegen.matching.diagnosis.report import (
     WaitingRank,
     shown_ranks,
 )
-from scalatrace.codegen.matching.execution.actor import Actor
-from scalatrace.codegen.matching.execution.collective_state import CollectiveMismatchError, CollectivePart
-from scalatrace.codegen.matching.execution.engine import Engine
-from scalatrace.codegen.matching.execution.mailbox import MailItem, PostedReceive, Sent
+from scalatrace.executor.matching import MatchExecution, Wait, WaitKind
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.threads import order_note
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
-__all__ = ["count_unmatched", "diagnose", "mismatch", "shortest_cycle"]
+__all__ = ["count_unmatched", "diagnose", "shortest_cycle"]
 
 MAX_CYCLE_EDGES = 2_000_000
 """Edges of the graph that the search for a short cycle looks at; then it takes the shortest found so far."""
 
 
-def diagnose(engine: Engine) -> MatchingReport:
-    """The report of an execution in which not all ranks came to their ends."""
-    blocked = {actor.rank: _waiting(engine, actor) for actor in engine.actors.values() if not actor.ended}
+def diagnose(execution: MatchExecution) -> MatchingReport:
+    """Return the report of an execution in which not all ranks came to their ends."""
+    if execution.mismatch:
+        return _mismatch(execution)
+    blocked = {rank: _waiting(execution, list(waits)) for rank, waits in groupby(execution.waits(), _rank)}
     cycle = shortest_cycle({rank: waiting.awaits for rank, waiting in blocked.items()})
     ended = sorted({peer for w in blocked.values() for peer in w.awaits if peer not in blocked})
     detail = f"{shown_ranks(ended)} ended before that" if ended and not cycle else ""
@@ -38,36 +38,33 @@ def diagnose(engine: Engine) -> MatchingReport:
         MatchingProblem.DEADLOCK,
         tuple(blocked[rank] for rank in cycle),
         tuple(blocked.values()),
-        count_unmatched(engine),
-        _choices(engine),
+        count_unmatched(execution),
+        _choices(execution),
         detail,
-        order_note(engine.script.trace),
+        order_note(execution.trace),
     )
 
 
-def mismatch(trace: Trace, error: CollectiveMismatchError) -> MatchingReport:
-    """The report of two ranks whose collective calls do not fit together."""
+def _rank(wait: Wait) -> int:
+    return wait.rank
+
+
+def _mismatch(execution: MatchExecution) -> MatchingReport:
+    """Return the report of two ranks whose collective calls do not fit together."""
+    trace = execution.trace
     lines = [
-        f"rank {part.rank} calls MPI_{part.collective.op} at {_site(trace, part.event)}"
-        for part in (error.first, error.second)
+        f"rank {rank} calls MPI_{trace.ops[event.op].name} at {_site(trace, event)}"
+        for rank, event in execution.mismatch
     ]
     detail = f"{lines[0]} where {lines[1]}"
     return MatchingReport(MatchingProblem.MISMATCH, detail=detail, threads=order_note(trace))
 
 
-def count_unmatched(engine: Engine) -> tuple[Unmatched, ...]:
+def count_unmatched(execution: MatchExecution) -> tuple[Unmatched, ...]:
     """Return the messages that no rank received."""
-    unmatched_counts: Counter[tuple[int, int, int, int, int]] = Counter()
-    events: dict[int, Event] = {}
-    for box in engine.mailboxes.values():
-        for messages in box.unread.values():
-            for sent in messages:
-                events[id(sent.event)] = sent.event
-                unmatched_counts[sent.source, box.dest, box.channel[0], sent.send.tag, id(sent.event)] += 1
-    trace = engine.script.trace
     return tuple(
-        Unmatched(source, dest, tag, _site(trace, events[event]), n)
-        for (source, dest, _, tag, event), n in sorted(unmatched_counts.items())
+        Unmatched(source, dest, tag, _site(execution.trace, event), n)
+        for source, dest, tag, event, n in execution.left()
     )
 
 
@@ -105,44 +102,40 @@ def _cycle_through(awaits: Mapping[int, Iterable[int]], start: int, limit: int) 
     return [], edges
 
 
-def _waiting(engine: Engine, actor: Actor) -> WaitingRank:
-    items = [item for item in actor.items if not item.done]
-    parts = [_awaits(engine, actor, item) for item in items]
-    any_one = len(items) == 1 and isinstance(items[0], PostedReceive) and items[0].is_open
+def _waiting(execution: MatchExecution, waits: list[Wait]) -> WaitingRank:
+    trace, first = execution.trace, waits[0]
+    parts = [_awaits(execution, wait) for wait in waits]
+    any_one = len(waits) == 1 and first.kind is WaitKind.FOR_MESSAGE and first.peer == ANY_SOURCE
     awaits = tuple(dict.fromkeys(rank for ranks, _ in parts for rank in ranks))
     what = list(dict.fromkeys(words for _, words in parts))
     shown = " and ".join(what[:3]) + (f" and {len(what) - 3} more" if len(what) > 3 else "")
-    action = actor.action
-    site = _site(engine.script.trace, action.event) if action else ""
-    return WaitingRank(actor.rank, action.op if action else "", site, awaits, any_one, shown)
+    op = trace.ops[first.event.op].name
+    return WaitingRank(first.rank, op, _site(trace, first.event), awaits, any_one, shown)
 
 
-def _awaits(engine: Engine, actor: Actor, item: MailItem) -> tuple[tuple[int, ...], str]:
-    if isinstance(item, Sent):
-        return (item.send.dest,), f"rank {item.send.dest} to receive a message{_format_tag(item.send.tag)}"
-    if isinstance(item, CollectivePart):
-        missing = engine.collectives.missing(item)
-        call = (
-            "" if actor.action and item.collective.op == actor.action.op else f" in MPI_{item.collective.op}"
-        )
+def _awaits(execution: MatchExecution, wait: Wait) -> tuple[tuple[int, ...], str]:
+    tag = _format_tag(wait.tag)
+    if wait.kind is WaitKind.FOR_RECEIVE:
+        return (wait.peer,), f"rank {wait.peer} to receive a message{tag}"
+    if wait.kind is WaitKind.FOR_MEMBERS:
+        missing = execution.missing(wait.meeting)
+        op = execution.trace.ops[wait.made_by.op].name
+        call = "" if execution.trace.ops[wait.event.op].name == op else f" in MPI_{op}"
         return missing, f"{shown_ranks(list(missing))}{call}"
-    assert isinstance(item, PostedReceive)
-    tag = _format_tag(item.tag)
-    if item.source == ANY_SOURCE:
-        peers = tuple(rank for rank in item.receive.scope.members if rank != actor.rank)
-        return peers, f"a message{tag} from any rank"
-    return (item.source,), f"a message{tag} from rank {item.source}"
+    if wait.peer == ANY_SOURCE:
+        others = tuple(rank for rank in execution.members(wait.family, wait.rank) if rank != wait.rank)
+        return others, f"a message{tag} from any rank"
+    return (wait.peer,), f"a message{tag} from rank {wait.peer}"
 
 
 def _format_tag(tag: int) -> str:
     return "" if tag == ANY_TAG else f" with tag {tag}"
 
 
-def _choices(engine: Engine) -> tuple[SenderChoice, ...]:
-    trace = engine.script.trace
+def _choices(execution: MatchExecution) -> tuple[SenderChoice, ...]:
     return tuple(
-        SenderChoice(decision.post.rank, decision.source, _site(trace, decision.post.receive.event))
-        for decision in reversed(engine.decisions)
+        SenderChoice(rank, source, _site(execution.trace, event))
+        for rank, source, event in reversed(execution.decisions)
     )
 
 

@@ -9,8 +9,8 @@ import pytest
 from scalatrace import Trace
 from scalatrace.cli import main
 from scalatrace.errors import LimitError
+from scalatrace.executor.call_times import TooLongCallError
 from scalatrace.predict.engine.breakdown import event_times, rows
-from scalatrace.predict.engine.call_times import TooLongCallError
 from scalatrace.predict.engine.sensitivity import tolerances
 from scalatrace.predict.engine.simulate import SimulateOptions, Simulator, simulate
 from scalatrace.predict.platform import Network, Platform, Segment

@@ -7,8 +7,9 @@ import ctypes
 import numpy as np
 import pytest
 
-from scalatrace.predict.engine import binding
-from scalatrace.predict.engine.platform_arrays import COLLECTIVES, NUMBER_OF, PlatformArrays
+from scalatrace.executor import binding
+from scalatrace.executor.operations import COLLECTIVES
+from scalatrace.predict.engine.platform_arrays import NUMBER_OF, PlatformArrays
 from scalatrace.predict.models.collectives import COSTS, time_ns
 from scalatrace.predict.platform import Network, Platform, Segment
 

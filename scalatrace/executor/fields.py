@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 
 from scalatrace.arrays import Ints
 from scalatrace.errors import FormatError, LimitError
-from scalatrace.predict.engine import binding
-from scalatrace.trace.model.elastic import Columns, Elastic
+from scalatrace.executor import binding
+from scalatrace.trace.model.elastic import Columns, Elastic, Groups
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.rank_classes import class_numbers
 from scalatrace.trace.values.from_arrays import ranks_in
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["Classes", "EngineQuantity", "classes_of", "constant", "pointer", "quantity"]
+__all__ = ["Classes", "EngineQuantity", "classes_of", "constant", "constants_of", "pointer", "quantity"]
 
 MAX_VALUES = 1 << 26
 """Values of one node that vary: half a gigabyte."""
@@ -93,6 +93,21 @@ class EngineQuantity:
 def constant(value: int) -> EngineQuantity:
     """Return a quantity that is one number."""
     return EngineQuantity(value)
+
+
+def constants_of(value: Elastic, nprocs: int) -> Ints | None:
+    """Return [nprocs] the one value of each rank, 0 of others; None: values of some rank may differ."""
+    if isinstance(value, Vec):
+        return None if value.constant is None else np.full(nprocs, value.constant, dtype=np.int64)
+    if not isinstance(value, Groups):
+        return None
+    result = np.zeros(nprocs, dtype=np.int64)
+    for ranks, vec in value.groups:
+        if vec.constant is None:
+            return None
+        for start, stop in ranks.runs:
+            result[start:stop] = vec.constant
+    return result
 
 
 @dataclass

@@ -1,9 +1,21 @@
-"""ctypes binding of the simulator (native/st_sim.h)."""
+"""ctypes binding of the executor (native/st_sim.h)."""
 
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, c_char, c_double, c_float, c_int, c_int32, c_int64, c_uint64
+from ctypes import (
+    POINTER,
+    c_char,
+    c_char_p,
+    c_double,
+    c_float,
+    c_int,
+    c_int32,
+    c_int64,
+    c_uint8,
+    c_uint64,
+    c_void_p,
+)
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +25,7 @@ from scalatrace.errors import CoreError
 __all__ = [
     "E_DEADLOCK",
     "E_MEMORY",
+    "E_MISMATCH",
     "E_TIME",
     "MAX_PS",
     "PARTS",
@@ -21,9 +34,11 @@ __all__ = [
     "PS",
     "EngineFamily",
     "EngineField",
+    "EngineMatching",
     "EngineNode",
     "EngineProgram",
     "EngineResult",
+    "EngineRows",
     "EngineTimes",
     "NetworkParameters",
     "PlatformParameters",
@@ -33,7 +48,7 @@ __all__ = [
     "library",
 ]  # fmt: skip
 
-E_MEMORY, E_DEADLOCK, E_TRACE, E_TIME = -1, -2, -3, -4
+E_MEMORY, E_DEADLOCK, E_TRACE, E_TIME, E_MISMATCH = -1, -2, -3, -4, -5
 
 PS = 1000.0
 """Picoseconds of a nanosecond."""
@@ -196,17 +211,43 @@ class EngineResult(ctypes.Structure):
     )
 
 
+class EngineMatching(ctypes.Structure):
+    """struct st_sim_matching."""
+
+    _fields_ = (
+        ("policy", c_int32),
+        ("synchronous", c_int32),
+        ("polls_wait", c_int32),
+        ("keeps_senders", c_int32),
+        ("recording", c_int32),
+        ("seed", c_uint64),
+        ("present", POINTER(c_uint8)),
+        ("ncertain", c_int64),
+        ("nsent", c_int64),
+        ("nwanted", c_int64),
+        ("certain", _INT64),
+        ("sent", _INT64),
+        ("wanted", _INT64),
+    )
+
+
+class EngineRows(ctypes.Structure):
+    """struct st_sim_rows."""
+
+    _fields_ = (("count", c_int64), ("rows", c_void_p))
+
+
 PROGRESS = ctypes.CFUNCTYPE(c_int, c_int64)
 
 
 @cache
 def library() -> Any:
-    """Load the simulator. Raises CoreError when it is not there."""
-    path = Path(__file__).with_name("libscalatrace_simulator.so")
+    """Load the executor. Raises CoreError when it is not there."""
+    path = Path(__file__).with_name("libscalatrace_executor.so")
     try:
         loaded = ctypes.CDLL(str(path))
     except OSError as error:
-        raise CoreError(f"cannot load the simulator: {error}; install scalatrace again") from None
+        raise CoreError(f"cannot load the executor: {error}; install scalatrace again") from None
     loaded.st_sim_run.argtypes = (
         POINTER(EngineProgram),
         POINTER(PlatformParameters),
@@ -222,4 +263,25 @@ def library() -> Any:
         POINTER(PlatformParameters), c_int32, c_int32, c_int64, c_int32, c_int32, _INT64,
     )  # fmt: skip
     loaded.st_sim_collective_times.restype = None
+    _declare_matching(loaded)
     return loaded
+
+
+def _declare_matching(loaded: Any) -> None:
+    loaded.st_sim_match.argtypes = (
+        POINTER(EngineProgram), POINTER(EngineMatching), POINTER(c_int), _INT64, c_char_p,
+    )  # fmt: skip
+    loaded.st_sim_match.restype = c_void_p
+    loaded.st_sim_match_free.argtypes = (c_void_p,)
+    loaded.st_sim_match_free.restype = None
+    for name, places in (
+        ("slots", 2), ("repeats", 2), ("missing", 1),
+        ("waits", 0), ("decisions", 0), ("left", 0), ("mismatch", 0),
+    ):  # fmt: skip
+        function = getattr(loaded, f"st_sim_match_{name}")
+        function.argtypes, function.restype = (c_void_p, *[c_int32] * places), EngineRows
+    loaded.st_sim_quota_new.argtypes = (_INT64, c_int64, _INT64, c_int64)
+    loaded.st_sim_quota_new.restype = c_void_p
+    loaded.st_sim_quota_whole.argtypes = loaded.st_sim_quota_free.argtypes = (c_void_p,)
+    loaded.st_sim_quota_allows.argtypes = loaded.st_sim_quota_take.argtypes = (c_void_p, _INT32)
+    loaded.st_sim_quota_take.restype = loaded.st_sim_quota_free.restype = None

@@ -6,10 +6,14 @@
  * Receives from any source are matched when no rank can run otherwise, with the message that arrives first (see
  * match_wildcards). The cost of matching is an estimate, from the lengths of the queues at that moment. A cancelled
  * receive is complete if no message has matched it so far.
+ *
+ * Without time (Choices) the same ranks, requests and messages are executed, and a policy decides receives from any
+ * source; see matching.cpp.
  */
 #ifndef ST_SIM_ENGINE_HPP
 #define ST_SIM_ENGINE_HPP
 
+#include "choices.hpp"
 #include "collectives.hpp"
 #include "path.hpp"
 #include "pool.hpp"
@@ -17,7 +21,10 @@
 #include "rank.hpp"
 #include "steady.hpp"
 
+#include <array>
 #include <deque>
+#include <map>
+#include <memory>
 #include <queue>
 #include <vector>
 
@@ -26,13 +33,20 @@ namespace sim {
 class Engine {
   public:
     Engine(const st_sim_program &program, const st_sim_platform &platform, st_sim_result &result,
-           int (*progress)(int64_t), PathFinder *path = nullptr, int64_t *path_by_node = nullptr);
+           int (*progress)(int64_t), PathFinder *path = nullptr, int64_t *path_by_node = nullptr,
+           const st_sim_matching *matching = nullptr);
 
     /* Run all ranks to their end. Returns ST_SIM_OK or ST_SIM_E_DEADLOCK. */
     int run();
 
     /* Follow the hops of the run back from its end. */
     void trace_back();
+
+    /* Reports of an execution without time; see st_sim_match_*. */
+    Choices &choices() { return *choices_; }
+    std::vector<st_sim_wait> waits();
+    std::vector<int32_t> missing(int32_t meeting) const;
+    std::vector<int32_t> left();
 
   private:
     friend class Steady;
@@ -49,6 +63,28 @@ class Engine {
         int32_t rank;
         uint32_t version;
         bool operator<(const WildMatch &o) const { return at != o.at ? at > o.at : rank > o.rank; }
+    };
+    struct Gathering { /* one collective call of a communicator, without time */
+        int32_t arrived = 0;
+        int32_t first_rank = -1, first_node = -1;
+        std::vector<int32_t> requests; /* of each member, -1: not there */
+        std::vector<bool> done;        /* of each member: it need not wait any longer */
+    };
+    using StreamKey = std::array<int64_t, 5>; /* family, instance, tag2, tag; number of a persistent request */
+    struct Stream {                           /* collective calls that keep one order */
+        std::vector<int32_t> calls;           /* of each member so far */
+        std::deque<Gathering> gatherings;
+        int32_t ended = 0;
+    };
+    struct Edge { /* of an iteration, where all ranks stop */
+        int32_t loop = -1;
+        int64_t iteration = 0;
+    };
+    struct Cursor { /* calls to come of a rank */
+        std::vector<Frame> stack;
+        int32_t node;
+        int64_t left;
+        std::map<int32_t, uint32_t> entries, executions; /* besides those of the engine, by node */
     };
     struct Group {                  /* a communicator */
         std::vector<int32_t> calls; /* of each member so far */
@@ -106,7 +142,33 @@ class Engine {
     bool probe(int32_t r, const st_sim_node &node);
     void one_sided(int32_t r, const st_sim_node &node, bool get);
 
+    /* Without time (matching.cpp). */
+    void ask(int32_t r, int32_t request);
+    void note_start(int32_t r, const std::vector<int32_t> &requests);
+    bool prepare_receive(int32_t request);
+    void note_match(int32_t dest, int32_t request, const Message &message);
+    bool choose();
+    bool decide(int32_t r, bool forced);
+    bool decide_receive(int32_t r, int32_t request, bool forced);
+    void close(Rank &rank, int32_t request);
+    int32_t hinted(int32_t r, int32_t request, const std::vector<int32_t> &senders);
+    bool peek(int32_t r, Cursor &cursor) const;
+    int64_t field(const st_sim_field &f, int32_t r, const Cursor &cursor) const;
+    std::vector<int64_t> ages(const st_sim_node &node, int32_t r, const Cursor &cursor) const;
+    bool leave_polls();
+    When when(int32_t r) const;
+    bool is_edged(int32_t loop) const;
+    void stand(int32_t r, Edge edge);
+    bool release_edges();
+    void compare(const Edge &edge);
+    bool leave_out(int64_t iterations);
+    bool state(std::vector<int64_t> &values);
+    void meet(int32_t r, int32_t request);
+    void part(Gathering &gathering, const int32_t *members, int32_t position);
+    int32_t root_of(const Request &request) const;
+
     /* Collective calls. */
+    void receive_all(int32_t r);
     void hop(int32_t r, const Clock &cause, int32_t request);
     void enter(int32_t r, int32_t request);
     void leave(Meeting &meeting, const int32_t *members);
@@ -134,6 +196,19 @@ class Engine {
     int64_t lookahead_ = 0;               /* no message arrives sooner after it was sent */
     int32_t unfinished_ = 0;
     Steady steady_;
+
+    std::unique_ptr<Choices> choices_; /* where calls are matched, without time */
+    std::map<StreamKey, Stream> streams_;
+    std::map<std::pair<int32_t, StreamKey>, int64_t> created_; /* persistent collective requests of a rank */
+    std::vector<Edge> edges_;                                  /* where ranks stand */
+    Edge last_edge_;
+    std::vector<int64_t> last_state_; /* empty: unknown */
+};
+
+/* Members of a communicator make different collective calls. */
+struct MismatchError : std::runtime_error {
+    MismatchError(std::array<int32_t, 4> c) : std::runtime_error("collective calls differ"), calls(c) {}
+    std::array<int32_t, 4> calls; /* rank and node of both */
 };
 
 } // namespace sim

@@ -9,17 +9,17 @@ import numpy as np
 
 from scalatrace.arrays import Ints
 from scalatrace.errors import UsageError
-from scalatrace.predict.engine.families import Families
-from scalatrace.predict.engine.fields import Classes, EngineQuantity, classes_of, constant, quantity
+from scalatrace.executor.families import Families
+from scalatrace.executor.fields import Classes, EngineQuantity, classes_of, constant, quantity
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.elastic import Elastic, Summary
 from scalatrace.trace.model.nodes import Event, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.ranklist import RankList
-from scalatrace.trace.values.vec import UNDEFINED
+from scalatrace.trace.values.vec import SPECIAL_MAX, UNDEFINED, Vec
 
-__all__ = ["Parameters"]
+__all__ = ["Parameters", "decode_world", "row_of"]
 
 
 class Parameters:
@@ -66,6 +66,9 @@ class Parameters:
         """Return a parameter as it is stored; 0 where the operation has none."""
         if name not in self.names:
             return constant(0)
+        value = self.elastic(name)
+        if isinstance(value, Vec) and value.constant is not None:  # most
+            return constant(value.constant)
         return self.classes(name).derive([name], lambda values: values)
 
     def derived(self, names: list[str], function: Callable[..., Any]) -> EngineQuantity:
@@ -106,7 +109,7 @@ class Parameters:
         for ranks_of_count, count in self.counts:
             for rank in ranks_of_count:
                 class_of[rank] = len(results)
-                each, family = (_row(quantity, rank, count) for quantity in (stored, comms))
+                each, family = (row_of(quantity, rank, count, nprocs) for quantity in (stored, comms))
                 results.append(self.decoded(np.full(count, rank), each, family, encoding))
         return quantity(class_of, results)
 
@@ -128,10 +131,25 @@ def _member_mask(counts: Any, nprocs: int) -> Any:
     return mask
 
 
-def _row(quantity: EngineQuantity, rank: int, count: int) -> Ints:
-    """Return the first values of one rank."""
+def row_of(quantity: EngineQuantity, rank: int, count: int, nranks: int) -> Ints:
+    """Return the first values of one rank, of ranks of the world decoded."""
     if quantity.class_of is not None and quantity.offsets is not None and quantity.pool is not None:
         number = quantity.class_of[rank]
-        return np.resize(quantity.pool[quantity.offsets[number] : quantity.offsets[number + 1]], count)
-    value = quantity.value if quantity.values is None else quantity.values[rank]
-    return np.full(count, value, dtype=np.int64)
+        stored = np.resize(quantity.pool[quantity.offsets[number] : quantity.offsets[number + 1]], count)
+    else:
+        value = quantity.value if quantity.values is None else quantity.values[rank]
+        stored = np.full(count, value, dtype=np.int64)
+    return decode_world(stored, np.int64(rank), quantity.encoding, nranks)
+
+
+def decode_world(peers: Ints, ranks: Any, encoding: Encoding, nranks: int) -> Ints:
+    """Return the ranks of the world that stored values stand for; special ones stay."""
+    if encoding is Encoding.ABSOLUTE:
+        return peers
+    if encoding is Encoding.RELATIVE:
+        world = peers + ranks
+    elif encoding is Encoding.MODULO:
+        world = (peers + ranks) % nranks
+    else:
+        world = peers ^ ranks
+    return np.where(peers < SPECIAL_MAX, peers, world)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from scalatrace.errors import LimitError
+from scalatrace.executor.fields import EngineQuantity, constant
+from scalatrace.executor.parameters import Parameters
 from scalatrace.operations import operation
-from scalatrace.predict.engine.fields import EngineQuantity, constant
-from scalatrace.predict.engine.parameters import Parameters
 from scalatrace.trace.model.trace import Trace
 
 __all__ = ["MessageSizes"]

@@ -22,8 +22,8 @@ namespace sim {
 /* There are as many of the following structures as ranks, times the calls that a rank has under way: they are small. */
 
 struct Envelope {
-    int32_t peer = 0; /* world rank of the other side, or ANY_SOURCE */
-    int32_t family = 0;
+    int32_t peer = 0;   /* world rank of the other side, or ANY_SOURCE */
+    int32_t family = 0; /* of a message: its channel, see choices.hpp */
     int32_t tag = 0;
 };
 
@@ -36,6 +36,7 @@ struct Message {
     int64_t latency = 0, handshake = 0, recv = 0;
     int64_t call = 0, left = 0; /* number of the sending call, and when its overhead was over */
     bool eager = true;
+    int32_t node = -1; /* of the send */
 };
 
 struct Request {
@@ -46,7 +47,9 @@ struct Request {
     State state = kInactive;
     bool persistent = false;
     bool awaited = false; /* the rank waits for it */
+    bool probes = false;  /* a probe, which takes no message; where messages are matched */
     int32_t node = -1;    /* that created it */
+    int32_t also = -1;    /* the send of a nonblocking Sendrecv, which ends with its receive */
     Envelope to;          /* of a collective call: peer is the root */
     float share = 1;      /* factor on the transfer */
     int64_t nbytes = 0;
@@ -64,6 +67,7 @@ struct Frame {
     int32_t first, end, at; /* nodes of the sequence, and the next one */
     int64_t left;           /* iterations, this one included */
     int32_t loop;           /* the sequence's node */
+    int64_t times;          /* iterations in all */
 };
 
 struct Rank {
@@ -86,10 +90,12 @@ struct Rank {
     int32_t missing = 0;          /* of these, not yet complete */
     std::vector<int32_t> ending;  /* live requests that the current call ends */
     int32_t node = -1;            /* of the current call */
-    int64_t left = 0;             /* executions of it, this one included */
+    int64_t left = 0, times = 0;  /* executions of it, this one included; in all */
     bool begun = false;           /* the current call has begun, and could not complete */
     bool probes = false;          /* it waits in a probe */
     bool wild_changed = false;    /* its candidate (match_wildcards) is to be found again */
+    int32_t nopen = 0;            /* posted receives from any source */
+    int32_t probed = -1;          /* sender of the message that its last probe saw, which no receive has taken */
     uint32_t wild_version = 0;    /* how often its candidate was found */
     bool queued = false, parked = false, finished = false;
 };

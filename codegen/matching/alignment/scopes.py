@@ -9,18 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scalatrace.errors import FormatError
-from scalatrace.trace.model.tables import Communicator, Op
+from scalatrace.trace.model.tables import Communicator
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import UNDEFINED
 
-__all__ = ["NULL", "SELF", "WORLD", "CommScope", "Scopes", "stream_parameter"]
+__all__ = ["NULL", "SELF", "WORLD", "CommScope", "Scopes"]
 
 WORLD, SELF, NULL = 0, 1, 2
-
-
-def stream_parameter(op: Op) -> str:
-    """The parameter besides the communicator that tells streams apart: a window, a file, or "" for none."""
-    return next((name for name in ("win", "fh") if op.index(name) is not None), "")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -45,9 +45,11 @@ template <class F> void visit(Rank &rank, Pool<Message> &messages, Pool<Request>
         f(m.busy_from, true);
     }
     for (const int32_t i : rank.live) {
-        Request &q = requests[i];
-        visit(q.clock, f);
-        f(q.busy_from, true);
+        for (int32_t part = i; part >= 0; part = requests[part].also) {
+            Request &q = requests[part];
+            visit(q.clock, f);
+            f(q.busy_from, true);
+        }
     }
 }
 
@@ -69,9 +71,12 @@ void add_shape(const Rank &rank, const Pool<Message> &messages, const Pool<Reque
         mix(shape, m.transfer);
     }
     for (const int32_t i : rank.live) {
-        const Request &q = requests[i];
-        for (const int64_t part : {int64_t{q.kind}, int64_t{q.state}, int64_t{q.to.peer}, int64_t{q.to.tag}, q.nbytes})
-            mix(shape, part);
+        for (int32_t part = i; part >= 0; part = requests[part].also) {
+            const Request &q = requests[part];
+            for (const int64_t value :
+                 {int64_t{q.kind}, int64_t{q.state}, int64_t{q.to.peer}, int64_t{q.to.tag}, q.nbytes})
+                mix(shape, value);
+        }
     }
 }
 

@@ -38,6 +38,11 @@ inline int64_t value_of(const st_sim_field &f, int32_t rank, uint32_t count, int
     return peer < 0 ? peer + nranks : peer;
 }
 
+/* Messages match those of the same channel. */
+inline int32_t channel_of(int64_t family, const st_sim_node &node) {
+    return static_cast<int32_t>(2 * family + (node.flags & ST_SIM_PARTITIONED ? 1 : 0));
+}
+
 inline bool varies(const st_sim_field &f) { return f.kind >= ST_SIM_VARYING; }
 
 } // namespace sim

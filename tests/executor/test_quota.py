@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections import Counter
 from typing import Any
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalatrace.codegen.matching.execution.quota import Kind, Quota
+from scalatrace.executor import binding
+from scalatrace.executor.fields import pointer
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
 messages = st.dictionaries(st.tuples(st.integers(0, 2), st.integers(0, 1)), st.integers(0, 3), max_size=6)
@@ -17,6 +20,33 @@ receives = st.dictionaries(
     st.integers(1, 2),
     max_size=6,
 )
+
+
+Kind = tuple[int, int]
+
+
+class Quota:
+    """The executor's."""
+
+    def __init__(self, messages: dict[Kind, int], receives: dict[Kind, int]) -> None:
+        self._library = binding.library()
+        rows = [[(*kind, n) for kind, n in kinds.items()] for kinds in (messages, receives)]
+        arrays = [np.array(kinds, dtype=np.int64).reshape(-1, 3) for kinds in rows]
+        sizes = [pointer(kinds, ctypes.c_int64) for kinds in arrays]
+        self._quota = self._library.st_sim_quota_new(sizes[0], len(arrays[0]), sizes[1], len(arrays[1]))
+
+    def __del__(self) -> None:
+        self._library.st_sim_quota_free(self._quota)
+
+    @property
+    def whole(self) -> bool:
+        return bool(self._library.st_sim_quota_whole(self._quota))
+
+    def allows(self, receive: Kind, message: Kind) -> bool:
+        return bool(self._library.st_sim_quota_allows(self._quota, (ctypes.c_int32 * 4)(*receive, *message)))
+
+    def take(self, receive: Kind, message: Kind) -> None:
+        self._library.st_sim_quota_take(self._quota, (ctypes.c_int32 * 4)(*receive, *message))
 
 
 def fits(receive: Kind, message: Kind) -> bool:
@@ -53,10 +83,3 @@ def test_it_allows_what_leaves_enough(sent: dict[Kind, int], asked: dict[Kind, i
         assert quota.allows(receive, message) == allowed
         quota.take(receive, message)
         assert quota.whole == allowed
-
-
-def test_taking_many_at_once() -> None:
-    quota = Quota({(0, 5): 10, (1, 5): 10}, {(ANY_SOURCE, 5): 10, (1, 5): 10})
-    assert quota.later({((ANY_SOURCE, 5), (0, 5)): 1}, 10).whole
-    assert not quota.later({((ANY_SOURCE, 5), (1, 5)): 1}, 10).whole
-    assert not quota.allows((ANY_SOURCE, 5), (1, 5))

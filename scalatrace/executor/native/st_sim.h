@@ -5,6 +5,8 @@
  * Nodes are the trace's tree in preorder: a sequence's children follow it up to `end`. A field is a quantity of a node
  * for every rank and execution. All arrays belong to the caller and stay valid until st_sim_free. Times are integers in
  * picoseconds, so that sums are exact and independent of their order.
+ *
+ * The same program, lowered without costs, is matched: st_sim_match runs all ranks without time.
  */
 #ifndef ST_SIM_H
 #define ST_SIM_H
@@ -28,7 +30,8 @@ enum st_sim_op {
     ST_SIM_SEND,       /* peer, nbytes, tag, family */
     ST_SIM_RECV,       /* peer, tag, family */
     ST_SIM_SENDRECV,   /* peer, nbytes, tag; peer2, tag2: of the receive */
-    ST_SIM_COLLECTIVE, /* nbytes, root, family */
+    ST_SIM_COLLECTIVE, /* nbytes, peer: root, family. Matched: peer: world rank of the root; calls with equal tag and
+                        * tag2 keep an order of their own (a window, a file) */
     ST_SIM_WAIT,       /* list: age of one request */
     ST_SIM_WAITALL,    /* list: index of an array of ages */
     ST_SIM_WAITANY,    /* list: index of an array of ages; peer: the completed entry */
@@ -85,7 +88,15 @@ enum st_sim_flags {
     ST_SIM_SYNCHRONOUS = 4, /* a send that waits for its receive */
     ST_SIM_BUFFERED = 8,    /* a send that never waits */
     ST_SIM_STEADY = 16,     /* a loop whose iterations are equal, see steady.hpp */
-    ST_SIM_FLUSHES = 32     /* a collective call that first waits for the rank's one-sided transfers */
+    ST_SIM_FLUSHES = 32,    /* a collective call that first waits for the rank's one-sided transfers */
+    /* Of programs that are matched. */
+    ST_SIM_RECORDED = 64,     /* matches of the node are wanted */
+    ST_SIM_POLLS = 128,       /* returns at once if it has no result */
+    ST_SIM_PARTITIONED = 256, /* its messages match none of other calls */
+    ST_SIM_CANCELLABLE = 512, /* a receive that may end without a message */
+    ST_SIM_AWAITED = 1024,    /* a nonblocking collective call that waits where it starts */
+    ST_SIM_FROM_ROOT = 2048,  /* of a collective call: others wait for the root alone */
+    ST_SIM_AT_ROOT = 4096     /* only the root waits for others */
 };
 
 /* The computation before an event, by the call before it: a mean, or bins to draw from. */
@@ -100,8 +111,8 @@ struct st_sim_node {
     int32_t op;
     int32_t end; /* index after the last node of the subtree */
     int32_t flags;
-    int32_t own_pred; /* predecessor index of the next call */
-    int32_t collective;
+    int32_t own_pred;   /* predecessor index of the next call */
+    int32_t collective; /* enum st_sim_collective; where messages are matched: number of the operation */
     int32_t ntimes;
     struct st_sim_field repeat, peer, nbytes, tag, family, peer2, tag2, list;
     const struct st_sim_times *times; /* [ntimes] */
@@ -184,7 +195,14 @@ struct st_sim_result {
 };
 
 /* E_TIME: a clock or a cost is longer than 2^63 ps. */
-enum { ST_SIM_OK = 0, ST_SIM_E_MEMORY = -1, ST_SIM_E_DEADLOCK = -2, ST_SIM_E_TRACE = -3, ST_SIM_E_TIME = -4 };
+enum {
+    ST_SIM_OK = 0,
+    ST_SIM_E_MEMORY = -1,
+    ST_SIM_E_DEADLOCK = -2,
+    ST_SIM_E_TRACE = -3,
+    ST_SIM_E_TIME = -4,
+    ST_SIM_E_MISMATCH = -5
+};
 
 /* Run the program once. `stop`: polled now and then; nonzero ends the run with ST_SIM_E_TRACE. */
 ST_SIM_API int st_sim_run(const struct st_sim_program *program, const struct st_sim_platform *platform,
@@ -198,6 +216,101 @@ ST_SIM_API int st_sim_run_path(const struct st_sim_program *program, const struc
  * takes too long. */
 ST_SIM_API void st_sim_collective_times(const struct st_sim_platform *platform, int32_t collective, int32_t algorithm,
                                         int64_t nbytes, int32_t root, int32_t size, int64_t *times);
+
+/* Matching: executions without time. */
+
+/* The order in which senders are taken; see choices.cpp. The first three, and drawn ones, take no message that another
+ * receive needs. */
+enum st_sim_policy {
+    ST_SIM_CAREFUL,
+    ST_SIM_IN_TURNS,
+    ST_SIM_FAIR,
+    ST_SIM_LOWEST,
+    ST_SIM_HIGHEST,
+    ST_SIM_ADVERSE,
+    ST_SIM_DRAWN
+};
+
+/* Messages, or receives, of a rank; a channel is 2 * family, + 1 for partitioned calls. */
+struct st_sim_kind {
+    int64_t channel, dest, source, tag, count;
+};
+struct st_sim_certain { /* a receive with open source or tag that can match one kind of message only */
+    int64_t channel, dest, source, tag, only_source, only_tag;
+};
+
+struct st_sim_matching {
+    int32_t policy;
+    int32_t synchronous;   /* sends wait for their receives, and members of collective calls for all others */
+    int32_t polls_wait;    /* else ranks that poll go on where no rank can */
+    int32_t keeps_senders; /* all starts of a persistent receive get messages of one sender */
+    int32_t recording;
+    uint64_t seed;
+    const uint8_t *present; /* [nranks] ranks that the trace has */
+    int64_t ncertain, nsent, nwanted;
+    const struct st_sim_certain *certain;
+    const struct st_sim_kind *sent, *wanted; /* where some receives, or probes, are open */
+};
+
+enum st_sim_slot_state {
+    ST_SIM_UNFILLED, /* no message */
+    ST_SIM_FILLED,
+    ST_SIM_DIFFERS, /* messages of several senders or tags, by starts of a persistent request */
+    ST_SIM_STARTED, /* a Start: `source` requests follow */
+    ST_SIM_NAMED    /* a started request that is no open receive */
+};
+
+struct st_sim_slot {
+    int32_t source, tag, family, state;
+};
+
+/* What a rank waits for. */
+enum st_sim_wait_kind { ST_SIM_FOR_RECEIVE, ST_SIM_FOR_MESSAGE, ST_SIM_FOR_MEMBERS };
+struct st_sim_wait {
+    int32_t rank, node; /* of its call */
+    int32_t kind, peer, tag, family;
+    int32_t request_node; /* of the call that made the request */
+    int32_t meeting;      /* number among the collective calls that are not complete */
+};
+
+/* Rows of an answer; valid until the next one. */
+struct st_sim_rows {
+    int64_t count;
+    const void *rows;
+};
+
+struct st_sim_execution;
+
+/* Execute once; `executed` calls one by one. NULL: out of memory. Program and matching outlive the execution. */
+ST_SIM_API struct st_sim_execution *st_sim_match(const struct st_sim_program *program,
+                                                 const struct st_sim_matching *matching, int *status, int64_t *executed,
+                                                 char message[256]);
+ST_SIM_API void st_sim_match_free(struct st_sim_execution *execution);
+
+/* Matches of a recorded node on a rank: st_sim_slot in the order of executions. */
+ST_SIM_API struct st_sim_rows st_sim_match_slots(struct st_sim_execution *execution, int32_t node, int32_t rank);
+/* Of these, what loops repeat: int64_t first, last + 1, times. */
+ST_SIM_API struct st_sim_rows st_sim_match_repeats(struct st_sim_execution *execution, int32_t node, int32_t rank);
+/* st_sim_wait of all ranks that did not end. */
+ST_SIM_API struct st_sim_rows st_sim_match_waits(struct st_sim_execution *execution);
+/* int32_t: members that are missing in a collective call. */
+ST_SIM_API struct st_sim_rows st_sim_match_missing(struct st_sim_execution *execution, int32_t meeting);
+/* int32_t[3]: rank, source, node of the last decisions that had a choice. */
+ST_SIM_API struct st_sim_rows st_sim_match_decisions(struct st_sim_execution *execution);
+/* int32_t[5]: source, dest, channel, tag, node of the send, of each message that no rank received. */
+ST_SIM_API struct st_sim_rows st_sim_match_left(struct st_sim_execution *execution);
+/* int32_t[2]: rank and node of two different calls where members of a communicator have to make the same. */
+ST_SIM_API struct st_sim_rows st_sim_match_mismatch(struct st_sim_execution *execution);
+
+/* Whether the receives get a message, for tests: int64_t[3] source, tag, count. */
+struct st_sim_quota;
+ST_SIM_API struct st_sim_quota *st_sim_quota_new(const int64_t *messages, int64_t nmessages, const int64_t *receives,
+                                                 int64_t nreceives);
+ST_SIM_API int st_sim_quota_whole(const struct st_sim_quota *quota);
+/* `kinds`: source and tag of a receive, and of a message. */
+ST_SIM_API int st_sim_quota_allows(const struct st_sim_quota *quota, const int32_t *kinds);
+ST_SIM_API void st_sim_quota_take(struct st_sim_quota *quota, const int32_t *kinds);
+ST_SIM_API void st_sim_quota_free(struct st_sim_quota *quota);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,8 @@
 /* engine.cpp - control flow of ranks, requests and collective calls; messages.cpp has the messages. */
 #include "engine.hpp"
 
+#include "random.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -9,16 +11,8 @@ namespace sim {
 namespace {
 
 constexpr int32_t kBurst = 1 << 6;          /* calls of one rank before the others run: few messages are on their way */
+constexpr int32_t kMatchedBurst = 1 << 12;  /* without time */
 constexpr int64_t kProgressCalls = 1 << 20; /* calls between two reports */
-
-uint64_t mixed(uint64_t x) { /* splitmix64 */
-    x += 0x9E3779B97F4A7C15ull;
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
-    return x ^ (x >> 31);
-}
-
-double unit(uint64_t x) { return static_cast<double>(mixed(x) >> 11) * 0x1p-53; }
 
 /* A draw as Histogram.draw: a bin by its share of the samples, then around the mean of the bin. */
 double drawn(const st_sim_times &times, double u, double v) {
@@ -61,7 +55,7 @@ bool has_bins(const st_sim_node &n) {
 } // namespace
 
 Engine::Engine(const st_sim_program &program, const st_sim_platform &platform, st_sim_result &result,
-               int (*progress)(int64_t), PathFinder *path, int64_t *path_by_node)
+               int (*progress)(int64_t), PathFinder *path, int64_t *path_by_node, const st_sim_matching *matching)
     : program_(program), platform_(platform), result_(result), progress_(progress), path_(path),
       path_by_node_(path_by_node), network_(platform), ranks_(static_cast<size_t>(program.nranks)),
       entries_(static_cast<size_t>(program.nnodes)), executions_(static_cast<size_t>(program.nnodes)), steady_(*this) {
@@ -77,9 +71,10 @@ Engine::Engine(const st_sim_program &program, const st_sim_platform &platform, s
     lookahead_ = network_.cost(0, program.nranks - 1, 0).latency;
     if (platform.has_memory) lookahead_ = std::min(lookahead_, network_.cost(0, 0, 0).latency);
     unfinished_ = program.nranks;
+    if (matching) choices_ = std::make_unique<Choices>(*matching, program);
     for (int32_t r = 0; r < program.nranks; ++r) {
         ranks_[r].clock.rank = r;
-        ranks_[r].stack.push_back({0, program.nnodes, 0, 1, -1});
+        ranks_[r].stack.push_back({0, program.nnodes, 0, 1, -1, 1});
         resume(r);
     }
 }
@@ -105,7 +100,7 @@ void Engine::run_ranks() {
             advance(r);
             running_ = -1;
         }
-        if (unfinished_ == 0 || !(match_wildcards() || steady_.release())) break;
+        if (unfinished_ == 0 || !(choices_ ? choose() : match_wildcards() || steady_.release())) break;
     }
 }
 
@@ -136,12 +131,18 @@ void Engine::resume(int32_t r) {
 }
 
 void Engine::wake(int32_t r) {
-    if (r != running_ && mark_queued(r)) queue_.push_front(r);
+    if (r == running_ || !mark_queued(r)) return;
+    if (choices_)
+        queue_.push_back(r);
+    else
+        queue_.push_front(r);
 }
 
 void Engine::advance(int32_t r) {
     Rank &rank = ranks_[r];
-    for (int32_t n = 0; n < kBurst; ++n) {
+    if (choices_ && rank.nopen) note_wild(r);
+    const int32_t burst = choices_ ? kMatchedBurst : kBurst;
+    for (int32_t n = 0; n < burst; ++n) {
         if (rank.left == 0 && !next_call(r)) return;
         if (!call(r)) return;
         --rank.left;
@@ -155,6 +156,11 @@ bool Engine::next_call(int32_t r) {
     for (;;) {
         Frame &frame = rank.stack.back();
         if (frame.at == frame.end) {
+            if (frame.left > 0 && is_edged(frame.loop)) {
+                if (--frame.left > 0) frame.at = frame.first;
+                stand(r, {frame.loop, frame.times - frame.left});
+                return false;
+            }
             if (--frame.left > 0) {
                 frame.at = frame.first;
                 if (frame.loop >= 0 && steady_.active() && steady_.park(r, frame.loop, frame.left)) return false;
@@ -174,12 +180,14 @@ bool Engine::next_call(int32_t r) {
         const int64_t times = repeat(at, r);
         if (times <= 0) continue;
         if (node.op == ST_SIM_SEQUENCE) {
-            rank.stack.push_back({at + 1, node.end, at + 1, times, at});
-        } else {
-            rank.node = at;
-            rank.left = times;
-            return true;
+            rank.stack.push_back({at + 1, node.end, at + 1, times, at, times});
+            if (!is_edged(at)) continue;
+            stand(r, {at, 0});
+            return false;
         }
+        rank.node = at;
+        rank.left = rank.times = times;
+        return true;
     }
 }
 
@@ -283,14 +291,14 @@ void Engine::begin(int32_t r, const st_sim_node &node) {
         break;
     case ST_SIM_SENDRECV: {
         const int32_t receive = make_request(r, Request::kRecv, node);
-        Envelope &to = requests_[receive].to;
-        to.peer = static_cast<int32_t>(field(node.peer2, r));
-        to.tag = static_cast<int32_t>(field(node.tag2, r));
         start(r, receive);
-        await(r, receive);
         const int32_t send = make_request(r, Request::kSend, node);
         start(r, send);
-        await(r, send);
+        requests_[receive].also = send;
+        if (node.flags & ST_SIM_NONBLOCKING)
+            rank.live.push_back(receive);
+        else
+            await(r, receive);
         break;
     }
     case ST_SIM_WAIT:
@@ -304,7 +312,9 @@ void Engine::begin(int32_t r, const st_sim_node &node) {
         wait_for(r, node);
         std::vector<int32_t> requests;
         requests.swap(rank.ending);
-        for (const int32_t request : requests) start(r, request);
+        if (choices_) note_start(r, requests);
+        for (const int32_t request : requests)
+            if (!choices_ || requests_[request].persistent) start(r, request);
         break;
     }
     case ST_SIM_FREE:
@@ -326,6 +336,13 @@ void Engine::begin(int32_t r, const st_sim_node &node) {
     case ST_SIM_GET:
         one_sided(r, node, true);
         break;
+    case ST_SIM_PROBE:
+        if (choices_) {
+            const int32_t request = make_request(r, Request::kRecv, node);
+            requests_[request].probes = true;
+            own_or_await(r, request, node);
+        }
+        break;
     case ST_SIM_FLUSH:
         rank.clock = later(rank.clock, rank.one_sided);
         break;
@@ -337,19 +354,35 @@ void Engine::begin(int32_t r, const st_sim_node &node) {
         }
         break;
     default:
-        break; /* a probe only waits */
+        break;
     }
 }
 
 /* Complete the current call once everything that it waits for is there. */
 bool Engine::complete(int32_t r, const st_sim_node &node) {
     Rank &rank = ranks_[r];
-    if (node.op == ST_SIM_PROBE) return probe(r, node);
+    if (node.op == ST_SIM_PROBE && !choices_) return probe(r, node);
     if (rank.missing > 0) return false;
     if (rank.waiting.empty()) {
         if (!rank.ending.empty()) end_listed(rank);
         return true;
     }
+    std::vector<int32_t> &waiting = rank.waiting;
+    if (!choices_) receive_all(r);
+    const bool ends = node.op >= ST_SIM_WAIT && node.op <= ST_SIM_WAITSOME;
+    const bool keeps = ends || node.flags & (ST_SIM_NONBLOCKING | ST_SIM_PERSISTENT);
+    for (const int32_t i : waiting) {
+        requests_[i].awaited = false;
+        if (!keeps) requests_.drop(i);
+    }
+    waiting.clear();
+    if (ends) end_listed(rank);
+    return true;
+}
+
+/* Receive the messages that a call has waited for, and account for the time. */
+void Engine::receive_all(int32_t r) {
+    Rank &rank = ranks_[r];
     std::vector<int32_t> &waiting = rank.waiting;
     if (waiting.size() > 1) /* messages are received as they arrive */
         std::stable_sort(waiting.begin(), waiting.end(),
@@ -373,14 +406,6 @@ bool Engine::complete(int32_t r, const st_sim_node &node) {
         add(result_.by_node[rank.node * ST_SIM_PARTS + part], parts[part]);
         result_.by_rank[r * ST_SIM_PARTS + part] += parts[part];
     }
-    const bool ends = node.op >= ST_SIM_WAIT && node.op <= ST_SIM_WAITSOME;
-    for (const int32_t i : waiting) {
-        requests_[i].awaited = false;
-        if (!ends) requests_.drop(i);
-    }
-    waiting.clear();
-    if (ends) end_listed(rank);
-    return true;
 }
 
 /* Requests. */
@@ -397,10 +422,16 @@ int32_t Engine::make_request(int32_t r, Request::Kind kind, const st_sim_node &n
     request.node = rank.node;
     request.persistent = node.flags & ST_SIM_PERSISTENT;
     request.to.family = static_cast<int32_t>(field(node.family, r));
+    if (kind != Request::kCollective) request.to.family = channel_of(request.to.family, node);
     request.to.tag = static_cast<int32_t>(field(node.tag, r));
     request.nbytes = std::max<int64_t>(field(node.nbytes, r), 0);
     request.to.peer = static_cast<int32_t>(field(node.peer, r));
     request.share = node.share ? node.share[r] : 1.0F;
+    if (kind == Request::kRecv && node.op == ST_SIM_SENDRECV) {
+        request.to.peer = static_cast<int32_t>(field(node.peer2, r));
+        request.to.tag = static_cast<int32_t>(field(node.tag2, r));
+    }
+    if (choices_) ask(r, at);
     return at;
 }
 
@@ -408,10 +439,9 @@ int32_t Engine::make_request(int32_t r, Request::Kind kind, const st_sim_node &n
 void Engine::own_or_await(int32_t r, int32_t request, const st_sim_node &node) {
     Rank &rank = ranks_[r];
     if (!requests_[request].persistent) start(r, request);
-    if (node.flags & (ST_SIM_NONBLOCKING | ST_SIM_PERSISTENT))
-        rank.live.push_back(request);
-    else
-        await(r, request);
+    const bool own = node.flags & (ST_SIM_NONBLOCKING | ST_SIM_PERSISTENT);
+    if (own) rank.live.push_back(request);
+    if (!own || (node.flags & ST_SIM_AWAITED)) await(r, request);
 }
 
 /* The program gets a request that is complete at a time which no other rank changes. */
@@ -434,7 +464,10 @@ void Engine::start(int32_t r, int32_t request) {
         start_recv(r, request);
         break;
     case Request::kCollective:
-        enter(r, request);
+        if (choices_)
+            meet(r, request);
+        else
+            enter(r, request);
         break;
     default:
         break;
@@ -444,10 +477,12 @@ void Engine::start(int32_t r, int32_t request) {
 void Engine::await(int32_t r, int32_t request) {
     Rank &rank = ranks_[r];
     Request &awaited = requests_[request];
-    if (awaited.state == Request::kInactive || awaited.awaited) return;
-    rank.waiting.push_back(request);
-    awaited.awaited = true;
-    if (awaited.state == Request::kPending) ++rank.missing;
+    if (awaited.state != Request::kInactive && !awaited.awaited) {
+        rank.waiting.push_back(request);
+        awaited.awaited = true;
+        if (awaited.state == Request::kPending) ++rank.missing;
+    }
+    if (awaited.also >= 0) await(r, awaited.also);
 }
 
 /* A pending request is complete, or matched. */
@@ -461,18 +496,30 @@ void Engine::done(int32_t r, int32_t request) {
 /* The call ends live requests; persistent ones become inactive. One that is freed while it is pending keeps its number
  * until it is done. */
 void Engine::end_listed(Rank &rank) {
-    for (const int32_t i : rank.ending) {
+    const auto end = [&](int32_t i) {
         Request &request = requests_[i];
         const bool pending = request.state == Request::kPending;
         if (!request.persistent) request.kind = pending ? Request::kFreed : Request::kNone;
         if (!pending) request.state = Request::kInactive;
+    };
+    const auto is_live = [&](int32_t i) {
+        return requests_[i].kind != Request::kNone && requests_[i].kind != Request::kFreed;
+    };
+    const auto drop = [&](int32_t i) {
+        if (requests_[i].kind == Request::kNone) requests_.drop(i);
+    };
+    for (const int32_t i : rank.ending) {
+        end(i);
+        if (requests_[i].also >= 0) end(requests_[i].also);
     }
     size_t kept = 0;
     for (const int32_t i : rank.live) {
-        if (requests_[i].kind == Request::kNone)
-            requests_.drop(i);
-        else if (requests_[i].kind != Request::kFreed)
+        if (is_live(i)) {
             rank.live[kept++] = i;
+            continue;
+        }
+        if (requests_[i].also >= 0) drop(requests_[i].also);
+        drop(i);
     }
     rank.live.resize(kept);
     rank.ending.clear();

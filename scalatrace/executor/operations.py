@@ -1,4 +1,4 @@
-"""How the simulator treats each MPI operation.
+"""How the executor treats each MPI operation.
 
 message      Send, Recv and their variants, probes
 completion   Wait, Test and their variants: of a test, what it completed
@@ -15,9 +15,20 @@ from enum import IntEnum
 from functools import cache
 
 from scalatrace.operations import Category, Meeting, Mode, Operation, blocking_name, operation
-from scalatrace.predict.platform.algorithms import OPERATION_OF
 
-__all__ = ["EngineOp", "Flags", "Treatment", "treatment"]
+__all__ = ["COLLECTIVES", "OPERATION_OF", "EngineOp", "Flags", "Treatment", "treatment"]
+
+OPERATION_OF = {
+    "Barrier": "barrier", "Bcast": "bcast", "Reduce": "reduce", "Allreduce": "allreduce",
+    "Gather": "gather", "Gatherv": "gather", "Scatter": "scatter", "Scatterv": "scatter",
+    "Allgather": "allgather", "Allgatherv": "allgather", "Alltoall": "alltoall", "Alltoallv": "alltoall",
+    "Alltoallw": "alltoall", "Reduce_scatter": "reduce_scatter", "Reduce_scatter_block": "reduce_scatter",
+    "Scan": "scan", "Exscan": "scan",
+}  # fmt: skip
+"""Blocking collective call, without `MPI_` -> the operation whose algorithms it uses."""
+
+COLLECTIVES = {name: number for number, name in enumerate(dict.fromkeys(OPERATION_OF.values()))}
+"""Operation -> number in st_sim.h."""
 
 
 class EngineOp(IntEnum):
@@ -54,6 +65,13 @@ class Flags(IntEnum):
     BUFFERED = 8
     STEADY = 16
     FLUSHES = 32
+    RECORDED = 64
+    POLLS = 128
+    PARTITIONED = 256
+    CANCELLABLE = 512
+    AWAITED = 1024
+    FROM_ROOT = 2048
+    AT_ROOT = 4096
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scalatrace.errors import LimitError
-from scalatrace.predict.engine import binding
-from scalatrace.predict.engine.binding import MAX_PS, PS
-from scalatrace.predict.engine.fields import pointer
+from scalatrace.executor import binding
+from scalatrace.executor.binding import MAX_PS, PS
+from scalatrace.executor.fields import pointer
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import LOAD_STEPS

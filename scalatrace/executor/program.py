@@ -1,33 +1,35 @@
-"""Lower a trace to the simulator's nodes: the same tree, with the quantities that times depend on."""
+"""Lower a trace to the executor's nodes: the same tree, with the quantities that times depend on."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scalatrace.arrays import Ints
 from scalatrace.errors import ScalatraceError
-from scalatrace.predict.engine import binding
-from scalatrace.predict.engine.binding import PS
-from scalatrace.predict.engine.call_times import PrecedingCallTimes, picoseconds
-from scalatrace.predict.engine.families import Families
-from scalatrace.predict.engine.fields import EngineQuantity, classes_of, constant, pointer
-from scalatrace.predict.engine.marked_kernels import ANNOTATION, KernelTimes, MarkedKernels
-from scalatrace.predict.engine.message_sizes import MessageSizes
-from scalatrace.predict.engine.operations import EngineOp, Flags, Treatment, treatment
-from scalatrace.predict.engine.parameters import Parameters
-from scalatrace.predict.engine.platform_arrays import COLLECTIVES
+from scalatrace.executor import binding
+from scalatrace.executor.binding import PS
+from scalatrace.executor.call_times import PrecedingCallTimes, picoseconds
+from scalatrace.executor.families import Families
+from scalatrace.executor.fields import EngineQuantity, classes_of, constant, constants_of, pointer
+from scalatrace.executor.message_sizes import MessageSizes
+from scalatrace.executor.operations import COLLECTIVES, EngineOp, Flags, Treatment, treatment
+from scalatrace.executor.parameters import Parameters
 from scalatrace.trace.model.nodes import Event, Node
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import entries, executions
 from scalatrace.trace.query.requests import POLLING
 from scalatrace.trace.values.vec import ANY_SOURCE, UNDEFINED
 
-__all__ = ["LoweredProgram", "lower"]
+__all__ = ["KernelFields", "LoweredProgram", "LoweredTrace", "ProgramLowering", "completion_fields", "lower"]
+
+ANNOTATION = "Pcontrol"
+"""The operation that marks the begin and end of a kernel."""
 
 MIN_STEADY_ITERATIONS = 4
 """Iterations of a loop from which on it is worthwhile to look for a steady state."""
@@ -35,6 +37,16 @@ MIN_NOTED_POLLING = 0.01
 """Share of the computation from which on the time of polls that found nothing is noted."""
 
 _FIELDS = ("repeat", "peer", "nbytes", "tag", "family", "peer2", "tag2", "list")
+
+
+class KernelFields(Protocol):
+    """Durations of the kernels that a trace marks."""
+
+    def fields(self, parameters: Parameters) -> dict[str, EngineQuantity]:
+        """Return the fields of an annotation's node."""
+
+    def notes(self) -> dict[str, str]:
+        """Return notes about kernels, by their names."""
 
 
 @dataclass
@@ -82,6 +94,11 @@ class LoweredProgram:
         self._times = times  # holds the bins that the nodes point to
         self.notes: dict[str, str] = {}
         self._c_nodes = (binding.EngineNode * max(len(nodes), 1))(*map(_c_node, nodes))
+
+    def flag(self, flag: Flags, events: Collection[int]) -> None:
+        """Set a flag of the nodes of these events, given by their ids, and of no others."""
+        for node, lowered in zip(self._c_nodes, self.nodes, strict=False):
+            node.flags = lowered.flags | (flag if id(lowered.event) in events else 0)
 
     def struct(
         self, shares: Sequence[NDArray[np.float32] | None], drawn: bool, spread: float = 0.0
@@ -141,7 +158,7 @@ class EngineArrays:
         return cls(offsets.astype(np.int64), values)
 
 
-def lower(trace: Trace, kernels: KernelTimes | None = None, polls_work: bool = False) -> LoweredProgram:
+def lower(trace: Trace, kernels: KernelFields | None = None, polls_work: bool = False) -> LoweredProgram:
     """Return the program of a trace.
 
     Args:
@@ -160,13 +177,14 @@ def lower(trace: Trace, kernels: KernelTimes | None = None, polls_work: bool = F
             f"the trace has {len(trace.ranks)} of {trace.nprocs} ranks: a simulation needs all, since the "
             "others wait for the missing ones"
         )
-    return _NodeLowering(trace, kernels, polls_work).program()
+    return ProgramLowering(trace, kernels, polls_work).program()
 
 
-class _NodeLowering:
-    def __init__(self, trace: Trace, kernels: KernelTimes | None, polls_work: bool) -> None:
-        self.trace, self.polls_work = trace, polls_work
-        self.kernels = None if kernels is None else MarkedKernels(trace, kernels)
+class ProgramLowering:
+    """Adds the nodes of a trace, in preorder."""
+
+    def __init__(self, trace: Trace, kernels: KernelFields | None, polls_work: bool) -> None:
+        self.trace, self.kernels, self.polls_work = trace, kernels, polls_work
         self.families = Families(trace)
         self.sizes = MessageSizes(trace)
         self.times = PrecedingCallTimes(trace)
@@ -207,11 +225,20 @@ class _NodeLowering:
 
     def repeat(self, node: Node) -> EngineQuantity:
         """Return how often a node runs in each entry; 0 on ranks that do not enter it."""
-        classes = classes_of({"repeat": node.repeat}, self.entries[id(node)], self.trace.nprocs)
-        derived = classes.derive(["repeat"], lambda repeat: repeat)
-        if derived.varies or derived.values is not None or (classes.class_of >= 0).all():
-            return derived
-        return EngineQuantity(values=np.where(classes.class_of >= 0, derived.value, 0).astype(np.int64))
+        entered, nprocs = self.entries[id(node)], self.trace.nprocs
+        fixed = constants_of(node.repeat, nprocs)  # most
+        if fixed is not None:
+            inside = np.zeros(nprocs, dtype=bool)
+            for ranks, _ in entered:
+                for start, stop in ranks.runs:
+                    inside[start:stop] = True
+            fixed *= inside
+            return constant(int(fixed[0])) if (fixed == fixed[0]).all() else EngineQuantity(values=fixed)
+        classes = classes_of({"repeat": node.repeat}, entered, self.trace.nprocs)
+        made = classes.derive(["repeat"], lambda repeat: repeat)
+        if made.varies or made.values is not None or (classes.class_of >= 0).all():
+            return made
+        return EngineQuantity(values=np.where(classes.class_of >= 0, made.value, 0).astype(np.int64))
 
     def add_event(self, event: Event) -> None:
         op = self.trace.ops[event.op]
@@ -291,7 +318,7 @@ class _NodeLowering:
         elif how.op is EngineOp.COLLECTIVE:
             self.fill_collective(lowered, parameters, how)
         elif how.op is not EngineOp.FLUSH and how.op is not EngineOp.MRECV:
-            self.used |= _completion_fields(lowered, parameters)
+            self.used |= completion_fields(lowered, parameters)
         if name in POLLING:
             mean_ps, sum_ps = self.times.polled(event)
             self.polled_ps += sum_ps
@@ -329,7 +356,7 @@ def _message_fields(
         fields["nbytes"] = sizes.sent(parameters)
 
 
-def _completion_fields(lowered: LoweredTrace, parameters: Parameters) -> set[int]:
+def completion_fields(lowered: LoweredTrace, parameters: Parameters) -> set[int]:
     """Set the requests that a call completes or starts; return the arrays that they are in."""
     names, used = parameters.names, set[int]()
     known = [name for name in ("request", "requests") if name in names]

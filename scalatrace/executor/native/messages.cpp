@@ -25,7 +25,7 @@ void Engine::start_send(int32_t r, int32_t request) {
     Rank &rank = ranks_[r];
     Request &send = requests_[request];
     send.busy_from = rank.clock.t;
-    if (send.to.peer < 0) {
+    if (send.to.peer < 0 || (choices_ && !choices_->is_there(send.to.peer))) {
         send.clock = rank.clock;
         send.state = Request::kDone;
         return;
@@ -37,7 +37,9 @@ void Engine::start_send(int32_t r, int32_t request) {
     rank.clock.add_overhead(cost.send);
     Message message;
     message.from = {r, send.to.family, send.to.tag};
-    message.eager = (cost.eager || flags & ST_SIM_BUFFERED) && !(flags & ST_SIM_SYNCHRONOUS);
+    const bool waits = choices_ ? choices_->p.synchronous : !cost.eager;
+    message.eager = (!waits || flags & ST_SIM_BUFFERED) && !(flags & ST_SIM_SYNCHRONOUS);
+    message.node = send.node;
     message.transfer = scaled(cost.transfer, send.share);
     message.latency = cost.latency;
     message.handshake = cost.handshake;
@@ -71,15 +73,17 @@ void Engine::start_recv(int32_t r, int32_t request) {
     receive.clock = rank.clock;
     receive.busy_from = rank.clock.t;
     receive.transfer = receive.recv = 0;
-    if (receive.to.peer < 0 && !is_wild(receive)) {
+    if (choices_ ? !prepare_receive(request) : receive.to.peer < 0 && !is_wild(receive)) {
         receive.state = Request::kMatched;
         return;
     }
     receive.state = Request::kPending;
-    if (is_wild(receive))
+    if (is_wild(receive)) {
         note_wild(r);
-    else if (take(r, request, rank.posted.size()))
+        ++rank.nopen;
+    } else if (take(r, request, rank.posted.size())) {
         return;
+    }
     rank.posted.push_back(request);
 }
 
@@ -88,8 +92,12 @@ void Engine::cancel(int32_t r, int32_t request) {
     Rank &rank = ranks_[r];
     const auto found = std::find(rank.posted.begin(), rank.posted.end(), request);
     if (found == rank.posted.end()) return;
-    rank.posted.erase(found);
+    close(rank, request);
     Request &receive = requests_[request];
+    if (choices_) {
+        choices_->fill(choices_->asked[request].slot, ST_SIM_PROC_NULL, 0);
+        choices_->fill(choices_->asked[request].creator, ST_SIM_PROC_NULL, 0);
+    }
     receive.state = Request::kMatched;
     receive.clock = rank.clock;
     receive.busy_from = rank.clock.t;
@@ -107,11 +115,17 @@ bool Engine::take(int32_t r, int32_t request, size_t posted_before) {
             if (fits(requests_[rank.posted[k]].to, message.from)) return false;
         if (platform_.match_entry > 0)
             rank.clock.add_overhead(rounded(platform_.match_entry * static_cast<double>(i + 1)));
-        const Message taken = taken_out(rank, i);
+        const Message taken = requests_[request].probes ? message : taken_out(rank, i);
         match(r, request, taken);
         return true;
     }
     return false;
+}
+
+/* Remove a receive from those that are posted. */
+void Engine::close(Rank &rank, int32_t request) {
+    if (is_wild(requests_[request])) --rank.nopen;
+    rank.posted.erase(std::find(rank.posted.begin(), rank.posted.end(), request));
 }
 
 /* Remove a message from those that have arrived. */
@@ -137,9 +151,15 @@ void Engine::deliver(int32_t dest, const Message &message) {
         if (platform_.match_entry > 0)
             found.at.add_overhead(rounded(platform_.match_entry * static_cast<double>(i + 1)));
         match(dest, request, found);
-        return;
+        if (!requests_[request].probes) return;
+        break; /* the message stays */
     }
-    rank.arrived.push_back(messages_.add(message));
+    const int32_t number = messages_.add(message);
+    rank.arrived.push_back(number);
+    if (choices_) {
+        choices_->sent.resize(std::max(choices_->sent.size(), static_cast<size_t>(number) + 1));
+        if (choices_->box(message.from.family, dest)) choices_->sent[number] = when(message.from.peer);
+    }
     if (wild) note_wild(dest);
     if (rank.probes) wake(dest);
 }
@@ -158,6 +178,11 @@ void Engine::match(int32_t dest, int32_t request, const Message &message) {
     receive.transfer = message.transfer;
     receive.recv = message.recv;
     receive.state = Request::kMatched;
+    if (choices_) note_match(dest, request, message);
+    if (receive.probes) {
+        done(dest, request);
+        return;
+    }
     if (path_) origins_[request].other = {source, message.call, message.left};
     if (message.eager) {
         receive.clock = message.at;
@@ -293,7 +318,7 @@ bool Engine::match_wildcards() {
         if (found.at == INT64_MAX) continue;
         const int32_t request = rank.posted[found.posted];
         const Message taken = taken_out(rank, found.message);
-        rank.posted.erase(rank.posted.begin() + static_cast<std::ptrdiff_t>(found.posted));
+        close(rank, request);
         match(first.rank, request, taken);
         take_matches(first.rank);
         note_wild(first.rank);
@@ -306,7 +331,7 @@ bool Engine::probe(int32_t r, const st_sim_node &node) {
     Envelope wanted;
     wanted.peer = static_cast<int32_t>(field(node.peer, r));
     wanted.tag = static_cast<int32_t>(field(node.tag, r));
-    wanted.family = static_cast<int32_t>(field(node.family, r));
+    wanted.family = channel_of(field(node.family, r), node);
     if (wanted.peer < 0 && wanted.peer != ST_SIM_ANY_SOURCE) return true;
     int64_t arrival_of_first;
     const size_t place = first_message(rank, wanted, 0, arrival_of_first);

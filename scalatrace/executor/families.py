@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scalatrace.arrays import Ints
-from scalatrace.predict.engine import binding
-from scalatrace.predict.engine.fields import pointer
+from scalatrace.executor import binding
+from scalatrace.executor.fields import pointer
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import SPECIAL_MAX, UNDEFINED
@@ -27,6 +27,8 @@ class FamilyTable:
         instance, position: [nranks] of each rank, -1: none; None: all ranks, in their order.
         offsets: [instances + 1] into members, the world ranks.
         peer_offsets, peers: of the remote groups of intercommunicators, else equal to these.
+        everyone: the members that make collective calls, if these are others: both groups, of ranks that the
+            trace has.
     """
 
     instance: NDArray[np.int32] | None
@@ -36,9 +38,12 @@ class FamilyTable:
     peer_offsets: Ints
     peers: NDArray[np.int32]
     is_inter: bool = False
+    everyone: FamilyTable | None = None
 
     def c_struct(self) -> binding.EngineFamily:
         """Return the C structure. It is valid while this object lives."""
+        if self.everyone is not None:
+            return self.everyone.c_struct()
         family = binding.EngineFamily(ninstances=len(self.offsets) - 1)
         family.offsets = pointer(self.offsets, ctypes.c_int64)
         family.members = pointer(self.members, ctypes.c_int32)
@@ -60,6 +65,7 @@ class FamilyTable:
             own_ranks, size = ranks, start + len(self.members)
         else:
             instance = self.instance[ranks]
+            stored = np.where(special | (instance >= 0), stored, UNDEFINED)
             special = special | (instance < 0)
             own_ranks = self.position[ranks].astype(np.int64)
             start = self.peer_offsets[instance]
@@ -94,7 +100,10 @@ class Families:
         kind = trace.comms[index].kind
         if kind == "world":
             members, offsets = np.arange(nprocs, dtype=np.int32), np.array([0, nprocs], dtype=np.int64)
-            return FamilyTable(None, None, offsets, members, offsets, members)
+            table = FamilyTable(None, None, offsets, members, offsets, members)
+            if len(trace.ranks) < nprocs:
+                table.everyone = self._made([tuple(trace.ranks)], None)
+            return table
         if kind == "self":
             members = np.arange(nprocs, dtype=np.int32)
             offsets = np.arange(nprocs + 1, dtype=np.int64)
@@ -113,7 +122,14 @@ class Families:
         here = members != UNDEFINED
         instance[members[here]], position[members[here]] = number[here], place[here]
         peer_offsets, peers = (offsets, members) if remote is None else _flat(remote)
-        return FamilyTable(instance, position, offsets, members, peer_offsets, peers, remote is not None)
+        table = FamilyTable(instance, position, offsets, members, peer_offsets, peers, remote is not None)
+        ranks = self._trace.ranks
+        if remote is not None or not all(rank in ranks for rank in members.tolist()):
+            far = [()] * len(groups) if remote is None else remote
+            both = (sorted({*group, *other}) for group, other in zip(groups, far, strict=True))
+            there = dict.fromkeys(tuple(rank for rank in group if rank in ranks) for group in both)
+            table.everyone = self._made(list(there), None)
+        return table
 
 
 def _flat(groups: list[tuple[int, ...]]) -> tuple[Ints, NDArray[np.int32]]:
