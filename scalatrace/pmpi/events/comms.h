@@ -44,7 +44,8 @@ uint64_t st_comm_idup(struct st_call *call, const char *kind, MPI_Comm parent, M
 /* Before the call: agree with all members of `comm` on its name. `parent`: what this rank created it from, which may
  * differ between the members. */
 void st_comm_agree(struct st_call *call, MPI_Comm parent, MPI_Comm comm);
-/* The same on a rank whose tracer gave up: the other members wait for its part of the agreement. */
+/* The same where the call is not recorded, since the tracer gave up or MPI or a callback made it: the other members wait
+ * for this rank's part of the agreement. */
 void st_comm_agree_only(MPI_Comm comm);
 /* The call frees the communicator: copy its description to call->freed_comm and forget it. */
 void st_comm_remove(struct st_call *call, MPI_Comm comm);

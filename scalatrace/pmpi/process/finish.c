@@ -33,7 +33,7 @@ static bool without_others;
 
 /* Return false where MPI fails, or where the others do not come within the limit. */
 static bool wait_for(MPI_Request *request, void (*late)(void)) {
-    if (st_wait_request(request, without_others ? 0 : st_options.rank_limit, late)) return true;
+    if (st_wait_request(request, MPI_STATUS_IGNORE, without_others ? 0 : st_options.rank_limit, late)) return true;
     if (!without_others)
         st_warn_once("waited %d s for other ranks in MPI_Finalize; the trace is not complete. See %s.parts",
                      st_options.rank_limit, st_options.output);

@@ -20,7 +20,6 @@
 #include "base/options.h"
 #include "base/signals.h"
 #include "base/state.h"
-#include "base/wait.h"
 #include "events/comms.h"
 #include "events/policy.h"
 #include "events/selection.h"
@@ -28,6 +27,7 @@
 #include "handles/requests.h"
 #include "handles/unique_requests.h"
 #include "plugins/plugins.h"
+#include "process/arrival.h"
 #include "process/children.h"
 #include "process/finish.h"
 #include "process/parts.h"
@@ -186,13 +186,6 @@ static bool start_core(void) {
     return false;
 }
 
-/* The tracer communicates with all ranks. It would wait for a rank without a tracer, for which MPI_Init ends nothing. */
-static bool all_ranks_here(void) {
-    MPI_Request request;
-    return PMPI_Ibarrier(MPI_COMM_WORLD, &request) == MPI_SUCCESS &&
-           st_wait_request(&request, st_options.wait_limit, NULL);
-}
-
 /* Called in MPI_Init, after MPI is initialised. The order matters: output paths before saving, the core's settings
  * before its first event. */
 static void start_tracing(void) {
@@ -205,9 +198,7 @@ static void start_tracing(void) {
     PMPI_Comm_rank(MPI_COMM_WORLD, &st_shared.rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &st_shared.nprocs);
     process = getpid();
-    if (!all_ranks_here()) {
-        st_warn("other ranks of MPI_COMM_WORLD have no tracer: nothing is recorded. Put scalatrace record before each "
-                "program of mpiexec");
+    if (!st_arrive()) {
         st_thread.depth = 0;
         return;
     }
@@ -347,9 +338,14 @@ ST_EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Sessio
 static bool is_ours_at(const void *frame) { return is_recorded() && (!st_thread.depth || st_was_left(frame)); }
 #define is_ours() is_ours_at(__builtin_frame_address(0))
 
+static void end_tracing(void) {
+    if (is_recorded()) stop_tracing();
+    st_arrival_end();
+}
+
 /* The MPI library never calls MPI_Finalize: also a thread that seems to be in a call is the program's. */
 ST_EXPORT int MPI_Finalize(void) {
-    if (is_recorded()) stop_tracing();
+    end_tracing();
     return PMPI_Finalize();
 }
 
@@ -420,7 +416,7 @@ ST_EXPORT void scalatrace_kernel(const char *kernel, const int64_t *sizes, int n
     }
 #define FORTRAN_FINALIZE(symbol)                                                                                       \
     ST_EXPORT void symbol(MPI_Fint *error) {                                                                           \
-        if (is_recorded()) stop_tracing();                                                                             \
+        end_tracing();                                                                                                 \
         NEXT(void (*)(MPI_Fint *), #symbol)(error);                                                                    \
     }
 #define FORTRAN_ABORT(symbol)                                                                                          \
