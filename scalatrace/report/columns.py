@@ -241,6 +241,15 @@ CALLS = Table(
         _FRAME,
     ),
 )
+UNFINISHED_CALLS = Table(
+    "call of some ranks",
+    (
+        Column("ranks", "ranks"),
+        Column("call", "unfinished call", "place"),
+        Column("seconds", "since", "s"),
+        Column("waits for", "waits for"),
+    ),
+)
 NOTATION = Table(
     "event, with --notation",
     (

@@ -63,20 +63,35 @@ static void describe(struct st_comm *info, MPI_Comm comm) {
     info->indegree = info->outdegree = -1;
 }
 
+/* Keep the world ranks of peers, or that they are all. */
+static void set_peers(struct st_comm *info, int64_t **peers, int n) {
+    info->all = *peers && n == st_shared.nprocs;
+    for (int i = 0; info->all && i < n; i++) info->all = (*peers)[i] == i;
+    if (info->all || info->peers) return;
+    info->peers = *peers;
+    *peers = NULL;
+}
+
 /* Define a communicator in the core; out of memory: leave it out. */
-static void define(MPI_Comm comm, const struct st_comm *info, uint64_t parent, const char *kind) {
+static void define(MPI_Comm comm, struct st_comm *info, uint64_t parent, const char *kind) {
     int n = 0, nremote = 0;
     int64_t *members = members_of(comm, false, &n), *remote = info->inter ? members_of(comm, true, &nremote) : NULL;
     if (members && (remote || !info->inter))
         st_core_check(
             st_define_comm(st_shared.core, info->name, parent, kind, members, (size_t)n, remote, (size_t)nremote));
+    if (info != &null_comm) set_peers(info, info->inter ? &remote : &members, info->size);
     free(members), free(remote);
+}
+
+static void free_comm(struct st_comm *info) {
+    free(info->peers);
+    free(info);
 }
 
 /* Put a communicator into the table, in place of one whose handle MPI uses again. */
 static struct st_comm *enter(MPI_Comm comm, uint64_t name, const char *kind) {
     uint64_t old;
-    if (st_map_drop(&comms, ST_KEY(comm), &old)) free((void *)(uintptr_t)old);
+    if (st_map_drop(&comms, ST_KEY(comm), &old)) free_comm((struct st_comm *)(uintptr_t)old);
     if (last.info && last.handle == comm) last.info = NULL;
     struct st_comm *info = calloc(1, sizeof *info);
     if (!info || !st_map_put(&comms, ST_KEY(comm), (uintptr_t)info)) {
@@ -110,6 +125,24 @@ struct st_comm *st_comm_of(MPI_Comm comm) {
     return last.info;
 }
 
+const struct st_comm *st_comm_named(uint64_t name) {
+    for (size_t i = 0; i < comms.capacity; i++) {
+        const struct st_comm *info = (const struct st_comm *)(uintptr_t)comms.values[i];
+        if (comms.full[i] && info->name == name) return info;
+    }
+    return &null_comm;
+}
+
+const struct st_comm *st_comm_known(MPI_Comm comm) {
+    uint64_t *known = st_map_find(&comms, ST_KEY(comm));
+    return known ? (const struct st_comm *)(uintptr_t)*known : &null_comm;
+}
+
+int64_t st_comm_world_rank(const struct st_comm *info, int peer) {
+    if (peer < 0 || peer >= info->size) return peer == MPI_ANY_SOURCE ? ST_ANY_SOURCE : ST_UNDEFINED;
+    return info->all ? peer : info->peers ? info->peers[peer] : ST_UNDEFINED;
+}
+
 uint64_t st_comm_name(MPI_Comm comm) { return st_comm_of(comm)->name; }
 
 /* Name of the family that this call creates. */
@@ -129,20 +162,23 @@ uint64_t st_comm_created(struct st_call *call, const char *kind, MPI_Comm parent
 /* Both MPI libraries set the handle before MPI_Comm_idup returns. */
 uint64_t st_comm_idup(struct st_call *call, const char *kind, MPI_Comm parent, MPI_Comm *newcomm) {
     struct st_comm copy = *st_comm_of(parent);
+    copy.peers = NULL;
     copy.name = next_family(call, parent);
     copy.kind = kind;
     copy.selected_name = 0;
     define(parent, &copy, st_comm_name(parent), kind);
     MPI_Comm comm = *newcomm;
-    if (comm == MPI_COMM_NULL) return copy.name;
-    struct st_comm *info = calloc(1, sizeof *info);
-    if (!info) return copy.name;
+    struct st_comm *info = comm == MPI_COMM_NULL ? NULL : calloc(1, sizeof *info);
+    if (!info) {
+        free(copy.peers);
+        return copy.name;
+    }
     *info = copy;
     info->children = 0, info->windows = info->files = 0;
     uint64_t old;
-    if (st_map_drop(&comms, ST_KEY(comm), &old)) free((void *)(uintptr_t)old);
+    if (st_map_drop(&comms, ST_KEY(comm), &old)) free_comm((struct st_comm *)(uintptr_t)old);
     if (last.info && last.handle == comm) last.info = NULL;
-    if (!st_map_put(&comms, ST_KEY(comm), (uintptr_t)info)) free(info);
+    if (!st_map_put(&comms, ST_KEY(comm), (uintptr_t)info)) free_comm(info);
     return copy.name;
 }
 
@@ -151,8 +187,9 @@ void st_comm_remove(struct st_call *call, MPI_Comm comm) {
     call->freed_comm = null_comm;
     if (!st_hold(&before)) return;
     call->freed_comm = *st_comm_of(comm);
+    call->freed_comm.peers = NULL;
     uint64_t old;
-    if (st_map_drop(&comms, ST_KEY(comm), &old)) free((void *)(uintptr_t)old);
+    if (st_map_drop(&comms, ST_KEY(comm), &old)) free_comm((struct st_comm *)(uintptr_t)old);
     last.info = NULL;
     st_release(before);
 }

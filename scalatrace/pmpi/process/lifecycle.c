@@ -33,6 +33,7 @@
 #include "process/parts.h"
 #include "process/save.h"
 #include "recording/annotations.h"
+#include "recording/current.h"
 #include "recording/record.h"
 #include "stacks/loader.h"
 #include "stacks/modules.h"
@@ -220,6 +221,7 @@ static void start_tracing(void) {
         st_comms_start();
         if (!has_sessions) st_requests_start();
         st_unique_start();
+        st_current_add_thread();
         pthread_atfork(st_loader_before_fork, st_loader_after_fork, in_child);
         st_shared.active = st_shared.on = true;
     } else {
@@ -238,6 +240,7 @@ static void stop_tracing(void) {
     bool was_busy;
     if (st_shared.private_comm == MPI_COMM_NULL || getpid() != process) return;
     st_thread.depth = 1;
+    st_current_finalize();
     if (st_thread.busy) st_give_up("a signal handler left a call by longjmp while it was being recorded");
     bool locked = st_hold_to_save(&was_busy);
     st_shared.active = st_shared.on = false;
