@@ -253,10 +253,10 @@ static void stop_tracing(void) {
     }
     if (locked) st_release(was_busy);
     st_plugins_stop();
-    st_finish();
+    bool complete = st_finish();
     bool unused = st_save_stop() && locked; /* does no other thread use the core? */
     st_comms_stop();
-    PMPI_Comm_free(&st_shared.private_comm);
+    if (complete) PMPI_Comm_free(&st_shared.private_comm); /* MPICH ends a program that frees one with messages left */
     st_shared.private_comm = MPI_COMM_NULL;
     if (unused) st_core_free(st_shared.core);
     st_shared.core = NULL;
