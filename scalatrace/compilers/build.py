@@ -41,7 +41,7 @@ def built_once(name: str, purpose: str, build: Callable[[Path], bytes], notice: 
         return path
     folder = cache.writable_folder()
     try:
-        with _notice(notice), _locked(folder / f"{name}.lock"):
+        with _notice(notice), _hold_lock(folder / f"{name}.lock"):
             return cache.find(name) or cache.store(name, build(folder))
     except OSError as error:
         raise ScalatraceError(f"cannot build {purpose} in {folder}: {error.strerror}") from None
@@ -62,7 +62,7 @@ def _notice(text: str) -> Iterator[None]:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _hold_lock(path: Path) -> Iterator[None]:
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
