@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.cli.budget import over_memory
-from scalatrace.cli.output import add_json, need_file, print_json
+from scalatrace.cli.output import add_formats, need_file, print_csv, print_json
 from scalatrace.cli.progress import stage
 from scalatrace.errors import FormatError, ScalatraceError, UsageError
 from scalatrace.escapes import clean
 from scalatrace.files import read_file, unreadable, write_file
 from scalatrace.launched import launched_rank
+from scalatrace.report.columns import UNFINISHED_CALLS
 from scalatrace.trace.io.container import read_container
 from scalatrace.trace.query.unfinished import awaited_ranks, unfinished_calls
 
@@ -57,7 +58,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FILE", help="trace to write (default: parts without .parts)"
     )
     parser.add_argument("--no-compress", action="store_true", help="do not deflate the file")
-    add_json(parser)
+    add_formats(parser, UNFINISHED_CALLS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -124,6 +125,9 @@ def _write(whole: Core, args: argparse.Namespace, output: str) -> int:
             "missing_ranks": missing,
         }
         print_json({**facts, **reporter.plain()})
+        return 0
+    if args.csv:
+        print_csv(UNFINISHED_CALLS, reporter.rows())
         return 0
     print(f"{output}: {len(trace.ranks)} of {trace.nprocs} ranks, {trace.nevents():,} events")
     if missing:

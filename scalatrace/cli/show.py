@@ -115,7 +115,10 @@ def _show_rank(trace: Trace, args: argparse.Namespace) -> None:
         unfinished = unfinished_calls(trace).get(args.rank, ()) if args.limit is None else ()
         for call in unfinished:
             console().print(
-                f"unfinished  {call.text}, for {call.seconds:.1f} s", highlight=False, soft_wrap=True
+                f"unfinished  {call.text}, for {call.seconds:.1f} s",
+                highlight=False,
+                markup=False,
+                soft_wrap=True,
             )
 
 

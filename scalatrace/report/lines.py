@@ -77,11 +77,11 @@ class UnfinishedReporter:
 
     def plain(self) -> dict[str, Any]:
         """Return the rows and the cycle, for JSON."""
-        return {"unfinished": self._rows(), "cycle": list(self._cycle)}
+        return {"unfinished": self.rows(), "cycle": list(self._cycle)}
 
     def render(self, console: Console) -> None:
         """Print the table, then the cycle."""
-        rows = self._rows()
+        rows = self.rows()
         if not rows:
             return
         console.print(text_table(UNFINISHED_CALLS, rows[:MAX_ROWS]))
@@ -94,7 +94,7 @@ class UnfinishedReporter:
             ]
             console.print(Text(f"shortest cycle: {', '.join(waits)}"), soft_wrap=True)
 
-    def _rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, Any]]:
         """Return a row for ranks in equal calls that wait for the same ranks, longest waits first."""
         grouped: dict[tuple[str, tuple[int, ...]], list[int]] = {}
         seconds: dict[tuple[str, tuple[int, ...]], float] = {}

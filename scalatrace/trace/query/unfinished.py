@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from scalatrace.escapes import clean
 from scalatrace.trace.model.trace_tables import TraceTables
 
 __all__ = ["UNFINISHED", "UnfinishedCall", "awaited_ranks", "unfinished_calls"]
@@ -58,7 +59,7 @@ def unfinished_calls(trace: TraceTables) -> dict[int, list[UnfinishedCall]]:
             continue
         try:
             result[int(rank)] = [_call(entry, trace.nprocs) for entry in json.loads(value)]
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             continue
     return dict(sorted(result.items()))
 
@@ -96,7 +97,7 @@ def _call(entry: Mapping[str, Any], nprocs: int) -> UnfinishedCall:
         any(end.get("from") == "any" for end in ends),
         _ranks(str(entry.get("ranks", "")), nprocs),
         str(entry.get("comm", "")),
-        _text(op, entry, requests),
+        clean(_text(op, entry, requests)),
     )
 
 
