@@ -15,16 +15,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.cli.budget import over_memory
-from scalatrace.cli.output import add_json, need_file, print_json
+from scalatrace.cli.output import add_formats, need_file, print_csv, print_json
 from scalatrace.cli.progress import stage
 from scalatrace.errors import FormatError, ScalatraceError, UsageError
 from scalatrace.escapes import clean
 from scalatrace.files import read_file, unreadable, write_file
 from scalatrace.launched import launched_rank
+from scalatrace.report.columns import UNFINISHED_CALLS
 from scalatrace.trace.io.container import read_container
+from scalatrace.trace.query.unfinished import awaited_ranks, unfinished_calls
 
 if TYPE_CHECKING:
+    from scalatrace import Trace
     from scalatrace.core.binding import Core
+    from scalatrace.report.lines import UnfinishedReporter
 
 PART = re.compile(r"rank-(\d+)\.part")
 """Name of a part file."""
@@ -54,7 +58,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FILE", help="trace to write (default: parts without .parts)"
     )
     parser.add_argument("--no-compress", action="store_true", help="do not deflate the file")
-    add_json(parser)
+    add_formats(parser, UNFINISHED_CALLS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -99,6 +103,7 @@ def _plan(args: argparse.Namespace) -> tuple[str, list[Path]]:
 def _write(whole: Core, args: argparse.Namespace, output: str) -> int:
     """Check the merged trace, write it, and say which ranks it has."""
     import scalatrace
+    from scalatrace.report.style import console
 
     with TemporaryDirectory(prefix="scalatrace-") as folder:
         path = Path(folder, "merged.st")
@@ -111,15 +116,33 @@ def _write(whole: Core, args: argparse.Namespace, output: str) -> int:
             ) from None
         write_file(output, path.read_bytes())
     missing = [rank for rank in range(trace.nprocs) if rank not in trace.ranks]
+    reporter = _unfinished(trace)
     if args.json:
-        print_json(
-            {"output": output, "nprocs": trace.nprocs, "events": trace.nevents(), "missing_ranks": missing}
-        )
+        facts = {
+            "output": output,
+            "nprocs": trace.nprocs,
+            "events": trace.nevents(),
+            "missing_ranks": missing,
+        }
+        print_json({**facts, **reporter.plain()})
+        return 0
+    if args.csv:
+        print_csv(UNFINISHED_CALLS, reporter.rows())
         return 0
     print(f"{output}: {len(trace.ranks)} of {trace.nprocs} ranks, {trace.nevents():,} events")
     if missing:
         print(f"scalatrace: no part of rank {', '.join(map(str, missing))}", file=sys.stderr)
+    reporter.render(console())
     return 0
+
+
+def _unfinished(trace: Trace) -> UnfinishedReporter:
+    from scalatrace.codegen.matching.diagnosis.diagnose import shortest_cycle
+    from scalatrace.report.lines import UnfinishedReporter
+
+    calls = unfinished_calls(trace)
+    awaited = awaited_ranks(calls)
+    return UnfinishedReporter(calls, awaited, shortest_cycle(awaited))
 
 
 def of_one_run(parts: Sequence[Path]) -> list[Path]:

@@ -12,6 +12,7 @@ from scalatrace.cli.sizes import add_sizes, needs_sizes
 from scalatrace.errors import UsageError
 from scalatrace.report.columns import CALLS, NODES, NOTATION
 from scalatrace.report.trees.legend import LEGEND
+from scalatrace.trace.query.unfinished import unfinished_calls
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -111,6 +112,14 @@ def _show_rank(trace: Trace, args: argparse.Namespace) -> None:
         print_csv(CALLS, reporter.rows())
     else:
         reporter.render(console())
+        unfinished = unfinished_calls(trace).get(args.rank, ()) if args.limit is None else ()
+        for call in unfinished:
+            console().print(
+                f"unfinished  {call.text}, for {call.seconds:.1f} s",
+                highlight=False,
+                markup=False,
+                soft_wrap=True,
+            )
 
 
 def _show_nodes(trace: Trace, args: argparse.Namespace) -> None:

@@ -29,13 +29,17 @@ _F2C = {
     "REQUEST": "PMPI_Request_f2c",
     "ERRHANDLER": "PMPI_Errhandler_f2c",
 }
+_AWAITED = {"comm": 1, "source": 2, "dest": 4, "both": 8, "tag": 16}
+"""What a call waits for: bits of `enum st_awaits`."""
 _BUFFERS = frozenset({"BUFFER", "C_BUFFER", "C_BUFFER2", "C_BUFFER3", "C_BUFFER4"})
 
 
 def op_table(procedures: Iterable[Procedure]) -> tuple[str, str]:
     """ops.h and ops.c: a number, a name and a schema for each operation."""
     # The plain variant stands for the large-count one.
-    schemas = {p.op: (schema(p), rules.role(p)) for p in reversed(list(procedures))}
+    procedures = list(procedures)
+    schemas = {p.op: (schema(p), rules.role(p)) for p in reversed(procedures)}
+    awaited = {p.op: _awaited(p) for p in procedures}
     schemas["Pcontrol"] = rules.ANNOTATION, rules.ParameterRole.SELECTABLE
     order = sorted(schemas)
     header = ["#ifndef ST_OPS_H", "#define ST_OPS_H", "enum st_op_number {"]
@@ -50,7 +54,8 @@ def op_table(procedures: Iterable[Procedure]) -> tuple[str, str]:
             )
             body.append(f"static const int kinds_{op}[] = {{{', '.join(str(v.kind) for v in values)}}};")
         names = f"names_{op}, kinds_{op}" if values else "NULL, NULL"
-        rows.append(f'    {{"{op}", {len(values)}, {names}, {int(role)}, {int(communicates(op))}}},')
+        facts = f"{int(role)}, {int(communicates(op))}, {awaited.get(op, 0)}"
+        rows.append(f'    {{"{op}", {len(values)}, {names}, {facts}}},')
     body += ["const struct st_op st_ops[] = {", *rows, "};", ""]
     return "\n".join(header), "\n".join(body)
 
@@ -219,6 +224,35 @@ def _after(procedure: Procedure) -> list[str]:
     return lines
 
 
+def _awaited(procedure: Procedure) -> int:
+    """Return what the call waits for."""
+    peers = [name for name in ("source", "dest") if _given(procedure, name)]
+    kinds = ["both"] if len(peers) == 2 else peers
+    kinds += ["comm"] if "handle" in _fields(procedure) else []
+    kinds += ["tag"] if "tag" in _fields(procedure) else []
+    return sum(_AWAITED[kind] for kind in kinds)
+
+
+def _given(procedure: Procedure, name: str) -> bool:
+    return any(p.name == name and not p.is_out for p in procedure.parameters)
+
+
+def _fields(procedure: Procedure) -> dict[str, str]:
+    """Return the fields of `struct st_call` that say what the call waits for, and the parameters they get."""
+    comm = rules.communicator(procedure)
+    if not rules.is_event(procedure) or comm is None or comm.is_array:
+        return {}
+    names = ["tag", "recvtag", "source", "dest"]
+    given = [name for name in names if _given(procedure, name)]
+    fields = {
+        "tag": "tag",
+        "recvtag": "tag",
+        "source": "peer",
+        "dest": "dest" if "source" in given else "peer",
+    }
+    return {"handle": comm.name, **{fields[name]: name for name in given}}
+
+
 # -- the entries -----------------------------------------------------------------------------------------
 
 
@@ -231,6 +265,10 @@ def _is_needed(procedure: Procedure) -> str:
 def _prepare(procedure: Procedure, fortran: bool) -> list[str]:
     """Before the call: take out of the tables what the call ends."""
     lines = []
+    star = "*" if fortran else ""
+    for field, name in _fields(procedure).items():
+        f = "f_" if fortran and field == "handle" else ""
+        lines.append(f"    call.{f}{field} = {star}{name};")
     for p in procedure.parameters:
         handle = f"{_F2C[p.kind]}(*{p.name})" if fortran and p.kind in _F2C else f"*{p.name}"
         if rules.frees(procedure) and p.kind in ("COMMUNICATOR", "WINDOW", "FILE"):

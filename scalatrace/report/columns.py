@@ -243,6 +243,15 @@ CALLS = CommandTable(
         _FRAME,
     ),
 )
+UNFINISHED_CALLS = CommandTable(
+    "call of some ranks",
+    (
+        TableColumn("ranks", "ranks"),
+        TableColumn("call", "unfinished call", "place"),
+        TableColumn("seconds", "since", "s"),
+        TableColumn("waits for", "waits for"),
+    ),
+)
 NOTATION = CommandTable(
     "event, with --notation",
     (

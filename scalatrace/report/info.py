@@ -24,6 +24,7 @@ from scalatrace.trace.model.nodes import Event, Node, Peer
 from scalatrace.trace.model.trace import MODULES, Trace
 from scalatrace.trace.oversubscription import OVERSUBSCRIBED, oversubscription_note
 from scalatrace.trace.query.counting import least_and_most
+from scalatrace.trace.query.unfinished import UNFINISHED
 
 COMMS_SHOWN = 20
 RANKS_LISTED = 1 << 16
@@ -101,7 +102,11 @@ class InfoReporter:
             )
 
     def _header(self, console: Console, facts: dict[str, Any]) -> None:
-        rows = [(key, value) for key, value in self.trace.meta.items() if key != MODULES]
+        rows = [
+            (key, value)
+            for key, value in self.trace.meta.items()
+            if key != MODULES and not key.startswith(UNFINISHED)
+        ]
         rows += [
             ("ranks", f"{self.trace.nprocs}{self._missing()}"),
             ("events", _event_counts(facts)),

@@ -1,4 +1,4 @@
-"""`show --rank`: the calls of one rank, a line for each.
+"""`show --rank`: the calls of one rank, a line for each. `merge`: the calls in which ranks were at the end.
 
 For parameters stored as histograms, a line shows the mean after `~`; JSON has null.
 """
@@ -6,7 +6,7 @@ For parameters stored as histograms, a line shows the mean after `~`; JSON has n
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -15,15 +15,21 @@ from rich.text import Text
 
 from scalatrace.errors import LimitError
 from scalatrace.escapes import clean
-from scalatrace.report.style import DIM, SITE, op_text, short_site
+from scalatrace.report.columns import UNFINISHED_CALLS
+from scalatrace.report.style import DIM, SITE, op_text, print_more, ranks, short_site, text_table
 from scalatrace.report.values import array
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.tables import Communicator, Datatype
 from scalatrace.trace.query.summaries import summarised_names
+from scalatrace.trace.query.unfinished import UnfinishedCall
+from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import special_name
 
 MAX_JSON_VALUES = 1 << 20
 """Values of one array in a line of JSON."""
+
+MAX_ROWS = 30
+"""Rows of the table that text shows."""
 
 
 class LinesReporter:
@@ -55,6 +61,57 @@ class LinesReporter:
             means = set(summarised_names(call.place.trace, call.node))
             params = {name: None if name in means else _plain(value) for name, value in call.params.items()}
             yield json.dumps({"event": n, "op": call.op, **params, "stack": list(call.stack)})
+
+
+class UnfinishedReporter:
+    """Shows unfinished calls as a table, and the shortest cycle of ranks that wait for each other."""
+
+    def __init__(
+        self,
+        calls: Mapping[int, Sequence[UnfinishedCall]],
+        awaited: Mapping[int, Sequence[int]],
+        cycle: Sequence[int],
+    ) -> None:
+        """`awaited`: ranks that each rank waits for; `cycle`: each waits for the next, in a circle."""
+        self._calls, self._awaited, self._cycle = calls, awaited, cycle
+
+    def plain(self) -> dict[str, Any]:
+        """Return the rows and the cycle, for JSON."""
+        return {"unfinished": self.rows(), "cycle": list(self._cycle)}
+
+    def render(self, console: Console) -> None:
+        """Print the table, then the cycle."""
+        rows = self.rows()
+        if not rows:
+            return
+        console.print(text_table(UNFINISHED_CALLS, rows[:MAX_ROWS]))
+        print_more(console, len(rows) - MAX_ROWS)
+        if self._cycle:
+            following = [*self._cycle[1:], self._cycle[0]]
+            waits = [
+                f"rank {rank} waits for rank {peer}"
+                for rank, peer in zip(self._cycle, following, strict=True)
+            ]
+            console.print(Text(f"shortest cycle: {', '.join(waits)}"), soft_wrap=True)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for ranks in equal calls that wait for the same ranks, longest waits first."""
+        grouped: dict[tuple[str, tuple[int, ...]], list[int]] = {}
+        seconds: dict[tuple[str, tuple[int, ...]], float] = {}
+        for rank, own in self._calls.items():
+            key = " and ".join(call.text for call in own), tuple(self._awaited[rank])
+            grouped.setdefault(key, []).append(rank)
+            seconds[key] = max([seconds.get(key, 0.0), *(call.seconds for call in own)])
+        rows = [
+            {
+                "ranks": ranks(RankList(members)),
+                "call": text,
+                "seconds": seconds[text, peers],
+                "waits for": f"rank{'s' * (len(peers) > 1)} {ranks(RankList(peers))}" if peers else "",
+            }
+            for (text, peers), members in grouped.items()
+        ]
+        return sorted(rows, key=lambda row: -float(row["seconds"]))
 
 
 def _parameters(call: Call) -> Iterator[tuple[str, str]]:

@@ -86,4 +86,5 @@ def _cores(folder: Path) -> None:
                 core.append(op, [])
             core.finish()
             core.flatlog_close()
+            core.set_meta(f"in-call {rank}", '[{"op": "Recv", "seconds": 7.5, "from": 1, "tag": 3}]')
             core.write_part(folder / "m.st.parts" / f"rank-{rank}.part")

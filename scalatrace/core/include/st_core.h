@@ -129,7 +129,7 @@ ST_API int st_add_site_range(st_core *core, const char *file, uint64_t low, uint
 /* Whether a frame is of such a file and lies in such a range: 1 or 0. */
 ST_API int st_frame_in_range(const char *frame, const char *file, uint64_t low, uint64_t high);
 
-/* Header entries ("program", "mpi", "date", "options", ...) and the number of calls that were only counted. */
+/* Header entries ("program", "mpi", "date", "options", ...; NULL: none) and the number of calls that were only counted. */
 ST_API int st_set_meta(st_core *core, const char *key, const char *value);
 ST_API int st_set_count(st_core *core, const char *op_name, uint64_t ncalls);
 

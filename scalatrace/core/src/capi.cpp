@@ -226,7 +226,10 @@ int st_frame_in_range(const char *frame, const char *file, uint64_t low, uint64_
 
 int st_set_meta(st_core *core, const char *key, const char *value) {
     return guarded_change(core, [&] {
-        core->meta[key] = value;
+        if (value)
+            core->meta[key] = value;
+        else
+            core->meta.erase(key);
         return 0;
     });
 }

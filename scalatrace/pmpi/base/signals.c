@@ -4,6 +4,8 @@
  * Others:  our handler is installed only where the action before MPI_Init was the default, or UCX's handler, which is
  *          installed when UCX is loaded. Then the handler found after MPI_Init is the MPI library's. A handler that the
  *          program installs later replaces ours.
+ * SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM: only where the action after MPI_Init is the default, too. A handler of the
+ *          MPI library for one of these may let the program go on.
  * After saving, the former action is restored and the signal occurs again: a faulting instruction faults again; any
  * other signal is raised.
  */
@@ -18,8 +20,10 @@
 
 #include "base/state.h"
 
-static const int numbers[] = {SIGTERM, SIGINT, SIGXCPU, SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+static const int numbers[] = {SIGTERM, SIGINT, SIGXCPU, SIGABRT, SIGSEGV, SIGBUS, SIGFPE,
+                              SIGILL,  SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM};
 #define N ((int)(sizeof numbers / sizeof *numbers))
+#define FIRST_USED 8 /* index of the first signal that MPI libraries may use */
 
 volatile int st_signal_waiting;
 static struct {
@@ -110,6 +114,7 @@ void st_signals_install(void (*save)(void)) {
         struct sigaction *before = &actions[i].before;
         if (set_action(numbers[i], NULL, before) || (!(before->sa_flags & SA_SIGINFO) && before->sa_handler == SIG_IGN))
             continue;
+        if (i >= FIRST_USED && ((before->sa_flags & SA_SIGINFO) || before->sa_handler != SIG_DFL)) continue;
         if (actions[i].fatal || numbers[i] == SIGTERM) actions[i].ours = set_action(numbers[i], &action, NULL) == 0;
     }
 }

@@ -19,12 +19,15 @@
 #define ST_EXPORT __attribute__((visibility("default")))
 
 struct st_plugin_thread;
+struct st_call;
 
 /* State of one thread of the program. Only its own thread changes it. */
 struct st_thread {
     int depth;                        /* above 0 inside a wrapper: the MPI library's own calls are not the program's */
     void **frame;                     /* of the wrapper that set depth, NULL: none; its return address is at [1] */
     void *caller;                     /* ... and this address */
+    const struct st_call *call;       /* of the wrapper that set depth */
+    struct st_thread *next;           /* in the list of current.c */
     bool busy;                        /* inside the tracer: a signal handler must not wait for this thread */
     int64_t last_exit;                /* when the program last got control back from a wrapper, in ns; 0: never */
     int64_t poll_ns;                  /* time in unsuccessful polls since the last event */

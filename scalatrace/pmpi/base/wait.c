@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -11,7 +12,8 @@
 #include "base/state.h"
 
 #define LATE_NS 1000000000 /* after this time `late` is called */
-#define MAX_SLEEP_US 1000  /* between two tests of a request */
+#define MAX_SLEEP_US 10000 /* between two tests of a request */
+#define SLEEP_SHARE 64     /* a sleep is this part of the time waited so far */
 #define NSPINS 20          /* tests before the first sleep */
 
 struct timespec st_time_in(int seconds) {
@@ -36,19 +38,35 @@ bool st_lock_mutex(pthread_mutex_t *mutex, const char *name) {
     return false;
 }
 
-/* Sleeps grow with the time waited so far. */
-bool st_wait_request(MPI_Request *request, int limit, void (*late)(void)) {
+int st_ranks_here(void) {
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE",
+                                        "SLURM_STEP_TASKS_PER_NODE"};
+    for (int i = 0; i < 4; i++) {
+        const char *value = getenv(names[i]);
+        if (value && atoi(value) > 0) return atoi(value);
+    }
+    return 1;
+}
+
+int st_start_limit(void) {
+    long ncores = sysconf(_SC_NPROCESSORS_ONLN);
+    int share = st_ranks_here() / (ncores > 0 ? (int)ncores : 1);
+    return st_options.wait_limit * (share > 1 ? share : 1);
+}
+
+bool st_wait_request(MPI_Request *request, MPI_Status *status, int limit, void (*late)(void)) {
     int64_t start = st_now();
     for (int done = 0, ntests = 0;; ntests++) {
-        if (PMPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+        if (PMPI_Test(request, &done, status) != MPI_SUCCESS) return false;
         if (done) return true;
         int64_t waited = st_now() - start;
         if (late && waited > LATE_NS) {
             late();
             late = NULL;
         }
-        if (waited > limit * INT64_C(1000000000)) return false;
-        if (ntests > NSPINS) usleep(waited > 64000 * MAX_SLEEP_US ? MAX_SLEEP_US : 20 + (useconds_t)(waited / 64000));
+        if (limit != ST_NO_LIMIT && waited > limit * INT64_C(1000000000)) return false;
+        int64_t sleep_us = 20 + waited / (1000 * SLEEP_SHARE);
+        if (ntests > NSPINS) usleep(sleep_us > MAX_SLEEP_US ? MAX_SLEEP_US : (useconds_t)sleep_us);
     }
 }
 

@@ -29,6 +29,8 @@ struct st_comm {
     int indegree;           /* neighbours, -1: not asked yet */
     int outdegree;
     bool inter;             /* is it an intercommunicator? */
+    bool all;               /* are its ranks those of MPI_COMM_WORLD, in the same order? */
+    int64_t *peers;         /* world ranks of those that peers are ranks of; NULL: `all`, or not known */
     const char *kind;       /* "split", "cart", ...; NULL: MPI_COMM_NULL */
     bool selected;          /* was it selected by the user's patterns when it had ... */
     uint64_t selected_name; /* ... the name with this hash? 0: not checked yet */
@@ -58,7 +60,10 @@ struct st_call {
     int *claimed;     /* their slots (live.h), -1: no request; points to inline_claims or allocated memory */
     int inline_claims[ST_MAX_INLINE_CLAIMS];
     MPI_Request handles[ST_MAX_INLINE_CLAIMS]; /* as they were before the call */
-    int op;                                    /* operation number, for plug-ins only */
+    int op;                                    /* operation number */
+    MPI_Comm handle;                           /* what the call waits for, where st_ops[op].awaits says so */
+    MPI_Fint f_handle;                         /* ... the communicator in Fortran */
+    int peer, dest, tag;                       /* peer: the source, or the destination where there is none */
     int message;                               /* slot of the matched message that the call receives; see messages.c */
     MPI_Status *statuses;      /* the tracer's statuses where the program ignores them, or NULL; allocated */
     struct st_comm *comm;      /* communicator of the event */

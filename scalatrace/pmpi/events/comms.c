@@ -18,8 +18,9 @@ static struct {             /* the communicator of the call before */
     MPI_Comm handle;
     struct st_comm *info;
 } last;
-static int64_t nagreed;    /* lowest number that this process has not agreed on yet */
-static int64_t nproposals; /* numbers with this rank in their upper half that were proposed */
+static struct st_map created_by_members; /* hash of members -> number of communicators created with them */
+static int64_t nagreed;                  /* lowest number that this process has not agreed on yet */
+static int64_t nproposals;               /* numbers with this rank in their upper half that were proposed */
 static MPI_Group world_group = MPI_GROUP_NULL;
 static struct st_comm null_comm = {.name = ST_COMM_NULL, .indegree = 0, .outdegree = 0};
 
@@ -62,20 +63,35 @@ static void describe(struct st_comm *info, MPI_Comm comm) {
     info->indegree = info->outdegree = -1;
 }
 
+/* Keep the world ranks of peers, or that they are all. */
+static void set_peers(struct st_comm *info, int64_t **peers, int n) {
+    info->all = *peers && n == st_shared.nprocs;
+    for (int i = 0; info->all && i < n; i++) info->all = (*peers)[i] == i;
+    if (info->all || info->peers) return;
+    info->peers = *peers;
+    *peers = NULL;
+}
+
 /* Define a communicator in the core; out of memory: leave it out. */
-static void define(MPI_Comm comm, const struct st_comm *info, uint64_t parent, const char *kind) {
+static void define(MPI_Comm comm, struct st_comm *info, uint64_t parent, const char *kind) {
     int n = 0, nremote = 0;
     int64_t *members = members_of(comm, false, &n), *remote = info->inter ? members_of(comm, true, &nremote) : NULL;
     if (members && (remote || !info->inter))
         st_core_check(
             st_define_comm(st_shared.core, info->name, parent, kind, members, (size_t)n, remote, (size_t)nremote));
+    if (info != &null_comm) set_peers(info, info->inter ? &remote : &members, info->size);
     free(members), free(remote);
+}
+
+static void free_comm(struct st_comm *info) {
+    free(info->peers);
+    free(info);
 }
 
 /* Put a communicator into the table, in place of one whose handle MPI uses again. */
 static struct st_comm *enter(MPI_Comm comm, uint64_t name, const char *kind) {
     uint64_t old;
-    if (st_map_drop(&comms, ST_KEY(comm), &old)) free((void *)(uintptr_t)old);
+    if (st_map_drop(&comms, ST_KEY(comm), &old)) free_comm((struct st_comm *)(uintptr_t)old);
     if (last.info && last.handle == comm) last.info = NULL;
     struct st_comm *info = calloc(1, sizeof *info);
     if (!info || !st_map_put(&comms, ST_KEY(comm), (uintptr_t)info)) {
@@ -109,6 +125,24 @@ struct st_comm *st_comm_of(MPI_Comm comm) {
     return last.info;
 }
 
+const struct st_comm *st_comm_named(uint64_t name) {
+    for (size_t i = 0; i < comms.capacity; i++) {
+        const struct st_comm *info = (const struct st_comm *)(uintptr_t)comms.values[i];
+        if (comms.full[i] && info->name == name) return info;
+    }
+    return &null_comm;
+}
+
+const struct st_comm *st_comm_known(MPI_Comm comm) {
+    uint64_t *known = st_map_find(&comms, ST_KEY(comm));
+    return known ? (const struct st_comm *)(uintptr_t)*known : &null_comm;
+}
+
+int64_t st_comm_world_rank(const struct st_comm *info, int peer) {
+    if (peer < 0 || peer >= info->size) return peer == MPI_ANY_SOURCE ? ST_ANY_SOURCE : ST_UNDEFINED;
+    return info->all ? peer : info->peers ? info->peers[peer] : ST_UNDEFINED;
+}
+
 uint64_t st_comm_name(MPI_Comm comm) { return st_comm_of(comm)->name; }
 
 /* Name of the family that this call creates. */
@@ -128,20 +162,23 @@ uint64_t st_comm_created(struct st_call *call, const char *kind, MPI_Comm parent
 /* Both MPI libraries set the handle before MPI_Comm_idup returns. */
 uint64_t st_comm_idup(struct st_call *call, const char *kind, MPI_Comm parent, MPI_Comm *newcomm) {
     struct st_comm copy = *st_comm_of(parent);
+    copy.peers = NULL;
     copy.name = next_family(call, parent);
     copy.kind = kind;
     copy.selected_name = 0;
     define(parent, &copy, st_comm_name(parent), kind);
     MPI_Comm comm = *newcomm;
-    if (comm == MPI_COMM_NULL) return copy.name;
-    struct st_comm *info = calloc(1, sizeof *info);
-    if (!info) return copy.name;
+    struct st_comm *info = comm == MPI_COMM_NULL ? NULL : calloc(1, sizeof *info);
+    if (!info) {
+        free(copy.peers);
+        return copy.name;
+    }
     *info = copy;
     info->children = 0, info->windows = info->files = 0;
     uint64_t old;
-    if (st_map_drop(&comms, ST_KEY(comm), &old)) free((void *)(uintptr_t)old);
+    if (st_map_drop(&comms, ST_KEY(comm), &old)) free_comm((struct st_comm *)(uintptr_t)old);
     if (last.info && last.handle == comm) last.info = NULL;
-    if (!st_map_put(&comms, ST_KEY(comm), (uintptr_t)info)) free(info);
+    if (!st_map_put(&comms, ST_KEY(comm), (uintptr_t)info)) free_comm(info);
     return copy.name;
 }
 
@@ -150,27 +187,46 @@ void st_comm_remove(struct st_call *call, MPI_Comm comm) {
     call->freed_comm = null_comm;
     if (!st_hold(&before)) return;
     call->freed_comm = *st_comm_of(comm);
+    call->freed_comm.peers = NULL;
     uint64_t old;
-    if (st_map_drop(&comms, ST_KEY(comm), &old)) free((void *)(uintptr_t)old);
+    if (st_map_drop(&comms, ST_KEY(comm), &old)) free_comm((struct st_comm *)(uintptr_t)old);
     last.info = NULL;
     st_release(before);
 }
 
+/* Are all processes of both groups of this MPI_COMM_WORLD? Out of memory: suppose so. `*hash`: of all, in any order. */
+static bool is_of_this_world(MPI_Comm comm, uint64_t *hash) {
+    bool here = true;
+    int inter = 0;
+    *hash = AGREED;
+    PMPI_Comm_test_inter(comm, &inter);
+    for (int remote = 0; remote <= inter; remote++) {
+        int n = 0;
+        int64_t *members = members_of(comm, remote, &n);
+        for (int i = 0; members && i < n; i++) {
+            *hash += st_family(AGREED, (uint64_t)members[i]);
+            here &= members[i] != ST_UNDEFINED;
+        }
+        free(members);
+    }
+    return here;
+}
+
 /* Maximum over all members of each number of a pair. In an intercommunicator a reduction returns the remote group's
- * result: the second round combines both. Return false where other members do not come within the limit: their program
- * left the call that made the communicator by longjmp, or they have no tracer. Then the buffers stay, since MPI may
- * still write to them. */
+ * result: the second round combines both. All members come: each of this MPI_COMM_WORLD has a tracer, and also one that
+ * gave up takes part. Return false on an error of MPI. */
 static bool max_of_all(MPI_Comm comm, int64_t pair[2]) {
-    int64_t *buffers = calloc(4, sizeof *buffers), *local = buffers, *result = buffers + 2;
-    bool ok = buffers != NULL;
+    int64_t spare[4] = {0}, *buffers = calloc(4, sizeof *buffers); /* not on the stack, which a longjmp would leave */
+    int64_t *local = buffers ? buffers : spare, *result = local + 2;
+    bool ok = true;
     for (int round = 0; ok && round < 2; round++) {
         MPI_Request request;
         local[0] = pair[0], local[1] = pair[1], result[0] = result[1] = 0;
         ok = PMPI_Iallreduce(local, result, 2, MPI_INT64_T, MPI_MAX, comm, &request) == MPI_SUCCESS &&
-             st_wait_request(&request, st_options.wait_limit, NULL);
+             st_wait_request(&request, MPI_STATUS_IGNORE, ST_NO_LIMIT, NULL);
         for (int i = 0; ok && i < 2; i++) pair[i] = local[i] > result[i] ? local[i] : result[i];
     }
-    if (ok) free(buffers);
+    free(buffers);
     return ok;
 }
 
@@ -179,10 +235,22 @@ static bool max_of_all(MPI_Comm comm, int64_t pair[2]) {
  *
  * Second round: threads of one rank that create communicators at the same time may propose the same number. The second
  * one to use it reports a conflict, and its group takes a number that no other process can propose. No lock is held
- * while MPI communicates. */
+ * while MPI communicates.
+ *
+ * Processes of another MPI_COMM_WORLD may have no tracer. With them nothing is agreed on: the members of a communicator,
+ * and the number of earlier ones with these members, name it. */
 void st_comm_agree(struct st_call *call, MPI_Comm parent, MPI_Comm comm) {
     bool before;
+    uint64_t hash;
     if (comm == MPI_COMM_NULL) return;
+    if (!is_of_this_world(comm, &hash)) {
+        if (!st_hold(&before)) return;
+        uint64_t *ncreated = st_map_find(&created_by_members, hash), ordinal = ncreated ? (*ncreated)++ : 0;
+        if (!ncreated) st_map_put(&created_by_members, hash, 1);
+        st_release(before);
+        call->agreed_family = st_family(hash, ordinal);
+        return;
+    }
     int64_t number[2] = {0, 0}, conflict[2] = {0, 0};
     if (st_hold(&before)) {
         number[0] = nagreed, number[1] = (int64_t)(st_comm_name(parent) >> 1);
@@ -195,7 +263,7 @@ void st_comm_agree(struct st_call *call, MPI_Comm parent, MPI_Comm comm) {
         st_release(before);
     }
     if (!agreed || !max_of_all(comm, conflict)) {
-        st_give_up("the ranks of a new communicator did not agree on its name in time");
+        st_give_up("MPI reported an error while the ranks of a new communicator agreed on its name");
         return;
     }
     uint64_t ordinal = AGREED | (uint64_t)number[0];
@@ -205,10 +273,11 @@ void st_comm_agree(struct st_call *call, MPI_Comm parent, MPI_Comm comm) {
 
 void st_comm_agree_only(MPI_Comm comm) {
     int64_t number[2] = {0, 0}, conflict[2] = {0, 0};
-    if (!st_shared.gave_up || st_thread.depth || comm == MPI_COMM_NULL) return;
-    st_thread.depth = 1;
-    if (max_of_all(comm, number)) max_of_all(comm, conflict);
-    st_thread.depth = 0;
+    uint64_t hash;
+    if (st_shared.private_comm == MPI_COMM_NULL || comm == MPI_COMM_NULL) return;
+    st_thread.depth++;
+    if (is_of_this_world(comm, &hash) && max_of_all(comm, number)) max_of_all(comm, conflict);
+    st_thread.depth--;
 }
 
 int st_comm_ndims(MPI_Comm comm) {

@@ -27,6 +27,12 @@ void st_comms_stop(void);
 /* Return the description of a communicator, never NULL; it is valid until the communicator is freed. A communicator of
  * unknown origin is named by its members. Out of memory: the description of MPI_COMM_NULL. */
 struct st_comm *st_comm_of(MPI_Comm comm);
+/* The same without asking MPI: in the helper thread. Unknown: that of MPI_COMM_NULL. */
+const struct st_comm *st_comm_known(MPI_Comm comm);
+/* Return the description of the communicator of a family, as long as it exists. */
+const struct st_comm *st_comm_named(uint64_t name);
+/* Return the world rank of a peer, ST_ANY_SOURCE, or ST_UNDEFINED: none, of another world, or not known. */
+int64_t st_comm_world_rank(const struct st_comm *info, int peer);
 /* Return the name of its family. */
 uint64_t st_comm_name(MPI_Comm comm);
 /* Make it the communicator of the event. */
@@ -44,7 +50,8 @@ uint64_t st_comm_idup(struct st_call *call, const char *kind, MPI_Comm parent, M
 /* Before the call: agree with all members of `comm` on its name. `parent`: what this rank created it from, which may
  * differ between the members. */
 void st_comm_agree(struct st_call *call, MPI_Comm parent, MPI_Comm comm);
-/* The same on a rank whose tracer gave up: the other members wait for its part of the agreement. */
+/* The same where the call is not recorded, since the tracer gave up or MPI or a callback made it: the other members wait
+ * for this rank's part of the agreement. */
 void st_comm_agree_only(MPI_Comm comm);
 /* The call frees the communicator: copy its description to call->freed_comm and forget it. */
 void st_comm_remove(struct st_call *call, MPI_Comm comm);

@@ -13,6 +13,15 @@
 /* How an operation is selected (selection.h); the same numbers as Role in parameter_rules.py. */
 enum st_role { ST_SELECTABLE, ST_ALWAYS, ST_FOLLOWS };
 
+/* Which fields of a call (call.h) its wrapper sets before it calls MPI; the same numbers as in emit.py. */
+enum st_awaits {
+    ST_AWAITS_COMM = 1,
+    ST_AWAITS_SOURCE = 2, /* peer is a source */
+    ST_AWAITS_DEST = 4,   /* peer is a destination */
+    ST_AWAITS_BOTH = 8,   /* peer is a source, dest a destination */
+    ST_AWAITS_TAG = 16
+};
+
 struct st_op {
     const char *name; /* without "MPI_" */
     int nparams;      /* recorded parameters: their names, and kinds as in enum st_kind */
@@ -20,6 +29,7 @@ struct st_op {
     const int *kinds;
     int role;         /* of enum st_role */
     int communicates; /* as in operations.py: 1 or 0 */
+    int awaits;       /* of enum st_awaits */
 };
 extern const struct st_op st_ops[]; /* generated: ops.c */
 

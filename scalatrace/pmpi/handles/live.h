@@ -36,6 +36,10 @@ struct st_slot {
     bool persistent;   /* a persistent request: lives until it is freed */
     bool any_source;   /* a receive from MPI_ANY_SOURCE */
     bool hidden;       /* created by a call that is not selected */
+    bool described;    /* is the call that created it known, with the fields of call.h? */
+    short op;
+    int peer, tag;
+    uint64_t comm; /* name of the communicator */
 };
 
 /* All zero is an empty table. */

@@ -47,6 +47,14 @@ static MPI_Request make_unique(const struct st_call *call, MPI_Request *request,
     return unique;
 }
 
+/* Keep what the request waits for, as far as it is set; the operation tells. */
+static void describe(struct st_slot *slot, const struct st_call *call) {
+    slot->described = true;
+    slot->op = (short)call->op;
+    slot->peer = call->peer, slot->tag = call->tag;
+    slot->comm = call->comm->name;
+}
+
 void st_request_add(struct st_call *call, MPI_Request *request, bool persistent, bool any_source) {
     MPI_Request handle = request_at(call, request, 0);
     if (handle == MPI_REQUEST_NULL) return;
@@ -56,6 +64,7 @@ void st_request_add(struct st_call *call, MPI_Request *request, bool persistent,
     requests.slots[slot].persistent = persistent;
     requests.slots[slot].any_source = any_source;
     nany_source += any_source;
+    if (call->on) describe(&requests.slots[slot], call);
     if (call->skipped) st_live_hide(&requests, slot);
 }
 
@@ -217,6 +226,15 @@ void st_settle_claims(struct st_call *call, const MPI_Request *array) {
             st_drop_claim(call, i);
         else
             st_relink_claim(call, i);
+}
+
+int st_claimed_slots(const struct st_call *call, struct st_slot *slots, int max) {
+    int n = 0;
+    for (int i = 0; i < call->nclaimed && n < max; i++) {
+        int slot = call->claims_late ? st_live_find(&requests, ST_KEY(call->handles[i]), NULL) : call->claimed[i];
+        if (slot >= 0) slots[n++] = requests.slots[slot];
+    }
+    return n;
 }
 
 /* -- statuses -------------------------------------------------------------------------------------------- */

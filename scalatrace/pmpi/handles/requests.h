@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "events/call.h"
+#include "handles/live.h"
 
 /* The call returned a request: give it an age, and a handle that no other live request has. */
 void st_request_add(struct st_call *call, MPI_Request *request, bool persistent, bool any_source);
@@ -42,6 +43,8 @@ void st_claim_late(struct st_call *call, const MPI_Request *requests);
 bool st_claims_untouched(const struct st_call *call, const MPI_Request *requests);
 /* Is the i-th claimed request recorded, that is known and not hidden? */
 bool st_claimed_recorded(const struct st_call *call, int i);
+/* Copy the first slots of the requests that another thread's completion call waits for. Return their number. */
+int st_claimed_slots(const struct st_call *call, struct st_slot *slots, int max);
 /* Return the age of the i-th claimed request; the name of the array of all ages (0 when the call makes no event). */
 int64_t st_claimed_age(const struct st_call *call, int i);
 int64_t st_claimed_ages(struct st_call *call);

@@ -33,7 +33,7 @@ static bool without_others;
 
 /* Return false where MPI fails, or where the others do not come within the limit. */
 static bool wait_for(MPI_Request *request, void (*late)(void)) {
-    if (st_wait_request(request, without_others ? 0 : st_options.rank_limit, late)) return true;
+    if (st_wait_request(request, MPI_STATUS_IGNORE, without_others ? 0 : st_options.rank_limit, late)) return true;
     if (!without_others)
         st_warn_once("waited %d s for other ranks in MPI_Finalize; the trace is not complete. See %s.parts",
                      st_options.rank_limit, st_options.output);
@@ -269,7 +269,7 @@ static void preserve_and_merge(int child) {
     merge_child(child);
 }
 
-void st_finish(void) {
+bool st_finish(void) {
     wait_for_all();
     int parent = each_child(preserve_and_merge);
     if (parent >= 0)
@@ -278,8 +278,10 @@ void st_finish(void) {
         outcome = write_trace();
     spread_outcome(parent);
     settle_parts(parent);
-    if (parent >= 0 || outcome != WRITTEN) return;
-    st_names_store(written_to);
-    if (!st_options.quiet) report_written(st_shared.core);
-    st_page_write(written_to);
+    if (parent < 0 && outcome == WRITTEN) {
+        st_names_store(written_to);
+        if (!st_options.quiet) report_written(st_shared.core);
+        st_page_write(written_to);
+    }
+    return outcome == WRITTEN && !without_others;
 }

@@ -10,8 +10,10 @@
 #ifndef ST_FINISH_H
 #define ST_FINISH_H
 
+#include <stdbool.h>
+
 /* Merge the traces of all ranks and write the file on rank 0. Every rank takes part. When it is written, the parts that
- * some ranks may have saved are deleted. */
-void st_finish(void);
+ * some ranks may have saved are deleted. Return whether all messages were received. */
+bool st_finish(void);
 
 #endif

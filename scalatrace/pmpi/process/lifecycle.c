@@ -20,7 +20,6 @@
 #include "base/options.h"
 #include "base/signals.h"
 #include "base/state.h"
-#include "base/wait.h"
 #include "events/comms.h"
 #include "events/policy.h"
 #include "events/selection.h"
@@ -28,11 +27,13 @@
 #include "handles/requests.h"
 #include "handles/unique_requests.h"
 #include "plugins/plugins.h"
+#include "process/arrival.h"
 #include "process/children.h"
 #include "process/finish.h"
 #include "process/parts.h"
 #include "process/save.h"
 #include "recording/annotations.h"
+#include "recording/current.h"
 #include "recording/record.h"
 #include "stacks/loader.h"
 #include "stacks/modules.h"
@@ -186,13 +187,6 @@ static bool start_core(void) {
     return false;
 }
 
-/* The tracer communicates with all ranks. It would wait for a rank without a tracer, for which MPI_Init ends nothing. */
-static bool all_ranks_here(void) {
-    MPI_Request request;
-    return PMPI_Ibarrier(MPI_COMM_WORLD, &request) == MPI_SUCCESS &&
-           st_wait_request(&request, st_options.wait_limit, NULL);
-}
-
 /* Called in MPI_Init, after MPI is initialised. The order matters: output paths before saving, the core's settings
  * before its first event. */
 static void start_tracing(void) {
@@ -205,9 +199,7 @@ static void start_tracing(void) {
     PMPI_Comm_rank(MPI_COMM_WORLD, &st_shared.rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &st_shared.nprocs);
     process = getpid();
-    if (!all_ranks_here()) {
-        st_warn("other ranks of MPI_COMM_WORLD have no tracer: nothing is recorded. Put scalatrace record before each "
-                "program of mpiexec");
+    if (!st_arrive()) {
         st_thread.depth = 0;
         return;
     }
@@ -229,6 +221,7 @@ static void start_tracing(void) {
         st_comms_start();
         if (!has_sessions) st_requests_start();
         st_unique_start();
+        st_current_add_thread();
         pthread_atfork(st_loader_before_fork, st_loader_after_fork, in_child);
         st_shared.active = st_shared.on = true;
     } else {
@@ -247,6 +240,7 @@ static void stop_tracing(void) {
     bool was_busy;
     if (st_shared.private_comm == MPI_COMM_NULL || getpid() != process) return;
     st_thread.depth = 1;
+    st_current_finalize();
     if (st_thread.busy) st_give_up("a signal handler left a call by longjmp while it was being recorded");
     bool locked = st_hold_to_save(&was_busy);
     st_shared.active = st_shared.on = false;
@@ -259,10 +253,10 @@ static void stop_tracing(void) {
     }
     if (locked) st_release(was_busy);
     st_plugins_stop();
-    st_finish();
+    bool complete = st_finish();
     bool unused = st_save_stop() && locked; /* does no other thread use the core? */
     st_comms_stop();
-    PMPI_Comm_free(&st_shared.private_comm);
+    if (complete) PMPI_Comm_free(&st_shared.private_comm); /* MPICH ends a program that frees one with messages left */
     st_shared.private_comm = MPI_COMM_NULL;
     if (unused) st_core_free(st_shared.core);
     st_shared.core = NULL;
@@ -347,9 +341,14 @@ ST_EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Sessio
 static bool is_ours_at(const void *frame) { return is_recorded() && (!st_thread.depth || st_was_left(frame)); }
 #define is_ours() is_ours_at(__builtin_frame_address(0))
 
+static void end_tracing(void) {
+    if (is_recorded()) stop_tracing();
+    st_arrival_end();
+}
+
 /* The MPI library never calls MPI_Finalize: also a thread that seems to be in a call is the program's. */
 ST_EXPORT int MPI_Finalize(void) {
-    if (is_recorded()) stop_tracing();
+    end_tracing();
     return PMPI_Finalize();
 }
 
@@ -420,7 +419,7 @@ ST_EXPORT void scalatrace_kernel(const char *kernel, const int64_t *sizes, int n
     }
 #define FORTRAN_FINALIZE(symbol)                                                                                       \
     ST_EXPORT void symbol(MPI_Fint *error) {                                                                           \
-        if (is_recorded()) stop_tracing();                                                                             \
+        end_tracing();                                                                                                 \
         NEXT(void (*)(MPI_Fint *), #symbol)(error);                                                                    \
     }
 #define FORTRAN_ABORT(symbol)                                                                                          \

@@ -13,6 +13,7 @@
 #include "base/options.h"
 #include "base/state.h"
 #include "handles/pending.h"
+#include "recording/current.h"
 #include "recording/record.h"
 
 /* Under the lock. */
@@ -46,9 +47,10 @@ int st_save_part(bool last) {
         st_part_path(path, sizeof path, st_shared.rank);
         written = true;
         if (last && !preserved) st_pending_flush();
-        if (!preserved) st_publish_totals();
+        if (!preserved) st_publish_totals(), st_current_publish();
         error = preserved ? st_core_write_packed(st_shared.core, preserved, npreserved, path)
                           : st_core_write_part(st_shared.core, path);
+        st_current_remove();
         if (error < 0) st_core_warn(error, "%s", st_core_error(st_shared.core));
     }
     st_release(was_busy);
@@ -59,7 +61,11 @@ int st_save_part(bool last) {
 void st_part_preserve(void) {
     bool was_busy;
     if (!st_hold_to_save(&was_busy)) return;
-    if (!preserved && st_core_pack(st_shared.core, &preserved, &npreserved) < 0) closed = true;
+    if (!preserved) {
+        st_current_publish();
+        closed |= st_core_pack(st_shared.core, &preserved, &npreserved) < 0;
+        st_current_remove();
+    }
     st_release(was_busy);
 }
 

@@ -8,6 +8,7 @@
 #include "base/lock.h"
 #include "handles/pending.h"
 #include "ops.h"
+#include "recording/current.h"
 #include "stacks/stack.h"
 
 static uint64_t polls[ST_NOPS]; /* unsuccessful polls since the last successful one */
@@ -20,7 +21,7 @@ bool st_was_left(const void *frame) {
     uintptr_t now = (uintptr_t)frame, then = (uintptr_t)st_thread.frame;
     if (!then || st_thread.busy || (now > then ? now - then : then - now) > MAX_STACK) return false;
     if (now < then && st_thread.frame[1] == st_thread.caller) return false;
-    st_thread.depth = 0, st_thread.frame = NULL;
+    st_thread.depth = 0, st_thread.frame = NULL, st_thread.call = NULL;
     return true;
 }
 
@@ -63,7 +64,10 @@ void st_set_times(struct st_call *call) {
 
 void st_append(struct st_call *call, int nvalues) {
     if (!call->on) return;
-    if (__builtin_expect(!st_thread.counted, 0)) st_thread.counted = true, st_shared.threads++;
+    if (__builtin_expect(!st_thread.counted, 0)) {
+        st_thread.counted = true, st_shared.threads++;
+        st_current_add_thread();
+    }
     if (call->t1 > atomic_load_explicit(&st_shared.end_ns, memory_order_relaxed))
         atomic_store_explicit(&st_shared.end_ns, call->t1, memory_order_relaxed); /* under the lock */
     st_set_times(call);

@@ -40,6 +40,7 @@ static inline bool st_enter(struct st_call *call, int op, bool needed, void *cal
     if (__builtin_expect(st_thread.depth, 0) && !st_was_left(frame)) return false;
     st_thread.depth = 1;
     st_thread.frame = frame, st_thread.caller = caller;
+    call->op = op;
     call->on = st_shared.on;
     call->skipped = false;
     call->at_once = false;
@@ -53,6 +54,7 @@ static inline bool st_enter(struct st_call *call, int op, bool needed, void *cal
     call->statuses = NULL;
     call->agreed_family = 0;
     call->t0 = st_now();
+    st_thread.call = call;
     if (__builtin_expect(st_shared.plugins_active, 0) && call->on) st_plugins_enter(call, op);
     if (ST_SELECTING) st_select_early(call, op);
     return true;
@@ -91,7 +93,7 @@ static inline void st_exit(struct st_call *call) {
         if (call->skipped) st_plugins_skip(call);
         st_plugins_exit(call);
     }
-    st_thread.depth = 0, st_thread.frame = NULL;
+    st_thread.depth = 0, st_thread.frame = NULL, st_thread.call = NULL;
     if (__builtin_expect(!call->skipped, 1))
         st_thread.last_exit = __builtin_expect(call->at_once, 0) ? call->t1 : st_now();
     else if (st_thread.last_exit) /* a skipped call is computation, but the tracer's work after it is not */
