@@ -203,9 +203,9 @@ def _integer(values: Sequence[int | Special]) -> str:
 
 
 def _made(tree: TypeTree, done: str) -> list[str]:
-    """The statements that make a datatype and keep it, the last one with handle and whether it was made."""
+    """The statements that make a datatype and keep it, the last one with handle and whether to commit it."""
     result, handle = construct(tree)
-    last = done.format(handle, int(bool(result)))
+    last = done.format(handle, int(tree.derived))
     return (
         ["    {", *(f"        {line}" for line in result), f"        {last}", "    }"]
         if result

@@ -10,6 +10,7 @@ from scalatrace.codegen.emit.arguments import predefined_name
 from scalatrace.codegen.emit.c.large import INT_MAX
 from scalatrace.predefined import IN_EVERY_HEADER, NO_DATATYPE
 from scalatrace.trace.model.typetree import TypeTree
+from scalatrace.trace.values.vec import UNDEFINED
 
 __all__ = ["construct", "needs_large", "required"]
 
@@ -102,6 +103,14 @@ def _ints(values: Any) -> str:
     return _array("int", map(str, values))
 
 
+def _of_f90(kind: str) -> Recipe:
+    return lambda a, t, f: (f"create_f90_{kind}", [_or_undefined(n) for n in a[:-1]])
+
+
+def _or_undefined(n: Any) -> str:
+    return "MPI_UNDEFINED" if n == UNDEFINED else str(n)
+
+
 Recipe = Callable[[Sequence[Any], Sequence[str], _Form], tuple[str, list[str]]]
 
 _RECIPES: dict[str, Recipe] = {
@@ -135,4 +144,5 @@ _RECIPES: dict[str, Recipe] = {
     ),
     "resized": lambda a, t, f: ("create_resized", [t[0], str(a[0]), str(a[1])]),
     "dup": lambda a, t, f: ("dup", [t[0]]),
+    **{f"f90_{kind}": _of_f90(kind) for kind in ("real", "complex", "integer")},
 }

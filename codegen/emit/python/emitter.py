@@ -52,6 +52,7 @@ class PythonEmitter(ImperativeEmitter):
         " io"
     )
     reserved = frozenset({"RANKS", "MPI", "ANY_OP"})
+    from_zero = True
 
     @property
     def library(self) -> RuntimeLibrary:
@@ -186,10 +187,10 @@ class _Writing(Writing):
         """All datatypes, with the sizes they had in the application."""
         lines = []
         for i in self.single_types:
-            made, derived = self.of_type(i, lambda tree: (construct(tree), not tree.predefined))
+            made, derived = self.of_type(i, lambda tree: (construct(tree), tree.derived))
             lines.append(f"types[{self.types[i]}] = Type({made}, {self.sizes(i)}, {derived})")
         for i in self.type_lists:
-            inner = self.of_type(i, lambda tree: [(construct(t), not t.predefined) for t in tree.inner])
+            inner = self.of_type(i, lambda tree: [(construct(t), t.derived) for t in tree.inner])
             each = (f"Type({made}, None, None, {derived})" for made, derived in inner)
             lines.append(f"lists[{self.types[i]}] = [{', '.join(each)}]")
         if any(f"{NAMED}(" in line for line in lines):

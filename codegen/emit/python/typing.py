@@ -8,6 +8,7 @@ from typing import Any
 from scalatrace.codegen.emit.arguments import predefined_name
 from scalatrace.predefined import DATATYPES, IN_EVERY_HEADER
 from scalatrace.trace.model.typetree import TypeTree
+from scalatrace.trace.values.vec import UNDEFINED
 
 __all__ = ["NAMED", "construct"]
 
@@ -29,7 +30,13 @@ def _of_one(method: str) -> Callable[[Sequence[Any], Sequence[str]], str]:
     return lambda a, t: f"{t[0]}.{method}({', '.join(_value(v) for v in a)})"
 
 
+def _of_f90(kind: str) -> Callable[[Sequence[Any], Sequence[str]], str]:
+    return lambda a, t: f"MPI.Datatype.Create_f90_{kind}({', '.join(map(_value, a[:-1]))})"
+
+
 def _value(value: Any) -> str:
+    if value == UNDEFINED:
+        return "MPI.UNDEFINED"
     if isinstance(value, str):
         return "MPI.ORDER_FORTRAN" if value == "Fortran" else "MPI.ORDER_C"
     return str(list(value)) if isinstance(value, tuple) else str(value)
@@ -48,5 +55,6 @@ _RECIPES: dict[str, Callable[[Sequence[Any], Sequence[str]], str]] = {
     "darray": _of_one("Create_darray"),
     "resized": _of_one("Create_resized"),
     "dup": _of_one("Dup"),
+    **{f"f90_{kind}": _of_f90(kind) for kind in ("real", "complex", "integer")},
     "opaque": lambda a, t: f"MPI.BYTE.Create_contiguous({a[0]}).Create_resized(0, {a[1]})",
 }

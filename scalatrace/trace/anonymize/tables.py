@@ -22,7 +22,8 @@ COMMUNICATORS = frozenset({
 
 CONSTRUCTORS = frozenset({
     "contiguous", "vector", "hvector", "indexed", "hindexed", "indexed_block", "hindexed_block", "struct",
-    "subarray", "darray", "resized", "dup", "opaque", "C", "Fortran",
+    "subarray", "darray", "resized", "dup", "f90_real", "f90_complex", "f90_integer", "opaque",
+    "C", "Fortran", "UNDEFINED",
 })  # fmt: skip
 """Words of datatype descriptions besides predefined datatypes (docs/reference/format.md)."""
 
