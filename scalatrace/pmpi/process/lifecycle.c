@@ -30,6 +30,7 @@
 #include "plugins/plugins.h"
 #include "process/children.h"
 #include "process/finish.h"
+#include "process/output.h"
 #include "process/parts.h"
 #include "process/save.h"
 #include "recording/annotations.h"
@@ -214,6 +215,7 @@ static void start_tracing(void) {
     PMPI_Comm_dup(MPI_COMM_WORLD, &st_shared.private_comm);
     PMPI_Comm_set_errhandler(st_shared.private_comm, MPI_ERRORS_RETURN);
     if (start_core()) {
+        st_output_start();
         st_children_start();
         st_policy_start();
         st_selection_start();
