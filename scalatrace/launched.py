@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["launched_rank", "on_one_node"]
+__all__ = ["REPORT_S", "launched_rank", "on_one_node", "waits_for_failed_ranks"]
+
+REPORT_S = 1.0
+"""Seconds that an error of another rank waits for the same one of rank 0, which ends all ranks."""
 
 _RANK = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID")
 _SIZES = (("OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE"), ("MPI_LOCALNRANKS", "PMI_SIZE"))
@@ -24,3 +27,12 @@ def on_one_node() -> bool:
     if launched_rank() is None or os.environ.get("SLURM_STEP_NUM_NODES") == "1":
         return True
     return any(here in os.environ and os.environ[here] == os.environ.get(all_) for here, all_ in _SIZES)
+
+
+def waits_for_failed_ranks() -> bool:
+    """Return whether the launcher waits for all ranks when one ends before MPI_Init with a bad status.
+
+    Open MPI's mpiexec does not; MPICH's and srun do.
+    """
+    several = any(os.environ.get(name, "1") != "1" for name in ("PMI_SIZE", "SLURM_STEP_NUM_TASKS"))
+    return several and launched_rank() is not None and "OMPI_COMM_WORLD_RANK" not in os.environ

@@ -10,6 +10,7 @@ import gc
 import importlib
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from io import TextIOWrapper
@@ -20,9 +21,10 @@ from scalatrace.cli.budget import TimeExceeded, add_budgets, enforced, over_memo
 from scalatrace.cli.parsing import Parser
 from scalatrace.cli.progress import progress_of
 from scalatrace.cli.registry import COMMANDS, VERSION, Command, find
-from scalatrace.errors import ScalatraceError
+from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.escapes import LINES, clean
 from scalatrace.files import is_stdout
+from scalatrace.launched import REPORT_S, launched_rank
 from scalatrace.spelling import did_you_mean
 
 FAILURE, USAGE = 1, 2
@@ -93,7 +95,7 @@ def parser_of(command: Command, new: Callable[..., Parser] = Parser) -> tuple[Mo
 def _guarded(command: Command, words: list[str]) -> int:
     try:
         module, parser = parser_of(command)
-        args = parser.parse_args(words)
+        args = _parsed(parser, words)
         shown = progress_of(command.name) if command.shows_progress else nullcontext()
         with enforced(args), _stdout_of_its_own(getattr(args, "output", None)), shown:
             status = int(module.run(args))
@@ -117,6 +119,16 @@ def _guarded(command: Command, words: list[str]) -> int:
         return _complain("interrupted", 130)
 
 
+def _parsed(parser: Parser, words: list[str]) -> argparse.Namespace:
+    """Parse arguments; of the ranks of a launcher, which all have the same, rank 0 reports what is wrong."""
+    try:
+        return parser.parse_args(words)
+    except UsageError as error:
+        if launched_rank():
+            raise SystemExit(error.exit_status) from None
+        raise
+
+
 def _stdout_of_its_own(output: str | Path | None) -> AbstractContextManager[object]:
     """Print to standard error while the command writes its result to standard output (`-o /dev/stdout`)."""
     return redirect_stdout(sys.stderr) if output and is_stdout(output) else nullcontext()
@@ -133,5 +145,7 @@ def _unknown(word: str) -> str:
 
 
 def _complain(message: str, status: int) -> int:
+    if launched_rank():  # rank 0 is to report what concerns all ranks
+        time.sleep(REPORT_S)
     print(f"scalatrace: {clean(message, keep=LINES)}", file=sys.stderr)
     return status
