@@ -9,7 +9,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from scalatrace.extrap.errors import InputError
-from scalatrace.extrap.grid.command_lines import PROGRAM, Argument, aligned
+from scalatrace.extrap.grid.command_lines import PROGRAM, Argument, aligned, split_command
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.solve.features import RESERVED
 from scalatrace.trace.symbolic.grid import Grid
@@ -27,7 +27,7 @@ def grids_in_arguments(traces: Sequence[Trace]) -> Iterator[tuple[Grid, ...]]:
 
     Of `-P 4 3 1` and `--npx 4 --npy 3` each order of the sides is one; sides that are 1 everywhere are none.
     """
-    words = [trace.meta.get("program", "").split()[1:] for trace in traces]
+    words = [split_command(trace.meta.get("program", ""))[1:] for trace in traces]
     rows = [[int(number) for word in line for number in _INTEGER.findall(word)] for line in words]
     if len({len(row) for row in rows}) > 1:
         return
@@ -60,7 +60,7 @@ def check_arguments(traces: Sequence[Trace], runs: Sequence[Run], order: Sequenc
     Raises:
         InputError: they differ in anything else.
     """
-    lines = [trace.meta.get("program", "").split() for trace in traces]
+    lines = [split_command(trace.meta.get("program", "")) for trace in traces]
     if not all(lines):
         return []  # made by hand, or by something else than `record`
     known, multiples, unknown = dict(_sizes(runs)), dict[str, None](), []

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["PROGRAM", "Argument", "aligned"]
+__all__ = ["PROGRAM", "Argument", "aligned", "split_command"]
 
 PROGRAM = "program"
 """The name of the word that names the program itself."""
+
+_RANKS = re.compile(r"(?:^|(?<= : ))-n \d+ ")
+"""Numbers of ranks where these run different programs: `-n 4 ./ocean : -n 2 ./atmosphere`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +26,11 @@ class Argument:
 
     name: str
     words: tuple[str | None, ...]
+
+
+def split_command(program: str) -> list[str]:
+    """Return the words of a trace's command line, without the numbers of ranks of each program."""
+    return _RANKS.sub("", program).split()
 
 
 def aligned(lines: Sequence[Sequence[str]]) -> list[Argument]:

@@ -89,6 +89,9 @@ def _wait_or_claim(name: str, claim: Path) -> Path | None:
 
 def _built(name: str, claim: Path, build: Callable[[Path], bytes]) -> Path:
     """Build a library in the folder that this process has made."""
+    for other in claim.parent.glob("*.building"):
+        if _is_dead(owner := _read_owner(other)):
+            _remove_abandoned(other, owner)
     with removed_unless_complete(str(claim)), _kept_alive(claim):
         (claim / "owner").write_text(f"{_machine()} {os.getpid()} {_started_at(os.getpid())}")
         path = cache.find(name) or cache.store(name, build(claim))

@@ -247,6 +247,31 @@ def _warn(program: str, words: Sequence[str]) -> None:
     """Print a line about a program that cannot be recorded, or that has the launcher of another MPI."""
     if reason := preload_obstacle(program):
         print(f"scalatrace: {program} {reason}: the tracer cannot be loaded into it", file=sys.stderr)
+    if _removes_preload(words):
+        text = "env removes LD_PRELOAD, which loads the tracer: nothing is recorded"
+        print(f"scalatrace: {text}; put scalatrace record behind env", file=sys.stderr)
     wrong = foreign_launcher_in(words) if launched_rank() is None else foreign_launcher(words)
     if wrong:
         print(f"scalatrace: {wrong}", file=sys.stderr)
+
+
+def _removes_preload(words: Sequence[str]) -> bool:
+    """Return whether a command is `env` that starts a program without LD_PRELOAD, or with another one."""
+    if os.path.basename(words[0]) != "env":
+        return False
+    removed, rest = False, iter(words[1:])
+    for word in rest:
+        name, equals, _ = word.partition("=")
+        if word in ("-i", "-", "--ignore-environment"):
+            removed = True
+        elif word in ("-u", "--unset"):
+            removed |= next(rest, "") == "LD_PRELOAD"
+        elif name == "--unset":
+            removed |= word == "--unset=LD_PRELOAD"
+        elif word in ("-C", "--chdir", "-S", "--split-string"):
+            next(rest, "")
+        elif equals and not word.startswith("-"):
+            removed |= name == "LD_PRELOAD"
+        elif not word.startswith("-"):
+            break
+    return removed

@@ -13,7 +13,7 @@ from scalatrace import load
 from scalatrace.record import placeholders
 from scalatrace.record.placeholders import array_task, fill, restarts
 from support.mpis import Mpi
-from support.running import run
+from support.running import Argument, run
 
 JOB = ("SLURM_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_RESTART_COUNT", "PBS_JOBID", "SLURM_PROCID")
 
@@ -130,3 +130,18 @@ def test_jobs_that_were_requeued(openmpi: Mpi, build: Builder, tmp_path: Path) -
     assert names(tmp_path) == ["a.st", "a.st.restart-0", "a.st.restart-0.parts", "b-1.st"]
     assert (tmp_path / "a.st.restart-0").read_text() == "of the first run"
     assert load(output).nevents() == 1
+
+
+@pytest.mark.mpi
+def test_the_programs_of_all_ranks(mpi: Mpi, build: Builder, tmp_path: Path) -> None:
+    """`program` has the command of each, as mpiexec has it."""
+    hello, output = build(mpi, "hello.c"), tmp_path / "a.st"
+    recorded = [*mpi.recorder(), "-o", output, "--", hello]
+    parts: list[list[Argument]] = [
+        ["-n", "1", *recorded, "0"],
+        ["-n", "2", *recorded, "0"],
+        ["-n", "1", *recorded],
+    ]
+    command = [word for part in parts for word in (":", *part)][1:]
+    run([mpi.mpiexec, *command], env=mpi.environment(), cwd=tmp_path).check()
+    assert load(output).meta["program"] == f"-n 3 {hello} 0 : -n 1 {hello}"

@@ -32,6 +32,7 @@
 #include "process/finish.h"
 #include "process/output.h"
 #include "process/parts.h"
+#include "process/program.h"
 #include "process/save.h"
 #include "recording/annotations.h"
 #include "recording/record.h"
@@ -223,6 +224,7 @@ static void start_tracing(void) {
         define_stats();
         st_plugins_start();
         set_meta();
+        st_program_start();
         set_hosts();
         set_thread_level();
         open_flat_log();
