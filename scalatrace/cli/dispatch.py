@@ -21,10 +21,10 @@ from scalatrace.cli.budget import TimeExceeded, add_budgets, enforced, over_memo
 from scalatrace.cli.parsing import Parser
 from scalatrace.cli.progress import progress_of
 from scalatrace.cli.registry import COMMANDS, VERSION, Command, find
-from scalatrace.errors import ScalatraceError, UsageError
+from scalatrace.errors import ScalatraceError
 from scalatrace.escapes import LINES, clean
 from scalatrace.files import is_stdout
-from scalatrace.launched import REPORT_S, launched_rank
+from scalatrace.launched import REPORT_S, is_first_to_report, launched_rank
 from scalatrace.spelling import did_you_mean
 
 FAILURE, USAGE = 1, 2
@@ -95,7 +95,7 @@ def parser_of(command: Command, new: Callable[..., Parser] = Parser) -> tuple[Mo
 def _guarded(command: Command, words: list[str]) -> int:
     try:
         module, parser = parser_of(command)
-        args = _parsed(parser, words)
+        args = parser.parse_args(words)
         shown = progress_of(command.name) if command.shows_progress else nullcontext()
         with enforced(args), _stdout_of_its_own(getattr(args, "output", None)), shown:
             status = int(module.run(args))
@@ -119,16 +119,6 @@ def _guarded(command: Command, words: list[str]) -> int:
         return _complain("interrupted", 130)
 
 
-def _parsed(parser: Parser, words: list[str]) -> argparse.Namespace:
-    """Parse arguments; of the ranks of a launcher, which all have the same, rank 0 reports what is wrong."""
-    try:
-        return parser.parse_args(words)
-    except UsageError as error:
-        if launched_rank():
-            raise SystemExit(error.exit_status) from None
-        raise
-
-
 def _stdout_of_its_own(output: str | Path | None) -> AbstractContextManager[object]:
     """Print to standard error while the command writes its result to standard output (`-o /dev/stdout`)."""
     return redirect_stdout(sys.stderr) if output and is_stdout(output) else nullcontext()
@@ -145,7 +135,8 @@ def _unknown(word: str) -> str:
 
 
 def _complain(message: str, status: int) -> int:
-    if launched_rank():  # rank 0 is to report what concerns all ranks
-        time.sleep(REPORT_S)
-    print(f"scalatrace: {clean(message, keep=LINES)}", file=sys.stderr)
+    if is_first_to_report(message):
+        print(f"scalatrace: {clean(message, keep=LINES)}", file=sys.stderr, flush=True)
+        if launched_rank() is not None:
+            time.sleep(REPORT_S)  # other ranks may be about to report the same
     return status

@@ -17,10 +17,11 @@ SITE = Column("call site", "call site", "site", "innermost frame outside wrapper
 _FRAME = Column("call site", "call site", "site", "innermost frame")
 
 STATS = Table(
-    "operation, call site or rank",
+    "operation, call site, kind of memory or rank",
     (
         OPERATION,
         SITE,
+        Column("memory", "memory", meaning="with --by memory: where the buffers lie"),
         Column("rank", "rank", meaning="with --by rank"),
         Column("calls", "calls", "count", "of all ranks"),
         Column("bytes_sent", "sent", "bytes", "handed to MPI"),
@@ -68,6 +69,7 @@ MEASURES = Table(
         Column("stat", "measured"),
         OPERATION,
         SITE,
+        Column("memory", "memory", meaning="with --by memory"),
         Column("samples", "samples", "count"),
         Column("total", "total", "count"),
         Column("mean", "mean", "count"),

@@ -35,6 +35,7 @@
 #include "process/program.h"
 #include "process/save.h"
 #include "recording/annotations.h"
+#include "recording/memory.h"
 #include "recording/record.h"
 #include "stacks/loader.h"
 #include "stacks/modules.h"
@@ -226,6 +227,7 @@ static void start_tracing(void) {
         set_meta();
         st_program_start();
         set_hosts();
+        st_memory_start();
         set_thread_level();
         open_flat_log();
         st_stack_start();
