@@ -23,6 +23,7 @@ fi
 ln -sf slurmstepd-wlm "$root/usr/sbin/slurmstepd"
 ln -sf libpmix.so.2 "$root/usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so" # which the plug-in of srun opens
 mount -t overlay overlay -o "lowerdir=$root/usr:/usr" /usr || exit 77
+mount -t tmpfs shm /dev/shm # the memory of jobs that were killed has the numbers of new jobs
 mkdir -p "$work/state" "$work/spool"
 cat >"$work/slurm.conf" <<END
 ClusterName=test
@@ -57,7 +58,7 @@ sleep 3
 failed=0
 wrong() { echo "WRONG: $*"; failed=1; }
 has() { grep -qF -- "$2" "$1" || wrong "$1 lacks '$2': $(head -3 "$1" | cut -c1-200)"; }
-once() { [ "$(grep -cF -- "$2" "$1")" = 1 ] || wrong "$1 has '$2' $(grep -cF -- "$2" "$1") times"; }
+once() { [ "$(grep -cF -- "$2" "$1")" = 1 ] || wrong "$1 has '$2' $(grep -cF -- "$2" "$1") times: $(head -3 "$1" | cut -c1-200)"; }
 there() { for f in "$@"; do [ -s "$f" ] || wrong "no $f"; done; }
 drain() { for _ in $(seq 120); do squeue -h | grep -q . || return; sleep 1; done; wrong "jobs do not end"; }
 cd "$work" || exit 1
