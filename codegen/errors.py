@@ -15,7 +15,7 @@ class NameLeakError(ScalatraceError):
     """An obfuscated program would hold a name of the trace; no file was written."""
 
 
-def refused(text: str, language: str, why: str, line: int | None) -> GenerateError:
+def make_rejection(text: str, language: str, why: str, line: int | None) -> GenerateError:
     """Return the error for a text that its language rejects, with the rejected line."""
     lines = text.split("\n")
     shown = f", line {line}: {lines[line - 1].strip()[:160]}" if line and line <= len(lines) else ""

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scalatrace.codegen.builders.recorded import build
-from scalatrace.codegen.builders.symbolic import Times, build_scalable
+from scalatrace.codegen.builders.symbolic import DurationOf, build_scalable
 from scalatrace.codegen.emit import emitter
 from scalatrace.codegen.emit.interface import EmitOptions, Emitter
 from scalatrace.codegen.errors import GenerateError, where
 from scalatrace.codegen.matching import align_collectives, resolve_wildcards, with_late_collectives
 from scalatrace.codegen.passes.absolute import absolute_ranks
-from scalatrace.codegen.passes.obfuscate import check, obfuscated
+from scalatrace.codegen.passes.obfuscate import check, obfuscate
 from scalatrace.codegen.passes.unsupported import dynamic_windows, find_unsupported, left_out, reaches
 from scalatrace.codegen.passes.whatif import collectives_as_messages, scale_bytes, scale_compute
 from scalatrace.codegen.program.check_arithmetic import check_arithmetic
-from scalatrace.codegen.program.tree import MpiCall, Program, calls
+from scalatrace.codegen.program.tree import BenchmarkProgram, MpiCall, calls
 from scalatrace.errors import UsageError
 from scalatrace.formula import Function
 from scalatrace.trace.model.rules import Model, events
@@ -82,8 +82,8 @@ def generate(trace: Trace, language: str, options: GenerateOptions | None = None
     Raises:
         UsageError: no such language.
         GenerateError: the trace holds what the language cannot express.
-        LeakError: an obfuscated text would hold a name.
-        DeadlockError: the language wants a sender for every receive, and the calls do not go together.
+        NameLeakError: an obfuscated text would hold a name.
+        MatchingError: the language wants a sender for every receive, and the calls do not go together.
     """
     options = options or GenerateOptions()
     target = emitter(language)
@@ -93,13 +93,13 @@ def generate(trace: Trace, language: str, options: GenerateOptions | None = None
     factors = options.factors
     factors.check(trace)
     program = build(trace, target.exact_times, sites=factors.by_site or not options.obfuscate)
-    return _written(program, target, options, trace)
+    return _write_program(program, target, options, trace)
 
 
 def generate_scalable(
     model: Model,
     language: str,
-    times: Times,
+    times: DurationOf,
     functions: Mapping[str, Function],
     options: GenerateOptions | None = None,
 ) -> Benchmark:
@@ -112,7 +112,7 @@ def generate_scalable(
     Raises:
         UsageError: no such language, or an option that needs a trace of one size.
         GenerateError: the language cannot express the formulas.
-        LeakError: an obfuscated text would hold a name.
+        NameLeakError: an obfuscated text would hold a name.
     """
     options = options or GenerateOptions()
     target = emitter(language)
@@ -123,7 +123,7 @@ def generate_scalable(
     if options.absolute_ranks:
         raise UsageError("--absolute-ranks needs a trace (.st): run `scalatrace instantiate` first")
     program = build_scalable(model, times, functions, target.exact_times, sites=not options.obfuscate)
-    return _written(program, target, options, _names(model))
+    return _write_program(program, target, options, _names(model))
 
 
 def _names(model: Model) -> Trace:
@@ -132,7 +132,9 @@ def _names(model: Model) -> Trace:
     return Trace(1, meta=dict(model.meta), frames=sorted(frames), strings=list(model.inputs))
 
 
-def _written(program: Program, target: Emitter, options: GenerateOptions, trace: Trace) -> Benchmark:
+def _write_program(
+    program: BenchmarkProgram, target: Emitter, options: GenerateOptions, trace: Trace
+) -> Benchmark:
     """The text of a program; `trace` has the names that an obfuscated one must not hold."""
     language = target.name
     unsupported = find_unsupported(program, target.supports)
@@ -145,7 +147,7 @@ def _written(program: Program, target: Emitter, options: GenerateOptions, trace:
     if options.absolute_ranks and not target.matched:
         program = absolute_ranks(program)
     if options.obfuscate:
-        program = obfuscated(program)
+        program = obfuscate(program)
     check_arithmetic(program)
     text = target.emit(program, options.emit)
     if options.obfuscate:
@@ -154,7 +156,7 @@ def _written(program: Program, target: Emitter, options: GenerateOptions, trace:
     return Benchmark(text, language, sum(1 for _ in calls(program.body)), dict(skipped))
 
 
-def _complaint(program: Program, unsupported: list[MpiCall], language: str) -> str:
+def _complaint(program: BenchmarkProgram, unsupported: list[MpiCall], language: str) -> str:
     first: dict[str, MpiCall] = {}
     dynamic = dynamic_windows(program)
     for call in unsupported:

@@ -67,14 +67,14 @@ def leave_one_out(
         else [tuple(dims_of[k]) for k in order]
     )
     for k, trace in enumerate(ordered):
-        others = [t for n, t in enumerate(ordered) if n != k]
+        inputs = [t for n, t in enumerate(ordered) if n != k]
         known = [dims for n, dims in enumerate(grids) if n != k]
         name = f"{trace.nprocs} ranks ({'x'.join(map(str, grids[k]))})"
         try:
-            model = model_of(others, known)[1]
-            made = of_model(model, trace.nprocs, grids[k], inputs_of(trace), accept_unconfirmed=True)
+            model = model_of(inputs, known)[1]
+            result = of_model(model, trace.nprocs, grids[k], inputs_of(trace), accept_unconfirmed=True)
         except ExtrapolationError as error:
             yield Prediction(name, trace.nevents(), trace.nprocs, str(error).splitlines()[0])
             continue
-        found = diff(made.trace, trace, ["times"])
-        yield Prediction(name, trace.nevents(), len(found), str(found[0]) if found else "")
+        differences = diff(result.trace, trace, ["times"])
+        yield Prediction(name, trace.nevents(), len(differences), str(differences[0]) if differences else "")

@@ -11,7 +11,7 @@ from scalatrace.errors import FormatError
 from scalatrace.extrap.advice.advise import advising
 from scalatrace.extrap.advice.recordings import Case
 from scalatrace.extrap.alignment.canonical_folding import Foldings, foldings_of
-from scalatrace.extrap.choices.canonical import canonical
+from scalatrace.extrap.choices import canonical
 from scalatrace.extrap.errors import ExtrapolationError, InputError, PollingError, UndeterminedError
 from scalatrace.extrap.fit.fit_trace import fit
 from scalatrace.extrap.fit.held_out import is_predictable
@@ -23,9 +23,9 @@ from scalatrace.extrap.grid.communicators import has_factor_chain
 from scalatrace.extrap.grid.groups import borders, group_size
 from scalatrace.extrap.grid.model import Model
 from scalatrace.extrap.grid.observed import Observed
+from scalatrace.extrap.grid.patterns import tree_arity
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.grid.target import check_dimensions, check_sides, target_grid
-from scalatrace.extrap.grid.trees import tree_arity
 from scalatrace.extrap.instantiate.instantiate import instantiate
 from scalatrace.extrap.matching import check_consistent, check_matching, is_small
 from scalatrace.extrap.message_sizes import decided_by_messages

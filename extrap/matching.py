@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from scalatrace.errors import FormatError, FormulaError, LimitError, UsageError
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.grid.model import Model, fields_of
+from scalatrace.extrap.grid.target import grids_like
 from scalatrace.extrap.instantiate.instantiate import instantiate
-from scalatrace.extrap.sizes import grids_like
 from scalatrace.extrap.timing.rules import no_times
 from scalatrace.trace.consistency.agreement import first_conflict
 from scalatrace.trace.model.elastic import Formulas
@@ -119,18 +119,18 @@ def _line(checked: Sequence[int]) -> str:
 
 def check_several(model: Model, inputs: Mapping[str, int], nprocs: int) -> list[int]:
     """Check the largest sizes of up to so many ranks; return them. Raises ExtrapolationError."""
-    found: list[int] = []
+    checked: list[int] = []
     seen = [Grid(dims, model.column_major) for dims, _ in model.seen]
     least = max(grid.nprocs for grid in seen)
     grids = [grid for grid in grids_like(seen, nprocs) if grid.nprocs > least]
-    for one in check_sizes(model, inputs, grids[::-1]):
-        if one.conflict:
-            raise _conflict_error(one.grid, one.conflict)
-        if not one.undetermined:
-            found.append(one.grid.nprocs)
-        if len(found) == MAX_SIZES:
+    for result in check_sizes(model, inputs, grids[::-1]):
+        if result.conflict:
+            raise _conflict_error(result.grid, result.conflict)
+        if not result.undetermined:
+            checked.append(result.grid.nprocs)
+        if len(checked) == MAX_SIZES:
             break
-    return sorted(found)
+    return sorted(checked)
 
 
 def check_sizes(model: Model, inputs: Mapping[str, int], grids: Sequence[Grid]) -> Iterator[SizeCheck]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints, Mask
 from scalatrace.errors import FormatError, FormulaError, LimitError
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule, events
 from scalatrace.extrap.instantiate.instantiate import Made, made_with_rivals
@@ -25,9 +26,6 @@ from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.symbolic.field import Field, Part
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
-Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 MAX_VISITS = 1 << 18
 """Events times ranks of a result whose messages are compared."""
@@ -112,16 +110,16 @@ def decided_by_messages(model: Model, grid: Grid, inputs: Mapping[str, int]) -> 
         determined.
     """
     try:
-        made, sides = made_with_rivals(model, grid, inputs), _sides(model)
-        if len(made.events) * grid.nprocs > MAX_VISITS or not _are_plain(model):
+        result, sides = made_with_rivals(model, grid, inputs), _sides(model)
+        if len(result.events) * grid.nprocs > MAX_VISITS or not _are_plain(model):
             return None
-        messages = _messages(made, sides)
-        choices = _choices(model, made, sides, messages)
+        messages = _messages(result, sides)
+        choices = _choices(model, result, sides, messages)
         if choices is None:
             return None
         seen = [
-            _messages(made_with_rivals(model, Grid(dims, model.column_major), own), sides)
-            for dims, own in model.seen
+            _messages(made_with_rivals(model, Grid(dims, model.column_major), inputs_of_trace), sides)
+            for dims, inputs_of_trace in model.seen
         ]
     except (FormulaError, FormatError, LimitError):
         return None
@@ -163,20 +161,20 @@ def _side(rule: Rule, param: ParamRule) -> Any:
     return rule.op, rule.stack[:1], param.name, parts
 
 
-def _messages(made: Made, sides: Sides) -> _Messages:
+def _messages(result: Made, sides: Sides) -> _Messages:
     """Return the messages of a trace whose sizes and peers do not change from call to call."""
-    rule_of = {id(event): rule for rule, event in made.events}
-    nprocs = made.trace.nprocs
+    rule_of = {id(event): rule for rule, event in result.events}
+    nprocs = result.trace.nprocs
     counts: dict[Side, Ints] = {}
     calling: dict[Side, Mask] = {}
     by_key: tuple[_ByKey, _ByKey] = {}, {}
     wild: set[tuple[int, int]] = set()
     changing: set[Side] = set()
-    for rank in made.trace.ranks:
-        for event, times in executions_of(made.trace, rank):
+    for rank in result.trace.ranks:
+        for event, times in executions_of(result.trace, rank):
             rule = rule_of[id(event)]
             flows = _flows(rule)
-            calls = list(counted_calls(made.trace, event, rank, times, _matters)) if flows else []
+            calls = list(counted_calls(result.trace, event, rank, times, _matters)) if flows else []
             for at, flow in flows:
                 side = sides[id(rule)][flow.count]
                 if len(calls) > 1:
@@ -197,7 +195,7 @@ def _messages(made: Made, sides: Sides) -> _Messages:
             (sender, sent), (receiver, received) = *senders.items(), *receivers.items()
             if not {sender, receiver} & changing:
                 rows.setdefault((sender, receiver), []).append((key[1], key[2], sent, received))
-    return _Messages({link: _Ends(*np.array(found).T) for link, found in rows.items()}, counts, calling)
+    return _Messages({link: _Ends(*np.array(row).T) for link, row in rows.items()}, counts, calling)
 
 
 _ByKey = dict[tuple[int, int, int, int], dict[Side, int]]
@@ -223,27 +221,33 @@ def _element_size(call: Call, flow: Flow) -> int:
 
 
 def _choices(
-    model: Model, made: Made, sides: Sides, messages: _Messages
+    model: Model, result: Made, sides: Sides, messages: _Messages
 ) -> dict[Side, tuple[_Open, list[Choice]]] | None:
     """The formulas that a count may have, those of other values only; None where something else is open."""
     formulas: dict[int, _Open] = {}
-    for field, part, error in made.rivals:
-        one = formulas.setdefault(id(field), _Open(field, part, [error.formula]))
-        if one.part is not part or one.formulas[0] != error.formula or part.shape is not None:
+    for field, part, error in result.rivals:
+        alternatives = formulas.setdefault(id(field), _Open(field, part, [error.formula]))
+        if (
+            alternatives.part is not part
+            or alternatives.formulas[0] != error.formula
+            or part.shape is not None
+        ):
             return None
-        one.formulas.append(error.rival)
+        alternatives.formulas.append(error.rival)
     if any(id(repeat) in formulas for repeat in _repeats(model.nodes)):
         return None
     ways: dict[Side, _Open] = {}
-    for rule, _ in made.events:
+    for rule, _ in result.events:
         for param in rule.params:
             if id(param.field) in formulas:
                 side = sides[id(rule)][param.name]
                 if side not in messages.counts:
                     return None
-                one = formulas[id(param.field)]
-                ways.setdefault(side, _Open(one.field, one.part, [])).formulas.extend(one.formulas)
-    return {side: (way, list(_different(made, way, side, messages))) for side, way in ways.items()}
+                alternatives = formulas[id(param.field)]
+                ways.setdefault(side, _Open(alternatives.field, alternatives.part, [])).formulas.extend(
+                    alternatives.formulas
+                )
+    return {side: (way, list(_different(result, way, side, messages))) for side, way in ways.items()}
 
 
 def _repeats(rules: Sequence[Rule]) -> Iterator[Field]:
@@ -252,15 +256,15 @@ def _repeats(rules: Sequence[Rule]) -> Iterator[Field]:
         yield from _repeats(rule.children)
 
 
-def _different(made: Made, way: _Open, side: Side, messages: _Messages) -> Iterator[Choice]:
+def _different(result: Made, way: _Open, side: Side, messages: _Messages) -> Iterator[Choice]:
     """The formulas of a part that have values, each with its counts on all ranks; of equal ones the first."""
-    everyone = np.ones(made.trace.nprocs, dtype=bool)
-    of_part = next(mask for one, mask in made.ranks.divided(way.field, everyone) if one is way.part)
+    everyone = np.ones(result.trace.nprocs, dtype=bool)
+    of_part = next(mask for part, mask in result.ranks.divided(way.field, everyone) if part is way.part)
     mine = of_part & messages.calling[side]
     seen = set()
     for formula in dict.fromkeys(way.formulas):
         try:
-            values = np.where(mine, made.ranks.over_ranks(formula), messages.counts[side])
+            values = np.where(mine, result.ranks.over_ranks(formula), messages.counts[side])
         except FormulaError:
             continue
         if (key := values.tobytes()) not in seen:
@@ -299,20 +303,20 @@ def _chosen(
         if not left:
             yield known
             return
-        (sender, receiver), pairs = min(left, key=lambda one: len(_possible(one, known)))
+        (sender, receiver), pairs = min(left, key=lambda link_pairs: len(_possible(link_pairs, known)))
         for a, b in _possible(((sender, receiver), pairs), known):
             further = {**known, sender: a, receiver: b}
-            if all(_possible(one, further) for one in allowed.items()):
+            if all(_possible(link_pairs, further) for link_pairs in allowed.items()):
                 yield from solutions(further)
 
     try:
-        found = list(islice(solutions({}), 2))
+        consistent = list(islice(solutions({}), 2))
     except LimitError:
         return None
-    if len(found) != 1 or not found[0].keys() >= choices.keys():
+    if len(consistent) != 1 or not consistent[0].keys() >= choices.keys():
         return None
     return {
-        side: (way, (way.formulas[0], formulas[found[0][side]][0]))
+        side: (way, (way.formulas[0], formulas[consistent[0][side]][0]))
         for side, (way, formulas) in choices.items()
     }
 

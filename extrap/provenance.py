@@ -89,7 +89,7 @@ def warnings(
     yield from model_warnings(model)
     yield from _reach_warnings(model, nprocs, totals)
     if poor:
-        first, share = poor[0], sum(one.share for one in poor if one.stat == poor[0].stat)
+        first, share = poor[0], sum(fit.share for fit in poor if fit.stat == poor[0].stat)
         where = "inside" if first.stat == "comm_ns" else "between"
         yield (
             f"{share:.0%} of the time {where} calls follows no curve well; the largest part of it: "
@@ -112,14 +112,14 @@ def _reach_warnings(model: Model, nprocs: int, totals: Sequence[TotalTime]) -> I
     if nprocs <= largest:
         return
     far = f"{nprocs / largest:,.0f} times the largest trace"
-    if nprocs > MAX_REACH * largest and any(one.extended > MIN_SHARE for one in totals):
+    if nprocs > MAX_REACH * largest and any(total.extended > MIN_SHARE for total in totals):
         yield f"{nprocs:,} ranks are {far}: times that follow a function so far are a guess"
     cause = "ranks shared cores" if OVERSUBSCRIBED in model.meta else "no trace confirms how it changes"
-    for one in totals:
-        if one.unconfirmed > MIN_SHARE:
-            where = "inside" if one.stat == "comm_ns" else "between"
-            yield f"{one.unconfirmed:.0%} of the time {where} calls stays as on {largest:,} ranks: {cause}"
-    inside = sum(one.kept for one in totals if one.stat == "comm_ns")
+    for total in totals:
+        if total.unconfirmed > MIN_SHARE:
+            where = "inside" if total.stat == "comm_ns" else "between"
+            yield f"{total.unconfirmed:.0%} of the time {where} calls stays as on {largest:,} ranks: {cause}"
+    inside = sum(total.kept for total in totals if total.stat == "comm_ns")
     if nprocs > MAX_WAITING_REACH * largest and inside > MIN_SHARE:
         yield (
             "time inside calls that wait for other ranks is not extended beyond "

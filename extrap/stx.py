@@ -148,7 +148,9 @@ def _read_model(raw: Any) -> Model:
         sizes=_sizes(sizes),
         column_major=bool(column_major),
         inputs=_inputs(inputs),
-        seen=tuple((tuple(dims), {str(k): int(v) for k, v in given.items()}) for dims, given in seen),
+        seen=tuple(
+            (tuple(dims), {str(k): int(v) for k, v in inputs_seen.items()}) for dims, inputs_seen in seen
+        ),
         nodes=tuple(_read_rule(node) for node in nodes),
         families=tuple(_read_family(family) for family in families),
         ops={_name(name): tuple((_name(n), Kind(k)) for n, k in params) for name, params in ops.items()},
@@ -164,12 +166,12 @@ def _check_seen(model: Model) -> None:
     """The grids that were seen have the sides and the parameters of the model."""
     if not model.seen:
         raise FormatError("the formulas are of no grid that was seen")
-    for dims, given in model.seen:
+    for dims, inputs in model.seen:
         if len(dims) != len(model.sizes) or any(type(side) is not int or side < 1 for side in dims):
             raise FormatError(f"a grid that was seen does not have {len(model.sizes)} sides of at least 1")
         if prod(dims) > MAX_RANK:
             raise FormatError(f"a grid that was seen has more than {MAX_RANK} ranks")
-        if set(given) != set(model.inputs):
+        if set(inputs) != set(model.inputs):
             raise FormatError("a grid that was seen has other parameters than the formulas")
 
 
@@ -202,12 +204,12 @@ def _check_family(model: Model, family: FamilyRule) -> None:
         raise FormatError(f"{what} is of dimensions that the grid does not have")
     if family.slices is None and (len(family.vecs) != FAMILY_VECS or None in family.vecs[:2]):
         raise FormatError(f"{what} has no sizes or no members")
-    given = [vec for vec in family.vecs if vec is not None]
-    if any(shape in (BLOCKS, CYCLIC) for shape, _ in given):
-        if len(given) != 2 or given[0] != given[1] or len(given[0][1]) != 1 or family.count is not None:
+    vecs = [vec for vec in family.vecs if vec is not None]
+    if any(shape in (BLOCKS, CYCLIC) for shape, _ in vecs):
+        if len(vecs) != 2 or vecs[0] != vecs[1] or len(vecs[0][1]) != 1 or family.count is not None:
             raise FormatError(f"{what} does not say once how it divides the ranks")
-        given = []
-    for shape, formulas in given:
+        vecs = []
+    for shape, formulas in vecs:
         if not is_vec(shape):
             raise FormatError(f"{what} has sizes or members that are no integers")
         if _places(shape) != len(formulas):

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 MAX_SUGGESTED = 5
 """Runs that are suggested."""
 
-__all__ = ["MAX_SUGGESTED", "suggested"]
+__all__ = ["MAX_SUGGESTED", "suggest_recordings"]
 
 
-def suggested(
+def suggest_recordings(
     traces: Sequence[Trace],
     dims_of: Sequence[Sequence[int]] | None = None,
     nprocs: int | None = None,
@@ -53,7 +53,7 @@ def suggested(
         if size is not None:
             grid = target_grid(case.grids, size, dims)
             case = Case(runs, grid, params)
-            check_sides(grid, [one.dims for one in case.grids])
+            check_sides(grid, [seen.dims for seen in case.grids])
         model = fit_prepared(ordered, runs)
         consistent = check and not check_consistent(ordered)
         if size is None:

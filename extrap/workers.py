@@ -71,15 +71,15 @@ class MpiRanks(int):
 
     def map(self, work: Callable[[T], R], items: Sequence[T]) -> list[R]:
         """Run `work` on each item, shared over the ranks; all get all results. Raises as `each`."""
-        found: list[R] = []
+        results: list[R] = []
         failed, text = len(items), ""
         for at in range(self.comm.rank, len(items), self):
             try:
-                found.append(work(items[at]))
+                results.append(work(items[at]))
             except Exception as error:
                 failed, text = at, f"{type(error).__name__}: {error}"
                 break
-        shares = self.comm.allgather((failed, text, found))
+        shares = self.comm.allgather((failed, text, results))
         first, text, _ = min(shares, key=lambda share: share[0])
         if first < len(items):
             work(items[first])  # to have the same error on all ranks
@@ -120,12 +120,12 @@ def each(work: Callable[[T], R], items: Sequence[T], workers: int) -> list[R]:
     share = -(-len(items) // (SHARES * workers))
     with ProcessPoolExecutor(workers, get_context("fork"), _inherit, (work, items)) as pool:
         try:
-            found = list(pool.map(_done, range(len(items)), chunksize=share))
+            results = list(pool.map(_done, range(len(items)), chunksize=share))
         except BrokenProcessPool:  # killed for its memory
             return [work(item) for item in items]
-    failed = next((at for at, one in enumerate(found) if one is _Missing.FAILED), None)
+    failed = next((at for at, result in enumerate(results) if result is _Missing.FAILED), None)
     if failed is None:
-        return found
+        return results
     work(items[failed])  # to have the same error
     return [work(item) for item in items]
 
@@ -153,16 +153,16 @@ def concurrently(first: Callable[[int], T], second: Callable[[], R], workers: in
         except ScalatraceError as raised:
             error = raised
         try:
-            found: Any = receiver.recv()
+            result: Any = receiver.recv()
         except EOFError:  # killed, or it has an error
-            found = first(workers)  # to have the same error
+            result = first(workers)  # to have the same error
     finally:
         process.kill()
         process.join()
         receiver.close()
     if error is not None:
         raise error
-    return found, *results
+    return result, *results
 
 
 def _send_result(sender: Connection, work: Callable[[int], Any]) -> None:

@@ -1,11 +1,11 @@
 """Replay: issue the calls of a trace again, over the same number of ranks (dissertation §3.4, §5.2.6).
 
-from replay import Options, check, run
+from replay import ReplayOptions, check, run
 from scalatrace.replay.transport.mpi import MPITransport      # brings MPI up
 
 transport = MPITransport()
 check(trace, transport.size)
-result = run(trace, transport, Options())
+result = run(trace, transport, ReplayOptions())
 """
 
 from scalatrace.replay.check import check
@@ -16,23 +16,23 @@ from scalatrace.replay.common.errors import (
     ReplayError,
     UnsupportedError,
 )
-from scalatrace.replay.common.options import Collectives, Compute, Options, Times
-from scalatrace.replay.result import RankResult, Summary
+from scalatrace.replay.common.options import CollectiveMode, ComputeMode, ReplayOptions, TimeChoice
+from scalatrace.replay.result import RankResult, ReplaySummary
 from scalatrace.replay.run import run
 from scalatrace.trace.query.factors import FactorRule
 
 __all__ = [
     "AloneError",
-    "Collectives",
-    "Compute",
+    "CollectiveMode",
+    "ComputeMode",
     "FactorRule",
     "MissingError",
-    "Options",
     "RankResult",
     "RanksError",
     "ReplayError",
-    "Summary",
-    "Times",
+    "ReplayOptions",
+    "ReplaySummary",
+    "TimeChoice",
     "UnsupportedError",
     "check",
     "run",

@@ -14,7 +14,7 @@ from scalatrace.replay.common.errors import (
     ThreadsError,
     UnsupportedError,
 )
-from scalatrace.replay.common.options import Collectives, Options
+from scalatrace.replay.common.options import CollectiveMode, ReplayOptions
 from scalatrace.replay.engine.handlers import missing
 from scalatrace.replay.engine.rank import PREDEFINED
 from scalatrace.replay.probabilistic.sampled_calls import check_sampled, is_probabilistic
@@ -40,7 +40,7 @@ MAX_VALUES = 1 << 16
 """So many values of a vector are looked at."""
 
 
-def check(trace: Trace, size: int, options: Options | None = None, force: bool = False) -> None:
+def check(trace: Trace, size: int, options: ReplayOptions | None = None, force: bool = False) -> None:
     """Make sure that a trace can be replayed on `size` ranks, before anything is issued.
 
     Args:
@@ -64,7 +64,7 @@ def check(trace: Trace, size: int, options: Options | None = None, force: bool =
         raise UnsupportedError(f"no handler for {', '.join('MPI_' + op for op in lacking)}")
     if is_probabilistic(trace):
         check_sampled(trace)
-        if options and options.collectives is Collectives.P2P:
+        if options and options.collectives is CollectiveMode.P2P:
             raise UsageError("collectives of a trace with histograms for counts cannot become messages")
     _check_communicators(trace)
     if options:
@@ -83,7 +83,7 @@ def check(trace: Trace, size: int, options: Options | None = None, force: bool =
 
 def _check_communicators(trace: Trace) -> None:
     used: dict[int, str] = {}
-    made = set(PREDEFINED)
+    available = set(PREDEFINED)
     for leaf in trace.leaves():
         op = trace.ops[leaf.op]
         for (name, kind), param in zip(op.params, leaf.params, strict=True):
@@ -91,10 +91,10 @@ def _check_communicators(trace: Trace) -> None:
                 continue
             families = _values(param)
             if name == NEW_COMM:
-                made |= families
+                available |= families
             else:
                 used |= dict.fromkeys(families, op.name)
-    for family in sorted(used.keys() - made):
+    for family in sorted(used.keys() - available):
         if family >= 0:
             made_by = _kind(trace, family)
             which = f"MPI_{used[family]} uses communicator {family} ({made_by})"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.replay.calls.by_messages import becomes_messages, by_messages
 from scalatrace.replay.common.errors import ReplayError
-from scalatrace.replay.common.options import Collectives, Compute, Options
+from scalatrace.replay.common.options import CollectiveMode, ComputeMode, ReplayOptions
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.engine.handlers import HANDLERS
 from scalatrace.replay.engine.player import REPORT_MASK, Report
@@ -24,10 +24,10 @@ class ExactPlayer:
 
     prepare: Callable[[Call], Any] | None = None
 
-    def __init__(self, rank: RankReplay, options: Options, whatif: WhatIf) -> None:
+    def __init__(self, rank: RankReplay, options: ReplayOptions, whatif: WhatIf) -> None:
         self._rank, self._whatif = rank, whatif
-        self._messages = options.collectives is Collectives.P2P
-        self._timed = options.compute is not Compute.NONE
+        self._messages = options.collectives is CollectiveMode.P2P
+        self._timed = options.compute is not ComputeMode.NONE
 
     def play_all(self, events: Iterable[tuple[Call, int]], report: Report | None) -> None:
         """Issue all calls. Calls of the cache are issued here, inline: the cost per call is what matters."""

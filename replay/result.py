@@ -82,7 +82,7 @@ def _by_op(rows: Sequence[tuple[Any, ...]], column: int) -> Counter[str]:
 
 
 @dataclass(frozen=True)
-class Summary:
+class ReplaySummary:
     """All ranks' results.
 
     Attributes:
@@ -108,7 +108,7 @@ class Summary:
     unequal: list[dict[str, Any]] | None
 
     @classmethod
-    def over(cls, results: Sequence[RankResult]) -> Summary:
+    def over(cls, results: Sequence[RankResult]) -> ReplaySummary:
         """Summarise the results of all ranks."""
         rows = [row for result in results for row in result.rows]
         n = len(results)

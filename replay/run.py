@@ -15,18 +15,15 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.replay import calls as _registered  # noqa: F401  (the handlers)
-from scalatrace.replay.common.options import Compute, Options
-from scalatrace.replay.common.position import Position
+from scalatrace.replay.common.options import ComputeMode, ReplayOptions
+from scalatrace.replay.common.position import ReplayPosition
 from scalatrace.replay.common.whatif import WhatIf
-from scalatrace.replay.engine import dynamic_windows, ports
-from scalatrace.replay.engine.dynamic_windows import DynamicWindows
 from scalatrace.replay.engine.player import Player, Report
-from scalatrace.replay.engine.ports import Ports
+from scalatrace.replay.engine.preparation import ACCEPT_PORT, CREATE_DYNAMIC_WINDOW, DynamicWindows, Ports
 from scalatrace.replay.engine.rank import RankReplay
 from scalatrace.replay.engine.senders import senders_of
-from scalatrace.replay.engine.whereabouts import position_of
 from scalatrace.replay.exact import ExactPlayer
-from scalatrace.replay.probabilistic.largest import buffered, largest_sent
+from scalatrace.replay.probabilistic.largest import is_buffered, largest_sent
 from scalatrace.replay.probabilistic.rank import ProbabilisticPlayer
 from scalatrace.replay.probabilistic.sampled_calls import is_probabilistic
 from scalatrace.replay.result import RankResult
@@ -34,19 +31,21 @@ from scalatrace.replay.timing.compute_times import ComputeTimes
 from scalatrace.replay.timing.pace import Pace
 from scalatrace.replay.transport.backoff import sleep_precisely
 from scalatrace.replay.transport.base import Transport
+from scalatrace.trace.model.callsite import short_frame
 
 if TYPE_CHECKING:
     from scalatrace import Trace
 
+__all__ = ["position_of"]
 
-Watch = Callable[[Callable[[], Position]], AbstractContextManager[None]]
+Watch = Callable[[Callable[[], ReplayPosition]], AbstractContextManager[None]]
 """Watches a rank while it is replayed; takes a function that returns where the rank is."""
 
 
 def run(
     trace: Trace,
     transport: Transport,
-    options: Options,
+    options: ReplayOptions,
     report: Report | None = None,
     watch: Watch = lambda position: nullcontext(),
 ) -> RankResult:
@@ -63,14 +62,14 @@ def run(
     rank = RankReplay(transport, pace, options.io_folder)
     whatif = WhatIf(options.rules)
     _prepare(trace, rank, whatif)
-    rank.max_buffered_nbytes = largest_sent(trace, transport.rank, whatif, buffered)
+    rank.max_buffered_nbytes = largest_sent(trace, transport.rank, whatif, is_buffered)
     player: Player = ExactPlayer(rank, options, whatif)
     if is_probabilistic(trace):
         player = ProbabilisticPlayer(trace, rank, transport, options, whatif)
     else:
         rank.senders = senders_of(trace, transport.rank)
     walk, prepare = trace.walk(transport.rank), player.prepare
-    if options.compute is Compute.NONE:
+    if options.compute is ComputeMode.NONE:
         events: Iterable[tuple[Any, int]] = zip(map(prepare, walk) if prepare else walk, repeat(0))
     else:
         before = ComputeTimes(trace, transport.rank, options, whatif).before
@@ -93,9 +92,9 @@ def _prepare(trace: Trace, rank: RankReplay, whatif: WhatIf) -> None:
     """Make what the calls of all ranks refer to, after one walk of this rank's; all ranks call it."""
     called = {op.name for op in trace.ops}
     needed: list[DynamicWindows | Ports] = []
-    if dynamic_windows.CREATE in called:
+    if CREATE_DYNAMIC_WINDOW in called:
         needed.append(DynamicWindows(rank, whatif))
-    if ports.ACCEPT in called:
+    if ACCEPT_PORT in called:
         needed.append(Ports(rank))
     if needed:
         for call in trace.walk(rank.mpi.rank):
@@ -130,3 +129,13 @@ class Ahead:
             return False
         self._ready.append(item)
         return True
+
+
+def position_of(rank: RankReplay) -> ReplayPosition:
+    """Return where a rank is. It may go on meanwhile: number and event belong together in any case."""
+    number, event = rank.at
+    if event is None:
+        return ReplayPosition(0, "", False)
+    stack = event.place.trace.stack(event.place.node.signature)
+    computes = rank.pace.rests_until_ns > rank.pace.clock()
+    return ReplayPosition(number, event.op, computes, short_frame(stack[0]) if stack else "")

@@ -12,11 +12,11 @@ from pathlib import Path
 from scalatrace.compilers.programs import run_tool
 from scalatrace.replay.common.errors import ReplayError
 
-__all__ = ["Result", "Setting", "grid", "replayed"]
+__all__ = ["SweepResult", "SweepSetting", "grid", "measure_replay"]
 
 
 @dataclass(frozen=True)
-class Setting:
+class SweepSetting:
     """What one point of the grid is."""
 
     compute_scale: float = 1.0
@@ -30,10 +30,10 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Result:
+class SweepResult:
     """How long the replays of a setting took: seconds of the slowest rank, of all repetitions."""
 
-    setting: Setting
+    setting: SweepSetting
     seconds: tuple[float, ...]
 
     @property
@@ -47,12 +47,12 @@ class Result:
         return {**asdict(self.setting), **times}
 
 
-def grid(compute: Sequence[float], nbytes: Sequence[float], collectives: Sequence[str]) -> list[Setting]:
+def grid(compute: Sequence[float], nbytes: Sequence[float], collectives: Sequence[str]) -> list[SweepSetting]:
     """Return all combinations."""
-    return [Setting(c, b, how) for how, b, c in itertools.product(collectives, nbytes, compute)]
+    return [SweepSetting(c, b, how) for how, b, c in itertools.product(collectives, nbytes, compute)]
 
 
-def replayed(command: Sequence[str | Path], setting: Setting) -> float:
+def measure_replay(command: Sequence[str | Path], setting: SweepSetting) -> float:
     """Replay once and return the seconds it took.
 
     Args:
@@ -61,11 +61,13 @@ def replayed(command: Sequence[str | Path], setting: Setting) -> float:
     Raises:
         ReplayError: it failed; the message has its output.
     """
-    done = run_tool([*command, *setting.options(), "--json"])
-    if done.returncode:
-        said = "\n".join(done.stderr.strip().splitlines()[:20])
-        raise ReplayError(f"the replay with {' '.join(setting.options())} failed:\n{said}")
+    process = run_tool([*command, *setting.options(), "--json"])
+    if process.returncode:
+        errors = "\n".join(process.stderr.strip().splitlines()[:20])
+        raise ReplayError(f"the replay with {' '.join(setting.options())} failed:\n{errors}")
     try:
-        return float(json.loads(done.stdout)["wall_s"])
+        return float(json.loads(process.stdout)["wall_s"])
     except (ValueError, KeyError, TypeError):
-        raise ReplayError(f"the replay did not end with a report, but with {done.stdout[:200]!r}") from None
+        raise ReplayError(
+            f"the replay did not end with a report, but with {process.stdout[:200]!r}"
+        ) from None

@@ -12,7 +12,7 @@ import sys
 
 from scalatrace.errors import UsageError
 from scalatrace.record.launch import RecordOptions, environment
-from scalatrace.record.shim_cache import shim_of
+from scalatrace.record.shim import shim_of
 
 __all__: list[str] = []
 

@@ -30,8 +30,8 @@ _reported: set[str] = set()
 
 def configured_folder() -> Path | None:
     """SCALATRACE_CACHE, else scalatrace in XDG_CACHE_HOME, else ~/.cache/scalatrace; None without a home."""
-    if own := os.environ.get(VARIABLE):
-        return Path(own).absolute()
+    if folder_text := os.environ.get(VARIABLE):
+        return Path(folder_text).absolute()
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):
         base = os.path.expanduser("~/.cache")
@@ -53,12 +53,12 @@ def distrust(folder: Path) -> str | None:
     # A symbolic link is refused: its owner could let it name another folder a moment later.
     descriptor = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        return _distrusted(os.fstat(descriptor))
+        return _distrust_reason(os.fstat(descriptor))
     finally:
         os.close(descriptor)
 
 
-def _distrusted(info: os.stat_result) -> str | None:
+def _distrust_reason(info: os.stat_result) -> str | None:
     if info.st_uid not in (0, os.geteuid()):
         return f"belongs to user {info.st_uid}"
     return "can be written by other users" if info.st_mode & _OTHERS_WRITE else None
@@ -71,7 +71,7 @@ def find(name: str) -> Path | None:
 
 def _find_in(folder: Path, name: str) -> Path | None:
     try:
-        if not _trusted(folder):
+        if not _is_trusted(folder):
             return None
         path = folder / name
         info = os.lstat(path)
@@ -79,7 +79,7 @@ def _find_in(folder: Path, name: str) -> Path | None:
         return None
     if not stat.S_ISREG(info.st_mode):
         return None
-    if reason := _distrusted(info):
+    if reason := _distrust_reason(info):
         _report(f"cached file {path} is not used: it {reason}")
         return None
     return path
@@ -143,7 +143,7 @@ def _unusable(folder: Path) -> str | None:
     return None if os.access(folder, os.W_OK | os.X_OK, effective_ids=True) else "is not writable"
 
 
-def _trusted(folder: Path) -> bool:
+def _is_trusted(folder: Path) -> bool:
     """Return whether files of a folder may be used; report a configured one that is not. Raises OSError."""
     reason = distrust(folder)
     if reason and folder != _fallback_folder():

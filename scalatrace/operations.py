@@ -201,11 +201,11 @@ def _p2p() -> Iterator[Operation]:
 
 
 def _collectives() -> Iterator[Operation]:
-    one, out, into = Flow("count", "datatype"), Flow("sendcount", "sendtype"), Flow("recvcount", "recvtype")
+    both, out, into = Flow("count", "datatype"), Flow("sendcount", "sendtype"), Flow("recvcount", "recvtype")
     outs, intos = Flow("sendcounts", "sendtype"), Flow("recvcounts", "recvtype")
     rows: dict[str, tuple[Flow | None, Flow | None]] = {
         "Barrier": (None, None),
-        "Bcast": (replace(one, where="root"), replace(one, where="others")),
+        "Bcast": (replace(both, where="root"), replace(both, where="others")),
         "Gather": (out, replace(into, where="root", times="each")),
         "Gatherv": (out, replace(intos, where="root")),
         "Scatter": (replace(out, where="root", times="each"), into),
@@ -215,12 +215,12 @@ def _collectives() -> Iterator[Operation]:
         "Alltoall": (replace(out, times="each"), replace(into, times="each")),
         "Alltoallv": (outs, intos),
         "Alltoallw": (None, None),  # a type for each peer: no one flow
-        "Reduce": (one, replace(one, where="root")),
-        "Allreduce": (one, one),
+        "Reduce": (both, replace(both, where="root")),
+        "Allreduce": (both, both),
         "Reduce_scatter": (Flow("recvcounts", "datatype"), Flow("recvcounts", "datatype", times="self")),
         "Reduce_scatter_block": (Flow("recvcount", "datatype", times="each"), Flow("recvcount", "datatype")),
-        "Scan": (one, one),
-        "Exscan": (one, one),
+        "Scan": (both, both),
+        "Exscan": (both, both),
     }
     for name, (sends, recvs) in rows.items():
         yield Operation(name, Category.COLLECTIVE, sends, recvs)

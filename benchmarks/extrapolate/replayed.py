@@ -15,7 +15,7 @@ from benchmarks.study import Study, choose, find_mpi
 from benchmarks.table import ResultTable, Row, compared, errors_within, verdict
 from scalatrace import Trace, load
 from scalatrace.replay.common.whatif import WhatIf
-from scalatrace.replay.compare import expected
+from scalatrace.replay.compare import count_expected
 from scalatrace.trace.query.diff import diff
 from support.mpis import Mpi
 from support.programs import SAMPLES, Sample
@@ -77,7 +77,7 @@ def _totals(facts: Mapping[str, Any], real: Trace) -> list[str]:
     calls: Counter[str] = Counter()
     sent: Counter[str] = Counter()
     for rank in real.ranks:
-        for (op, _), (ncalls, nbytes) in expected(real, rank, WhatIf(())).items():
+        for (op, _), (ncalls, nbytes) in count_expected(real, rank, WhatIf(())).items():
             calls[op] += ncalls
             sent[op] += nbytes
     return [_relative(facts["calls"], calls), _relative(facts["sent"], sent)]

@@ -27,7 +27,7 @@ from benchmarks.table import ResultTable, Row, verdict
 from scalatrace import Trace, load
 from scalatrace.cli.extrapolation import note_inputs
 from scalatrace.errors import ScalatraceError
-from scalatrace.extrap.choices.canonical import canonical
+from scalatrace.extrap.choices import canonical
 from scalatrace.extrap.extrapolate import checked_matching, inputs_of, model_of, of_model
 from scalatrace.extrap.grid.plugins import load_plugins
 from scalatrace.trace.query.absolute import absolute

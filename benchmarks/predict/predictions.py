@@ -27,7 +27,7 @@ from scalatrace.predict.engine import KernelTimes
 from scalatrace.predict.engine.repeats import RepeatInterval, interval_of, repeats
 from scalatrace.predict.engine.simulate import SimulateOptions, Simulator
 from scalatrace.predict.kernels import fit_traces
-from scalatrace.predict.platform import Check, Platform, read_platform
+from scalatrace.predict.platform import Platform, PlatformCheck, read_platform
 from scalatrace.predict.platform.accuracy import accuracy_of
 from scalatrace.report.costs.efficiency import efficiency
 from support.mpis import Mpi, installed
@@ -69,9 +69,9 @@ class PredictedRun:
     note: str = ""
 
     @property
-    def check(self) -> Check:
+    def check(self) -> PlatformCheck:
         """The run as a check of the platform."""
-        return Check(self.ranks, self.run_s, statistics.median(self.times_s), self.program)
+        return PlatformCheck(self.ranks, self.run_s, statistics.median(self.times_s), self.program)
 
 
 def _runs(args: argparse.Namespace, platform: Platform) -> Iterator[PredictedRun]:

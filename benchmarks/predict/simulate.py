@@ -13,15 +13,14 @@ from benchmarks.study import Study
 from benchmarks.table import ResultTable, Row
 from scalatrace import Trace, load
 from scalatrace.errors import ScalatraceError
-from scalatrace.predict.engine.sensitivity import PER_BYTE, tolerances
+from scalatrace.predict.engine.sensitivity import PER_BYTE, scale_platform, tolerances
 from scalatrace.predict.engine.simulate import Simulation, Simulator
 from scalatrace.predict.platform import Network, Platform, Segment
-from scalatrace.predict.platform.scaled import scaled
 from scalatrace.trace.model.groups import Groups
 from scalatrace.trace.model.nodes import Event, Node, Peer, PredStats
 from scalatrace.trace.model.nodes import Sequence as Loop
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.tables import Datatype, IntArray, Kind, Op, Stat
+from scalatrace.trace.model.tables import Datatype, IntArray, Kind, Op, RecordedStat
 from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
@@ -44,7 +43,7 @@ class GridProgram:
         self.trace = Trace(
             side * side,
             meta={"program": "benchmark"},
-            stats=[Stat("compute_ns", 1.0)],
+            stats=[RecordedStat("compute_ns", 1.0)],
             types=[Datatype("MPI_DOUBLE", 8, 8)],
             preds=[START],
         )
@@ -168,7 +167,7 @@ def _bisect(simulator: Simulator, start: Simulation, parameter: str, share: floa
 
     def slow(factor: float) -> bool:
         changed = {"bandwidth": 1 / factor} if parameter == PER_BYTE else {"latency": factor}
-        return simulator.run(scaled(PLATFORM, **changed)).time_ps >= target
+        return simulator.run(scale_platform(PLATFORM, **changed)).time_ps >= target
 
     while not slow(high):
         low, high = high, high * 2

@@ -10,10 +10,9 @@ import sys
 from dataclasses import replace
 
 import scalatrace
-from scalatrace.replay import Compute, Options, RankResult, Summary, check, run
+from scalatrace.replay import ComputeMode, RankResult, ReplayOptions, ReplaySummary, check, run
 from scalatrace.replay.common.whatif import WhatIf
-from scalatrace.replay.compare import compare
-from scalatrace.replay.probabilistic import volumes
+from scalatrace.replay.compare import compare, compare_totals
 from scalatrace.replay.probabilistic.sampled_calls import is_probabilistic
 from scalatrace.replay.start import start_mpi
 
@@ -25,15 +24,15 @@ def main(path: str, times: int) -> None:
     check(trace, transport.size)
     drawn = is_probabilistic(trace)
     for seed in range(times):
-        options = Options(Compute.NONE, seed=seed)
+        options = ReplayOptions(ComputeMode.NONE, seed=seed)
         result = run(trace, transport, options)
         if not drawn:  # all values follow rules: the trace is exact
             result = replace(result, unequal=compare(trace, result, options))
         packed = transport.gather(result.pack())
         if packed is None:
             continue
-        summary = Summary.over([RankResult.unpack(data) for data in packed])
-        unequal = volumes.compare(trace, summary, WhatIf(())) if drawn else summary.unequal
+        summary = ReplaySummary.over([RankResult.unpack(data) for data in packed])
+        unequal = compare_totals(trace, summary, WhatIf(())) if drawn else summary.unequal
         line = {
             "seed": seed,
             "unequal": len(unequal or ()),

@@ -8,17 +8,17 @@ from functools import partial
 
 import numpy as np
 
-from scalatrace.codegen.builders.formula import Reader, divided_evenly
-from scalatrace.codegen.builders.pieces import FieldPiece, joined
+from scalatrace.codegen.builders.formula import FormulaReader, divided_evenly
+from scalatrace.codegen.builders.pieces import FieldPiece, join_pieces
 from scalatrace.codegen.builders.places import RankPlaces, atoms_of, opposite
 from scalatrace.codegen.builders.position import BuilderPosition
 from scalatrace.codegen.builders.sample import Mask, RankSample
 from scalatrace.codegen.builders.sums import no_rule, sum_of_formula, sum_of_turns
 from scalatrace.codegen.builders.tables import TABLES, ProgramTables
-from scalatrace.codegen.builders.vectors import at, filled, prefix, row
+from scalatrace.codegen.builders.vectors import at, fill_shape, prefix, row
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.communicators import own_rank, peer_count
-from scalatrace.codegen.program.grid_shape import Requirement, Shape
+from scalatrace.codegen.program.grid_shape import GridShape, Requirement
 from scalatrace.codegen.program.peers import SELF, WORLD, decoder
 from scalatrace.formula import (
     FALSE,
@@ -75,13 +75,13 @@ class FieldValues:
     """Makes expressions, and notes what they ask of sides and parameters."""
 
     model: Model
-    shape: Shape
+    shape: GridShape
     functions: Mapping[str, Function]
     tables: ProgramTables = field(default_factory=ProgramTables)
     requirements: dict[Requirement, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.reader = Reader(self.shape.variables(), self.functions)
+        self.reader = FormulaReader(self.shape.variables(), self.functions)
         self.facts = _facts(self.shape)
         self.sample = RankSample(self.shape)
         atoms = [atom for cond in _conditions(self.model) for atom in atoms_of(self.condition(cond))]
@@ -96,15 +96,15 @@ class FieldValues:
         result, left = [], ranks
         before: Cond = FALSE
         for part in value.parts:
-            own = self.condition(part.condition)
-            mine = left & self.sample.mask(own)
+            condition = self.condition(part.condition)
+            mine = left & self.sample.mask(condition)
             if mine.any() and part.formulas is not None:
-                exact = not ((self.sample.mask(own) ^ mine) & ranks).any()
-                share = _Share(mine, own if exact else all_of(own, opposite(before)), part)
+                exact = not ((self.sample.mask(condition) ^ mine) & ranks).any()
+                share = _Share(mine, condition if exact else all_of(condition, opposite(before)), part)
                 result.append(share)
                 self._require_shown(share)
             left = left & ~mine
-            before = either(before, own)
+            before = either(before, condition)
         return result
 
     def value(self, value: Field, position: BuilderPosition, what: str = "") -> Expr:
@@ -141,7 +141,7 @@ class FieldValues:
         return self._joined(pieces, position)
 
     def _joined(self, pieces: list[FieldPiece], position: BuilderPosition) -> Value:
-        return joined(self.places, pieces, position.ranks)
+        return join_pieces(self.places, pieces, position.ranks)
 
     def _piece(
         self, share: _Share, position: BuilderPosition, what: str, kind: Kind | None = None
@@ -163,7 +163,7 @@ class FieldValues:
         elif part.shape is None:
             e = next(self._slots(share, facts, what))
         else:
-            e = at(filled(part.shape, self._slots(share, facts)), self.entry_count(position), facts)
+            e = at(fill_shape(part.shape, self._slots(share, facts)), self.entry_count(position), facts)
         return FieldPiece(share.ranks, e, share.cond)
 
     def _prefix(self, share: _Share, position: BuilderPosition, depth: int) -> FieldPiece:
@@ -189,7 +189,7 @@ class FieldValues:
             return sum_of_formula(number(part.formulas[1]), n, self.reader, facts)
         if part.shape == CYCLE:
             return prefix([(Const(0), Const(0), *self._slots(share, facts))], n, facts)
-        return prefix(filled(part.shape, self._slots(share, facts)), n, facts)
+        return prefix(fill_shape(part.shape, self._slots(share, facts)), n, facts)
 
     def _prefix_of_turns(self, part: Part, position: BuilderPosition, depth: int) -> Expr:
         """The sum of what follows the innermost loop's counters; that loop runs equally often each time."""
@@ -227,8 +227,8 @@ class FieldValues:
             if (fraction := divided_evenly(formula)) is not None:
                 text = format_text(formula)
                 whole, by = (self.reader.number(part, self.facts) for part in fraction)
-                rest = remainder(whole, by, self.facts)
-                self._require(compare("==", rest, Const(0)), self._where(share), f"{text} is a fraction")
+                remaining = remainder(whole, by, self.facts)
+                self._require(compare("==", remaining, Const(0)), self._where(share), f"{text} is a fraction")
             if what and not isinstance(e, Const | Symbolic) and not nonnegative(e, self.facts):
                 complaint = f"{what} = {format_text(formula)} is negative"
                 self._require(compare(">=", e, Const(0)), self._where(share), complaint)
@@ -268,14 +268,14 @@ class FieldValues:
         self.requirements[Requirement(either(opposite(where), cond), complaint)] = None
 
     def _decoder(self, encoding: Encoding, family: Expr, facts: Domain) -> Callable[[Expr], Expr]:
-        own = self._own(family)
+        rank_expr = self._own(family)
 
         def modulo(distance: Expr) -> Expr:
             size = self.shape.variables()["P"] if family == WORLD else peer_count(family)
             forward = distance if nonnegative(distance, facts) else add(distance, size)
-            return remainder(add(own, forward), size, facts)
+            return remainder(add(rank_expr, forward), size, facts)
 
-        return decoder(encoding, own, modulo)
+        return decoder(encoding, rank_expr, modulo)
 
     def _own(self, family: Expr) -> Expr:
         if family == WORLD:
@@ -283,7 +283,7 @@ class FieldValues:
         return Const(0) if family == SELF else own_rank(family)
 
 
-def _facts(shape: Shape) -> Domain:
+def _facts(shape: GridShape) -> Domain:
     """Coordinates are below the sides."""
     names = shape.variables()
     lower: dict[Var, Expr] = {}

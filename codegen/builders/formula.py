@@ -42,7 +42,7 @@ from scalatrace.formula import (
 from scalatrace.formula.domain import Domain
 from scalatrace.formula.polynomials import nonnegative, quotient, remainder
 
-__all__ = ["PROGRAM_FUNCTIONS", "Reader", "divided_evenly"]
+__all__ = ["PROGRAM_FUNCTIONS", "FormulaReader", "divided_evenly"]
 
 PROGRAM_FUNCTIONS = frozenset(
     ["log2", "ceil_log2", "trailing_zeros", "popcount", "min", "max", "block", "block_start", "diagonal"]
@@ -63,7 +63,7 @@ def divided_evenly(formula: Value) -> tuple[Expr, Expr] | None:
     return None
 
 
-class Reader:
+class FormulaReader:
     """Turns formulas into expressions of a program: replaces names, decides what the domain decides.
 
     Args:
@@ -104,7 +104,7 @@ class Reader:
             case Binary(op, a, b):
                 return self._binary(op, of(a), of(b), domain)
             case Choose(Compare(op, a, b), Const(1), Const(0)):
-                return choose(decided(op, of(a), of(b), domain), Const(1), Const(0))
+                return choose(decide_comparison(op, of(a), of(b), domain), Const(1), Const(0))
             case Choose(cond, a, b):
                 return choose(self.condition(cond, domain), of(a), of(b))
             case Called(name, arguments):
@@ -131,7 +131,7 @@ class Reader:
             case Compare("!=", a, Const(0)):
                 return is_nonzero(self.number(a, domain))
             case Compare(op, a, b):
-                return compared(op, self.number(a, domain), self.number(b, domain))
+                return keep_comparison(op, self.number(a, domain), self.number(b, domain))
 
     def _binary(self, op: str, a: Expr, b: Expr, domain: Domain) -> Expr:
         match op:
@@ -163,7 +163,7 @@ class Reader:
         return _plain(result)
 
 
-def decided(op: str, a: Expr, b: Expr, domain: Domain) -> Cond:
+def decide_comparison(op: str, a: Expr, b: Expr, domain: Domain) -> Cond:
     """A comparison; decided where what is known of the variables decides it."""
     if op == ">" and nonnegative(sub(b, a), domain):
         return Truth(False)
@@ -173,14 +173,14 @@ def decided(op: str, a: Expr, b: Expr, domain: Domain) -> Cond:
         return Truth(True)
     if op == "<" and nonnegative(sub(sub(b, a), Const(1)), domain):
         return Truth(True)
-    return compared(op, a, b)
+    return keep_comparison(op, a, b)
 
 
-def compared(op: str, a: Expr, b: Expr) -> Cond:
+def keep_comparison(op: str, a: Expr, b: Expr) -> Cond:
     """A comparison as it was written, except that a number stands behind: `x > 0`, not `0 < x`."""
     if isinstance(a, Const) and not isinstance(b, Const):
         turned = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(op, op)
-        return compared(turned, b, a)
+        return keep_comparison(turned, b, a)
     if isinstance(a, Var) and isinstance(b, Const):
         return Compare(op, a, b)
     if isinstance(b, Const):
@@ -206,7 +206,7 @@ class _Symbol:
         return _Symbol(result, self.domain)
 
     def _compared(self, op: str, other: Any) -> _Symbol:
-        return _Symbol(choose(compared(op, self.e, _plain(other)), Const(1), Const(0)), self.domain)
+        return _Symbol(choose(keep_comparison(op, self.e, _plain(other)), Const(1), Const(0)), self.domain)
 
     def __bool__(self) -> bool:
         raise TypeError("it uses if, and or or on a symbolic number")

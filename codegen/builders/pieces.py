@@ -9,7 +9,7 @@ from scalatrace.codegen.builders.places import RankPlaces
 from scalatrace.codegen.builders.sample import Mask
 from scalatrace.formula import TRUE, Cond, Const, Special, Value, either, select
 
-__all__ = ["FieldPiece", "joined", "united"]
+__all__ = ["FieldPiece", "join_pieces", "unite_pieces"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +21,7 @@ class FieldPiece:
     cond: Cond = TRUE
 
 
-def united(places: RankPlaces, pieces: Sequence[FieldPiece]) -> list[FieldPiece]:
+def unite_pieces(places: RankPlaces, pieces: Sequence[FieldPiece]) -> list[FieldPiece]:
     """Pieces of the same value as one: a formula that is right elsewhere too stands there as well."""
     left, result = list(pieces), []
     while left:
@@ -32,7 +32,7 @@ def united(places: RankPlaces, pieces: Sequence[FieldPiece]) -> list[FieldPiece]
         for piece in right[best][1:]:
             ranks = ranks | piece.ranks
         result.append(FieldPiece(ranks, best, either(*(piece.cond for piece in right[best]))))
-        left = [piece for piece in left if all(piece is not one for one in right[best])]
+        left = [piece for piece in left if all(piece is not piece_right for piece_right in right[best])]
     return result
 
 
@@ -40,14 +40,14 @@ def _weight(e: Value) -> int:
     return 0 if isinstance(e, Const | Special) else len(repr(e))
 
 
-def joined(places: RankPlaces, pieces: Sequence[FieldPiece], universe: Mask) -> Value:
+def join_pieces(places: RankPlaces, pieces: Sequence[FieldPiece], universe: Mask) -> Value:
     """The expression that has each piece's value on its ranks."""
-    parts = united(places, pieces)
+    parts = unite_pieces(places, pieces)
     if not parts:
         return Const(0)
-    *others, last = sorted(parts, key=lambda piece: int(piece.ranks.sum()))
+    *smaller, last = sorted(parts, key=lambda piece: int(piece.ranks.sum()))
     there, chain = universe, []
-    for piece in others:
+    for piece in smaller:
         chain.append((places.cond(piece.ranks, there, piece.cond), piece.e))
         there = there & ~piece.ranks
     e = last.e

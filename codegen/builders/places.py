@@ -39,14 +39,14 @@ class RankPlaces:
         self.sample = sample
         names = sample.shape.variables()
         pairs = zip(sample.shape.sizes, sample.shape.coords, strict=True)
-        found: list[Cond] = []
+        atoms: list[Cond] = []
         for size, coord in pairs:
-            found += _borders(names[coord], names[size])
-        found += [Compare("==", names["r"], Const(0)), Compare("!=", names["r"], Const(0))]
+            atoms += _borders(names[coord], names[size])
+        atoms += [Compare("==", names["r"], Const(0)), Compare("!=", names["r"], Const(0))]
         last = add(names["P"], Const(-1))
-        found += [Compare("==", names["r"], last), Compare("<", names["r"], last)]
-        found += [c for cond in more for c in (cond, opposite(cond))]
-        self.atoms = list(dict.fromkeys(found))
+        atoms += [Compare("==", names["r"], last), Compare("<", names["r"], last)]
+        atoms += [c for cond in more for c in (cond, opposite(cond))]
+        self.atoms = list(dict.fromkeys(atoms))
 
     def cond(self, ranks: Mask, universe: Mask, otherwise: Cond = TRUE) -> Cond:
         """The condition under which a rank of the universe is one of `ranks`.
@@ -54,16 +54,16 @@ class RankPlaces:
         Args:
             otherwise: what holds there, if no simpler condition is found.
         """
-        rest = universe & ~ranks
-        if not rest.any():
+        outside = universe & ~ranks
+        if not outside.any():
             return TRUE
         if not ranks.any():
             return FALSE
-        if (result := self._conjunction(ranks, rest)) is not None:
+        if (result := self._conjunction(ranks, outside)) is not None:
             return result
-        if (result := self._conjunction(rest, ranks)) is not None:
+        if (result := self._conjunction(outside, ranks)) is not None:
             return opposite(result)
-        result = self._alternatives(ranks, rest) or otherwise
+        result = self._alternatives(ranks, outside) or otherwise
         if bool(((self.sample.mask(result) ^ ranks) & universe).any()):
             raise GenerateError(
                 "no condition on the rank's coordinates selects the ranks that take part; "
@@ -71,53 +71,53 @@ class RankPlaces:
             )
         return result
 
-    def _conjunction(self, ranks: Mask, rest: Mask) -> Cond | None:
+    def _conjunction(self, ranks: Mask, outside: Mask) -> Cond | None:
         """As few atoms as can be that all hold on the ranks, and nowhere among the rest all of them."""
         true = [(atom, mask) for atom in self.atoms if not (ranks & ~(mask := self.sample.mask(atom))).any()]
         chosen: list[tuple[Cond, Mask]] = []
-        left = rest
+        left = outside
         while left.any():
-            best = min(true, key=lambda one: int((left & one[1]).sum()), default=None)
+            best = min(true, key=lambda atom_mask: int((left & atom_mask[1]).sum()), default=None)
             if best is None or not (left & ~best[1]).any():
                 return None
             chosen.append(best)
             left = left & best[1]
-        for one in list(chosen):  # what later ones made superfluous
-            others = [mask for atom, mask in chosen if atom != one[0]]
-            left = rest
-            for mask in others:
+        for atom_mask in list(chosen):  # what later ones made superfluous
+            masks = [mask for atom, mask in chosen if atom != atom_mask[0]]
+            left = outside
+            for mask in masks:
                 left = left & mask
-            if others and not left.any():
-                chosen.remove(one)
+            if masks and not left.any():
+                chosen.remove(atom_mask)
         order = {atom: n for n, (atom, _) in enumerate((a, None) for a in self.atoms)}
         return all_of(*sorted((atom for atom, _ in chosen), key=order.__getitem__))
 
-    def _alternatives(self, ranks: Mask, rest: Mask) -> Cond | None:
+    def _alternatives(self, ranks: Mask, outside: Mask) -> Cond | None:
         """A few conjunctions, each for as many of the ranks as can be."""
-        found: list[Cond] = []
+        alternatives: list[Cond] = []
         left = ranks
         while left.any():
-            if len(found) == MAX_CONJUNCTIONS:
+            if len(alternatives) == MAX_CONJUNCTIONS:
                 return None
-            best = self._largest(left, ranks, rest)
+            best = self._largest(left, ranks, outside)
             if best is None:
                 return None
-            found.append(best[0])
+            alternatives.append(best[0])
             left = left & ~best[1]
-        return either(*found)
+        return either(*alternatives)
 
-    def _largest(self, left: Mask, ranks: Mask, rest: Mask) -> tuple[Cond, Mask] | None:
+    def _largest(self, left: Mask, ranks: Mask, outside: Mask) -> tuple[Cond, Mask] | None:
         """A conjunction of one or two atoms that holds nowhere among the rest, and on many of those left."""
         masks = [(atom, self.sample.mask(atom)) for atom in self.atoms]
         useful = [(atom, mask) for atom, mask in masks if (mask & left).any()]
         best: tuple[int, Cond, Mask] | None = None
-        for i, (a, one) in enumerate(useful):
-            if not (one & rest).any():
-                n = int((one & left).sum()) * 2
-                best = max(best, (n, a, one), key=lambda b: b[0]) if best else (n, a, one)
-            for b, other in useful[i + 1 :]:
-                both = one & other
-                if not (both & rest).any() and (n := int((both & left).sum())):
+        for i, (a, first_mask) in enumerate(useful):
+            if not (first_mask & outside).any():
+                n = int((first_mask & left).sum()) * 2
+                best = max(best, (n, a, first_mask), key=lambda b: b[0]) if best else (n, a, first_mask)
+            for b, second_mask in useful[i + 1 :]:
+                both = first_mask & second_mask
+                if not (both & outside).any() and (n := int((both & left).sum())):
                     cond = all_of(a, b)
                     best = max(best, (n, cond, both), key=lambda b: b[0]) if best else (n, cond, both)
         return best and (best[1], best[2])

@@ -21,7 +21,7 @@ class BuilderPosition:
         ranks: the ranks that get here.
         facts: bounds of variables.
         loops: the loops around it, the outermost first, without nodes that all ranks run once.
-        known: entry counts by depth, cached by `Values.entry_count`.
+        known: entry counts by depth, cached by `FieldValues.entry_count`.
     """
 
     ranks: Mask

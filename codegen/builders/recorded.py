@@ -17,7 +17,7 @@ from scalatrace.codegen.program.by_rank import of_elastic
 from scalatrace.codegen.program.conditions import among
 from scalatrace.codegen.program.peers import WORLD, ProgramPeers
 from scalatrace.codegen.program.tidy import tidy
-from scalatrace.codegen.program.tree import Duration, MpiCall, Program, ProgramArgument, Stmt
+from scalatrace.codegen.program.tree import BenchmarkProgram, Duration, MpiCall, ProgramArgument, Stmt
 from scalatrace.codegen.program.values import of_vec, prefix_of_vec
 from scalatrace.codegen.timing.imbalance import shares, spread_of_shares
 from scalatrace.codegen.timing.predecessor_schedule import PredecessorSchedules
@@ -40,7 +40,7 @@ from scalatrace.trace.values.vec import Vec
 __all__ = ["build"]
 
 
-def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program:
+def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> BenchmarkProgram:
     """The program of a trace.
 
     Args:
@@ -56,9 +56,9 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program
         )
     imbalance = shares(trace)
     trace = absolute(explicit(trace))
-    builder = _Builder(trace, exact_times, sites, spread_of_shares(imbalance, trace.nprocs))
+    builder = _RecordedBuilder(trace, exact_times, sites, spread_of_shares(imbalance, trace.nprocs))
     body, _ = builder.nodes(trace.nodes, _root(trace))
-    return Program(
+    return BenchmarkProgram(
         nprocs=trace.nprocs,
         body=tidy(tuple(body)),
         title=Foreign(trace.meta.get("program", "")),
@@ -72,7 +72,7 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Program
 
 
 @dataclass(frozen=True)
-class _Scope:
+class _RecordedScope:
     """The place of a node.
 
     Attributes:
@@ -87,15 +87,15 @@ class _Scope:
     predecessors: Predecessors
     visits: Expr | None = None
 
-    def after(self, predecessors: Predecessors) -> _Scope:
-        return _Scope(self.ranks, self.entry_count, predecessors)
+    def after(self, predecessors: Predecessors) -> _RecordedScope:
+        return _RecordedScope(self.ranks, self.entry_count, predecessors)
 
 
-def _root(trace: Trace) -> _Scope:
-    return _Scope(trace.ranks, Const(0), Predecessors.start(trace.ranks))
+def _root(trace: Trace) -> _RecordedScope:
+    return _RecordedScope(trace.ranks, Const(0), Predecessors.start(trace.ranks))
 
 
-class _Builder(TreeBuilder[Node, RankList, _Scope]):
+class _RecordedBuilder(TreeBuilder[Node, RankList, _RecordedScope]):
     def __init__(self, trace: Trace, exact_times: bool, sites: bool, spread: float) -> None:
         super().__init__()
         self.trace, self.exact_times, self.sites, self.spread = trace, exact_times, sites, spread
@@ -106,29 +106,29 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
             id(event): max((n for _, n in classes), default=0) for event, classes in executions(trace)
         }
 
-    def node(self, node: Node, scope: _Scope) -> Built:
+    def node(self, node: Node, scope: _RecordedScope) -> Built:
         ranks = _participants(node.repeat, scope.ranks)
         if not len(ranks) or (isinstance(node, Event) and self.trace.ops[node.op].name in SILENT):
             return [], scope.predecessors
         cond = among(ranks, scope.ranks, self.trace.nprocs)
         times = number(self.elastic(node.repeat, ranks, lambda vec: of_vec(vec, scope.entry_count)))
-        inner = _Scope(ranks, scope.entry_count, scope.predecessors.only(ranks))
+        inner = _RecordedScope(ranks, scope.entry_count, scope.predecessors.only(ranks))
         stmts, predecessors = self.repeated(node, times, inner)
-        if len(rest := scope.ranks - ranks):
-            predecessors = predecessors.joined(scope.predecessors.only(rest))
+        if len(absent := scope.ranks - ranks):
+            predecessors = predecessors.joined(scope.predecessors.only(absent))
         return under(cond, stmts), predecessors
 
-    def once(self, node: Node, times: Expr, scope: _Scope, cond: Cond) -> _Scope:
+    def once(self, node: Node, times: Expr, scope: _RecordedScope, cond: Cond) -> _RecordedScope:
         first = self.ran_before(node, times, scope)
-        return _Scope(scope.ranks, first, scope.predecessors, scope.entry_count)
+        return _RecordedScope(scope.ranks, first, scope.predecessors, scope.entry_count)
 
     def iteration(
-        self, node: Node, times: Expr, scope: _Scope, variable: Var, predecessors: Predecessors
-    ) -> _Scope:
+        self, node: Node, times: Expr, scope: _RecordedScope, variable: Var, predecessors: Predecessors
+    ) -> _RecordedScope:
         index = add(self.ran_before(node, times, scope), variable)
-        return _Scope(scope.ranks, index, predecessors, scope.entry_count)
+        return _RecordedScope(scope.ranks, index, predecessors, scope.entry_count)
 
-    def ranks(self, scope: _Scope) -> RankList:
+    def ranks(self, scope: _RecordedScope) -> RankList:
         return scope.ranks
 
     def listed(self, ranks: RankList) -> RankList:
@@ -148,7 +148,7 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
     def may_skip(self, node: Node) -> bool:
         return _may_be_nothing(node.repeat)
 
-    def ran_before(self, node: Node, times: Expr, scope: _Scope) -> Expr:
+    def ran_before(self, node: Node, times: Expr, scope: _RecordedScope) -> Expr:
         """Return how often the content ran before the present entry of the node."""
         if scope.entry_count == Const(0):
             return Const(0)
@@ -158,7 +158,7 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
             self.elastic(node.repeat, scope.ranks, lambda vec: prefix_of_vec(vec, scope.entry_count))
         )
 
-    def content(self, node: Node, scope: _Scope) -> Built:
+    def content(self, node: Node, scope: _RecordedScope) -> Built:
         if not isinstance(node, Event):
             return self.nodes(node.nodes, scope)
         if not self.runs.get(id(node)):
@@ -169,11 +169,11 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
         outside = scope.predecessors
         return [*computes, call], outside if pred is None else outside.called(pred, scope.ranks)
 
-    def call(self, node: Event, scope: _Scope) -> MpiCall:
+    def call(self, node: Event, scope: _RecordedScope) -> MpiCall:
         """The call of an event that has run `scope.entry_count` times before."""
         op = self.trace.ops[node.op]
         site = tuple(map(Foreign, self.trace.stack(node.signature)))
-        given = []
+        call_arguments = []
         for (name, kind), param in zip(op.params, node.params, strict=True):
             if name == MEMORY:  # benchmarks use memory of the host
                 continue
@@ -185,18 +185,18 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
             e = self.elastic(
                 value, scope.ranks, lambda vec: of_vec(vec, scope.entry_count, self.runs[id(node)])
             )
-            given.append((name, kind, param, e))
-        family = number(next((e for _, kind, _, e in given if kind is Kind.COMM), WORLD))
+            call_arguments.append((name, kind, param, e))
+        family = number(next((e for _, kind, _, e in call_arguments if kind is Kind.COMM), WORLD))
         arguments = tuple(
             ProgramArgument(
                 name, kind, self.peers.of(param.encoding, e, family) if isinstance(param, Peer) else e
             )
-            for name, kind, param, e in given
+            for name, kind, param, e in call_arguments
         )
         mark = self.trace.pred_index.get((node.op, node.signature))
         return MpiCall(op.name, arguments, site if self.sites else (), mark)
 
-    def computes(self, node: Event, scope: _Scope) -> list[Stmt]:
+    def computes(self, node: Event, scope: _RecordedScope) -> list[Stmt]:
         """The computation before a call; ranks may have their own where calls before it are averaged."""
         if self.stat is None:
             return []
@@ -215,14 +215,16 @@ class _Builder(TreeBuilder[Node, RankList, _Scope]):
             return [whole]
         if (turns := self.by_schedule(node, known, scope)) is not None:
             return turns
-        own = self.rank_means.split(node, known, scope.ranks, scope.predecessors)
+        rank_computes = self.rank_means.split(node, known, scope.ranks, scope.predecessors)
         return [
             stmt
-            for compute, ranks in own
+            for compute, ranks in rank_computes
             for stmt in under(among(ranks, scope.ranks, self.trace.nprocs), [compute])
         ] or [whole]
 
-    def by_schedule(self, node: Event, known: dict[int, Duration], scope: _Scope) -> list[Stmt] | None:
+    def by_schedule(
+        self, node: Event, known: dict[int, Duration], scope: _RecordedScope
+    ) -> list[Stmt] | None:
         """Return the computation before a call by the number of earlier visits; None without a schedule."""
         if scope.visits is None:
             return None
@@ -258,9 +260,9 @@ def _participants(repeat: Elastic, ranks: RankList) -> RankList:
     if isinstance(repeat, Columns):
         return RankList(rank for rank in repeat.ranks & ranks if repeat.value(rank))
     if isinstance(repeat, Groups):
-        some = RankList()
+        participants = RankList()
         for group, vec in repeat.groups:
             if vec.constant != 0:
-                some = some | (group & ranks)
-        return some
+                participants = participants | (group & ranks)
+        return participants
     return RankList() if isinstance(repeat, Vec) and repeat.constant == 0 else ranks

@@ -14,7 +14,7 @@ from scalatrace.codegen.builders.places import RankPlaces
 from scalatrace.codegen.builders.sample import Mask
 from scalatrace.formula import Cond, Value, either
 
-__all__ = ["MAX_UNROLLED_CALLS", "RowLine", "TableRow", "aligned"]
+__all__ = ["MAX_UNROLLED_CALLS", "RowLine", "TableRow", "align_rows"]
 
 MAX_UNROLLED_CALLS = 32
 """Calls that are written one after the other at most."""
@@ -39,8 +39,8 @@ class RowLine:
     def ranks(self) -> Mask:
         """Who makes it."""
         ranks, *more = (ranks for ranks, _, _ in self.pieces)
-        for other in more:
-            ranks = ranks | other
+        for row in more:
+            ranks = ranks | row
         return ranks
 
     @property
@@ -53,7 +53,7 @@ class RowLine:
         return [FieldPiece(ranks, values[n], cond) for ranks, cond, values in self.pieces]
 
 
-def aligned(places: RankPlaces, rows: Sequence[TableRow]) -> list[RowLine]:
+def align_rows(places: RankPlaces, rows: Sequence[TableRow]) -> list[RowLine]:
     """The calls of all rows in an order that each of them keeps, equal ones together."""
     lines: list[RowLine] = []
     for row in sorted(rows, key=lambda row: -len(row.calls)):

@@ -15,17 +15,17 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.codegen.program.communicators import SIZE
-from scalatrace.codegen.program.grid_shape import Shape
+from scalatrace.codegen.program.grid_shape import GridShape
 from scalatrace.codegen.program.rewrite import rewritten, rewritten_cond
 from scalatrace.errors import FormulaError
 from scalatrace.formula import Cond, Const, Element, Expr, Value, Var, evaluate, names_in, variables
-from scalatrace.formula.evaluation.columns import Columns
+from scalatrace.formula.evaluation.columns import ColumnEvaluator
 from scalatrace.trace.values.vec import SPECIAL
 
 __all__ = ["Mask", "RankSample"]
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 SIDES = {1: 12, 2: 6, 3: 4, 4: 3}
@@ -44,7 +44,7 @@ MAX_SAMPLE_RANKS = 32
 class RankSample:
     """All ranks of some grids that a benchmark can run on; `n` of them."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: GridShape) -> None:
         self.shape = shape
         runs = list(_runs(shape))
         parts = [_columns(shape, dims, inputs) for dims, inputs in runs]
@@ -59,7 +59,7 @@ class RankSample:
         self._masks: dict[Cond, Mask] = {}
         self._inner: dict[Any, RankSample] = {}
         self._extra: dict[str, Ints] = {}
-        self._evaluator = Columns(_Names(self), specials=SPECIAL)
+        self._evaluator = ColumnEvaluator(_RankNames(self), specials=SPECIAL)
 
     @property
     def reach(self) -> str:
@@ -116,7 +116,7 @@ class RankSample:
             inner.columns = {n: np.repeat(c[points], table.shape[1]) for n, c in self.columns.items()}
             inner.columns |= {v.name: np.tile(row, len(points)) for v, row in zip(loops, table, strict=True)}
             inner.n, inner._values, inner._masks = len(points) * table.shape[1], {}, {}
-            inner._extra, inner._evaluator = {}, Columns(_Names(inner), specials=SPECIAL)
+            inner._extra, inner._evaluator = {}, ColumnEvaluator(_RankNames(inner), specials=SPECIAL)
             self._inner[key] = inner
         return self._inner[key]
 
@@ -165,7 +165,7 @@ class RankSample:
         return place
 
 
-class _Names(Mapping[str, Any]):
+class _RankNames(Mapping[str, Any]):
     """The columns of a sample by name, made when they are asked for."""
 
     def __init__(self, sample: RankSample) -> None:
@@ -188,7 +188,7 @@ def _or_zero(part: Value | Cond, names: Mapping[str, int]) -> int:
         return 0
 
 
-def _runs(shape: Shape) -> list[tuple[tuple[int, ...], Mapping[str, int]]]:
+def _runs(shape: GridShape) -> list[tuple[tuple[int, ...], Mapping[str, int]]]:
     """Grids with parameters: those of the traces, and all small ones."""
     result = list(shape.seen)
     least = shape.least
@@ -203,13 +203,13 @@ def _runs(shape: Shape) -> list[tuple[tuple[int, ...], Mapping[str, int]]]:
     for k, dims in enumerate(product(*sides)):
         inputs = {}
         for name, known in values.items():
-            some = [*known, known[-1] + 1, 2 * known[-1] + 3, known[-1] + 5]
-            inputs[name] = some[k % len(some)]
+            trip_counts = [*known, known[-1] + 1, 2 * known[-1] + 3, known[-1] + 5]
+            inputs[name] = trip_counts[k % len(trip_counts)]
         result.append((dims, inputs))
     return [(dims, inputs) for dims, inputs in result if prod(dims) > 0]
 
 
-def _columns(shape: Shape, dims: tuple[int, ...], inputs: Mapping[str, int]) -> dict[str, Ints]:
+def _columns(shape: GridShape, dims: tuple[int, ...], inputs: Mapping[str, int]) -> dict[str, Ints]:
     ranks = np.arange(prod(dims), dtype=np.int64)
     places = np.unravel_index(ranks, dims, order="F" if shape.column_major else "C")
     result: dict[str, Any] = dict(zip(shape.sizes, dims, strict=True)) | dict(inputs)

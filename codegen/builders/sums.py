@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from scalatrace.codegen.builders.formula import Reader
+from scalatrace.codegen.builders.formula import FormulaReader
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.formula import (
     Binary,
@@ -34,13 +34,13 @@ ITERATION, LEFT = "i1", "l1"
 """The counters of the innermost loop (`scalatrace.trace.symbolic.counters`)."""
 
 
-def sum_of_formula(formula: Expr, n: Expr, reader: Reader, facts: Domain) -> Expr:
+def sum_of_formula(formula: Expr, n: Expr, reader: FormulaReader, facts: Domain) -> Expr:
     """Return the sum of a formula over i in [0, n). Raises GenerateError if it has no closed formula."""
     return _Sums("i", reader, facts, {}).of(formula, n)
 
 
 def sum_of_turns(
-    formula: Expr, n: Expr, times: Expr, reader: Reader, facts: Domain, names: Mapping[str, Expr]
+    formula: Expr, n: Expr, times: Expr, reader: FormulaReader, facts: Domain, names: Mapping[str, Expr]
 ) -> Expr:
     """The sum over the first n turns of a loop of a formula of its counters.
 
@@ -90,9 +90,9 @@ def _terms(e: Expr, sign: int) -> Iterator[tuple[int, list[Expr]]]:
         case Binary("*", Const(-1), inner):
             yield from _terms(inner, -sign)
         case Binary("*", a, b):
-            for one, left in _terms(a, sign):
-                for other, right in _terms(b, 1):
-                    yield one * other, [*left, *right]
+            for left_term, left in _terms(a, sign):
+                for right_term, right in _terms(b, 1):
+                    yield left_term * right_term, [*left, *right]
         case _:
             yield sign, [e]
 
@@ -120,7 +120,7 @@ class _Sums:
     """
 
     name: str
-    reader: Reader
+    reader: FormulaReader
     facts: Domain
     names: Mapping[str, Expr]
 
@@ -138,8 +138,8 @@ class _Sums:
                 return self.of_product([a, b], n)
             case Binary("%", Var(self.name), m) if not self._varies(m):
                 period = self._number(m)
-                whole, rest = quotient(n, period, self.facts), remainder(n, period, self.facts)
-                return add(mul(whole, self._triangle(period)), self._triangle(rest))
+                whole, part = quotient(n, period, self.facts), remainder(n, period, self.facts)
+                return add(mul(whole, self._triangle(period)), self._triangle(part))
             case Choose(Compare(op, Binary("%", a, m), c), Const(1), Const(0)) if not (
                 self._varies(m) or self._varies(c)
             ):
@@ -194,16 +194,16 @@ class _Sums:
             return sub(n, quotient(add(n, sub(period, Const(1))), period, self.facts))
         if op == "<" and sub(period, bound) == Const(1):
             return sub(n, whole)
-        rest = remainder(n, period, self.facts)
-        some = nonnegative(bound, self.facts)
+        part = remainder(n, period, self.facts)
+        count = nonnegative(bound, self.facts)
         if op == "<":
-            bound = bound if some else Called("max", (bound, Const(0)))
+            bound = bound if count else Called("max", (bound, Const(0)))
             if not nonnegative(sub(period, bound), self.facts):
                 bound = Called("min", (bound, period))
-            return add(mul(whole, bound), Called("min", (rest, bound)))
+            return add(mul(whole, bound), Called("min", (part, bound)))
         if op == "==":
-            counted = add(whole, choose(Compare(">", rest, bound), Const(1), Const(0)))
-            counted = counted if some else choose(compare(">=", bound, Const(0)), counted, Const(0))
+            counted = add(whole, choose(Compare(">", part, bound), Const(1), Const(0)))
+            counted = counted if count else choose(compare(">=", bound, Const(0)), counted, Const(0))
             if nonnegative(sub(sub(period, Const(1)), bound), self.facts):
                 return counted
             return choose(compare("<", bound, period), counted, Const(0))

@@ -13,17 +13,17 @@ from itertools import product
 import numpy as np
 
 from scalatrace.codegen.builders.field_values import FieldValues
-from scalatrace.codegen.builders.pieces import joined
+from scalatrace.codegen.builders.pieces import join_pieces
 from scalatrace.codegen.builders.position import BuilderPosition
-from scalatrace.codegen.builders.rows import MAX_UNROLLED_CALLS, RowLine, TableRow, aligned
+from scalatrace.codegen.builders.rows import MAX_UNROLLED_CALLS, RowLine, TableRow, align_rows
 from scalatrace.codegen.builders.sample import Mask
 from scalatrace.codegen.builders.tree_builder import SILENT, Built, TreeBuilder, under
 from scalatrace.codegen.errors import GenerateError, wrong_call
 from scalatrace.codegen.foreign import Foreign
-from scalatrace.codegen.program.grid_shape import LIMIT, Array, Shape, shape_of
+from scalatrace.codegen.program.grid_shape import LIMIT, Array, GridShape, shape_of
 from scalatrace.codegen.program.peers import WORLD
 from scalatrace.codegen.program.tidy import tidy
-from scalatrace.codegen.program.tree import Duration, MpiCall, Program, ProgramArgument, Stmt
+from scalatrace.codegen.program.tree import BenchmarkProgram, Duration, MpiCall, ProgramArgument, Stmt
 from scalatrace.codegen.timing.predecessors import Arrival, Predecessors, choose_context
 from scalatrace.codegen.timing.rank_means import MAX_RANK_CLASSES, level
 from scalatrace.errors import FormulaError
@@ -50,22 +50,22 @@ from scalatrace.trace.query.memory import MEMORY
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["Times", "build_scalable"]
+__all__ = ["DurationOf", "build_scalable"]
 
 SHORT_NS = 20_000
 """Computations below this length count as equal where a language averages them."""
 
-Times = Callable[[StatRule], Duration | None]
+DurationOf = Callable[[StatRule], Duration | None]
 """How long the computation before a call takes after one predecessor."""
 
 
 def build_scalable(
     model: Model,
-    times: Times,
+    times: DurationOf,
     functions: Mapping[str, Function],
     exact_times: bool = True,
     sites: bool = True,
-) -> Program:
+) -> BenchmarkProgram:
     """The program of a symbolic trace.
 
     Args:
@@ -77,20 +77,20 @@ def build_scalable(
         GenerateError: a formula has no form in a program.
     """
     shape = shape_of(model)
-    builder = _Builder(model, shape, times, functions, exact_times, sites)
+    builder = _SymbolicBuilder(model, shape, times, functions, exact_times, sites)
     values = builder.values
-    scope = _Scope(
+    scope = _SymbolicScope(
         BuilderPosition(values.sample.everyone, values.facts),
         Predecessors.start(RankList.all(values.sample.n)),
     )
     body, _ = builder.nodes(model.nodes, scope)
-    made = {n: array for array, n in values.tables.arrays.items()}
+    arrays = {n: array for array, n in values.tables.arrays.items()}
     shape = replace(
         shape,
         requirements=tuple(values.requirements),
-        arrays={n: array for n, array in made.items() if isinstance(array, Array)},
+        arrays={n: array for n, array in arrays.items() if isinstance(array, Array)},
     )
-    return Program(
+    return BenchmarkProgram(
         nprocs=0,
         body=tidy(tuple(body)),
         title=Foreign(model.meta.get("program", "")),
@@ -98,27 +98,29 @@ def build_scalable(
         comms=tuple(Family(f.kind, f.parent, Vec(1), Vec(0)) for f in model.families),
         types=tuple(values.tables.types),
         strings=tuple(map(Foreign, values.tables.strings)),
-        arrays=tuple(a if isinstance(a, IntArray) else IntArray(0, Vec(0)) for _, a in sorted(made.items())),
+        arrays=tuple(
+            a if isinstance(a, IntArray) else IntArray(0, Vec(0)) for _, a in sorted(arrays.items())
+        ),
         shape=shape,
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Scope:
+class _SymbolicScope:
     """The place of a node; its predecessors are by ranks of the sample."""
 
     position: BuilderPosition
     predecessors: Predecessors
 
-    def after(self, predecessors: Predecessors) -> _Scope:
-        return _Scope(self.position, predecessors)
+    def after(self, predecessors: Predecessors) -> _SymbolicScope:
+        return _SymbolicScope(self.position, predecessors)
 
 
 @dataclass
-class _Builder(TreeBuilder[Rule, Mask, _Scope]):
+class _SymbolicBuilder(TreeBuilder[Rule, Mask, _SymbolicScope]):
     model: Model
-    shape: Shape
-    times: Times
+    shape: GridShape
+    times: DurationOf
     functions: Mapping[str, Function]
     exact_times: bool
     sites: bool
@@ -130,12 +132,12 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
         self.stat = next((i for i, (name, _) in enumerate(self.model.stats) if name == "compute_ns"), None)
         self._lists: dict[bytes, RankList] = {}
 
-    def node(self, rule: Rule, scope: _Scope) -> Built:
+    def node(self, rule: Rule, scope: _SymbolicScope) -> Built:
         ranks, stated = self.participants(rule.repeat, scope.position.ranks)
         if not ranks.any() or rule.op in SILENT:
             return [], scope.predecessors
         position = replace(scope.position, ranks=ranks)
-        inner = _Scope(position, scope.predecessors.only(self.listed(ranks)))
+        inner = _SymbolicScope(position, scope.predecessors.only(self.listed(ranks)))
         try:
             cond = self.values.places.cond(ranks, scope.position.ranks, stated)
             lines = self.lines(rule, position)
@@ -149,8 +151,8 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
             if rule.op is None or str(error).startswith("MPI_"):
                 raise
             raise wrong_call(rule.op, tuple(map(Foreign, rule.stack)), error) from None
-        if (rest := scope.position.ranks & ~ranks).any():
-            predecessors = predecessors.joined(scope.predecessors.only(self.listed(rest)))
+        if (absent := scope.position.ranks & ~ranks).any():
+            predecessors = predecessors.joined(scope.predecessors.only(self.listed(absent)))
         return under(cond, stmts), predecessors
 
     def participants(self, repeat: Field, ranks: Mask) -> tuple[Mask, Cond]:
@@ -163,16 +165,16 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
 
         return result, either(*cond)
 
-    def once(self, rule: Rule, times: Expr, scope: _Scope, cond: Cond) -> _Scope:
+    def once(self, rule: Rule, times: Expr, scope: _SymbolicScope, cond: Cond) -> _SymbolicScope:
         position = scope.position
         inner = replace(position.once(rule.repeat), facts=_within_condition(cond, position.facts))
-        return _Scope(inner, scope.predecessors)
+        return _SymbolicScope(inner, scope.predecessors)
 
     def iteration(
-        self, rule: Rule, times: Expr, scope: _Scope, variable: Var, predecessors: Predecessors
-    ) -> _Scope:
+        self, rule: Rule, times: Expr, scope: _SymbolicScope, variable: Var, predecessors: Predecessors
+    ) -> _SymbolicScope:
         facts = scope.position.facts.within(variable, Const(0), sub(times, Const(1)))
-        return _Scope(scope.position.inside(rule.repeat, variable, times, facts), predecessors)
+        return _SymbolicScope(scope.position.inside(rule.repeat, variable, times, facts), predecessors)
 
     def limit(self, limits: tuple[int, int] | None) -> int | None:
         return limits[1] if limits and limits[1] < LIMIT else None
@@ -181,7 +183,7 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
         by_iteration = names_in(cond).isdisjoint(v.name for v in self.shape.variables().values())
         return outside.unless(cond, inside) if by_iteration else outside.either(inside)
 
-    def ranks(self, scope: _Scope) -> Mask:
+    def ranks(self, scope: _SymbolicScope) -> Mask:
         return scope.position.ranks
 
     def children(self, rule: Rule) -> Sequence[Rule] | None:
@@ -191,13 +193,13 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
         return None if rule.op is None else self.pred(rule.op, rule.stack)
 
     def runners(self, rule: Rule, ranks: Mask) -> Mask | None:
-        some, _ = self.participants(rule.repeat, ranks)
-        return some if some.any() and rule.op not in SILENT else None
+        runners, _ = self.participants(rule.repeat, ranks)
+        return runners if runners.any() and rule.op not in SILENT else None
 
     def may_skip(self, rule: Rule) -> bool:
         return not all(_at_least_one(part.formulas) for part in rule.repeat.parts)
 
-    def content(self, rule: Rule, scope: _Scope) -> Built:
+    def content(self, rule: Rule, scope: _SymbolicScope) -> Built:
         if rule.op is None:
             return self.nodes(rule.children, scope)
         call = self.call(rule, self.arguments(rule, scope.position))
@@ -221,7 +223,7 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
             rows.append(TableRow(ranks, cond, tuple(tuple(a.value for a in call) for call in calls)))
         if all(len(set(row.calls)) == 1 for row in rows):
             return None
-        lines = aligned(self.values.places, rows)
+        lines = align_rows(self.values.places, rows)
         return lines if len(lines) <= MAX_UNROLLED_CALLS else None
 
     def classes(self, rule: Rule, ranks: Mask) -> list[tuple[Mask, Cond]]:
@@ -236,7 +238,7 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
             result = [(mask, cond) for mask, cond in both if mask.any()]
         return result
 
-    def unrolled(self, rule: Rule, lines: Sequence[RowLine], scope: _Scope) -> Built:
+    def unrolled(self, rule: Rule, lines: Sequence[RowLine], scope: _SymbolicScope) -> Built:
         """The calls one after the other, each for those who make it."""
         result: list[Stmt] = []
         places, ranks = self.values.places, scope.position.ranks
@@ -245,11 +247,11 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
         for line in lines:
             mine = line.ranks
             arguments = tuple(
-                ProgramArgument(name, kind, joined(places, line.parameter(k), mine))
+                ProgramArgument(name, kind, join_pieces(places, line.parameter(k), mine))
                 for k, (name, kind) in enumerate(schema)
                 if name != MEMORY
             )
-            computes = self.computes(rule, _Scope(replace(scope.position, ranks=mine), predecessors))
+            computes = self.computes(rule, _SymbolicScope(replace(scope.position, ranks=mine), predecessors))
             stmts: list[Stmt] = [*computes, self.call(rule, arguments)]
             result += under(places.cond(mine, ranks, line.cond), stmts)
             predecessors = predecessors.called(pred, self.listed(mine))
@@ -274,7 +276,7 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
             self.pred(rule.op, rule.stack),
         )
 
-    def computes(self, rule: Rule, scope: _Scope) -> list[Stmt]:
+    def computes(self, rule: Rule, scope: _SymbolicScope) -> list[Stmt]:
         """The computation before a call, by the calls that may have come before."""
         if self.stat is None:
             return []
@@ -286,23 +288,25 @@ class _Builder(TreeBuilder[Rule, Mask, _Scope]):
         predecessors = scope.predecessors.only(self.listed(scope.position.ranks))
         possible = {pred for arrival, _ in predecessors.classes for pred in arrival.any}
         known = {pred: duration for pred, duration in known.items() if pred in possible} or known
-        if not self.exact_times and (own := self.own_computes(known, predecessors, scope.position.ranks)):
-            return own
+        if not self.exact_times and (
+            rank_computes := self.own_computes(known, predecessors, scope.position.ranks)
+        ):
+            return rank_computes
         compute = choose_context(known, [arrival for arrival, _ in predecessors.classes], self.exact_times)
         return [compute] if compute else []
 
     def own_computes(self, known: dict[int, Duration], predecessors: Predecessors, ranks: Mask) -> list[Stmt]:
         """Those of ranks that came by other ways; nothing where too many differ, or all compute alike."""
         ways: dict[object, tuple[set[int], list[Arrival], Mask]] = {}
-        for arrival, some in predecessors.classes:
-            own = {pred for pred in arrival.any if pred in known}
-            compute = choose_context({pred: known[pred] for pred in own}, [arrival], exact=False)
+        for arrival, arriving in predecessors.classes:
+            known_preds = {pred for pred in arrival.any if pred in known}
+            compute = choose_context({pred: known[pred] for pred in known_preds}, [arrival], exact=False)
             times = tuple(level(max(c.duration.ns, SHORT_NS)) for c in compute.contexts) if compute else ()
             alike = compute and (compute.first if len(set(times)) > 1 else None, tuple(dict.fromkeys(times)))
             preds, arrivals, mask = ways.setdefault(alike, (set(), [], np.zeros_like(ranks)))
-            preds |= own
+            preds |= known_preds
             arrivals.append(arrival)
-            mask[list(some)] = True
+            mask[list(arriving)] = True
         if not 1 < len(ways) <= MAX_RANK_CLASSES:
             return []
         result: list[Stmt] = []

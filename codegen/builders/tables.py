@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from scalatrace.codegen.builders.vectors import at, filled, prefix, row
+from scalatrace.codegen.builders.vectors import at, fill_shape, prefix, row
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.grid_shape import Array
 from scalatrace.formula import Const, Expr, Special, Value, Var, map_leaves
@@ -37,7 +37,7 @@ class ProgramTables:
         self, kind: Kind, shape: Shape, slots: Iterator[Value], n: Callable[[], Expr], facts: Domain
     ) -> Value:
         """Which entry a parameter names the n-th time; n is asked for when that matters."""
-        pattern, entries = filled(shape, slots)
+        pattern, entries = fill_shape(shape, slots)
         numbers = [self._entry(kind, entry, facts) for entry in entries]
         if isinstance(pattern, tuple):
             again_and_again = ((Const(0), Const(0), *pattern[1:]),)
@@ -56,8 +56,8 @@ class ProgramTables:
             return Const(self.strings.setdefault(_text(entry), len(self.strings)))
         description = checked(_text(entry[-1]))
         sizes = (n if isinstance(n, int) else _number(n) for n in entry_size(entry, description))
-        made = Datatype(description, *sizes)
-        return Const(self.types.setdefault(made, len(self.types)))
+        datatype = Datatype(description, *sizes)
+        return Const(self.types.setdefault(datatype, len(self.types)))
 
     def _array(self, entry: Any, facts: Domain) -> int:
         word, length, terms = entry

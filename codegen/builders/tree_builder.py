@@ -114,12 +114,12 @@ class TreeBuilder(ABC, Generic[NodeT, RanksT, ScopeT]):
             return predecessors if pred is None else predecessors.called(pred, self.listed(ranks))
         whole = self.listed(ranks)
         for child in children:
-            some = self.runners(child, ranks)
-            if some is None:
+            runners = self.runners(child, ranks)
+            if runners is None:
                 continue
-            mine = self.listed(some)
+            mine = self.listed(runners)
             before = predecessors.only(mine)
-            after = self.flow(child, some, before)
+            after = self.flow(child, runners, before)
             if self.may_skip(child):
                 after = before.either(after)
             predecessors = after.joined(predecessors.only(whole - mine))

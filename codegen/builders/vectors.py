@@ -26,17 +26,17 @@ from scalatrace.formula.domain import Domain
 from scalatrace.formula.polynomials import quotient, remainder
 from scalatrace.trace.model.rules import Shape
 
-__all__ = ["at", "filled", "prefix", "row"]
+__all__ = ["at", "fill_shape", "prefix", "row"]
 
 Term = Any
 """An expression, or (turns, stride, content): a loop of values."""
 
 
-def filled(shape: Shape, slots: Iterator[Value]) -> Any:
+def fill_shape(shape: Shape, slots: Iterator[Value]) -> Any:
     """A shape with expressions in the places of its integers; loops keep their turns and strides first."""
     if shape is None:
         return next(slots)
-    return tuple(filled(part, slots) for part in shape) if type(shape) is tuple else shape
+    return tuple(fill_shape(part, slots) for part in shape) if type(shape) is tuple else shape
 
 
 def at(terms: Sequence[Term], index: Expr, facts: Domain) -> Value:
@@ -100,10 +100,10 @@ def _of_piece(piece: list[Term], index: Expr, facts: Domain) -> Value:
         return row(piece, index)
     turns, stride, *content = piece[0]
     period = _length(content)
-    whole, rest = quotient(index, period, facts), remainder(index, period, facts)
+    whole, within = quotient(index, period, facts), remainder(index, period, facts)
     if turns == Const(1):
-        whole, rest = Const(0), index
-    value = at(content, rest, facts)
+        whole, within = Const(0), index
+    value = at(content, within, facts)
     return value if stride == Const(0) else add(number(value), mul(whole, stride))
 
 
@@ -115,12 +115,12 @@ def _prefix_of_piece(piece: list[Term], n: Expr, facts: Domain) -> Expr:
         return number(row(sums, n))
     _, stride, *content = piece[0]
     period = _length(content)
-    whole, rest = quotient(n, period, facts), remainder(n, period, facts)
-    total = add(mul(whole, prefix(content, period, facts)), prefix(content, rest, facts))
+    whole, within = quotient(n, period, facts), remainder(n, period, facts)
+    total = add(mul(whole, prefix(content, period, facts)), prefix(content, within, facts))
     if stride == Const(0):
         return total
     pairs = quotient(mul(whole, sub(whole, Const(1))), Const(2), facts)
-    return add(total, mul(stride, add(mul(pairs, period), mul(whole, rest))))
+    return add(total, mul(stride, add(mul(pairs, period), mul(whole, within))))
 
 
 def row(values: Sequence[Value], index: Expr) -> Value:

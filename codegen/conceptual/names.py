@@ -10,16 +10,16 @@ from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.tree.node import cached_on_node
 from scalatrace.codegen.conceptual.words import PREDECLARED
 
-__all__ = ["all_bound", "bound", "children", "free", "mentioned", "mentions_me", "source_first"]
+__all__ = ["all_bound", "bound", "children", "free", "list_variables", "mentions_me", "source_first"]
 
 
 @cached_on_node
-def children(node: t.Node) -> tuple[t.Node, ...]:
+def children(node: t.SyntaxNode) -> tuple[t.SyntaxNode, ...]:
     """Return the nodes directly below a node, in the order of its fields."""
-    result: list[t.Node] = []
+    result: list[t.SyntaxNode] = []
     for name in FIELDS[type(node)]:
         value = getattr(node, name)
-        if isinstance(value, t.Node):
+        if isinstance(value, t.SyntaxNode):
             result.append(value)
         elif type(value) is tuple:
             result.extend(_nodes(value))
@@ -37,8 +37,8 @@ class _Fields(dict[type, tuple[str, ...]]):
 FIELDS = _Fields()
 
 
-def _nodes(value: Any) -> Iterator[t.Node]:
-    if isinstance(value, t.Node):
+def _nodes(value: Any) -> Iterator[t.SyntaxNode]:
+    if isinstance(value, t.SyntaxNode):
         yield value
     elif type(value) is tuple:
         for part in value:
@@ -46,7 +46,7 @@ def _nodes(value: Any) -> Iterator[t.Node]:
 
 
 @cached_on_node
-def mentions_me(node: t.Node) -> bool:
+def mentions_me(node: t.SyntaxNode) -> bool:
     """Return whether each task has to work a node out for itself."""
     return isinstance(node, t.MyTask) or any(map(mentions_me, children(node)))
 
@@ -59,25 +59,25 @@ def bound(tasks: t.Tasks) -> str | None:
 
 
 @cached_on_node
-def all_bound(node: t.Node) -> frozenset[str]:
+def all_bound(node: t.SyntaxNode) -> frozenset[str]:
     """Return the names that a node or a part of it binds."""
-    own: frozenset[str] = frozenset()
+    bound_here: frozenset[str] = frozenset()
     if not isinstance(node, t.Variable):
         named = getattr(node, "variable", None), getattr(node, "name", None)
-        own = frozenset(name for name in named if isinstance(name, str))
-    return own.union(*map(all_bound, children(node)))
+        bound_here = frozenset(name for name in named if isinstance(name, str))
+    return bound_here.union(*map(all_bound, children(node)))
 
 
 @cached_on_node
-def mentioned(node: t.Node) -> frozenset[str]:
+def list_variables(node: t.SyntaxNode) -> frozenset[str]:
     """Return the names of all variables in a node, those that it binds itself too."""
     if isinstance(node, t.Variable):
         return frozenset({node.name})
-    return frozenset().union(*map(mentioned, children(node)))
+    return frozenset().union(*map(list_variables, children(node)))
 
 
 @cached_on_node
-def free(node: t.Node) -> frozenset[str]:
+def free(node: t.SyntaxNode) -> frozenset[str]:
     """Return the names that an expression, a relation, a range or a task description takes from outside."""
     if isinstance(node, t.Variable):
         return frozenset({node.name}) - set(PREDECLARED)
@@ -88,7 +88,7 @@ def free(node: t.Node) -> frozenset[str]:
     return _union(children(node))
 
 
-def _union(nodes: Iterable[t.Node]) -> frozenset[str]:
+def _union(nodes: Iterable[t.SyntaxNode]) -> frozenset[str]:
     return frozenset().union(*map(free, nodes))
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from scalatrace.codegen.conceptual.errors import SourcePlace
 from scalatrace.spelling import did_you_mean
 
-__all__ = ["meant", "typed"]
+__all__ = ["find_spelling", "meant"]
 
 LIKENESS = 0.7
 """Share of letters in common (of both names) from which on a name may be meant."""
@@ -22,12 +22,12 @@ def _lines(text: str) -> list[str]:
     return text.split("\n")
 
 
-def typed(name: str, text: str, place: SourcePlace) -> str:
+def find_spelling(name: str, text: str, place: SourcePlace) -> str:
     """Return a name as it is spelled in a text at a place, or at the first place behind it."""
     lines = _lines(text)[place.line - 1 : place.line + MAX_LINES] if place.line else ()
-    rest = "\n".join(lines)[place.column - 1 :]
-    found = re.search(rf"\b{re.escape(name)}\b", rest, re.IGNORECASE)
-    return found.group() if found else name
+    tail = "\n".join(lines)[place.column - 1 :]
+    match = re.search(rf"\b{re.escape(name)}\b", tail, re.IGNORECASE)
+    return match.group() if match else name
 
 
 def meant(name: str, known: Iterable[str]) -> str:

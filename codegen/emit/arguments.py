@@ -8,20 +8,15 @@ from collections.abc import Iterable
 from scalatrace.codegen.emit.text import identifier
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.foreign import Foreign
-from scalatrace.codegen.program.tree import Program, ProgramArgument, calls
+from scalatrace.codegen.program.tree import BenchmarkProgram, ProgramArgument, calls
 from scalatrace.formula import Const, Item, Lookup, Special, leaves, numbers_in
 from scalatrace.predefined import DATATYPES, NO_DATATYPE
 from scalatrace.trace.model.tables import Kind
 
 __all__ = [
-    "LISTS",
-    "NAMED_CONSTANTS",
-    "ArgumentNames",
-    "named_constants",
-    "possible",
+    "LISTS", "NAMED_CONSTANTS", "ArgumentNames", "list_used", "named_constants", "possible",
     "predefined_name",
-    "used",
-]
+]  # fmt: skip
 
 NAMED_CONSTANTS = frozenset({"split_type", "lock_type", "assert", "amode", "whence"})
 """Parameters that hold names of constants of MPI, several of them joined by `|`."""
@@ -41,8 +36,11 @@ def possible(argument: ProgramArgument, size: int) -> Iterable[int]:
     return numbers_in(e) if plain else range(size)
 
 
-def used(
-    program: Program, kind: Kind, names: frozenset[str] | None = None, but: frozenset[str] = frozenset()
+def list_used(
+    program: BenchmarkProgram,
+    kind: Kind,
+    names: frozenset[str] | None = None,
+    but: frozenset[str] = frozenset(),
 ) -> list[int]:
     """The entries of a table that the calls refer to, in order.
 
@@ -100,7 +98,7 @@ class ArgumentNames:
         self._taken.add(name)
         return name
 
-    def families(self, program: Program) -> dict[int, str]:
+    def families(self, program: BenchmarkProgram) -> dict[int, str]:
         """WORLD, SELF, NONE, SPLIT3, ... of the communicators."""
         result = dict(enumerate(PREDEFINED))
         self._taken.update(PREDEFINED)
@@ -108,7 +106,7 @@ class ArgumentNames:
             result[i] = self.new(f"{family.kind.upper()}{i}")
         return result
 
-    def types(self, program: Program, indices: Iterable[int]) -> dict[int, str]:
+    def types(self, program: BenchmarkProgram, indices: Iterable[int]) -> dict[int, str]:
         """DOUBLE, VECTOR2, ... of the datatypes."""
         result = {}
         for i in indices:

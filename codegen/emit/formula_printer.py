@@ -90,7 +90,7 @@ class Infix(Printer):
         return f"{self.table(table)}[{self.expr(index)}]"
 
     def search(self, table: tuple[int, ...], index: Expr) -> str:
-        name = "search" if max(table) <= INT_MAX else "search_wide"
+        name = "search" if max(table) <= INT_MAX else "search_c"
         self.helpers.add(name)
         return f"{name}({self.table(table)}, {len(table)}, {self.expr(index)})"
 

@@ -8,10 +8,13 @@ from collections.abc import Set as AbstractSet
 from keyword import kwlist, softkwlist
 
 from scalatrace.codegen.emit.pieces import RuntimeLibrary
-from scalatrace.codegen.program.grid_shape import Shape
+from scalatrace.codegen.program.grid_shape import GridShape
 from scalatrace.formula import Binary, Compare, Cond, Const, Expr, Var, all_of, either, names_in
 
-__all__ = ["demands", "law_text", "local_demands", "options_of", "places", "renamed", "sides_of", "words_of"]
+__all__ = [
+    "demands", "law_text", "local_demands", "options_of", "places", "rename_parameters", "sides_of",
+    "words_of",
+]  # fmt: skip
 
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _GENERATED = re.compile(r"(?:t|a|A|table|context|bins|unused)\d+|[A-Z][A-Z0-9_]+")
@@ -39,7 +42,7 @@ KEYWORDS = frozenset([*_C.split(), *kwlist, *softkwlist, *dir(builtins)])
 """Words of C, of the headers that programs include, and of Python."""
 
 
-def words_of(shape: Shape) -> str:
+def words_of(shape: GridShape) -> str:
     """Return a description of the grid of ranks."""
     kinds = {1: "a line", 2: "a grid", 3: "a grid"}
     if shape.square:
@@ -47,17 +50,19 @@ def words_of(shape: Shape) -> str:
     return f"{kinds.get(len(shape.sizes), 'a grid')} of {' x '.join(shape.sizes)} ranks"
 
 
-def options_of(shape: Shape) -> str:
+def options_of(shape: GridShape) -> str:
     """The options, as its usage shows them: in brackets what may be left out."""
     sides = " ".join(f"--{name} {name.upper()}" for name in shape.coords)
-    given = [f"[{sides}]" if shape.rule else sides]
+    options = [f"[{sides}]" if shape.rule else sides]
     for name in shape.inputs:
         text = f"--{name} {name.upper()}"
-        given.append(text if shape.default(name) is None else f"[{text}]")
-    return " ".join(given)
+        options.append(text if shape.default(name) is None else f"[{text}]")
+    return " ".join(options)
 
 
-def renamed(shape: Shape, library: RuntimeLibrary, reserved: AbstractSet[str]) -> dict[str, str]:
+def rename_parameters(
+    shape: GridShape, library: RuntimeLibrary, reserved: AbstractSet[str]
+) -> dict[str, str]:
     """Return other names for the parameters whose names the program or its language needs otherwise."""
     local = {word for piece in library.pieces.values() for word in _WORD.findall(piece.text)}
     taken = {word for word in local if len(word) > 1}.union(  # single letters are used locally only
@@ -74,7 +79,7 @@ def renamed(shape: Shape, library: RuntimeLibrary, reserved: AbstractSet[str]) -
     return result
 
 
-def sides_of(shape: Shape) -> list[tuple[Cond, str]]:
+def sides_of(shape: GridShape) -> list[tuple[Cond, str]]:
     """What is wrong with sides and parameters, whatever the rank: the condition, and the complaint."""
     names = shape.variables()
     product: Expr = names[shape.sizes[0]]
@@ -86,7 +91,7 @@ def sides_of(shape: Shape) -> list[tuple[Cond, str]]:
     if shape.square:
         what = "squares" if len(shape.sizes) == 2 else "cubes"
         first, *more = (names[size] for size in shape.sizes)
-        differs = either(*(Compare("!=", first, other) for other in more), unequal)
+        differs = either(*(Compare("!=", first, side) for side in more), unequal)
         result.insert(0, (differs, f"this benchmark is for {what} of ranks: {' = '.join(shape.sizes)}"))
     result.insert(0, (unequal, f"{text} has to be the number of ranks"))
     if shape.square:
@@ -99,7 +104,7 @@ def sides_of(shape: Shape) -> list[tuple[Cond, str]]:
     return result
 
 
-def _least(shape: Shape) -> list[tuple[str, int]]:
+def _least(shape: GridShape) -> list[tuple[str, int]]:
     return list(zip(shape.sizes, shape.least, strict=True))
 
 
@@ -107,7 +112,7 @@ def _is(op: str, name: Expr, number: int) -> Cond:
     return Compare(op, name, Const(number))
 
 
-def _powers(shape: Shape) -> list[tuple[Cond, str]]:
+def _powers(shape: GridShape) -> list[tuple[Cond, str]]:
     """Sides are powers of two, in a ratio that a trace has."""
     names = shape.variables()
     sides = [names[size] for size in shape.sizes]
@@ -125,17 +130,17 @@ def _powers(shape: Shape) -> list[tuple[Cond, str]]:
     return result
 
 
-def demands(shape: Shape) -> list[tuple[Cond, str]]:
+def demands(shape: GridShape) -> list[tuple[Cond, str]]:
     """What formulas ask of sides and parameters."""
     return [(r.cond, r.complaint) for r in shape.requirements if not _local(r.cond, shape)]
 
 
-def local_demands(shape: Shape) -> list[tuple[Cond, str]]:
+def local_demands(shape: GridShape) -> list[tuple[Cond, str]]:
     """What formulas ask on every rank."""
     return [(r.cond, r.complaint) for r in shape.requirements if _local(r.cond, shape)]
 
 
-def _local(cond: Cond, shape: Shape) -> bool:
+def _local(cond: Cond, shape: GridShape) -> bool:
     return bool(names_in(cond) & {"rank", *shape.coords})
 
 
@@ -160,7 +165,7 @@ def law_text(law: tuple[tuple[float, float, int], ...], wanted: dict[str, None])
     return text or "0"
 
 
-def places(shape: Shape, quotient: str) -> list[str]:
+def places(shape: GridShape, quotient: str) -> list[str]:
     """The assignments of the coordinates of rank r."""
     pairs = list(zip(shape.coords, shape.sizes, strict=True))
     result, stride = [], ""

@@ -8,26 +8,26 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TypeVar
 
-from scalatrace.codegen.emit.arguments import LISTS, ArgumentNames, possible, used
+from scalatrace.codegen.emit.arguments import LISTS, ArgumentNames, list_used, possible
 from scalatrace.codegen.emit.formula_printer import Infix, Notation
-from scalatrace.codegen.emit.grids import law_text, options_of, renamed, words_of
+from scalatrace.codegen.emit.grids import law_text, options_of, rename_parameters, words_of
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.emit.pieces import RuntimeLibrary, TextPiece
 from scalatrace.codegen.emit.text import Lines
-from scalatrace.codegen.emit.wrapping import wrapped
+from scalatrace.codegen.emit.wrapping import wrap_lines
 from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.foreign import NO_TEXT, Foreign
 from scalatrace.codegen.passes.repeats import with_repeats
 from scalatrace.codegen.passes.share import named_parts
 from scalatrace.codegen.passes.split import with_functions
 from scalatrace.codegen.program.tree import (
+    BenchmarkProgram,
     Branch,
     ComputeStatement,
     Duration,
     LetStatement,
     LoopStatement,
     MpiCall,
-    Program,
     ProgramArgument,
     ProgramContext,
     ProgramPart,
@@ -46,7 +46,7 @@ from scalatrace.trace.model.tables import IntArray, Kind
 from scalatrace.trace.model.typetree import TypeTree, parse
 from scalatrace.trace.values.vec import SPECIAL_MAX, Vec, special_name
 
-__all__ = ["ImperativeEmitter", "Writing"]
+__all__ = ["ImperativeEmitter", "ProgramText"]
 
 T = TypeVar("T")
 
@@ -86,14 +86,14 @@ class ImperativeEmitter(ABC):
         """Whether the library has the operation."""
         return op in self.library and op[:1].isupper()
 
-    def emit(self, program: Program, options: EmitOptions) -> str:
+    def emit(self, program: BenchmarkProgram, options: EmitOptions) -> str:
         """The text of a program."""
         program = with_functions(named_parts(with_repeats(program, options.drawn)))
-        return wrapped(self.writing(program, options).text(), self.name)
+        return wrap_lines(self.writing(program, options).text(), self.name)
 
     def vocabulary(self) -> set[str]:
         """The words of the library, and of a program that does nothing."""
-        empty = Program(1, (), imbalance=Vec((0,)))
+        empty = BenchmarkProgram(1, (), imbalance=Vec((0,)))
         frame = "".join(self.emit(replace(empty, thread_level=name), EmitOptions()) for name in THREAD_LEVELS)
         return (
             words(frame)
@@ -102,29 +102,29 @@ class ImperativeEmitter(ABC):
         )
 
     @abstractmethod
-    def writing(self, program: Program, options: EmitOptions) -> Writing:
+    def writing(self, program: BenchmarkProgram, options: EmitOptions) -> ProgramText:
         """The text in the making."""
 
 
-class Writing(ABC):
+class ProgramText(ABC):
     """One program's text in the making."""
 
-    def __init__(self, emitter: ImperativeEmitter, program: Program, options: EmitOptions) -> None:
+    def __init__(self, emitter: ImperativeEmitter, program: BenchmarkProgram, options: EmitOptions) -> None:
         self.emitter, self.program, self.options = emitter, program, options
         self.names = ArgumentNames(emitter.reserved)
         self.families = self.names.families(program)
-        self.used_types = used(program, Kind.TYPE)
-        self.single_types = used(program, Kind.TYPE, but=LISTS)
-        self.type_lists = used(program, Kind.TYPE, LISTS)
+        self.used_types = list_used(program, Kind.TYPE)
+        self.single_types = list_used(program, Kind.TYPE, but=LISTS)
+        self.type_lists = list_used(program, Kind.TYPE, LISTS)
         self.types = self.names.types(program, self.used_types)
-        self.used_arrays = used(program, Kind.ARRAY)
+        self.used_arrays = list_used(program, Kind.ARRAY)
         self.tables: dict[tuple[int | Special, ...], str] = {}
         self.contexts: dict[tuple[ProgramContext, ...], str] = {}
         self.bins: dict[Duration, str] = {}
         self.wanted: dict[str, None] = {}
         self.infix = Infix(emitter.notation, self.table, self.constant, self.named, self.family)
         if program.shape:
-            self.infix.renamed = renamed(program.shape, emitter.library, emitter.reserved)
+            self.infix.renamed = rename_parameters(program.shape, emitter.library, emitter.reserved)
         self.marks = {
             mark
             for stmt in statements(program.body)
@@ -186,14 +186,14 @@ class Writing(ABC):
             self.body(part.body)
             text, self.lines = str(self.lines), outer
             self.functions[part.name] = self.function_text(part, text)
-        given = [variable.name for variable in part.parameters]
+        arguments = [variable.name for variable in part.parameters]
         if part.times:
             first = part.times[0].argument
             if first is not None and all(t.argument == n for n, t in enumerate(part.times, first)):
-                given.append(self.times_from(first))
+                arguments.append(self.times_from(first))
             else:
-                given.append(self.list_of_times(", ".join(map(self.time, part.times))))
-        self.lines.add(f"{part.name}({', '.join(given)}){self.emitter.end}")
+                arguments.append(self.list_of_times(", ".join(map(self.time, part.times))))
+        self.lines.add(f"{part.name}({', '.join(arguments)}){self.emitter.end}")
 
     @abstractmethod
     def list_of_times(self, times: str) -> str:
@@ -226,8 +226,8 @@ class Writing(ABC):
         elif self.options.drawn or any(context.duration.law for context in contexts):
             times = [self.time(context.duration) for context in contexts]
             time = "0.0"
-            for context, one in zip(reversed(contexts), reversed(times), strict=True):
-                time = choice(f"came == {context.marks[0]}", one, time)
+            for context, duration_text in zip(reversed(contexts), reversed(times), strict=True):
+                time = choice(f"came == {context.marks[0]}", duration_text, time)
         else:
             name = self.contexts.setdefault(contexts, f"context{len(self.contexts) + 1}")
             time = f"after({self.counted(name, sum(len(context.marks) for context in contexts))})"
@@ -300,11 +300,11 @@ class Writing(ABC):
             parameters = self.emitter.library.pieces[function].parameters
             if len(call.arguments) != len(parameters):
                 raise GenerateError(f"it has {len(call.arguments)} parameters, expected {len(parameters)}")
-            given = [self.argument(a, p) for a, p in zip(call.arguments, parameters, strict=True)]
+            arguments = [self.argument(a, p) for a, p in zip(call.arguments, parameters, strict=True)]
         except (GenerateError, FormulaError) as error:
             raise cannot_write(call.op, call.site, self.emitter.name, error) from None
         self.wanted[function] = None
-        return f"{function}({', '.join(given)})"
+        return f"{function}({', '.join(arguments)})"
 
     def function(self, call: MpiCall) -> str:
         """The function of the library that makes a call."""
@@ -343,8 +343,10 @@ class Writing(ABC):
             return make(self.tree(index)[0])
         except (FormatError, GenerateError) as error:
             size = len(self.program.types)
-            given = ((c, a) for c in calls(self.program.body) for a in c.arguments if a.kind is Kind.TYPE)
-            first = next(call for call, argument in given if index in possible(argument, size))
+            type_arguments = (
+                (c, a) for c in calls(self.program.body) for a in c.arguments if a.kind is Kind.TYPE
+            )
+            first = next(call for call, argument in type_arguments if index in possible(argument, size))
             raise cannot_write(first.op, first.site, self.emitter.name, error) from None
 
     def tree(self, index: int) -> tuple[TypeTree, int]:
@@ -385,8 +387,8 @@ class Writing(ABC):
         """The parts of the library that the text needs."""
         foreign = sorted(name for name in self.infix.helpers if name in FUNCTIONS and FUNCTIONS[name].texts)
         wanted = [*sorted(self.infix.helpers.difference(foreign)), *self.wanted]
-        own = [TextPiece(name, (), self._definition(name)) for name in foreign]
-        return [*own, *self.emitter.library.collect(wanted, given)]
+        foreign_pieces = [TextPiece(name, (), self._definition(name)) for name in foreign]
+        return [*foreign_pieces, *self.emitter.library.collect(wanted, given)]
 
     def _definition(self, name: str) -> str:
         """The definition of a plug-in's function in this language. Raises GenerateError if there is none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from scalatrace.codegen.program.tree import Program
+from scalatrace.codegen.program.tree import BenchmarkProgram
 
 __all__ = ["EmitOptions", "Emitter"]
 
@@ -44,7 +44,7 @@ class Emitter(Protocol):
         """Whether an operation can be expressed."""
         ...
 
-    def emit(self, program: Program, options: EmitOptions) -> str:
+    def emit(self, program: BenchmarkProgram, options: EmitOptions) -> str:
         """The text. Raises GenerateError for what cannot be expressed."""
         ...
 

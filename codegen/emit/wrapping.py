@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-__all__ = ["MAX_LINE_LENGTH", "wrapped"]
+__all__ = ["MAX_LINE_LENGTH", "wrap_lines"]
 
 MAX_LINE_LENGTH = 160
 """Characters of a line that can be wrapped."""
@@ -32,7 +32,7 @@ _COMMENTS = {
 """A line of code and the comment at its end, by language."""
 
 
-def wrapped(text: str, language: str) -> str:
+def wrap_lines(text: str, language: str) -> str:
     """A program without long lines.
 
     Breaks stand after commas and before operators, in Python within brackets only; comments go before their
@@ -53,14 +53,14 @@ def _parts(line: str, language: str) -> Iterator[str]:
         yield from _comment(line.strip(), indent)
         return
     match = _COMMENTS[language].fullmatch(line)
-    if match and ('"' not in match["note"] or _closed(match["code"])):
+    if match and ('"' not in match["note"] or _is_closed(match["code"])):
         yield from _comment(match["note"], indent)
         yield from _parts(match["code"], language)
         return
     yield from _code(line, indent, language == "python")
 
 
-def _closed(code: str) -> bool:
+def _is_closed(code: str) -> bool:
     """Whether no string of a line is open at its end."""
     return '"' not in _STRING.sub("", code)
 

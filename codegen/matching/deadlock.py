@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from scalatrace.codegen.matching.diagnosis.diagnose import unmatched
-from scalatrace.codegen.matching.diagnosis.report import Problem, Report
+from scalatrace.codegen.matching.diagnosis.diagnose import count_unmatched
+from scalatrace.codegen.matching.diagnosis.report import MatchingProblem, MatchingReport
 from scalatrace.codegen.matching.execution.choices import ADVERSE, CAREFUL, HIGHEST, LOWEST
 from scalatrace.codegen.matching.wildcards import Execution, ExecutionPlan
 from scalatrace.trace.model.trace import Trace
@@ -24,11 +24,11 @@ MAX_CHECKED_STEPS = 500_000
 """Calls up to which every system of choosing senders is tried; beyond, only the most dangerous one."""
 
 
-def check_deadlock(trace: Trace, synchronous: bool = True) -> Report | None:
+def check_deadlock(trace: Trace, synchronous: bool = True) -> MatchingReport | None:
     """The first problem found, gravest first; None when there is none.
 
-    A deadlock that needs a choice of senders says which (`Report.choices`); one that needs sends without
-    buffers is Problem.UNSAFE. Messages that nobody receives are a problem too.
+    A deadlock that needs a choice of senders says which (`MatchingReport.choices`); one that needs sends
+    without buffers is MatchingProblem.UNSAFE. Messages that nobody receives are a problem too.
 
     Args:
         synchronous: whether to look for deadlocks that only sends without buffers bring.
@@ -56,10 +56,10 @@ def check_deadlock(trace: Trace, synchronous: bool = True) -> Report | None:
     left = _left_over(first)
     if left is None and synchronous:
         result = strict if certain else plan.execute(CAREFUL, synchronous=True, polls_wait=False)
-        return result.report and replace(result.report, problem=Problem.UNSAFE)
+        return result.report and replace(result.report, problem=MatchingProblem.UNSAFE)
     return left
 
 
-def _left_over(execution: Execution) -> Report | None:
-    messages = unmatched(execution.engine)
-    return Report(Problem.UNMATCHED, unmatched=messages) if messages else None
+def _left_over(execution: Execution) -> MatchingReport | None:
+    messages = count_unmatched(execution.engine)
+    return MatchingReport(MatchingProblem.UNMATCHED, unmatched=messages) if messages else None

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.matching.alignment.align_collectives import compressed
+from scalatrace.codegen.matching.alignment.align_collectives import compress_calls
 from scalatrace.codegen.matching.alignment.order import CollectiveOrder
 from scalatrace.codegen.matching.execution.choices import CAREFUL
 from scalatrace.codegen.matching.execution.iteration_path import IterationPath, calls_with_paths
@@ -31,7 +31,7 @@ __all__ = ["must_be_late", "with_late_collectives"]
 MAX_EVENTS = 2_000_000
 """Longer traces are not executed: their collectives stand where they start."""
 
-Step = tuple[IterationPath, Call]
+PathStep = tuple[IterationPath, Call]
 
 
 def must_be_late(trace: Trace) -> bool:
@@ -54,7 +54,7 @@ def with_late_collectives(trace: Trace) -> Trace:
     per call.
 
     Raises:
-        DeadlockError: ranks complete the collectives in different orders.
+        MatchingError: ranks complete the collectives in different orders.
         GenerateError: some are not completed.
         CoreError: the native core, which compresses, is missing.
     """
@@ -63,7 +63,7 @@ def with_late_collectives(trace: Trace) -> Trace:
     late = _immediate(trace)
     ops = [replace(op, name=blocking_name(op.name)) if i in late else op for i, op in enumerate(trace.ops)]
     result = replace(trace, ops=ops, arrays=list(trace.arrays))
-    return compressed(result, list(CollectiveOrder(result, _Later(result, late)).entries()))
+    return compress_calls(result, list(CollectiveOrder(result, _Later(result, late)).entries()))
 
 
 def _immediate(trace: Trace) -> frozenset[int]:
@@ -80,7 +80,7 @@ class _Later:
         self.trace, self.late = trace, late
         self.arrays: dict[tuple[int, ...], int] = {}
 
-    def __call__(self, trace: Trace, rank: int) -> Iterator[Step]:
+    def __call__(self, trace: Trace, rank: int) -> Iterator[PathStep]:
         """The calls of a rank."""
         live: list[Call] = []  # oldest first
         for stamp, call in calls_with_paths(trace, rank):
@@ -111,14 +111,17 @@ class _Later:
         awaits = any(not self._is_late(live[at]) for at in ended)
         yield from (*late, left) if awaits else (left, *late)
         gone = {at for at in ended if call.op == "Request_free" or not operation(live[at].op).flow_later}
-        live[:] = [made for at, made in enumerate(live) if at not in gone]
+        live[:] = [starting_call for at, starting_call in enumerate(live) if at not in gone]
 
-    def _is_late(self, made: Call) -> bool:
-        return made.node.op in self.late
+    def _is_late(self, starting_call: Call) -> bool:
+        return starting_call.node.op in self.late
 
     def _changed(self, call: Call, live: list[Call], ages: tuple[int, ...], there: list[int]) -> Call:
         """The call with the ages that requests have when collectives make none."""
-        newer = [sum(not self._is_late(made) for made in live[at + 1 :]) for at in range(len(live))]
+        newer = [
+            sum(not self._is_late(starting_call) for starting_call in live[at + 1 :])
+            for at in range(len(live))
+        ]
         kept = [
             (i, newer[at] if 0 <= at < len(live) else age)
             for i, (age, at) in enumerate(zip(ages, there, strict=True))

@@ -8,17 +8,21 @@ receives, then as if they were buffered.
 
 Costs: O(nodes) when nothing is open; O(nodes x ranks) when all is certain; else one step per call, and per
 iteration of a loop whose iterations are alike no more than three.
+
+The call that makes the request has one source, and each start may get a message of another sender. Where they
+differ, the source stays open, and Start and Startall get two more parameters: arrays of world ranks and of
+tags, with an entry for each request that they start. It is open for a request that is no such receive.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as AnySequence
 from dataclasses import dataclass, field, replace
 
-from scalatrace.codegen.matching.alignment.packing import gathered, pack_peers, row
+from scalatrace.codegen.matching.alignment.packing import PackedRow, gather_rows, pack_peers, row
 from scalatrace.codegen.matching.diagnosis.diagnose import diagnose, mismatch
-from scalatrace.codegen.matching.diagnosis.report import DeadlockError, Report
+from scalatrace.codegen.matching.diagnosis.report import MatchingError, MatchingReport
 from scalatrace.codegen.matching.execution.choices import (
     CAREFUL,
     FAIR,
@@ -26,7 +30,7 @@ from scalatrace.codegen.matching.execution.choices import (
     IN_TURNS,
     LOWEST,
     SenderPolicy,
-    shuffled,
+    make_shuffled,
 )
 from scalatrace.codegen.matching.execution.collective_state import CollectiveMismatchError
 from scalatrace.codegen.matching.execution.engine import Engine
@@ -36,26 +40,91 @@ from scalatrace.codegen.matching.execution.quota import Quota
 from scalatrace.codegen.matching.execution.scopes import Scopes
 from scalatrace.codegen.matching.execution.script import Script, cut_down
 from scalatrace.codegen.matching.execution.traffic import Traffic
-from scalatrace.codegen.matching.starts import Items, with_senders_of_starts
 from scalatrace.errors import UsageError
 from scalatrace.operations import operation
 from scalatrace.trace.model.elastic import Columns, Groups, Summary, Value
 from scalatrace.trace.model.nodes import Event, Node, Peer, Sequence
+from scalatrace.trace.model.tables import IntArray, Kind, Op
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.explicit import explicit
-from scalatrace.trace.query.requests import STARTING
+from scalatrace.trace.query.requests import STARTED_SOURCES, STARTED_TAGS, STARTING
 from scalatrace.trace.query.walk import distinct_calls
+from scalatrace.trace.values.compress import compress
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL, Vec
 
 __all__ = [
-    "Execution",
-    "ExecutionPlan",
-    "has_unnamed_senders",
-    "has_wildcards",
-    "resolve_wildcards",
+    "Execution", "ExecutionPlan", "has_unnamed_senders", "has_wildcards", "resolve_wildcards",
     "wildcard_events",
-]
+]  # fmt: skip
+
+_Items = list[Slot | Starts | Repeated]
+
+
+def _with_senders_of_starts(
+    trace: Trace, starts: list[tuple[Event, Mapping[int, _Items]]]
+) -> tuple[Trace, dict[int, Event]]:
+    """Return the trace with the tables that starts need, and id of a start -> the start with its senders.
+
+    Args:
+        starts: nodes of Start and Startall, and of each rank what its requests get.
+    """
+    if not any(_differs(items) for _, rows in starts for items in rows.values()):
+        return trace, {}
+    more = ((STARTED_SOURCES, Kind.ARRAY), (STARTED_TAGS, Kind.ARRAY))
+    ops = [Op(op.name, (*op.params, *more)) if op.name in STARTING else op for op in trace.ops]
+    arrays = _StartArrays(list(trace.arrays))
+    result = {
+        id(event): replace(
+            event, params=(*event.params, *(gather_rows(column) for column in arrays.columns(rows)))
+        )
+        for event, rows in starts
+    }
+    return replace(trace, ops=ops, arrays=arrays.table), result
+
+
+def _differs(items: _Items) -> bool:
+    return any(
+        slot is not None and slot.request is not None and slot.request.differs
+        for start in _starts(items)
+        for slot in start.slots
+    )
+
+
+def _starts(items: _Items) -> Iterator[Starts]:
+    for item in items:
+        if isinstance(item, Starts):
+            yield item
+        elif isinstance(item, Repeated):
+            yield from _starts(list(item.slots))
+
+
+class _StartArrays:
+    """The table of arrays, to which those of starts are added once each."""
+
+    def __init__(self, table: list[IntArray]) -> None:
+        self.table = table
+        self._numbers: dict[tuple[int, ...], int] = {}
+
+    def columns(self, rows: Mapping[int, _Items]) -> Iterator[dict[int, PackedRow]]:
+        """Yield sources and tags of each rank's starts, as indices of arrays."""
+        yield {rank: row(items, self._sources) for rank, items in rows.items()}
+        yield {rank: row(items, self._tags) for rank, items in rows.items()}
+
+    def _sources(self, start: Starts) -> int:
+        return self._number(
+            tuple(ANY_SOURCE if slot is None or slot.source is None else slot.source for slot in start.slots)
+        )
+
+    def _tags(self, start: Starts) -> int:
+        return self._number(tuple(ANY_TAG if slot is None else slot.tag for slot in start.slots))
+
+    def _number(self, values: tuple[int, ...]) -> int:
+        if values not in self._numbers:
+            self._numbers[values] = len(self.table)
+            self.table.append(IntArray(len(values), Vec(compress(values))))
+        return self._numbers[values]
+
 
 MAX_RANDOM_POLICIES = 40
 """Executions with drawn senders, when those with a system came to no end."""
@@ -68,7 +137,7 @@ def resolve_wildcards(trace: Trace) -> Trace:
     """The trace with a certain sender (and tag) for every receive; the same object when it has them already.
 
     Raises:
-        DeadlockError: no way was found in which all ranks come to their ends; its report is that of buffered
+        MatchingError: no way was found in which all ranks come to their ends; its report is that of buffered
         sends. UsageError: the trace does not know its peers or tags, since they were recorded as histograms.
     """
     trace = explicit(trace)
@@ -78,12 +147,14 @@ def resolve_wildcards(trace: Trace) -> Trace:
     items = plan.certain()
     left = plan.unnamed.keys() - items.keys()
     if left:
-        items |= _executed(plan, frozenset(left) | plan.starts.keys())
-    made = {id(plan.unnamed[key]): _resolved(trace, plan.unnamed[key], items[key]) for key in plan.unnamed}
-    trace, starts = with_senders_of_starts(
+        items |= _execute(plan, frozenset(left) | plan.starts.keys())
+    resolved_events = {
+        id(plan.unnamed[key]): _resolve(trace, plan.unnamed[key], items[key]) for key in plan.unnamed
+    }
+    trace, starts = _with_senders_of_starts(
         trace, [(event, items[key]) for key, event in plan.starts.items() if key in items]
     )
-    return replace(trace, nodes=[_exchanged(node, made | starts) for node in trace.nodes])
+    return replace(trace, nodes=[_exchange_nodes(node, resolved_events | starts) for node in trace.nodes])
 
 
 def has_wildcards(trace: Trace) -> bool:
@@ -144,8 +215,8 @@ class Execution:
     """How an execution went: what receives got, and a report when not all ranks came to their ends."""
 
     engine: Engine
-    report: Report | None
-    items: dict[int, dict[int, Items]] = field(default_factory=dict)
+    report: MatchingReport | None
+    items: dict[int, dict[int, _Items]] = field(default_factory=dict)
 
 
 class ExecutionPlan:
@@ -167,9 +238,9 @@ class ExecutionPlan:
             cut: event for cut, event in origin.items() if persistent and trace.ops[event.op].name in STARTING
         }
 
-    def certain(self) -> dict[int, dict[int, Items]]:
+    def certain(self) -> dict[int, dict[int, _Items]]:
         """For the event nodes whose senders are certain on every rank: what each rank's receives get."""
-        result: dict[int, dict[int, Items]] = {key: {} for key in self.unnamed}
+        result: dict[int, dict[int, _Items]] = {key: {} for key in self.unnamed}
         for rank in self.trace.ranks:
             for event, times in executions_of(self.trace, rank):
                 if id(event) not in result:
@@ -181,8 +252,8 @@ class ExecutionPlan:
                     result[id(event)][rank] = items
         return result
 
-    def _certain(self, event: Event, rank: int, times: int) -> Items | None:
-        items: Items = []
+    def _certain(self, event: Event, rank: int, times: int) -> _Items | None:
+        items: _Items = []
         for call, n in distinct_calls(self.trace, event, rank, times):
             action = self.actions.of(call)
             slot = Slot(action.named)
@@ -213,14 +284,14 @@ class ExecutionPlan:
                 return Execution(engine, diagnose(engine))
         except CollectiveMismatchError as error:
             return Execution(engine, mismatch(self.trace, error))
-        items: dict[int, dict[int, Items]] = {key: {} for key in recorded}
+        items: dict[int, dict[int, _Items]] = {key: {} for key in recorded}
         for rank, actor in engine.actors.items():
             for key, slots in actor.found.items():
                 items[key][rank] = slots
         return Execution(engine, None, items)
 
 
-def _executed(plan: ExecutionPlan, recorded: frozenset[int]) -> dict[int, dict[int, Items]]:
+def _execute(plan: ExecutionPlan, recorded: frozenset[int]) -> dict[int, dict[int, _Items]]:
     report, steps = None, 0
     for policy, synchronous, keeps_senders in _attempts(bool(plan.starts)):
         execution = plan.execute(policy, synchronous, recorded, keeps_senders=keeps_senders)
@@ -232,7 +303,7 @@ def _executed(plan: ExecutionPlan, recorded: frozenset[int]) -> dict[int, dict[i
         if steps > MAX_STEPS and report is not None:
             break
     assert report is not None
-    raise DeadlockError(report)
+    raise MatchingError(report)
 
 
 def _attempts(persistent: bool) -> Iterator[tuple[SenderPolicy, bool, bool]]:
@@ -245,7 +316,7 @@ def _attempts(persistent: bool) -> Iterator[tuple[SenderPolicy, bool, bool]]:
         for policy in (CAREFUL, FAIR, IN_TURNS, LOWEST, HIGHEST):
             yield policy, False, keeps_senders
     for seed in range(MAX_RANDOM_POLICIES):
-        yield shuffled(seed), False, False
+        yield make_shuffled(seed), False, False
 
 
 def _check_known(trace: Trace) -> None:
@@ -263,7 +334,7 @@ def _check_known(trace: Trace) -> None:
 # -- writing -----------------------------------------------------------------------------------------------
 
 
-def _resolved(trace: Trace, event: Event, items: dict[int, Items]) -> Event:
+def _resolve(trace: Trace, event: Event, items: dict[int, _Items]) -> Event:
     op, params = trace.ops[event.op], list(event.params)
     at = op.index("source")
     if at is not None and items and (_is_open(event, at) or _is_cancelled(items)):
@@ -271,15 +342,15 @@ def _resolved(trace: Trace, event: Event, items: dict[int, Items]) -> Event:
         params[at] = pack_peers(rows, {rank: _place(slots) for rank, slots in items.items()})
     at = op.index("recvtag" if op.index("recvtag") is not None else "tag")
     if at is not None and _is_open(event, at) and items:
-        params[at] = gathered({rank: row(slots, lambda slot: slot.tag) for rank, slots in items.items()})
+        params[at] = gather_rows({rank: row(slots, lambda slot: slot.tag) for rank, slots in items.items()})
     return replace(event, params=tuple(params))
 
 
-def _is_cancelled(rows: dict[int, Items]) -> bool:
+def _is_cancelled(rows: dict[int, _Items]) -> bool:
     return any(slot.source == PROC_NULL for items in rows.values() for slot in _slots(items))
 
 
-def _place(items: Items) -> tuple[int, int] | None:
+def _place(items: _Items) -> tuple[int, int] | None:
     """The receiver's number in the communicator and that one's size; None when there are several."""
     scopes = {id(slot.scope): slot.scope for slot in _slots(items)}
     if len(scopes) != 1 or (scope := next(iter(scopes.values()))) is None:
@@ -295,7 +366,7 @@ def _slots(items: AnySequence[Slot | Starts | Repeated]) -> Iterator[Slot]:
             yield from _slots(item.slots)
 
 
-def _exchanged(node: Node, made: dict[int, Event]) -> Node:
+def _exchange_nodes(node: Node, resolved_events: dict[int, Event]) -> Node:
     if isinstance(node, Event):
-        return made.get(id(node), node)
-    return Sequence(node.repeat, tuple(_exchanged(child, made) for child in node.nodes))
+        return resolved_events.get(id(node), node)
+    return Sequence(node.repeat, tuple(_exchange_nodes(child, resolved_events) for child in node.nodes))

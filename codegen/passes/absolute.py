@@ -15,10 +15,10 @@ from scalatrace.codegen.errors import GenerateError, wrong_call
 from scalatrace.codegen.program.conditions import among, rank_variable
 from scalatrace.codegen.program.specialise import Specialiser, per_value
 from scalatrace.codegen.program.tree import (
+    BenchmarkProgram,
     Branch,
     LoopStatement,
     MpiCall,
-    Program,
     ProgramArgument,
     Stmt,
     Subset,
@@ -69,18 +69,18 @@ PEERS = ("dest", "source")
 TAGS = ("tag", "sendtag", "recvtag")
 
 
-def absolute_ranks(program: Program) -> Program:
+def absolute_ranks(program: BenchmarkProgram) -> BenchmarkProgram:
     """The same program without the application's communicators.
 
     Raises:
         GenerateError: intercommunicators' collectives, topologies' collectives, communicators made while
             other calls go on, and receives of any tag beside other communicators need what is taken away.
     """
-    return _Absolute(program).program()
+    return _AbsoluteRanks(program).program()
 
 
-class _Absolute:
-    def __init__(self, before: Program) -> None:
+class _AbsoluteRanks:
+    def __init__(self, before: BenchmarkProgram) -> None:
         self.before, self.nprocs = before, before.nprocs
         self.trace = Trace(before.nprocs, comms=list(before.comms))
         self.special = Specialiser(self.trace)
@@ -89,10 +89,10 @@ class _Absolute:
         self.channels = sorted(self.families(c["comm"] for c in calls(before.body) if _is_message(c)))
         self.wanted: set[int] = set()
 
-    def program(self) -> Program:
+    def program(self) -> BenchmarkProgram:
         body = self.body(self.before.body)
-        made = tuple(self.subset(number) for number in sorted(self.wanted) if number >= PREDEFINED)
-        return replace(self.before, body=body, subsets=made)
+        subsets = tuple(self.subset(number) for number in sorted(self.wanted) if number >= PREDEFINED)
+        return replace(self.before, body=body, subsets=subsets)
 
     def body(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         result: list[Stmt] = []
@@ -173,8 +173,8 @@ class _Absolute:
         """Each rank's peer as a world rank, as far as the rank has the communicator."""
         for rank in range(self.nprocs):
             try:
-                own, which = self.special.expr(peer, rank), self.special.expr(family, rank)
-                yield rank, self.of_rank(own, which, rank)
+                peer_rank, which = self.special.expr(peer, rank), self.special.expr(family, rank)
+                yield rank, self.of_rank(peer_rank, which, rank)
             except (FormatError, IndexError):
                 continue  # a rank that does not come here
 
@@ -275,10 +275,10 @@ class _Absolute:
             there = comm is not None and rank in comm.members
             color[rank] = comm.members[0] if comm is not None and there else UNDEFINED
             key[rank] = comm.rank if comm is not None and there else 0
-        some = {rank: c for rank, c in color.items() if c != UNDEFINED}
+        colored = {rank: c for rank, c in color.items() if c != UNDEFINED}
         outside = RankList(rank for rank, c in color.items() if c == UNDEFINED)
         who = among(outside, RankList.all(self.nprocs), self.nprocs)
-        e = self.of_ranks(some)
+        e = self.of_ranks(colored)
         return Subset(number, select(who, Special("UNDEFINED"), e) if len(outside) else e, self.of_ranks(key))
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from scalatrace.codegen.errors import NameLeakError
 from scalatrace.codegen.foreign import NO_TEXT, Foreign
-from scalatrace.codegen.program.tree import Branch, LoopStatement, MpiCall, Program, Stmt, calls
+from scalatrace.codegen.program.tree import BenchmarkProgram, Branch, LoopStatement, MpiCall, Stmt, calls
 from scalatrace.formula import (
     Const,
     Expr,
@@ -32,17 +32,17 @@ from scalatrace.trace.anonymize.words import is_text_of_mpi, leaked
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["check", "obfuscated"]
+__all__ = ["check", "obfuscate"]
 
 TAGS = ("tag", "sendtag", "recvtag")
 _OWN = re.compile(r"MPI_\w+|(?:table|context|bins|unused|part|t|i|k|a|A)\d+\w?|[A-Z_]+\d*(?:_\d+)?")
 """Names of MPI, and those that emitters make: tables, loop variables, communicators, datatypes."""
 
 
-def obfuscated(program: Program) -> Program:
+def obfuscate(program: BenchmarkProgram) -> BenchmarkProgram:
     """The same communication without names."""
-    body = _stripped(program.body)
-    body = _changed(body, TAGS, _renumber(_tags(body)))
+    body = _strip(program.body)
+    body = _change(body, TAGS, _renumber(_tags(body)))
     files = {i: f"file{n}" for n, i in enumerate(sorted(_indices(body, "filename", len(program.strings))), 1)}
     strings = tuple(
         Foreign(files.get(i, text.raw if is_text_of_mpi(text.raw) else "name"))
@@ -56,16 +56,16 @@ def _kind(kind: str) -> str:
     return kind if kind.isalpha() and len(kind) < 12 else "comm"
 
 
-def _stripped(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+def _strip(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     result: list[Stmt] = []
     for stmt in body:
         match stmt:
             case MpiCall():
                 result.append(replace(stmt, site=()))
             case LoopStatement():
-                result.append(replace(stmt, body=_stripped(stmt.body)))
+                result.append(replace(stmt, body=_strip(stmt.body)))
             case Branch():
-                then, otherwise = _stripped(stmt.then), _stripped(stmt.otherwise)
+                then, otherwise = _strip(stmt.then), _strip(stmt.otherwise)
                 result.append(replace(stmt, then=then, otherwise=otherwise))
             case _:
                 result.append(stmt)
@@ -121,7 +121,7 @@ def _renumber(tags: set[int] | None) -> Callable[[Value], Value]:
     return (lambda e: e) if counting else change
 
 
-def _changed(
+def _change(
     body: tuple[Stmt, ...], names: Iterable[str], change: Callable[[Value], Value]
 ) -> tuple[Stmt, ...]:
     result: list[Stmt] = []
@@ -133,9 +133,9 @@ def _changed(
                 )
                 result.append(replace(stmt, arguments=arguments))
             case LoopStatement():
-                result.append(replace(stmt, body=_changed(stmt.body, names, change)))
+                result.append(replace(stmt, body=_change(stmt.body, names, change)))
             case Branch():
-                then, otherwise = (_changed(part, names, change) for part in (stmt.then, stmt.otherwise))
+                then, otherwise = (_change(part, names, change) for part in (stmt.then, stmt.otherwise))
                 result.append(replace(stmt, then=then, otherwise=otherwise))
             case _:
                 result.append(stmt)
@@ -167,14 +167,14 @@ def check(text: str, trace: Trace, vocabulary: set[str]) -> None:
         vocabulary: the words of the language and of the library.
 
     Raises:
-        LeakError: it does; the error says how many, and not which.
+        NameLeakError: it does; the error says how many, and not which.
     """
     lower = {word.lower() for word in vocabulary}
 
     def is_own(word: str) -> bool:
         return word.lower() in lower or _OWN.fullmatch(word) is not None
 
-    if found := leaked(text, (s for s in secrets(trace) if not is_text_of_mpi(s)), is_own):
+    if leaks := leaked(text, (s for s in secrets(trace) if not is_text_of_mpi(s)), is_own):
         raise NameLeakError(
-            f"the benchmark would hold {len(found)} names of the application: nothing was written"
+            f"the benchmark would hold {len(leaks)} names of the application: nothing was written"
         )

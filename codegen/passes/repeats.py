@@ -12,18 +12,18 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, count
-from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.codegen.passes.split import MAX_STATEMENTS, names_of, nstatements
 from scalatrace.codegen.program.tree import (
+    BenchmarkProgram,
     Branch,
     ComputeStatement,
     Duration,
     LoopStatement,
     MpiCall,
-    Program,
     ProgramPart,
     Stmt,
     statements,
@@ -41,10 +41,9 @@ MAX_SCANNED_STARTS = 1 << 25
 """Places of sequences that one search looks at."""
 
 Body = tuple[Stmt, ...]
-Array = np.ndarray[Any, np.dtype[np.int64]]
 
 
-def with_repeats(program: Program, drawn: bool) -> Program:
+def with_repeats(program: BenchmarkProgram, drawn: bool) -> BenchmarkProgram:
     """The program with functions for what it repeats; the same object if it is short.
 
     Args:
@@ -66,14 +65,14 @@ class _Node:
     """
 
     stmt: Stmt
-    blocks: tuple[_Block, ...]
+    blocks: tuple[_RepeatedBlock, ...]
     own: int
     number: int = 0
     weight: int = 1
 
 
 @dataclass(eq=False)
-class _Block:
+class _RepeatedBlock:
     """Statements one after the other.
 
     Attributes:
@@ -89,7 +88,7 @@ class _Block:
 
 
 @dataclass
-class _Layout:
+class _BlockLayout:
     """All blocks one after the other, each with a separator behind it.
 
     Attributes:
@@ -99,12 +98,12 @@ class _Layout:
         covered: positions that are in a sequence that was found.
     """
 
-    owners: list[_Block] = field(default_factory=list)
+    owners: list[_RepeatedBlock] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     weights: list[int] = field(default_factory=lambda: [0])
     covered: bytearray = field(default_factory=bytearray)
 
-    def add(self, block: _Block) -> None:
+    def add(self, block: _RepeatedBlock) -> None:
         """Append a block, and those in it."""
         block.start = len(self.owners)
         self.owners += [block] * (len(block.nodes) + 1)
@@ -137,7 +136,7 @@ class _Layout:
             self.covered[parent] = 1
             parent = self.owners[parent].parent
 
-    def free(self, starts: Array, length: int) -> list[int]:
+    def free(self, starts: Ints, length: int) -> list[int]:
         """Those of the starts whose sequences are not covered and do not overlap."""
         result, end = list[int](), 0
         begun = np.frombuffer(self.covered, dtype=np.uint8)[starts] == 0
@@ -165,7 +164,7 @@ class _Repeats:
     def __init__(self, body: Body, drawn: bool) -> None:
         self.drawn = drawn
         self.names = (f"sequence{n}" for n in count(1))
-        self.functions: dict[str, _Block] = {}
+        self.functions: dict[str, _RepeatedBlock] = {}
         self.made: dict[str, Body] = {}
         self.keys: dict[object, int] = {}
         self.marks = {
@@ -180,9 +179,9 @@ class _Repeats:
             if not self.search():
                 break
 
-    def block(self, body: Body, scope: Mapping[str, Var]) -> _Block:
+    def block(self, body: Body, scope: Mapping[str, Var]) -> _RepeatedBlock:
         """A block of statements."""
-        return _Block([self.node(stmt, scope) for stmt in body], scope)
+        return _RepeatedBlock([self.node(stmt, scope) for stmt in body], scope)
 
     def node(self, stmt: Stmt, scope: Mapping[str, Var]) -> _Node:
         """A statement and its blocks."""
@@ -197,7 +196,7 @@ class _Repeats:
                 return self.numbered(replace(stmt, mark=None))
         return self.numbered(stmt)
 
-    def numbered(self, stmt: Stmt, *blocks: _Block) -> _Node:
+    def numbered(self, stmt: Stmt, *blocks: _RepeatedBlock) -> _Node:
         """A node of a statement."""
         return _Node(stmt, blocks, self.keys.setdefault(self.key(stmt), len(self.keys)))
 
@@ -205,7 +204,7 @@ class _Repeats:
         """The statements of the program, with calls of functions."""
         return self.statements(self.top)
 
-    def statements(self, block: _Block) -> Body:
+    def statements(self, block: _RepeatedBlock) -> Body:
         """The statements of a block."""
         return tuple(map(self.statement, block.nodes))
 
@@ -228,30 +227,30 @@ class _Repeats:
         nodes = self.functions[part.name].nodes
         if len(nodes) > 1 or not isinstance(inner := nodes[0].stmt, ProgramPart):
             return part
-        given = (t if t.argument is None else part.times[t.argument] for t in inner.times)
-        return self.direct(replace(inner, times=tuple(given)))
+        times = (t if t.argument is None else part.times[t.argument] for t in inner.times)
+        return self.direct(replace(inner, times=tuple(times)))
 
     # -- search --------------------------------------------------------------------------------------------
 
     def search(self) -> bool:
         """Put calls of functions in place of what is repeated; return whether there was anything."""
-        layout, known = _Layout(), dict[object, int]()
+        layout, known = _BlockLayout(), dict[object, int]()
         for block in (self.top, *self.functions.values()):
             block.parent = -1
             self.enumerate(block, known)
             layout.add(block)
-        uses: dict[_Block, list[tuple[int, int, ProgramPart]]] = {}
-        for length, starts in _repeated(layout):
+        uses: dict[_RepeatedBlock, list[tuple[int, int, ProgramPart]]] = {}
+        for length, starts in _find_repeated(layout):
             parts = self.function([layout.nodes(start, length) for start in starts], layout.owners[starts[0]])
             for start, part in zip(starts, parts, strict=True):
                 block = layout.owners[start]
                 uses.setdefault(block, []).append((start - block.start, length, part))
-        for block, found in uses.items():
-            for at, length, part in sorted(found, key=lambda use: -use[0]):
+        for block, block_starts in uses.items():
+            for at, length, part in sorted(block_starts, key=lambda use: -use[0]):
                 block.nodes[at : at + length] = [self.numbered(part)]
         return bool(uses)
 
-    def enumerate(self, block: _Block, known: dict[object, int]) -> None:
+    def enumerate(self, block: _RepeatedBlock, known: dict[object, int]) -> None:
         """Set the numbers and weights of statements."""
         for node in block.nodes:
             for inner in node.blocks:
@@ -276,7 +275,7 @@ class _Repeats:
             return False
         return len(durations) == 1 or compute.first is not None
 
-    def function(self, sequences: Sequence[list[_Node]], around: _Block) -> list[ProgramPart]:
+    def function(self, sequences: Sequence[list[_Node]], around: _RepeatedBlock) -> list[ProgramPart]:
         """Make a function of equal sequences of a block; return its call for each of them."""
         name, given = next(self.names), list(zip(*map(self.times, sequences), strict=True))
         differing = [
@@ -292,7 +291,7 @@ class _Repeats:
         self.set_times(sequences[0], once)
         used = self.variables(sequences[0])
         parameters = {name: variable for name, variable in around.scope.items() if name in used}
-        self.functions[name] = _Block(sequences[0], parameters)
+        self.functions[name] = _RepeatedBlock(sequences[0], parameters)
         return [
             ProgramPart(name, tuple(parameters.values()), (), tuple(given[n][k] for n in differing))
             for k in range(len(sequences))
@@ -325,7 +324,7 @@ class _Repeats:
         return set().union(*(names_of(node.stmt) for node in nodes), *inside)
 
 
-def _repeated(layout: _Layout) -> Iterator[tuple[int, list[int]]]:
+def _find_repeated(layout: _BlockLayout) -> Iterator[tuple[int, list[int]]]:
     """Length and starts of sequences that are repeated, those that save most statements first.
 
     A sequence is covered before the next one is searched.
@@ -353,7 +352,7 @@ def _repeated(layout: _Layout) -> Iterator[tuple[int, list[int]]]:
         yield length, starts
 
 
-def _suffixes(numbers: Array) -> Array:
+def _suffixes(numbers: Ints) -> Ints:
     """The suffix array: where the suffixes of an array of numbers begin, in lexical order."""
     ranks = np.unique(numbers, return_inverse=True)[1].astype(np.int64)
     length = 1
@@ -377,9 +376,9 @@ def _common(numbers: Sequence[int], order: Sequence[int]) -> list[int]:
         if rank == len(order) - 1:
             length = 0
             continue
-        other = order[rank + 1]
-        end = len(order) - max(start, other)
-        while length < end and numbers[start + length] == numbers[other + length]:
+        next_suffix = order[rank + 1]
+        end = len(order) - max(start, next_suffix)
+        while length < end and numbers[start + length] == numbers[next_suffix + length]:
             length += 1
         result[rank] = length
         length = max(0, length - 1)

@@ -4,25 +4,26 @@ A value of a deeply nested loop is an expression of its index, which holds the i
 and so on: written out, such an expression has the product of their lengths. As objects the parts are shared.
 A part that is always evaluated becomes a variable before its statement, where it is used twice or is long
 itself. Long alternatives of a choice become statements under a condition, since each is only valid where it
-is chosen. Short expressions, and so small programs, stay as they are.
+is chosen. Short expressions, and so small programs, stay as they are. Equal parts are one object
+(hash-consing).
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import TypeVar
+from operator import attrgetter
+from typing import Any, TypeVar
 
-from scalatrace.codegen.program.sharing import Interner, uses, with_children
 from scalatrace.codegen.program.tree import (
+    BenchmarkProgram,
     Branch,
     LetStatement,
     LoopStatement,
     MpiCall,
-    Program,
     ProgramArgument,
     ProgramPart,
     Stmt,
@@ -47,10 +48,84 @@ from scalatrace.formula import (
     children,
     length,
     names_in,
+    nodes,
 )
 from scalatrace.trace.model.tables import Kind
 
-__all__ = ["named_parts"]
+__all__ = ["Interner", "named_parts", "uses", "with_children"]
+
+_Part = nodes.Value | nodes.Cond
+_P = TypeVar("_P", bound=_Part)
+
+_LEAVES = (nodes.Const, nodes.Var, nodes.Special, nodes.Truth)
+
+
+def with_children(part: _P, parts: Sequence[_Part]) -> _P:
+    """The expression or condition with other parts, ordered as `children`; itself if they are the same."""
+    if all(a is b for a, b in zip(children(part), parts, strict=True)):
+        return part
+    result: _P = _REBUILT[type(part)](part, *parts)
+    return result
+
+
+_WITH_TABLE = (nodes.Item, nodes.Lookup, nodes.Search)
+_REBUILT: dict[type, Callable[..., Any]] = {
+    **{kind: lambda part, index, kind=kind: kind(part.table, index) for kind in _WITH_TABLE},
+    nodes.Element: lambda part, index: nodes.Element(part.array, index),
+    nodes.Member: lambda part, e: nodes.Member(e, part.values, part.outside),
+    **{kind: lambda part, a, b, kind=kind: kind(part.op, a, b) for kind in (nodes.Binary, nodes.Compare)},
+    **{kind: lambda _, *parts, kind=kind: kind(*parts) for kind in (nodes.Choose, nodes.Select)},
+    nodes.Called: lambda part, *parts: nodes.Called(part.name, parts),
+    **{kind: lambda _, *parts, kind=kind: kind(parts) for kind in (nodes.AllOf, nodes.AnyOf)},
+}
+_RESTS: dict[type, Callable[[Any], Any]] = {
+    **dict.fromkeys(_WITH_TABLE, attrgetter("table")),
+    nodes.Element: attrgetter("array"),
+    nodes.Member: attrgetter("values", "outside"),
+    **dict.fromkeys((nodes.Binary, nodes.Compare), attrgetter("op")),
+    nodes.Called: attrgetter("name"),
+}
+"""What a node holds besides its parts; of other kinds nothing."""
+
+
+class Interner:
+    """Gives equal expressions and conditions the same object, so that they are compared by identity.
+
+    Takes time linear in distinct objects, not in the length of the text. Keeps all objects.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[_Part, _Part]] = {}
+        self._first: dict[tuple[object, ...], _Part] = {}
+
+    def __call__(self, part: _P) -> _P:
+        """The object for an expression or condition; its parts are such objects, too."""
+        known = self._known.get(id(part))
+        if known is None:
+            if isinstance(part, _LEAVES):
+                interned: _Part = part
+                key: tuple[object, ...] = (part,)
+            else:
+                interned = with_children(part, [self(child) for child in children(part)])
+                extra_key = _RESTS.get(type(interned))
+                key = (type(interned), extra_key and extra_key(interned), *map(id, children(interned)))
+            result = self._first.setdefault(key, interned)
+            known = self._known[id(part)] = (part, result)
+            self._known[id(result)] = (result, result)
+        return known[1]  # type: ignore[return-value]
+
+
+def uses(parts: Iterable[_Part]) -> Counter[int]:
+    """How often each interned part, by id, stands in these or in a part of them; shared ones count once."""
+    result: Counter[int] = Counter()
+    left = list(parts)
+    while left:
+        part = left.pop()
+        result[id(part)] += 1
+        if result[id(part)] == 1:
+            left += children(part)
+    return result
+
 
 MAX_LENGTH = 24
 """Variables and numbers of an expression that stays as it is."""
@@ -67,17 +142,17 @@ MIN_NAMED_LENGTH = 5
 P = TypeVar("P", bound=Value | Cond)
 
 
-def named_parts(program: Program) -> Program:
+def named_parts(program: BenchmarkProgram) -> BenchmarkProgram:
     """The program with names for parts of its long expressions; the same object if it has none."""
     if all(length(part) <= MAX_LENGTH for stmt in statements(program.body) for part in needed_by(stmt)):
         return program
-    return program.with_body(_Sharing(program).block(program.body))
+    return program.with_body(_PartSharing(program).block(program.body))
 
 
-class _Sharing:
+class _PartSharing:
     """The walk over the statements, and the names that can be used where it is."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: BenchmarkProgram) -> None:
         parts = [part for stmt in statements(program.body) for part in needed_by(stmt)]
         loops = {stmt.variable.name for stmt in statements(program.body) if isinstance(stmt, LoopStatement)}
         taken = names_in(*parts) | loops
@@ -117,8 +192,8 @@ class _Sharing:
                     cond = self.replaced(interned)
                 return Branch(cond, self.block(then), self.block(otherwise))
             case MpiCall():
-                given = tuple(self.argument(argument, out) for argument in stmt.arguments)
-                return replace(stmt, arguments=given)
+                arguments = tuple(self.argument(argument, out) for argument in stmt.arguments)
+                return replace(stmt, arguments=arguments)
             case ProgramPart(name):
                 if name not in self.functions:
                     before, self.named = self.named, {}
@@ -209,12 +284,12 @@ class _Sharing:
             return _is_set(variable)
         if isinstance(cond, AllOf | AnyOf):
             first = self.condition(cond.parts[0], out)
-            others = [
+            operands = [
                 self.replaced(part) for part in cond.parts[1:]
             ]  # evaluated only where the first says so
-            if length(*others) > MAX_CHOICE_LENGTH:
+            if length(*operands) > MAX_CHOICE_LENGTH:
                 return _is_set(self.assigned(cond, out))
-            return type(cond)((first, *others))
+            return type(cond)((first, *operands))
         return with_children(cond, [self.lowered(child, out) for child in children(cond)])  # type: ignore[arg-type]
 
     # -- variables -----------------------------------------------------------------------------------------
@@ -241,12 +316,12 @@ class _Sharing:
                         self.either(variable, self.condition(cond, out), a, b, out)
                         return
                 case AllOf((first, *others)):
-                    rest = others[0] if len(others) == 1 else AllOf(tuple(others))
-                    self.either(variable, self.condition(first, out), self.intern(rest), Const(0), out)
+                    remaining = others[0] if len(others) == 1 else AllOf(tuple(others))
+                    self.either(variable, self.condition(first, out), self.intern(remaining), Const(0), out)
                     return
                 case AnyOf((first, *others)):
-                    rest = others[0] if len(others) == 1 else AnyOf(tuple(others))
-                    self.either(variable, self.condition(first, out), Const(1), self.intern(rest), out)
+                    remaining = others[0] if len(others) == 1 else AnyOf(tuple(others))
+                    self.either(variable, self.condition(first, out), Const(1), self.intern(remaining), out)
                     return
         if isinstance(part, Cond):
             value: Expr = Choose(self.condition(part, out), Const(1), Const(0))

@@ -11,12 +11,12 @@ from dataclasses import replace
 from itertools import count
 
 from scalatrace.codegen.program.tree import (
+    BenchmarkProgram,
     Branch,
     ComputeStatement,
     LetStatement,
     LoopStatement,
     MpiCall,
-    Program,
     ProgramPart,
     Stmt,
     needed_by,
@@ -36,7 +36,7 @@ MIN_PART_STATEMENTS = 40
 """Statements that are worth a function, at the end of a block."""
 
 
-def with_functions(program: Program) -> Program:
+def with_functions(program: BenchmarkProgram) -> BenchmarkProgram:
     """The program with no long function; the same object if it has none."""
     if nstatements(program.body) <= MAX_STATEMENTS:
         return program
@@ -77,15 +77,15 @@ class _Splitting:
         """A function of statements; they stay where they are few, or assign to a variable from around."""
         body = tuple(group)
         inner = list(statements(body, parts=False))
-        own = {
+        local_names = {
             s.variable.name
             for s in inner
             if isinstance(s, LoopStatement) or (isinstance(s, LetStatement) and s.declares)
         }
         assigned = {s.variable.name for s in inner if isinstance(s, LetStatement)}
-        if len(inner) < MIN_PART_STATEMENTS or not assigned <= own:
+        if len(inner) < MIN_PART_STATEMENTS or not assigned <= local_names:
             return group
-        used = {name for stmt in inner for name in names_of(stmt)} - own
+        used = {name for stmt in inner for name in names_of(stmt)} - local_names
         return [ProgramPart(next(self.names), tuple(v for name, v in scope.items() if name in used), body)]
 
 

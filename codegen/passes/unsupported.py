@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
 
-from scalatrace.codegen.program.tree import Branch, LoopStatement, MpiCall, Program, Stmt, calls
+from scalatrace.codegen.program.tree import BenchmarkProgram, Branch, LoopStatement, MpiCall, Stmt, calls
 from scalatrace.formula import Value, numbers_in
 
 __all__ = ["dynamic_windows", "find_unsupported", "left_out", "reaches"]
@@ -24,33 +24,33 @@ MAKES_WINDOW = frozenset({"Win_create", "Win_create_dynamic", "Win_allocate", "W
 MAKES_DYNAMIC_WINDOW = "Win_create_dynamic"
 
 Supports = Callable[[str], bool]
-Key = tuple[int, int]
+ObjectKey = tuple[int, int]
 """A window: its number, and its communicator."""
 
 
-def find_unsupported(program: Program, supports: Supports) -> list[MpiCall]:
+def find_unsupported(program: BenchmarkProgram, supports: Supports) -> list[MpiCall]:
     """Return the unsupported calls, in the order of the text."""
     dynamic = dynamic_windows(program)
     return [call for call in calls(program.body) if not supports(call.op) or reaches(dynamic, call)]
 
 
-def dynamic_windows(program: Program) -> set[Key]:
+def dynamic_windows(program: BenchmarkProgram) -> set[ObjectKey]:
     """The dynamic windows of a program."""
-    made = (call for call in calls(program.body) if call.op == MAKES_DYNAMIC_WINDOW)
-    return {key for call in made for key in _keys(call)}
+    creations = (call for call in calls(program.body) if call.op == MAKES_DYNAMIC_WINDOW)
+    return {key for call in creations for key in _keys(call)}
 
 
-def reaches(windows: set[Key], call: MpiCall) -> bool:
+def reaches(windows: set[ObjectKey], call: MpiCall) -> bool:
     """Whether a call accesses memory in one of the windows."""
     return "target_disp" in call and not windows.isdisjoint(_keys(call))
 
 
-def _keys(call: MpiCall) -> set[Key]:
+def _keys(call: MpiCall) -> set[ObjectKey]:
     """The windows of a call."""
     return set(product(numbers_in(call["win"]), numbers_in(call["comm"])))
 
 
-def left_out(program: Program, supports: Supports) -> tuple[Program, list[MpiCall]]:
+def left_out(program: BenchmarkProgram, supports: Supports) -> tuple[BenchmarkProgram, list[MpiCall]]:
     """The program without them, comments in their place, and the calls that are gone."""
     gone = _Gone(supports, dynamic_windows(program))
     while sum(gone.note(call) for call in calls(program.body)):  # each may take others along
@@ -62,7 +62,7 @@ def left_out(program: Program, supports: Supports) -> tuple[Program, list[MpiCal
 class _Gone:
     """Calls without words, communicators and windows without makers."""
 
-    def __init__(self, supports: Supports, dynamic: set[Key]) -> None:
+    def __init__(self, supports: Supports, dynamic: set[ObjectKey]) -> None:
         self.supports, self.dynamic = supports, dynamic
         self.comms: set[int] = set()
         self.windows: set[tuple[Value, Value]] = set()

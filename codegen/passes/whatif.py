@@ -8,12 +8,12 @@ from fractions import Fraction
 
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.tree import (
+    BenchmarkProgram,
     Branch,
     ComputeStatement,
     Duration,
     LoopStatement,
     MpiCall,
-    Program,
     ProgramArgument,
     ProgramContext,
     Stmt,
@@ -31,7 +31,7 @@ __all__ = ["SUFFIX", "collectives_as_messages", "scale_bytes", "scale_compute"]
 NO_FACTORS = Factors()
 
 
-def scale_compute(program: Program, scale: float, factors: Factors = NO_FACTORS) -> Program:
+def scale_compute(program: BenchmarkProgram, scale: float, factors: Factors = NO_FACTORS) -> BenchmarkProgram:
     """The same with computations times a factor, and those before some calls times the factors of these.
 
     Computations that take no time are left out.
@@ -81,7 +81,7 @@ def _longer(context: ProgramContext, factor: float) -> ProgramContext:
     return replace(context, duration=Duration(duration.ns * factor, histogram, law))
 
 
-def scale_bytes(program: Program, factors: Factors) -> Program:
+def scale_bytes(program: BenchmarkProgram, factors: Factors) -> BenchmarkProgram:
     """The same with messages of other sizes, rounded up to whole elements.
 
     Receives have room for the largest factor of a sender: the two sides may count in different datatypes.
@@ -183,7 +183,7 @@ BY_MESSAGES = frozenset({
 SUFFIX = "_by_messages"
 
 
-def collectives_as_messages(program: Program) -> Program:
+def collectives_as_messages(program: BenchmarkProgram) -> BenchmarkProgram:
     """The same with messages between each pair of ranks in place of collectives (Figure 4.13)."""
 
     def change(stmt: Stmt) -> Stmt:

@@ -35,8 +35,8 @@ __all__ = ["of_elastic"]
 MAX_RANK_ALTERNATIVES = 4
 """Alternatives that conditions on the rank select; more become a table."""
 
-Group = tuple[RankList, Value]
-Row = tuple[RankList, tuple[int | Special, ...]]
+RankGroup = tuple[RankList, Value]
+RankTerms = tuple[RankList, tuple[int | Special, ...]]
 
 
 def of_elastic(value: Elastic, universe: RankList, nprocs: int, of: Callable[[Vec], Value]) -> Value:
@@ -52,7 +52,7 @@ def of_elastic(value: Elastic, universe: RankList, nprocs: int, of: Callable[[Ve
         groups = [
             (ranks & universe, of(vec)) for ranks, vec in value.groups if not universe.isdisjoint(ranks)
         ]
-    return _by_rank(_united(groups), universe, nprocs)
+    return _by_rank(_unite_groups(groups), universe, nprocs)
 
 
 def _inverse(values: dict[int, int]) -> dict[int, list[int]]:
@@ -62,7 +62,7 @@ def _inverse(values: dict[int, int]) -> dict[int, list[int]]:
     return result
 
 
-def _united(groups: Sequence[Group]) -> list[Group]:
+def _unite_groups(groups: Sequence[RankGroup]) -> list[RankGroup]:
     """Groups with equal expressions as one."""
     result: dict[Value, RankList] = {}
     for ranks, e in groups:
@@ -70,7 +70,7 @@ def _united(groups: Sequence[Group]) -> list[Group]:
     return [(ranks, e) for e, ranks in result.items()]
 
 
-def _by_rank(groups: Sequence[Group], universe: RankList, nprocs: int) -> Value:
+def _by_rank(groups: Sequence[RankGroup], universe: RankList, nprocs: int) -> Value:
     numbers = [(ranks, n) for ranks, e in groups if (n := stored(e)) is not None]
     if len(groups) > 1 and len(numbers) == len(groups):
         values = {rank: n for ranks, n in numbers for rank in ranks}
@@ -82,16 +82,16 @@ def _by_rank(groups: Sequence[Group], universe: RankList, nprocs: int) -> Value:
     if not groups:
         return Const(0)
     if len(groups) > 2:
-        groups = _tables_joined(groups, nprocs)
+        groups = _join_tables(groups, nprocs)
     if len(groups) > MAX_ALTERNATIVES:
         numbered = [(ranks, Const(i)) for i, (ranks, _) in enumerate(groups)]
         which = number(_by_rank(numbered, universe, nprocs))
         return one_of([(i, e) for i, (_, e) in enumerate(groups)], which)
     # The last one needs no condition: the largest, if conditions can select the others.
-    *others, (_, last) = sorted(groups, key=lambda group: len(group[0]))
+    *smaller, (_, last) = sorted(groups, key=lambda group: len(group[0]))
     left = universe
     chain: list[tuple[RankList, RankList, Value]] = []
-    for ranks, e in others:
+    for ranks, e in smaller:
         chain.append((ranks, left, e))
         left = left - ranks
     for ranks, there, e in reversed(chain):
@@ -99,14 +99,14 @@ def _by_rank(groups: Sequence[Group], universe: RankList, nprocs: int) -> Value:
     return last
 
 
-def _tables_joined(groups: Sequence[Group], nprocs: int) -> Sequence[Group]:
+def _join_tables(groups: Sequence[RankGroup], nprocs: int) -> Sequence[RankGroup]:
     """Groups of which those with tables, read at the same index, have one table together.
 
     On each rank the index is below the length of the rank's own table, and of no other. So a rank with a
     constant has a row of its own only if the index is known to be small enough on all ranks.
     """
-    rows: list[Row] = [(ranks, e.table) for ranks, e in groups if isinstance(e, Item | Lookup)]
-    constants: list[Group] = [group for group in groups if stored(group[1]) is not None]
+    rows: list[RankTerms] = [(ranks, e.table) for ranks, e in groups if isinstance(e, Item | Lookup)]
+    constants: list[RankGroup] = [group for group in groups if stored(group[1]) is not None]
     indices = {e.index for _, e in groups if isinstance(e, Item | Lookup)}
     if len(indices) != 1 or len(rows) + len(constants) < len(groups):
         return groups
@@ -124,7 +124,7 @@ def _tables_joined(groups: Sequence[Group], nprocs: int) -> Sequence[Group]:
     return groups if table is None else [*constants, (_union(rows), table)]
 
 
-def _of_rows(rows: list[Row], index: Expr, ngroups: int, nprocs: int) -> Value | None:
+def _of_rows(rows: list[RankTerms], index: Expr, ngroups: int, nprocs: int) -> Value | None:
     """An entry of the row of each rank, in one table; None if that is no shorter."""
     width, nranks = len(rows[0][1]), max(ranks.runs[-1][1] for ranks, _ in rows)
     if nranks <= 2 * ngroups and all(len(table) == width for _, table in rows):
@@ -165,8 +165,8 @@ def _formula(values: dict[int, int], nprocs: int) -> Value | None:
         return None
     rank = rank_variable(nprocs)
     index = div(add(rank, Const(-ranks[0])), step) if step > 1 else add(rank, Const(-ranks[0]))
-    found = bounds(index)
-    if found is not None and found[0] < 0 and not isinstance(terms[0][2], int):
+    limits = bounds(index)
+    if limits is not None and limits[0] < 0 and not isinstance(terms[0][2], int):
         return None
     return of_vec(Vec(terms), index, len(ranks))
 

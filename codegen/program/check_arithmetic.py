@@ -7,7 +7,7 @@ earlier versions have their numbers in formulas.
 from __future__ import annotations
 
 from scalatrace.codegen.errors import GenerateError, wrong_call
-from scalatrace.codegen.program.tree import Program, calls
+from scalatrace.codegen.program.tree import BenchmarkProgram, calls
 from scalatrace.formula import (
     Binary,
     Called,
@@ -31,7 +31,7 @@ MAX_RANK_CONSTANT = 500_000_000
 _SPECIAL = frozenset(SPECIAL.values())
 
 
-def check_arithmetic(program: Program) -> None:
+def check_arithmetic(program: BenchmarkProgram) -> None:
     """Check that no argument of a call, and no array, computes with a special value.
 
     Raises:
@@ -43,17 +43,19 @@ def check_arithmetic(program: Program) -> None:
                 raise wrong_call(call.op, call.site, _complaint(argument.name, value))
     for array in (program.shape.arrays if program.shape else {}).values():
         if (value := _operand(array.element, is_rank=False)) is not None:
-            raise GenerateError(f"an array of the trace computes with {_named(value)}, which is no number")
+            raise GenerateError(
+                f"an array of the trace computes with {_name_constants(value)}, which is no number"
+            )
 
 
 def _complaint(name: str, value: int) -> str:
     return (
-        f"its {name} computes with {_named(value)}, which "
+        f"its {name} computes with {_name_constants(value)}, which "
         "stands for no number. Formulas of earlier versions do so: extrapolate the traces again"
     )
 
 
-def _named(value: int) -> str:
+def _name_constants(value: int) -> str:
     name = special_name(value)
     return f"MPI_{name}" if name else f"the number {value}"
 

@@ -49,18 +49,18 @@ def among(ranks: RankList, universe: RankList, nprocs: int) -> Cond:
         return TRUE
     if not len(ranks):
         return FALSE
-    rank, rest = rank_variable(nprocs), universe - ranks
+    rank, outside = rank_variable(nprocs), universe - ranks
     for rule in (_simple, _grid):
-        if (result := rule(rank, ranks, rest, universe)) is not None:
+        if (result := rule(rank, ranks, outside, universe)) is not None:
             return result
-        if (result := rule(rank, rest, ranks, universe)) is not None:
+        if (result := rule(rank, outside, ranks, universe)) is not None:
             return negate(result)
-    few = [_run(rank, start, stop) for start, stop in _widened(ranks, rest)]
+    few = [_run(rank, start, stop) for start, stop in _widen_runs(ranks, outside)]
     if len(few) <= MAX_RUNS:
         return either(*few)
-    if len(ranks) <= len(rest):
+    if len(ranks) <= len(outside):
         return Member(rank, tuple(ranks))
-    return Member(rank, tuple(rest), outside=True)
+    return Member(rank, tuple(outside), outside=True)
 
 
 def _run(rank: Expr, start: int, stop: int) -> Cond:
@@ -69,42 +69,42 @@ def _run(rank: Expr, start: int, stop: int) -> Cond:
     return all_of(compare(">=", rank, Const(start)), compare("<", rank, Const(stop)))
 
 
-def _widened(ranks: RankList, rest: RankList) -> list[tuple[int, int]]:
+def _widen_runs(ranks: RankList, outside: RankList) -> list[tuple[int, int]]:
     """The runs of `ranks` when gaps in the universe do not count."""
     runs: list[tuple[int, int]] = []
     for start, stop in ranks.runs:
-        if runs and rest.isdisjoint(RankList.from_runs([(runs[-1][1], start)])):
+        if runs and outside.isdisjoint(RankList.from_runs([(runs[-1][1], start)])):
             runs[-1] = (runs[-1][0], stop)
         else:
             runs.append((start, stop))
     return runs
 
 
-def _simple(rank: Var, ranks: RankList, rest: RankList, universe: RankList) -> Cond | None:
+def _simple(rank: Var, ranks: RankList, outside: RankList, universe: RankList) -> Cond | None:
     """One comparison, or two."""
     if len(ranks) == 1:
         return compare("==", rank, Const(ranks.first))
-    if len(rest) == 1:
-        return compare("!=", rank, Const(rest.first))
-    runs = _widened(ranks, rest)
+    if len(outside) == 1:
+        return compare("!=", rank, Const(outside.first))
+    runs = _widen_runs(ranks, outside)
     if len(runs) > 1:
         return None
     low, high = runs[0][0], runs[0][1]
-    first, last = rest.first, rest.runs[-1][1] - 1
+    first, last = outside.first, outside.runs[-1][1] - 1
     below = TRUE if last < low else compare("<", rank, Const(high))
     above = TRUE if first >= high else compare(">=", rank, Const(low))
     return all_of(above, below)
 
 
-def _grid(rank: Var, ranks: RankList, rest: RankList, universe: RankList) -> Cond | None:
+def _grid(rank: Var, ranks: RankList, outside: RankList, universe: RankList) -> Cond | None:
     """A range of remainders, and of quotients, by some width of rows (and of planes of rows)."""
     for width in _widths(universe):
-        if (result := _box(rank, ranks, rest, (width,))) is not None:
+        if (result := _box(rank, ranks, outside, (width,))) is not None:
             return result
     widths = [w for w in _widths(universe) if len(universe) % w == 0]
     for plane in widths:
         for width in (w for w in widths if plane % w == 0 and w < plane):
-            if (result := _box(rank, ranks, rest, (width, plane))) is not None:
+            if (result := _box(rank, ranks, outside, (width, plane))) is not None:
                 return result
     return None
 
@@ -116,16 +116,16 @@ def _widths(universe: RankList) -> Iterator[int]:
             yield width
 
 
-def _box(rank: Var, ranks: RankList, rest: RankList, strides: tuple[int, ...]) -> Cond | None:
-    """The condition for the smallest box around `ranks` in a grid, if it holds nothing of `rest`."""
-    others = [_place(r, strides) for r in rest]
+def _box(rank: Var, ranks: RankList, outside: RankList, strides: tuple[int, ...]) -> Cond | None:
+    """The condition for the smallest box around `ranks` in a grid, if it holds nothing of `outside`."""
+    outside_places = [_place(r, strides) for r in outside]
     sides = [[min(c), max(c)] for c in zip(*(_place(r, strides) for r in ranks), strict=True)]
-    if any(_inside(place, sides) for place in others):
+    if any(_inside(place, sides) for place in outside_places):
         return None
     for axis in reversed(range(len(sides))):
         for end, nowhere in ((0, -NOWHERE), (1, NOWHERE)):
             kept, sides[axis][end] = sides[axis][end], nowhere
-            if any(_inside(place, sides) for place in others):
+            if any(_inside(place, sides) for place in outside_places):
                 sides[axis][end] = kept
     return all_of(*(_side(rank, strides, axis, *side) for axis, side in enumerate(sides)))
 

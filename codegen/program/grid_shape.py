@@ -13,7 +13,7 @@ from scalatrace.trace.model.rules import Model, Rule, events
 from scalatrace.trace.symbolic.grid import balanced
 from scalatrace.trace.values.ranklist import MAX_RANK
 
-__all__ = ["LIMIT", "Array", "Requirement", "Shape", "shape_of"]
+__all__ = ["LIMIT", "Array", "GridShape", "Requirement", "shape_of"]
 
 LIMIT = MAX_RANK + 1
 """What is below this are numbers of ranks and coordinates."""
@@ -21,7 +21,7 @@ LIMIT = MAX_RANK + 1
 MAX_PARAMETER = 1 << 62
 """What is below this are parameters."""
 
-Run = tuple[tuple[int, ...], Mapping[str, int]]
+GridRun = tuple[tuple[int, ...], Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Array:
 
 
 @dataclass(frozen=True)
-class Shape:
+class GridShape:
     """A grid of ranks.
 
     Attributes:
@@ -59,7 +59,7 @@ class Shape:
     sizes: tuple[str, ...]
     column_major: bool
     inputs: tuple[str, ...]
-    seen: tuple[Run, ...]
+    seen: tuple[GridRun, ...]
     powers: bool = False
     slices: tuple[tuple[int, ...] | None, ...] = ()
     requirements: tuple[Requirement, ...] = ()
@@ -110,20 +110,20 @@ class Shape:
     def variables(self) -> dict[str, Var]:
         """The variables that formulas may use, by their names there."""
         sides = zip(self.sizes, self.least, strict=True)
-        found = {name: Var(name, LIMIT, low) for name, low in sides}
-        found |= {name: Var(name, LIMIT) for name in self.coords}
-        found |= {name: Var(name, MAX_PARAMETER, self.smallest(name)) for name in self.inputs}
-        found["r"] = Var("rank", LIMIT)
+        variables = {name: Var(name, LIMIT, low) for name, low in sides}
+        variables |= {name: Var(name, LIMIT) for name in self.coords}
+        variables |= {name: Var(name, MAX_PARAMETER, self.smallest(name)) for name in self.inputs}
+        variables["r"] = Var("rank", LIMIT)
         if len(self.sizes) == 1:
-            return found | {"P": found["X"], "x": found["r"]}
-        return found | {"P": Var("P", LIMIT, prod(self.least))}
+            return variables | {"P": variables["X"], "x": variables["r"]}
+        return variables | {"P": Var("P", LIMIT, prod(self.least))}
 
 
 _VARIABLE = re.compile(r"rank|element|num_tasks|i\d+")
 """Variables of expressions: the own rank, elements of arrays, tasks, iterations of loops."""
 
 
-def shape_of(model: Model) -> Shape:
+def shape_of(model: Model) -> GridShape:
     """The grid of a symbolic trace's programs.
 
     Raises:
@@ -144,7 +144,7 @@ def shape_of(model: Model) -> Shape:
     seen = tuple((tuple(dims), dict(inputs)) for dims, inputs in model.seen)
     even = all(side.bit_count() == 1 for dims, _ in seen for side in dims)
     slices = tuple(family.slices for family in model.families)
-    return Shape(model.sizes, model.column_major, model.inputs, seen, powers and even, slices)
+    return GridShape(model.sizes, model.column_major, model.inputs, seen, powers and even, slices)
 
 
 def _formulas(rule: Rule) -> list[Value]:
@@ -154,7 +154,7 @@ def _formulas(rule: Rule) -> list[Value]:
 
 def _has_powers(part: Value | Cond) -> bool:
     """Whether a formula computes with powers of two."""
-    own = (isinstance(part, Called) and part.name == "log2") or (
+    is_power = (isinstance(part, Called) and part.name == "log2") or (
         isinstance(part, Binary) and part.op in ("<<", ">>")
     )
-    return own or any(map(_has_powers, children(part)))
+    return is_power or any(map(_has_powers, children(part)))

@@ -9,12 +9,12 @@ from typing import overload
 
 from scalatrace.codegen.program.communicators import OWN, SIZE
 from scalatrace.codegen.program.tree import (
+    BenchmarkProgram,
     Branch,
     ComputeStatement,
     LetStatement,
     LoopStatement,
     MpiCall,
-    Program,
     ProgramPart,
     Stmt,
 )
@@ -57,22 +57,22 @@ class _Communicators(Sequence[int]):
 
 def value(e: Value, at: InterpretSetting) -> int:
     """Return the value of an expression. Raises FormulaError when it has none."""
-    return int(_evaluated(e, at))
+    return int(_evaluate(e, at))
 
 
 def holds(cond: Cond, at: InterpretSetting) -> bool:
     """Return whether a condition holds. Raises FormulaError when it has no value."""
-    return bool(_evaluated(cond, at))
+    return bool(_evaluate(cond, at))
 
 
-def _evaluated(part: Value | Cond, at: InterpretSetting) -> int:
+def _evaluate(part: Value | Cond, at: InterpretSetting) -> int:
     arrays = {OWN: _Communicators(at.communicator, 0), SIZE: _Communicators(at.communicator, 1)}
     result: int = evaluate(part, at.variables, arrays, SPECIAL)
     return result
 
 
 def run(
-    program: Program, at: InterpretSetting
+    program: BenchmarkProgram, at: InterpretSetting
 ) -> Iterator[tuple[MpiCall | ComputeStatement, InterpretSetting]]:
     """What one process does, one after the other, each with the variables of its moment."""
     return _body(program.body, InterpretSetting(dict(at.variables), at.communicator))

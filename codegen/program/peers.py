@@ -41,11 +41,11 @@ class ProgramPeers:
         """The rank in the communicator that a stored value stands for."""
         if encoding is Encoding.ABSOLUTE:
             return stored
-        own = self.own(family)
+        rank_expr = self.own(family)
         if (table := self.absolute(stored, encoding, family)) is not None:
             return table
 
-        decoded = decoder(encoding, own, lambda distance: self.modulo(own, distance, family))
+        decoded = decoder(encoding, rank_expr, lambda distance: self.modulo(rank_expr, distance, family))
         return map_leaves(stored, decoded)
 
     def absolute(self, stored: Value, encoding: Encoding, family: Expr) -> Value | None:
@@ -54,9 +54,9 @@ class ProgramPeers:
             return None
         rank = rank_variable(self.trace.nprocs)
         for width in (n for n in range(1, len(stored.table) + 1) if len(stored.table) % n == 0):
-            rest = add(stored.index, mul(rank, Const(-width)))
-            limits = bounds(rest)
-            if limits is None or limits[0] < 0 or limits[1] >= width or mentions(rest, rank):
+            offset = add(stored.index, mul(rank, Const(-width)))
+            limits = bounds(offset)
+            if limits is None or limits[0] < 0 or limits[1] >= width or mentions(offset, rank):
                 continue
             return Lookup(tuple(self.decode(stored.table, width, encoding, family.value)), stored.index)
         return None
@@ -81,15 +81,15 @@ class ProgramPeers:
             return rank_variable(self.trace.nprocs)
         return Const(0) if family == SELF else own_rank(family)
 
-    def modulo(self, own: Expr, distance: Expr, family: Expr) -> Expr:
+    def modulo(self, rank_expr: Expr, distance: Expr, family: Expr) -> Expr:
         """The rank so far away, around the ring."""
         if family == WORLD:
-            return mod(add(own, distance), self.trace.nprocs)
+            return mod(add(rank_expr, distance), self.trace.nprocs)
         size = peer_count(family)
         low = bounds(distance)
         if low and low[0] < 0:
             distance = add(distance, size)
-        return Binary("%", add(own, distance), size)
+        return Binary("%", add(rank_expr, distance), size)
 
 
 def decoder(encoding: Encoding, own: Expr, modulo: Callable[[Expr], Expr]) -> Callable[[Expr], Expr]:

@@ -8,12 +8,12 @@ from typing import overload
 
 from scalatrace.formula import add, all_of, choose, either, mul, nodes, select, sub
 
-__all__ = ["Rewriter", "rewritten", "rewritten_cond"]
+__all__ = ["ExprRewriter", "rewritten", "rewritten_cond"]
 
 Change = Callable[[nodes.Expr], nodes.Expr | None]
 
 
-class Rewriter:
+class ExprRewriter:
     """Rebuilds expressions and conditions from their parts, inner parts first; subclasses replace parts."""
 
     def expr(self, e: nodes.Expr) -> nodes.Expr:
@@ -100,7 +100,7 @@ class Rewriter:
         return nodes.Member(e, values, outside)
 
 
-class _Replacer(Rewriter):
+class _Replacer(ExprRewriter):
     def __init__(self, change: Change) -> None:
         self.change = change
 

@@ -32,14 +32,9 @@ from scalatrace.trace.symbolic.special_values import constant
 from scalatrace.trace.values.vec import Vec
 
 __all__ = [
-    "MAX_ALTERNATIVES",
-    "SearchedRun",
-    "one_of",
-    "prefix_in_runs",
-    "run_of",
-    "unrolled",
+    "MAX_ALTERNATIVES", "SearchedRun", "Terms", "one_of", "prefix_in_runs", "run_of", "unroll_pieces",
     "value_in_runs",
-]
+]  # fmt: skip
 
 MAX_ALTERNATIVES = 16
 """Alternatives that are compared one by one; more are searched."""
@@ -88,7 +83,7 @@ def _numbers(terms: Any) -> int:
     return 1 if isinstance(terms, int) else sum(map(_numbers, terms))
 
 
-def unrolled(pieces: Iterable[Terms]) -> Iterator[Terms]:
+def unroll_pieces(pieces: Iterable[Terms]) -> Iterator[Terms]:
     """The pieces, with the turns of a few loops of loops, whose content is too long to list, one by one."""
     for piece in pieces:
         turns, stride, *inner = piece[0] if not isinstance(piece[0], int) else (0, 0)
@@ -97,20 +92,20 @@ def unrolled(pieces: Iterable[Terms]) -> Iterator[Terms]:
             continue
         for turn in range(turns):
             for term in inner:
-                yield (_shifted(term, turn * stride),)
+                yield (_shift(term, turn * stride),)
 
 
-def _shifted(term: Any, by: int) -> Any:
+def _shift(term: Any, by: int) -> Any:
     if isinstance(term, int):
         return term + by
-    return (*term[:2], *(_shifted(inner, by) for inner in term[2:]))
+    return (*term[:2], *(_shift(inner, by) for inner in term[2:]))
 
 
 def value_in_runs(runs: Sequence[SearchedRun], index: Expr) -> Value:
     """The value at an index that one of the runs has."""
     piece, local = _place(runs, index)
-    turn, rest = _turn_and_rest(runs, piece, local)
-    place = _content_place(runs, piece, rest)
+    turn, within = _turn_and_rest(runs, piece, local)
+    place = _content_place(runs, piece, within)
     values = [constant(value) for run in runs for value in run.values]
     numbers = [value.value if isinstance(value, Const) else 0 for value in values]
     result: Value = _column(numbers, place)
@@ -129,14 +124,14 @@ def prefix_in_runs(runs: Sequence[SearchedRun], totals: Sequence[int], n: Expr) 
         totals: sums of all values before each run.
     """
     piece, local = _place(runs, n)
-    turn, rest = _turn_and_rest(runs, piece, local)
+    turn, within = _turn_and_rest(runs, piece, local)
     sums = [total for run in runs for total in list(accumulate(run.values, initial=0))[:-1]]
     result = add(_column(totals, piece), mul(turn, _column([sum(run.values) for run in runs], piece)))
     if any(sums):
-        result = add(result, _column(sums, _content_place(runs, piece, rest)))
+        result = add(result, _column(sums, _content_place(runs, piece, within)))
     if any(run.stride for run in runs):
         earlier = Binary("/", Binary("*", turn, add(turn, Const(-1))), Const(2))
-        grown = add(mul(earlier, _column([len(run.values) for run in runs], piece)), mul(turn, rest))
+        grown = add(mul(earlier, _column([len(run.values) for run in runs], piece)), mul(turn, within))
         result = add(result, mul(grown, _column([run.stride for run in runs], piece)))
     return result
 
@@ -157,12 +152,12 @@ def _turn_and_rest(runs: Sequence[SearchedRun], piece: Expr, local: Expr) -> tup
     return turn, sub(local, mul(turn, period))
 
 
-def _content_place(runs: Sequence[SearchedRun], piece: Expr, rest: Expr) -> Expr:
+def _content_place(runs: Sequence[SearchedRun], piece: Expr, within: Expr) -> Expr:
     """Where a value is in the values of all runs."""
     offsets = list(accumulate((len(run.values) for run in runs), initial=0))[:-1]
     if offsets[-1] == len(runs) - 1:
         return piece
-    return add(_column(offsets, piece), rest)
+    return add(_column(offsets, piece), within)
 
 
 def _column(numbers: Sequence[int], index: Expr) -> Expr:
@@ -180,8 +175,8 @@ def one_of(parts: Sequence[tuple[int, Value]], index: Expr) -> Value:
         middle = len(parts) // 2
         low, high = one_of(parts[:middle], index), one_of(parts[middle:], index)
         return select(compare("<", index, Const(parts[middle][0])), low, high)
-    *others, (end, result) = parts
-    for start, before in reversed(others):
+    *earlier, (end, result) = parts
+    for start, before in reversed(earlier):
         result = select(compare("<", index, Const(end)), before, result)
         end = start
     return result

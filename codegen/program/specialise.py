@@ -12,7 +12,7 @@ from typing import overload
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.communicators import OWN
 from scalatrace.codegen.program.conditions import RANK
-from scalatrace.codegen.program.rewrite import Rewriter
+from scalatrace.codegen.program.rewrite import ExprRewriter
 from scalatrace.formula import (
     FALSE,
     Binary,
@@ -74,17 +74,17 @@ class Specialiser:
         result: dict[tuple[Value, ...], list[int]] = {}
         for rank in ranks:
             result.setdefault(tuple(self.expr(e, rank) for e in exprs), []).append(rank)
-        return [(RankList(some), seen) for seen, some in result.items()]
+        return [(RankList(members), seen) for seen, members in result.items()]
 
     def conditions(self, cond: Cond, ranks: RankList) -> list[tuple[RankList, Cond]]:
         """Sets of ranks for which a condition is the same; those for which it never holds are left out."""
         result: dict[Cond, list[int]] = {}
         for rank in ranks:
             result.setdefault(self.cond(cond, rank), []).append(rank)
-        return [(RankList(some), seen) for seen, some in result.items() if seen != FALSE]
+        return [(RankList(members), seen) for seen, members in result.items() if seen != FALSE]
 
 
-class _RankView(Rewriter):
+class _RankView(ExprRewriter):
     """Replaces all that depends on the rank by the values of one rank."""
 
     def __init__(self, trace: Trace, rank: int) -> None:
@@ -115,13 +115,15 @@ class _RankView(Rewriter):
         return per_value(family, of)
 
     def item(self, table: tuple[int, ...], index: Expr) -> Expr:
-        return super().item(table, index) if isinstance(index, Const) else number(_shortened(table, index))
+        return (
+            super().item(table, index) if isinstance(index, Const) else number(_shorten_table(table, index))
+        )
 
     def lookup(self, table: tuple[int | Special, ...], index: Expr) -> Value:
-        return super().lookup(table, index) if isinstance(index, Const) else _shortened(table, index)
+        return super().lookup(table, index) if isinstance(index, Const) else _shorten_table(table, index)
 
     def binary(self, op: str, a: Expr, b: Expr) -> Expr:
-        return _combined(op, a, b)
+        return _combine(op, a, b)
 
     def compare(self, op: str, a: Expr, b: Expr) -> Cond:
         return compare(op, a, b)
@@ -132,19 +134,19 @@ class _RankView(Rewriter):
         return super().member(e, values, outside)
 
 
-def _shortened(table: tuple[int | Special, ...], index: Expr) -> Value:
+def _shorten_table(table: tuple[int | Special, ...], index: Expr) -> Value:
     """A table's row: with an index that begins at a constant, without what stands before it."""
     if isinstance(index, Binary) and index.op == "+" and isinstance(index.right, Const):
-        start, rest = index.right.value, index.left
-        if isinstance(rest, Var) and rest.limit:
-            row = table[start : start + rest.limit]
+        start, offset = index.right.value, index.left
+        if isinstance(offset, Var) and offset.limit:
+            row = table[start : start + offset.limit]
             if len(set(row)) != 1:
-                return entry(row, rest)  # empty for ranks that never come here
+                return entry(row, offset)  # empty for ranks that never come here
             return row[0] if isinstance(row[0], Special) else Const(row[0])
     return entry(table, index)
 
 
-def _combined(op: str, a: Expr, b: Expr) -> Expr:
+def _combine(op: str, a: Expr, b: Expr) -> Expr:
     match op:
         case "+":
             return add(a, b)

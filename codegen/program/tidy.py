@@ -16,18 +16,18 @@ def tidy(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
     Conditions depend on ranks and loop variables only, so no statement changes what a later one finds.
     Neighbours are joined before what is inside them is looked at, so each statement is visited once.
     """
-    result: list[Stmt | _Group] = []
+    result: list[Stmt | _StatementGroup] = []
     for stmt in body:
         last = result[-1] if result else None
         if not isinstance(stmt, Branch):
             result.append(stmt)
-        elif not (isinstance(last, _Group) and last.takes(stmt)):
-            result.append(_Group(stmt.cond, [*stmt.then], [*stmt.otherwise]))
+        elif not (isinstance(last, _StatementGroup) and last.takes(stmt)):
+            result.append(_StatementGroup(stmt.cond, [*stmt.then], [*stmt.otherwise]))
     return tuple(map(_inside, result))
 
 
 @dataclass(slots=True)
-class _Group:
+class _StatementGroup:
     """Neighbouring branches under one condition, as one branch that grows."""
 
     cond: Cond
@@ -46,9 +46,9 @@ class _Group:
         return False
 
 
-def _inside(stmt: Stmt | _Group) -> Stmt:
+def _inside(stmt: Stmt | _StatementGroup) -> Stmt:
     if isinstance(stmt, LoopStatement):
         return replace(stmt, body=tidy(stmt.body))
-    if isinstance(stmt, _Group):
+    if isinstance(stmt, _StatementGroup):
         return Branch(stmt.cond, tidy(tuple(stmt.then)), tidy(tuple(stmt.otherwise)))
     return stmt

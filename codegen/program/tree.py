@@ -1,9 +1,11 @@
 """The program tree: what stands between a trace and the text of a benchmark.
 
-    Program = tables + body          body = statements
-    Loop(variable, count, body)    Branch(cond, then, otherwise)    Compute(contexts)    Call(op, arguments)
+    BenchmarkProgram = tables + body          body = statements
+    LoopStatement(variable, count, body)    Branch(cond, then, otherwise)    ComputeStatement(contexts)
+    MpiCall(op, arguments)
 
-and, in what emitters of C and Python write, Let(variable, value) and Part(name, parameters, body).
+and, in what emitters of C and Python write, LetStatement(variable, value) and
+ProgramPart(name, parameters, body).
 
 Statements hold expressions (`scalatrace.formula`), never values of one rank: every process runs the same
 program, as the application did. Tables are those of the trace, with what the program uses.
@@ -16,20 +18,20 @@ from dataclasses import dataclass, replace
 
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.foreign import NO_TEXT, Foreign
-from scalatrace.codegen.program.grid_shape import Shape
+from scalatrace.codegen.program.grid_shape import GridShape
 from scalatrace.formula import Cond, Expr, Value, Var, names_in, number
 from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
 
 __all__ = [
+    "BenchmarkProgram",
     "Branch",
     "ComputeStatement",
     "Duration",
     "LetStatement",
     "LoopStatement",
     "MpiCall",
-    "Program",
     "ProgramArgument",
     "ProgramContext",
     "ProgramPart",
@@ -178,7 +180,7 @@ class Subset:
     """Communicators that are there from the start: every rank is in that of its color, at the place key.
 
     Attributes:
-        family: index into Program.comms.
+        family: index into BenchmarkProgram.comms.
         color, key: by rank; color MPI_UNDEFINED: in none.
     """
 
@@ -188,7 +190,7 @@ class Subset:
 
 
 @dataclass(frozen=True)
-class Program:
+class BenchmarkProgram:
     """A benchmark.
 
     Attributes:
@@ -211,11 +213,11 @@ class Program:
     strings: tuple[Foreign, ...] = ()
     arrays: tuple[IntArray, ...] = ()
     imbalance: Vec | None = None
-    shape: Shape | None = None
+    shape: GridShape | None = None
     subsets: tuple[Subset, ...] = ()
     thread_level: str = ""
 
-    def with_body(self, body: tuple[Stmt, ...]) -> Program:
+    def with_body(self, body: tuple[Stmt, ...]) -> BenchmarkProgram:
         """The same with other statements."""
         return replace(self, body=body)
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import Any
 
 from scalatrace.codegen.program.searched import (
     MAX_ALTERNATIVES,
     SearchedRun,
+    Terms,
     one_of,
     prefix_in_runs,
     run_of,
-    unrolled,
+    unroll_pieces,
     value_in_runs,
 )
 from scalatrace.errors import FormatError
@@ -57,8 +57,6 @@ MAX_UNLISTED_TERMS = 4
 MAX_CACHED_VALUES = 1 << 12
 """Value vectors whose expressions are cached: successive calls often have equal parameters."""
 
-Terms = tuple[Any, ...]
-
 
 def of_vec(vec: Vec, index: Expr, limit: int | None = None) -> Value:
     """The value at an index (from 0, below `limit` if that is known)."""
@@ -72,12 +70,12 @@ def of_vec(vec: Vec, index: Expr, limit: int | None = None) -> Value:
 @lru_cache(MAX_CACHED_VALUES)
 def _of_terms(terms: Terms, index: Expr, limit: int | None) -> Value:
     separated: Terms = separate_specials(Vec(terms), limit).terms  # type: ignore[assignment]
-    return _at(_unrotated(separated), index, limit)
+    return _at(_unrotate(separated), index, limit)
 
 
 def _limit(index: Expr, limit: int | None) -> int | None:
-    found = bounds(index)
-    known = found[1] + 1 if found else None
+    limits = bounds(index)
+    known = limits[1] + 1 if limits else None
     return min(limit, known) if limit is not None and known is not None else limit or known
 
 
@@ -95,7 +93,7 @@ def _length(terms: Terms) -> int | None:
     return total
 
 
-def _unrotated(terms: Terms) -> Terms:
+def _unrotate(terms: Terms) -> Terms:
     """The endless cycle alone, when what stands before it is the end of the same cycle."""
     last = terms[-1]
     if len(terms) < 2 or isinstance(last, int) or last[0] != 0 or last[1] != 0:
@@ -112,7 +110,7 @@ def _unrotated(terms: Terms) -> Terms:
 
 def _at(terms: Terms, index: Expr, limit: int | None) -> Value:
     pieces = _pieces(terms)
-    if (n := _listed(terms, len(pieces), index, limit)) is not None:
+    if (n := _count_listed(terms, len(pieces), index, limit)) is not None:
         return _table(tuple(Vec(terms).first(n)), index)
     parts: list[tuple[int, Value]] = []
     for segment, start, left in _segments(pieces, limit):
@@ -123,7 +121,7 @@ def _at(terms: Terms, index: Expr, limit: int | None) -> Value:
     return one_of(parts, index)
 
 
-def _listed(terms: Terms, uses: int, index: Expr, limit: int | None) -> int | None:
+def _count_listed(terms: Terms, uses: int, index: Expr, limit: int | None) -> int | None:
     """How many values to list, where that is shorter than to repeat a long index `uses` times.
 
     Loops whose repeats follow no rule, one in the other, would have texts that are the product of theirs.
@@ -162,7 +160,7 @@ def _segments(
         A piece or runs, their first index, and how far the limit is from there.
     """
     many, start, runs = len(pieces) > MAX_ALTERNATIVES, 0, list[SearchedRun]()
-    for piece in unrolled(pieces) if many else pieces:
+    for piece in unroll_pieces(pieces) if many else pieces:
         nvalues, left = _length(piece), limit - start if limit is not None else None
         run = run_of(piece, start, nvalues) if many else None
         if run is not None:
@@ -207,14 +205,14 @@ def prefix_of_vec(vec: Vec, n: Expr) -> Expr:
     if vec.constant is not None:
         return mul(n, Const(vec.constant))
     terms: Terms = vec.terms  # type: ignore[assignment]
-    return _prefix(_unrotated(terms), n, _limit(n, None))
+    return _prefix(_unrotate(terms), n, _limit(n, None))
 
 
 def _prefix(terms: Terms, n: Expr, limit: int | None) -> Expr:
     pieces = _pieces(terms)
     loops = sum(not isinstance(piece[0], int) for piece in pieces)  # quotient and rest
     uses = len(pieces) + loops + STRIDE_USES * any(_stride(piece) for piece in pieces)
-    if (most := _listed(terms, uses, n, limit)) is not None:
+    if (most := _count_listed(terms, uses, n, limit)) is not None:
         return number(_table((0, *accumulate(Vec(terms).first(most))), n))
     parts: list[tuple[int, Expr]] = []
     total = 0
@@ -238,10 +236,10 @@ def _prefix_of_piece(terms: Terms, n: Expr) -> Expr:
     content = tuple(inner)
     period = _length(content)
     assert period is not None
-    whole, rest = div(n, period), mod(n, period)
-    total = add(mul(whole, Const(Vec(content).total(period))), _prefix(content, rest, period))
+    whole, within = div(n, period), mod(n, period)
+    total = add(mul(whole, Const(Vec(content).total(period))), _prefix(content, within, period))
     if not stride:
         return total
     triangle = Binary("/", Binary("*", whole, add(whole, Const(-1))), Const(2))
-    grown = add(mul(triangle, Const(stride * period)), mul(Binary("*", whole, rest), Const(stride)))
+    grown = add(mul(triangle, Const(stride * period)), mul(Binary("*", whole, within), Const(stride)))
     return add(total, grown)

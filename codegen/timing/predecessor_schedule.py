@@ -14,7 +14,7 @@ from itertools import islice
 
 from scalatrace.codegen.program.tree import Branch, ComputeStatement, Duration, Stmt
 from scalatrace.codegen.program.values import of_vec
-from scalatrace.codegen.timing.predecessors import averaged
+from scalatrace.codegen.timing.predecessors import average_compute
 from scalatrace.codegen.timing.rank_means import MAX_RANK_CLASSES, level
 from scalatrace.formula import Const, Expr, compare, length, number
 from scalatrace.trace.model.elastic import Elastic, at
@@ -60,14 +60,14 @@ class Schedule:
 
     def stmts(self, entry_count: Expr) -> list[Stmt] | None:
         """Return the statements for a number of earlier visits; None if they would be too long."""
-        *others, last = self.computes
-        if not others:
+        *earlier, last = self.computes
+        if not earlier:
             return [last]
         turn = min((number(of_vec(vec, entry_count)) for vec in self.turns), key=length)
-        if length(turn) * len(others) > MAX_RULE_LENGTH:
+        if length(turn) * len(earlier) > MAX_RULE_LENGTH:
             return None
         stmts: tuple[Stmt, ...] = (last,)
-        for index, compute in reversed(list(enumerate(others))):
+        for index, compute in reversed(list(enumerate(earlier))):
             stmts = (Branch(compare("==", turn, Const(index)), (compute,), stmts),)
         return list(stmts)
 
@@ -90,16 +90,16 @@ class PredecessorSchedules:
             if schedule is None:
                 return []
             turns, counts = schedule
-            means = tuple(level(averaged(known, n).contexts[0].duration.ns) for n in counts)
-            totals, some = result.setdefault((turns, means), ([Counter() for _ in counts], []))
-            some.append(rank)
+            means = tuple(level(average_compute(known, n).contexts[0].duration.ns) for n in counts)
+            totals, members = result.setdefault((turns, means), ([Counter() for _ in counts], []))
+            members.append(rank)
             for total, mine in zip(totals, counts, strict=True):
                 total.update(mine)
         if len(result) > MAX_RANK_CLASSES:
             return []
         return [
-            Schedule(_endless(turns), tuple(averaged(known, n) for n in totals), RankList(some))
-            for (turns, _), (totals, some) in result.items()
+            Schedule(_endless(turns), tuple(average_compute(known, n) for n in totals), RankList(members))
+            for (turns, _), (totals, members) in result.items()
         ]
 
     @cached_property
@@ -116,19 +116,19 @@ class PredecessorSchedules:
 
 
 def _schedule_of(
-    preds: Sequence[int], made: Sequence[int], kinds: Mapping[int, int]
+    preds: Sequence[int], executions: Sequence[int], kinds: Mapping[int, int]
 ) -> tuple[tuple[ComputeNumber, ...], list[Counter[int]]] | None:
     """Return one rank's period of computations with their counts by predecessor; None without a period."""
     often = Counter(kinds.get(pred) for pred in preds)
     frequent = [kind for kind, n in often.items() if n > 1 or len(preds) < RARE_SHARE]
-    if not made or not frequent or None in often:
+    if not executions or not frequent or None in often:
         return None
     number = {kind: i for i, kind in enumerate(frequent)}
     each = iter([number.get(kinds[pred]) for pred in preds])
-    turns = list(_period([next(each) if n else None for n in made]))
+    turns = list(_period([next(each) if n else None for n in executions]))
     if len(frequent) > 1 and len(turns) > MAX_PERIOD:
         return None
-    places = [i % len(turns) for i, n in enumerate(made) if n]
+    places = [i % len(turns) for i, n in enumerate(executions) if n]
     counts: list[Counter[int]] = [Counter() for _ in frequent]
     for place, pred in zip(places, preds, strict=True):
         turn = turns[place] = turns[place] or 0  # where only rare ones are, any will do
@@ -179,14 +179,14 @@ def _period(turns: Sequence[ComputeNumber]) -> tuple[ComputeNumber, ...]:
 
 def _endless(turns: Sequence[ComputeNumber]) -> tuple[Vec, ...]:
     """Return endless vectors, with an index where any computation will do."""
-    found = []
-    for filled in _filled(turns):
+    periods = []
+    for filled in _fill(turns):
         once = vec_of(filled)
-        found.append(Vec(((0, 0, *once.terms),)) if isinstance(once.terms, tuple) else once)
-    return tuple(dict.fromkeys(found))
+        periods.append(Vec(((0, 0, *once.terms),)) if isinstance(once.terms, tuple) else once)
+    return tuple(dict.fromkeys(periods))
 
 
-def _filled(turns: Sequence[ComputeNumber]) -> Iterator[list[int]]:
+def _fill(turns: Sequence[ComputeNumber]) -> Iterator[list[int]]:
     for compute in sorted({turn for turn in turns if turn is not None}):
         yield [compute if turn is None else turn for turn in turns]
     for order in (1, -1):

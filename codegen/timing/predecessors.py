@@ -14,7 +14,7 @@ from scalatrace.codegen.program.tree import ComputeStatement, Duration, ProgramC
 from scalatrace.formula import Compare, Cond, Const, Var
 from scalatrace.trace.values.ranklist import RankList
 
-__all__ = ["Arrival", "Predecessors", "averaged", "choose_context"]
+__all__ = ["Arrival", "Predecessors", "average_compute", "choose_context"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,47 +49,52 @@ class Predecessors:
 
     def of(self, ranks: RankList) -> list[Arrival]:
         """Return the different arrivals of these ranks."""
-        return list(dict.fromkeys(a for a, some in self.classes if not some.isdisjoint(ranks)))
+        return list(dict.fromkeys(a for a, arriving in self.classes if not arriving.isdisjoint(ranks)))
 
     def only(self, ranks: RankList) -> Predecessors:
         """Return the predecessors of these ranks."""
-        kept = ((a, some & ranks) for a, some in self.classes)
-        return Predecessors(tuple((a, some) for a, some in kept if len(some)))
+        kept = ((a, arriving & ranks) for a, arriving in self.classes)
+        return Predecessors(tuple((a, arriving) for a, arriving in kept if len(arriving)))
 
     def called(self, pred: int, ranks: RankList) -> Predecessors:
         """Return the predecessors after a call that these ranks certainly make."""
-        rest = ((a, some - ranks) for a, some in self.classes)
-        return _united([*((a, some) for a, some in rest if len(some)), (Arrival(frozenset({pred})), ranks)])
+        remaining = ((a, arriving - ranks) for a, arriving in self.classes)
+        return _unite(
+            [
+                *((a, arriving) for a, arriving in remaining if len(arriving)),
+                (Arrival(frozenset({pred})), ranks),
+            ]
+        )
 
     def either(self, other: Predecessors) -> Predecessors:
         """Return the predecessors after one of two alternatives."""
         result = []
         for a, ranks in self.classes:
             left = ranks
-            for b, some in other.classes:
-                if len(both := left & some):
-                    result.append((_merged(a, b), both))
+            for b, arriving in other.classes:
+                if len(both := left & arriving):
+                    result.append((_merge(a, b), both))
                     left = left - both
             if len(left):
                 result.append((a, left))
-        return _united(result)
+        return _unite(result)
 
     def looped(self, end: Predecessors, loop: Var) -> Predecessors:
         """Return the predecessors at the start of a loop body: these first, those of the body's end later."""
         result = []
         for a, ranks in self.classes:
             left = ranks
-            for b, some in end.classes:
-                if len(both := left & some):
+            for b, arriving in end.classes:
+                if len(both := left & arriving):
                     result.append((Arrival(a.any, b.any, loop), both))
                     left = left - both
             if len(left):
                 result.append((a, left))
-        return _united(result)
+        return _unite(result)
 
     def left(self, loop: Var) -> Predecessors:
         """Return the predecessors after a loop, without its variable."""
-        return _united([(Arrival(a.any) if a.loop == loop else a, some) for a, some in self.classes])
+        return _unite([(Arrival(a.any) if a.loop == loop else a, arriving) for a, arriving in self.classes])
 
     def unless(self, cond: Cond, other: Predecessors) -> Predecessors:
         """Return the other predecessors where a condition holds, else these.
@@ -107,28 +112,28 @@ class Predecessors:
         """Return these predecessors in the first iteration and the others in later ones."""
         result = []
         for a, ranks in self.classes:
-            for b, some in later.classes:
-                if len(both := ranks & some):
+            for b, arriving in later.classes:
+                if len(both := ranks & arriving):
                     first = a.first if a.loop == loop else a.any
                     result.append((Arrival(first, b.again if b.loop == loop else b.any, loop), both))
-        return _united(result)
+        return _unite(result)
 
     def joined(self, other: Predecessors) -> Predecessors:
         """Return the union with the predecessors of other ranks."""
-        return _united([*self.classes, *other.classes])
+        return _unite([*self.classes, *other.classes])
 
 
-def _merged(a: Arrival, b: Arrival) -> Arrival:
+def _merge(a: Arrival, b: Arrival) -> Arrival:
     if a.loop == b.loop:
         return Arrival(a.first | b.first, a.again | b.again, a.loop)
     return Arrival(a.any | b.any)
 
 
-def _united(classes: Sequence[tuple[Arrival, RankList]]) -> Predecessors:
-    found: dict[Arrival, RankList] = {}
+def _unite(classes: Sequence[tuple[Arrival, RankList]]) -> Predecessors:
+    united: dict[Arrival, RankList] = {}
     for arrival, ranks in classes:
-        found[arrival] = found[arrival] | ranks if arrival in found else ranks
-    return Predecessors(tuple(found.items()))
+        united[arrival] = united[arrival] | ranks if arrival in united else ranks
+    return Predecessors(tuple(united.items()))
 
 
 def choose_context(
@@ -163,7 +168,7 @@ def _first_and_rest(
     return ComputeStatement((ProgramContext((), durations[0]), ProgramContext((), durations[1])), loop)
 
 
-def averaged(known: dict[int, Duration], times: Mapping[int, int]) -> ComputeStatement:
+def average_compute(known: dict[int, Duration], times: Mapping[int, int]) -> ComputeStatement:
     """Return the mean computation, weighted by the executions after each predecessor."""
     met = {pred: n for pred, n in times.items() if pred in known and n}
     return ComputeStatement((ProgramContext((), _mean([known[pred] for pred in met], list(met.values()))),))

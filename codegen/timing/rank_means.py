@@ -11,7 +11,7 @@ from collections.abc import Container, Mapping
 from math import log2
 
 from scalatrace.codegen.program.tree import ComputeStatement, Duration
-from scalatrace.codegen.timing.predecessors import Arrival, Predecessors, averaged, choose_context
+from scalatrace.codegen.timing.predecessors import Arrival, Predecessors, average_compute, choose_context
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.contexts import TooLongError, executions_after
@@ -52,14 +52,14 @@ class RankMeans:
             if times:
                 compute = _compute_of(known, times, predecessors.of(RankList([rank])))
                 levels = tuple(level(c.duration.ns) for c in compute.contexts)
-                _, some, total = classes.setdefault((compute.first, levels), (compute, [], Counter()))
-                some.append(rank)
+                _, members, total = classes.setdefault((compute.first, levels), (compute, [], Counter()))
+                members.append(rank)
                 total.update(times)
         if len(classes) > MAX_RANK_CLASSES:
             return []
         return [
-            (averaged(known, total) if compute.first is None else compute, RankList(some))
-            for compute, some, total in classes.values()
+            (average_compute(known, total) if compute.first is None else compute, RankList(members))
+            for compute, members, total in classes.values()
         ]
 
     def _executions(self, rank: int, node: Event, preds: Container[int]) -> dict[int, int]:
@@ -84,4 +84,4 @@ def _compute_of(
     compute = choose_context({pred: known[pred] for pred in times}, arrivals, True)
     assert compute is not None  # there is at least one
     by_iteration = compute.first is not None or len(compute.contexts) == 1
-    return compute if by_iteration else averaged(known, times)
+    return compute if by_iteration else average_compute(known, times)

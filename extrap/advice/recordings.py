@@ -12,10 +12,9 @@ from scalatrace.extrap.errors import InputError, UndeterminedError
 from scalatrace.extrap.fit.undetermined.rivals import differing
 from scalatrace.extrap.grid.model import Model
 from scalatrace.extrap.grid.space import Run
-from scalatrace.extrap.grid.target import check_sides
+from scalatrace.extrap.grid.target import check_sides, grids_like
 from scalatrace.extrap.instantiate.instantiate import made_with_rivals
 from scalatrace.extrap.refusal import Recording
-from scalatrace.extrap.sizes import grids_like
 from scalatrace.trace.symbolic.grid import Grid
 
 MIN_TIMES, MAX_TIMES = 2, 4

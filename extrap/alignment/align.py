@@ -14,15 +14,21 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Floats
 from scalatrace.extrap.alignment.rank_tree import Key, RankNode
-from scalatrace.extrap.alignment.single_trips import single_trip, straight_body
+from scalatrace.trace.values.vec import Vec
 
-__all__ = ["Aligned", "align", "aligned_nodes"]
+__all__ = ["Aligned", "align", "aligned_nodes", "single_trip", "straight_body", "with_repeated_events"]
 
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 Nodes = Mapping[int, RankNode]
 """Point (a rank of a trace) -> its node."""
+
+
+WRAPPING_COST = 0.1
+"""How much less a run of calls goes together with a loop around such calls than with the calls alone."""
+
+MAX_KNOWN_PAIRS = 1 << 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +59,15 @@ def align(trees: Mapping[int, Sequence[RankNode]], single_trips: bool = True) ->
     groups = _by_kind(trees)
     models = [trees[points[0]] for points in groups]
     for k, model in enumerate(models):
-        columns = _joined(columns, model, k)
+        columns = _join_columns(columns, model, k)
     result = []
     for column in columns:
         nodes: dict[int, RankNode] = {}
         for node, points, model in zip(column, groups, models, strict=True):
             if node is not None:
-                at = next(i for i, other in enumerate(model) if other is node)
+                at = next(i for i, candidate in enumerate(model) if candidate is node)
                 nodes.update((point, trees[point][at]) for point in points)
-        result.append(_aligned(nodes, single_trips))
+        result.append(_align_nodes(nodes, single_trips))
     return tuple(result)
 
 
@@ -85,13 +91,13 @@ def _with_single_trips(trees: Mapping[int, Sequence[RankNode]]) -> Mapping[int, 
     while changed:
         changed = False
         groups = _by_kind(result)
-        for one, other in permutations(groups, 2):
-            model, tree = result[one[0]], result[other[0]]
+        for points, other_points in permutations(groups, 2):
+            model, tree = result[points[0]], result[other_points[0]]
             if not _has_straight_body(model, tree):
                 continue  # mostly, and much faster than to pair all nodes
             runs = [pair for pair in _common(model, tree) if pair.wraps]
-            for point in other if runs else ():
-                result[point] = _wrapped(result[point], runs)
+            for point in other_points if runs else ():
+                result[point] = _wrap(result[point], runs)
             changed = changed or bool(runs)
     return result
 
@@ -110,7 +116,7 @@ def _has_straight_body(model: Sequence[RankNode], tree: Sequence[RankNode]) -> b
     )
 
 
-def _wrapped(tree: Sequence[RankNode], runs: Sequence[_Pair]) -> tuple[RankNode, ...]:
+def _wrap(tree: Sequence[RankNode], runs: Sequence[_Pair]) -> tuple[RankNode, ...]:
     """Return a tree with loops around some of its nodes."""
     nodes, at = [], 0
     for run in runs:
@@ -119,7 +125,7 @@ def _wrapped(tree: Sequence[RankNode], runs: Sequence[_Pair]) -> tuple[RankNode,
     return (*nodes, *tree[at:])
 
 
-def _aligned(nodes: Nodes, single_trips: bool) -> Aligned:
+def _align_nodes(nodes: Nodes, single_trips: bool) -> Aligned:
     key = next(iter(nodes.values())).key
     if key is not None:
         return Aligned(key, nodes)
@@ -127,7 +133,7 @@ def _aligned(nodes: Nodes, single_trips: bool) -> Aligned:
     return Aligned(None, nodes, align(children, single_trips))
 
 
-def _joined(
+def _join_columns(
     columns: list[list[RankNode | None]], tree: Sequence[RankNode], k: int
 ) -> list[list[RankNode | None]]:
     """Return the columns of k trees with the nodes of one more."""
@@ -176,10 +182,6 @@ class _Pair:
     wraps: bool = False
 
 
-WRAPPING_COST = 0.1
-"""How much less a run of calls goes together with a loop around such calls than with the calls alone."""
-
-
 def _common(left: Sequence[RankNode], right: Sequence[RankNode], wrap: bool = True) -> Sequence[_Pair]:
     """Pairs of a best common subsequence; with `wrap`, a loop also goes with its body."""
     if len(left) == len(right) and all(_similarity(a, b) >= 1 for a, b in zip(left, right, strict=True)):
@@ -192,7 +194,6 @@ def _common(left: Sequence[RankNode], right: Sequence[RankNode], wrap: bool = Tr
     return _PAIRS[key]
 
 
-MAX_KNOWN_PAIRS = 1 << 13
 _PAIRS: dict[tuple[tuple[int, ...], tuple[int, ...], bool], tuple[_Pair, ...]] = {}
 """Pairs by the kinds of the nodes: the trees of many ranks are equal."""
 
@@ -223,8 +224,8 @@ def _best_pairs(left: Sequence[RankNode], right: Sequence[RankNode], wrap: bool)
         without = np.maximum(below[:-1], best[i, 1:])
         paired[i] = (similar > 0) & (with_pair >= without)
         for j, total in totals.items():
-            other = max(without[j], with_pair[j] if paired[i, j] else 0.0)
-            if total > other or (total == other and not paired[i, j]):
+            unwrapped = max(without[j], with_pair[j] if paired[i, j] else 0.0)
+            if total > unwrapped or (total == unwrapped and not paired[i, j]):
                 wrapped[i, j] = stops[j]
     i = j = 0
     while i < len(left) and j < len(right):
@@ -255,3 +256,62 @@ def _similarities(left: Sequence[RankNode], right: Sequence[RankNode]) -> list[F
             if kind in places:
                 row[places[kind]] = _similarity(node, right[places[kind][0]])
     return [rows[node.kind] for node in left]
+
+
+def single_trip(nodes: Sequence[RankNode]) -> RankNode:
+    """Return a loop of one trip around these nodes."""
+    entries = nodes[0].entry_count
+    return RankNode(None, Vec(1), entries, entries, None, tuple(nodes))
+
+
+def with_repeated_events(trees: Mapping[int, Sequence[RankNode]]) -> dict[int, tuple[RankNode, ...]] | None:
+    """Return the trees with loops around repeated events that are parts of longer loop bodies elsewhere.
+
+    A rank without partners may make a single call per time step. Its tree has an event that runs as often as
+    the loop of the other ranks. None: there are no such events.
+    """
+    loops = (node for tree in trees.values() for node in tree)
+    keys = {
+        child.key for loop in loops for child in loop.children if child.key is not None and child.width == 1
+    }
+
+    def is_repeated(node: RankNode) -> bool:
+        return node.key in keys and node.width > 1
+
+    if not any(is_repeated(node) for tree in trees.values() for node in tree):
+        return None
+    return {
+        point: tuple(_loop(node) if is_repeated(node) else node for node in tree)
+        for point, tree in trees.items()
+    }
+
+
+def _loop(node: RankNode) -> RankNode:
+    """Return a loop around one execution of an event."""
+    once = RankNode(node.key, Vec(1), node.runs, node.runs, node.event, ())
+    return RankNode(None, node.repeat, node.entry_count, node.runs, None, (once,))
+
+
+def straight_body(body: Sequence[RankNode], nodes: Sequence[RankNode], start: int) -> int | None:
+    """Return the index after the nodes from `start` on that are one execution of a loop's body, or None.
+
+    A loop within the body may be a loop with events in common, run once (straight code), or not at all.
+    """
+    at = start
+    for child in body:
+        end = _one(child, nodes, at)
+        if end is None:
+            return None
+        at = end
+    return at if at > start else None
+
+
+def _one(one: RankNode, nodes: Sequence[RankNode], at: int) -> int | None:
+    """Return the end of the nodes that are this node; None: they are another."""
+    given = nodes[at] if at < len(nodes) else None
+    if one.key is not None:
+        return at + 1 if given is not None and given.key == one.key else None
+    if given is not None and given.key is None and given.keys & one.keys:
+        return at + 1
+    end = straight_body(one.children, nodes, at)
+    return at if end is None else end

@@ -14,9 +14,9 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.extrap.alignment.rank_tree import Key, RankNode, rank_tree
-from scalatrace.extrap.alignment.sequences import Line, Symbols, Token, fold_all
+from scalatrace.extrap.alignment.sequences import Line, LineToken, Symbols, fold_all
 from scalatrace.extrap.alignment.sources import Mark, Order, Shared, Sources
-from scalatrace.extrap.alignment.stages import MAX_BODIES, Group, StagedCalls, Stages, staged_calls
+from scalatrace.extrap.alignment.stages import MAX_BODIES, StagedCalls, StageGroup, Stages, staged_calls
 from scalatrace.trace.values.compress import vec_of
 
 if TYPE_CHECKING:
@@ -67,9 +67,9 @@ class Foldings:
         lines = {point: _line(keys[point], symbols) for point in firsts}
         fold_all(lines, symbols)
         result, known = {}, Shared()
-        for first, *others in shared.values():
+        for first, *equal_points in shared.values():
             templates = _templates(lines[first], symbols)
-            for point in (first, *others):
+            for point in (first, *equal_points):
                 leaves = list(_leaves(self.trees[point]))
                 sources = Sources(*self._trace_of(point), leaves, orders[first], known)
                 result[point] = _tree(templates, sources, keys[first])
@@ -174,9 +174,11 @@ class _Ranks:
             for leaf, row in zip(self.leaves[point], rows, strict=True):
                 assert leaf.key is not None
                 seen.setdefault(leaf.key, set()).update(row)
-        with_tags = {key for key, found in seen.items() if 1 < len(found) <= MAX_MARKS}
-        others = {key: {mark.without_tags() for mark in found} for key, found in seen.items()}
-        without = {key for key, found in others.items() if 1 < len(found) <= MAX_MARKS} - with_tags
+        with_tags = {key for key, marks_of_key in seen.items() if 1 < len(marks_of_key) <= MAX_MARKS}
+        untagged = {key: {mark.without_tags() for mark in marks_of_key} for key, marks_of_key in seen.items()}
+        without = {
+            key for key, marks_of_key in untagged.items() if 1 < len(marks_of_key) <= MAX_MARKS
+        } - with_tags
         if not with_tags and not without:
             return None
 
@@ -205,14 +207,14 @@ class _Ranks:
 
 def _with_stages(lines: Mapping[int, Line], stages: Stages, symbols: Symbols) -> dict[int, Line] | None:
     """The sequences with trees as loops; None: their stages have too many different calls, or orders."""
-    found = {point: stages.trees(point) for point in lines}
+    trees_of = {point: stages.trees(point) for point in lines}
     before: dict[tuple[int, ...], dict[Body, set[Body]]] = {}
-    for point, trees in found.items():
+    for point, trees in trees_of.items():
         for group in (group for tree in trees for group in tree):
-            own = before.setdefault(group.kind, {})
+            predecessors = before.setdefault(group.kind, {})
             bodies = [_body(lines[point], block) for block in group.blocks]
             for at, body in enumerate(bodies):
-                own.setdefault(body, set()).update(bodies[:at])
+                predecessors.setdefault(body, set()).update(bodies[:at])
     if sum(map(len, before.values())) > MAX_BODIES:
         return None
     loops = {}
@@ -222,16 +224,16 @@ def _with_stages(lines: Mapping[int, Line], stages: Stages, symbols: Symbols) ->
         except CycleError:
             return None
         loops[kind] = {body: symbols.of_loop(body, kind) for body in order}
-    return {point: _staged(line, found[point], loops, symbols) for point, line in lines.items()}
+    return {point: _fold_stages(line, trees_of[point], loops, symbols) for point, line in lines.items()}
 
 
 def _body(line: Line, block: tuple[int, int]) -> Body:
     return tuple(token.symbol for token in line[slice(*block)])
 
 
-def _staged(
+def _fold_stages(
     line: Line,
-    trees: Sequence[Sequence[Group]],
+    trees: Sequence[Sequence[StageGroup]],
     loops: Mapping[tuple[int, ...], Mapping[Body, int]],
     symbols: Symbols,
 ) -> Line:
@@ -240,15 +242,15 @@ def _staged(
     for tree in trees:
         blocks = loops[tree[0].kind]
         numbers = {body: number for number, body in enumerate(blocks)}
-        trips = [[Token(block) for block in blocks.values()] for _ in range(tree[0].stages)]
+        trips = [[LineToken(block) for block in blocks.values()] for _ in range(tree[0].stages)]
         for group in tree:
             for block in group.blocks:
                 body = _body(line, block)
-                trips[group.iteration][numbers[body]] = Token(
+                trips[group.iteration][numbers[body]] = LineToken(
                     blocks[body], trips=(tuple(line[slice(*block)]),)
                 )
         loop = symbols.of_stages(tuple(blocks.values()))
-        result += [*line[at : tree[0].start], Token(loop, trips=tuple(map(tuple, trips)))]
+        result += [*line[at : tree[0].start], LineToken(loop, trips=tuple(map(tuple, trips)))]
         at = tree[-1].stop
     return [*result, *line[at:]]
 
@@ -298,7 +300,7 @@ def _keys(leaves: Sequence[RankNode], order: Order) -> list[Key]:
 
 
 def _line(keys: Sequence[Key], symbols: Symbols) -> Line:
-    return [Token(symbols.of_call(key), call) for call, key in enumerate(keys)]
+    return [LineToken(symbols.of_call(key), call) for call, key in enumerate(keys)]
 
 
 def _nodes(tree: Iterable[RankNode]) -> Iterator[RankNode]:
@@ -322,7 +324,7 @@ class _Template:
     children: tuple[_Template, ...] = ()
 
 
-def _template(entries: Sequence[Token], symbols: Symbols) -> _Template:
+def _template(entries: Sequence[LineToken], symbols: Symbols) -> _Template:
     """Return the node of equal tokens, one for each entry of what is around."""
     body = symbols.bodies.get(entries[0].symbol)
     if body is None:
@@ -331,8 +333,8 @@ def _template(entries: Sequence[Token], symbols: Symbols) -> _Template:
     repeats = tuple(len(entry.trips) for entry in entries)
     if not trips:
         return _Template(repeats)
-    found = (_template([trip[k] for trip in trips], symbols) for k in range(len(body)))
-    children = tuple(child for child in found if any(child.repeats))
+    templates = (_template([trip[k] for trip in trips], symbols) for k in range(len(body)))
+    children = tuple(child for child in templates if any(child.repeats))
     if len(children) == 1 and not children[0].children and entries[0].symbol not in symbols.stages:
         return _Template(repeats, children[0].calls)
     return _Template(repeats, (), children)

@@ -22,7 +22,7 @@ from scalatrace.trace.values.vec import Vec
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Key", "RankNode", "key_of", "normalized", "rank_tree"]
+__all__ = ["Key", "RankNode", "key_of", "normalize_vec", "rank_tree"]
 
 
 class Key(NamedTuple):
@@ -103,9 +103,9 @@ def _rank_nodes(trace: Trace, nodes: AnySequence[Node], rank: int, entry_count: 
         runs = runs_of(node.repeat, rank, entry_count)
         if not runs:
             continue
-        found = elastic.at(node.repeat, rank)
-        assert found is not None  # or it would run 0 times
-        repeat = normalized(found, entry_count)
+        vec = elastic.at(node.repeat, rank)
+        assert vec is not None  # or it would run 0 times
+        repeat = normalize_vec(vec, entry_count)
         if isinstance(node, Event):
             yield RankNode(key_of(trace, node), repeat, entry_count, runs, node, ())
             continue
@@ -117,7 +117,7 @@ def _rank_nodes(trace: Trace, nodes: AnySequence[Node], rank: int, entry_count: 
 
 
 @lru_cache(maxsize=1 << 16)
-def normalized(vec: Vec, n: int) -> Vec:
+def normalize_vec(vec: Vec, n: int) -> Vec:
     """Return the first n values in a canonical form, equal for equal values."""
     if vec.constant is not None or n > MAX_NORMALIZED_VALUES:
         return vec

@@ -9,18 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.extrap.alignment.rank_tree import Key
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 MAX_PERIOD = 1 << 13
 """Calls and loops in the body of a loop that is sought."""
 
-__all__ = ["Line", "Symbols", "Token", "fold_all"]
+__all__ = ["Line", "LineToken", "Symbols", "fold_all"]
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class LineToken:
     """A call, or a loop, in the sequence of one rank.
 
     Attributes:
@@ -31,10 +30,10 @@ class Token:
 
     symbol: int
     call: int = -1
-    trips: tuple[tuple[Token, ...], ...] = ()
+    trips: tuple[tuple[LineToken, ...], ...] = ()
 
 
-Line = list[Token]
+Line = list[LineToken]
 
 
 class Symbols:
@@ -73,14 +72,14 @@ def fold_all(lines: dict[int, Line], symbols: Symbols) -> None:
     while changed:
         known = len(symbols.bodies)
         for point in lines:
-            lines[point] = _folded(lines[point], symbols)
-        wrapped = {point: _wrapped(line, symbols) for point, line in lines.items()}
+            lines[point] = _fold(lines[point], symbols)
+        wrapped = {point: _wrap_bodies(line, symbols) for point, line in lines.items()}
         changed = any(len(wrapped[point]) != len(line) for point, line in lines.items())
         changed = changed or len(symbols.bodies) != known
         lines.update(wrapped)
 
 
-def _folded(line: Line, symbols: Symbols) -> Line:
+def _fold(line: Line, symbols: Symbols) -> Line:
     """Return the sequence with its repetitions as loops, short bodies first."""
     period, numbers = 1, _numbers(line)
     while 2 * period <= len(line) and period <= MAX_PERIOD:
@@ -119,15 +118,15 @@ def _repetitions(numbers: Ints, period: int) -> Iterator[tuple[int, int]]:
             yield first, end
 
 
-def _loop(trips: tuple[tuple[Token, ...], ...], symbols: Symbols) -> Token:
+def _loop(trips: tuple[tuple[LineToken, ...], ...], symbols: Symbols) -> LineToken:
     """Return a loop of these iterations; iterations that are a loop each are one loop."""
     body = tuple(token.symbol for token in trips[0])
     if len(body) == 1 and body[0] in symbols.bodies and body[0] not in symbols.stages:
-        return Token(body[0], trips=tuple(chain.from_iterable(trip[0].trips for trip in trips)))
-    return Token(symbols.of_loop(body), trips=trips)
+        return LineToken(body[0], trips=tuple(chain.from_iterable(trip[0].trips for trip in trips)))
+    return LineToken(symbols.of_loop(body), trips=trips)
 
 
-def _wrapped(line: Line, symbols: Symbols) -> Line:
+def _wrap_bodies(line: Line, symbols: Symbols) -> Line:
     """The sequence with loops of one trip around the bodies that are loops elsewhere, long ones first."""
     numbers = [token.symbol for token in line]
     for loop, body in sorted(symbols.bodies.items(), key=lambda item: (-len(item[1]), item[0])):
@@ -137,7 +136,7 @@ def _wrapped(line: Line, symbols: Symbols) -> Line:
         result, at = [], 0
         for start in starts:
             stop = start + len(body)
-            result += [*line[at:start], Token(loop, trips=(tuple(line[start:stop]),))]
+            result += [*line[at:start], LineToken(loop, trips=(tuple(line[start:stop]),))]
             at = stop
         line = [*result, *line[at:]]
         numbers = [token.symbol for token in line]
@@ -152,8 +151,8 @@ def _occurrences(numbers: list[int], body: tuple[int, ...]) -> list[int]:
             at = numbers.index(body[0], at)
         except ValueError:
             break  # the others were within a body
-        found = tuple(numbers[at : at + len(body)]) == body
-        if found:
+        is_equal = tuple(numbers[at : at + len(body)]) == body
+        if is_equal:
             result.append(at)
-        at += len(body) if found else 1
+        at += len(body) if is_equal else 1
     return result

@@ -18,7 +18,7 @@ from scalatrace.trace.values.vec import Vec, special_name
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Mark", "Order", "Shared", "Sources", "Stage"]
+__all__ = ["CallStage", "Mark", "Order", "Shared", "Sources"]
 
 Order = Sequence[tuple[int, int]]
 """For each call of a rank the number of its leaf, and how many calls of that leaf came before."""
@@ -41,7 +41,7 @@ class Mark(NamedTuple):
         return Mark(self.kinds)
 
 
-class Stage(NamedTuple):
+class CallStage(NamedTuple):
     """A call's stage in a tree or butterfly.
 
     Attributes:
@@ -137,14 +137,14 @@ class Sources:
             Mark(tuple(row[call] for row in kinds), tuple(row[call] for row in tags)) for call in range(runs)
         ]
 
-    def stages(self, leaf: int) -> list[Stage]:
+    def stages(self, leaf: int) -> list[CallStage]:
         """Return the stage of each call of a leaf in a tree or butterfly."""
         event = self._event(leaf)
         runs = self._leaves[leaf].runs
         places = [at for at, param in enumerate(event.params) if isinstance(param, Peer)]
         comm_at = self._trace.ops[event.op].position(Kind.COMM)
         if not places or comm_at is None:
-            return [Stage()] * runs
+            return [CallStage()] * runs
         families = self._stored(leaf, comm_at)[1]
         comms = [self._trace.communicator(family, self._rank) for family in families]
         result = []
@@ -152,10 +152,10 @@ class Sources:
         for family, comm, *peers in rows:
             count = max(len(comm.peers) - 1, 0).bit_length()
             if min(peers) < 0:
-                result.append(Stage(stages=count, comm=family))
+                result.append(CallStage(stages=count, comm=family))
                 continue
             number = _exponent({abs(comm.rank - peer) for peer in peers})
-            result.append(Stage(number if number < count else -1, count, family))
+            result.append(CallStage(number if number < count else -1, count, family))
         return result
 
     def _event(self, leaf: int) -> Event:

@@ -21,12 +21,12 @@ from itertools import pairwise
 from math import gcd
 
 from scalatrace.extrap.alignment.rank_tree import Key, RankNode
-from scalatrace.extrap.alignment.sources import Order, Sources, Stage
+from scalatrace.extrap.alignment.sources import CallStage, Order, Sources
 
 MAX_BODIES = 24
 """Different sequences of calls in one stage, of all trees."""
 
-__all__ = ["MAX_BODIES", "Group", "StagedCalls", "Stages", "staged_calls"]
+__all__ = ["MAX_BODIES", "StageGroup", "StagedCalls", "Stages", "staged_calls"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class StagedCalls:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class StageGroup:
     """The calls of one stage, from `start` to `stop`.
 
     Attributes:
@@ -76,20 +76,22 @@ def staged_calls(
     A call site is part of a tree when all its partners, on all ranks of all traces, are at powers of two, and
     not always at the same.
     """
-    found = {
+    stages_of = {
         point: [sources[point].stages(number) for number in range(len(leaves[point]))] for point in leaves
     }
     seen: dict[Key, set[int]] = {}
-    for point, rows in found.items():
+    for point, rows in stages_of.items():
         for leaf, row in zip(leaves[point], rows, strict=True):
             assert leaf.key is not None
-            seen.setdefault(leaf.key, set()).update(one.number for one in row)
+            seen.setdefault(leaf.key, set()).update(stage.number for stage in row)
     trees = {key for key, numbers in seen.items() if -1 not in numbers and len(numbers) > 1}
     if not trees:
         return None
     result = {}
-    for point, rows in found.items():
-        calls = [rows[leaf][k] if leaves[point][leaf].key in trees else Stage() for leaf, k in orders[point]]
+    for point, rows in stages_of.items():
+        calls = [
+            rows[leaf][k] if leaves[point][leaf].key in trees else CallStage() for leaf, k in orders[point]
+        ]
         result[point] = StagedCalls(*map(list, zip(*calls, strict=True))) if calls else StagedCalls()
     return result
 
@@ -108,9 +110,9 @@ class Stages:
                 conditions of its own. Else all ranks make equally many calls in a stage.
         """
         self._calls, self._keys, self._by_site = calls, keys, by_site
-        runs = {point: list(_runs(one)) for point, one in calls.items()}
-        self._width = 1 if by_site else reduce(gcd, (b - a for own in runs.values() for a, b in own), 0)
-        self._cut = {point: list(self._groups(point, own)) for point, own in runs.items()}
+        runs = {point: list(_runs(staged)) for point, staged in calls.items()}
+        self._width = 1 if by_site else reduce(gcd, (b - a for spans in runs.values() for a, b in spans), 0)
+        self._cut = {point: list(self._groups(point, spans)) for point, spans in runs.items()}
         self._down = self._directions()
         self._tree_of: dict[Key, int] = {}  # not known while the trees that join call sites are sought
         if by_site:
@@ -122,9 +124,9 @@ class Stages:
         lengths = {stop - start for own in self._cut.values() for start, stop in own}
         return len(lengths) > 1
 
-    def trees(self, point: int) -> list[list[Group]]:
+    def trees(self, point: int) -> list[list[StageGroup]]:
         """Return the trees that a rank takes part in, each with its stages in order."""
-        result: list[list[Group]] = []
+        result: list[list[StageGroup]] = []
         end = -1
         for start, stop in self._split(point):
             group = self._group(point, start, stop)
@@ -141,13 +143,13 @@ class Stages:
             end = stop
         return result
 
-    def _group(self, point: int, start: int, stop: int) -> Group:
+    def _group(self, point: int, start: int, stop: int) -> StageGroup:
         calls = self._calls[point]
         down = self._is_down(point, start)
         kind: tuple[int, ...] = (calls.comm[start],)
         if self._by_site:
             kind = (*kind, int(down), self._tree_of.get(self._keys[point][start], 0))
-        return Group(start, stop, calls.stage[start], calls.stages[start], kind, down, self._width)
+        return StageGroup(start, stop, calls.stage[start], calls.stages[start], kind, down, self._width)
 
     def _groups(self, point: int, runs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         """Start and end of the calls of one stage; a call site that comes again begins another tree."""
@@ -181,9 +183,9 @@ class Stages:
         rises: Counter[Key] = Counter()
         for point, cut in self._cut.items():
             stage, keys = self._calls[point].stage, self._keys[point]
-            for (one, stop), (other, end) in pairwise(cut):
-                by = stage[other] - stage[one]
-                for at in (*range(one, stop), *range(other, end)) if by else ():
+            for (start, stop), (next_start, end) in pairwise(cut):
+                by = stage[next_start] - stage[start]
+                for at in (*range(start, stop), *range(next_start, end)) if by else ():
                     rises[keys[at]] += 1 if by > 0 else -1
         if not self._by_site:
             return set(rises) if sum(rises.values()) < 0 else set()

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from scalatrace.trace.model.tables import IntArray
 
-__all__ = ["ArrayForm", "BlockForm", "Progression", "array_form", "array_terms"]
+__all__ = ["ArrayForm", "ArrayProgression", "BlockForm", "array_form", "array_terms"]
 
 MAX_VALUES = 1 << 12
 """Longer arrays are not looked at."""
@@ -38,13 +38,13 @@ class BlockForm(NamedTuple):
     offsets: bool
 
 
-class Progression(NamedTuple):
+class ArrayProgression(NamedTuple):
     """The form of arithmetic progressions: their step."""
 
     step: int
 
 
-ArrayForm = BlockForm | Progression
+ArrayForm = BlockForm | ArrayProgression
 
 
 def array_form(runs: Sequence[Collection[IntArray]]) -> ArrayForm | None:
@@ -57,15 +57,15 @@ def array_form(runs: Sequence[Collection[IntArray]]) -> ArrayForm | None:
         None if there is no form; of blocks, if no array has two kinds of them; of a progression, if fewer
         than MIN_RUNS traces show its step: an array of one number shows none.
     """
-    given = [array for arrays in runs for array in arrays if array.length]
-    if any(array.relative or array.length > MAX_VALUES for array in given):
+    arrays_with_values = [array for arrays in runs for array in arrays if array.length]
+    if any(array.relative or array.length > MAX_VALUES for array in arrays_with_values):
         return None
-    if not any(array.summed for array in given):
+    if not any(array.summed for array in arrays_with_values):
         of_runs = [{b - a for array in arrays for a, b in pairwise(array.values)} for arrays in runs]
         steps = set[int]().union(*of_runs)
         if len(steps) == 1 and 0 not in steps and sum(map(bool, of_runs)) >= MIN_RUNS:
-            return Progression(steps.pop())
-    return None if any(array.length < 2 for array in given) else _block_form(given)
+            return ArrayProgression(steps.pop())
+    return None if any(array.length < 2 for array in arrays_with_values) else _block_form(arrays_with_values)
 
 
 def _block_form(given: Sequence[IntArray]) -> BlockForm | None:
@@ -81,7 +81,7 @@ def _block_form(given: Sequence[IntArray]) -> BlockForm | None:
 def array_terms(array: IntArray, form: ArrayForm) -> tuple[Any, ...]:
     """Return the terms of an array's vec in a form of the array."""
     row = array.values
-    if isinstance(form, Progression):
+    if isinstance(form, ArrayProgression):
         return ((0, form.step, row[0]),)
     blocks = _blocks(array, form.offsets)
     longer, low = _longer(blocks, form.step) or 0, blocks[-1]

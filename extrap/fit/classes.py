@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import FormulaError
-from scalatrace.extrap.fit.fit_types import BY_INDEX, BY_LOOPS, MIXED, PLAIN, Class, FitInput, Ints
+from scalatrace.extrap.fit.fit_types import BY_INDEX, BY_LOOPS, MIXED, PLAIN, Class, FitInput
 from scalatrace.extrap.fit.sequences import by_cycle, by_index, by_loops, holds
 from scalatrace.extrap.fit.undetermined.rivals import is_refuted
 from scalatrace.extrap.fit.undetermined.unseen import rivals_of
@@ -18,7 +19,7 @@ from scalatrace.trace.model.rules import CYCLE, INDEXED, LOOPED
 from scalatrace.trace.symbolic.shapes import is_vec
 from scalatrace.trace.symbolic.special_values import evaluate, symbolic
 
-__all__ = ["classes_of", "merged"]
+__all__ = ["classes_of", "merge_classes"]
 
 
 def classes_of(fit_input: FitInput, partition: Sequence[tuple[Cond, Ints]]) -> list[Class] | None:
@@ -27,14 +28,14 @@ def classes_of(fit_input: FitInput, partition: Sequence[tuple[Cond, Ints]]) -> l
         points = points[fit_input.position[points] >= 0]
         if not len(points):
             continue
-        one = _fitted(fit_input, (condition,), points)
-        if one is None:
+        group = _fit_class(fit_input, (condition,), points)
+        if group is None:
             return None
-        result.append(one)
+        result.append(group)
     return result
 
 
-def _fitted(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> Class | None:
+def _fit_class(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> Class | None:
     """Return the class of these points, if one shape and a formula per integer serve all."""
     space, values = fit_input.space, fit_input.of(points)
     first = values[0]
@@ -62,15 +63,17 @@ def _fitted(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> 
 def _otherwise(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) -> Class | None:
     """Return the class by the values themselves, where vecs look different from rank to rank."""
     space, values = fit_input.space, fit_input.of(points)
-    given = [v for v in values if v is not None]
-    if any(v.times < 1 or not is_vec(v.shape) for v in given):
+    present = [v for v in values if v is not None]
+    if any(v.times < 1 or not is_vec(v.shape) for v in present):
         return None
     result = None
-    if len(given) == len(values):
-        result = by_cycle(fit_input, conditions, points, given)
+    if len(present) == len(values):
+        result = by_cycle(fit_input, conditions, points, present)
         if result is None and fit_input.effort == BY_INDEX:
-            found = by_index(space, conditions, points, given), by_loops(fit_input, conditions, points)
-            result = min((one for one in found if one is not None), key=_weight, default=None)
+            candidates = by_index(space, conditions, points, present), by_loops(fit_input, conditions, points)
+            result = min(
+                (candidate for candidate in candidates if candidate is not None), key=_weight, default=None
+            )
     elif fit_input.effort < MIXED:
         return None
     if result is None and fit_input.effort >= BY_LOOPS:
@@ -78,28 +81,28 @@ def _otherwise(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) 
     return result
 
 
-def _weight(one: Class) -> float:
-    return round(one.weight - one.length_weight, 6)
+def _weight(group: Class) -> float:
+    return round(group.weight - group.length_weight, 6)
 
 
-def merged(fit_input: FitInput, classes: Sequence[Class]) -> list[Class] | None:
+def merge_classes(fit_input: FitInput, classes: Sequence[Class]) -> list[Class] | None:
     """Merge classes with equal formulas; None if a merged class is unconfirmed."""
     groups: list[Class] = []
-    for one in classes:
+    for candidate in classes:
         for i, group in enumerate(groups):
-            both = _union(fit_input, group, one)
+            both = _union(fit_input, group, candidate)
             if both is not None:
                 groups[i] = both
                 break
         else:
-            groups.append(one)
-    groups = [group if group.confirmed else _confirmed(fit_input, group) for group in groups]
+            groups.append(candidate)
+    groups = [group if group.confirmed else _confirm(fit_input, group) for group in groups]
     return groups if all(group.confirmed for group in groups) else None
 
 
-def _confirmed(fit_input: FitInput, group: Class) -> Class:
+def _confirm(fit_input: FitInput, group: Class) -> Class:
     """Return the class with formulas that all its points confirm, if there are any."""
-    result = _fitted(replace(fit_input, effort=PLAIN), group.conditions, group.points)
+    result = _fit_class(replace(fit_input, effort=PLAIN), group.conditions, group.points)
     return result or group
 
 
@@ -113,35 +116,48 @@ def _union(fit_input: FitInput, a: Class, b: Class) -> Class | None:
     if a.formulas == b.formulas and a.shape == b.shape:
         rivals = tuple(pair for pair in a.rivals if pair in b.rivals)
         return Class(both, points, a.shape, a.formulas, a.weight, a.confirmed or b.confirmed, rivals)
-    for one, other in ((a, b), (b, a)):
+    for kept_class, added_class in ((a, b), (b, a)):
         if (
-            one.confirmed
-            and not other.confirmed
-            and one.shape == other.shape
-            and _hold(fit_input, one, other)
+            kept_class.confirmed
+            and not added_class.confirmed
+            and kept_class.shape == added_class.shape
+            and _hold(fit_input, kept_class, added_class)
         ):
-            kept = (pair for pair in one.rivals if not is_refuted(fit_input.space, other.points, *pair))
-            return Class(both, points, one.shape, one.formulas, one.weight, rivals=tuple(kept))
-        if one.shape in (INDEXED, LOOPED) and holds(fit_input, one, other.points):
-            return Class(both, points, one.shape, one.formulas, one.weight, rivals=one.rivals)
+            kept = (
+                pair
+                for pair in kept_class.rivals
+                if not is_refuted(fit_input.space, added_class.points, *pair)
+            )
+            return Class(
+                both, points, kept_class.shape, kept_class.formulas, kept_class.weight, rivals=tuple(kept)
+            )
+        if kept_class.shape in (INDEXED, LOOPED) and holds(fit_input, kept_class, added_class.points):
+            return Class(
+                both,
+                points,
+                kept_class.shape,
+                kept_class.formulas,
+                kept_class.weight,
+                rivals=kept_class.rivals,
+            )
     if {INDEXED, LOOPED} & {a.shape, b.shape} or _least(a, b) > max(a.weight, b.weight):
         return None
-    result = _fitted(replace(fit_input, effort=PLAIN), both, points)
+    result = _fit_class(replace(fit_input, effort=PLAIN), both, points)
     if result is None or result.weight > max(a.weight, b.weight) + 1e-9:
         return None
     return result
 
 
-def _hold(fit_input: FitInput, one: Class, other: Class) -> bool:
+def _hold(fit_input: FitInput, source: Class, target: Class) -> bool:
     """Whether the formulas of a class, which change from call to call in no way, have another's values."""
-    if one.shape in (INDEXED, LOOPED, CYCLE) or not one.formulas:
+    if source.shape in (INDEXED, LOOPED, CYCLE) or not source.formulas:
         return False
-    columns = {name: column[other.points] for name, column in fit_input.space.columns.items()}
-    table = np.array([value.slots for value in fit_input.of(other.points) if value is not None])
+    columns = {name: column[target.points] for name, column in fit_input.space.columns.items()}
+    table = np.array([value.slots for value in fit_input.of(target.points) if value is not None])
     try:
         return all(
             bool((np.asarray(evaluate(formula, columns)) == column).all())
-            for formula, column in zip(one.formulas, table.T, strict=True)
+            for formula, column in zip(source.formulas, table.T, strict=True)
         )
     except FormulaError:
         return False

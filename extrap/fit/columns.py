@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import FormulaError
-from scalatrace.extrap.fit.classes import classes_of, merged
+from scalatrace.extrap.fit.classes import classes_of, merge_classes
 from scalatrace.extrap.fit.fit_types import PER_PART, PLAIN, Class, FitInput
 from scalatrace.extrap.fit.sequences import rows_of
 from scalatrace.extrap.grid.communicators import Rival
@@ -24,8 +24,6 @@ from scalatrace.trace.symbolic.counters import Chain
 from scalatrace.trace.symbolic.field import EVERYWHERE, Part
 from scalatrace.trace.symbolic.shapes import Parts
 from scalatrace.trace.symbolic.special_values import evaluate, symbolic
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 COARSE = 5
 """Classes that one integer's ranks are divided into at most."""
@@ -41,10 +39,10 @@ def by_columns(
     chains: Sequence[Chain | None],
 ) -> tuple[Part, float] | None:
     """Fit one part for all ranks; return it and the cost of its formulas, or None."""
-    given = [value for value in values if value is not None]
-    if len(given) < len(values):
+    present = [value for value in values if value is not None]
+    if len(present) < len(values):
         return None
-    table, shape = _table(given, chains)
+    table, shape = _table(present, chains)
     if len(table) < 2:
         return None
     known: dict[bytes, _Column | None] = {}
@@ -53,10 +51,10 @@ def by_columns(
         key = column.tobytes()
         if key not in known:
             known[key] = _column(space, order, position, column)
-        found = known[key]
-        if found is None:
+        fitted_column = known[key]
+        if fitted_column is None:
             return None
-        columns.append(found)
+        columns.append(fitted_column)
     formulas = tuple(column.formula for column in columns)
     rivals = tuple(dict.fromkeys(pair for column in columns for pair in column.rivals))
     return Part(EVERYWHERE, shape, formulas, rivals), sum(column.cost for column in columns)
@@ -88,7 +86,7 @@ def _column(space: Space, order: Ints, position: Ints, column: Ints) -> _Column 
         classes = classes_of(fit_input, partition)
         if classes is None:
             continue
-        groups = merged(fit_input, classes)
+        groups = merge_classes(fit_input, classes)
         if groups is None:
             continue
         formula = _piecewise(groups)
@@ -115,13 +113,13 @@ def _piecewise(groups: Sequence[Class]) -> Value:
     numbers = [(group, formula) for group in ordered if (formula := _number(group)) is not None]
     value: Value = _formula(ordered[-1])
     if numbers:
-        *others, (_, base) = numbers
+        *exceptions, (_, base) = numbers
         total = base
-        for group, formula in others:
-            first, *rest = (indicator(condition) for condition in group.conditions)
+        for group, formula in exceptions:
+            first, *conditions = (indicator(condition) for condition in group.conditions)
             holds = first
-            for other in rest:  # of classes of ranks, one holds at most
-                holds = Binary("+", holds, other)
+            for condition in conditions:  # of classes of ranks, one holds at most
+                holds = Binary("+", holds, condition)
             total = Binary("+", total, Binary("*", holds, Binary("-", formula, base)))
         value = total
     for group in ordered:

@@ -11,10 +11,11 @@ from itertools import islice, pairwise
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.extrap.errors import NoFormulaError, PollingError, SeenValues, UnconfirmedError
-from scalatrace.extrap.fit.borders import border_condition
-from scalatrace.extrap.fit.classes import classes_of, merged
+from scalatrace.extrap.fit.classes import classes_of, merge_classes
 from scalatrace.extrap.fit.columns import COARSE, by_columns
+from scalatrace.extrap.fit.conditions import SimpleConditions, border_condition
 from scalatrace.extrap.fit.fit_types import (
     EFFORTS,
     MAX_INDEXED_VALUES,
@@ -24,12 +25,10 @@ from scalatrace.extrap.fit.fit_types import (
     Chains,
     Class,
     FitInput,
-    Ints,
     Samples,
 )
 from scalatrace.extrap.fit.neighbour_lists import by_neighbours
-from scalatrace.extrap.fit.sequences import listed
-from scalatrace.extrap.fit.simple_conditions import SimpleConditions
+from scalatrace.extrap.fit.sequences import list_values
 from scalatrace.extrap.fit.table_values import TABLES, named_entries
 from scalatrace.extrap.fit.undetermined.rivals import apart
 from scalatrace.extrap.fit.undetermined.unseen import constants_of_one_side
@@ -75,8 +74,10 @@ def fit(
     values = [samples[int(point)] for point in order]
     if all(value == values[0] for value in values):
         part = _constant(EVERYWHERE, values[0])
-        found = (pair for one in part.formulas or () for pair in constants_of_one_side(space, order, one))
-        return Field((replace(part, rivals=tuple(found)),))
+        rivals = (
+            pair for formula in part.formulas or () for pair in constants_of_one_side(space, order, formula)
+        )
+        return Field((replace(part, rivals=tuple(rivals)),))
     around = [None if chains is None else chains[int(point)] for point in order]
     seen = tuple(None if value is None else (value, value.times, value.width) for value in values)
     key = order.tobytes(), seen, tuple(around), repeats, tuple(efforts), until
@@ -105,8 +106,8 @@ def fit_neighbours(
     order = np.array(sorted(peers), dtype=np.int64)
     around = [chains[int(point)] for point in order]
     inputs = [
-        _input(own, order, [samples[int(point)] for point in order], around, PLAIN)
-        for own, samples in ((space, peers), (of_counts or space, counts))
+        _input(space_of_samples, order, [samples[int(point)] for point in order], around, PLAIN)
+        for space_of_samples, samples in ((space, peers), (of_counts or space, counts))
         if samples is not None
     ]
     result = by_neighbours(inputs[0], (TRUE,), order, *inputs[1:])
@@ -146,7 +147,7 @@ def _search(
                     part = replace(part, rivals=apart(space, part.rivals, EVERYWHERE))
                     return Field((part,), cost + PER_PART, cost + PER_PART, step)
             classes = classes_of(fit_input, partition)
-            groups = None if classes is None else merged(fit_input, classes)
+            groups = None if classes is None else merge_classes(fit_input, classes)
             if groups is not None:
                 return replace(_field(space, order, groups), step=step)
         if effort == PLAIN and (until is None or until > (PLAIN, BY_BORDERS)):
@@ -174,10 +175,10 @@ def _by_borders(
     taking = np.array([value is not None for value in values])
     if taking.all() or not taking.any():
         return None
-    found = border_condition(space, order[taking], order[~taking])
-    if found is None:
+    pair = border_condition(space, order[taking], order[~taking])
+    if pair is None:
         return None
-    condition, rival = found
+    condition, rival = pair
     samples = {int(order[k]): values[k] for k in np.flatnonzero(taking)}
     chains = {int(order[k]): around[k] for k in np.flatnonzero(taking)}
     inner = fit(space, samples, chains, efforts=efforts)
@@ -222,14 +223,14 @@ def _field(space: Space, order: Ints, groups: Sequence[Class]) -> Field:
     parts = []
     for group in ordered:
         condition = EVERYWHERE
-        others: tuple[Rival, ...] = ()
+        condition_rivals: tuple[Rival, ...] = ()
         if group is not ordered[-1]:
             condition = either(*group.conditions)
             if (simple := _simple_conditions(space).simplest(order, group.points)) is not None:
-                condition, others = simple
+                condition, condition_rivals = simple
         else:
-            others = ((Const(1), indicator(_seen(groups))),)
-        rivals = (*apart(space, group.rivals, condition), *apart(space, others, TRUE))
+            condition_rivals = ((Const(1), indicator(_seen(groups))),)
+        rivals = (*apart(space, group.rivals, condition), *apart(space, condition_rivals, TRUE))
         parts.append(Part(condition, group.shape, group.formulas, rivals))
         weight += group.weight
         cost += sum(PER_RANK for formula in group.formulas or () if depends_on_rank(formula))
@@ -266,11 +267,11 @@ def no_formula_error(
         groups = sorted(ranks_of.items(), key=lambda group: -len(group[1]))
         groups_of.append(groups)
         seen = "; ".join(f"{_ranks(ranks)}: {value}" for value, ranks in groups[:MAX_SHOWN_GROUPS])
-        rest = len(groups) - MAX_SHOWN_GROUPS
+        hidden_count = len(groups) - MAX_SHOWN_GROUPS
         inputs = "".join(f", {n} = {v}" for n, v in sorted(run.inputs.items()) if n in space.varied)
         lines.append(
             f"  {run.grid.nprocs} ranks ({run.grid}{inputs}): "
-            f"{seen}{f'; {rest} more values' if rest > 0 else ''}"
+            f"{seen}{f'; {hidden_count} more values' if hidden_count > 0 else ''}"
         )
     text = "\n".join([f"no formula found for {what}", *lines])
     if op in POLLING:
@@ -283,13 +284,13 @@ def _values(samples: Samples, space: Space, op: str, name: str, kind: Kind | Non
     """Return the values of each trace, as numbers."""
     ranks, rows, agreed, unlike = [], [], True, False
     for start, end in pairwise(space.starts.tolist()):
-        given = {point - start: value for point in range(start, end) if (value := samples.get(point))}
-        numbers = [number for value in given.values() for number in _numbers(value)]
-        different = len({(value, value.times) for value in given.values()})
-        ranks.append(frozenset(given))
+        present = {point - start: value for point in range(start, end) if (value := samples.get(point))}
+        numbers = [number for value in present.values() for number in _numbers(value)]
+        different = len({(value, value.times) for value in present.values()})
+        ranks.append(frozenset(present))
         rows.append(numbers or [0])
-        agreed = agreed and different <= 1 and len(given) == end - start
-        unlike = len(given) == different >= MIN_UNLIKE and any(len(v.slots) > 1 for v in given.values())
+        agreed = agreed and different <= 1 and len(present) == end - start
+        unlike = len(present) == different >= MIN_UNLIKE and any(len(v.slots) > 1 for v in present.values())
     return SeenValues(
         op, name, kind, tuple(ranks), tuple(map(sum, rows)), tuple(round(sum(r) / len(r)) for r in rows),
         tuple(map(max, rows)), agreed, unlike,
@@ -299,7 +300,7 @@ def _values(samples: Samples, space: Space, op: str, name: str, kind: Kind | Non
 def _numbers(value: Parts) -> Sequence[int]:
     """Return the integers of a value that are no constants of MPI."""
     whole = is_vec(value.shape) and 0 < value.times <= MAX_INDEXED_VALUES
-    numbers = listed(value, value.times) if whole else value.slots
+    numbers = list_values(value, value.times) if whole else value.slots
     return [number for number in numbers if special_name(number) is None]
 
 
@@ -323,7 +324,7 @@ def _ranks(ranks: Sequence[int]) -> str:
             ranges[-1] = [ranges[-1][0], rank]
         else:
             ranges.append([rank])
-    texts = ["-".join(map(str, one)) for one in ranges[:MAX_SHOWN_GROUPS]]
+    texts = ["-".join(map(str, span)) for span in ranges[:MAX_SHOWN_GROUPS]]
     more = ", ..." if len(ranges) > MAX_SHOWN_GROUPS else ""
     return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(texts)}{more}"
 
@@ -333,14 +334,14 @@ def shown(value: Parts | None, kind: Kind | None = None) -> str:
     if value is None:
         return "none"
     if kind in TABLES and not is_vec(value.shape):
-        return _shortened(named_entries(kind, join(value.shape, iter(value.slots))))
+        return _shorten(named_entries(kind, join(value.shape, iter(value.slots))))
     whole = is_vec(value.shape) and 0 < value.times <= MAX_INDEXED_VALUES
-    numbers = listed(value, value.times) if whole else value.slots
+    numbers = list_values(value, value.times) if whole else value.slots
     numbers = numbers[:1] if len(set(numbers)) == 1 else numbers
-    return _shortened([special_name(number) or str(number) for number in numbers])
+    return _shorten([special_name(number) or str(number) for number in numbers])
 
 
-def _shortened(words: Sequence[str]) -> str:
+def _shorten(words: Sequence[str]) -> str:
     return " ".join(words[:MAX_SHOWN_VALUES]) + (" ..." if len(words) > MAX_SHOWN_VALUES else "")
 
 

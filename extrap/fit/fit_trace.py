@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.escapes import clean
-from scalatrace.extrap.alignment.align import Aligned, align, aligned_nodes
+from scalatrace.extrap.alignment.align import Aligned, align, aligned_nodes, with_repeated_events
 from scalatrace.extrap.alignment.canonical_folding import Foldings, foldings_of
-from scalatrace.extrap.alignment.rank_tree import RankNode, normalized
-from scalatrace.extrap.alignment.single_trips import with_repeated_events
+from scalatrace.extrap.alignment.rank_tree import RankNode, normalize_vec
 from scalatrace.extrap.errors import ExtrapolationError, PollingError, UnconfirmedError
 from scalatrace.extrap.fit import fit_field as fields
 from scalatrace.extrap.fit.array_forms import ArrayForm, array_form
@@ -27,7 +27,6 @@ from scalatrace.extrap.fit.fit_types import (
     PER_PART,
     PLAIN,
     Chains,
-    Ints,
     Samples,
 )
 from scalatrace.extrap.fit.held_out import (
@@ -37,8 +36,8 @@ from scalatrace.extrap.fit.held_out import (
     is_predictable,
     misprediction_error,
 )
-from scalatrace.extrap.fit.partners import Peers, encoded, vec_of_rank
-from scalatrace.extrap.fit.symmetry import formulas_of_sides, mirrored
+from scalatrace.extrap.fit.partners import RankPeers, encode_peers, vec_of_rank
+from scalatrace.extrap.fit.symmetry import formulas_of_sides, mirror_space
 from scalatrace.extrap.fit.table_values import MAX_SHORT_VALUES, TABLES, table_content
 from scalatrace.extrap.fit.undetermined.coincidences import without_coincidences, without_logarithms
 from scalatrace.extrap.fit.undetermined.rivals import (
@@ -71,7 +70,7 @@ from scalatrace.trace.values.vec import Vec
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Fitted", "Fitter", "assembled", "fit", "where"]
+__all__ = ["Fitted", "Fitter", "assemble_model", "fit", "where"]
 
 
 def fit(
@@ -99,10 +98,10 @@ def fit(
         if not accept_unconfirmed:
             raise
         nodes = Fitter(traces, space, workers, foldings, accept_unconfirmed).rules()
-    return assembled(traces, runs, nodes)
+    return assemble_model(traces, runs, nodes)
 
 
-def assembled(traces: Sequence[Trace], runs: Sequence[Run], nodes: tuple[Rule, ...]) -> Model:
+def assemble_model(traces: Sequence[Trace], runs: Sequence[Run], nodes: tuple[Rule, ...]) -> Model:
     """Return the symbolic trace of these nodes. Raises ExtrapolationError for communicators without rule."""
     last = traces[-1]
     return Model(
@@ -213,8 +212,8 @@ class Fitter:
         If these follow no rules, events that are repeated are loops of one call.
         """
         canonical = self._foldings.canonical
-        found = [align(trees) for trees in (self._foldings.trees, canonical) if trees is not None]
-        yield from sorted(found, key=aligned_nodes)
+        aligned = [align(trees) for trees in (self._foldings.trees, canonical) if trees is not None]
+        yield from sorted(aligned, key=aligned_nodes)
         looped = None if canonical is None else with_repeated_events(canonical)
         if looped is not None:
             yield align(looped)
@@ -229,8 +228,8 @@ class Fitter:
                 first = first or error
         if isinstance(first, PollingError):
             raise first
-        for others in (self._by_marks, self._by_stages):
-            if (rules := others()) is not None:
+        for alternative in (self._by_marks, self._by_stages):
+            if (rules := alternative()) is not None:
                 return rules
         assert first is not None
         raise first
@@ -277,13 +276,13 @@ class Fitter:
     def all_events(self, nodes: Sequence[Aligned], around: Chains) -> dict[int, Fitted]:
         """Fit all events, by identity; retry unconfirmed ones with the formulas of the others."""
         events = list(self._leaves(nodes, around))
-        found = each(lambda event: self._attempt(*event), events, self._workers)
-        if any(isinstance(one, UnconfirmedError) for one in found):
-            known = formulas_of_sides(self.space, (one for one in found if isinstance(one, tuple)))
-            self._by_symmetry = mirrored(self.space, known)
+        results = each(lambda event: self._attempt(*event), events, self._workers)
+        if any(isinstance(result, UnconfirmedError) for result in results):
+            known = formulas_of_sides(self.space, (result for result in results if isinstance(result, tuple)))
+            self._by_symmetry = mirror_space(self.space, known)
         return {
-            id(node): one if isinstance(one, tuple) else self._event(node, inside)
-            for (node, inside), one in zip(events, found, strict=True)
+            id(node): result if isinstance(result, tuple) else self._event(node, inside)
+            for (node, inside), result in zip(events, results, strict=True)
         }
 
     def _attempt(self, node: Aligned, around: Chains) -> Fitted | UnconfirmedError:
@@ -327,7 +326,7 @@ class Fitter:
 
     def _stages(self, event: Aligned, node: Aligned) -> list[int]:
         """How many stages the partners of an event show in each trace, of which a turn of a loop has one."""
-        found = [0] * len(self.space.runs)
+        counts = [0] * len(self.space.runs)
         for at, (_, kind) in enumerate(self._params(event)):
             try:
                 peers = self._peers(event, at) if kind is Kind.PEER else {}
@@ -335,14 +334,14 @@ class Fitter:
                 continue  # its communicator changes from call to call
             for k, run in enumerate(self.space.runs):
                 here = [
-                    (one.ranks(MAX_LISTED), one.own, one.size)
-                    for point, one in peers.items()
+                    (peer.ranks(MAX_LISTED), peer.own, peer.size)
+                    for point, peer in peers.items()
                     if self.run_of[point][0] == k
-                    and (event is node or (point in node.nodes and one.times <= node.nodes[point].runs))
+                    and (event is node or (point in node.nodes and peer.times <= node.nodes[point].runs))
                 ]
                 strides = tuple({prod(run.grid.dims[d:]) for d in range(1, len(run.grid.dims) + 1)})
-                found[k] = max(found[k], stages_among(here, strides, event is node))
-        return found
+                counts[k] = max(counts[k], stages_among(here, strides, event is node))
+        return counts
 
     def _event(self, node: Aligned, around: Chains) -> Fitted:
         repeat = self._repeat(node, around)
@@ -363,8 +362,8 @@ class Fitter:
             field = self._fit(zeros, around, self._of_partners)
             samples = samples if field is None else zeros
         if field is None or not _is_determined(field) or _may_count_neighbours(field):
-            other = self._fit(samples, around, self._of_lists, repeats=True)
-            field = other if other is not None and _is_better(other, field) else field
+            of_lists = self._fit(samples, around, self._of_lists, repeats=True)
+            field = of_lists if of_lists is not None and _is_better(of_lists, field) else field
         return self._found("repeat", node, samples, around, field)
 
     def parameters(self, node: Aligned, inside: Chains) -> tuple[ParamRule, ...]:
@@ -434,12 +433,16 @@ class Fitter:
         if smaller is None or whole is None or not whole.weight:
             return whole
         start = int(smaller.starts[-1])
-        rest = {point: value for point, value in samples.items() if point < start}
-        field = fields.fit(smaller, rest, chains, repeats, efforts, whole.step) if rest else None
+        smaller_samples = {point: value for point, value in samples.items() if point < start}
+        field = (
+            fields.fit(smaller, smaller_samples, chains, repeats, efforts, whole.step)
+            if smaller_samples
+            else None
+        )
         if field is None or whole.weight <= field.weight + TOLERANCE or field.parts == whole.parts:
             return whole
         mismatch = first_mismatch(space, field, samples, chains, start)
-        if mismatch is None or is_ambiguous(space, with_rivals(smaller, field, rest), start):
+        if mismatch is None or is_ambiguous(space, with_rivals(smaller, field, smaller_samples), start):
             return whole
         return _Mispredicted(field.cost, mismatch)
 
@@ -473,56 +476,58 @@ class Fitter:
     def _param(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> ParamRule:
         if kind is not Kind.PEER:
             return ParamRule(name, kind, self._plain(node, at, name, kind, inside))
-        found: list[tuple[float, Encoding, Field | _Mispredicted]] = []
+        candidates: list[tuple[float, Encoding, Field | _Mispredicted]] = []
         decoded = self._peers(node, at)
-        if len({one.times for one in decoded.values()}) > MAX_NEIGHBOUR_LENGTHS:
-            relative = encoded(decoded, Encoding.RELATIVE)
-            if (field := fields.fit_neighbours(self.space, relative, inside)) is not None:
-                return ParamRule(name, kind, field, Encoding.RELATIVE)
-        stored = Counter(one.encoding for one in decoded.values())
+        if len({peer.times for peer in decoded.values()}) > MAX_NEIGHBOUR_LENGTHS:
+            relative = encode_peers(decoded, Encoding.RELATIVE)
+            if (by_neighbours := fields.fit_neighbours(self.space, relative, inside)) is not None:
+                return ParamRule(name, kind, by_neighbours, Encoding.RELATIVE)
+        stored = Counter(peer.encoding for peer in decoded.values())
         order = sorted(Encoding, key=lambda e: (-stored[e], PREFERRED.index(e)))
         samples: dict[Encoding, Samples] = {}
         # In trees, formulas over the stages are sought even where formulas over ranks have all values.
         enough = fields.PER_RANK if self.space.names.stages else inf
         for effort in (PLAIN, BY_INDEX, BY_LOOPS):
             tried = effort > BY_INDEX and not self.space.names.butterflies
-            if found and (tried or min(found, key=_cost)[0] < fields.PER_RANK):
+            if candidates and (tried or min(candidates, key=_cost)[0] < fields.PER_RANK):
                 break
             for encoding in order:
-                if any(encoding is known and cost < enough for cost, known, _ in found):
+                if any(encoding is known and cost < enough for cost, known, _ in candidates):
                     continue
                 if encoding not in samples:
-                    samples[encoding] = encoded(decoded, encoding)
-                one = self._fit(samples[encoding], inside, self._of_partners, efforts=(effort,))
-                if one is not None:
-                    found.append((one.cost, encoding, one))
-                if one is not None and one.cost < PER_PART and _is_determined(one):
+                    samples[encoding] = encode_peers(decoded, encoding)
+                fitted = self._fit(samples[encoding], inside, self._of_partners, efforts=(effort,))
+                if fitted is not None:
+                    candidates.append((fitted.cost, encoding, fitted))
+                if fitted is not None and fitted.cost < PER_PART and _is_determined(fitted):
                     break
-        if not found or not _is_determined(min(found, key=_cost)[2]):
-            relative = encoded(decoded, Encoding.RELATIVE)
-            if (field := fields.fit_neighbours(self.space, relative, inside)) is not None:
-                return ParamRule(name, kind, field, Encoding.RELATIVE)
-        least = min(found, key=_cost, default=None)
+        if not candidates or not _is_determined(min(candidates, key=_cost)[2]):
+            relative = encode_peers(decoded, Encoding.RELATIVE)
+            if (by_neighbours := fields.fit_neighbours(self.space, relative, inside)) is not None:
+                return ParamRule(name, kind, by_neighbours, Encoding.RELATIVE)
+        least = min(candidates, key=_cost, default=None)
         unsure = least is None or least[0] >= fields.PER_RANK or not _is_determined(least[2])
         if unsure and not self.space.one_sided(np.array(list(decoded), dtype=np.int64)):
-            absolute = encoded(decoded, Encoding.ABSOLUTE)
-            one = self._fit(absolute, inside, self._of_torus, efforts=(PLAIN,))
-            if isinstance(one, Field) and len(one.parts) == 1:
+            absolute = encode_peers(decoded, Encoding.ABSOLUTE)
+            fitted = self._fit(absolute, inside, self._of_torus, efforts=(PLAIN,))
+            if isinstance(fitted, Field) and len(fitted.parts) == 1:
                 samples[Encoding.ABSOLUTE] = absolute
-                found = [(one.cost, Encoding.ABSOLUTE, one)]
-        if not found:
+                candidates = [(fitted.cost, Encoding.ABSOLUTE, fitted)]
+        if not candidates:
             what = f"{name} of {where(node)}"
-            peers = encoded(decoded, Encoding.ABSOLUTE)
+            peers = encode_peers(decoded, Encoding.ABSOLUTE)
             raise fields.no_formula_error(what, peers, self.space, _op(node), name, kind)
-        _, encoding, best = min(found, key=_cost)
+        _, encoding, best = min(candidates, key=_cost)
         field = self._found(name, node, samples[encoding], inside, best)
         field = without_coincidences(self.space, _without_blocks(field))
         if encoding in (Encoding.RELATIVE, Encoding.MODULO):
             field = _confirmed_by_grid(self.space, field)
         rivals = tuple(
-            (other, one)
-            for _, other, one in found
-            if other is not encoding and isinstance(one, Field) and one.weight <= field.weight + TOLERANCE
+            (rival_encoding, rival)
+            for _, rival_encoding, rival in candidates
+            if rival_encoding is not encoding
+            and isinstance(rival, Field)
+            and rival.weight <= field.weight + TOLERANCE
         )
         return ParamRule(name, kind, field, encoding, rivals)
 
@@ -540,8 +545,8 @@ class Fitter:
         field = by_direction or self._fit(samples, inside)
         if field is None and kind is Kind.ARRAY and (form := self._array_form(node, at)) is not None:
             in_form = self._samples(node, at, kind, form=form)
-            if (found := self._fit(in_form, inside)) is not None:
-                return self._found(name, node, in_form, inside, found, kind)
+            if (fitted := self._fit(in_form, inside)) is not None:
+                return self._found(name, node, in_form, inside, fitted, kind)
         if kind is Kind.TYPE and isinstance(field, Field) and self._are_predefined(node, at):
             field = replace(field, parts=tuple(map(_with_known_sizes, field.parts)))
         return self._found(name, node, samples, inside, field, kind)
@@ -572,7 +577,7 @@ class Fitter:
             return None
         for at, (_, kind) in enumerate(self._params(node)):
             if kind is Kind.PEER:
-                peers = encoded(self._peers(node, at), Encoding.RELATIVE)
+                peers = encode_peers(self._peers(node, at), Encoding.RELATIVE)
                 return fields.fit_neighbours(self.space, peers, inside, samples, self._of_others.whole)
         return None
 
@@ -588,12 +593,12 @@ class Fitter:
                 known[key] = (
                     table_content(trace, kind, vec, n, short, form, self._widths)
                     if kind in TABLES
-                    else vec_parts(normalized(vec, n), n, local.width)
+                    else vec_parts(normalize_vec(vec, n), n, local.width)
                 )
             samples[point] = known[key]
         return samples
 
-    def _peers(self, node: Aligned, at: int) -> dict[int, Peers]:
+    def _peers(self, node: Aligned, at: int) -> dict[int, RankPeers]:
         """Every rank's peers as ranks of the communicator."""
         result = {}
         for point, trace, local, event in self._events(node):
@@ -606,7 +611,7 @@ class Fitter:
                 raise ExtrapolationError(f"{where(node)}: its communicator changes from call to call")
             comm = trace.communicator(family, rank)
             size = max(len(comm.peers), 1)
-            result[point] = Peers(
+            result[point] = RankPeers(
                 vec_of_rank(param.value, rank), local.runs, local.width, param.encoding, comm.rank, size
             )
         return result
@@ -694,12 +699,18 @@ def _confirmed_by_grid(space: Space, field: Field) -> Field:
         return any(not apart(space, [(formula, step)], EVERYWHERE) for step in steps)
 
     def confirmed(part: Part) -> Part:
-        found: dict[Expr, set[Expr]] = {}
+        steps_of: dict[Expr, set[Expr]] = {}
         for formula, rival in part.rivals:
             if isinstance(formula, Const) and rival in steps and rival in known:
-                found.setdefault(formula, set()).add(rival)
-        chosen: dict[Formula, Expr] = {one: others.pop() for one, others in found.items() if len(others) == 1}
-        formulas = None if part.formulas is None else tuple(chosen.get(one, one) for one in part.formulas)
+                steps_of.setdefault(formula, set()).add(rival)
+        chosen: dict[Formula, Expr] = {
+            formula: candidates.pop() for formula, candidates in steps_of.items() if len(candidates) == 1
+        }
+        formulas = (
+            None
+            if part.formulas is None
+            else tuple(chosen.get(formula, formula) for formula in part.formulas)
+        )
         rivals = tuple(pair for pair in part.rivals if pair[0] not in chosen and not is_step(pair[0]))
         return replace(part, formulas=formulas, rivals=rivals)
 

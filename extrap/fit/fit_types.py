@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
+from scalatrace.arrays import Ints
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
 from scalatrace.formula import Cond, Value
 from scalatrace.trace.model.rules import Shape
 from scalatrace.trace.symbolic.counters import Chain
 from scalatrace.trace.symbolic.shapes import Parts
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 MAX_INDEXED_VALUES = 1 << 18
 """Values of a class that are looked at one by one."""

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.fit.fit_field import shown
-from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PLAIN, Chains, Class, FitInput, Ints, Samples
-from scalatrace.extrap.fit.sequences import holds, listed
+from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PLAIN, Chains, Class, FitInput, Samples
+from scalatrace.extrap.fit.sequences import holds, list_values
 from scalatrace.extrap.fit.undetermined.rivals import differing
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.trace.model.tables import Kind
@@ -116,12 +117,12 @@ def _is_equal(part: Part, slots: tuple[int, ...], value: Parts | None) -> bool:
     if not is_vec(value.shape) or not 0 < value.times <= MAX_INDEXED_VALUES:
         return False
     try:
-        return _predicted(part, slots).first(value.times) == listed(value, value.times)
+        return _predict(part, slots).first(value.times) == list_values(value, value.times)
     except ValueError:
         return False
 
 
-def _predicted(part: Part, slots: tuple[int, ...]) -> Vec:
+def _predict(part: Part, slots: tuple[int, ...]) -> Vec:
     return cycle(slots) if part.shape == CYCLE else vec_from(part.shape, iter(slots))
 
 

@@ -12,8 +12,9 @@ from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 
-from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PER_PART, Class, FitInput, Ints
-from scalatrace.extrap.fit.sequences import listed
+from scalatrace.arrays import Ints
+from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PER_PART, Class, FitInput
+from scalatrace.extrap.fit.sequences import list_values
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
 from scalatrace.extrap.solve.points import Solution
@@ -48,25 +49,27 @@ def by_neighbours(
     runs = space.all_runs()[points]
     directions = []
     for place, run, row in zip(places, runs, rows, strict=True):
-        one = _directions(space, int(run), place, row)
-        if one is None:
+        own_directions = _directions(space, int(run), place, row)
+        if own_directions is None:
             return None
-        directions.append(one)
+        directions.append(own_directions)
     order = _order(directions)
     if order is None or len(order) < 2 or not _seen_in_several_runs(order, directions, runs):
         return None
-    for place, run, one in zip(places, runs, directions, strict=True):
-        if one != [d for d in order if _inside(space, int(run), place, d)]:
+    for place, run, own_directions in zip(places, runs, directions, strict=True):
+        if own_directions != [d for d in order if _inside(space, int(run), place, d)]:
             return None
     rivals: list[Rival] = []
-    given = {direction: _distance(space, direction) for direction in order}
+    texts = {direction: _distance(space, direction) for direction in order}
     if counts is not None:
         solved = _by_direction(counts, points, directions)
         if solved is None:
             return None
-        given = {direction: format_text(one.formula) for direction, one in solved.items()}
-        rivals = [pair for one in solved.values() for pair in one.pairs]
-    formula = _formula(space, order, given)
+        texts = {
+            direction: format_text(own_directions.formula) for direction, own_directions in solved.items()
+        }
+        rivals = [pair for own_directions in solved.values() for pair in own_directions.pairs]
+    formula = _formula(space, order, texts)
     weight = PER_PART + 2.0 * len(order)
     return Class(conditions, points, LOOPED, (Const(1), formula), weight, rivals=tuple(rivals))
 
@@ -79,14 +82,14 @@ def _by_direction(
     if rows is None or list(map(len, rows)) != list(map(len, directions)):
         return None
     values: dict[Direction, dict[int, int]] = {}
-    for point, row, one in zip(points.tolist(), rows, directions, strict=True):
-        for direction, value in zip(one, row, strict=True):
+    for point, row, own_directions in zip(points.tolist(), rows, directions, strict=True):
+        for direction, value in zip(own_directions, row, strict=True):
             values.setdefault(direction, {})[point] = value
     result = {}
-    for direction, found in values.items():
-        over = counts.space.points(np.array(list(found), dtype=np.int64))
-        solution = over.solve(np.array(list(found.values()), dtype=np.int64))
-        if solution is None or min(found.values()) < 0:
+    for direction, by_point in values.items():
+        over = counts.space.points(np.array(list(by_point), dtype=np.int64))
+        solution = over.solve(np.array(list(by_point.values()), dtype=np.int64))
+        if solution is None or min(by_point.values()) < 0:
             return None
         result[direction] = solution
     return result
@@ -101,7 +104,7 @@ def _lists(fit_input: FitInput, points: Ints) -> list[tuple[int, ...]] | None:
         width = chain.repeat.constant
         if not 0 < width <= MAX_DIRECTIONS or value.times != chain.runs or value.times > MAX_INDEXED_VALUES:
             return None
-        row = listed(value, value.times)
+        row = list_values(value, value.times)
         if row[width:] != row[:-width]:
             return None
         result.append(row[:width])
@@ -111,12 +114,12 @@ def _lists(fit_input: FitInput, points: Ints) -> list[tuple[int, ...]] | None:
 def _directions(space: Space, run: int, place: Ints, row: Sequence[int]) -> list[Direction] | None:
     """Return the steps in each dimension to the ranks at these distances; None: one is outside, or far."""
     grid = space.runs[run].grid
-    own = grid.rank(place.tolist())
+    rank = grid.rank(place.tolist())
     result = []
     for distance in row:
-        if not 0 <= own + distance < grid.nprocs:
+        if not 0 <= rank + distance < grid.nprocs:
             return None
-        there = grid.place(own + distance)
+        there = grid.place(rank + distance)
         step = tuple(there[name] - int(here) for name, here in zip(grid.coords, place, strict=True))
         if not any(step) or max(map(abs, step)) > MAX_STEP:
             return None
@@ -127,11 +130,11 @@ def _directions(space: Space, run: int, place: Ints, row: Sequence[int]) -> list
 def _order(lists: Sequence[Sequence[Direction]]) -> list[Direction] | None:
     """Return all directions in an order that each list has; None: the lists contradict each other."""
     after: dict[Direction, set[Direction]] = {}
-    for one in lists:
-        if len(set(one)) != len(one):
+    for directions in lists:
+        if len(set(directions)) != len(directions):
             return None
-        for k, direction in enumerate(one):
-            after.setdefault(direction, set()).update(one[:k])
+        for k, direction in enumerate(directions):
+            after.setdefault(direction, set()).update(directions[:k])
     try:
         return list(TopologicalSorter(after).static_order())
     except CycleError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scalatrace.extrap.alignment.rank_tree import MAX_NORMALIZED_VALUES, normalized
+from scalatrace.extrap.alignment.rank_tree import MAX_NORMALIZED_VALUES, normalize_vec
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.fit.fit_types import Samples
 from scalatrace.trace.model import elastic
@@ -16,11 +16,11 @@ from scalatrace.trace.symbolic.shapes import Parts, vec_parts
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["Peers", "encoded", "vec_of_rank"]
+__all__ = ["RankPeers", "encode_peers", "vec_of_rank"]
 
 
 @dataclass(frozen=True, slots=True)
-class Peers:
+class RankPeers:
     """One rank's peers: stored values, number of calls, and decoder."""
 
     vec: Vec
@@ -35,7 +35,7 @@ class Peers:
         if self.vec.constant is not None:
             return vec_parts(Vec(self._recoded(self.vec.constant, encoding)), self.times, self.width)
         if encoding is self.encoding:
-            return vec_parts(normalized(self.vec, self.times), self.times, self.width)
+            return vec_parts(normalize_vec(self.vec, self.times), self.times, self.width)
         if self.times > MAX_NORMALIZED_VALUES:
             return vec_parts(self.vec, self.times, self.width)
         listed = self.vec.first(self.times)
@@ -53,9 +53,9 @@ class Peers:
         return encoding.encode(peer, self.own, self.size)
 
 
-def encoded(peers: Mapping[int, Peers], encoding: Encoding) -> Samples:
+def encode_peers(peers: Mapping[int, RankPeers], encoding: Encoding) -> Samples:
     """Return the peers of all points in an encoding."""
-    known: dict[Peers, Parts] = {}
+    known: dict[RankPeers, Parts] = {}
     return {
         point: known[one] if one in known else known.setdefault(one, one.parts(encoding))
         for point, one in peers.items()

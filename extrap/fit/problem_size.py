@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scalatrace.arrays import Floats, Ints
 from scalatrace.extrap.alignment.canonical_folding import Foldings
 from scalatrace.extrap.fit.fit_field import fit
 from scalatrace.extrap.fit.fit_trace import Fitter
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["NAME", "problem_sizes"]
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 NAME = "n"
 """The parameter that a found size becomes."""
@@ -80,14 +79,14 @@ def problem_sizes(
     if not quantities:
         return []
     names = Names(space.names.sizes, space.names.coords, (NAME,), square=space.names.square, partners=False)
-    offered = [one for one in features(names) if NAME in names_in(one.formula)]
+    offered = [feature for feature in features(names) if NAME in names_in(feature.formula)]
     sizes = np.arange(2, MAX_SIZE + 1)
     saved = np.zeros(len(sizes))
     by_points: dict[bytes, list[_Quantity]] = {}
     for quantity in quantities:
         by_points.setdefault(quantity.points.tobytes(), []).append(quantity)
     for same_points in by_points.values():
-        rows = _evaluated(offered, space, same_points[0].points, sizes)  # large: one at a time
+        rows = _evaluate_sizes(offered, space, same_points[0].points, sizes)  # large: one at a time
         saved += sum(_saved_bits(quantity, rows, len(sizes)) for quantity in same_points)
     best = float(saved.max())
     if best < REQUIRED_BITS + math.log2(len(sizes)):
@@ -117,14 +116,14 @@ def _all_have_formulas(quantities: Sequence[_Quantity], runs: Sequence[Run], siz
 def _quantities(fitter: Fitter, space: Space) -> list[_Quantity]:
     """The counts and repeats that differ from rank to rank or size to size, those of the most bits first."""
     arguments = np.stack([space.columns[name] for name in (*space.names.sizes, *space.names.coords)])
-    found: dict[tuple[bytes, bytes], _Quantity] = {}
+    quantities: dict[tuple[bytes, bytes], _Quantity] = {}
     nodes = fitter.marked() or next(iter(fitter.alignments()))
     for points, values in fitter.divided_values(nodes):
         grids = np.unique(arguments[: len(space.names.sizes), points], axis=1).shape[1]
         if grids >= MIN_SIZES and SPECIAL_MAX < values.min() < values.max():
             quantity = _quantity(arguments, points, values)
-            found[quantity.points.tobytes(), quantity.values.tobytes()] = quantity
-    return sorted(found.values(), key=lambda one: -one.bits)[:MAX_QUANTITIES]
+            quantities[quantity.points.tobytes(), quantity.values.tobytes()] = quantity
+    return sorted(quantities.values(), key=lambda quantity: -quantity.bits)[:MAX_QUANTITIES]
 
 
 def _quantity(arguments: Ints, points: Ints, values: Ints) -> _Quantity:
@@ -138,7 +137,7 @@ def _quantity(arguments: Ints, points: Ints, values: Ints) -> _Quantity:
     return _Quantity(points[chosen], values[chosen], bits, (points, values))
 
 
-def _evaluated(offered: Sequence[Feature], space: Space, points: Ints, sizes: Ints) -> list[Ints | None]:
+def _evaluate_sizes(offered: Sequence[Feature], space: Space, points: Ints, sizes: Ints) -> list[Ints | None]:
     """Return each feature's values: a row per size of the problem, a column per point."""
     shape = len(sizes), len(points)
     columns = {
@@ -164,7 +163,9 @@ def _saved_bits(quantity: _Quantity, rows: Sequence[Ints | None], count: int) ->
         row, factor = row[possible], wanted[at] // step[possible]
         right = (factor[:, None] * (row - row[:, :1]) == wanted).all(axis=1)
         constant = quantity.values[0] - factor * row[:, 0]
-        digits = sum(np.log2(np.maximum(np.abs(one), 1).astype(np.float64)) for one in (factor, constant))
+        digits = sum(
+            np.log2(np.maximum(np.abs(numbers), 1).astype(np.float64)) for numbers in (factor, constant)
+        )
         bits = quantity.bits - digits[right] - math.log2(number + 2)
         result[possible[right]] = np.maximum(result[possible[right]], bits)
     return result

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import FormulaError
-from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PER_PART, Class, FitInput, Ints
+from scalatrace.extrap.fit.fit_types import MAX_INDEXED_VALUES, PER_PART, Class, FitInput
 from scalatrace.extrap.fit.undetermined.unseen import rivals_of
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
@@ -25,7 +26,7 @@ MAX_CYCLE_VALUES = 256
 MIN_CYCLE_SIZES = 3
 """Sizes that confirm a cycle of numbers that depend on sizes: on two, blocks are of some rounding each."""
 
-__all__ = ["by_cycle", "by_index", "by_loops", "holds", "listed"]
+__all__ = ["by_cycle", "by_index", "by_loops", "holds", "list_values"]
 
 
 def by_cycle(
@@ -46,7 +47,7 @@ def by_cycle(
         weight += solution.weight
         formulas.append(symbolic(solution.formula))
         rivals += rivals_of(space, points, column, solution)
-    followed = any(not isinstance(one, Const) for one in formulas)
+    followed = any(not isinstance(formula, Const) for formula in formulas)
     if followed and not space.names.partners and len(np.unique(space.all_runs()[points])) < MIN_CYCLE_SIZES:
         return None
     return Class(conditions, points, CYCLE, tuple(formulas), weight, rivals=tuple(rivals))
@@ -58,10 +59,14 @@ def rows_of(values: Sequence[Parts], chains: Sequence[Chain | None]) -> list[tup
     They are as many as belong to one execution of what is around, or in a loop with other calls as few as do.
     In a loop whose trip counts differ they are not as many as iterations: then values follow the iteration.
     """
-    known = {value: listed(value, value.times) for value in values}
-    own, shortest = values[0].width, max(map(_shortest, known.values()))
+    known = {value: list_values(value, value.times) for value in values}
+    own_width, shortest = values[0].width, max(map(_shortest, known.values()))
     trips = {None if chain is None else chain.repeat.constant for chain in chains}
-    widths = [own] if own > 1 and all(v.width == own and v.times % own == 0 for v in values) else []
+    widths = (
+        [own_width]
+        if own_width > 1 and all(v.width == own_width and v.times % own_width == 0 for v in values)
+        else []
+    )
     if len(trips) == 1 or shortest not in trips:
         widths.append(shortest)
     for width in widths:
@@ -87,7 +92,7 @@ def _shortest(listed: tuple[int, ...]) -> int:
     return len(listed)
 
 
-def listed(value: Parts, times: int) -> tuple[int, ...]:
+def list_values(value: Parts, times: int) -> tuple[int, ...]:
     """Return the first values of a vec."""
     return _values(value.shape, value.slots, times)
 
@@ -102,7 +107,7 @@ def by_index(
     length = space.points(points).solve(lengths)
     if length is None:
         return None
-    rows = [listed(v, v.times) for v in values]
+    rows = [list_values(v, v.times) for v in values]
     index = np.concatenate([np.arange(n) for n in lengths])
     flat = np.concatenate([np.array(row, dtype=np.int64) for row in rows])
     value = space.solve_indexed(np.repeat(points, lengths), index, flat)
@@ -128,7 +133,7 @@ def by_loops(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) ->
         runs = 1 if chain is None else chain.runs
         if value is not None and value.times != runs:
             return None
-        whole.append(_listed(value, runs))
+        whole.append(_list_values(value, runs))
     levels = deep.pop()
     if sum(map(len, whole)) > MAX_INDEXED_VALUES:
         return None
@@ -137,16 +142,16 @@ def by_loops(fit_input: FitInput, conditions: tuple[Cond, ...], points: Ints) ->
         if all(periods):
             columns = [{} if chain is None else chain.columns(depth) for chain in chains]
             rows = _cut(whole, periods)
-            result = _counted(fit_input.space, conditions, points, columns, rows, levels - depth)
+            result = _fit_counted(fit_input.space, conditions, points, columns, rows, levels - depth)
             if result is not None:
                 return result
     return None
 
 
-def _listed(value: Parts | None, runs: int) -> Ints:
+def _list_values(value: Parts | None, runs: int) -> Ints:
     if value is None:
         return np.zeros(runs, dtype=np.int64)
-    return np.array(listed(value, runs), dtype=np.int64)
+    return np.array(list_values(value, runs), dtype=np.int64)
 
 
 def _period(row: Ints, chain: Chain | None, depth: int) -> int:
@@ -161,7 +166,7 @@ def _cut(rows: Sequence[Ints], lengths: Sequence[int]) -> list[Ints]:
     return [row[:length] for row, length in zip(rows, lengths, strict=True)]
 
 
-def _counted(
+def _fit_counted(
     space: Space,
     conditions: tuple[Cond, ...],
     points: Ints,
@@ -170,7 +175,7 @@ def _counted(
     levels: int,
 ) -> Class | None:
     """Return the class by a formula over counters."""
-    numbers = {name: np.concatenate([one[name] for one in columns]) for name in columns[0]}
+    numbers = {name: np.concatenate([column[name] for column in columns]) for name in columns[0]}
     lengths = [len(row) for row in rows]
     repeated, flat = np.repeat(points, lengths), np.concatenate(rows)
     value = space.solve_counted(repeated, numbers, flat)
@@ -182,17 +187,17 @@ def _counted(
     return Class(conditions, points, LOOPED, formulas, weight, rivals=rivals)
 
 
-def holds(fit_input: FitInput, one: Class, points: Ints) -> bool:
+def holds(fit_input: FitInput, group: Class, points: Ints) -> bool:
     """Return whether the formulas of a class hold at other points."""
     values, chains = fit_input.of(points), fit_input.around(points)
-    assert one.formulas is not None
-    first, formula = one.formulas
+    assert group.formulas is not None
+    first, formula = group.formulas
     for point, value, chain in zip(points, values, chains, strict=True):
         place = {name: int(numbers[point]) for name, numbers in fit_input.space.columns.items()}
         if value is None or value.times < 1 or not is_vec(value.shape):
             return False
-        row = _listed(value, value.times)
-        if one.shape == INDEXED:
+        row = _list_values(value, value.times)
+        if group.shape == INDEXED:
             count = int(evaluate(first, place))
             numbers: Mapping[str, Any] = {"i": np.arange(len(row))}
         elif chain is None or not chain.small or chain.runs != len(row):
@@ -202,7 +207,7 @@ def holds(fit_input: FitInput, one: Class, points: Ints) -> bool:
             depth = len(chain.levels) - first.value
             count = _period(row, chain, depth)
             numbers = chain.columns(depth) if count else {}
-        if count < 1 or (one.shape == INDEXED and count != len(row)):
+        if count < 1 or (group.shape == INDEXED and count != len(row)):
             return False
         try:
             expected = np.broadcast_to(evaluate(formula, {**place, **numbers}), (count,))

@@ -20,7 +20,7 @@ from scalatrace.trace.symbolic.field import Field
 GIVEN_WEIGHT = 3.0
 """The weight of a formula that is taken for another dimension."""
 
-__all__ = ["formulas_of_sides", "mirrored"]
+__all__ = ["formulas_of_sides", "mirror_space"]
 
 
 def formulas_of_sides(space: Space, events: Iterable[tuple[Field, Sequence[ParamRule]]]) -> tuple[Expr, ...]:
@@ -29,23 +29,25 @@ def formulas_of_sides(space: Space, events: Iterable[tuple[Field, Sequence[Param
     Those over iterations are left out: they hold for the loops around their event.
     """
     sides, known = set(space.names.sizes), set(space.columns)
-    found: dict[Expr, None] = {}
+    formulas: dict[Expr, None] = {}
     for repeat, params in events:
-        for field in (repeat, *(one.field for one in params if one.encoding is None)):
+        for field in (repeat, *(param.field for param in params if param.encoding is None)):
             for formula in (formula for part in field.parts for formula in part.formulas or ()):
                 used = names_in(formula)
                 if isinstance(formula, Expr) and used <= known and 0 < len(used & sides) < len(sides):
-                    found[formula] = None
-    return tuple(found)
+                    formulas[formula] = None
+    return tuple(formulas)
 
 
-def mirrored(space: Space, formulas: Sequence[Expr]) -> Space:
+def mirror_space(space: Space, formulas: Sequence[Expr]) -> Space:
     """Return the space with these formulas, dimensions exchanged, as the only features besides constants."""
-    found = dict.fromkeys(other for formula in formulas for other in _exchanged(space, formula))
-    return space.variant(partners=False, given=tuple(Feature(one, GIVEN_WEIGHT) for one in found))
+    exchanged = dict.fromkeys(
+        variant for formula in formulas for variant in _exchange_dimensions(space, formula)
+    )
+    return space.variant(partners=False, given=tuple(Feature(formula, GIVEN_WEIGHT) for formula in exchanged))
 
 
-def _exchanged(space: Space, formula: Expr) -> Iterator[Expr]:
+def _exchange_dimensions(space: Space, formula: Expr) -> Iterator[Expr]:
     """Yield a formula with dimensions in another order."""
     sizes, coords = space.names.sizes, space.names.coords
     for order in permutations(range(len(sizes))):

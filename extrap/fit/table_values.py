@@ -151,8 +151,8 @@ class Tables:
             return self.strings.setdefault(text_of_name(entry), len(self.strings))
         if kind is Kind.TYPE:
             description = checked(_text(entry[-1]))
-            made = Datatype(description, *entry_size(entry, description))
-            return self.types.setdefault(made, len(self.types))
+            datatype = Datatype(description, *entry_size(entry, description))
+            return self.types.setdefault(datatype, len(self.types))
         word, length, inner = entry
         parts = split(inner)
         array = IntArray(length, vec_from(parts.shape, iter(parts.slots)), word == "summed")

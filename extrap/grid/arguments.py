@@ -1,15 +1,15 @@
-"""Arguments of the traced programs: whether only sizes differ, and the grids that arguments name."""
+"""Arguments of the traced programs, aligned: whether only sizes differ, and the grids that arguments name."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 from math import prod
 from typing import TYPE_CHECKING
 
 from scalatrace.extrap.errors import InputError
-from scalatrace.extrap.grid.command_lines import PROGRAM, Argument, aligned, split_command
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.solve.features import RESERVED
 from scalatrace.trace.symbolic.grid import Grid
@@ -17,9 +17,20 @@ from scalatrace.trace.symbolic.grid import Grid
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["check_arguments", "grids_in_arguments"]
+__all__ = [
+    "PROGRAM",
+    "Argument",
+    "align_command_lines",
+    "check_arguments",
+    "grids_in_arguments",
+    "split_command",
+]
 
 _INTEGER = re.compile(r"\d{1,18}")
+
+
+PROGRAM = "program"
+"""The name of the word that names the program itself."""
 
 
 def grids_in_arguments(traces: Sequence[Trace]) -> Iterator[tuple[Grid, ...]]:
@@ -64,12 +75,12 @@ def check_arguments(traces: Sequence[Trace], runs: Sequence[Run], order: Sequenc
     if not all(lines):
         return []  # made by hand, or by something else than `record`
     known, multiples, unknown = dict(_sizes(runs)), dict[str, None](), []
-    for argument in aligned(lines):
-        found = _multiples_in(argument, known, runs)
-        if found is None:
+    for argument in align_command_lines(lines):
+        factors = _multiples_in(argument, known, runs)
+        if factors is None:
             unknown.append(argument)
         else:
-            multiples |= dict.fromkeys(found)
+            multiples |= dict.fromkeys(factors)
     if unknown:
         raise _other_arguments(unknown, traces, order or range(len(traces)))
     return list(multiples)
@@ -148,10 +159,10 @@ def _input_values(arguments: Sequence[Argument], order: Sequence[int]) -> Iterat
         words = dict.fromkeys(argument.words)
         are_numbers = all(word is None or _INTEGER.fullmatch(word) for word in words)
         values = {word: (word or "DEFAULT") if are_numbers else str(n) for n, word in enumerate(words, 1)}
-        given = dict(zip(order, (values[word] for word in argument.words), strict=True))
+        by_run = dict(zip(order, (values[word] for word in argument.words), strict=True))
         name = argument.name.strip("-").replace("-", "_")
         is_name = argument.name[0] == "-" and name.isascii() and name.isidentifier() and name not in RESERVED
-        yield name if is_name else next(names), ",".join(given[at] for at in sorted(given))
+        yield name if is_name else next(names), ",".join(by_run[at] for at in sorted(by_run))
 
 
 def _multiple(column: Sequence[int], known: Mapping[tuple[int, ...], str]) -> str | None:
@@ -161,3 +172,102 @@ def _multiple(column: Sequence[int], known: Mapping[tuple[int, ...], str]) -> st
         if factor > 1 and all(number == factor * size for number, size in zip(column, sizes, strict=True)):
             return f"{factor}*{name}"
     return None
+
+
+_RANKS = re.compile(r"(?:^|(?<= : ))-n \d+ ")
+"""Numbers of ranks where these run different programs: `-n 4 ./ocean : -n 2 ./atmosphere`."""
+
+
+def split_command(program: str) -> list[str]:
+    """Return the words of a trace's command line, without the numbers of ranks of each program."""
+    return _RANKS.sub("", program).split()
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a program.
+
+    Attributes:
+        name: its option, such as `--nx`; else its number, such as `argument 2`.
+        words: its word in each run; None where it is not given.
+    """
+
+    name: str
+    words: tuple[str | None, ...]
+
+
+def align_command_lines(lines: Sequence[Sequence[str]]) -> list[Argument]:
+    """Return the arguments that differ between command lines of equal programs.
+
+    Lines of equally many words with the same options are compared word by word, others by their options.
+    """
+    shapes = {tuple(word if _is_option(word) else "" for word in line) for line in lines}
+    if len(shapes) == 1:
+        columns = list(zip(*lines, strict=True))
+        names = _names(lines[0])
+        candidates = [Argument(names[at], _without_folders(at, column)) for at, column in enumerate(columns)]
+    else:
+        parsed = [dict(_parse_options(_arguments(line))) for line in lines]
+        keys = dict.fromkeys(key for options in parsed for key in options)
+        candidates = [Argument(PROGRAM, tuple(_program(line) for line in lines))]
+        candidates += [Argument(key, tuple(options.get(key) for options in parsed)) for key in keys]
+    return [argument for argument in candidates if len(set(argument.words)) > 1]
+
+
+def _is_option(word: str) -> bool:
+    """Return whether a word is an option, and no negative number."""
+    return word.startswith("-") and len(word) > 1 and not (word[1].isdigit() or word[1] == ".")
+
+
+def _without_folders(at: int, column: Sequence[str]) -> tuple[str, ...]:
+    """Words; of those that name the program itself, which may lie in different folders, the last part."""
+    if at == 0 or all(word.endswith(".py") for word in column):
+        return tuple(word.rpartition("/")[2] for word in column)
+    return tuple(column)
+
+
+def _names(line: Sequence[str]) -> list[str]:
+    """Return the name of each word: the option before it or in it, or its number among the other words."""
+    result, number, option = [], 0, ""
+    for at, word in enumerate(line):
+        if _is_option(word):
+            option, _, value = word.partition("=")
+            result.append(option)
+            option = "" if value else option
+            continue
+        number += not option and at > 0
+        result.append(option or (f"argument {number}" if at else PROGRAM))
+        option = ""
+    return result
+
+
+def _script(line: Sequence[str]) -> int:
+    """The place of the word that names the program: a Python file after the interpreter, or the first one."""
+    return next((at for at, word in enumerate(line) if word.endswith(".py")), 0)
+
+
+def _program(line: Sequence[str]) -> str:
+    return line[_script(line)].rpartition("/")[2]
+
+
+def _arguments(line: Sequence[str]) -> Sequence[str]:
+    return line[_script(line) + 1 :]
+
+
+def _parse_options(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The arguments of one line, by name: options with the word after them, and other words by number."""
+    number, at = 0, 0
+    while at < len(words):
+        word, following = words[at], words[at + 1 : at + 2]
+        if not _is_option(word):
+            number += 1
+            yield f"argument {number}", word
+        elif "=" in word:
+            option, _, value = word.partition("=")
+            yield option, value
+        elif following and not _is_option(following[0]):
+            yield word, following[0]
+            at += 1
+        else:
+            yield word, "given"
+        at += 1

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.extrap.errors import ExtrapolationError, UndeterminedError
 from scalatrace.extrap.grid.model import FamilyRule
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.solve.features import Names
-from scalatrace.extrap.solve.points import Basis, Points
+from scalatrace.extrap.solve.points import Basis, PointSolver
 from scalatrace.formula import Called, Const, Expr, Var
 from scalatrace.formula.functions import prime_factors
 from scalatrace.trace.model.rules import BLOCKS, CYCLIC
@@ -45,7 +46,6 @@ MIN_DIVIDED = 2
 MAX_CHAIN = 1 << 12
 """Families that are made from each other."""
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 __all__ = ["expanded", "families_of", "fit_families", "has_factor_chain"]
 
@@ -64,13 +64,13 @@ def fit_families(traces: Sequence[Trace], runs: Sequence[Run]) -> tuple[FamilyRu
     inputs = tuple(sorted(runs[0].inputs))
     names = Names(runs[0].grid.sizes, (), inputs, structure=runs[0].structure)
     columns = {name: np.array([_size(run, name) for run in runs]) for name in _all(names)}
-    points = Points(Basis(names, columns, np.arange(len(runs))))
+    points = PointSolver(Basis(names, columns, np.arange(len(runs))))
     if split is None:
-        found = [_fit(traces, runs, points, number) for number in range(len(traces[0].comms))]
+        rules = [_fit(traces, runs, points, number) for number in range(len(traces[0].comms))]
         for start, length in _full_splits(traces):
             rival = Const(length), Called("prime_factors", (Var("P"),))
-            found[start] = replace(found[start], rivals=(*found[start].rivals, rival))
-        return tuple(found)
+            rules[start] = replace(rules[start], rivals=(*rules[start].rivals, rival))
+        return tuple(rules)
     start, lengths = split
     before = [_fit(traces, runs, points, number) for number in range(start)]
     without = [
@@ -97,11 +97,13 @@ def _chain(traces: Sequence[Trace]) -> tuple[int, list[int]] | None:
     for start in range(1, least):
         lengths = [_chain_length(trace, start) for trace in traces]
         if all(lengths) and [length - lengths[extra.index(0)] for length in lengths] == extra:
-            rest = [
+            tails = [
                 [(family.kind, family.parent) for family in trace.comms[start + length :]]
                 for trace, length in zip(traces, lengths, strict=True)
             ]
-            if all(one == rest[0] and all(parent < start for _, parent in one) for one in rest):
+            if all(
+                families == tails[0] and all(parent < start for _, parent in families) for families in tails
+            ):
                 return start, lengths
     return None
 
@@ -136,7 +138,7 @@ def _fit_chain(
     """Return the rule of families that are each split from the one before. Raises ExtrapolationError."""
     names = Names(runs[0].grid.sizes, (), tuple(sorted(runs[0].inputs)), factors=runs[0].factors)
     columns = {name: np.array([_size(run, name) for run in runs]) for name in _all(names)}
-    count = Points(Basis(names, columns, np.arange(len(runs)))).solve(np.array(lengths))
+    count = PointSolver(Basis(names, columns, np.arange(len(runs)))).solve(np.array(lengths))
     families = [
         trace.comms[number]
         for trace, length in zip(traces, lengths, strict=True)
@@ -145,7 +147,7 @@ def _fit_chain(
     at = np.repeat(np.arange(len(runs)), lengths)
     repeated = {name: column[at] for name, column in columns.items()}
     repeated["i"] = np.concatenate([np.arange(length) for length in lengths])
-    points = Points(Basis(replace(names, index="i"), repeated, at))
+    points = PointSolver(Basis(replace(names, index="i"), repeated, at))
     rivals: list[Rival] = []
     vecs = [_formulas([getattr(family, part) for family in families], points, rivals) for part in PARTS]
     if count is None or () in vecs:
@@ -164,7 +166,7 @@ def _size(run: Run, name: str) -> int:
     return int(run.inputs[name] if name in run.inputs else run.grid.columns[name])
 
 
-def _fit(traces: Sequence[Trace], runs: Sequence[Run], points: Points, number: int) -> FamilyRule:
+def _fit(traces: Sequence[Trace], runs: Sequence[Run], points: PointSolver, number: int) -> FamilyRule:
     families = [trace.comms[number] for trace in traces]
     first = families[0]
     if any((f.kind, f.parent) != (first.kind, first.parent) for f in families):
@@ -173,7 +175,9 @@ def _fit(traces: Sequence[Trace], runs: Sequence[Run], points: Points, number: i
         axes = _slices(traces, runs, number)
         if axes is not None:
             return FamilyRule(first.kind, first.parent, axes)
-        divided = _divided([(trace.nprocs, family) for trace, family in zip(traces, families, strict=True)])
+        divided = _find_division(
+            [(trace.nprocs, family) for trace, family in zip(traces, families, strict=True)]
+        )
         if divided is not None:
             return FamilyRule(first.kind, first.parent, None, (divided, divided, None, None))
     vecs, rivals = [], list[Rival]()
@@ -194,7 +198,7 @@ def _kinds(families: Sequence[Family]) -> str:
     return ", ".join(sorted({family.kind for family in families}))
 
 
-def _formulas(vecs: Sequence[Vec | None], points: Points, rivals: list[Rival]) -> Any:
+def _formulas(vecs: Sequence[Vec | None], points: PointSolver, rivals: list[Rival]) -> Any:
     """Shape and formulas; None where there is no vec, () when there is no rule.
 
     Args:
@@ -206,8 +210,8 @@ def _formulas(vecs: Sequence[Vec | None], points: Points, rivals: list[Rival]) -
         return ()
     parts: list[Parts] = [vec_parts(vec) for vec in vecs if vec is not None]
     if any(p.shape != parts[0].shape for p in parts):
-        given = [vec for vec in vecs if vec is not None]
-        parts = _few(given) or _progressions(given)
+        present = [vec for vec in vecs if vec is not None]
+        parts = _few(present) or _progressions(present)
         if not parts:
             return ()
     solved = [points.solve(np.array(column)) for column in zip(*(p.slots for p in parts), strict=True)]
@@ -237,7 +241,10 @@ def _progressions(vecs: Sequence[Vec]) -> list[Parts]:
             return []
         result.append((length, step, ranks[0]))
     step = max((step for _, step, _ in result), default=0)  # one rank has any
-    return [Parts(((None, None, None),), (n, step if n == 1 else own, first)) for n, own, first in result]
+    return [
+        Parts(((None, None, None),), (n, step if n == 1 else own_step, first))
+        for n, own_step, first in result
+    ]
 
 
 def _slices(traces: Sequence[Trace], runs: Sequence[Run], number: int) -> tuple[int, ...] | None:
@@ -263,20 +270,20 @@ def _is_slice(trace: Trace, grid: Grid, number: int, axes: tuple[int, ...]) -> b
     )
 
 
-def _divided(given: Sequence[tuple[int, Family]]) -> tuple[str, tuple[Const]] | None:
+def _find_division(families: Sequence[tuple[int, Family]]) -> tuple[str, tuple[Const]] | None:
     """Return the shape and the formula of communicators of blocks of ranks, or of ranks assigned round robin.
 
     Args:
         given: the number of ranks of each trace, and its family.
     """
-    if any(family.sizes.terms == () for _, family in given):
+    if any(family.sizes.terms == () for _, family in families):
         return None
-    several = {nprocs for nprocs, family in given if _first_size(family) < nprocs}
+    several = {nprocs for nprocs, family in families if _first_size(family) < nprocs}
     if len(several) < MIN_DIVIDED:
         return None
-    _, largest = max(given, key=lambda one: one[0])
+    _, largest = max(families, key=lambda pair: pair[0])
     for shape, number in ((BLOCKS, _first_size(largest)), (CYCLIC, _instances(largest))):
-        if number and all(_are_groups(family, _groups(shape, n, number)) for n, family in given):
+        if number and all(_are_groups(family, _groups(shape, n, number)) for n, family in families):
             return shape, (Const(number),)
     return None
 
@@ -357,13 +364,13 @@ def _family_of(rule: FamilyRule, grid: Grid, env: Mapping[str, Any]) -> Family:
     if rule.slices is not None:
         members, size = slices(grid, rule.slices)
         return Family(rule.kind, rule.parent, Vec(size), vec_of_array(members))
-    if (given := rule.vecs[0]) is not None and given[0] in (BLOCKS, CYCLIC):
-        number = as_int(given[1][0], env)
+    if (vec := rule.vecs[0]) is not None and vec[0] in (BLOCKS, CYCLIC):
+        number = as_int(vec[1][0], env)
         if number < 1:
             raise ExtrapolationError(
                 f"communicators of kind {rule.kind!r}: {number} ranks or instances, must be at least 1"
             )
-        groups = _groups(given[0], grid.nprocs, number)
+        groups = _groups(vec[0], grid.nprocs, number)
         lengths = np.fromiter(map(len, groups), dtype=np.int64, count=len(groups))
         ranks = np.fromiter(chain.from_iterable(groups), dtype=np.int64, count=grid.nprocs)
         return Family(rule.kind, rule.parent, vec_of_array(lengths), vec_of_array(ranks))

@@ -59,17 +59,23 @@ def borders(sites: Sequence[Sequence[Sites]]) -> tuple[tuple[str, ...], ...]:
     fitting: dict[tuple[int, ...], list[str]] = {}
     for formula in _BORDERS:
         expression = parse_number(formula)
-        found = tuple(int(evaluate(expression, {"P": size})) for size in nprocs)
-        if found in fitting:
-            fitting[found].append(formula)
-        elif all(map(_are_parts, sites, found)) and all(_is_apart(found, other) for other in fitting):
-            fitting[found] = [formula]
-    return tuple(tuple(fitting[one]) for one in sorted(fitting)) if len(fitting) <= MAX_BORDERS else ()
+        values = tuple(int(evaluate(expression, {"P": size})) for size in nprocs)
+        if values in fitting:
+            fitting[values].append(formula)
+        elif all(map(_are_parts, sites, values)) and all(
+            _is_apart(values, known_values) for known_values in fitting
+        ):
+            fitting[values] = [formula]
+    return (
+        tuple(tuple(fitting[values_of_border]) for values_of_border in sorted(fitting))
+        if len(fitting) <= MAX_BORDERS
+        else ()
+    )
 
 
-def _is_apart(one: Sequence[int], other: Sequence[int]) -> bool:
+def _is_apart(values: Sequence[int], known_values: Sequence[int]) -> bool:
     """Return whether a border is beyond another one in all traces, or before it."""
-    pairs = list(zip(one, other, strict=True))
+    pairs = list(zip(values, known_values, strict=True))
     return all(a < b for a, b in pairs) or all(a > b for a, b in pairs)
 
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scalatrace.errors import ScalatraceError
-from scalatrace.extrap.grid.butterflies import Pairs
+from scalatrace.extrap.grid.patterns import Pairs
 from scalatrace.trace.exchange.matrix import Site, pairs_by_site
 from scalatrace.trace.query.counting import executions_of
 
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Observed", "Sites", "joined"]
+__all__ = ["Observed", "Sites", "join_pairs"]
 
 Sites = frozenset[tuple[int, int]]
 """Call sites: operations and stack signatures, as in the tables of the trace."""
@@ -42,19 +42,19 @@ class Observed:
         """
         for one_sided in (False, True):
             try:
-                found = pairs_by_site(self._trace, one_sided)
+                pairs_of_site = pairs_by_site(self._trace, one_sided)
             except ScalatraceError:
                 return {}
-            if found:
-                return {site: np.array(sorted(pairs)) for site, pairs in found.items()}
+            if pairs_of_site:
+                return {site: np.array(sorted(pairs)) for site, pairs in pairs_of_site.items()}
         return {}
 
     @cached_property
     def sent(self) -> Pairs:
         """All pairs that exchange messages."""
-        return joined(self.by_site.values())
+        return join_pairs(self.by_site.values())
 
 
-def joined(parts: Iterable[Pairs]) -> Pairs:
+def join_pairs(parts: Iterable[Pairs]) -> Pairs:
     """Return the different pairs of all parts, in order."""
     return np.unique(np.concatenate([np.empty((0, 2), dtype=np.int64), *parts]), axis=0)

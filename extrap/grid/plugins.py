@@ -119,14 +119,14 @@ def _no_other_has(functions: Iterable[str], name: str) -> None:
 def dims_by(dims: Dims, trace: Trace) -> tuple[int, ...] | None:
     """Return the grid of a trace by a plug-in. Raises InputError if it is not a grid of its ranks."""
     try:
-        given = dims(trace)
-        result = None if given is None else tuple(map(index, given))
+        dims_of_plugin = dims(trace)
+        result = None if dims_of_plugin is None else tuple(map(index, dims_of_plugin))
     except Exception as error:  # whatever the user's function does
         raise InputError(
             f"the plug-in's dims() fails for {trace.nprocs} ranks: {type(error).__name__}: {error}"
         ) from None
     if result is not None and (prod(result) != trace.nprocs or min(result, default=0) < 1):
-        raise InputError(f"the plug-in's dims() says {given} of a trace of {trace.nprocs} ranks")
+        raise InputError(f"the plug-in's dims() says {dims_of_plugin} of a trace of {trace.nprocs} ranks")
     return result
 
 

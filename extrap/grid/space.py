@@ -15,16 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints, Mask
 from scalatrace.extrap.errors import InputError
+from scalatrace.extrap.solve.directions import Sieve, sample_points
 from scalatrace.extrap.solve.features import GRID_ONLY, Feature, Names, Structure, fits, parts_between
-from scalatrace.extrap.solve.points import Basis, Points, Solution
-from scalatrace.extrap.solve.sieve import Sieve, sample_points
+from scalatrace.extrap.solve.points import Basis, PointSolver, Solution
 from scalatrace.formula import TRUE, Cond, Expr, evaluate, format_text, parse_condition, parse_number
 from scalatrace.trace.symbolic.field import Field
 from scalatrace.trace.symbolic.grid import Grid
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
-Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 MAX_INDEXED_SAMPLE = 600
 """Executions that a formula over their numbers is sought with; all of them check it."""
@@ -95,12 +93,12 @@ class Space:
         self.columns = columns_of(runs)
         self._given = given
         self._basis = Basis(self.names, self.columns, self.all_runs(), accept_unconfirmed, given)
-        self._points: dict[bytes, Points] = {}
+        self._points: dict[bytes, PointSolver] = {}
         self.memo: dict[str, Any] = {}
         self.known: dict[Any, Field | None] = {}
         self._classes: dict[int, list[tuple[Cond, Ints]]] = {}
         self._sieves: dict[Any, Sieve] = {}
-        self._sampled: dict[Any, Points] = {}
+        self._sampled: dict[Any, PointSolver] = {}
         self._numbered: dict[Any, Solution | None] = {}
 
     def variant(
@@ -136,11 +134,11 @@ class Space:
             if (sides[chosen] == sides[chosen[0]]).all() and (sides != sides[0]).any()
         ]
 
-    def points(self, chosen: Ints) -> Points:
+    def points(self, chosen: Ints) -> PointSolver:
         """Some of the points, to solve values over."""
         key = chosen.tobytes()
         if key not in self._points:
-            self._points[key] = Points(self._basis, chosen)
+            self._points[key] = PointSolver(self._basis, chosen)
         return self._points[key]
 
     def solve_indexed(self, chosen: Ints, index: Ints, values: Ints) -> Solution | None:
@@ -164,17 +162,17 @@ class Space:
     def _search(
         self, names: Names, where: Any, columns: Mapping[str, Ints], runs: Ints, values: Ints
     ) -> Solution | None:
-        some = np.unique(np.linspace(0, len(values) - 1, MAX_INDEXED_SAMPLE).astype(np.int64))
-        tested = sample_points(len(some))
+        sample = np.unique(np.linspace(0, len(values) - 1, MAX_INDEXED_SAMPLE).astype(np.int64))
+        tested = sample_points(len(sample))
         if where not in self._sieves:
-            basis = self._at(names, columns, runs, some)
+            basis = self._at(names, columns, runs, sample)
             self._sieves[where] = Sieve(basis.table[:, tested])
-            self._keep(where, Points(basis))
-        if not self._sieves[where].possible(values[some[tested]]):
+            self._keep(where, PointSolver(basis))
+        if not self._sieves[where].possible(values[sample[tested]]):
             return None
         if where not in self._sampled:
-            self._keep(where, Points(self._at(names, columns, runs, some)))
-        result = self._sampled[where].solve(np.ascontiguousarray(values[some]))
+            self._keep(where, PointSolver(self._at(names, columns, runs, sample)))
+        result = self._sampled[where].solve(np.ascontiguousarray(values[sample]))
         if result is None or not np.array_equal(
             np.broadcast_to(evaluate(result.formula, columns), values.shape), values
         ):
@@ -185,7 +183,7 @@ class Space:
         chosen = {name: column[some] for name, column in columns.items()}
         return Basis(names, chosen, runs[some], self.accept_unconfirmed, self._given)
 
-    def _keep(self, where: Any, points: Points) -> None:
+    def _keep(self, where: Any, points: PointSolver) -> None:
         """Keep points for the next quantity of the same loop, instead of the oldest ones."""
         if len(self._sampled) == MAX_SAMPLED:
             self._sampled.pop(next(iter(self._sampled)))
@@ -210,10 +208,10 @@ class Space:
         """
         borders = self.names.structure.borders
         texts = [*_opposite(self.names), *(_in_parts(borders) if len(self.names.sizes) > 1 else ())]
-        unlikely = [list(map(parse_condition, some)) for some in texts]
-        for found in _partitions(self.names, borders):
-            if len(found) > 1:
-                yield 1.0 + 0.5 * len(found) + UNLIKELY * (found in unlikely), found
+        unlikely = [list(map(parse_condition, texts_of_partition)) for texts_of_partition in texts]
+        for partition in _partitions(self.names, borders):
+            if len(partition) > 1:
+                yield 1.0 + 0.5 * len(partition) + UNLIKELY * (partition in unlikely), partition
 
     def _mask(self, condition: Cond) -> Mask:
         result = np.asarray(evaluate(condition, self.columns), dtype=bool)
@@ -352,13 +350,13 @@ def _by_structure(structure: Structure) -> Iterator[list[str]]:
 
 def _in_groups(k: int) -> Iterator[list[str]]:
     """Leaders and the others of groups of `k` ranks: which leader is the last one, and where a group ends."""
-    leader, other = f"(r%{k}==0)", f"(r%{k}>0)"
-    yield [leader, other]
-    yield ["r==0", f"(r>0)*{leader}", other]
-    yield [f"{leader}*(r<P-1)", f"{leader}*(r==P-1)", other]  # a leader alone
-    yield ["r==0", f"(r>0)*{leader}*(r<P-1)", f"(r>0)*{leader}*(r==P-1)", other]
-    yield ["r==0", f"(r>0)*{leader}*(r+{k}<P)", f"(r>0)*{leader}*(r+{k}>=P)", other]
-    yield [leader, f"{other}*(r%{k}<{k}-1)*(r<P-1)", f"{other}*(1-(r%{k}<{k}-1)*(r<P-1))"]
+    leader, follower = f"(r%{k}==0)", f"(r%{k}>0)"
+    yield [leader, follower]
+    yield ["r==0", f"(r>0)*{leader}", follower]
+    yield [f"{leader}*(r<P-1)", f"{leader}*(r==P-1)", follower]  # a leader alone
+    yield ["r==0", f"(r>0)*{leader}*(r<P-1)", f"(r>0)*{leader}*(r==P-1)", follower]
+    yield ["r==0", f"(r>0)*{leader}*(r+{k}<P)", f"(r>0)*{leader}*(r+{k}>=P)", follower]
+    yield [leader, f"{follower}*(r%{k}<{k}-1)*(r<P-1)", f"{follower}*(1-(r%{k}<{k}-1)*(r<P-1))"]
     if k <= MAX_PLACES_IN_GROUP:
         yield [f"r%{k}=={place}" for place in range(k)]
 

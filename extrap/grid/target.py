@@ -1,18 +1,18 @@
-"""The grid of an extrapolated trace: its choice, and whether the traces show its consequences."""
+"""Grids of extrapolated traces: their choice, whether the traces show their consequences, their sizes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import gcd, prod
 
 from scalatrace.extrap.errors import InputError, UnseenSideError
 from scalatrace.trace.symbolic.grid import Grid, balanced
 from scalatrace.trace.values.ranklist import MAX_RANK
 
+__all__ = ["check_dimensions", "check_sides", "grids_like", "target_grid"]
+
 MIN_EQUAL_SIDES = 3
 """Number of grids that must have a side in common, before only the others grow."""
-
-__all__ = ["check_dimensions", "check_sides", "target_grid"]
 
 
 def target_grid(grids: Sequence[Grid], nprocs: int, dims: Sequence[int] | None = None) -> Grid:
@@ -54,7 +54,7 @@ def _check_side(name: str, side: int, seen: Sequence[int], grid: Grid) -> None:
             f"all traces have {name} = {seen[0]}, a grid of {grid} has {side}: none shows what follows "
             f"from {name}"
         )
-    if all((one - seen[0]) % 2 == 0 for one in seen) and (side - seen[0]) % 2:
+    if all((size - seen[0]) % 2 == 0 for size in seen) and (side - seen[0]) % 2:
         seen_parity, parity = ("odd", "even") if seen[0] % 2 else ("even", "odd")
         raise UnseenSideError(
             f"{name} is {seen_parity} in all traces and {parity} on a grid of {grid}: programs may do "
@@ -79,18 +79,18 @@ def _like(grids: Sequence[Grid], nprocs: int) -> Grid:
             f"all traces are of {'squares' if ndims == 2 else 'cubes'} of ranks; {nprocs} is none. "
             f"Give -P as one, or --dims"
         )
-    found = [
+    candidates = [
         Grid(sides, column_major)
         for sides in (_balanced_sides(grids, nprocs), _with_fixed_sides(grids, nprocs))
         if sides is not None
     ]
-    if len({grid.dims for grid in found}) > 1:
+    if len({grid.dims for grid in candidates}) > 1:
         raise InputError(
             f"the traces' grids ({', '.join(map(str, grids))}) follow two rules, which give "
-            f"{' and '.join(map(str, found))} for {nprocs} ranks: give the one of the result with --dims"
+            f"{' and '.join(map(str, candidates))} for {nprocs} ranks: give the one of the result with --dims"
         )
-    if found:
-        return found[0]
+    if candidates:
+        return candidates[0]
     raise InputError(
         f"the traces' grids ({', '.join(map(str, grids))}) follow no rule for {nprocs} ranks: "
         "give the one of the result with --dims"
@@ -118,9 +118,35 @@ def _with_fixed_sides(grids: Sequence[Grid], nprocs: int) -> tuple[int, ...] | N
     number = prod(fixed.values())
     if not 0 < len(fixed) < len(seen) or len(grids) < MIN_EQUAL_SIDES or nprocs % number:
         return None
-    others = [Grid(tuple(side for k, side in enumerate(grid.dims) if k not in fixed)) for grid in grids]
+    reduced = [Grid(tuple(side for k, side in enumerate(grid.dims) if k not in fixed)) for grid in grids]
     try:
-        rest = iter(_like(others, nprocs // number).dims)
+        free_sides = iter(_like(reduced, nprocs // number).dims)
     except InputError:
         return None
-    return tuple(fixed[k] if k in fixed else next(rest) for k, _ in seen)
+    return tuple(fixed[k] if k in fixed else next(free_sides) for k, _ in seen)
+
+
+def grids_like(seen: Sequence[Grid], nprocs: int, target: Grid | None = None) -> list[Grid]:
+    """Return grids shaped like those of the traces, from the smallest trace's to `nprocs` ranks, in order.
+
+    Where all sides of the traces' grids are powers of two, or multiples of a number, so are these.
+
+    Args:
+        target: another grid that the program runs on.
+    """
+    known = [*seen, *(() if target is None else (target,))]
+    sides = [side for grid in known for side in grid.dims]
+    powers, step = all(map(_is_power, sides)), gcd(*sides)
+    result = []
+    for n in range(min(grid.nprocs for grid in seen), nprocs + 1):
+        try:
+            grid = target_grid(seen, n)
+        except InputError:
+            continue
+        if all(_is_power(side) if powers else side % step == 0 for side in grid.dims):
+            result.append(grid)
+    return result
+
+
+def _is_power(side: int) -> bool:
+    return side & (side - 1) == 0

@@ -17,10 +17,10 @@ import numpy as np
 
 from scalatrace.extrap.errors import InputError
 from scalatrace.extrap.grid.arguments import grids_in_arguments
-from scalatrace.extrap.grid.butterflies import Pairs, butterfly_grids, on_a_line
 from scalatrace.extrap.grid.communicators import slices
 from scalatrace.extrap.grid.groups import group_size, may_be_groups
-from scalatrace.extrap.grid.observed import Observed, joined
+from scalatrace.extrap.grid.observed import Observed, join_pairs
+from scalatrace.extrap.grid.patterns import Pairs, butterfly_grids, on_a_line
 from scalatrace.extrap.grid.plugins import DIMS, dims_by
 from scalatrace.trace.model.elastic import at
 from scalatrace.trace.query.counting import executions_of
@@ -65,10 +65,10 @@ def identify(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology:
     Raises:
         InputError: several kinds of grids explain them equally well; names them.
     """
-    stated = _stated(traces, observed)
+    stated = _find_stated_grids(traces, observed)
     if stated is not None:
         return stated
-    sites = [one.sites for one in observed]
+    sites = [facts.sites for facts in observed]
     try:
         result = _grids(traces, observed)
     except InputError:
@@ -83,12 +83,12 @@ def identify(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology:
     return Topology(line, f"a line of ranks in groups of {group}")
 
 
-def _stated(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology | None:
+def _find_stated_grids(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology | None:
     """Return the grids of a plug-in, or of the program's Cartesian communicators."""
     for dims in DIMS:
-        given = [dims_by(dims, trace) for trace in traces]
-        if all(one is not None for one in given):
-            grids = tuple(Grid(one) for one in given if one is not None)
+        dims_of_plugin = [dims_by(dims, trace) for trace in traces]
+        if all(sides is not None for sides in dims_of_plugin):
+            grids = tuple(Grid(sides) for sides in dims_of_plugin if sides is not None)
             same_dimensions(grids)
             return Topology(grids, "a plug-in", has_butterflies(observed, grids))
     recorded = [cartesian_dims(trace) for trace in traces]
@@ -97,47 +97,49 @@ def _stated(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology |
         if len({len(grid.dims) for grid in grids}) == 1 and all(
             grid.nprocs == trace.nprocs for grid, trace in zip(grids, traces, strict=True)
         ):
-            return Topology(grids, "Cartesian communicators: " + _listed(grids))
+            return Topology(grids, "Cartesian communicators: " + _format_grids(grids))
     return None
 
 
 def _grids(traces: Sequence[Trace], observed: Sequence[Observed]) -> Topology:
     """The grids that nobody states, whether or not ranks form groups. Raises InputError as `identify`."""
-    sent = [one.sent for one in observed]
+    sent = [facts.sent for facts in observed]
     splits = [_splits(trace) for trace in traces]
     for ndims in range(1, MAX_DIMENSIONS + 1):
-        found = _explained(traces, sent, splits, ndims)
-        if len(found) > 1:
-            kinds = "; or ".join(_listed(grids) for grids in found[:4])
+        explained = _find_explained_grids(traces, sent, splits, ndims)
+        if len(explained) > 1:
+            kinds = "; or ".join(_format_grids(grids) for grids in explained[:4])
             raise InputError(f"the traces fit several grids: {kinds}. Say which: --dims-of 4x4,...")
-        if found:
-            return Topology(found[0], _evidence(traces, sent, splits, found[0]))
+        if explained:
+            return Topology(explained[0], _evidence(traces, sent, splits, explained[0]))
     without = _without_trees(observed)
     for ndims in range(1, MAX_DIMENSIONS + 1) if without is not None else ():
         assert without is not None
-        found = _explained(traces, without, splits, ndims)
-        if len(found) == 1:
-            evidence = _evidence(traces, without, splits, found[0])
-            return Topology(found[0], f"apart from trees of messages, {evidence}")
+        explained = _find_explained_grids(traces, without, splits, ndims)
+        if len(explained) == 1:
+            evidence = _evidence(traces, without, splits, explained[0])
+            return Topology(explained[0], f"apart from trees of messages, {evidence}")
     if any(splits):
         sliced = _by_communicators(traces, splits)
         if sliced is not None:
-            return Topology(sliced, "communicators are its rows, columns or planes: " + _listed(sliced))
+            return Topology(sliced, "communicators are its rows, columns or planes: " + _format_grids(sliced))
         nowhere: list[Splits] = [[] for _ in traces]
         for ndims in range(2, MAX_DIMENSIONS + 1) if all(map(len, sent)) else ():
-            found = _explained(traces, sent, nowhere, ndims)
-            if len(found) == 1:
-                return Topology(found[0], _evidence(traces, sent, nowhere, found[0]))
-    pairs = [(trace.nprocs, one) for trace, one in zip(traces, sent, strict=True)]
+            explained = _find_explained_grids(traces, sent, nowhere, ndims)
+            if len(explained) == 1:
+                return Topology(explained[0], _evidence(traces, sent, nowhere, explained[0]))
+    pairs = [(trace.nprocs, sent_pairs) for trace, sent_pairs in zip(traces, sent, strict=True)]
     butterflies = butterfly_grids(pairs)
     if butterflies is not None:
         facts = "partners are at powers of two in rows and columns, or across the diagonal"
-        return Topology(butterflies, f"{facts}: {_listed(butterflies)}", butterflies=True)
+        return Topology(butterflies, f"{facts}: {_format_grids(butterflies)}", butterflies=True)
     named = {grids: _neighbours_share(grids, sent) for grids in grids_in_arguments(traces)}
     best = max(named.values(), default=0.0)
     likely = [grids for grids, share in named.items() if share > best - SHARE_MARGIN]
     if best > MIN_SHARE and len(likely) == 1:
-        return Topology(likely[0], f"the arguments of the program, and most neighbours: {_listed(likely[0])}")
+        return Topology(
+            likely[0], f"the arguments of the program, and most neighbours: {_format_grids(likely[0])}"
+        )
     line = tuple(Grid((trace.nprocs,)) for trace in traces)
     evidence = "no grid has regular neighbours: ranks are taken as a line, with distances by exclusive-or"
     return Topology(line, evidence, on_a_line(pairs))
@@ -150,7 +152,7 @@ def _without_trees(observed: Sequence[Observed]) -> list[Pairs] | None:
     trees = {key for key in sites if all(_is_tree(pairs[key]) for pairs in by_site if key in pairs)}
     if not trees or trees == sites:
         return None
-    return [joined(rows for key, rows in pairs.items() if key not in trees) for pairs in by_site]
+    return [join_pairs(rows for key, rows in pairs.items() if key not in trees) for pairs in by_site]
 
 
 def _is_tree(pairs: Pairs) -> bool:
@@ -217,7 +219,7 @@ def _factorizations(n: int, ndims: int) -> Iterator[tuple[int, ...]]:
             yield from ((first, *rest) for rest in _factorizations(n // first, ndims - 1))
 
 
-def _explained(
+def _find_explained_grids(
     traces: Sequence[Trace], sent: Sequence[Pairs], splits: Sequence[Splits], ndims: int
 ) -> list[tuple[Grid, ...]]:
     """Return the grids, one per trace, in which alike ranks of all traces have alike neighbours."""
@@ -264,8 +266,9 @@ def _compatible(
         return
     for grid, seen in per_trace[len(chosen)]:
         if all(
-            grid.column_major == other.column_major and _have_equal_offsets(grid, seen, other, offsets)
-            for other, offsets in chosen
+            grid.column_major == chosen_grid.column_major
+            and _have_equal_offsets(grid, seen, chosen_grid, offsets)
+            for chosen_grid, offsets in chosen
         ):
             yield from _compatible(per_trace, (*chosen, (grid, seen)))
 
@@ -306,9 +309,9 @@ def _neighbours(grid: Grid, pairs: Pairs) -> dict[Class, Offsets] | None:
             by_rank[rank].add(tuple(step))
     classes = np.where(places == 0, 0, np.where(places == dims - 1, 2, 1)).T.tolist()
     result: dict[Class, Offsets] = {}
-    for rank, one in enumerate(classes):
+    for rank, position in enumerate(classes):
         offsets = frozenset(by_rank[rank])
-        if result.setdefault(tuple(one), offsets) != offsets:
+        if result.setdefault(tuple(position), offsets) != offsets:
             return None
     return result
 
@@ -341,7 +344,7 @@ def _has_slices(grid: Grid, groups: tuple[tuple[int, ...], ...]) -> bool:
     return False
 
 
-def _listed(grids: Sequence[Grid]) -> str:
+def _format_grids(grids: Sequence[Grid]) -> str:
     return ", ".join(map(str, grids))
 
 
@@ -353,4 +356,4 @@ def _evidence(
         facts.append("ranks at the same borders have the same neighbours")
     if any(splits):
         facts.append("communicators are its rows, columns or planes")
-    return f"{' and '.join(facts) or 'collectives only: a line of ranks'}: {_listed(grids)}"
+    return f"{' and '.join(facts) or 'collectives only: a line of ranks'}: {_format_grids(grids)}"

@@ -35,7 +35,7 @@ from scalatrace.formula import Const
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups, at
 from scalatrace.trace.model.nodes import Event, Node, Peer, PredStats, Sequence
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.tables import Kind, Op, Stat
+from scalatrace.trace.model.tables import Kind, Op, RecordedStat
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.symbolic.evaluate import Ends
@@ -136,7 +136,7 @@ class _Maker:
             nprocs=self.grid.nprocs,
             meta=dict(self.model.meta),
             ops=[Op(name, params) for name, params in self.model.ops.items()],
-            stats=[Stat(name, resolution) for name, resolution in self.model.stats],
+            stats=[RecordedStat(name, resolution) for name, resolution in self.model.stats],
             frames=list(self.frames),
             signatures=list(self.signatures),
             comms=families_of(self.model.families, self.grid, self.values.ranks.env, self.check),

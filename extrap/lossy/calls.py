@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.extrap.errors import InputError
 from scalatrace.operations import Category, operation
 from scalatrace.trace.query.walk import Call
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_CALLS", "Calls", "Marks", "Reason", "droppable"]
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 Marks = np.ndarray[Any, np.dtype[np.int8]]
 
 MAX_CALLS = 1 << 21

@@ -81,7 +81,7 @@ def extrapolate_lossy(
         alone = first_unmatched(result.trace) if checked else None
         if alone is None or not lossy.drop_sites(_alone(result.trace) - lossy.alone):
             losses = tuple(lossy.losses())
-            model = _marked(model, losses)
+            model = _mark_lossy(model, losses)
             if LOSSY in model.meta:
                 result.trace.meta[LOSSY] = model.meta[LOSSY]
             return LossyExtrapolation(result.trace, result.grid, model, evidence, losses, alone, checked)
@@ -102,10 +102,10 @@ def lossy_model_of(
     lossy = Lossy(ordered, runs, snippets)
     model = lossy.model(lambda: _check_losses(lossy.losses(), evidence, max_dropped))
     losses = tuple(lossy.losses())
-    return _marked(model, losses), evidence, losses
+    return _mark_lossy(model, losses), evidence, losses
 
 
-def _marked(model: Model, losses: Sequence[Losses]) -> Model:
+def _mark_lossy(model: Model, losses: Sequence[Losses]) -> Model:
     """Return the formulas with a header that has the dropped events, if there are any."""
     share = max(one.share for one in losses)
     if not share:

@@ -12,19 +12,18 @@ from scalatrace.extrap.alignment.align import Aligned, align
 from scalatrace.extrap.alignment.rank_tree import Key, RankNode
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.fit import fit_field as fields
-from scalatrace.extrap.fit.fit_trace import Fitted, Fitter, assembled
+from scalatrace.extrap.fit.fit_trace import Fitted, Fitter, assemble_model
 from scalatrace.extrap.fit.fit_types import Chains
 from scalatrace.extrap.grid.communicators import fit_families
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule
 from scalatrace.extrap.grid.space import Run, Space
-from scalatrace.extrap.lossy.aligned_values import Content, content_of
 from scalatrace.extrap.lossy.calls import Reason, droppable
-from scalatrace.extrap.lossy.lcs import Forest, Seq
+from scalatrace.extrap.lossy.lcs import Content, Forest, Seq, content_of
 from scalatrace.extrap.lossy.repair import Saved
 from scalatrace.extrap.lossy.report import Losses, losses_of
 from scalatrace.extrap.lossy.snippets import Snippets
 from scalatrace.extrap.lossy.snippets.filter import apply
-from scalatrace.extrap.lossy.state import State
+from scalatrace.extrap.lossy.state import LossyState
 from scalatrace.trace.symbolic.shapes import Parts
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class Lossy:
 
     def __init__(self, traces: Sequence[Trace], runs: Sequence[Run], snippets: Snippets | None) -> None:
         self.runs, self.space = runs, Space(runs)
-        self.states = [State.of(trace, run) for trace, run in zip(traces, runs, strict=True)]
+        self.states = [LossyState.of(trace, run) for trace, run in zip(traces, runs, strict=True)]
         if snippets is not None:
             for state, run in zip(self.states, runs, strict=True):
                 apply(snippets, state, run)
@@ -73,8 +72,8 @@ class Lossy:
             failures = self._rarest(fitter) if structure_only else fitter.failures
             chosen: list[list[Chosen]] = [[] for _ in self.states]
             for node, error in failures:
-                for some, one in zip(chosen, self._reduced(node, error, fitter), strict=True):
-                    some.append(one)
+                for chosen_of_trace, calls in zip(chosen, self._reduced(node, error, fitter), strict=True):
+                    chosen_of_trace.append(calls)
             if not structure_only or not failures or not self._odd_instead(failures, chosen, check_losses):
                 self._drop(chosen)
             check_losses()
@@ -83,7 +82,7 @@ class Lossy:
             structure_only = bool(fitter.failures)
         if not rules:
             raise ExtrapolationError("nothing is left: no call follows a rule in all traces")
-        return assembled(traces, self.runs, rules)
+        return assemble_model(traces, self.runs, rules)
 
     def _fitter(self, structure_only: bool) -> _Fitter:
         """Return a fitter of the remaining calls."""
@@ -93,7 +92,10 @@ class Lossy:
 
     def _drop(self, chosen: Sequence[Sequence[Chosen]]) -> int:
         """Drop some calls of each trace; how many went."""
-        return sum(state.repair.drop_all(some) for state, some in zip(self.states, chosen, strict=True))
+        return sum(
+            state.repair.drop_all(chosen_of_trace)
+            for state, chosen_of_trace in zip(self.states, chosen, strict=True)
+        )
 
     def _odd_instead(
         self,
@@ -125,15 +127,15 @@ class Lossy:
         return False
 
     def _back_to(self, saved: Sequence[Saved]) -> None:
-        for state, one in zip(self.states, saved, strict=True):
-            state.repair.back_to(one)
+        for state, marks in zip(self.states, saved, strict=True):
+            state.repair.back_to(marks)
 
     def _sites(self) -> tuple[Counter[Key], set[Key]]:
         """How many calls of each operation and stack are left, and which of these all ranks have."""
         counts = [state.counts(rank) for state in self.states for rank in range(state.trace.nprocs)]
         totals: Counter[Key] = Counter()
-        for one in counts:
-            totals.update(one)
+        for counts_of_rank in counts:
+            totals.update(counts_of_rank)
         return totals, set.intersection(*map(set, counts))
 
     def _screen(self) -> None:
@@ -144,13 +146,13 @@ class Lossy:
         run_of = [(k, rank) for k, state in enumerate(self.states) for rank in range(state.trace.nprocs)]
         counts = [self.states[k].counts(rank) for k, rank in run_of]
         odd = set()
-        for key in {key for found in counts for key in found}:
+        for key in {key for counts_of_rank in counts for key in counts_of_rank}:
             samples = {
-                point: Parts(None, (found[key],)) if key in found else None
-                for point, found in enumerate(counts)
+                point: Parts(None, (counts_of_rank[key],)) if key in counts_of_rank else None
+                for point, counts_of_rank in enumerate(counts)
             }
-            some = any(value is None for value in samples.values())
-            if some and droppable(key[0]) and fields.fit(self.space, samples) is None:
+            is_uncommon = any(value is None for value in samples.values())
+            if is_uncommon and droppable(key[0]) and fields.fit(self.space, samples) is None:
                 odd.add(key)
         for state in self.states:
             state.repair.drop(state.of_keys(odd), Reason.UNCOMMON)
@@ -199,10 +201,10 @@ class Lossy:
             every[k] += content.calls
         for numbers, reason in ((uncommon, Reason.UNCOMMON), (every, Reason.NO_RULE)):
             result = [
-                ([n for n in some if droppable(state.calls.calls[n].op)], reason)
-                for state, some in zip(self.states, numbers, strict=True)
+                ([n for n in numbers_of_trace if droppable(state.calls.calls[n].op)], reason)
+                for state, numbers_of_trace in zip(self.states, numbers, strict=True)
             ]
-            if any(some for some, _ in result):
+            if any(numbers_of_trace for numbers_of_trace, _ in result):
                 return result
         raise error
 
@@ -221,7 +223,7 @@ class Lossy:
         by_trace: dict[int, list[Seq]] = {}
         for point, content in contents.items():
             by_trace.setdefault(fitter.run_of[point][0], []).append(content.nodes)
-        return _folded([_folded(seqs, forest) for seqs in by_trace.values()], forest)
+        return _fold_common([_fold_common(seqs, forest) for seqs in by_trace.values()], forest)
 
 
 def _may_go(check_losses: Callable[[], None]) -> bool:
@@ -233,9 +235,9 @@ def _may_go(check_losses: Callable[[], None]) -> bool:
     return True
 
 
-def _folded(seqs: Sequence[Seq], forest: Forest) -> Seq:
-    first, *rest = dict.fromkeys(seqs)
-    for seq in rest:
+def _fold_common(seqs: Sequence[Seq], forest: Forest) -> Seq:
+    first, *following = dict.fromkeys(seqs)
+    for seq in following:
         first = forest.common(first, seq)
     return first
 

@@ -7,10 +7,12 @@ first pass, `weight`, measures; the second, `flags`, marks the common part.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Forest"]
+from scalatrace.extrap.alignment.rank_tree import RankNode
+
+__all__ = ["Content", "Forest", "content_of"]
 
 Seq = tuple[int, ...]
 """Nodes, by their numbers, one after the other."""
@@ -34,7 +36,9 @@ class Forest:
 
     def loop(self, iterations: Sequence[Seq]) -> int:
         """Return the number of a loop of these iterations."""
-        content = tuple(self._number(("pass", one, 0), self._heavy(one)) for one in iterations)
+        content = tuple(
+            self._number(("pass", iteration, 0), self._heavy(iteration)) for iteration in iterations
+        )
         return self._number(("loop", content, 0), self._heavy(content))
 
     def _number(self, node: tuple[str, Hashable, int], weight: int) -> int:
@@ -58,8 +62,8 @@ class Forest:
         """Return the weight of what two nodes have in common; 0 when they do not go together."""
         if a == b:
             return self._nodes[a][2]
-        (kind, x, heavy), (other, y, _) = self._nodes[a], self._nodes[b]
-        if kind != other:
+        (kind, x, heavy), (other_kind, y, _) = self._nodes[a], self._nodes[b]
+        if kind != other_kind:
             return 0
         if kind == "event":
             return min(heavy, self._nodes[b][2]) if x == y else 0
@@ -86,12 +90,12 @@ class Forest:
         yield from ((i, i) for i in range(start))
         a, b = left[start : len(left) - stop], right[start : len(right) - stop]
         if len(a) * len(b) > MAX_PAIRS:
-            found: Iterator[tuple[int, int]] = (
+            inner_pairs: Iterator[tuple[int, int]] = (
                 (i, i) for i in range(min(len(a), len(b))) if self._similarity(a[i], b[i])
             )
         else:
-            found = self._searched(a, b)
-        yield from ((start + i, start + j) for i, j in found)
+            inner_pairs = self._searched(a, b)
+        yield from ((start + i, start + j) for i, j in inner_pairs)
         yield from ((len(left) - stop + i, len(right) - stop + i) for i in range(stop))
 
     def _searched(self, a: Seq, b: Seq) -> Iterator[tuple[int, int]]:
@@ -140,3 +144,62 @@ class Forest:
         """Number of events."""
         kind, content, _ = self._nodes[node]
         return 1 if kind == "event" else sum(map(self._size, content))  # type: ignore[call-overload]
+
+
+@dataclass(frozen=True)
+class Content:
+    """A node as the sequence of its executions.
+
+    Attributes:
+        nodes: the tree, of a loop over all its entries.
+        calls: the number of each call in it, in order.
+    """
+
+    nodes: Seq
+    calls: tuple[int, ...]
+
+
+def content_of(
+    local: RankNode,
+    calls_of: Callable[[RankNode], Iterator[int]],
+    forest: Forest,
+    event: Callable[[int], int],
+) -> Content:
+    """Return all executions of a node.
+
+    Args:
+        calls_of: an event node's calls, in order.
+        event: a call's node in the forest.
+    """
+    numbers: list[int] = []
+    run = _runner(local, calls_of, forest, event, numbers)
+    executions = [run() for _ in range(local.entry_count)]
+    return Content((forest.loop(executions),), tuple(numbers))
+
+
+def _runner(
+    local: RankNode,
+    calls_of: Callable[[RankNode], Iterator[int]],
+    forest: Forest,
+    event: Callable[[int], int],
+    numbers: list[int],
+) -> Callable[[], Seq]:
+    """Return a function that returns the content of a node at each entry."""
+    repeats = iter(local.repeat)
+    if local.event is not None:
+        remaining = calls_of(local)
+
+        def execute() -> Seq:
+            calls = [next(remaining) for _ in range(next(repeats))]
+            numbers.extend(calls)
+            return tuple(map(event, calls))
+
+        return execute
+    inner = [_runner(child, calls_of, forest, event, numbers) for child in local.children]
+
+    def turn() -> Seq:
+        turns = next(repeats)
+        passes = [tuple(node for run in inner for node in run()) for _ in range(turns)]
+        return (forest.loop(passes),) if passes else ()
+
+    return turn

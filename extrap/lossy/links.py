@@ -72,8 +72,8 @@ def requests_of(calls: Calls, rank: int) -> Iterator[tuple[int, Sequence[int], t
             n = len(live)
             makers = tuple(live[n - 1 - age] for age in ages(call) if 0 <= age < n)
             yield number, tuple(live), makers
-            over = {one for one in makers if _over(call.op, calls.calls[one].op)}
-            live = [one for one in live if one not in over] if over else live
+            over = {maker for maker in makers if _over(call.op, calls.calls[maker].op)}
+            live = [maker for maker in live if maker not in over] if over else live
 
 
 def _over(op: str, maker: str) -> bool:
@@ -102,7 +102,7 @@ Waiting = dict[Key, list[tuple[int, _End]]]
 """Calls with their ends, in order."""
 
 
-def _messages(calls: Calls, found: Links) -> None:
+def _messages(calls: Calls, links: Links) -> None:
     sent: Waiting = defaultdict(list)
     awaited: Waiting = defaultdict(list)
     known: dict[tuple[int, tuple[int, ...]], tuple[_End, ...]] = {}
@@ -114,20 +114,20 @@ def _messages(calls: Calls, found: Links) -> None:
             if row.is_matched_probe:
                 asked.append(number)
             elif row.matched and asked:
-                found.together([asked.pop(0), number])
+                links.together([asked.pop(0), number])
             key = id(call.place), call.values
             if key not in known:
                 known[key] = tuple(_ends(call))
-            for end in known[key] * (_starts(calls, found, number) if known[key] else 0):
+            for end in known[key] * (_starts(calls, links, number) if known[key] else 0):
                 (sent if end.sends else awaited)[end.key].append((number, end))
-    _pair(found, sent, awaited)
+    _pair(links, sent, awaited)
 
 
-def _starts(calls: Calls, found: Links, number: int) -> int:
+def _starts(calls: Calls, links: Links, number: int) -> int:
     """Return the number of messages a call stands for: one per start, when it makes a persistent request."""
     if not operation(calls.calls[number].op).flow_later:
         return 1
-    return sum(calls.calls[user].op in STARTING for user in found.users.get(number, ()))
+    return sum(calls.calls[user].op in STARTING for user in links.users.get(number, ()))
 
 
 def _ends(call: Call) -> Iterator[_End]:
@@ -155,39 +155,39 @@ def _end(call: Call, flow: Flow, tag: str) -> Iterator[_End]:
     yield _End(key, value, flow.peer, probe, sends)
 
 
-def _pair(found: Links, sent: Waiting, awaited: Waiting) -> None:
+def _pair(links: Links, sent: Waiting, awaited: Waiting) -> None:
     """Receives that name everything choose first, each the earliest message; then those with wildcards."""
     order = sorted(awaited, key=lambda key: key[1] == ANY_SOURCE)
     for wild in (False, True):
         for key in order:
             for number, end in awaited[key]:
                 if (key[1] == ANY_SOURCE or end.tag == ANY_TAG) == wild:
-                    _take(found, sent, number, end)
-    found.alone += [number for ends in sent.values() for number, _ in ends]
+                    _take(links, sent, number, end)
+    links.alone += [number for ends in sent.values() for number, _ in ends]
 
 
-def _take(found: Links, left: Waiting, number: int, end: _End) -> None:
+def _take(links: Links, left: Waiting, number: int, end: _End) -> None:
     """Pair a receive with the first message that fits."""
     key = end.key
     sources = [key] if key[1] != ANY_SOURCE else sorted(k for k in left if (k[0], k[2]) == (key[0], key[2]))
     for source in sources:
-        for at, (sender, other) in enumerate(left.get(source, ())):
-            if end.tag in (ANY_TAG, other.tag):
+        for at, (sender, sent_end) in enumerate(left.get(source, ())):
+            if end.tag in (ANY_TAG, sent_end.tag):
                 if end.probe:  # it goes with the message that the receive after it takes
-                    found.messages[sender].append((number, ""))
+                    links.messages[sender].append((number, ""))
                 else:
                     del left[source][at]
-                    found.messages[sender].append((number, end.peer))
-                    found.messages[number].append((sender, other.peer))
+                    links.messages[sender].append((number, end.peer))
+                    links.messages[number].append((sender, sent_end.peer))
                 return
     if not end.probe:
-        found.alone.append(number)
+        links.alone.append(number)
 
 
 # -- collective calls --------------------------------------------------------------------------------------
 
 
-def _collectives(calls: Calls, found: Links) -> None:
+def _collectives(calls: Calls, links: Links) -> None:
     """The k-th collective call of every member of a communicator is one."""
     calls_by_group: dict[tuple[int, tuple[int, ...]], dict[int, list[int]]] = {}
     for number, call in enumerate(calls.calls):
@@ -205,7 +205,7 @@ def _collectives(calls: Calls, found: Links) -> None:
         for row in zip(*by_rank.values(), strict=False):
             ops = {calls.calls[number].op for number in row}
             if len(ops) == 1:
-                found.together(list(row))
+                links.together(list(row))
             else:
-                found.alone += row
-        found.alone += [number for row in by_rank.values() for number in row[shortest:]]
+                links.alone += row
+        links.alone += [number for row in by_rank.values() for number in row[shortest:]]

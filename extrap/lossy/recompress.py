@@ -15,19 +15,26 @@ from typing import TYPE_CHECKING
 
 from scalatrace.core.binding import COMM_WORLD, Core
 from scalatrace.extrap.alignment.rank_tree import RankNode, rank_tree
+from scalatrace.extrap.choices import ArrayTable
 from scalatrace.extrap.lossy.calls import Calls
-from scalatrace.extrap.lossy.values import Overrides
+from scalatrace.extrap.lossy.links import requests_of
+from scalatrace.extrap.lossy.repair import Repair
 from scalatrace.trace.io.reader import load
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Value
 from scalatrace.trace.model.nodes import Event, Param, Peer, PredStats
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.values.vec import Vec
+from scalatrace.trace.query.walk import Call
+from scalatrace.trace.values.vec import PROC_NULL, Vec
 
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["Tree", "recompressed"]
+__all__ = ["Overrides", "Tree", "list_overrides", "recompress_rank"]
+
+
+Overrides = dict[int, dict[str, int]]
+"""Call -> parameter -> its new value, as stored."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +49,11 @@ class Tree:
     calls: dict[int, list[int]]
 
 
-def recompressed(calls: Calls, rank: int, kept: Sequence[int], new: Overrides) -> Tree:
+def recompress_rank(calls: Calls, rank: int, kept: Sequence[int], new: Overrides) -> Tree:
     """Return the tree of a rank's remaining calls, with their new parameters."""
     if not kept:
         return Tree((), {})
-    compressed = _compressed(calls, rank, kept, new)
+    compressed = _compress(calls, rank, kept, new)
     numbers: dict[int, list[int]] = defaultdict(list)
     for number, call in zip(kept, compressed.walk(rank), strict=True):
         numbers[id(call.node)].append(number)
@@ -56,7 +63,7 @@ def recompressed(calls: Calls, rank: int, kept: Sequence[int], new: Overrides) -
     return Tree(nodes, result)
 
 
-def _compressed(calls: Calls, rank: int, kept: Sequence[int], new: Overrides) -> Trace:
+def _compress(calls: Calls, rank: int, kept: Sequence[int], new: Overrides) -> Trace:
     """The trace of one rank. Tables and communicators stay as they are: only their numbers are compressed."""
     trace = calls.trace
     with Core(rank, trace.nprocs) as core:
@@ -93,11 +100,11 @@ def _ours(
     calls: Calls,
     before: dict[int, int],
     numbers: dict[int, list[int]],
-    found: dict[int, list[int]],
+    numbers_of_event: dict[int, list[int]],
 ) -> RankNode:
     """Return a node in terms of the whole trace."""
     if local.event is None:
-        children = tuple(_ours(child, calls, before, numbers, found) for child in local.children)
+        children = tuple(_ours(child, calls, before, numbers, numbers_of_event) for child in local.children)
         return replace(local, children=children)
     mine = numbers[id(local.event)]
     first = calls.calls[mine[0]]
@@ -108,7 +115,7 @@ def _ours(
         tuple(_param(param, first.rank) for param in local.event.params),
         tuple(_stats(calls, before, mine)),
     )
-    found[id(event)] = mine
+    numbers_of_event[id(event)] = mine
     return replace(local, event=event)
 
 
@@ -134,3 +141,64 @@ def _vec(value: Value, rank: int) -> Vec:
     vec = elastic.at(value, rank)
     assert vec is not None  # the trace has this rank only
     return vec
+
+
+def list_overrides(repair: Repair, arrays: ArrayTable) -> Overrides:
+    """Return the new parameters of the remaining calls."""
+    result: Overrides = defaultdict(dict)
+    for number, names in repair.nulled.items():
+        if repair.calls.kept(number):
+            result[number].update(dict.fromkeys(names, PROC_NULL))
+    if repair.calls.marks.any():
+        for rank in range(repair.calls.trace.nprocs):
+            _requests(repair, rank, arrays, result)
+    return result
+
+
+def _requests(repair: Repair, rank: int, arrays: ArrayTable, overrides: Overrides) -> None:
+    """Requests by their new ages, in the calls of one rank."""
+    calls = repair.calls
+    for number, live, _ in requests_of(calls, rank):
+        if calls.kept(number):
+            call = calls.calls[number]
+            _renumber_requests(
+                calls.trace.ops[call.node.op].params, call, repair, live, arrays, overrides[number]
+            )
+
+
+def _renumber_requests(
+    params: tuple[tuple[str, Kind], ...],
+    call: Call,
+    repair: Repair,
+    live: Sequence[int],
+    arrays: ArrayTable,
+    new: dict[str, int],
+) -> None:
+    kept = [repair.calls.kept(maker) for maker in live]
+    newer = [0] * (len(live) + 1)  # how many kept ones are newer than the one at a position
+    for at in range(len(live) - 1, -1, -1):
+        newer[at] = newer[at + 1] + kept[at]
+    n = len(live)
+
+    def age(old: int) -> int | None:
+        if not 0 <= old < n:
+            return old
+        at = n - 1 - old
+        return newer[at + 1] if kept[at] else None
+
+    if "request" in call:
+        new_age = age(call["request"])
+        if new_age is not None and new_age != call["request"]:
+            new["request"] = new_age
+        return
+    old = tuple(call["requests"])
+    new_ages = [age(old_age) for old_age in old]
+    ages = tuple(new_age for new_age in new_ages if new_age is not None)
+    if ages != old:
+        new["requests"] = arrays.index(ages)
+    index = call.get("index", -1)
+    if index >= 0 and len(ages) < len(old):
+        new["index"] = index - sum(new_age is None for new_age in new_ages[:index])
+    for name, kind in params:
+        if name in ("count", "incount") and kind is Kind.INT and call.raw(name) == len(old):
+            new[name] = len(ages)

@@ -85,7 +85,7 @@ class Repair:
 
     def _dependent(self, number: int) -> list[int]:
         links = self.links
-        result = [other for other, peer in links.messages.get(number, ()) if self._lost(other, peer)]
+        result = [partner for partner, peer in links.messages.get(number, ()) if self._lost(partner, peer)]
         for group in links.group_of.get(number, ()):
             result += links.groups[group]
         result += links.uses.get(number, ())

@@ -12,7 +12,7 @@ from scalatrace.extrap.lossy.calls import Reason
 from scalatrace.operations import Category, operation
 
 if TYPE_CHECKING:
-    from scalatrace.extrap.lossy.state import State
+    from scalatrace.extrap.lossy.state import LossyState
 
 __all__ = ["Loss", "Losses", "losses_of"]
 
@@ -84,15 +84,15 @@ class Losses:
         }
 
 
-def losses_of(state: State) -> Losses:
+def losses_of(state: LossyState) -> Losses:
     """Return the dropped calls of a trace, most frequent first."""
-    found: dict[tuple[str, str, Reason], Counter[int]] = {}
+    ranks_of: dict[tuple[str, str, Reason], Counter[int]] = {}
     marks = state.calls.marks
     for number in np.flatnonzero(marks).tolist():
         call = state.calls.calls[number]
         key = call.op, call.site, Reason(int(marks[number]))
-        found.setdefault(key, Counter())[call.rank] += 1
-    losses = [Loss(*key, dict(ranks)) for key, ranks in found.items()]
+        ranks_of.setdefault(key, Counter())[call.rank] += 1
+    losses = [Loss(*key, dict(ranks)) for key, ranks in ranks_of.items()]
     losses.sort(key=lambda loss: (-loss.calls, loss.op, loss.site, loss.reason))
     nulled = sum(
         state.calls.kept(number) and operation(state.calls.calls[number].op).category is Category.SENDRECV

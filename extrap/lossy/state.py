@@ -8,23 +8,25 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from scalatrace.extrap.alignment.rank_tree import Key, RankNode, rank_tree
-from scalatrace.extrap.choices.arrays import Arrays
+from scalatrace.extrap.choices import ArrayTable
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.lossy.calls import Calls
 from scalatrace.extrap.lossy.links import Links, links_of
-from scalatrace.extrap.lossy.recompress import Tree, recompressed
+from scalatrace.extrap.lossy.recompress import Tree, list_overrides, recompress_rank
 from scalatrace.extrap.lossy.repair import Repair
-from scalatrace.extrap.lossy.symbols import Places, symbols_of
-from scalatrace.extrap.lossy.values import overrides
+from scalatrace.operations import operation
+from scalatrace.trace.query.walk import Call
+from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.values.vec import UNDEFINED
 
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["State"]
+__all__ = ["LossyState", "RankDistances", "symbols_of"]
 
 
 @dataclass
-class State:
+class LossyState:
     """State of one trace: its calls, their dependences, and the remaining ones.
 
     Attributes:
@@ -36,18 +38,18 @@ class State:
     calls: Calls
     links: Links
     repair: Repair
-    places: Places
+    places: RankDistances
     symbols: list[Hashable]
     weights: dict[int, int] = field(default_factory=dict)
     _trees: list[Tree] = field(default_factory=list)
 
     @classmethod
-    def of(cls, trace: Trace, run: Run) -> State:
+    def of(cls, trace: Trace, run: Run) -> LossyState:
         """Return the state of a trace without dropped calls. Raises InputError for too many calls."""
         trace = replace(trace, arrays=list(trace.arrays), preds=list(trace.preds))
         calls = Calls.of(trace)
         links = links_of(calls)
-        places = Places(run.grid)
+        places = RankDistances(run.grid)
         return cls(trace, calls, links, Repair(calls, links), places, symbols_of(calls, links, places))
 
     @property
@@ -79,8 +81,8 @@ class State:
         """Return the remaining tree of each rank: compressed anew, or as recorded if no call was dropped."""
         ranks = range(self.trace.nprocs)
         if anew:
-            new = overrides(self.repair, Arrays(self.trace.arrays))
-            self._trees = [recompressed(self.calls, rank, self.kept(rank), new) for rank in ranks]
+            new = list_overrides(self.repair, ArrayTable(self.trace.arrays))
+            self._trees = [recompress_rank(self.calls, rank, self.kept(rank), new) for rank in ranks]
         else:
             by_node: list[dict[int, list[int]]] = [defaultdict(list) for _ in ranks]
             for number, call in enumerate(self.calls.calls):
@@ -91,3 +93,47 @@ class State:
     def calls_of(self, rank: int, local: RankNode) -> Iterator[int]:
         """Return the calls of an event node of `trees`."""
         return iter(self._trees[rank].calls[id(local.event)])
+
+
+@dataclass
+class RankDistances:
+    """Distances between ranks on the grid of one trace."""
+
+    grid: Grid
+    _known: dict[tuple[int, int], tuple[int, ...]] = field(default_factory=dict)
+
+    def distance(self, a: int, b: int) -> tuple[int, ...]:
+        """Return the steps between two ranks along each dimension, the shorter way around."""
+        if (a, b) not in self._known:
+            columns = self.grid.columns
+            steps = [abs(int(columns[name][a]) - int(columns[name][b])) for name in self.grid.coords]
+            sides = zip(steps, self.grid.dims, strict=True)
+            self._known[a, b] = tuple(min(step, side - step) for step, side in sides)
+        return self._known[a, b]
+
+    def of_call(self, call: Call) -> tuple[Hashable, ...]:
+        """Return the distance of each partner that a call names, or its special value."""
+        return tuple(self.to(call, name) for name in operation(call.op).peers if name in call)
+
+    def to(self, call: Call, name: str) -> Hashable:
+        """Return the distance of the rank that a parameter names; special values are unchanged."""
+        peer, comm = call.raw(name), call.comm
+        if not 0 <= peer < len(comm.peers) or comm.world(peer) == UNDEFINED:
+            return peer
+        return self.distance(call.rank, comm.world(peer))
+
+
+def symbols_of(calls: Calls, links: Links, places: RankDistances) -> list[Hashable]:
+    """Return a symbol per call. Completions are identified by the calls that they complete."""
+    result: list[Hashable] = []
+    known: dict[tuple[int, tuple[int, ...]], Hashable] = {}
+    for number, call in enumerate(calls.calls):
+        if number in links.uses:
+            makers = sorted({result[maker] for maker in links.uses[number]}, key=repr)
+            result.append((call.op, call.stack, tuple(makers)))
+            continue
+        key = id(call.place), call.values
+        if key not in known:
+            known[key] = (call.op, call.stack, places.of_call(call))
+        result.append(known[key])
+    return result

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from scalatrace.escapes import clean
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule
-from scalatrace.extrap.proofs.places import Place, place_of
+from scalatrace.extrap.proofs.places import PeerPlace, place_of
 from scalatrace.extrap.proofs.prover import Prover
-from scalatrace.extrap.proofs.values import Loops, Turn, Unprovable, loops_of, positive, renamed
+from scalatrace.extrap.proofs.values import Loops, Turn, Unprovable, loops_of, positive, rename_variables
 from scalatrace.formula import (
     FALSE,
     TRUE,
@@ -72,7 +72,7 @@ class Half:
     family: int
     loops: Loops
     given: Cond
-    place: Place
+    place: PeerPlace
     tag: Expr | None
     nbytes: Expr | None
     reason: str
@@ -89,13 +89,13 @@ class Half:
         rows = self.loops.rows
         used = names_in(self.given, *self.ends(), *(e for row in rows for e in (row.trips, row.index)))
         used |= names_in() if self.nbytes is None else names_in(self.nbytes)
-        by = renamed(used, keep)
+        by = rename_variables(used, keep)
         distance = self.place.distance and by.number(self.place.distance)
         return replace(
             self,
             loops=self.loops.replaced(by),
             given=by.condition(self.given),
-            place=Place(tuple(map(by.number, self.place.coords)), distance),
+            place=PeerPlace(tuple(map(by.number, self.place.coords)), distance),
             tag=self.tag and by.number(self.tag),
             nbytes=self.nbytes and by.number(self.nbytes),
         )
@@ -178,19 +178,19 @@ def _half(model: Model, prover: Prover, path: Path, sends: bool, flow: Flow) -> 
     tag = _param(rule, "sendtag" if sends else "recvtag") or _param(rule, "tag")
     encoding = peer.encoding or Encoding.ABSOLUTE
     for where, part in loops.cases(peer.field):
-        for inner, given, value, varies, turn in _turns(prover, loops, where, part):
+        for inner, case, value, varies, turn in _turns(prover, loops, where, part):
             number, tag_varies = _tag(loops, tag, turn) if tag is not None else (Const(0), False)
             nbytes, reason = _nbytes(loops, rule, flow, turn)
-            for cond, one in _alternatives(symbolic(value)):
-                if isinstance(one, Special):
-                    if one.name != NO_PEER:
+            for cond, alternative in _alternatives(symbolic(value)):
+                if isinstance(alternative, Special):
+                    if alternative.name != NO_PEER:
                         raise Unprovable("it receives from any rank")
                     continue
                 if axes is None:
                     raise Unprovable("its communicator is no slice of the grid")
-                both = all_of(given, cond)
+                both = all_of(case, cond)
                 runs = inner.active() if varies else all_of(*(positive(row.trips) for row in inner.rows))
-                place = place_of(prover, all_of(both, runs), as_number(one), encoding, axes)
+                place = place_of(prover, all_of(both, runs), as_number(alternative), encoding, axes)
                 changes = varies or tag_varies
                 in_row = turn is not None
                 yield Half(
@@ -208,14 +208,14 @@ def _turns(
     row = loops.slots(part)
     if len(row) > 1 and loops.rows:
         trips = loops.rows[-1].trips
-        given = all_of(where, positive(trips))
-        if isinstance(prover.holds(given, compare("==", trips, Const(len(row)))), Proved):
+        active = all_of(where, positive(trips))
+        if isinstance(prover.holds(active, compare("==", trips, Const(len(row)))), Proved):
 
             def is_elsewhere(cond: Cond) -> None:
-                prover.require("no rank has rows of two lengths", all_of(given, cond), FALSE)
+                prover.require("no rank has rows of two lengths", all_of(active, cond), FALSE)
 
             for n, value in enumerate(row):
-                yield loops.without_innermost(), given, value, False, Turn(n, len(row), is_elsewhere)
+                yield loops.without_innermost(), active, value, False, Turn(n, len(row), is_elsewhere)
             return
     yield loops, where, *loops.value(part), None
 

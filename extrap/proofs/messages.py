@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from scalatrace.errors import FormulaError
 from scalatrace.extrap.proofs.halves import Half
-from scalatrace.extrap.proofs.places import Place, is_same
+from scalatrace.extrap.proofs.places import PeerPlace, is_same
 from scalatrace.extrap.proofs.prover import Prover, Refuted
 from scalatrace.extrap.proofs.values import ITERATION, OWN, Unprovable
 from scalatrace.formula import FALSE, TRUE, Cond, Const, Expr, Var, add, all_of, choose, compare, names_in
@@ -20,7 +20,7 @@ from scalatrace.formula.substitute import Substitution
 OWN_ITERATION = f"{ITERATION}{OWN}"
 """The counter of an event's own repeat."""
 
-__all__ = ["Group", "Messages"]
+__all__ = ["FamilyMessages", "MessageGroup"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,18 +46,18 @@ class _Match:
         return all_of(self.same, self.at.condition(self.half.happens()))
 
 
-class Messages:
+class FamilyMessages:
     """The halves of a model's messages on one communicator, in the order of the program."""
 
     def __init__(self, prover: Prover, halves: Sequence[Half]) -> None:
-        self.groups = [Group(prover, group) for group in _apart(halves)]
+        self.groups = [MessageGroup(prover, group) for group in _apart(halves)]
 
-    def group_of(self, half: Half) -> Group:
+    def group_of(self, half: Half) -> MessageGroup:
         """Return the halves that contain the partners of a half."""
         return next(group for group in self.groups if half in group.halves)
 
 
-class Group:
+class MessageGroup:
     """Halves whose messages may have one tag. All are proved in one way, so that none counts twice."""
 
     def __init__(self, prover: Prover, halves: Sequence[Half]) -> None:
@@ -88,20 +88,20 @@ class Group:
 
     def _in_other_ways(self, errors: Mapping[Half, Exception]) -> dict[Half, Exception]:
         """Try as `_tried` if some halves have their partners in another section of an iteration."""
-        found = self._tried(self._require_in_iteration, self.halves)
-        if not found:
+        failures = self._tried(self._require_in_iteration, self.halves)
+        if not failures:
             return {}
         if all(not half.varies for half in self.halves):
-            found = self._tried(self._require_in_all, self.halves)
+            failures = self._tried(self._require_in_all, self.halves)
         elif all(half.is_numbered for half in self.halves):
-            found = self._tried(self._require_by_number, self.halves)
+            failures = self._tried(self._require_by_number, self.halves)
         else:
-            found = dict(errors)
-        if not found:
+            failures = dict(errors)
+        if not failures:
             return {}
         first = next(iter(errors))
-        other = Unprovable(f"what may have the same tag is not proved ({first.site}: {errors[first]})")
-        return {half: errors.get(half, other) for half in self.halves}
+        unproved = Unprovable(f"what may have the same tag is not proved ({first.site}: {errors[first]})")
+        return {half: errors.get(half, unproved) for half in self.halves}
 
     def _require_in_section(self, half: Half) -> None:
         """As `_require_in_iteration`, between the same loops within it."""
@@ -111,12 +111,12 @@ class Group:
         """Prove that what happens in an iteration has its partners in the same iteration of the same loop."""
         self._require_among(half, [one for one in self.halves if one.scope == half.scope])
 
-    def _require_among(self, half: Half, others: Sequence[Half]) -> None:
-        here, there = self._matches(half, others)
-        numbered = any("i" in names_in(one.half.given, *one.half.ends()) for one in (*here, *there))
+    def _require_among(self, half: Half, candidates: Sequence[Half]) -> None:
+        here, there = self._matches(half, candidates)
+        numbered = any("i" in names_in(match.half.given, *match.half.ends()) for match in (*here, *there))
         if numbered and not _is_in_step(half, [*here, *there]):
             raise Unprovable("its peer or tag depends on the number of the call")
-        goal = compare("==", _sum(one.times() for one in here), _sum(one.times() for one in there))
+        goal = compare("==", _sum(match.times() for match in here), _sum(match.times() for match in there))
         self.prover.require(_as_often(half), half.happens(), goal)
         at = self.prover.scenario.at(half.place.coords)
         for row in half.loops.around if half.place.distance is None else ():
@@ -139,8 +139,8 @@ class Group:
         number = Var("i")
         totals = (
             _sum(
-                choose(all_of(one.same, one.at.condition(one.half.has(number))), Const(1), Const(0))
-                for one in side
+                choose(all_of(match.same, match.at.condition(match.half.has(number))), Const(1), Const(0))
+                for match in side
             )
             for side in (here, there)
         )
@@ -149,7 +149,7 @@ class Group:
     def require_room(self, half: Half) -> None:
         """Prove that a sent message is not longer than the buffer of its receive.
 
-        Messages keep their order. So that is the receive with as many earlier ones in the section of an
+        FamilyMessages keep their order. So that is the receive with as many earlier ones in the section of an
         iteration; where partners are anywhere in the program, it may be any.
 
         Raises:
@@ -167,9 +167,11 @@ class Group:
             keep = {*half.loops.counters, OWN_ITERATION, *({"i"} if _is_in_step(half, there) else ())}
         else:
             keep = {*half.loops.counters}
-        counted = not any(one.half.in_row or (one.half.varies and one.half.loops.own) for one in here + there)
+        counted = not any(
+            match.half.in_row or (match.half.varies and match.half.loops.own) for match in here + there
+        )
         here, there = self._matches(half, self._with_section(half), keep)
-        for mine in (one for one in here if one.half is half):
+        for mine in (match for match in here if match.half is half):
             for its in there:
                 where = all_of(half.happens(), its.happens())
                 if counted and len(here) + len(there) > 2:
@@ -191,7 +193,7 @@ class Group:
             self.prover.require("its receive has room", where, compare("<=", nbytes, room))
 
     def _matches(
-        self, half: Half, others: Sequence[Half], keep: Collection[str] | None = None
+        self, half: Half, candidates: Sequence[Half], keep: Collection[str] | None = None
     ) -> tuple[list[_Match], list[_Match]]:
         """Return the halves on the own rank that go the same way, and those of the peer that come back.
 
@@ -201,18 +203,22 @@ class Group:
         here, there = [], []
         at, nowhere = self.prover.scenario.at(half.place.coords), Substitution({})
         wild = _any_tag(self.halves)
-        for one in others:
-            if one.sends == half.sends:
-                cond = TRUE if wild else _same_tag(one.tag, half.tag)
+        for candidate in candidates:
+            if candidate.sends == half.sends:
+                cond = TRUE if wild else _same_tag(candidate.tag, half.tag)
                 if cond != FALSE:
-                    here.append(_Match(one, all_of(cond, is_same(one.place, half.place)), nowhere))
+                    here.append(
+                        _Match(candidate, all_of(cond, is_same(candidate.place, half.place)), nowhere)
+                    )
                 continue
             if half.place.distance is not None:
-                self._require_same_everywhere(one)
-            one = one if keep is None else one.renamed(keep)
-            cond = TRUE if wild else _same_tag(one.tag and at.number(one.tag), half.tag)
+                self._require_same_everywhere(candidate)
+            candidate = candidate if keep is None else candidate.renamed(keep)
+            cond = TRUE if wild else _same_tag(candidate.tag and at.number(candidate.tag), half.tag)
             if cond != FALSE:
-                there.append(_Match(one, all_of(cond, self._is_back(one.place, half.place, at)), at))
+                there.append(
+                    _Match(candidate, all_of(cond, self._is_back(candidate.place, half.place, at)), at)
+                )
         return here, there
 
     def _require_same_everywhere(self, half: Half) -> None:
@@ -222,12 +228,12 @@ class Group:
         if names_in(half.given, half.tag or Const(0), *trips, *known) & set(self.prover.scenario.grid.coords):
             raise Unprovable("its partner at an XOR distance does other things than itself")
 
-    def _is_back(self, place: Place, half: Place, at: Substitution) -> Cond:
+    def _is_back(self, place: PeerPlace, half: PeerPlace, at: Substitution) -> Cond:
         """Return whether the peer of a rank's peer is the rank itself."""
         if half.distance is not None or place.distance is not None:
             return is_same(place, half)
-        back = Place(tuple(map(at.number, place.coords)))
-        return is_same(back, Place(self.prover.scenario.coords))
+        back = PeerPlace(tuple(map(at.number, place.coords)))
+        return is_same(back, PeerPlace(self.prover.scenario.coords))
 
 
 def _as_often(half: Half) -> str:
@@ -282,12 +288,16 @@ def _sections(halves: Sequence[Half]) -> dict[Half, tuple[tuple[int, ...], int]]
 
     If all messages of each section are received in it, they are received in the order in which they are sent.
     """
-    found = {}
+    sections = {}
     for at, half in enumerate(halves):
         depth = len(half.scope)
-        inner = (one for one in halves[:at] if len(one.scope) > depth and one.scope[:depth] == half.scope)
-        found[half] = half.scope, sum(1 for _ in inner)
-    return found
+        inner = (
+            earlier
+            for earlier in halves[:at]
+            if len(earlier.scope) > depth and earlier.scope[:depth] == half.scope
+        )
+        sections[half] = half.scope, sum(1 for _ in inner)
+    return sections
 
 
 def _is_in_step(half: Half, others: Sequence[_Match]) -> bool:

@@ -41,11 +41,11 @@ TURNS = (0, 1, -1, 2)
 ITERATIONS = (0, 1, 2)
 """Iterations for which places are guessed."""
 
-__all__ = ["Place", "is_same", "place_of"]
+__all__ = ["PeerPlace", "is_same", "place_of"]
 
 
 @dataclass(frozen=True)
-class Place:
+class PeerPlace:
     """The place of a peer.
 
     Attributes:
@@ -57,7 +57,7 @@ class Place:
     distance: Expr | None = None
 
 
-def is_same(a: Place, b: Place) -> Cond:
+def is_same(a: PeerPlace, b: PeerPlace) -> Cond:
     """Return whether two peers of one rank are equal. Raises Unprovable."""
     if a.distance is not None and b.distance is not None:
         return _equal(a.distance, b.distance)
@@ -70,7 +70,9 @@ def _equal(a: Expr, b: Expr) -> Cond:
     return compare("==", sub(a, b), Const(0))
 
 
-def place_of(prover: Prover, given: Cond, peer: Expr, encoding: Encoding, axes: tuple[int, ...]) -> Place:
+def place_of(
+    prover: Prover, condition: Cond, peer: Expr, encoding: Encoding, axes: tuple[int, ...]
+) -> PeerPlace:
     """Return the place of a peer.
 
     Args:
@@ -88,19 +90,19 @@ def place_of(prover: Prover, given: Cond, peer: Expr, encoding: Encoding, axes: 
     size = mixed_radix([(Const(1), Const(1))])
     for axis in axes:
         size = mul(size, scenario.sides[axis]) if size != Const(1) else scenario.sides[axis]
-    own = _number(scenario, axes, scenario.coords)
+    own_number = _number(scenario, axes, scenario.coords)
     if encoding is Encoding.XOR:
-        return _at_distance(prover, given, peer, size, len(axes))
-    target = add(own, peer) if encoding in (Encoding.RELATIVE, Encoding.MODULO) else peer
-    for coords in _guesses(scenario, given, target, encoding, axes):
+        return _at_distance(prover, condition, peer, size, len(axes))
+    target = add(own_number, peer) if encoding in (Encoding.RELATIVE, Encoding.MODULO) else peer
+    for coords in _guesses(scenario, condition, target, encoding, axes):
         number = _number(scenario, axes, coords)
         turns = TURNS if encoding is Encoding.MODULO else (0,)
         reached = either(*(_equal(sub(target, mul(size, Const(k))), number) for k in turns))
-        if isinstance(prover.holds(given, all_of(*scenario.inside(coords), reached)), Proved):
-            return Place(coords)
+        if isinstance(prover.holds(condition, all_of(*scenario.inside(coords), reached)), Proved):
+            return PeerPlace(coords)
     prover.require(
         "the peer is in its communicator",
-        given,
+        condition,
         all_of(Compare(">=", target, Const(0)), Compare("<", target, size))
         if encoding is not Encoding.MODULO
         else Compare("==", Const(0), Const(0)),
@@ -108,7 +110,7 @@ def place_of(prover: Prover, given: Cond, peer: Expr, encoding: Encoding, axes: 
     raise Unprovable("no place on the grid was found for its peer")
 
 
-def _at_distance(prover: Prover, given: Cond, distance: Expr, size: Expr, ndims: int) -> Place:
+def _at_distance(prover: Prover, condition: Cond, distance: Expr, size: Expr, ndims: int) -> PeerPlace:
     """Return the place of a peer at an XOR distance, among a power of two of ranks."""
     scenario = prover.scenario
     if not scenario.powers or ndims < len(scenario.sides):
@@ -118,9 +120,9 @@ def _at_distance(prover: Prover, given: Cond, distance: Expr, size: Expr, ndims:
     below = [
         all_of(Compare(">=", distance, Const(0)), Compare("<", distance, n)) for n in (*scenario.sides, size)
     ]
-    if not any(isinstance(prover.holds(given, inside), Proved) for inside in below):
-        prover.require("the peer is in its communicator", given, below[-1])
-    return Place((), distance)
+    if not any(isinstance(prover.holds(condition, inside), Proved) for inside in below):
+        prover.require("the peer is in its communicator", condition, below[-1])
+    return PeerPlace((), distance)
 
 
 def _number(scenario: Scenario, axes: tuple[int, ...], coords: Sequence[Expr]) -> Expr:
@@ -129,25 +131,25 @@ def _number(scenario: Scenario, axes: tuple[int, ...], coords: Sequence[Expr]) -
 
 
 def _guesses(
-    scenario: Scenario, given: Cond, target: Expr, encoding: Encoding, axes: tuple[int, ...]
+    scenario: Scenario, condition: Cond, target: Expr, encoding: Encoding, axes: tuple[int, ...]
 ) -> Iterator[tuple[Expr, ...]]:
     """Coordinates that are right on small grids."""
-    points = list(_points(scenario, given, target, encoding, axes))
+    points = list(_points(scenario, condition, target, encoding, axes))
     if not points:
         yield scenario.coords  # nobody has such a peer
         return
-    found: list[list[Expr]] = []
+    guesses: list[list[Expr]] = []
     for axis in range(len(scenario.sides)):
         if axis not in axes:
-            found.append([scenario.coords[axis]])
+            guesses.append([scenario.coords[axis]])
             continue
         fitting = [
             e
             for e in _candidates(scenario, axis)
             if all(_fits(e, names, place[axis]) for names, place in points)
         ]
-        found.append(fitting[:3])
-    yield from product(*found)
+        guesses.append(fitting[:3])
+    yield from product(*guesses)
 
 
 def _fits(e: Expr, names: dict[str, object], wanted: object) -> bool:
@@ -158,16 +160,16 @@ def _fits(e: Expr, names: dict[str, object], wanted: object) -> bool:
 
 
 def _points(
-    scenario: Scenario, given: Cond, target: Expr, encoding: Encoding, axes: tuple[int, ...]
+    scenario: Scenario, condition: Cond, target: Expr, encoding: Encoding, axes: tuple[int, ...]
 ) -> Iterator[tuple[dict[str, object], list[object]]]:
     """Names of ranks that have the peer, and its coordinates, per small grid."""
     inputs = [inputs for _, inputs in scenario.model.seen]
-    others = names_in(target, given) - {*scenario.grid.sizes, *scenario.grid.coords, *inputs[0]}
+    counters = names_in(target, condition) - {*scenario.grid.sizes, *scenario.grid.coords, *inputs[0]}
     for grid in scenario.samples:
-        for k in ITERATIONS if others else (0,):
-            names = {**inputs[-1], **grid.columns, **dict.fromkeys(others, k)}
+        for k in ITERATIONS if counters else (0,):
+            names = {**inputs[-1], **grid.columns, **dict.fromkeys(counters, k)}
             try:
-                mine = np.broadcast_to(np.asarray(evaluate(given, names), dtype=bool), (grid.nprocs,))
+                mine = np.broadcast_to(np.asarray(evaluate(condition, names), dtype=bool), (grid.nprocs,))
                 if not mine.any():
                     continue
                 peers = np.broadcast_to(evaluate(target, names), (grid.nprocs,))[mine]
@@ -179,37 +181,41 @@ def _points(
                 peers = peers % count
             if ((peers < 0) | (peers >= count)).any():
                 continue
-            own = {c: grid.columns[c][mine] for c in grid.coords}
-            coords: list[object] = [own[c] for c in grid.coords]
+            own_coords = {c: grid.columns[c][mine] for c in grid.coords}
+            coords: list[object] = [own_coords[c] for c in grid.coords]
             for axis, column in zip(axes, np.unravel_index(peers, sides), strict=True):
                 coords[axis] = column
-            yield {**names, **own}, coords
+            yield {**names, **own_coords}, coords
 
 
 def _candidates(scenario: Scenario, axis: int) -> Iterator[Expr]:
     """Expressions that the coordinate of a peer can be."""
-    own, side, one = scenario.coords[axis], scenario.sides[axis], Const(1)
-    last = sub(side, one)
+    own_coord, side, unit = scenario.coords[axis], scenario.sides[axis], Const(1)
+    last = sub(side, unit)
     for k in SHIFTS:
-        yield add(own, Const(k))
+        yield add(own_coord, Const(k))
     for k in SHIFTS[1:]:
         beyond = (
-            compare(">=", add(own, Const(k)), side) if k > 0 else compare("<", add(own, Const(k)), Const(0))
+            compare(">=", add(own_coord, Const(k)), side)
+            if k > 0
+            else compare("<", add(own_coord, Const(k)), Const(0))
         )
         yield choose(
             beyond,
-            sub(add(own, Const(k)), side) if k > 0 else add(add(own, Const(k)), side),
-            add(own, Const(k)),
+            sub(add(own_coord, Const(k)), side) if k > 0 else add(add(own_coord, Const(k)), side),
+            add(own_coord, Const(k)),
         )
-    yield from (Const(0), last, one, sub(last, own))
-    for other in (Var(c.name) for n, c in enumerate(scenario.coords) if n != axis):
+    yield from (Const(0), last, unit, sub(last, own_coord))
+    for coordinate in (Var(c.name) for n, c in enumerate(scenario.coords) if n != axis):
         for k in SHIFTS[:3]:
-            yield add(other, Const(k))
+            yield add(coordinate, Const(k))
         for k in (2, 4):
-            yield Binary("//", other, Const(k))
-            yield add(mul(other, Const(k)), Binary("%", own, Const(k)))
-        yield sub(last, other)
+            yield Binary("//", coordinate, Const(k))
+            yield add(mul(coordinate, Const(k)), Binary("%", own_coord, Const(k)))
+        yield sub(last, coordinate)
     for k in (1, 2, 3):
-        pair = mul(Binary("//", own, Const(2)), Const(2))
+        pair = mul(Binary("//", own_coord, Const(2)), Const(2))
         yield add(pair, Const(k - 1))
-    yield choose(compare("==", Binary("%", own, Const(2)), Const(0)), add(own, one), sub(own, one))
+    yield choose(
+        compare("==", Binary("%", own_coord, Const(2)), Const(0)), add(own_coord, unit), sub(own_coord, unit)
+    )

@@ -9,28 +9,30 @@ is not looked at.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from time import monotonic
 from typing import Any
 
 from scalatrace.errors import FormulaError
-from scalatrace.extrap.grid.model import Model
+from scalatrace.extrap.grid.model import FamilyRule, Model
 from scalatrace.extrap.matching import check_sizes
-from scalatrace.extrap.proofs.collectives import Collectives
 from scalatrace.extrap.proofs.halves import MESSAGES, Half, Path, family_of_event, halves, paths, site
-from scalatrace.extrap.proofs.messages import Group, Messages
+from scalatrace.extrap.proofs.messages import FamilyMessages, MessageGroup
 from scalatrace.extrap.proofs.prover import OUT_OF_TIME, Prover, Refuted
-from scalatrace.extrap.proofs.scenario import Scenario, scenarios
-from scalatrace.extrap.proofs.values import Unprovable, loops_of
-from scalatrace.formula import TRUE, Cond, Const, Expr, all_of, compare, format_text
-from scalatrace.formula.prove import available
+from scalatrace.extrap.proofs.scenario import OTHER, Scenario, scenarios
+from scalatrace.extrap.proofs.values import Unprovable, loops_of, rename_variables, total
+from scalatrace.formula import TRUE, Cond, Const, Expr, Var, all_of, compare, format_text, names_in
+from scalatrace.formula.prove import Proved, available
 from scalatrace.formula.substitute import Substitution
 from scalatrace.operations import Category, operation
 from scalatrace.trace.consistency.agreement import same_bytes
 from scalatrace.trace.consistency.partners import is_counted
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.grid import Grid
+
+__all__ = ["CollectiveCalls", "Open", "Proofs", "available", "prove_model"]
 
 MATCHED = (*MESSAGES, Category.PERSISTENT, Category.START)
 """Operations that send or receive, or will."""
@@ -40,8 +42,6 @@ ERRORS = (Unprovable, Refuted, FormulaError)
 
 MAX_CONFIRMED = 4_096
 """Events of a model, times ranks, up to which a possible counterexample is confirmed."""
-
-__all__ = ["Open", "Proofs", "available", "prove_model"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +100,13 @@ class Proofs:
         """Return the proofs as plain data."""
         rows = [
             {
-                "call": one.site,
-                "reason": one.reason,
-                "grid": str(one.grid or ""),
-                "ranks": one.grid.nprocs if one.grid else None,
-                "params": dict(one.inputs),
+                "call": claim.site,
+                "reason": claim.reason,
+                "grid": str(claim.grid or ""),
+                "ranks": claim.grid.nprocs if claim.grid else None,
+                "params": dict(claim.inputs),
             }
-            for one in self.open
+            for claim in self.open
         ]
         return {
             "sizes": self.sizes,
@@ -125,17 +125,17 @@ def prove_model(model: Model, seconds: float) -> Proofs:
         seconds: time after which what is left stays open.
     """
     start = monotonic()
-    found: dict[tuple[str, str], Open] = {}
+    unproved: dict[tuple[str, str], Open] = {}
     calls = {id(path[-1]): site(path[-1]) for path in paths(model.nodes) if _is_matched(path)}
     wrong: set[int] = set()
     cases = scenarios(model)
     for scenario in cases:
-        for rule, one in _Scenario(model, scenario, start + seconds).open():
+        for rule, claim in _Scenario(model, scenario, start + seconds).open():
             wrong.add(rule)
-            found.setdefault((one.site, one.reason), one)
+            unproved.setdefault((claim.site, claim.reason), claim)
     texts = dict.fromkeys(map(str, cases))
     proved = len(calls.keys() - wrong)
-    return Proofs("; or ".join(texts), len(calls), proved, tuple(found.values()), monotonic() - start)
+    return Proofs("; or ".join(texts), len(calls), proved, tuple(unproved.values()), monotonic() - start)
 
 
 def _is_matched(path: Path) -> bool:
@@ -191,13 +191,15 @@ class _Scenario:
                 for half in halves(self.model, self.prover, path):
                     known[half.family].append((path, half))
             except ERRORS as error:
-                one = self._open(path, error)
-                unknown.append((_family(path), f"{one.site}: {one.reason}"))
-                yield id(path[-1]), one
+                claim = self._open(path, error)
+                unknown.append((_family(path), f"{claim.site}: {claim.reason}"))
+                yield id(path[-1]), claim
         for family, rows in known.items():
-            because = next((text for other, text in unknown if other in (family, None)), None)
-            messages = Messages(self.prover, [half for _, half in rows])
-            for require in (Group.require_partners, Group.require_room):
+            because = next(
+                (text for family_of_claim, text in unknown if family_of_claim in (family, None)), None
+            )
+            messages = FamilyMessages(self.prover, [half for _, half in rows])
+            for require in (MessageGroup.require_partners, MessageGroup.require_room):
                 for path, half in rows:
                     try:
                         if because:
@@ -219,19 +221,19 @@ class _Scenario:
                 groups[op, family_of_event(path[-1]), _on(path)].append(path)
             except Unprovable as error:
                 yield id(path[-1]), self._open(path, error)
-        for (op, family, _), some in groups.items():
+        for (op, family, _), group in groups.items():
             flow = same_bytes(op)
             agreed = ["root", *([flow.count] if flow else [])]
             try:
-                if flow is None and any("count" in param.name for param in some[0][-1].params):
+                if flow is None and any("count" in param.name for param in group[0][-1].params):
                     raise Unprovable("whether its members give fitting counts is not compared")
                 self.prover.require_time()
-                calls = Collectives(self.prover, self.model.families[family], some, agreed)
+                calls = CollectiveCalls(self.prover, self.model.families[family], group, agreed)
                 calls.require_members()
             except ERRORS as error:
-                yield from ((id(path[-1]), self._open(path, error)) for path in some)
+                yield from ((id(path[-1]), self._open(path, error)) for path in group)
                 continue
-            for path in some:
+            for path in group:
                 try:
                     calls.require_agreement(path)
                 except ERRORS as error:
@@ -244,7 +246,7 @@ class _Scenario:
         at = Substitution({name: Const(value) for name, value in values.items()})
         sides = (at.number(side) for side in self.scenario.sides)
         dims = tuple(side.value for side in sides if isinstance(side, Const))
-        inputs = {name: values.get(name, given) for name, given in self.model.seen[-1][1].items()}
+        inputs = {name: values.get(name, default) for name, default in self.model.seen[-1][1].items()}
         is_made_so = not self.scenario.powers or all(side & (side - 1) == 0 for side in dims)
         conflict = self._conflict(Grid(dims, self.model.column_major), inputs) if is_made_so else None
         return conflict or Open(site(path[-1]), f"no proof was found that {error}")
@@ -277,3 +279,73 @@ def _on(path: Path) -> str:
                 format_text(f) for part in parts for f in (part.condition, *(part.formulas or ()))
             )
     return ""
+
+
+class CollectiveCalls:
+    """The calls of one collective operation on one communicator (and window or file)."""
+
+    def __init__(
+        self, prover: Prover, family: FamilyRule, paths: Sequence[Path], agreed: Sequence[str]
+    ) -> None:
+        if family.slices is None and any(not self._by_all(prover, path) for path in paths):
+            raise Unprovable("its communicator is no slice of the grid")
+        self.prover, self.paths, self.agreed = prover, paths, agreed
+        names = [
+            prover.scenario.grid.coords[axis] for axis in family.slices or range(len(prover.scenario.sides))
+        ]
+        self._other = Substitution({name: Var(name + OTHER) for name in names})
+        self._names = set(names)
+
+    @staticmethod
+    def _by_all(prover: Prover, path: Path) -> bool:
+        """Return whether all ranks make the calls of a node, equally often."""
+        times = loops_of(prover.scenario, path).times()
+        return not names_in(times) & set(prover.scenario.grid.coords)
+
+    def require_members(self) -> None:
+        """Prove that any two members make equally many calls. Raises Refuted or Unprovable."""
+        if not self._is_in_step:
+            times = total([(TRUE, loops_of(self.prover.scenario, path).times()) for path in self.paths])
+            self._require_same("another member makes as many calls", TRUE, times, TRUE, times)
+
+    def require_agreement(self, path: Path) -> None:
+        """Prove that any two members of a call name one root, and equally many elements.
+
+        Where all members make the same calls in the same order, they are compared with each other, else all
+        with all.
+
+        Raises:
+            Refuted, Unprovable: they may not.
+        """
+        for partner_path in [path] if self._is_in_step else self.paths:
+            for name in self.agreed:
+                runs, value = self._value(path, name)
+                there, partner_value = self._value(partner_path, name)
+                if value is None or partner_value is None:
+                    continue
+                if not self._is_in_step:
+                    by = rename_variables(names_in(there, partner_value))
+                    there, partner_value = by.condition(there), by.number(partner_value)
+                self._require_same(f"another member gives the same {name}", runs, value, there, partner_value)
+
+    def _value(self, path: Path, name: str) -> tuple[Cond, Expr | None]:
+        """When a call is made, and a parameter of it."""
+        loops = loops_of(self.prover.scenario, path)
+        param = next((param for param in path[-1].params if param.name == name), None)
+        return loops.active(), None if param is None else loops.number(param.field)[0]
+
+    @cached_property
+    def _is_in_step(self) -> bool:
+        """Whether all members make each of the calls, equally often in each iteration of the loops around."""
+        trips = (row.trips for path in self.paths for row in loops_of(self.prover.scenario, path).rows)
+        return all(
+            isinstance(self.prover.holds(TRUE, compare("==", e, self._other.number(e))), Proved)
+            for e in trips
+            if names_in(e) & self._names
+        )
+
+    def _require_same(self, what: str, given: Cond, value: Expr, there: Cond, others: Expr) -> None:
+        """Prove that a value is that of another member, wherever both have one."""
+        others, there = self._other.number(others), self._other.condition(there)
+        if value != others:
+            self.prover.require(what, all_of(given, there), compare("==", value, others))

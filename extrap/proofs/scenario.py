@@ -106,7 +106,7 @@ class Scenario:
     @cached_property
     def samples(self) -> list[Grid]:
         """Small grids of these sizes, the traces' first."""
-        found = [Grid(dims, self.model.column_major) for dims, _ in self.model.seen if self._fits(dims)]
+        grids = [Grid(dims, self.model.column_major) for dims, _ in self.model.seen if self._fits(dims)]
         shapes: Iterator[tuple[int, ...]] = (
             tuple(side for side in dims)
             for n in range(2, MAX_SIDE)
@@ -114,8 +114,8 @@ class Scenario:
         )
         for dims in shapes:
             if all(self._least_side(d) <= side for d, side in enumerate(dims)):
-                found.append(Grid(dims, self.model.column_major))
-        return list(dict.fromkeys(found))[:MAX_SAMPLES]
+                grids.append(Grid(dims, self.model.column_major))
+        return list(dict.fromkeys(grids))[:MAX_SAMPLES]
 
     def _least_side(self, dimension: int) -> int:
         return min(dims[dimension] for dims, _ in self.model.seen)

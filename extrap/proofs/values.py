@@ -31,7 +31,7 @@ from scalatrace.formula.substitute import Substitution
 from scalatrace.trace.symbolic.counters import NAMED
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Field, Part, levels_of, runs_once
 
-__all__ = ["ITERATION", "TRIPS", "Loops", "Turn", "Unprovable", "loops_of", "renamed"]
+__all__ = ["ITERATION", "TRIPS", "Loops", "Turn", "Unprovable", "loops_of", "rename_variables"]
 
 TRIPS, ITERATION = "trips#", "k#"
 """First letters of variables: the number of iterations of a loop, the same on all ranks; the iteration."""
@@ -237,11 +237,13 @@ def loops_of(scenario: Scenario, path: Sequence[Rule]) -> Loops:
     for depth, rule in enumerate(path, 1):
         if runs_once(rule.repeat):
             continue
-        own = rule.op is not None
+        is_event = rule.op is not None
         if all(part.formulas in (None, (Const(1),)) and part.shape is None for part in rule.repeat.parts):
             rows.append(Loop(id(rule), _trips(scenario, rule), Const(0), is_condition=True))
         else:
-            rows.append(Loop(id(rule), _trips(scenario, rule), Var(f"{ITERATION}{OWN if own else depth}")))
+            rows.append(
+                Loop(id(rule), _trips(scenario, rule), Var(f"{ITERATION}{OWN if is_event else depth}"))
+            )
     return Loops(scenario, tuple(rows), bool(path) and not runs_once(path[-1].repeat))
 
 
@@ -274,7 +276,7 @@ def same_for_all(scenario: Scenario, *parts: Value | Cond) -> bool:
     return not names_in(*parts) & {"r", *scenario.grid.coords}
 
 
-def renamed(names: Iterable[str], keep: Collection[str] = ()) -> Substitution:
+def rename_variables(names: Iterable[str], keep: Collection[str] = ()) -> Substitution:
     """Return the substitution that renames iteration counters among some names, except those to keep."""
     ours = {name for name in names if name == "i" or name.startswith((TRIPS, ITERATION))}
     return Substitution({name: Var(name + OTHER) for name in ours - set(keep)})

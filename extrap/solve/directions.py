@@ -11,12 +11,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
-Floats = np.ndarray[Any, np.dtype[np.float64]]
+from scalatrace.arrays import Floats, Ints
+from scalatrace.trace.values.vec import SPECIAL_MAX
+
+__all__ = [
+    "MAX_CANDIDATES",
+    "MAX_FLAT_VOLUME",
+    "TRIPLE_FEATURES",
+    "Directions",
+    "Projection",
+    "Sieve",
+    "centre_rows",
+    "out_of_reach",
+    "sample_points",
+    "scale_rows",
+    "triples_of",
+    "volumes",
+]
+
 
 TOLERANCE = 1e-9
 """Share of the values' variance that a formula may seem to miss before it is checked exactly."""
@@ -36,25 +51,25 @@ MAX_CANDIDATES = 400
 TRIPLE_FEATURES = 14
 """Features that are tried three at a time."""
 
-__all__ = [
-    "MAX_CANDIDATES",
-    "MAX_FLAT_VOLUME",
-    "TRIPLE_FEATURES",
-    "Directions",
-    "Projection",
-    "centred",
-    "out_of_reach",
-    "scaled",
-    "triples_of",
-    "volumes",
-]
+
+MAX_POINTS = 20
+"""Number of sampled points."""
+
+GOLDEN_RATIO = 0.6180339887498949
+"""The golden ratio's fraction: its multiples spread over all points, with no period."""
+
+MIN_REST = 1e-3
+"""Relative residual below which a feature equals the values."""
+
+MAX_TRIPLE_FEATURES = 2 * TRIPLE_FEATURES
+"""Features that are tested in triples: more than the search uses, as some may be undefined elsewhere."""
 
 
-def centred(table: Ints) -> Floats:
+def centre_rows(table: Ints) -> Floats:
     """Return rows less their mean, scaled to length 1; 0 for constant rows."""
     rows = table.astype(np.float64)
     rows -= rows.mean(axis=1, keepdims=True)
-    return scaled(rows)
+    return scale_rows(rows)
 
 
 def out_of_reach(unit: Floats, subsets: Ints, values: Ints) -> list[bool]:
@@ -64,17 +79,17 @@ def out_of_reach(unit: Floats, subsets: Ints, values: Ints) -> list[bool]:
         unit: rows of length 1.
         subsets: [nsubsets, size] numbers of rows.
     """
-    rest = np.repeat(values[None].astype(np.float64), len(subsets), axis=0)
-    limit = MAX_ROUNDING_SHARE * np.square(rest[0]).sum()
+    residuals = np.repeat(values[None].astype(np.float64), len(subsets), axis=0)
+    limit = MAX_ROUNDING_SHARE * np.square(residuals[0]).sum()
     directions: list[Floats] = []
     for rows in subsets.T:
         direction = unit[rows]
         for before in directions:
             direction = direction - _dots(before, direction) * before
-        direction = scaled(direction)
-        rest -= _dots(direction, rest) * direction
+        direction = scale_rows(direction)
+        residuals -= _dots(direction, residuals) * direction
         directions.append(direction)
-    result: list[bool] = (np.square(rest).sum(axis=1) > limit).tolist()
+    result: list[bool] = (np.square(residuals).sum(axis=1) > limit).tolist()
     return result
 
 
@@ -84,7 +99,7 @@ def _dots(a: Floats, b: Floats) -> Floats:
     return products
 
 
-def scaled(rows: Floats) -> Floats:
+def scale_rows(rows: Floats) -> Floats:
     """Return rows scaled to length 1; zeros stay."""
     length = np.sqrt((rows**2).sum(axis=1, keepdims=True))
     unit: Floats = rows / np.where(length > 0, length, 1)
@@ -155,16 +170,16 @@ class Directions:
 
     def pairs(self, projection: Projection) -> list[tuple[int, int]]:
         """Return the first pairs of features whose plane contains the values."""
-        found: list[tuple[int, int]] = []
-        for i, others in self._planes(projection):
-            g, a, b = self.unit[others] @ self.unit[i], projection.along[i], projection.along[others]
+        candidates: list[tuple[int, int]] = []
+        for i, partners in self._planes(projection):
+            g, a, b = self.unit[partners] @ self.unit[i], projection.along[i], projection.along[partners]
             det = 1 - g * g
             regular = det > TOLERANCE
             missed = 1 - (a * a + b * b - 2 * a * b * g) / np.where(regular, det, 1)
-            found += [(i, j) for j in others[regular & (missed < TOLERANCE)].tolist()]
-            if len(found) >= MAX_CANDIDATES:
+            candidates += [(i, j) for j in partners[regular & (missed < TOLERANCE)].tolist()]
+            if len(candidates) >= MAX_CANDIDATES:
                 break
-        return found[:MAX_CANDIDATES]
+        return candidates[:MAX_CANDIDATES]
 
     def _planes(self, projection: Projection) -> Iterator[tuple[int, Ints]]:
         """Features, each with those after it in whose common plane the values seem to be."""
@@ -174,9 +189,9 @@ class Directions:
         shared = (np.bincount(kinds) > 1)[labels]  # with features of more than one direction
         for i in np.flatnonzero(shared | near.any()).tolist():
             after = slice(i + 1, None)
-            others = np.flatnonzero((labels[after] == labels[i]) | near[i] | near[after]) + i + 1
-            if len(others):
-                yield i, others
+            partners = np.flatnonzero((labels[after] == labels[i]) | near[i] | near[after]) + i + 1
+            if len(partners):
+                yield i, partners
 
     def triples(self, projection: Projection) -> list[tuple[int, ...]]:
         """Return the first triples of the lightest features that span the values."""
@@ -187,6 +202,51 @@ class Directions:
         regular = np.abs(np.linalg.det(grams)) > TOLERANCE
         subsets, grams = subsets[regular], grams[regular]
         right = projection.along[subsets]
-        found = np.linalg.solve(grams, right[:, :, None])[:, :, 0]
-        missed = 1 - (found * right).sum(axis=1)
+        coefficients = np.linalg.solve(grams, right[:, :, None])[:, :, 0]
+        missed = 1 - (coefficients * right).sum(axis=1)
         return [tuple(subset) for subset in subsets[missed < TOLERANCE][:MAX_CANDIDATES].tolist()]
+
+
+def sample_points(count: int) -> Ints:
+    """Return the indices of the sampled points among `count` points."""
+    if count <= MAX_POINTS:
+        return np.arange(count)
+    return np.unique((np.arange(1, MAX_POINTS + 1) * GOLDEN_RATIO % 1 * count).astype(np.int64))
+
+
+class Sieve:
+    """Feature values at the sampled points: a row per feature, the lightest first."""
+
+    def __init__(self, table: Ints) -> None:
+        table = table[(table != table[:, :1]).any(axis=1)]
+        unit = centre_rows(table)
+        labels = Directions(unit).labels(unit)
+        self._all = Directions(unit[np.sort(np.unique(labels, return_index=True)[1])])
+        self._light = unit[_first(table, MAX_TRIPLE_FEATURES)]
+        triples = triples_of(len(self._light))
+        self._triples = triples[volumes(self._light, triples) > MAX_FLAT_VOLUME]  # others are pairs
+
+    def possible(self, values: Ints) -> bool:
+        """Return whether a formula may give these values at the sampled points."""
+        if (values == values[0]).all():
+            return True
+        if (values < SPECIAL_MAX).any():
+            return False
+        wanted = centre_rows(values[None])[0]
+        projection = self._all.projected(wanted)
+        if (projection.left < MIN_REST).any() or len(np.unique(self._all.labels(projection.rest))) < len(
+            projection.rest
+        ):
+            return True
+        residuals = Directions(self._light).projected(wanted).rest
+        return bool((volumes(residuals, self._triples) < MAX_FLAT_VOLUME).any())
+
+
+def _first(table: Ints, most: int) -> list[int]:
+    """Return the first rows, no two alike."""
+    seen: dict[bytes, int] = {}
+    for i, row in enumerate(table):
+        seen.setdefault(row.tobytes(), i)
+        if len(seen) == most:
+            break
+    return list(seen.values())

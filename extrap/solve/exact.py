@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.extrap.solve.features import Feature
 from scalatrace.formula import Expr, linear_combination
 from scalatrace.formula.linear import solve_linear
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 Fit = tuple[list[int], int]
 """The constant and the coefficients of features, and their denominator."""
@@ -40,7 +38,7 @@ MAX_SIMPLE_UNKNOWNS = 2
 PLACES = 16
 """At so many different iterations and sizes even a formula of few values, such as i//X, is confirmed."""
 
-__all__ = ["PLACES", "SAMPLED", "Fit", "Solution", "determined", "enough_points", "exact", "fitted"]
+__all__ = ["PLACES", "SAMPLED", "Fit", "Solution", "determined", "enough_points", "exact", "fit_coefficients"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +100,7 @@ def _independent(table: Ints, has_constant: bool) -> bool:
     return _pivot_points(table - table[:, :1] if has_constant else table) is not None
 
 
-def fitted(table: Ints, values: Ints) -> Fit | None:
+def fit_coefficients(table: Ints, values: Ints) -> Fit | None:
     """Return the constant, the coefficients and their denominator if they hold for all points, else None."""
     solved = _coefficients(table, values)
     if solved is None:
@@ -119,11 +117,11 @@ def fitted(table: Ints, values: Ints) -> Fit | None:
     return (numbers, denominator) if np.array_equal(total, denominator * values) else None
 
 
-def exact(chosen: Sequence[Feature], found: Fit | None, distinct: int, places: int) -> Solution | None:
-    """Return the formula over these features with the result of `fitted`, unless a coefficient is zero."""
-    if found is None or 0 in found[0][1:]:
+def exact(chosen: Sequence[Feature], fit: Fit | None, distinct: int, places: int) -> Solution | None:
+    """Return the formula of these features with the `fit_coefficients` result, unless a coefficient is 0."""
+    if fit is None or 0 in fit[0][1:]:
         return None
-    numbers, denominator = found
+    numbers, denominator = fit
     has_constant = numbers[0] != 0
     unknowns = len(chosen) + has_constant
     weight = sum(feature.weight for feature in chosen) + 0.1 * sum(n not in (0, 1, -1) for n in numbers)
@@ -147,13 +145,13 @@ def _coefficients(table: Ints, values: Ints) -> tuple[list[int], int] | None:
 
 def _pivot_points(differences: Ints) -> list[int] | None:
     """Return as many points as features, of which these differ from each other; None when there are none."""
-    rest = list(differences.astype(np.float64))
+    residuals = list(differences.astype(np.float64))
     result = []
-    for i, row in enumerate(rest):
+    for i, row in enumerate(residuals):
         point = int(np.abs(row).argmax())
         if abs(row[point]) <= EPSILON * max(float(np.abs(differences[i]).max()), 1.0):
             return None
         result.append(point)
-        for j in range(i + 1, len(rest)):
-            rest[j] = rest[j] - row * (rest[j][point] / row[point])
+        for j in range(i + 1, len(residuals)):
+            residuals[j] = residuals[j] - row * (residuals[j][point] / row[point])
     return result

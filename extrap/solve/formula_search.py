@@ -11,14 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Floats, Ints
 from scalatrace.extrap.solve.directions import (
     MAX_CANDIDATES,
     TRIPLE_FEATURES,
     Directions,
     Projection,
-    centred,
+    centre_rows,
     out_of_reach,
-    scaled,
+    scale_rows,
     triples_of,
 )
 from scalatrace.extrap.solve.exact import (
@@ -29,16 +30,13 @@ from scalatrace.extrap.solve.exact import (
     determined,
     enough_points,
     exact,
-    fitted,
+    fit_coefficients,
 )
 from scalatrace.extrap.solve.features import Feature
 from scalatrace.formula import Binary, Cond, Const, Expr, Value, Var, children, names_in
 from scalatrace.trace.symbolic.counters import is_counter
 from scalatrace.trace.symbolic.field import RANKWISE
 from scalatrace.trace.symbolic.grid import NAMES
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
-Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 __all__ = ["System"]
 
@@ -114,11 +112,11 @@ class System:
         self._distinct: dict[tuple[int, ...], tuple[int, int]] = {}
         self._determined: dict[tuple[tuple[int, ...], bool], tuple[bool, bool]] = {}
         self.sample = slice(None, None, max(1, table.shape[1] // SAMPLED) if table.size else 1)
-        self._directions = Directions(centred(table[:, self.sample]))
+        self._directions = Directions(centre_rows(table[:, self.sample]))
 
     def solve(self, values: Ints) -> Solution | None:
         """Find the lightest confirmed formula of the fewest features, else the lightest of all."""
-        wanted = centred(values[None, self.sample])[0]
+        wanted = centre_rows(values[None, self.sample])[0]
         if not wanted.any() or not len(self.features):
             return _lightest(self._fitting([(i,) for i in range(len(self.features))], values, set()))
         directions = self._directions
@@ -127,11 +125,11 @@ class System:
         holding: set[frozenset[int]] = set()
         for search in (_singles, Directions.pairs, Directions.triples):
             subsets = search(directions, projection)
-            found = _lightest(self._fitting(subsets, values, holding))
-            if found is not None and len(subsets) >= MAX_CANDIDATES:
-                found = replace(found, confirmed=False)  # among so many, some pass through all points
-            if best is None or (found is not None and found.confirmed):
-                best = found
+            solution = _lightest(self._fitting(subsets, values, holding))
+            if solution is not None and len(subsets) >= MAX_CANDIDATES:
+                solution = replace(solution, confirmed=False)  # among so many, some pass through all points
+            if best is None or (solution is not None and solution.confirmed):
+                best = solution
             if best is not None and best.confirmed:
                 break
         return None if best is None else self._with_multiples(best, values)
@@ -144,11 +142,13 @@ class System:
         """
         if sum(c != 0 for c in best.coefficients[:-1]) < 2:
             return best
-        found = [
-            exact([self.features[i]], fitted(self.table[[i]], values), PLACES, PLACES)
+        multiples = [
+            exact([self.features[i]], fit_coefficients(self.table[[i]], values), PLACES, PLACES)
             for i in _proportional(self.table, values)[:MAX_MULTIPLES]
         ]
-        rivals = [one.formula for one in found if one is not None and not one.has_constant]
+        rivals = [
+            multiple.formula for multiple in multiples if multiple is not None and not multiple.has_constant
+        ]
         return replace(best, rivals=tuple(dict.fromkeys((*best.rivals, *rivals))))
 
     def _fitting(
@@ -172,37 +172,37 @@ class System:
             enough = enough_points(len(subset), *evidence)
             if len(subset) > 1 and not enough_points(len(subset) + needs_constant, *evidence):
                 continue  # whatever its coefficients
-            fit = fitted(self.table[list(subset)], values)
+            fit = fit_coefficients(self.table[list(subset)], values)
             if fit is not None:
                 holding.add(frozenset(i for i, c in zip(subset, fit[0][1:], strict=True) if c))
             if not enough:
                 continue
-            found = exact([self.features[i] for i in subset], fit, *evidence)
-            if found is None or found.weight >= limit:
+            solution = exact([self.features[i] for i in subset], fit, *evidence)
+            if solution is None or solution.weight >= limit:
                 continue
-            by_some, by_all = self._determined_by(subset, found.has_constant)
+            by_some, by_all = self._determined_by(subset, solution.has_constant)
             if not by_some and not self._accept:
                 continue
-            surplus = self._surplus_bits(subset, found, values)
-            required = _required_bits(found, len(subset))
-            if not self._partners and _divides_by_a_number(found.formula):
+            surplus = self._surplus_bits(subset, solution, values)
+            required = _required_bits(solution, len(subset))
+            if not self._partners and _divides_by_a_number(solution.formula):
                 required += REQUIRED_OF_PARTS
-            credible = surplus >= required or _is_counter(found.formula)
-            if self._on_two_sizes and _has_factor(found, len(subset)):
+            credible = surplus >= required or _is_counter(solution.formula)
+            if self._on_two_sizes and _has_factor(solution, len(subset)):
                 credible = False
             if (
                 self._on_few_sizes
-                and self._has_free_numbers(found, len(subset))
+                and self._has_free_numbers(solution, len(subset))
                 and self._is_of_sizes(values)
             ):
                 credible = False
-            one = _Candidate(replace(found, confirmed=by_all and credible), by_all, surplus)
-            result.append(one)
+            candidate = _Candidate(replace(solution, confirmed=by_all and credible), by_all, surplus)
+            result.append(candidate)
             if by_all:
-                result += self._with_equal_features(one, subset, fit, evidence)
-            if one.solution.confirmed:
+                result += self._with_equal_features(candidate, subset, fit, evidence)
+            if candidate.solution.confirmed:
                 margin = RIVAL_MARGIN if surplus >= STRONG_BITS else WEAK_MARGIN
-                limit = min(limit, found.weight + margin)
+                limit = min(limit, solution.weight + margin)
         return result
 
     def _need_constant(self, subsets: Sequence[tuple[int, ...]], values: Ints) -> list[bool]:
@@ -214,7 +214,7 @@ class System:
     @cached_property
     def _unit(self) -> Floats:
         """The features at the sampled points, of length 1."""
-        return scaled(self.table[:, self.sample].astype(np.float64))
+        return scale_rows(self.table[:, self.sample].astype(np.float64))
 
     @cached_property
     def _on_two_sizes(self) -> bool:
@@ -241,7 +241,7 @@ class System:
         _, first, run_of = np.unique(self.runs, return_index=True, return_inverse=True)
         return bool((values[first][run_of] == values).all())
 
-    def _surplus_bits(self, subset: tuple[int, ...], found: Solution, values: Ints) -> float:
+    def _surplus_bits(self, subset: tuple[int, ...], solution: Solution, values: Ints) -> float:
         """By how many bits the values are longer than the formula (minimum description length).
 
         Among many candidates some pass through a few points by chance. The choice of one of N sets of
@@ -250,10 +250,10 @@ class System:
         """
         different = np.unique(values)
         repeated = max(self._different_arguments(subset) - len(different), 0)
-        given = repeated * math.log2(len(different))
-        given += float(np.log2(np.abs(different.astype(np.float64)) + 1).sum())
-        digits = sum(math.log2(abs(c)) + (c < 0) for c in found.coefficients if c)
-        return given - digits - math.log2(self._candidates(subset))
+        value_bits = repeated * math.log2(len(different))
+        value_bits += float(np.log2(np.abs(different.astype(np.float64)) + 1).sum())
+        digits = sum(math.log2(abs(c)) + (c < 0) for c in solution.coefficients if c)
+        return value_bits - digits - math.log2(self._candidates(subset))
 
     def _candidates(self, subset: tuple[int, ...]) -> int:
         """Return the number of sets of as many features, of names of the same kinds, weigh as little."""
@@ -283,16 +283,16 @@ class System:
         return sum(self.features[i].weight for i in subset)
 
     def _with_equal_features(
-        self, one: _Candidate, subset: tuple[int, ...], fit: Fit | None, evidence: tuple[int, int]
+        self, candidate: _Candidate, subset: tuple[int, ...], fit: Fit | None, evidence: tuple[int, int]
     ) -> Iterator[_Candidate]:
         """Yield the formulas in which a feature is another one that has the same values at all points."""
         chosen = [self.features[i] for i in subset]
         for at, i in enumerate(subset):
-            for other in self._equal.get(i, ()):
-                changed = [*chosen[:at], other, *chosen[at + 1 :]]
-                found = exact(changed, fit, *evidence)
-                if found is not None:
-                    yield replace(one, solution=replace(found, confirmed=False))
+            for equal_feature in self._equal.get(i, ()):
+                changed = [*chosen[:at], equal_feature, *chosen[at + 1 :]]
+                solution = exact(changed, fit, *evidence)
+                if solution is not None:
+                    yield replace(candidate, solution=replace(solution, confirmed=False))
 
     def _evidence(self, subset: tuple[int, ...]) -> tuple[int, int]:
         """At how many points these features differ, and at how many iterations and sizes."""
@@ -306,7 +306,7 @@ class System:
         key = subset, has_constant
         if key not in self._determined:
             names = self._names_of(subset)
-            sizes = _numbered([self.columns[name] for name in sorted(names & self._size_names)])
+            sizes = _number_rows([self.columns[name] for name in sorted(names & self._size_names)])
             sizes = self.runs if sizes is None else sizes
             table = self.table[list(subset)][:, self.sample]
             self._determined[key] = determined(table, sizes[self.sample], has_constant)
@@ -422,10 +422,10 @@ class _Candidate:
             return True
         if best.surplus_bits >= STRONG_BITS:
             return False
-        own = self.solution
-        is_of_sizes = not _depends_on_rank_or_iteration(own.formula)
-        has_equal_form = own.is_plain or own.coefficients == best.solution.coefficients
-        if is_of_sizes and has_equal_form and own.weight < best.solution.weight + WEAK_MARGIN:
+        solution = self.solution
+        is_of_sizes = not _depends_on_rank_or_iteration(solution.formula)
+        has_equal_form = solution.is_plain or solution.coefficients == best.solution.coefficients
+        if is_of_sizes and has_equal_form and solution.weight < best.solution.weight + WEAK_MARGIN:
             return True  # traces have few sizes, but many ranks and iterations
         if best.solution.weight < SIMPLE_WEIGHT:
             return False
@@ -452,17 +452,17 @@ def _has_factor(found: Solution, count: int) -> bool:
     return count > 1 and any(abs(c) > 1 for c in found.coefficients[1:-1])
 
 
-def _free_numbers(found: Solution, count: int) -> int:
+def _free_numbers(solution: Solution, count: int) -> int:
     """How many numbers of a formula of sizes values determine: signs are free, equal factors are one.
 
     A sum of several features has those of its coefficients; a number that is divided among ranks, plus a
     constant, has these two. Three sizes do not show two of them: the ratios of blocks of any problem are near
     to those of small numbers.
     """
-    constant, *factors, denominator = found.coefficients
+    constant, *factors, denominator = solution.coefficients
     if count > 1:
         return len({abs(c) for c in factors} - {1}) + (constant != 0) + (denominator > 0)
-    return (constant != 0) + any(map(_divides_a_number, _all_parts(found.formula)))
+    return (constant != 0) + any(map(_divides_a_number, _all_parts(solution.formula)))
 
 
 def _is_beside_shares(found: Solution, idle: frozenset[str]) -> bool:
@@ -492,7 +492,7 @@ def _required_bits(found: Solution, count: int) -> float:
     return REQUIRED_BITS[count] + REQUIRED_OF_CONSTANTS * found.has_constant
 
 
-def _numbered(rows: Sequence[Ints]) -> Ints | None:
+def _number_rows(rows: Sequence[Ints]) -> Ints | None:
     """For each column of rows a number, the same where columns are equal; None without rows."""
     if not rows:
         return None

@@ -8,19 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.extrap.solve.exact import Solution
 from scalatrace.extrap.solve.features import Feature, Names, features
 from scalatrace.extrap.solve.formula_search import System
 from scalatrace.formula import Const, evaluate_all
 from scalatrace.trace.values.vec import SPECIAL_MAX
 
-Ints = np.ndarray[Any, np.dtype[np.int64]]
-
-__all__ = ["Basis", "Points", "Solution"]
+__all__ = ["Basis", "PointSolver", "Solution"]
 
 
 MAX_EQUAL = 12
@@ -57,8 +55,8 @@ class Basis:
             self.table[i] = row
 
 
-class Points:
-    """The points of observed values: some of a basis' columns."""
+class PointSolver:
+    """Formulas of observed values at points: some of a basis' columns."""
 
     def __init__(self, basis: Basis, chosen: Ints | None = None) -> None:
         self._basis, self._chosen = basis, chosen

@@ -15,11 +15,10 @@ from scalatrace.predefined import THREAD_LEVELS
 from scalatrace.predict.calibrate.archive import Archive, Measurement
 from scalatrace.predict.calibrate.library import Measures
 from scalatrace.predict.calibrate.metadata import host_facts, run_facts
-from scalatrace.predict.calibrate.plan import BURST, COLLECTIVES, Experiment, Settings, plan
-from scalatrace.predict.calibrate.thresholds import largest
+from scalatrace.predict.calibrate.plan import BURST, COLLECTIVES, Experiment, Settings, largest, plan
 from scalatrace.predict.calibrate.workloads import KERNELS, draw_calls, warm_up
 
-__all__ = ["Progress", "Site", "prepare", "run_campaign"]
+__all__ = ["CampaignRank", "Progress", "prepare", "run_campaign"]
 
 SEND_LIMIT_S = 0.1
 """A send that has not ended by then waits for its receive."""
@@ -32,7 +31,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Site:
+class CampaignRank:
     """This rank of a campaign.
 
     Attributes:
@@ -70,7 +69,7 @@ class Site:
             time.sleep(POLL_S)
 
 
-def prepare(settings: Settings) -> Site:
+def prepare(settings: Settings) -> CampaignRank:
     """Check the settings and compile what measures; all ranks call this, and all raise the same error.
 
     Raises:
@@ -90,11 +89,11 @@ def prepare(settings: Settings) -> Site:
     if reasons or measures is None:
         raise ScalatraceError(reasons[0])
     host = MPI.Get_processor_name()
-    return Site(comm, measures, _pairs(comm.allgather(host)), host, time.monotonic())
+    return CampaignRank(comm, measures, _pairs(comm.allgather(host)), host, time.monotonic())
 
 
 def run_campaign(
-    site: Site, settings: Settings, command: Sequence[str], progress: Progress | None = None
+    site: CampaignRank, settings: Settings, command: Sequence[str], progress: Progress | None = None
 ) -> Archive | None:
     """Measure; all ranks call this. Returns the archive on rank 0, None elsewhere.
 
@@ -106,21 +105,23 @@ def run_campaign(
     level = levels.get(MPI.Query_thread(), "")
     facts = run_facts(command, MPI.Get_library_version(), level, comm.size)
     calls = draw_calls(settings)
-    found, eager = _thresholds(site, settings.max_bytes)
+    measurements, eager = _thresholds(site, settings.max_bytes)
     warm_up(settings.kernel_names if settings.kernels else ())
     experiments = plan(settings, tuple(site.pairs), eager, calls, comm.size)
     for done, experiment in enumerate(experiments):
         if progress and comm.rank == 0:
             progress(done, len(experiments))
-        found += _done(site, experiment, settings)
+        measurements += _done(site, experiment, settings)
     site.rest()
-    everything = comm.gather((site.host, host_facts(), found))
+    everything = comm.gather((site.host, host_facts(), measurements))
     if everything is None:
         return None
     facts |= {"settings": asdict(settings), "seconds": round(site.elapsed_s(), 3)}
     facts["placement"] = [host for host, _, _ in everything]
     facts["hosts"] = {name: about for name, about, _ in everything}
-    rows = sorted((m for _, _, some in everything for m in some), key=lambda m: m.at_s)
+    rows = sorted(
+        (m for _, _, rank_measurements in everything for m in rank_measurements), key=lambda m: m.at_s
+    )
     return Archive(facts, tuple(rows))
 
 
@@ -135,9 +136,9 @@ def _pairs(hosts: list[str]) -> dict[str, tuple[int, int]]:
     return pairs
 
 
-def _thresholds(site: Site, max_bytes: int) -> tuple[list[Measurement], dict[str, int | None]]:
+def _thresholds(site: CampaignRank, max_bytes: int) -> tuple[list[Measurement], dict[str, int | None]]:
     """Find the semantic breakpoints of each level. Returns the largest eager size on all ranks."""
-    found: list[Measurement] = []
+    measurements: list[Measurement] = []
     eager: dict[str, int | None] = {}
     for level, (leader, _) in site.pairs.items():
         sizes: dict[str, int | None] = {}
@@ -147,11 +148,11 @@ def _thresholds(site: Site, max_bytes: int) -> tuple[list[Measurement], dict[str
         site.rest()
         eager[level] = site.comm.bcast(sizes.get("eager"), root=leader)
         if site.leads(level):
-            found += [_threshold(site, level, name, size, max_bytes) for name, size in sizes.items()]
-    return found, eager
+            measurements += [_threshold(site, level, name, size, max_bytes) for name, size in sizes.items()]
+    return measurements, eager
 
 
-def _passes(site: Site, level: str, test: str, limit_ns: float | None, nbytes: int) -> bool:
+def _passes(site: CampaignRank, level: str, test: str, limit_ns: float | None, nbytes: int) -> bool:
     """Run Algorithm 3 or 4; the leader tells its peer the outcome. Returns whether it prints "OK"."""
     peer = site.peer(level)
     assert peer is not None
@@ -164,13 +165,13 @@ def _passes(site: Site, level: str, test: str, limit_ns: float | None, nbytes: i
     return not failed
 
 
-def _threshold(site: Site, level: str, name: str, size: int | None, max_bytes: int) -> Measurement:
+def _threshold(site: CampaignRank, level: str, name: str, size: int | None, max_bytes: int) -> Measurement:
     tested = {"tested": max_bytes, "all": int(size is None)}
     nbytes = max_bytes if size is None else size
     return Measurement("threshold", (), site.elapsed_s(), level, name, nbytes, tested, site.host)
 
 
-def _done(site: Site, experiment: Experiment, settings: Settings) -> list[Measurement]:
+def _done(site: CampaignRank, experiment: Experiment, settings: Settings) -> list[Measurement]:
     """Carry out one experiment. Returns a measurement on the rank that has its durations."""
     together = experiment.kind in ("collective", "kernel")
     if together:
@@ -189,7 +190,7 @@ def _done(site: Site, experiment: Experiment, settings: Settings) -> list[Measur
     return [Measurement(experiment.kind, rounded, round(at_s, 6), *where)]
 
 
-def _durations(site: Site, experiment: Experiment, repeats: int) -> list[float]:
+def _durations(site: CampaignRank, experiment: Experiment, repeats: int) -> list[float]:
     """Return durations in ns; none on ranks that do not take part or only help."""
     kind, nbytes = experiment.kind, experiment.nbytes
     if kind == "kernel":

@@ -1,18 +1,20 @@
-"""Fit a platform to an archive of measurements. Nothing is measured here."""
+"""Fit platforms, kernel models and clusters to archives of measurements. Nothing is measured here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from scalatrace.errors import FormatError
 from scalatrace.predict.calibrate.archive import Archive, Measurement
 from scalatrace.predict.calibrate.loggops import NetworkFit, fit_network
 from scalatrace.predict.calibrate.typical import by_size, series, typical
+from scalatrace.predict.kernels import Cluster, KernelCall, KernelModels, NodeDay, fit_cluster, fit_kernel
 from scalatrace.predict.platform import MatchingCost, Platform, StridedCost
 from scalatrace.stats.piecewise import fit_piecewise
 
-__all__ = ["Calibration", "CollectiveTime", "fit_archive"]
+__all__ = ["Calibration", "CollectiveTime", "cluster_of", "fit_archive", "kernels_of"]
 
 MAX_HOSTS_NAMED = 4
 
@@ -66,7 +68,7 @@ def fit_archive(archive: Archive, name: str = "calibrated") -> Calibration:
         description=_description(archive),
         source=f"scalatrace calibrate, {archive.metadata.get('started', 'unknown time')}",
         thread_level=str(archive.metadata.get("thread_level", "")),
-        doubts="; ".join(text for level, one in fits.items() for text in _doubts(level, one)),
+        doubts="; ".join(text for level, fit in fits.items() for text in _doubts(level, fit)),
         ranks_per_node=_ranks_per_node(archive) if several else 0,
         measured_up_to_bytes=max(each.nbytes for each in archive.of("pingpong", levels[-1])),
         network=fits["network" if several else "memory"].network,
@@ -117,6 +119,47 @@ def _per_entry_ns(archive: Archive, level: str) -> float:
 def _collectives(measurements: Sequence[Measurement]) -> tuple[CollectiveTime, ...]:
     result = []
     for name, ranks in sorted({(m.name, m.params.get("ranks", 0)) for m in measurements}):
-        some = [m for m in measurements if (m.name, m.params.get("ranks", 0)) == (name, ranks)]
-        result += [CollectiveTime(name, ranks, size, typical(ns)) for size, ns in by_size(some).items()]
+        matching = [m for m in measurements if (m.name, m.params.get("ranks", 0)) == (name, ranks)]
+        result += [CollectiveTime(name, ranks, size, typical(ns)) for size, ns in by_size(matching).items()]
     return tuple(result)
+
+
+def kernels_of(archives: Sequence[Archive]) -> KernelModels:
+    """Fit the models of all kernels, of single hosts too if they differ. Raises FormatError without any."""
+    calls = _calls(archives)
+    if not calls:
+        raise FormatError("the archive has no kernels; measure again with --kernel-calls above 0")
+    return KernelModels(
+        model for name, kernel_calls in calls.items() for model in fit_kernel(name, kernel_calls)
+    )
+
+
+def cluster_of(archives: Sequence[Archive], kernel: str = "dgemm") -> Cluster:
+    """Fit a cluster to the models M-1 of a kernel on each host; each archive is one day.
+
+    Raises:
+        FormatError: no archive has calls of the kernel.
+        UsageError: there are fewer than two hosts.
+    """
+    observed = []
+    unit = ""
+    for day, archive in enumerate(archives):
+        calls = sorted(_calls([archive]).get(kernel, []), key=lambda call: call.host)
+        for host, host_calls in groupby(calls, lambda call: call.host):
+            [model] = fit_kernel(kernel, list(host_calls), model="M-1", noise="N-2")
+            unit = "*".join(model.parameters)
+            mean, deviation = model.mean_ns.coefficients, model.deviation_ns.coefficients
+            observed.append(NodeDay(host, str(day), (mean[unit], mean["1"], deviation[unit])))
+    if not observed:
+        raise FormatError(
+            f"no archive has calls of the kernel {kernel}; measure again with --kernel-names {kernel}"
+        )
+    return fit_cluster(observed, unit=unit)
+
+
+def _calls(archives: Sequence[Archive]) -> dict[str, list[KernelCall]]:
+    result: dict[str, list[KernelCall]] = {}
+    for archive in archives:
+        for m in archive.of("kernel"):
+            result.setdefault(m.name, []).extend(KernelCall(dict(m.params), ns, m.host) for ns in m.ns)
+    return result

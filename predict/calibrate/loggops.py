@@ -2,27 +2,110 @@
 
 The time of a message is known best, from the ping-pong; send and receive overheads are parts of it. So
 latency and gap per byte are the rest, and the sum is exactly the fit of the ping-pong. The latency is above 0
-and does not fall with the size (`joint_lines`); overheads are limited to what it leaves.
+and does not fall with the size (`_joint_lines`); overheads are limited to what it leaves.
+
+    T(n) = A_s + n B_s    for messages in segment s,    0 < A_0 <= A_1 <= ...    and 0 < B_s
+
+A_s holds the latency, so a longer message has no smaller one; B_s is the time per byte. Lines that are fitted
+one by one break this where the time per byte grows: the last intercept falls to 0. The increments of A, and
+all B, are the unknowns of one least-squares problem without negative solutions; residuals are relative.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from math import ceil
 from statistics import median
 
 import numpy as np
+import numpy.typing as npt
 
+from scalatrace.arrays import Floats
 from scalatrace.errors import FormatError
 from scalatrace.predict.calibrate.archive import Archive, Measurement
-from scalatrace.predict.calibrate.joint_lines import JointLine, joint_lines
-from scalatrace.predict.calibrate.typical import Series, by_size, series, typical, undisturbed
+from scalatrace.predict.calibrate.typical import Series, by_size, select_undisturbed, series, typical
 from scalatrace.predict.platform import Network, Segment
+from scalatrace.stats.least_squares import solve_nonnegative
 from scalatrace.stats.piecewise import PiecewiseLinear, fit_piecewise
 
 __all__ = ["NetworkFit", "fit_network", "one_way_ns"]
+
+_Indices = npt.NDArray[np.intp]
+
+
+_MIN_FIXED_SHARE = 0.05
+"""Least constant time of a message, as a part of the shortest one."""
+_MIN_PER_BYTE_NS = 2e-6
+"""Least time per byte: more than 0 in a platform file, which has six digits."""
+
+_MAX_SEGMENTS = 16
+_MIN_SIZES = 5
+"""Sizes of a segment, at least."""
+_MAX_EXCESS = 0.02
+"""A segment is divided if its lines are off by so much more than lines without these conditions."""
+
+
+@dataclass(frozen=True)
+class JointLine:
+    """The time of messages of `from_bytes` and more: fixed_ns + n per_byte_ns."""
+
+    from_bytes: int
+    fixed_ns: float
+    per_byte_ns: float
+
+
+def _joint_lines(points: Series, starts: Sequence[int], free: Callable[[float], float]) -> list[JointLine]:
+    """Return a line per segment; segments are divided where the conditions cost accuracy.
+
+    Args:
+        points: sizes, ascending, and times.
+        starts: smallest size of each segment, the first is 0.
+        free: time by size, fitted without the conditions.
+    """
+    sizes, ns = (np.array(values, float) for values in points)
+    unavoidable = np.abs(np.array([free(size) for size in sizes]) / ns - 1)
+    starts = list(starts)
+    while True:
+        segment = np.array([bisect_right(starts, size) - 1 for size in sizes])
+        fixed, per_byte = _solve(segment, len(starts), sizes, ns)
+        excess = np.abs((fixed[segment] + sizes * per_byte[segment]) / ns - 1) - unavoidable
+        split = _worst(segment, len(starts), sizes, excess)
+        if split is None or len(starts) >= _MAX_SEGMENTS:
+            return [JointLine(*row) for row in zip(starts, fixed.tolist(), per_byte.tolist(), strict=True)]
+        starts = sorted({*starts, split})
+
+
+def _solve(
+    segment: _Indices,
+    count: int,
+    sizes: Floats,
+    ns: Floats,
+) -> tuple[Floats, Floats]:
+    """Return A and B of each segment."""
+    least = _MIN_FIXED_SHARE * float(ns.min())
+    steps = (segment[:, None] >= np.arange(count)).astype(float)
+    slopes = (segment[:, None] == np.arange(count)) * sizes[:, None]
+    design = np.concatenate([steps, slopes], axis=1) / ns[:, None]
+    solution = solve_nonnegative(design, 1 - (least + sizes * _MIN_PER_BYTE_NS) / ns)
+    return least + np.cumsum(solution[:count]), _MIN_PER_BYTE_NS + solution[count:]
+
+
+def _worst(
+    segment: _Indices,
+    count: int,
+    sizes: Floats,
+    excess: Floats,
+) -> int | None:
+    """Return the size at which to divide the segment with the largest excess; None: none is worth it."""
+    worst, split = _MAX_EXCESS, None
+    for number in range(count):
+        members = segment == number
+        if members.sum() >= 2 * _MIN_SIZES and (mean := float(excess[members].mean())) > worst:
+            worst, split = mean, int(np.sort(sizes[members])[members.sum() // 2])
+    return split
+
 
 MAX_BREAKPOINTS, MAX_OVERHEAD_BREAKPOINTS = 6, 3
 MIN_SIZES = 5
@@ -94,18 +177,18 @@ def fit_network(archive: Archive, level: str) -> NetworkFit:
     whole, counted = _fit(pingpong, known, MAX_BREAKPOINTS)
     sending, _ = _fit(send, known, MAX_OVERHEAD_BREAKPOINTS)
     receiving = _fit(recv, (), MAX_OVERHEAD_BREAKPOINTS)[0] if len(recv[0]) >= MIN_SIZES else None
-    lines = joint_lines(counted, [int(piece.from_x) for piece in whole.pieces], whole.at)
+    lines = _joint_lines(counted, [int(piece.from_x) for piece in whole.pieces], whole.at)
     segments = _segments(lines, sending, receiving, limit)
     segments = _with_gaps(segments, series(archive.of("burst", level)))
     segments = _with_noise(segments, archive.of("pingpong", level))
     network = _with_rendezvous(segments, limit)
-    return _checked(network, counted, _disturbed(archive, level))
+    return _check(network, counted, _count_disturbed(archive, level))
 
 
 def _thresholds(archive: Archive, level: str) -> dict[str, int]:
     """Return the largest sizes of the tests of Algorithms 3 and 4, where they found one."""
-    found = archive.of("threshold", level)
-    return {m.name: max(m.nbytes, 0) for m in found if not m.params.get("all")}
+    thresholds = archive.of("threshold", level)
+    return {m.name: max(m.nbytes, 0) for m in thresholds if not m.params.get("all")}
 
 
 def _starting_at(function: PiecewiseLinear, known: Sequence[int], measured: Sequence[int]) -> PiecewiseLinear:
@@ -116,14 +199,17 @@ def _starting_at(function: PiecewiseLinear, known: Sequence[int], measured: Sequ
 
 
 def _segments(
-    lines: Sequence[JointLine], sending: PiecewiseLinear, receiving: PiecewiseLinear | None, limit: int | None
+    lines: Sequence[JointLine],
+    sending: PiecewiseLinear,
+    receiving: PiecewiseLinear | None,
+    limit: int | None,
 ) -> list[Segment]:
     """Split the time of messages into overheads, latency and transfer, segment by segment."""
     functions = [function for function in (sending, receiving) if function]
     starts = {int(piece.from_x) for function in functions for piece in function.pieces}
     result: list[Segment] = []
     for start in sorted(starts | {line.from_bytes for line in lines}):
-        line = lines[bisect_right(lines, start, key=lambda one: one.from_bytes) - 1]
+        line = lines[bisect_right(lines, start, key=lambda each: each.from_bytes) - 1]
         before = result[-1].latency_ns if result else MIN_LATENCY_SHARE * line.fixed_ns
         result.append(_segment(start, line, before, sending, receiving, limit))
     return result
@@ -206,7 +292,7 @@ def _with_noise(segments: list[Segment], measurements: Sequence[Measurement]) ->
     result = []
     for segment, members in zip(segments, _members(segments, sizes), strict=True):
         here = [durations[sizes[i]] for i in members]
-        ratios = [ns / typical(repeats) for repeats in here for ns in undisturbed(repeats)]
+        ratios = [ns / typical(repeats) for repeats in here for ns in select_undisturbed(repeats)]
         low, high = np.percentile(ratios, (16, 84)) if ratios else (1.0, 1.0)
         result.append(replace(segment, relative_noise=float(high - low) / 2))
     return result
@@ -225,9 +311,9 @@ def _with_rendezvous(segments: list[Segment], limit: int | None) -> Network:
     return Network((*below, *moved), limit, handshake)
 
 
-def _checked(network: Network, pingpong: Series, disturbed: float) -> NetworkFit:
+def _check(network: Network, pingpong: Series, disturbed: float) -> NetworkFit:
     rounded = Network(
-        tuple(_rounded(segment) for segment in network.segments),
+        tuple(_round(segment) for segment in network.segments),
         network.rendezvous_above_bytes,
         round(network.rendezvous_latency_ns, 1),
     )
@@ -235,7 +321,7 @@ def _checked(network: Network, pingpong: Series, disturbed: float) -> NetworkFit
     return NetworkFit(rounded, median(errors), max(errors), len(errors), disturbed)
 
 
-def _rounded(segment: Segment) -> Segment:
+def _round(segment: Segment) -> Segment:
     """Round to digits that people can read: 0.1 ns, and a millionth of a ns per byte."""
     names = [each.name for each in fields(segment) if each.name != "from_bytes"]
     digits = {name: 6 if "per_byte" in name else 4 if name == "relative_noise" else 1 for name in names}
@@ -243,6 +329,6 @@ def _rounded(segment: Segment) -> Segment:
     return Segment(segment.from_bytes, **values)
 
 
-def _disturbed(archive: Archive, level: str) -> float:
+def _count_disturbed(archive: Archive, level: str) -> float:
     durations = by_size(archive.of("pingpong", level)).values()
-    return 1 - sum(len(undisturbed(ns)) for ns in durations) / sum(len(ns) for ns in durations)
+    return 1 - sum(len(select_undisturbed(ns)) for ns in durations) / sum(len(ns) for ns in durations)

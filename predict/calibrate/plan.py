@@ -2,16 +2,23 @@
 
 Shuffling makes a disturbance of the machine hit sizes and kinds at random, so that it does not look like a
 property of some of them (Cornebize, sections 10.2 and 10.3).
+
+The protocol of MPI_Send changes at two sizes (Cornebize, section 5.3.2). Algorithm 3 finds the largest send
+that is not synchronous, Algorithm 4 the largest that is asynchronous:
+
+    asynchronous   no deadlock, no corruption: the data are sent before MPI_Isend returns
+    detached       no deadlock, but corruption: the data are sent later, without the sender
+    synchronous    the send waits for its receive
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = ["BURST", "COLLECTIVES", "MAX_BYTES", "Experiment", "Settings", "plan"]
+__all__ = ["BURST", "COLLECTIVES", "MAX_BYTES", "Experiment", "Settings", "largest", "plan"]
 
 COLLECTIVES = (
     "barrier", "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "alltoall",
@@ -103,8 +110,8 @@ def plan(
         most = max(1, min(settings.max_bytes, BURST * settings.max_bytes // nranks))
         drawn = log_uniform(random, settings.collectives, most)
         for name in COLLECTIVES:
-            some = drawn if name != "barrier" else [0]
-            experiments += [Experiment("collective", name=name, nbytes=size) for size in some]
+            drawn_sizes = drawn if name != "barrier" else [0]
+            experiments += [Experiment("collective", name=name, nbytes=size) for size in drawn_sizes]
     whole = [*experiments * settings.visits, *kernels]
     return [whole[i] for i in random.permutation(len(whole))]
 
@@ -116,3 +123,27 @@ def _between_two(level: str, sizes: list[int], eager: int | None) -> list[Experi
     # A rendezvous message does not arrive before its receive: MPI_Recv is no overhead there.
     result += [Experiment("recv", level, nbytes=size) for size in sizes if eager is None or size <= eager]
     return result + [Experiment("unexpected", level, params={"entries": n}) for n in ENTRIES]
+
+
+def largest(holds: Callable[[int], bool], limit: int) -> int | None:
+    """Return the largest size with a property that all smaller ones have; binary search.
+
+    Args:
+        holds: whether a size has the property; the same on all ranks.
+        limit: largest size.
+
+    Returns:
+        The size; -1 when not even 1 byte has it (that is the smallest size tested), None when `limit` has.
+    """
+    if not holds(1):
+        return -1
+    good, bad = 1, 2
+    while holds(min(bad, limit)):
+        if bad >= limit:
+            return None
+        good, bad = bad, 2 * bad
+    bad = min(bad, limit)
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if holds(middle) else (good, middle)
+    return good

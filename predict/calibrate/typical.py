@@ -9,7 +9,7 @@ import numpy as np
 
 from scalatrace.predict.calibrate.archive import Measurement
 
-__all__ = ["Series", "by_size", "series", "typical", "undisturbed"]
+__all__ = ["Series", "by_size", "select_undisturbed", "series", "typical"]
 
 LOW_PERCENTILE = 10
 FACTOR = 3.0
@@ -21,7 +21,7 @@ Series = tuple[list[int], list[float]]
 """Sizes, ascending, and a duration of each in ns."""
 
 
-def undisturbed(ns: Sequence[float]) -> list[float]:
+def select_undisturbed(ns: Sequence[float]) -> list[float]:
     """Return the durations during which no rank lost its core.
 
     A time slice lasts milliseconds, a thousand times as long as a message. On a shared machine it can hit
@@ -33,7 +33,7 @@ def undisturbed(ns: Sequence[float]) -> list[float]:
 
 def typical(ns: Sequence[float]) -> float:
     """Return the median of the undisturbed durations."""
-    return median(undisturbed(ns))
+    return median(select_undisturbed(ns))
 
 
 def by_size(

@@ -39,12 +39,12 @@ class Workload:
 def _undisturbed_ns(call: Callable[[], object]) -> float:
     """Return the duration of a call. It is repeated if the system gave the core to another program."""
     for _ in range(MAX_TRIES):
-        begin, own = time.perf_counter_ns(), time.thread_time_ns()
+        begin, thread_ns = time.perf_counter_ns(), time.thread_time_ns()
         call()
-        duration, own = time.perf_counter_ns() - begin, time.thread_time_ns() - own
-        if duration - own < max(MAX_LOST_NS, MAX_LOST_SHARE * duration):
+        duration, thread_ns = time.perf_counter_ns() - begin, time.thread_time_ns() - thread_ns
+        if duration - thread_ns < max(MAX_LOST_NS, MAX_LOST_SHARE * duration):
             return float(duration)
-    return float(own)
+    return float(thread_ns)
 
 
 def _draw_products(random: np.random.Generator, count: int) -> list[dict[str, int]]:

@@ -21,7 +21,7 @@ from scalatrace.trace.query.load import COMM, COMPUTE, near
 from scalatrace.trace.query.requests import POLLING
 from scalatrace.trace.values.histogram import Histogram
 
-__all__ = ["CallTimes", "TooLongCallError", "load_factors", "picoseconds"]
+__all__ = ["PrecedingCallTimes", "TooLongCallError", "load_factors", "picoseconds"]
 
 
 LONGEST = "2^63 ps (106 days), the longest time of a simulation"
@@ -37,13 +37,13 @@ class TooLongCallError(LimitError):
 
 
 def picoseconds(ps: float, what: str) -> int:
-    """Round a time to an integer. Raises TooLongError where it has more than 63 bits."""
+    """Round a time to an integer. Raises TooLongCallError where it has more than 63 bits."""
     if not abs(ps) < MAX_PS:
         raise TooLongCallError(f"{what} of {ps / PS / 1e9:.4g} s")
     return round(ps)
 
 
-class CallTimes:
+class PrecedingCallTimes:
     """Computation before each event node, by the call before it: means, and on demand bins to draw from.
 
     Attributes:
@@ -70,15 +70,15 @@ class CallTimes:
         if not known:
             return None
         what = f"a mean computation before {self._trace.ops[event.op].name}"
-        made = (binding.EngineTimes * len(known))(
+        times = (binding.EngineTimes * len(known))(
             *(
                 binding.EngineTimes(pred=pred, mean_ps=max(0, picoseconds(h.mean * self._ps, what)))
                 for pred, h in known
             )
         )
-        self._without_bins.append((made, [histogram for _, histogram in known]))
+        self._without_bins.append((times, [histogram for _, histogram in known]))
         self.compute_ps += sum(histogram.total for _, histogram in known) * self._ps
-        return made
+        return times
 
     @property
     def _ps(self) -> float:
@@ -91,8 +91,8 @@ class CallTimes:
         Args:
             spread: of the ranks' loads, as of `Histogram.within_ranks`.
         """
-        for made, histograms in self._without_bins:
-            for times, histogram in zip(made, histograms, strict=True):
+        for call_times, histograms in self._without_bins:
+            for times, histogram in zip(call_times, histograms, strict=True):
                 bins = histogram.within_ranks(spread).drawn_bins
                 share = np.cumsum([b.count for b in bins], dtype=float)
                 table = np.array([(b.min, b.mean, b.max) for b in bins], dtype=float) * self._ps

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from scalatrace.arrays import Ints
 from scalatrace.predict.engine import binding
 from scalatrace.predict.engine.fields import pointer
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.values.from_arrays import Ints
 from scalatrace.trace.values.vec import SPECIAL_MAX, UNDEFINED
 
 __all__ = ["Families", "FamilyTable"]
@@ -57,20 +57,20 @@ class FamilyTable:
         special = stored < SPECIAL_MAX
         if self.instance is None or self.position is None:
             start = np.zeros(len(ranks), dtype=np.int64)
-            own, size = ranks, start + len(self.members)
+            own_ranks, size = ranks, start + len(self.members)
         else:
             instance = self.instance[ranks]
             special = special | (instance < 0)
-            own = self.position[ranks].astype(np.int64)
+            own_ranks = self.position[ranks].astype(np.int64)
             start = self.peer_offsets[instance]
             size = self.peer_offsets[instance + 1] - start
         peer = stored.copy()
         if encoding is Encoding.RELATIVE:
-            peer = stored + own
+            peer = stored + own_ranks
         elif encoding is Encoding.MODULO:
-            peer = (stored + own) % np.maximum(size, 1)
+            peer = (stored + own_ranks) % np.maximum(size, 1)
         elif encoding is Encoding.XOR:
-            peer = stored ^ own
+            peer = stored ^ own_ranks
         inside = ~special & (peer >= 0) & (peer < size)
         at = np.where(inside, start + np.where(inside, peer, 0), 0)
         known = self.peers[at] if len(self.peers) else at

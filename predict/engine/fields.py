@@ -15,16 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import FormatError, LimitError
 from scalatrace.predict.engine import binding
 from scalatrace.trace.model.elastic import Columns, Elastic
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.rank_classes import class_numbers
-from scalatrace.trace.values.from_arrays import Ints, ranks_in
+from scalatrace.trace.values.from_arrays import ranks_in
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["Classes", "Quantity", "classes_of", "constant", "pointer", "quantity"]
+__all__ = ["Classes", "EngineQuantity", "classes_of", "constant", "pointer", "quantity"]
 
 MAX_VALUES = 1 << 26
 """Values of one node that vary: half a gigabyte."""
@@ -39,7 +40,7 @@ def pointer(array: NDArray[Any], kind: Any) -> Any:
 
 
 @dataclass
-class Quantity:
+class EngineQuantity:
     """A number; or one for each rank; or arrays of successive values for classes of ranks.
 
     Attributes:
@@ -89,9 +90,9 @@ class Quantity:
         return field
 
 
-def constant(value: int) -> Quantity:
+def constant(value: int) -> EngineQuantity:
     """Return a quantity that is one number."""
-    return Quantity(value)
+    return EngineQuantity(value)
 
 
 @dataclass
@@ -108,7 +109,7 @@ class Classes:
     rows: Sequence[Mapping[str, Vec]]
     counts: list[int]
 
-    def derive(self, names: Sequence[str], function: Callable[..., Any]) -> Quantity:
+    def derive(self, names: Sequence[str], function: Callable[..., Any]) -> EngineQuantity:
         """Compute a quantity from parameters.
 
         Args:
@@ -136,10 +137,10 @@ class Classes:
         vecs = [self.rows[number][name] for name in names]
         if all(vec.constant is not None for vec in vecs):
             return np.atleast_1d(np.asarray(function(*(vec.constant for vec in vecs)), dtype=np.int64))
-        return np.asarray(function(*(expanded(vec, self.counts[number]) for vec in vecs)), dtype=np.int64)
+        return np.asarray(function(*(expand(vec, self.counts[number]) for vec in vecs)), dtype=np.int64)
 
 
-def expanded(vec: Vec, count: int) -> Ints:
+def expand(vec: Vec, count: int) -> Ints:
     """Return the first `count` values of a vector. Raises LimitError where these are too many."""
     if vec.constant is not None:
         return np.full(count, vec.constant, dtype=np.int64)
@@ -155,7 +156,7 @@ def _too_many(count: int) -> LimitError:
     return LimitError(f"a call has {count:,} values that vary (limit {MAX_VALUES:,}); record fewer steps")
 
 
-def quantity(class_of: NDArray[np.int32], results: Sequence[Ints]) -> Quantity:
+def quantity(class_of: NDArray[np.int32], results: Sequence[Ints]) -> EngineQuantity:
     """Return the quantity in which the ranks of class c have the values results[c]."""
     if not results:
         return constant(0)
@@ -163,7 +164,7 @@ def quantity(class_of: NDArray[np.int32], results: Sequence[Ints]) -> Quantity:
         each = np.array([values[0] for values in results], dtype=np.int64)
         if (each == each[0]).all():
             return constant(int(each[0]))
-        return Quantity(values=np.where(class_of >= 0, each[class_of], 0).astype(np.int64))
+        return EngineQuantity(values=np.where(class_of >= 0, each[class_of], 0).astype(np.int64))
     cycles = [_cycle(values) for values in results]
     period = 0
     if all(cycle is not None for cycle in cycles):
@@ -172,7 +173,7 @@ def quantity(class_of: NDArray[np.int32], results: Sequence[Ints]) -> Quantity:
     offsets = np.concatenate(([0], np.cumsum([len(values) for values in results]))).astype(np.int64)
     if offsets[-1] > MAX_VALUES:
         raise _too_many(int(offsets[-1]))
-    return Quantity(class_of=class_of, offsets=offsets, pool=np.concatenate(results), period=period)
+    return EngineQuantity(class_of=class_of, offsets=offsets, pool=np.concatenate(results), period=period)
 
 
 def _cycle(values: Ints) -> Ints | None:
@@ -206,8 +207,8 @@ def classes_of(
     everyone = RankList.from_runs([run for ranks, _ in counts for run in ranks.runs])
     columns, vecs = [number], list[list[Vec]]()
     for value in parameters.values():
-        own, own_vecs = _numbers(value, everyone, nprocs)
-        columns.append(own)
+        numbers, own_vecs = _numbers(value, everyone, nprocs)
+        columns.append(numbers)
         vecs.append(own_vecs)
     taking_part = number >= 0
     class_of = np.full(nprocs, -1, dtype=np.int32)

@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import UsageError
 from scalatrace.predict.engine.binding import PS
 from scalatrace.predict.engine.call_times import picoseconds
-from scalatrace.predict.engine.fields import Quantity, constant
+from scalatrace.predict.engine.fields import EngineQuantity, constant
 from scalatrace.predict.engine.parameters import Parameters
 from scalatrace.predict.kernels import KernelModel, KernelModels
-from scalatrace.predict.kernels.annotated import BEGINS, ENDS, parsed
+from scalatrace.predict.kernels.annotated import BEGINS, ENDS, parse_kernel
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.values.from_arrays import Ints
 
 __all__ = ["ANNOTATION", "KernelTimes", "MarkedKernels"]
 
@@ -72,7 +72,7 @@ class MarkedKernels:
         self._known: set[str] = set()
         self._unknown: set[str] = set()
 
-    def fields(self, parameters: Parameters) -> dict[str, Quantity]:
+    def fields(self, parameters: Parameters) -> dict[str, EngineQuantity]:
         """Return the fields of an annotation's node.
 
         Raises:
@@ -95,7 +95,7 @@ class MarkedKernels:
         if number == _MEAN:
             result[levels == ENDS] = _END
         for kernel in np.unique(kernels[levels == BEGINS]).tolist():
-            name, parameters = parsed(self._trace.string(kernel))
+            name, parameters = parse_kernel(self._trace.string(kernel))
             model = self._model(name, str(self._hosts[int(hosts[0])]))
             if model is None:
                 continue
@@ -118,13 +118,13 @@ class MarkedKernels:
         modelled = {model.name for model in self._models.models}
         if not self._known and self._unknown & modelled:
             raise UsageError(
-                f"the models of kernels ({_listed(modelled)}) are of single hosts, and the nodes of ranks "
+                f"the models of kernels ({_join(modelled)}) are of single hosts, and the nodes of ranks "
                 "are not known: give ranks_per_node in the platform, or add models without host"
             )
         if not self._known:
-            marked = f"marks {_listed(self._unknown)}" if self._unknown else "marks no kernels"
+            marked = f"marks {_join(self._unknown)}" if self._unknown else "marks no kernels"
             raise UsageError(
-                f"the models of kernels ({_listed(modelled) or 'none'}) do not apply: the trace {marked}; "
+                f"the models of kernels ({_join(modelled) or 'none'}) do not apply: the trace {marked}; "
                 'mark them by scalatrace.kernel("dgemm", m=m, n=n, k=k) under the names of the models'
             )
         notes = {
@@ -152,5 +152,5 @@ def _moment_of(model: KernelModel, number: int, params: dict[str, Any]) -> Any:
     return moments
 
 
-def _listed(names: set[str]) -> str:
+def _join(names: set[str]) -> str:
     return ", ".join(sorted(names))

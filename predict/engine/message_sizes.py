@@ -8,7 +8,7 @@ import numpy as np
 
 from scalatrace.errors import LimitError
 from scalatrace.operations import operation
-from scalatrace.predict.engine.fields import Quantity, constant
+from scalatrace.predict.engine.fields import EngineQuantity, constant
 from scalatrace.predict.engine.parameters import Parameters
 from scalatrace.trace.model.trace import Trace
 
@@ -26,7 +26,7 @@ class MessageSizes:
         self._sizes = np.array([max(datatype.size, 0) for datatype in trace.types] or [0], dtype=np.int64)
         self._sums: dict[int, tuple[int, int]] = {}
 
-    def sent(self, parameters: Parameters) -> Quantity:
+    def sent(self, parameters: Parameters) -> EngineQuantity:
         """Return the bytes of a message that a call sends, puts or gets."""
         row = operation(parameters.name)
         flow = row.sends or row.recvs
@@ -50,7 +50,7 @@ class MessageSizes:
         known = (numbers >= 0) & (numbers < len(self._sizes))
         return np.where(known, self._sizes[np.where(known, numbers, 0)], 0)
 
-    def collective(self, parameters: Parameters, operation_name: str) -> Quantity:
+    def collective(self, parameters: Parameters, operation_name: str) -> EngineQuantity:
         """Return the size that the rules of a collective operation count: see platform/algorithms.py."""
         names = parameters.names
         if "newcomm" in names:
@@ -116,7 +116,7 @@ def _by_name(flat: list[str], function: Any) -> Any:
     order = list(dict.fromkeys(flat))
 
     def call(*values: Any) -> Any:
-        given = dict(zip(order, values, strict=True))
-        return function(*(given[name] for name in flat))
+        parameters = dict(zip(order, values, strict=True))
+        return function(*(parameters[name] for name in flat))
 
     return call

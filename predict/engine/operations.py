@@ -76,8 +76,8 @@ class Treatment:
 
 _COMPLETIONS = {
     "Wait": EngineOp.WAIT, "Test": EngineOp.WAIT, "Waitall": EngineOp.WAITALL, "Testall": EngineOp.WAITALL,
-    "Waitany": EngineOp.WAITANY, "Testany": EngineOp.WAITANY,
-    "Waitsome": EngineOp.WAITSOME, "Testsome": EngineOp.WAITSOME,
+    "Waitany": EngineOp.WAITANY, "Testany": EngineOp.WAITANY, "Waitsome": EngineOp.WAITSOME,
+    "Testsome": EngineOp.WAITSOME,
     "Start": EngineOp.START, "Startall": EngineOp.STARTALL, "Request_free": EngineOp.FREE,
     "Cancel": EngineOp.CANCEL,
 }  # fmt: skip

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import UsageError
 from scalatrace.predict.engine.families import Families
-from scalatrace.predict.engine.fields import Classes, Quantity, classes_of, constant, quantity
+from scalatrace.predict.engine.fields import Classes, EngineQuantity, classes_of, constant, quantity
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.elastic import Elastic, Summary
 from scalatrace.trace.model.nodes import Event, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.values.from_arrays import Ints
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import UNDEFINED
 
@@ -62,13 +62,13 @@ class Parameters:
     def classes(self, *names: str) -> Classes:
         return classes_of({name: self.elastic(name) for name in names}, self.counts, self.trace.nprocs)
 
-    def values(self, name: str) -> Quantity:
+    def values(self, name: str) -> EngineQuantity:
         """Return a parameter as it is stored; 0 where the operation has none."""
         if name not in self.names:
             return constant(0)
         return self.classes(name).derive([name], lambda values: values)
 
-    def derived(self, names: list[str], function: Callable[..., Any]) -> Quantity:
+    def derived(self, names: list[str], function: Callable[..., Any]) -> EngineQuantity:
         return self.classes(*names).derive(names, function)
 
     def between_groups(self) -> bool:
@@ -77,7 +77,7 @@ class Parameters:
         comms = self.values("comm")
         return any(0 <= i < len(tables) and tables[i].is_inter for i in comms.distinct())
 
-    def peer(self, name: str) -> Quantity:
+    def peer(self, name: str) -> EngineQuantity:
         """Return the world ranks of a peer."""
         param = self.event.params[self.names[name]]
         encoding = param.encoding if isinstance(param, Peer) else Encoding.ABSOLUTE
@@ -91,7 +91,9 @@ class Parameters:
             return stored
         return self.world_peers(stored, encoding, comms)
 
-    def world_peers(self, stored: Quantity, encoding: Encoding, comms: Quantity) -> Quantity:
+    def world_peers(
+        self, stored: EngineQuantity, encoding: Encoding, comms: EngineQuantity
+    ) -> EngineQuantity:
         nprocs = self.trace.nprocs
         ranks = np.flatnonzero(_member_mask(self.counts, nprocs))
         if not stored.varies and not comms.varies:
@@ -99,7 +101,7 @@ class Parameters:
             family = np.full(nprocs, comms.value) if comms.values is None else comms.values
             world = np.full(nprocs, UNDEFINED, dtype=np.int64)
             world[ranks] = self.decoded(ranks, each[ranks], family[ranks], encoding)
-            return Quantity(values=world)
+            return EngineQuantity(values=world)
         results, class_of = list[Ints](), np.full(nprocs, -1, dtype=np.int32)
         for ranks_of_count, count in self.counts:
             for rank in ranks_of_count:
@@ -126,7 +128,7 @@ def _member_mask(counts: Any, nprocs: int) -> Any:
     return mask
 
 
-def _row(quantity: Quantity, rank: int, count: int) -> Ints:
+def _row(quantity: EngineQuantity, rank: int, count: int) -> Ints:
     """Return the first values of one rank."""
     if quantity.class_of is not None and quantity.offsets is not None and quantity.pool is not None:
         number = quantity.class_of[rank]

@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import ScalatraceError
 from scalatrace.predict.engine import binding
 from scalatrace.predict.engine.binding import PS
-from scalatrace.predict.engine.call_times import CallTimes, picoseconds
+from scalatrace.predict.engine.call_times import PrecedingCallTimes, picoseconds
 from scalatrace.predict.engine.families import Families
-from scalatrace.predict.engine.fields import Quantity, classes_of, constant, pointer
+from scalatrace.predict.engine.fields import EngineQuantity, classes_of, constant, pointer
 from scalatrace.predict.engine.marked_kernels import ANNOTATION, KernelTimes, MarkedKernels
 from scalatrace.predict.engine.message_sizes import MessageSizes
 from scalatrace.predict.engine.operations import EngineOp, Flags, Treatment, treatment
@@ -24,7 +25,6 @@ from scalatrace.trace.model.nodes import Event, Node
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import entries, executions
 from scalatrace.trace.query.requests import POLLING
-from scalatrace.trace.values.from_arrays import Ints
 from scalatrace.trace.values.vec import ANY_SOURCE, UNDEFINED
 
 __all__ = ["LoweredProgram", "lower"]
@@ -52,7 +52,7 @@ class LoweredTrace:
     flags: int = 0
     own_pred: int = -1
     collective: int = 0
-    fields: dict[str, Quantity] = field(default_factory=dict)
+    fields: dict[str, EngineQuantity] = field(default_factory=dict)
     times: ctypes.Array[binding.EngineTimes] | None = None
     duration_ps: int = 0
 
@@ -75,7 +75,7 @@ class LoweredProgram:
         nodes: list[LoweredTrace],
         families: Families,
         arrays: EngineArrays,
-        times: CallTimes,
+        times: PrecedingCallTimes,
     ) -> None:
         self.trace, self.nodes = trace, nodes
         self.families, self.arrays = families, arrays
@@ -111,15 +111,15 @@ class LoweredProgram:
 
 
 def _c_node(node: LoweredTrace) -> binding.EngineNode:
-    made = binding.EngineNode(
+    c_node = binding.EngineNode(
         op=node.op, end=node.end, flags=node.flags, own_pred=node.own_pred, collective=node.collective
     )
     for name in _FIELDS:
-        setattr(made, name, node.fields.get(name, _NOTHING).field())
+        setattr(c_node, name, node.fields.get(name, _NOTHING).field())
     if node.times is not None:
-        made.ntimes, made.times = len(node.times), node.times
-    made.duration_ps = node.duration_ps
-    return made
+        c_node.ntimes, c_node.times = len(node.times), node.times
+    c_node.duration_ps = node.duration_ps
+    return c_node
 
 
 _NOTHING = constant(0)
@@ -160,16 +160,16 @@ def lower(trace: Trace, kernels: KernelTimes | None = None, polls_work: bool = F
             f"the trace has {len(trace.ranks)} of {trace.nprocs} ranks: a simulation needs all, since the "
             "others wait for the missing ones"
         )
-    return _Lowering(trace, kernels, polls_work).program()
+    return _NodeLowering(trace, kernels, polls_work).program()
 
 
-class _Lowering:
+class _NodeLowering:
     def __init__(self, trace: Trace, kernels: KernelTimes | None, polls_work: bool) -> None:
         self.trace, self.polls_work = trace, polls_work
         self.kernels = None if kernels is None else MarkedKernels(trace, kernels)
         self.families = Families(trace)
         self.sizes = MessageSizes(trace)
-        self.times = CallTimes(trace)
+        self.times = PrecedingCallTimes(trace)
         self.counts = {id(event): counts for event, counts in executions(trace)}
         self.entries = {id(node): counts for node, counts in entries(trace)}
         self.nodes: list[LoweredTrace] = []
@@ -205,13 +205,13 @@ class _Lowering:
         lowered.end = len(self.nodes)
         lowered.flags = self.steady(lowered, start)
 
-    def repeat(self, node: Node) -> Quantity:
+    def repeat(self, node: Node) -> EngineQuantity:
         """Return how often a node runs in each entry; 0 on ranks that do not enter it."""
         classes = classes_of({"repeat": node.repeat}, self.entries[id(node)], self.trace.nprocs)
-        made = classes.derive(["repeat"], lambda repeat: repeat)
-        if made.varies or made.values is not None or (classes.class_of >= 0).all():
-            return made
-        return Quantity(values=np.where(classes.class_of >= 0, made.value, 0).astype(np.int64))
+        derived = classes.derive(["repeat"], lambda repeat: repeat)
+        if derived.varies or derived.values is not None or (classes.class_of >= 0).all():
+            return derived
+        return EngineQuantity(values=np.where(classes.class_of >= 0, derived.value, 0).astype(np.int64))
 
     def add_event(self, event: Event) -> None:
         op = self.trace.ops[event.op]
@@ -332,17 +332,17 @@ def _message_fields(
 def _completion_fields(lowered: LoweredTrace, parameters: Parameters) -> set[int]:
     """Set the requests that a call completes or starts; return the arrays that they are in."""
     names, used = parameters.names, set[int]()
-    given = [name for name in ("request", "requests") if name in names]
-    if not given:
+    known = [name for name in ("request", "requests") if name in names]
+    if not known:
         lowered.fields["list"] = constant(UNDEFINED)
         return used
     if "flag" in names:  # of a test without success nothing is complete
         lowered.fields["list"] = parameters.derived(
-            [given[0], "flag"], lambda requests, flag: np.where(np.asarray(flag) > 0, requests, UNDEFINED)
+            [known[0], "flag"], lambda requests, flag: np.where(np.asarray(flag) > 0, requests, UNDEFINED)
         )
     else:
-        lowered.fields["list"] = parameters.values(given[0])
-    if given[0] == "requests":
+        lowered.fields["list"] = parameters.values(known[0])
+    if known[0] == "requests":
         used |= lowered.fields["list"].distinct()
     if "index" in names:
         lowered.fields["peer"] = parameters.values("index")

@@ -14,7 +14,7 @@ from scalatrace.predict.kernels import Cluster
 from scalatrace.predict.platform import Platform
 from scalatrace.predict.platform.accuracy import Accuracy
 
-Floats = NDArray[np.float32]
+Factors = NDArray[np.float32]
 
 __all__ = ["RepeatInterval", "drawn_options", "interval_of", "repeats", "sampled_nodes"]
 
@@ -41,7 +41,7 @@ def repeats(
     platform: Platform,
     options: SimulateOptions,
     count: int,
-    nodes: Callable[[int], tuple[Floats, Floats]] | None = None,
+    nodes: Callable[[int], tuple[Factors, Factors]] | None = None,
 ) -> Iterator[float]:
     """Yield the times (ns) of runs whose computation times are drawn with successive seeds.
 
@@ -53,7 +53,7 @@ def repeats(
 
 
 def drawn_options(
-    options: SimulateOptions, seed: int, nodes: Callable[[int], tuple[Floats, Floats]] | None = None
+    options: SimulateOptions, seed: int, nodes: Callable[[int], tuple[Factors, Factors]] | None = None
 ) -> SimulateOptions:
     """Return options of a run whose computation times are drawn with a seed; `nodes` as in `repeats`."""
     drawn = replace(options, drawn=True, seed=seed)
@@ -63,7 +63,7 @@ def drawn_options(
     return replace(drawn, slowness=slowness, noise=noise)
 
 
-def sampled_nodes(cluster: Cluster, platform: Platform, nranks: int, seed: int) -> tuple[Floats, Floats]:
+def sampled_nodes(cluster: Cluster, platform: Platform, nranks: int, seed: int) -> tuple[Factors, Factors]:
     """Sample the nodes of ranks from a cluster.
 
     Returns:
@@ -87,8 +87,8 @@ def interval_of(times_ns: Sequence[float], accuracy: Accuracy | None = None) -> 
     low, high = (float(value) for value in np.quantile(times_ns, (0.025, 0.975)))
     median = median_low(times_ns)
     if accuracy is not None and min(times_ns) > 0:
-        own = float(np.std(np.log(times_ns), ddof=1)) if len(times_ns) > 1 else 0.0
-        least, most = accuracy.factors(own)
+        deviation = float(np.std(np.log(times_ns), ddof=1)) if len(times_ns) > 1 else 0.0
+        least, most = accuracy.factors(deviation)
         low, high = median * min(least, 1.0), median * max(most, 1.0)
         return RepeatInterval(median, low, high, len(times_ns), accuracy)
     return RepeatInterval(median, low, high, len(times_ns))

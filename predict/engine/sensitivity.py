@@ -15,12 +15,59 @@ from itertools import product
 from math import inf
 from operator import attrgetter
 
+from scalatrace.errors import UsageError
 from scalatrace.predict.engine.call_times import TooLongCallError
 from scalatrace.predict.engine.simulate import SimulateOptions, Simulation, Simulator
-from scalatrace.predict.platform import Platform
-from scalatrace.predict.platform.scaled import scaled
+from scalatrace.predict.platform.model import Network, Platform, Segment
+from scalatrace.spelling import did_you_mean
 
-__all__ = ["LATENCY", "PER_BYTE", "Tolerance", "sweep", "tolerances"]
+__all__ = ["LATENCY", "PER_BYTE", "Tolerance", "scale_platform", "sweep", "tolerances"]
+
+_FACTORS = ("latency", "bandwidth", "overhead", "compute")
+"""What can be scaled: a bandwidth of 2 halves the time per byte, a compute of 2 doubles computation times."""
+
+
+def scale_platform(platform: Platform, **factors: float) -> Platform:
+    """Return a platform with its parameters times factors, by the names in `_FACTORS`.
+
+    Raises:
+        UsageError: an unknown name, or a factor that is negative, or 0 for the bandwidth.
+    """
+    for name, factor in factors.items():
+        if name not in _FACTORS:
+            known = ", ".join(_FACTORS) + did_you_mean(name, _FACTORS)
+            raise UsageError(f"{name}: no parameter to scale; known: {known}")
+        if not 0 <= factor < float("inf") or (name == "bandwidth" and factor == 0):
+            raise UsageError(f"{name}={factor:g}: factors must be positive numbers")
+    full = {name: factors.get(name, 1.0) for name in _FACTORS}
+    return replace(
+        platform,
+        network=_network(platform.network, full),
+        memory=None if platform.memory is None else _network(platform.memory, full),
+        compute_scale=platform.compute_scale * full["compute"],
+    )
+
+
+def _network(network: Network, factors: dict[str, float]) -> Network:
+    return replace(
+        network,
+        segments=tuple(_segment(segment, factors) for segment in network.segments),
+        rendezvous_latency_ns=network.rendezvous_latency_ns * factors["latency"],
+    )
+
+
+def _segment(segment: Segment, factors: dict[str, float]) -> Segment:
+    overhead = factors["overhead"]
+    return replace(
+        segment,
+        latency_ns=segment.latency_ns * factors["latency"],
+        per_byte_ns=segment.per_byte_ns / factors["bandwidth"],
+        send_overhead_ns=segment.send_overhead_ns * overhead,
+        recv_overhead_ns=segment.recv_overhead_ns * overhead,
+        send_overhead_per_byte_ns=segment.send_overhead_per_byte_ns * overhead,
+        recv_overhead_per_byte_ns=segment.recv_overhead_per_byte_ns * overhead,
+    )
+
 
 LATENCY, PER_BYTE = "latency", "per_byte"
 
@@ -52,7 +99,7 @@ class Tolerance:
 
 
 @dataclass(frozen=True)
-class _Run:
+class _ScaledRun:
     """The time of a run, in ps, and its slope, with a factor on a parameter.
 
     Attributes:
@@ -65,7 +112,7 @@ class _Run:
     slack: float
 
     @classmethod
-    def of(cls, simulation: Simulation, parameter: str, factor: float) -> _Run:
+    def of(cls, simulation: Simulation, parameter: str, factor: float) -> _ScaledRun:
         time, *parts, nmessages = (float(part) for part in simulation.path)
         slope = parts[_PATH_PART[parameter]] / factor
         return cls(factor, time, slope, MAX_TOLERANCE_ERROR * time + nmessages * ROUNDING_PS)
@@ -88,29 +135,31 @@ def tolerances(
         start: the run on the platform as it is, if there is one.
 
     Raises:
-        DeadlockError, FormatError, LimitError: as `Simulator.run`.
+        SimulationDeadlockError, FormatError, LimitError: as `Simulator.run`.
     """
     start = start or simulator.run(platform, options)
     for parameter in (LATENCY, PER_BYTE):
 
-        def run(factor: float, parameter: str = parameter) -> _Run:
+        def run(factor: float, parameter: str = parameter) -> _ScaledRun:
             changed = {"latency": factor} if parameter == LATENCY else {"bandwidth": 1 / factor}
             try:
-                return _Run.of(simulator.run(scaled(platform, **changed), options), parameter, factor)
+                return _ScaledRun.of(
+                    simulator.run(scale_platform(platform, **changed), options), parameter, factor
+                )
             except TooLongCallError:
-                return _Run(factor, inf, 0.0, 0.0)
+                return _ScaledRun(factor, inf, 0.0, 0.0)
 
-        search = _Search(run, _Run.of(start, parameter, 1.0))
+        search = _ToleranceSearch(run, _ScaledRun.of(start, parameter, 1.0))
         # The largest first: its runs bound the others.
-        found = {share: search.factor_of(start.time_ps * (1 + share)) for share in sorted(shares)[::-1]}
+        factors = {share: search.factor_of(start.time_ps * (1 + share)) for share in sorted(shares)[::-1]}
         for share in shares:
-            yield Tolerance(parameter, share, found[share])
+            yield Tolerance(parameter, share, factors[share])
 
 
-class _Search:
+class _ToleranceSearch:
     """Runs of a trace with factors on one parameter, of which all searches for a time make use."""
 
-    def __init__(self, run: Callable[[float], _Run], start: _Run) -> None:
+    def __init__(self, run: Callable[[float], _ScaledRun], start: _ScaledRun) -> None:
         self._run, self._runs, self._is_convex = run, [start], True
 
     def factor_of(self, target: float) -> float | None:
@@ -141,7 +190,7 @@ class _Search:
             self._add(self._run(step))
         return high.factor if high else None
 
-    def _add(self, reached: _Run) -> None:
+    def _add(self, reached: _ScaledRun) -> None:
         """Keep a run, and note whether all runs so far are on a convex function."""
         self._is_convex = self._is_convex and all(
             reached.time >= run.tangent(reached.factor) - reached.slack
@@ -154,14 +203,14 @@ class _Search:
 _factor = attrgetter("factor")
 
 
-def _step(low: _Run, high: _Run | None, target: float) -> float | None:
+def _step(low: _ScaledRun, high: _ScaledRun | None, target: float) -> float | None:
     """Return the lowest factor between two runs at which a tangent reaches a time; None if there is none."""
     limit = high.factor if high else MAX_FACTOR
     steps = [run.factor + (target - run.time) / run.slope for run in (low, high) if run and run.slope > 0]
     return min((step for step in steps if low.factor < step < limit), default=None)
 
 
-def _chord(low: _Run, high: _Run, factor: float) -> float:
+def _chord(low: _ScaledRun, high: _ScaledRun, factor: float) -> float:
     """Return the time on the line through two runs, which no run between them exceeds."""
     return low.time + (factor - low.factor) * (high.time - low.time) / (high.factor - low.factor)
 
@@ -176,12 +225,14 @@ def sweep(
 
     Raises:
         UsageError: a factor is no factor.
-        DeadlockError, FormatError, LimitError: as `Simulator.run`.
+        SimulationDeadlockError, FormatError, LimitError: as `Simulator.run`.
     """
     for values in product(*factors.values()):
         chosen = dict(zip(factors, values, strict=True))
         # Kernels with a model take no factor of the platform.
-        own = options or SimulateOptions()
-        own = replace(own, compute_scale=own.compute_scale * chosen.get("compute", 1.0))
-        changed = replace(scaled(platform, **chosen), compute_scale=platform.compute_scale)
-        yield chosen, simulator.run(changed, own)
+        run_options = options or SimulateOptions()
+        run_options = replace(
+            run_options, compute_scale=run_options.compute_scale * chosen.get("compute", 1.0)
+        )
+        changed = replace(scale_platform(platform, **chosen), compute_scale=platform.compute_scale)
+        yield chosen, simulator.run(changed, run_options)

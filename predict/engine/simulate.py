@@ -1,4 +1,9 @@
-"""Simulate a trace on a platform."""
+"""Simulate a trace on a platform.
+
+An event node stands for one call of all ranks that run it, mostly at about the same time. Where k ranks of a
+node send to other nodes in it, each gets 1/k of the bandwidth. For calls at different times (wavefronts) the
+time is an upper bound.
+"""
 
 from __future__ import annotations
 
@@ -10,21 +15,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import FormatError, LimitError, ScalatraceError
 from scalatrace.predict.engine import binding
 from scalatrace.predict.engine.binding import PARTS, PATH
 from scalatrace.predict.engine.call_times import TooLongCallError, load_factors
-from scalatrace.predict.engine.fields import pointer
+from scalatrace.predict.engine.fields import EngineQuantity, pointer
 from scalatrace.predict.engine.marked_kernels import KernelTimes
+from scalatrace.predict.engine.operations import EngineOp
 from scalatrace.predict.engine.platform_arrays import PlatformArrays
-from scalatrace.predict.engine.program import LoweredProgram, lower
-from scalatrace.predict.engine.shares import interface_shares
+from scalatrace.predict.engine.program import LoweredProgram, LoweredTrace, lower
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.callsite import short_frame
+from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMPUTE, spread_of
 from scalatrace.trace.threads import order_note
-from scalatrace.trace.values.from_arrays import Ints
 
 __all__ = [
     "SimulateOptions",
@@ -33,7 +39,53 @@ __all__ = [
     "SimulationThreadsError",
     "Simulator",
     "simulate",
-]
+]  # fmt: skip
+
+_SENDS = (EngineOp.SEND, EngineOp.SENDRECV, EngineOp.PUT)
+
+
+def _interface_shares(program: LoweredProgram, platform: Platform) -> list[NDArray[np.float32] | None]:
+    """Return for each node [nranks] factors on the transfer of its messages; None where all are 1.
+
+    Calls whose destination varies have the factor 1.
+    """
+    nranks, size = program.trace.nprocs, platform.ranks_per_node
+    if platform.interface != "node" or size < 2:
+        return [None] * len(program.nodes)
+    ranks = np.arange(nranks, dtype=np.int64)
+    return [_shares(node, ranks, size) for node in program.nodes]
+
+
+def _shares(node: LoweredTrace, ranks: Ints, size: int) -> NDArray[np.float32] | None:
+    dest = node.fields.get("peer")
+    repeat = node.fields["repeat"]
+    if node.op not in _SENDS or dest is None or dest.varies:
+        return None
+    runs: Any = True
+    if repeat.values is not None:
+        runs = repeat.values > 0
+    elif repeat.class_of is not None:
+        runs = repeat.class_of >= 0
+    world = _world(dest, ranks)
+    leaves = runs & (world >= 0) & (world // size != ranks // size)
+    counts = np.bincount(ranks // size, weights=leaves)
+    shares = np.where(leaves, counts[ranks // size], 1.0)
+    return shares.astype(np.float32) if (shares > 1).any() else None
+
+
+def _world(peer: EngineQuantity, ranks: Ints) -> Ints:
+    """Return the destination of each rank; negative where there is none."""
+    stored = np.full(len(ranks), peer.value) if peer.values is None else peer.values
+    if peer.encoding is Encoding.RELATIVE:
+        world = stored + ranks
+    elif peer.encoding is Encoding.MODULO:
+        world = (stored + ranks) % len(ranks)
+    elif peer.encoding is Encoding.XOR:
+        world = stored ^ ranks
+    else:
+        return stored
+    return np.where(stored <= -(10**9), -1, world)
+
 
 Sums = NDArray[np.object_]
 """Python integers: 64 bits do not hold the computation of a million ranks."""
@@ -180,10 +232,10 @@ class Simulator:
             steady: multiply the iterations of loops in a steady state, where times are not drawn.
 
         Raises:
-            DeadlockError, ThreadsError: ranks wait for ever.
+            SimulationDeadlockError, SimulationThreadsError: ranks wait for ever.
             FormatError: the trace contradicts itself.
             LimitError: out of memory.
-            TooLongError: the run takes more than MAX_PS.
+            TooLongCallError: the run takes more than MAX_PS.
         """
         options = options or SimulateOptions()
         if not self._has_load:
@@ -224,7 +276,7 @@ class Simulator:
         nranks, nnodes = self._trace.nprocs, len(self.program.nodes)
         scale = platform.compute_scale * options.compute_scale
         factors = np.full(nranks, scale) if load is None else np.ascontiguousarray(load * scale)
-        shares = interface_shares(self.program, platform)
+        shares = _interface_shares(self.program, platform)
         struct = self.program.struct(shares, options.drawn, self._spread)
         struct.steady = steady and not (path or options.drawn)
         struct.load = pointer(factors, ctypes.c_double)
@@ -301,6 +353,6 @@ def simulate(
 
     Raises:
         UsageError, LimitError, FormatError: as `program.lower`.
-        DeadlockError, ThreadsError: ranks wait for ever.
+        SimulationDeadlockError, SimulationThreadsError: ranks wait for ever.
     """
     return Simulator(trace, kernels).run(platform, options)

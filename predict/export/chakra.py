@@ -8,26 +8,96 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from scalatrace.errors import UsageError
 from scalatrace.files import write_file
-from scalatrace.predict.export.chakra_schema import COLL, COLLECTIVES, COMP, RECV, SEND, Types, types
-from scalatrace.predict.export.order import Dependencies, Order
+from scalatrace.predict.export.order import Dependencies, ProgramOrder
 from scalatrace.predict.lowering import (
-    Action,
-    Collective,
+    CollectiveAction,
     Computation,
-    Lowering,
+    LoweredAction,
     LoweringTarget,
-    Recv,
-    Send,
-    Wait,
+    RecvMessage,
+    SendMessage,
+    TraceLowering,
+    WaitAction,
 )
 
 __all__ = ["CHAKRA", "GROUPS", "messages", "write_chakra"]
 
-CHAKRA = LoweringTarget(frozenset(COLLECTIVES), groups=True)
+_COMP, _SEND, _RECV, _COLL = 4, 5, 6, 7
+"""Node types."""
+
+_COLLECTIVES = {"allreduce": 0, "allgather": 2, "alltoall": 6, "reduce_scatter": 7}
+"""Collective types that ASTRA-sim runs."""
+
+_FIELDS = {
+    "AttributeProto": [
+        ("name", 1, "string"), ("int32_val", 7, "int32"), ("int64_val", 9, "int64"), ("bool_val", 27, "bool"),
+        ("string_val", 29, "string"),
+    ],
+    "GlobalMetadata": [("version", 1, "string")],
+    "Node": [
+        ("id", 1, "uint64"), ("name", 2, "string"), ("type", 3, "int32"), ("data_deps", 5, "repeated uint64"),
+        ("duration_micros", 7, "uint64"), ("attr", 10, "repeated AttributeProto"),
+    ],
+}  # fmt: skip
+"""Fields by message: name, number, type. An enumeration has the same wire format as an int32."""
+
+_PACKAGE = "scalatrace.chakra"
+
+
+class Types:
+    """Classes of the messages."""
+
+    def __init__(self, classes: dict[str, Any]) -> None:
+        self.attribute, self.metadata, self.node = (classes[name] for name in _FIELDS)
+
+
+@cache
+def types() -> Types:
+    """Make the classes. Raises UsageError if protobuf is not installed."""
+    try:
+        from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+    except ImportError:
+        raise UsageError(
+            "Chakra needs the package protobuf; install it: pip install 'scalatrace[chakra]'"
+        ) from None
+    field_type = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(
+        name="scalatrace_chakra.proto", package=_PACKAGE, syntax="proto3"
+    )
+    for message, fields in _FIELDS.items():
+        described = file.message_type.add(name=message)
+        # Members of a oneof are written even if they are 0.
+        values = described.oneof_decl.add(name="value") if message == "AttributeProto" else None
+        for name, number, kind in fields:
+            word = kind.removeprefix("repeated ")
+            repeated = word != kind
+            field = described.field.add(
+                name=name, number=number,
+                label=field_type.LABEL_REPEATED if repeated else field_type.LABEL_OPTIONAL,
+            )  # fmt: skip
+            if word in _FIELDS:
+                field.type, field.type_name = field_type.TYPE_MESSAGE, f".{_PACKAGE}.{word}"
+            else:
+                field.type = getattr(field_type, f"TYPE_{word.upper()}")
+            if values is not None and name != "name":
+                field.oneof_index = 0
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return Types(
+        {
+            name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{_PACKAGE}.{name}"))
+            for name in _FIELDS
+        }
+    )
+
+
+CHAKRA = LoweringTarget(frozenset(_COLLECTIVES), groups=True)
 
 GROUPS = "groups.json"
 """File with the ranks of each group: for ASTRA-sim's option --comm-group-configuration."""
@@ -51,16 +121,16 @@ class ProcessGroups:
         return json.dumps({str(number): list(members) for members, number in self._numbers.items()})
 
 
-def write_chakra(lowering: Lowering, folder: Path) -> None:
+def write_chakra(lowering: TraceLowering, folder: Path) -> None:
     """Write the files of all ranks into an existing folder. Raises UsageError without protobuf."""
     groups = ProcessGroups()
     for number, rank in enumerate(lowering.ranks):
         with open(folder / f"trace.{number}.et", "wb") as file:
-            file.writelines(_delimited(message) for message in messages(lowering, rank, number, groups))
+            file.writelines(_delimit(message) for message in messages(lowering, rank, number, groups))
     write_file(folder / GROUPS, groups.json().encode())
 
 
-def messages(lowering: Lowering, rank: int, number: int, groups: ProcessGroups) -> Iterator[bytes]:
+def messages(lowering: TraceLowering, rank: int, number: int, groups: ProcessGroups) -> Iterator[bytes]:
     """Yield the messages of a rank, the metadata first."""
     known = types()
     yield known.metadata(version="1.0.0").SerializeToString()
@@ -71,7 +141,7 @@ def messages(lowering: Lowering, rank: int, number: int, groups: ProcessGroups) 
             yield node.SerializeToString()
 
 
-def _delimited(message: bytes) -> bytes:
+def _delimit(message: bytes) -> bytes:
     """Return a message after its length, a varint."""
     length, left = bytearray(), len(message)
     while left > 0x7F:
@@ -85,17 +155,17 @@ class _Nodes:
 
     def __init__(self, known: Types, number: int, groups: ProcessGroups) -> None:
         self._types, self._number, self._groups = known, number, groups
-        self._order, self._rest_us = Order(beginnings=False), 0.0
+        self._order, self._rest_us = ProgramOrder(beginnings=False), 0.0
 
-    def of(self, action: Action) -> Any:
+    def of(self, action: LoweredAction) -> Any:
         """Return the node of an action; None if it has none."""
         match action:
-            case Wait(requests):
+            case WaitAction(requests):
                 self._order.wait(requests)
                 return None
             case Computation(ns):
                 return self._computation(ns)
-            case Collective():
+            case CollectiveAction():
                 return self._collective(action)
         return self._message(action)
 
@@ -105,23 +175,23 @@ class _Nodes:
         self._rest_us -= whole
         if not whole:
             return None
-        return self._node(self._order.blocking(), "compute", COMP, duration_micros=whole)
+        return self._node(self._order.blocking(), "compute", _COMP, duration_micros=whole)
 
-    def _message(self, message: Send | Recv) -> Any:
-        sends, order = isinstance(message, Send), self._order
+    def _message(self, message: SendMessage | RecvMessage) -> Any:
+        sends, order = isinstance(message, SendMessage), self._order
         needs = order.blocking() if message.request is None else order.nonblocking(message.request)
-        node = self._node(needs, "send" if sends else "recv", SEND if sends else RECV)
+        node = self._node(needs, "send" if sends else "recv", _SEND if sends else _RECV)
         ends = (self._number, message.peer) if sends else (message.peer, self._number)
         for name, value in zip(("comm_src", "comm_dst", "comm_tag"), (*ends, message.tag), strict=True):
             node.attr.add(name=name, int32_val=value)
         node.attr.add(name="comm_size", int64_val=message.nbytes)
         return node
 
-    def _collective(self, action: Collective) -> Any:
+    def _collective(self, action: CollectiveAction) -> Any:
         shape = action.shape
-        node = self._node(self._order.blocking(), shape.operation, COLL)
+        node = self._node(self._order.blocking(), shape.operation, _COLL)
         size = shape.nbytes * shape.nranks if shape.operation in _TOTAL else shape.nbytes
-        node.attr.add(name="comm_type", int64_val=COLLECTIVES[shape.operation])
+        node.attr.add(name="comm_type", int64_val=_COLLECTIVES[shape.operation])
         node.attr.add(name="comm_size", int64_val=size)
         if action.members is not None:
             node.attr.add(name="pg_name", string_val=self._groups.name(action.members))

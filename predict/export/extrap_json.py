@@ -26,7 +26,7 @@ METRICS = {
     "bytes": "bytes sent",
 }
 
-Values = dict[tuple[str, str], float]
+MetricValues = dict[tuple[str, str], float]
 """Value by call path and metric."""
 
 
@@ -51,14 +51,14 @@ def experiment(traces: Sequence[Trace]) -> dict[str, Any]:
             points[key][point].append(value)
     measurements: dict[str, dict[str, Any]] = defaultdict(dict)
     for (path, metric), values in sorted(points.items()):
-        listed = [{"point": list(point), "values": own} for point, own in sorted(values.items())]
+        listed = [{"point": list(point), "values": measured} for point, measured in sorted(values.items())]
         measurements[path][metric] = listed
     return {"parameters": names, "measurements": dict(measurements)}
 
 
 def _parameters(traces: Sequence[Trace]) -> list[str]:
-    found = {name.removeprefix(PARAMETER) for t in traces for name in t.meta if name.startswith(PARAMETER)}
-    return sorted(found)
+    names = {name.removeprefix(PARAMETER) for t in traces for name in t.meta if name.startswith(PARAMETER)}
+    return sorted(names)
 
 
 def _point(trace: Trace, names: Sequence[str]) -> tuple[float, ...]:
@@ -76,7 +76,7 @@ def _point(trace: Trace, names: Sequence[str]) -> tuple[float, ...]:
     return tuple(values)
 
 
-def _values(trace: Trace) -> Values:
+def _values(trace: Trace) -> MetricValues:
     """Return the mean of the ranks for each call path and metric."""
     totals: Counter[tuple[str, str]] = Counter()
     for event, calls, sent, _ in traffic(trace):

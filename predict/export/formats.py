@@ -11,7 +11,13 @@ from typing import IO, Any
 
 from scalatrace.errors import UsageError
 from scalatrace.files import check_output, output_file, output_folder
-from scalatrace.predict.lowering import Lowering, LoweringTarget
+from scalatrace.predict.export.chakra import CHAKRA, write_chakra
+from scalatrace.predict.export.events import chrome, otf2_archive, paraver, perfetto, tables
+from scalatrace.predict.export.extrap_json import experiment_json
+from scalatrace.predict.export.goal import GOAL, write_goal
+from scalatrace.predict.export.simgrid import SIMGRID, write_simgrid
+from scalatrace.predict.export.simgrid_platform import write_platform
+from scalatrace.predict.lowering import LoweringTarget, TraceLowering
 from scalatrace.predict.platform import Platform
 from scalatrace.predict.timeline import Timeline
 from scalatrace.predict.timeline.window import WindowLowering
@@ -63,10 +69,6 @@ class Format:
 
 
 def _formats() -> dict[str, Format]:
-    from scalatrace.predict.export.chakra import CHAKRA
-    from scalatrace.predict.export.goal import GOAL
-    from scalatrace.predict.export.simgrid import SIMGRID
-
     listed = [
         Format("goal", "GOAL schedule, for LogGOPSim and ATLAHS", "simulator", False, 75, GOAL),
         Format(
@@ -96,7 +98,7 @@ def estimated_bytes(form: Format, trace: Trace, selection: ExportSelection) -> i
     ncalls = trace.nevents() if ranks is None else sum(trace.nevents(rank) for rank in ranks)
     ratio = 1.0
     if form.kind == "simulator":
-        lowering = _lowered(form, trace, replace(selection, window_ns=None))
+        lowering = _lower(form, trace, replace(selection, window_ns=None))
         chosen = {lowering.ranks[i * (len(lowering.ranks) - 1) // 2] for i in range(3)}
         steps = [step for rank in chosen for step in islice(lowering.steps(rank), MAX_SAMPLED_CALLS)]
         ratio = sum(len(step.actions) for step in steps) / max(len(steps), 1)
@@ -122,7 +124,7 @@ def export(
     if form.kind == "events":
         _events(form.name, Timeline(traces[0], selection.ranks, selection.window_ns), output)
         return []
-    lowering = _lowered(form, traces[0], selection)
+    lowering = _lower(form, traces[0], selection)
     _simulator(form.name, lowering, output, selection.platform is not None)
     return lowering.account.rows()
 
@@ -135,19 +137,14 @@ def size_of(output: str) -> int:
     )
 
 
-def _lowered(form: Format, trace: Trace, selection: ExportSelection) -> Lowering:
+def _lower(form: Format, trace: Trace, selection: ExportSelection) -> TraceLowering:
     target = form.target if selection.collectives else LoweringTarget()
     if selection.window_ns is None:
-        return Lowering(trace, target, selection.platform, selection.ranks)
+        return TraceLowering(trace, target, selection.platform, selection.ranks)
     return WindowLowering(trace, selection.window_ns, target, selection.platform, selection.ranks)
 
 
-def _simulator(name: str, lowering: Lowering, output: str, with_platform: bool) -> None:
-    from scalatrace.predict.export.chakra import write_chakra
-    from scalatrace.predict.export.goal import write_goal
-    from scalatrace.predict.export.simgrid import write_simgrid
-    from scalatrace.predict.export.simgrid_platform import write_platform
-
+def _simulator(name: str, lowering: TraceLowering, output: str, with_platform: bool) -> None:
     if name == "goal":
         with output_file(output) as file:
             write_goal(lowering, file)
@@ -159,8 +156,6 @@ def _simulator(name: str, lowering: Lowering, output: str, with_platform: bool) 
 
 
 def _events(name: str, timeline: Timeline, output: str) -> None:
-    from scalatrace.predict.export.events import chrome, otf2_archive, paraver, perfetto, tables
-
     if name == "otf2":
         with output_folder(output) as folder:
             os.rmdir(folder)  # otf2 makes it
@@ -180,7 +175,5 @@ def _events(name: str, timeline: Timeline, output: str) -> None:
 
 
 def _experiment(traces: Sequence[Trace], output: str) -> None:
-    from scalatrace.predict.export.extrap_json import experiment_json
-
     with output_file(output) as file:
         file.write(experiment_json(traces).encode("utf-8", "backslashreplace"))

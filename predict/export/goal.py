@@ -9,15 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import IO
 
-from scalatrace.predict.export.order import Dependencies, Order
-from scalatrace.predict.lowering import Collective, Computation, Lowering, LoweringTarget, Recv, Send, Wait
+from scalatrace.predict.export.order import Dependencies, ProgramOrder
+from scalatrace.predict.lowering import (
+    CollectiveAction,
+    Computation,
+    LoweringTarget,
+    RecvMessage,
+    SendMessage,
+    TraceLowering,
+    WaitAction,
+)
 
 __all__ = ["GOAL", "lines", "write_goal"]
 
 GOAL = LoweringTarget()
 
 
-def write_goal(lowering: Lowering, file: IO[bytes]) -> None:
+def write_goal(lowering: TraceLowering, file: IO[bytes]) -> None:
     """Write the schedule of all ranks."""
     file.write(f"num_ranks {len(lowering.ranks)}\n".encode())
     for number, rank in enumerate(lowering.ranks):
@@ -26,9 +34,9 @@ def write_goal(lowering: Lowering, file: IO[bytes]) -> None:
         file.write(b"}\n")
 
 
-def lines(lowering: Lowering, rank: int) -> Iterator[str]:
+def lines(lowering: TraceLowering, rank: int) -> Iterator[str]:
     """Yield the statements of a rank."""
-    order, rest_ns = Order(), 0.0
+    order, rest_ns = ProgramOrder(), 0.0
     for action in lowering.actions(rank):
         match action:
             case Computation(ns):
@@ -36,21 +44,21 @@ def lines(lowering: Lowering, rank: int) -> Iterator[str]:
                 whole, rest_ns = int(rest_ns), rest_ns - int(rest_ns)
                 if whole:
                     yield from _statement(order, order.blocking(), f"calc {whole}")
-            case Send() | Recv():
+            case SendMessage() | RecvMessage():
                 needs = order.blocking() if action.request is None else order.nonblocking(action.request)
                 yield from _statement(order, needs, _message(action))
-            case Wait(requests):
+            case WaitAction(requests):
                 order.wait(requests)
-            case Collective():
+            case CollectiveAction():
                 raise AssertionError("GOAL has no collectives")
 
 
-def _message(message: Send | Recv) -> str:
-    verb, side = ("send", "to") if isinstance(message, Send) else ("recv", "from")
+def _message(message: SendMessage | RecvMessage) -> str:
+    verb, side = ("send", "to") if isinstance(message, SendMessage) else ("recv", "from")
     return f"{verb} {max(message.nbytes, 1)}b {side} {message.peer} tag {message.tag}"
 
 
-def _statement(order: Order, needs: Dependencies, text: str) -> Iterator[str]:
+def _statement(order: ProgramOrder, needs: Dependencies, text: str) -> Iterator[str]:
     yield f"l{order.last}: {text}"
     yield from (f"l{order.last} requires l{each}" for each in needs.ended)
     if needs.begun is not None:

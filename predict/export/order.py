@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Dependencies", "Order"]
+__all__ = ["Dependencies", "ProgramOrder"]
 
 
 class Dependencies(NamedTuple):
@@ -18,7 +18,7 @@ class Dependencies(NamedTuple):
     begun: int | None
 
 
-class Order:
+class ProgramOrder:
     """Numbers the operations of one rank from 1, and keeps those that the next one depends on.
 
     Args:

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from scalatrace.files import write_file
 from scalatrace.predict.lowering import (
-    Action,
-    Collective,
+    CollectiveAction,
     Computation,
-    Lowering,
+    LoweredAction,
     LoweringTarget,
-    Recv,
-    Send,
-    Wait,
+    RecvMessage,
+    SendMessage,
+    TraceLowering,
+    WaitAction,
 )
 from scalatrace.predict.lowering.schedules import RoundShape
 from scalatrace.predict.platform import Platform
@@ -40,7 +40,7 @@ SIMGRID = LoweringTarget(
 )  # fmt: skip
 
 
-def write_simgrid(lowering: Lowering, folder: Path) -> None:
+def write_simgrid(lowering: TraceLowering, folder: Path) -> None:
     """Write the files of all ranks into an existing folder."""
     names = []
     for number, rank in enumerate(lowering.ranks):
@@ -50,16 +50,16 @@ def write_simgrid(lowering: Lowering, folder: Path) -> None:
     write_file(folder / LIST, "".join(f"{name}\n" for name in names).encode())
 
 
-def lines(lowering: Lowering, rank: int, number: int) -> Iterator[str]:
+def lines(lowering: TraceLowering, rank: int, number: int) -> Iterator[str]:
     """Yield the lines of a rank without their first word, the rank's number."""
-    writer = _Writer(number, lowering.platform)
+    writer = _SimGridWriter(number, lowering.platform)
     yield "init"
     for action in lowering.actions(rank):
         yield from writer.lines(action)
     yield "finalize"
 
 
-class _Writer:
+class _SimGridWriter:
     """Writes the actions of a rank; keeps the requests that it has not waited for.
 
     SimGrid's replay names a request by source, destination and tag. Of a message with the rendezvous protocol
@@ -70,17 +70,17 @@ class _Writer:
         self._number, self._platform = number, platform
         self._open: dict[int, tuple[str, float]] = {}
 
-    def lines(self, action: Action) -> list[str]:
+    def lines(self, action: LoweredAction) -> list[str]:
         if isinstance(action, Computation):
             return _computation(action.ns)
-        if isinstance(action, Send | Recv):
+        if isinstance(action, SendMessage | RecvMessage):
             return self._message(action)
-        if isinstance(action, Wait):
+        if isinstance(action, WaitAction):
             return self._wait(action.requests)
         return [_collective(action, self._platform)]
 
-    def _message(self, message: Send | Recv) -> list[str]:
-        sends, waits = isinstance(message, Send), message.request is None
+    def _message(self, message: SendMessage | RecvMessage) -> list[str]:
+        sends, waits = isinstance(message, SendMessage), message.request is None
         name = ("" if waits else "i") + ("send" if sends else "recv")
         line = f"{name} {message.peer} {message.tag} {message.nbytes} {BYTE}"
         overhead = _computation(self._rendezvous_overhead_ns(message))
@@ -97,15 +97,15 @@ class _Writer:
             return ["waitall", *overhead]
         return [*(f"wait {name}" for name, _ in closed), *overhead]
 
-    def _later_ns(self, message: Send | Recv) -> float:
-        return 0.0 if isinstance(message, Send) else self._rendezvous_overhead_ns(message)
+    def _later_ns(self, message: SendMessage | RecvMessage) -> float:
+        return 0.0 if isinstance(message, SendMessage) else self._rendezvous_overhead_ns(message)
 
-    def _rendezvous_overhead_ns(self, message: Send | Recv) -> float:
+    def _rendezvous_overhead_ns(self, message: SendMessage | RecvMessage) -> float:
         network = self._platform.network_between(self._number, message.peer)
         if network.is_eager(message.nbytes):
             return 0.0
         segment = network.segment(message.nbytes)
-        if isinstance(message, Send):
+        if isinstance(message, SendMessage):
             return segment.send_overhead_ns + message.nbytes * segment.send_overhead_per_byte_ns
         return segment.recv_overhead_ns + message.nbytes * segment.recv_overhead_per_byte_ns
 
@@ -118,7 +118,7 @@ def _flops(ns: float) -> str:
     return f"{ns:.3f}".rstrip("0").rstrip(".")
 
 
-def _collective(action: Collective, platform: Platform) -> str:
+def _collective(action: CollectiveAction, platform: Platform) -> str:
     shape = action.shape
     size, root, n = shape.nbytes, shape.root, shape.nranks
     flops = _flops(size * platform.reduce_per_byte_ns)
@@ -134,11 +134,11 @@ def _collective(action: Collective, platform: Platform) -> str:
         case "gather" | "scatter":
             return f"{shape.operation} {size} {size} {root} {BYTE} {BYTE}"
         case "gatherv":
-            own = shape.recvs[shape.rank] if shape.recvs else size
-            return f"gatherv {own} {_sizes(shape.recvs, n)} {root} {BYTE} {BYTE}"
+            own_bytes = shape.recvs[shape.rank] if shape.recvs else size
+            return f"gatherv {own_bytes} {_sizes(shape.recvs, n)} {root} {BYTE} {BYTE}"
         case "scatterv":
-            own = shape.sends[shape.rank] if shape.sends else size
-            return f"scatterv {_sizes(shape.sends, n)} {own} {root} {BYTE} {BYTE}"
+            own_bytes = shape.sends[shape.rank] if shape.sends else size
+            return f"scatterv {_sizes(shape.sends, n)} {own_bytes} {root} {BYTE} {BYTE}"
         case "reduce_scatter":
             sizes = shape.recvs or (size,) * n
             flops = _flops(sum(sizes) * platform.reduce_per_byte_ns)

@@ -10,7 +10,7 @@ from xml.sax.saxutils import quoteattr
 from scalatrace.files import write_file
 from scalatrace.predict.platform import Network, Platform, Segment
 
-__all__ = ["HOSTS", "PLATFORM", "hosts", "platform_xml", "unsupported", "write_platform"]
+__all__ = ["HOSTS", "PLATFORM", "hosts", "list_unsupported", "platform_xml", "write_platform"]
 
 PLATFORM, HOSTS = "platform.xml", "hosts.txt"
 """Files for `smpirun -platform` and `-hostfile`."""
@@ -98,7 +98,7 @@ def write_platform(folder: Path, platform: Platform, nranks: int, contention: bo
     write_file(folder / HOSTS, hosts(platform, nranks).encode())
 
 
-def unsupported(platform: Platform) -> list[str]:
+def list_unsupported(platform: Platform) -> list[str]:
     """Return the attributes of a platform that are not in its SimGrid form, with reasons."""
     notes = []
     if any(segment.gap_ns for segment in platform.network.segments):

@@ -12,7 +12,7 @@ from scalatrace.compilers.programs import find_program, run_tool
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.predict.export.simgrid import LIST, write_simgrid
 from scalatrace.predict.export.simgrid_platform import HOSTS, PLATFORM, write_platform
-from scalatrace.predict.lowering import Lowering, LoweringTarget
+from scalatrace.predict.lowering import LoweringTarget, TraceLowering
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.trace import Trace
 
@@ -43,7 +43,7 @@ def simgrid_time_ns(
         ScalatraceError: the replay does not end: ranks wait for each other, or the time limit is over.
     """
     find_smpirun()
-    lowering = Lowering(trace, target or LoweringTarget(), platform)
+    lowering = TraceLowering(trace, target or LoweringTarget(), platform)
     with tempfile.TemporaryDirectory(prefix="scalatrace-simgrid-") as name:
         folder = Path(name)
         write_simgrid(lowering, folder)
@@ -82,8 +82,8 @@ def replay(
         raise ScalatraceError(f"SimGrid's replay of {nranks} ranks took more than {timeout_s} s") from None
     output = done.stdout + done.stderr
     # A replay in which ranks wait for each other ends with status 0, but prints no time.
-    if found := _TIME.search(output):
-        return float(found[1]) * 1e9
+    if match := _TIME.search(output):
+        return float(match[1]) * 1e9
     raise ScalatraceError(f"SimGrid's replay does not end: {_reason(output)}")
 
 

@@ -4,12 +4,23 @@ In: measured calls of kernels, or files. Out: `KernelModels`, and a `Cluster` th
 """
 
 from scalatrace.predict.kernels.annotated import annotated_calls, fit_traces
-from scalatrace.predict.kernels.cluster import Cluster, NodeGroup, Nodes
-from scalatrace.predict.kernels.cluster_file import read_cluster, write_cluster
-from scalatrace.predict.kernels.cluster_fit import NodeDay, fit_cluster
+from scalatrace.predict.kernels.cluster import (
+    Cluster,
+    NodeDay,
+    NodeGroup,
+    SampledNodes,
+    fit_cluster,
+    read_cluster,
+    write_cluster,
+)
 from scalatrace.predict.kernels.fitting import KernelCall, fit_kernel
-from scalatrace.predict.kernels.kernel_file import read_kernels, write_kernels
-from scalatrace.predict.kernels.model import KernelModel, KernelModels, Polynomial
+from scalatrace.predict.kernels.model import (
+    KernelModel,
+    KernelModels,
+    Polynomial,
+    read_kernels,
+    write_kernels,
+)
 
 __all__ = [
     "Cluster",
@@ -18,8 +29,8 @@ __all__ = [
     "KernelModels",
     "NodeDay",
     "NodeGroup",
-    "Nodes",
     "Polynomial",
+    "SampledNodes",
     "annotated_calls",
     "fit_cluster",
     "fit_kernel",

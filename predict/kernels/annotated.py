@@ -10,18 +10,18 @@ from scalatrace.predict.kernels.model import KernelModels
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.histogram import Histogram
 
-__all__ = ["BEGINS", "ENDS", "annotated_calls", "fit_traces", "parsed"]
+__all__ = ["BEGINS", "ENDS", "annotated_calls", "fit_traces", "parse_kernel"]
 
 BEGINS, ENDS = 1001, 1002
 """Levels of Pcontrol events."""
 SHOWN_CALLS = 200
 """About so many calls of one kernel at one place are returned; at least one for each bin of times."""
 
-Place = tuple[str, int, int]
+CallPlace = tuple[str, int, int]
 """Text of a kernel, node of the event that ends it, and its predecessor."""
 
 
-def parsed(text: str) -> tuple[str, list[str]]:
+def parse_kernel(text: str) -> tuple[str, list[str]]:
     """Return the name and the parameters of a kernel that is marked as `dgemm(m,n,k)`."""
     name, _, parameters = text.partition("(")
     return name, [each.strip() for each in parameters.rstrip(")").split(",") if each.strip()]
@@ -34,15 +34,15 @@ def annotated_calls(trace: Trace) -> dict[str, list[KernelCall]]:
     vary, the largest product of sizes gets the largest time, and so on. Kernels that make MPI calls are left
     out.
     """
-    sizes: dict[Place, list[dict[str, int]]] = {}
-    times: dict[Place, Histogram] = {}
+    sizes: dict[CallPlace, list[dict[str, int]]] = {}
+    times: dict[CallPlace, Histogram] = {}
     for rank in trace.ranks:
         for place, params, histogram in _of_rank(trace, rank):
             sizes.setdefault(place, []).append(params)
             times[place] = histogram
     result: dict[str, list[KernelCall]] = {}
     for place, params_of_calls in sizes.items():
-        result.setdefault(parsed(place[0])[0], []).extend(_paired(params_of_calls, times[place]))
+        result.setdefault(parse_kernel(place[0])[0], []).extend(_pair_by_rank(params_of_calls, times[place]))
     return result
 
 
@@ -50,12 +50,12 @@ def fit_traces(traces: Iterable[Trace]) -> KernelModels:
     """Fit the models of each kernel to its calls in some traces. Raises UsageError as `fit_kernel`."""
     calls: dict[str, list[KernelCall]] = {}
     for trace in traces:
-        for name, some in annotated_calls(trace).items():
-            calls.setdefault(name, []).extend(some)
+        for name, kernel_calls in annotated_calls(trace).items():
+            calls.setdefault(name, []).extend(kernel_calls)
     return KernelModels(model for name in sorted(calls) for model in fit_kernel(name, calls[name]))
 
 
-def _of_rank(trace: Trace, rank: int) -> Iterator[tuple[Place, dict[str, int], Histogram]]:
+def _of_rank(trace: Trace, rank: int) -> Iterator[tuple[CallPlace, dict[str, int], Histogram]]:
     begun: tuple[str, dict[str, int]] | None = None
     for call in trace.walk(rank):
         level = call.get("level") if call.op == "Pcontrol" else None
@@ -64,13 +64,16 @@ def _of_rank(trace: Trace, rank: int) -> Iterator[tuple[Place, dict[str, int], H
         begun = None
         if level == BEGINS:
             text = str(call.get("kernel"))
-            begun = text, {name: int(call.get(f"size{i}") or 0) for i, name in enumerate(parsed(text)[1])}
+            begun = (
+                text,
+                {name: int(call.get(f"size{i}") or 0) for i, name in enumerate(parse_kernel(text)[1])},
+            )
 
 
-def _paired(params: Sequence[dict[str, int]], histogram: Histogram) -> Iterator[KernelCall]:
+def _pair_by_rank(params: Sequence[dict[str, int]], histogram: Histogram) -> Iterator[KernelCall]:
     """Pair sizes and times by rank, in about SHOWN_CALLS calls that stand for all."""
-    ordered = sorted(params, key=lambda one: prod(one.values()))
-    bins = sorted(histogram.drawn_bins, key=lambda one: one.mean)
+    ordered = sorted(params, key=lambda element: prod(element.values()))
+    bins = sorted(histogram.drawn_bins, key=lambda element: element.mean)
     total, before = sum(each.count for each in bins), 0
     for each in bins:
         shown = max(1, min(each.count, round(SHOWN_CALLS * each.count / total)))

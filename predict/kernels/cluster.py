@@ -5,19 +5,40 @@ A kernel with work S takes a S + b on the average, with a deviation c S (5.2). O
     mu_pd = (a, b, c) ~ N(mu_p, day)           from day to day (5.4)
     mu_p              ~ N(mu_g, spatial_g)     from node to node (5.5)
     g                 ~ weights ~ Dirichlet    normal or slow nodes, if there are groups (Figure 5.5)
+
+Files of clusters are TOML:
+
+format = 1
+name = "dahu"
+unit = "m*n*k"
+day = [[1e-8, 0.0, 0.0], [0.0, 10.0, 0.0], [0.0, 0.0, 1e-9]]
+
+[[groups]]
+nodes = 28
+mean = [0.0321, 410.0, 0.0009]
+spatial = [[1e-7, 0.0, 0.0], [0.0, 100.0, 0.0], [0.0, 0.0, 1e-9]]
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import tomlkit
 from numpy.typing import NDArray
 
-from scalatrace.errors import UsageError
-from scalatrace.stats.grouped_points import Floats, Ints
+from scalatrace.arrays import Floats, Ints
+from scalatrace.errors import FormatError, UsageError
+from scalatrace.files import write_file
+from scalatrace.predict.kernels.toml_tables import check_table, read_document
+from scalatrace.stats.partitions import group_values
 
-__all__ = ["PARAMETERS", "Cluster", "NodeGroup", "Nodes"]
+__all__ = [
+    "PARAMETERS", "Cluster", "NodeDay", "NodeGroup", "SampledNodes", "fit_cluster", "read_cluster",
+    "write_cluster",
+]  # fmt: skip
 
 PARAMETERS = ("per_unit_ns", "constant_ns", "deviation_per_unit_ns")
 """a, b and c."""
@@ -42,7 +63,7 @@ class NodeGroup:
 
 
 @dataclass(frozen=True)
-class Nodes:
+class SampledNodes:
     """Sampled nodes.
 
     Attributes:
@@ -85,7 +106,7 @@ class Cluster:
             _check_covariance(group.spatial, f"groups[{i}].spatial")
         _check_covariance(self.day, "day")
 
-    def sample(self, nodes: int, seed: int = 0) -> Nodes:
+    def sample(self, nodes: int, seed: int = 0) -> SampledNodes:
         """Sample a cluster on one day; the same for the same seed.
 
         Raises:
@@ -102,7 +123,7 @@ class Cluster:
             parameters[here] = self._drawn(random, group, int(here.sum()))
         reference = max(self.groups, key=lambda group: group.nodes).mean[0]
         factor, noise = parameters[:, 0] / reference, parameters[:, 2] / parameters[:, 0]
-        return Nodes(members.astype(np.int64), parameters, factor, noise)
+        return SampledNodes(members.astype(np.int64), parameters, factor, noise)
 
     def _drawn(self, random: np.random.Generator, group: NodeGroup, count: int) -> Floats:
         """Draw parameters; those with a rate of 0 or less, or a negative deviation, are drawn again."""
@@ -139,3 +160,124 @@ def _check_covariance(matrix: Matrix, where: str) -> None:
 
 def _square(matrix: Matrix) -> bool:
     return len(matrix) == len(PARAMETERS) and all(len(row) == len(PARAMETERS) for row in matrix)
+
+
+_MAX_GROUPS = 3
+_MIN_NODES = 2
+"""Nodes of a group."""
+_MIN_FOR_COVARIANCE = 5
+"""Nodes from which a group has a covariance of its own; smaller ones share that of all groups."""
+
+
+@dataclass(frozen=True)
+class NodeDay:
+    """The parameters (a, b, c) of a node, fitted on one day."""
+
+    node: str
+    day: str
+    parameters: tuple[float, float, float]
+
+
+def fit_cluster(
+    observed: Sequence[NodeDay], max_groups: int = _MAX_GROUPS, name: str = "fitted", unit: str = ""
+) -> Cluster:
+    """Fit a cluster: day from the days of each node, then groups and their covariances from the nodes.
+
+    A node's mean over D days varies by spatial + day / D, so day / D is taken off. One day per node makes
+    `day` 0, and its variation part of `spatial`.
+
+    Raises:
+        UsageError: there are fewer than two nodes.
+    """
+    names = sorted({each.node for each in observed})
+    if len(names) < _MIN_NODES:
+        raise UsageError(f"a cluster is fitted to 2 nodes or more; observed: {', '.join(names) or 'none'}")
+    days = [np.array([each.parameters for each in observed if each.node == node]) for node in names]
+    means = np.array([node.mean(axis=0) for node in days])
+    day, per_node = _within(days)
+    groups = group_values(means[:, 0], max_groups, _MIN_NODES)
+    pooled = _covariance([means[groups == g] for g in range(groups.max() + 1)], day * per_node)
+    fitted = []
+    for g in range(groups.max() + 1):
+        members = means[groups == g]
+        covariance = _covariance([members], day * per_node) if len(members) >= _MIN_FOR_COVARIANCE else pooled
+        fitted.append(
+            NodeGroup(float(len(members)), tuple(map(float, members.mean(axis=0))), _rows(covariance))
+        )
+    return Cluster(tuple(fitted), _rows(day), name, f"fitted to {len(names)} nodes", unit)
+
+
+def _within(days: Sequence[Floats]) -> tuple[Floats, float]:
+    """Return the covariance within nodes, pooled, and the mean of 1 / days over the nodes."""
+    freedom = sum(len(node) - 1 for node in days)
+    deviations = np.concatenate([node - node.mean(axis=0) for node in days])
+    day = deviations.T @ deviations / freedom if freedom else np.zeros((days[0].shape[1],) * 2)
+    return day, float(np.mean([1 / len(node) for node in days]))
+
+
+def _covariance(groups: Sequence[Floats], less: Floats) -> Floats:
+    """Return the covariance within groups minus a part of it, without negative eigenvalues."""
+    freedom = max(1, sum(len(members) - 1 for members in groups))
+    deviations = np.concatenate([members - members.mean(axis=0) for members in groups])
+    matrix = deviations.T @ deviations / freedom - less
+    # Scaled, since the parameters differ by many orders of magnitude.
+    scale = np.sqrt(np.maximum(np.diag(matrix + less), np.finfo(float).tiny))
+    values, vectors = np.linalg.eigh(matrix / scale[:, None] / scale)
+    return np.asarray((vectors * np.maximum(values, 0)) @ vectors.T * scale[:, None] * scale)
+
+
+def _rows(matrix: Floats) -> Matrix:
+    return tuple(tuple(float(value) for value in row) for row in (matrix + matrix.T) / 2)
+
+
+_FORMAT = 1
+
+
+def read_cluster(path: str | Path) -> Cluster:
+    """Read a cluster.
+
+    Raises:
+        FormatError: the file cannot be read, or a key or value is wrong; names it.
+    """
+    raw = read_document(path, "a file of a cluster", _FORMAT)
+    types = {"name?": str, "description?": str, "unit?": str, "day": list, "groups": list}
+    table = check_table(raw, types, "file", path)
+    groups = []
+    for i, group in enumerate(table["groups"]):
+        where = f"groups[{i}]"
+        entry = check_table(group, {"nodes": float, "mean": list, "spatial": list}, where, path)
+        [mean] = _matrix([entry["mean"]], f"{where}.mean", path)
+        groups.append(
+            NodeGroup(float(entry["nodes"]), mean, _matrix(entry["spatial"], f"{where}.spatial", path))
+        )
+    texts = {key: table[key] for key in ("name", "description", "unit") if key in table}
+    try:
+        return Cluster(tuple(groups), _matrix(table["day"], "day", path), **texts)
+    except UsageError as error:
+        raise FormatError(str(error), path) from None
+
+
+def _matrix(raw: list[object], where: str, path: str | Path) -> Matrix:
+    rows = []
+    for row in raw:
+        numbers = [n for n in row if type(n) in (int, float)] if isinstance(row, list) else []
+        if not isinstance(row, list) or len(numbers) < len(row):
+            raise FormatError(f"{where} must consist of numbers", path)
+        rows.append(tuple(float(n) for n in numbers))
+    return tuple(rows)
+
+
+def write_cluster(path: str | Path, cluster: Cluster) -> None:
+    """Write a cluster. Raises ScalatraceError."""
+    document = tomlkit.document()
+    document.add("format", tomlkit.item(_FORMAT))
+    for name in ("name", "description", "unit"):
+        if text := getattr(cluster, name):
+            document.add(name, text)
+    document.add("day", tomlkit.item([list(row) for row in cluster.day]))
+    array = tomlkit.aot()
+    for group in cluster.groups:
+        spatial = [list(row) for row in group.spatial]
+        array.append(tomlkit.item({"nodes": group.nodes, "mean": list(group.mean), "spatial": spatial}))
+    document.add("groups", array)
+    write_file(path, tomlkit.dumps(document).encode())

@@ -8,9 +8,9 @@ from math import pi, sqrt
 
 import numpy as np
 
+from scalatrace.arrays import Floats
 from scalatrace.errors import UsageError
 from scalatrace.predict.kernels.model import MEANS, NOISES, KernelModel, Polynomial, terms_of
-from scalatrace.stats.grouped_points import Floats
 from scalatrace.stats.least_squares import solve_nonnegative
 
 __all__ = ["KernelCall", "fit_kernel"]
@@ -54,10 +54,12 @@ def fit_kernel(
     parameters = tuple(calls[0].params)
     for call in calls:
         if tuple(call.params) != parameters:
-            one, other = ", ".join(call.params), ", ".join(parameters)
-            raise UsageError(f"kernel {name}: parameters {one} in one call, {other} in another")
+            call_names, expected_names = ", ".join(call.params), ", ".join(parameters)
+            raise UsageError(
+                f"kernel {name}: parameters {call_names} in one call, {expected_names} in another"
+            )
     hosts = sorted({call.host for call in calls})
-    models = _wanted(MEANS, model, calls, parameters)
+    models = _list_means(MEANS, model, calls, parameters)
     whole, score = _best(name, calls, models, noise, "")
     if len(hosts) < 2 or per_host is False:
         return [whole]
@@ -67,7 +69,7 @@ def fit_kernel(
     return [whole, *(part for part, _ in parts)]
 
 
-def _wanted(
+def _list_means(
     known: Sequence[str], chosen: str | None, calls: Sequence[KernelCall], parameters: tuple[str, ...]
 ) -> list[str]:
     """Return the means to try: those that the calls can determine."""

@@ -3,6 +3,18 @@
 M-0  T = a                          N-0  none
 M-1  T = a S + b, S = m n k         N-1  normal, of one deviation
 M-2  T = a mnk + b mn + ... + e     N-2  half-normal, deviation a polynomial too (5.1)
+
+Files of kernel models are TOML with a table per kernel and host:
+
+format = 1
+
+[[kernels]]
+name = "dgemm"
+parameters = ["m", "n", "k"]
+model = "M-1"
+noise = "N-2"
+mean_ns = {"m*n*k" = 0.0321, "1" = 410.0}
+deviation_ns = {"m*n*k" = 0.0009, "1" = 0.0}
 """
 
 from __future__ import annotations
@@ -11,13 +23,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from math import pi, prod, sqrt
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tomlkit
 
-from scalatrace.errors import UsageError
+from scalatrace.errors import FormatError, UsageError
+from scalatrace.files import write_file
+from scalatrace.predict.kernels.toml_tables import check_table, number_map, read_document
 
-__all__ = ["CONSTANT", "MEANS", "NOISES", "KernelModel", "KernelModels", "Polynomial", "terms_of"]
+__all__ = [
+    "CONSTANT", "MEANS", "NOISES", "KernelModel", "KernelModels", "Polynomial", "read_kernels", "terms_of",
+    "write_kernels",
+]  # fmt: skip
 
 CONSTANT = "1"
 MEANS = ("M-0", "M-1", "M-2")
@@ -36,7 +55,11 @@ def terms_of(model: str, parameters: tuple[str, ...]) -> tuple[str, ...]:
         return (CONSTANT,)
     if model == "M-1" or len(parameters) == 1:
         return (whole, CONSTANT)
-    return (whole, *("*".join(some) for some in combinations(parameters, len(parameters) - 1)), CONSTANT)
+    return (
+        whole,
+        *("*".join(factors) for factors in combinations(parameters, len(parameters) - 1)),
+        CONSTANT,
+    )
 
 
 @dataclass(frozen=True)
@@ -53,9 +76,9 @@ class Polynomial:
                 for term, a in self.coefficients.items()
             )
         except KeyError as error:
-            given = ", ".join(params) or "none"
+            names = ", ".join(params) or "none"
             raise UsageError(
-                f"the kernel model needs the parameter {error.args[0]!r}; given: {given}"
+                f"the kernel model needs the parameter {error.args[0]!r}; given: {names}"
             ) from None
 
 
@@ -109,3 +132,67 @@ class KernelModels:
     def find(self, name: str, host: str = "") -> KernelModel | None:
         """Return the model of a kernel: the host's if there is one, else the general one, or None."""
         return self._by_key.get((name, host)) or self._by_key.get((name, ""))
+
+
+_FORMAT = 1
+_TYPES = {
+    "name": str, "parameters": list, "model": str, "noise": str, "mean_ns": dict, "deviation_ns?": dict,
+    "host?": str,
+}  # fmt: skip
+
+
+def read_kernels(path: str | Path) -> KernelModels:
+    """Read kernel models.
+
+    Raises:
+        FormatError: the file cannot be read, or a key or value is wrong; names it.
+    """
+    raw = read_document(path, "a file of kernel models", _FORMAT)
+    tables = check_table(raw, {"kernels": list}, "file", path)["kernels"]
+    try:
+        return KernelModels(_model(table, f"kernels[{i}]", path) for i, table in enumerate(tables))
+    except UsageError as error:
+        raise FormatError(str(error), path) from None
+
+
+def _model(raw: object, where: str, path: str | Path) -> KernelModel:
+    table = check_table(raw, _TYPES, where, path)
+    parameters = tuple(table["parameters"])
+    if not all(isinstance(name, str) for name in parameters):
+        raise FormatError(f"{where}.parameters must be an array of texts", path)
+    polynomials = {}
+    for key in ("mean_ns", "deviation_ns"):
+        polynomials[key] = Polynomial(number_map(table.get(key, {}), f"{where}.{key}", path))
+        for term in polynomials[key].coefficients:
+            if term != CONSTANT and not set(term.split("*")) <= set(parameters):
+                raise FormatError(f"{where}.{key}: the term {term!r} has a factor that is no parameter", path)
+    return KernelModel(
+        table["name"], parameters, table["model"], table["noise"],
+        polynomials["mean_ns"], polynomials["deviation_ns"], table.get("host", ""),
+    )  # fmt: skip
+
+
+def write_kernels(path: str | Path, kernels: KernelModels) -> None:
+    """Write kernel models. Raises ScalatraceError."""
+    document = tomlkit.document()
+    document.add("format", tomlkit.item(_FORMAT))
+    array = tomlkit.aot()
+    for model in kernels.models:
+        table = tomlkit.table()
+        values: dict[str, object] = {
+            "name": model.name,
+            "host": model.host,
+            "parameters": list(model.parameters),
+        }
+        values |= {"model": model.model, "noise": model.noise}
+        for key, value in values.items():
+            if value != "":
+                table.add(key, value)
+        for key in ("mean_ns", "deviation_ns"):
+            inline = tomlkit.inline_table()
+            for term, coefficient in getattr(model, key).coefficients.items():
+                inline.add(term, coefficient)
+            table.add(key, inline)
+        array.append(table)
+    document.add("kernels", array)
+    write_file(path, tomlkit.dumps(document).encode())

@@ -9,7 +9,7 @@ from typing import Any
 from scalatrace.errors import FormatError
 from scalatrace.files import read_toml
 
-__all__ = ["checked", "number_map", "read_document"]
+__all__ = ["check_table", "number_map", "read_document"]
 
 _NAMES = {str: "text", float: "number", int: "integer", list: "array", dict: "table"}
 
@@ -17,13 +17,15 @@ _NAMES = {str: "text", float: "number", int: "integer", list: "array", dict: "ta
 def read_document(path: str | Path, kind: str, version: int) -> dict[str, Any]:
     """Return the content of a file. Raises FormatError unless it is TOML of this kind and version."""
     raw = read_toml(path)
-    found = raw.pop("format", None)
-    if found != version:
-        raise FormatError(f"format is {found!r}, expected {version}: not {kind} of this version", path)
+    format_version = raw.pop("format", None)
+    if format_version != version:
+        raise FormatError(
+            f"format is {format_version!r}, expected {version}: not {kind} of this version", path
+        )
     return raw
 
 
-def checked(raw: object, types: Mapping[str, type], where: str, path: str | Path) -> dict[str, Any]:
+def check_table(raw: object, types: Mapping[str, type], where: str, path: str | Path) -> dict[str, Any]:
     """Return a table whose values have the given types. A key ends with `?` if it may be missing.
 
     Raises:
@@ -47,4 +49,6 @@ def checked(raw: object, types: Mapping[str, type], where: str, path: str | Path
 
 def number_map(raw: dict[str, Any], where: str, path: str | Path) -> dict[str, float]:
     """Return a table of numbers. Raises FormatError."""
-    return {key: float(value) for key, value in checked(raw, dict.fromkeys(raw, float), where, path).items()}
+    return {
+        key: float(value) for key, value in check_table(raw, dict.fromkeys(raw, float), where, path).items()
+    }

@@ -5,28 +5,28 @@ all ranks; and an account of what was lowered and what is lost.
 """
 
 from scalatrace.predict.lowering.actions import (
-    Action,
-    Collective,
+    CollectiveAction,
     Computation,
+    LoweredAction,
     LoweredStep,
     LoweringTarget,
-    Recv,
-    Send,
-    Wait,
+    RecvMessage,
+    SendMessage,
+    WaitAction,
 )
-from scalatrace.predict.lowering.lower import Lowering
+from scalatrace.predict.lowering.lower import TraceLowering
 from scalatrace.predict.lowering.report import Account, Outcome
 
 __all__ = [
     "Account",
-    "Action",
-    "Collective",
+    "CollectiveAction",
     "Computation",
+    "LoweredAction",
     "LoweredStep",
-    "Lowering",
     "LoweringTarget",
     "Outcome",
-    "Recv",
-    "Send",
-    "Wait",
+    "RecvMessage",
+    "SendMessage",
+    "TraceLowering",
+    "WaitAction",
 ]  # fmt: skip

@@ -8,7 +8,10 @@ from typing import NamedTuple
 from scalatrace.predict.lowering.schedules import RoundShape
 from scalatrace.trace.model.call import Call
 
-__all__ = ["Action", "Collective", "Computation", "LoweredStep", "LoweringTarget", "Recv", "Send", "Wait"]
+__all__ = [
+    "CollectiveAction", "Computation", "LoweredAction", "LoweredStep", "LoweringTarget", "RecvMessage",
+    "SendMessage", "WaitAction",
+]  # fmt: skip
 
 
 class Computation(NamedTuple):
@@ -17,7 +20,7 @@ class Computation(NamedTuple):
     ns: float
 
 
-class Send(NamedTuple):
+class SendMessage(NamedTuple):
     """A message; without a request the rank waits until its buffer is free."""
 
     peer: int
@@ -26,7 +29,7 @@ class Send(NamedTuple):
     request: int | None = None
 
 
-class Recv(NamedTuple):
+class RecvMessage(NamedTuple):
     """A receive; without a request the rank waits for the message. `nbytes`: size of the buffer."""
 
     peer: int
@@ -35,20 +38,20 @@ class Recv(NamedTuple):
     request: int | None = None
 
 
-class Wait(NamedTuple):
+class WaitAction(NamedTuple):
     """Wait until all of these requests of the rank are complete."""
 
     requests: tuple[int, ...]
 
 
-class Collective(NamedTuple):
+class CollectiveAction(NamedTuple):
     """A collective operation on all ranks of the lowered trace, or on the ranks of `members`."""
 
     shape: RoundShape
     members: tuple[int, ...] | None = None
 
 
-Action = Computation | Send | Recv | Wait | Collective
+LoweredAction = Computation | SendMessage | RecvMessage | WaitAction | CollectiveAction
 
 
 class LoweredStep(NamedTuple):
@@ -56,7 +59,7 @@ class LoweredStep(NamedTuple):
 
     call: Call
     compute_ns: float
-    actions: list[Action]
+    actions: list[LoweredAction]
 
 
 @dataclass(frozen=True)

@@ -8,22 +8,98 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scalatrace.operations import Category, operation, sent_bytes
-from scalatrace.predict.lowering.actions import Action, Collective, Computation, LoweringTarget, Recv, Send
-from scalatrace.predict.lowering.exchange import MessageExchange
+from scalatrace.errors import FormatError
+from scalatrace.operations import Category, blocking_name, operation, sent_bytes
+from scalatrace.predict.lowering.actions import (
+    CollectiveAction,
+    Computation,
+    LoweredAction,
+    LoweringTarget,
+    RecvMessage,
+    SendMessage,
+)
 from scalatrace.predict.lowering.messages import LoweredMessages
-from scalatrace.predict.lowering.pending import PendingCollective
 from scalatrace.predict.lowering.report import Account, Outcome
+from scalatrace.predict.lowering.requests import PendingCollective, RequestNumbers
 from scalatrace.predict.lowering.schedules import Round, RoundShape, expand, used_algorithm
-from scalatrace.predict.lowering.shapes import shape_of
 from scalatrace.predict.platform import Platform
+from scalatrace.predict.platform.algorithms import OPERATION_OF
 from scalatrace.trace.exchange.neighbours import Neighbours, neighbour_bytes
+from scalatrace.trace.exchange.type_sizes import member_sizes
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.tables import Communicator
 
 __all__ = ["LoweredCollectives"]
 
-Group = tuple[Sequence[int], int, bool]
+_NAMES = {**OPERATION_OF, "Gatherv": "gatherv", "Scatterv": "scatterv"}
+
+
+def _shape_of(call: Call) -> RoundShape | None:
+    """Return the shape of a collective call; None for other operations and for intercommunicators."""
+    name = _NAMES.get(base := blocking_name(call.op))
+    comm = call.comm
+    if name is None or comm.remote is not None or comm.rank < 0:
+        return None
+    rank, n = comm.rank, comm.size
+    root = max(call.get("root", 0), 0)
+    shape = RoundShape(name, rank, n, 0, root)
+    match base:
+        case "Barrier":
+            return shape
+        case "Gather" | "Scatter":
+            inner = "recv" if (base == "Gather") == (rank == root) else "send"
+            return shape._replace(nbytes=_block(call, inner))
+        case "Gatherv":
+            if rank == root:
+                return shape._replace(recvs=_blocks(call, "recv"))
+            return shape._replace(nbytes=_block(call, "send"))
+        case "Scatterv":
+            if rank == root:
+                return shape._replace(sends=_blocks(call, "send"))
+            return shape._replace(nbytes=_block(call, "recv"))
+        case "Allgather" | "Alltoall":
+            return shape._replace(nbytes=_block(call, "recv"))
+        case "Allgatherv":
+            return _list_sizes(shape, None, _blocks(call, "recv"))
+        case "Alltoallv" | "Alltoallw":
+            recvs = _blocks(call, "recv")
+            return _list_sizes(shape, recvs if call.get("in_place", 0) == 1 else _blocks(call, "send"), recvs)
+        case "Reduce_scatter":
+            size = _size(call, "datatype")
+            return _list_sizes(shape, None, tuple(count * size for count in call["recvcounts"]))
+        case "Reduce_scatter_block":
+            return shape._replace(nbytes=call["recvcount"] * _size(call, "datatype"))
+    return shape._replace(nbytes=max(call["count"], 0) * _size(call, "datatype"))
+
+
+def _list_sizes(shape: RoundShape, sends: tuple[int, ...] | None, recvs: tuple[int, ...]) -> RoundShape:
+    """Add sizes that differ; the rules of algorithms count their mean."""
+    total = max(sum(recvs), sum(sends or ()))
+    return shape._replace(nbytes=total // max(shape.nranks, 1), sends=sends, recvs=recvs)
+
+
+def _size(call: Call, name: str) -> int:
+    return int(getattr(call.get(name), "size", 0))  # a special value is no datatype
+
+
+def _block(call: Call, side: str) -> int:
+    return max(int(call.get(f"{side}count", 0)), 0) * _size(call, f"{side}type")
+
+
+def _blocks(call: Call, side: str) -> tuple[int, ...]:
+    counts = call[f"{side}counts"]
+    if f"{side}types" in call:
+        sizes = member_sizes(call[f"{side}types"])
+        if len(sizes) != len(counts):
+            raise FormatError(
+                f"{call.op} of rank {call.rank} has {len(counts)} {side}counts, but {len(sizes)} {side}types"
+            )
+        return tuple(max(n, 0) * size for n, size in zip(counts, sizes, strict=True))
+    size = _size(call, f"{side}type")
+    return tuple(max(n, 0) * size for n in counts)
+
+
+MemberGroup = tuple[Sequence[int], int, bool]
 """Members as ranks of the result, own position, and whether some members are left out."""
 
 
@@ -45,7 +121,7 @@ class LoweredCollectives:
         self._target, self._platform, self._nranks = target, platform, nranks
         self._messages, self._account = messages, account
         self._late: dict[int, list[PendingCollective]] = {}
-        self._groups: dict[int, Group | None] = {}
+        self._groups: dict[int, MemberGroup | None] = {}
         self.neighbours = Neighbours()
 
     def begin(self, call: Call) -> PendingCollective:
@@ -54,19 +130,19 @@ class LoweredCollectives:
         self._late.setdefault(call.family, []).append(pending)
         return pending
 
-    def complete(self, pending: PendingCollective, exchange: MessageExchange) -> list[Action]:
+    def complete(self, pending: PendingCollective, exchange: RequestNumbers) -> list[LoweredAction]:
         """Return the actions of a nonblocking collective and of those before it that have no place yet."""
         waiting = self._late.get(pending.call.family, [])
         if pending not in waiting:
             return []
         return self._flush(pending.call.family, waiting.index(pending) + 1, exchange)
 
-    def blocking(self, call: Call, exchange: MessageExchange) -> list[Action]:
+    def blocking(self, call: Call, exchange: RequestNumbers) -> list[LoweredAction]:
         """Return the actions of a blocking collective; those that were started before it come first."""
         before = self._flush(call.family, len(self._late.get(call.family, ())), exchange)
         return [*before, *self._lower(call, exchange)]
 
-    def barrier(self, call: Call, exchange: MessageExchange) -> list[Action]:
+    def barrier(self, call: Call, exchange: RequestNumbers) -> list[LoweredAction]:
         """Return a barrier in place of a call that synchronises the members of its communicator."""
         if call.comm.remote is not None or call.comm.rank < 0:
             self._account.add(call.op, Outcome.LOST, "intercommunicator")
@@ -75,15 +151,15 @@ class LoweredCollectives:
         before = self._flush(call.family, len(self._late.get(call.family, ())), exchange)
         return [*before, *self._of_shape(call, shape, exchange, "a barrier, ")]
 
-    def _flush(self, family: int, count: int, exchange: MessageExchange) -> list[Action]:
+    def _flush(self, family: int, count: int, exchange: RequestNumbers) -> list[LoweredAction]:
         waiting = self._late.get(family, [])
         ready, self._late[family] = waiting[:count], waiting[count:]
         return [action for each in ready for action in self._lower(each.call, exchange)]
 
-    def _lower(self, call: Call, exchange: MessageExchange) -> list[Action]:
+    def _lower(self, call: Call, exchange: RequestNumbers) -> list[LoweredAction]:
         if operation(call.op).category is Category.NEIGHBOUR:
             return self._neighbourhood(call, exchange)
-        shape = shape_of(call)
+        shape = _shape_of(call)
         if shape is None:
             self._account.add(call.op, Outcome.LOST, "intercommunicator", sent_bytes(call.op, call))
             return []
@@ -91,13 +167,15 @@ class LoweredCollectives:
             call, shape, exchange, "where it completes, " if operation(call.op).nonblocking else ""
         )
 
-    def _of_shape(self, call: Call, shape: RoundShape, exchange: MessageExchange, note: str) -> list[Action]:
+    def _of_shape(
+        self, call: Call, shape: RoundShape, exchange: RequestNumbers, note: str
+    ) -> list[LoweredAction]:
         group = self._group(call)
         if group is None:
             return []
-        members, own, partial = group
+        members, position, partial = group
         if partial:
-            shape = _restricted(shape, own, len(members), self._kept(call.comm))
+            shape = _restrict(shape, position, len(members), self._kept(call.comm))
             note += "among the chosen ranks, "
         nbytes = sent_bytes(call.op, call)
         if self._is_known(shape, members):
@@ -105,7 +183,7 @@ class LoweredCollectives:
             self._account.add(call.op, outcome, f"{note}{shape.operation}", nbytes)
             everyone = len(members) == self._nranks
             root = members[shape.root] if everyone else shape.root
-            return [Collective(shape._replace(root=root), None if everyone else tuple(members))]
+            return [CollectiveAction(shape._replace(root=root), None if everyone else tuple(members))]
         rule = self._platform.algorithm(shape.operation.removesuffix("v"), shape.nbytes, shape.nranks)
         algorithm = used_algorithm(shape, rule)
         self._account.add(call.op, Outcome.LOWERED, f"{note}messages, {algorithm}", nbytes)
@@ -117,10 +195,12 @@ class LoweredCollectives:
         ]
 
     def _of_round(
-        self, each: Round, members: Sequence[int], tag: int, exchange: MessageExchange
-    ) -> list[Action]:
-        messages: list[Send | Recv] = [Recv(members[peer], nbytes, tag) for peer, nbytes in each.recvs]
-        messages += [Send(members[peer], nbytes, tag) for peer, nbytes in each.sends]
+        self, each: Round, members: Sequence[int], tag: int, exchange: RequestNumbers
+    ) -> list[LoweredAction]:
+        messages: list[SendMessage | RecvMessage] = [
+            RecvMessage(members[peer], nbytes, tag) for peer, nbytes in each.recvs
+        ]
+        messages += [SendMessage(members[peer], nbytes, tag) for peer, nbytes in each.sends]
         actions = exchange.together(messages)
         if ns := each.reduced_bytes * self._platform.reduce_per_byte_ns:
             actions.append(Computation(ns))
@@ -138,7 +218,7 @@ class LoweredCollectives:
             return True
         return target.several_sizes and (target.groups or all(i == rank for i, rank in enumerate(members)))
 
-    def _group(self, call: Call) -> Group | None:
+    def _group(self, call: Call) -> MemberGroup | None:
         """Return the members of a call's communicator that are in the result; None if this rank is alone."""
         if call.family not in self._groups:
             self._groups[call.family] = self._new_group(call.comm, call.rank)
@@ -147,21 +227,23 @@ class LoweredCollectives:
             self._account.add(call.op, Outcome.KEPT, "alone in its communicator")
         return group
 
-    def _new_group(self, comm: Communicator, rank: int) -> Group | None:
+    def _new_group(self, comm: Communicator, rank: int) -> MemberGroup | None:
         if self._messages.complete(comm.members):
             return (comm.members, comm.rank, False) if comm.size > 1 else None
-        own = self._messages.number(rank)
+        position = self._messages.number(rank)
         members = [self._messages.number(comm.members[i]) for i in self._kept(comm)]
         known = [number for number in members if number is not None]
         return (
-            (known, known.index(own), len(known) < comm.size) if own is not None and len(known) > 1 else None
+            (known, known.index(position), len(known) < comm.size)
+            if position is not None and len(known) > 1
+            else None
         )
 
     def _kept(self, comm: Communicator) -> list[int]:
         """Return the positions in a communicator of the members that are in the result."""
         return self._messages.positions(comm.members)
 
-    def _neighbourhood(self, call: Call, exchange: MessageExchange) -> list[Action]:
+    def _neighbourhood(self, call: Call, exchange: RequestNumbers) -> list[LoweredAction]:
         lists = self.neighbours.of(call.family)
         nbytes = sent_bytes(call.op, call)
         if lists is None:
@@ -169,8 +251,8 @@ class LoweredCollectives:
             return []
         sources, destinations = lists
         tag = self._messages.tag(call, 0, "collective")
-        sides = (("recv", sources, Recv), ("send", destinations, Send))
-        messages: list[Send | Recv] = []
+        sides = (("recv", sources, RecvMessage), ("send", destinations, SendMessage))
+        messages: list[SendMessage | RecvMessage] = []
         for side, peers, kind in sides:
             for peer, size in zip(peers, neighbour_bytes(call, side, len(peers)), strict=True):
                 number = self._messages.number(call.comm.world(peer)) if peer >= 0 else None
@@ -180,8 +262,8 @@ class LoweredCollectives:
         return exchange.together(messages)
 
 
-def _restricted(shape: RoundShape, own: int, n: int, kept: list[int]) -> RoundShape:
+def _restrict(shape: RoundShape, position: int, n: int, kept: list[int]) -> RoundShape:
     """Return the shape among some members; the first of them stands for a root that is not among them."""
     root = kept.index(shape.root) if shape.root in kept else 0
     sends, recvs = (sizes and tuple(sizes[i] for i in kept) for sizes in (shape.sends, shape.recvs))
-    return shape._replace(rank=own, nranks=n, root=root, sends=sends, recvs=recvs)
+    return shape._replace(rank=position, nranks=n, root=root, sends=sends, recvs=recvs)

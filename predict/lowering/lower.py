@@ -1,22 +1,285 @@
-"""Lower the calls of each rank, one after the other, in memory that its live requests need."""
+"""Lower the calls of each rank by category, one after the other, in memory that its live requests need."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from enum import Enum, auto
+from functools import cache
+from typing import NamedTuple
 
-from scalatrace.predict.lowering.actions import Action, Computation, LoweredStep, LoweringTarget
-from scalatrace.predict.lowering.calls import RankLowering
-from scalatrace.predict.lowering.channels import Tags
-from scalatrace.predict.lowering.messages import LoweredMessages
-from scalatrace.predict.lowering.report import Account
+from scalatrace.operations import COLLECTIVES, Category, Mode, operation, sent_bytes
+from scalatrace.predict.lowering.actions import (
+    Computation,
+    LoweredAction,
+    LoweredStep,
+    LoweringTarget,
+    RecvMessage,
+    SendMessage,
+    WaitAction,
+)
+from scalatrace.predict.lowering.collectives import LoweredCollectives
+from scalatrace.predict.lowering.messages import LoweredMessages, Tags
+from scalatrace.predict.lowering.report import Account, Outcome
+from scalatrace.predict.lowering.requests import LoweredRequest, RequestNumbers
 from scalatrace.predict.platform import Platform
+from scalatrace.trace.model.call import Call, CompiledEvent
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMPUTE, MeanTimes
+from scalatrace.trace.query.requests import (
+    ENDING,
+    STARTED_SOURCES,
+    STARTED_TAGS,
+    STARTING,
+    LiveRequests,
+    ages,
+)
+from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
-__all__ = ["Lowering"]
+__all__ = ["TraceLowering"]
+
+_MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV, Category.PERSISTENT)
+_REASONS = {
+    Category.ONE_SIDED: "one-sided communication",
+    Category.WINDOW: "synchronisation of a window",
+    Category.IO: "file access",
+    Category.FILE: "file access",
+    Category.PROBE: "its receive waits instead",
+}
 
 
-class Lowering:
+_MAX_TEMPLATES = 1 << 14
+"""Different calls of a rank whose messages are kept."""
+
+
+class _CallTemplate(NamedTuple):
+    """Messages of a call, peers that are not in the result, and the entry of the account."""
+
+    messages: tuple[SendMessage | RecvMessage, ...]
+    outside: int
+    outcome: Outcome
+    treatment: str
+    nbytes: int
+
+
+class CallRole(Enum):
+    """How a call is lowered."""
+
+    MESSAGE = auto()
+    COMPLETION = auto()
+    START = auto()
+    READY = auto()
+    FREE = auto()
+    CANCEL = auto()
+    PROBE = auto()
+    COLLECTIVE = auto()
+    OTHER = auto()
+
+
+@cache
+def _role(op: str) -> CallRole:
+    row = operation(op)
+    base, category = row.base, row.category
+    if base in ENDING:
+        return CallRole.COMPLETION
+    if base in STARTING:
+        return CallRole.START
+    if base.startswith("Pready"):
+        return CallRole.READY
+    if base in ("Request_free", "Cancel"):
+        return CallRole.FREE if base == "Request_free" else CallRole.CANCEL
+    if row.is_matched_probe:
+        return CallRole.PROBE
+    if category in _MESSAGES:
+        return CallRole.MESSAGE
+    return CallRole.COLLECTIVE if category in COLLECTIVES else CallRole.OTHER
+
+
+class RankLowering:
+    """The state of one rank: live requests, probed messages, communicators."""
+
+    def __init__(
+        self,
+        target: LoweringTarget,
+        platform: Platform,
+        messages: LoweredMessages,
+        account: Account,
+        nranks: int,
+    ) -> None:
+        self._messages, self._account = messages, account
+        self._collectives = LoweredCollectives(target, platform, messages, account, nranks)
+        self._exchange = RequestNumbers()
+        self._requests: LiveRequests[LoweredRequest] = LiveRequests(lambda request: request.persistent)
+        self._templates: dict[tuple[CompiledEvent, tuple[int, ...]], _CallTemplate] = {}
+        self._probed: LiveRequests[RecvMessage | None] = LiveRequests(lambda message: False)
+
+    def actions(self, call: Call) -> list[LoweredAction]:
+        """Return the actions of the rank's next call."""
+        match _role(call.op):
+            case CallRole.MESSAGE:
+                return self._message(call)
+            case CallRole.COMPLETION:
+                return self._complete(call)
+            case CallRole.START:
+                return self._start_all(call)
+            case CallRole.READY:
+                return self._mark_ready(call)
+            case CallRole.FREE | CallRole.CANCEL as role:
+                return self._end(call, role is CallRole.CANCEL)
+            case CallRole.PROBE:
+                return self._probe(call)
+            case CallRole.COLLECTIVE:
+                return self._collective(call)
+        return self._other(call)
+
+    def _message(self, call: Call) -> list[LoweredAction]:
+        row = operation(call.op)
+        template = self._template(call)
+        for _ in range(template.outside):
+            self._account.add(call.op, Outcome.LOST, "a peer that is not in the result")
+        messages = self._received(call) if "message" in call.place.names else template.messages
+        if messages or not template.outside:
+            self._account.add(call.op, template.outcome, template.treatment, template.nbytes)
+        if row.flow_later:
+            partitions = call.get("partitions", 0) if row.sends is not None else 0
+            self._requests.add(LoweredRequest(True, tuple(messages), partitions=partitions, made_by=call))
+            return []
+        if not row.makes_request:
+            return self._exchange.together(messages)
+        started = [self._exchange.start(message) for message in messages]
+        self._requests.add(
+            LoweredRequest(False, active=[each.request for each in started if each.request is not None])
+        )
+        return list(started)
+
+    def _template(self, call: Call) -> _CallTemplate:
+        """Return the messages of a call, without requests; cached by event node and values."""
+        key = call.place, call.values
+        template = self._templates.get(key)
+        if template is None:
+            if len(self._templates) >= _MAX_TEMPLATES:
+                self._templates.clear()
+            template = self._templates[key] = self._new_template(call)
+        return template
+
+    def _new_template(self, call: Call) -> _CallTemplate:
+        row = operation(call.op)
+        later = row.flow_later and self._messages.is_open(call)
+        messages, outside = ([], 0) if "message" in call or later else self._messages.of(call)
+        treatment = "" if row.mode is Mode.STANDARD else "as a standard send"
+        if "partitions" in call:
+            treatment = "partitions as one message"
+        outcome = Outcome.LOWERED if treatment else Outcome.KEPT
+        nbytes = sent_bytes(call.op, call, row.flow_later)
+        return _CallTemplate(tuple(messages), outside, outcome, treatment, nbytes)
+
+    def _received(self, call: Call) -> list[SendMessage | RecvMessage]:
+        """Return the receive of a message that was probed."""
+        size = call["count"] * getattr(call["datatype"], "size", 0)
+        return [
+            message._replace(nbytes=max(size, 0))
+            for message in self._probed.end((call["message"],), freed=True)
+            if message is not None
+        ]
+
+    def _probe(self, call: Call) -> list[LoweredAction]:
+        self._account.add(call.op, Outcome.LOST, "its receive waits instead")
+        if call.raw("source") >= 0 or self._messages.peer(call, "source") is not None:
+            messages, _ = self._messages.of(call)
+            self._probed.add(next((each for each in messages if isinstance(each, RecvMessage)), None))
+        return []
+
+    def _start_all(self, call: Call) -> list[LoweredAction]:
+        """Start requests; a receive has the sender that this start names, if it does."""
+        requests = self._requests.at(ages(call))
+        unnamed = ((ANY_SOURCE, ANY_TAG),) * len(requests)
+        named = (
+            zip(call[STARTED_SOURCES], call[STARTED_TAGS], strict=True)
+            if STARTED_SOURCES in call
+            else unnamed
+        )
+        self._account.add(call.op, Outcome.KEPT)
+        actions: list[LoweredAction] = []
+        for request, (source, tag) in zip(requests, named, strict=True):
+            made_by = request.made_by
+            if made_by is not None and (source != ANY_SOURCE or self._messages.is_open(made_by)):
+                request.messages = self._messages.received(made_by, source, tag)
+            actions += self._start(request)
+        return actions
+
+    def _start(self, request: LoweredRequest) -> list[LoweredAction]:
+        if request.collective is not None:
+            request.waiting.append(self._collectives.begin(request.collective))
+        request.ready = 0
+        if request.partitions:
+            return []
+        started = [self._exchange.start(message) for message in request.messages]
+        request.active += [each.request for each in started if each.request is not None]
+        return list(started)
+
+    def _mark_ready(self, call: Call) -> list[LoweredAction]:
+        """Send a partitioned message when its last partition is ready."""
+        if "partition_low" in call:
+            marked = call["partition_high"] - call["partition_low"] + 1
+        else:
+            marked = len(call["array_of_partitions"]) if "array_of_partitions" in call else 1
+        self._account.add(call.op, Outcome.KEPT)
+        result: list[LoweredAction] = []
+        for request in self._requests.at((call["request"],)):
+            before, request.ready = request.ready, request.ready + marked
+            if before < request.partitions <= request.ready:
+                started = [self._exchange.start(message) for message in request.messages]
+                request.active += [each.request for each in started if each.request is not None]
+                result += started
+        return result
+
+    def _complete(self, call: Call) -> list[LoweredAction]:
+        actions: list[LoweredAction] = []
+        awaited: list[int] = []
+        for request in self._requests.end(ages(call), freed=False):
+            for pending in request.waiting:
+                actions += self._collectives.complete(pending, self._exchange)
+            request.waiting = []
+            awaited += request.active
+            request.active = []
+        self._account.add(call.op, Outcome.KEPT)
+        return [*actions, WaitAction(tuple(awaited))] if awaited else actions
+
+    def _end(self, call: Call, cancels: bool) -> list[LoweredAction]:
+        """Free requests, or leave what is cancelled without a wait."""
+        if not cancels:
+            self._requests.end(ages(call), freed=True)
+            self._account.add(call.op, Outcome.KEPT, "no communication")
+            return []
+        for request in self._requests.at(ages(call)):
+            request.active = []
+        self._account.add(call.op, Outcome.LOST, "nothing waits for what is cancelled")
+        return []
+
+    def _collective(self, call: Call) -> list[LoweredAction]:
+        row = operation(call.op)
+        if row.flow_later:
+            self._requests.add(LoweredRequest(True, collective=call))
+        elif row.makes_request:
+            self._requests.add(LoweredRequest(False, waiting=[self._collectives.begin(call)]))
+        else:
+            return self._collectives.blocking(call, self._exchange)
+        return []
+
+    def _other(self, call: Call) -> list[LoweredAction]:
+        row = operation(call.op)
+        self._collectives.neighbours.follow(call)
+        if row.makes_request:
+            self._requests.add(LoweredRequest(False))
+        if row.synchronises:
+            return self._collectives.barrier(call, self._exchange)
+        if reason := _REASONS.get(row.category):
+            self._account.add(call.op, Outcome.LOST, reason, sent_bytes(call.op, call))
+        else:
+            self._account.add(call.op, Outcome.KEPT, "no communication")
+        return []
+
+
+class TraceLowering:
     """A trace that is lowered for a target.
 
     Args:
@@ -58,7 +321,7 @@ class Lowering:
         for call in self.trace.walk(rank):
             yield LoweredStep(call, computed(call), lowered.actions(call))
 
-    def actions(self, rank: int) -> Iterator[Action]:
+    def actions(self, rank: int) -> Iterator[LoweredAction]:
         """Yield the actions of a world rank; computations that follow each other are one."""
         ns = 0.0
         for step in self.steps(rank):

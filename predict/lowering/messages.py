@@ -1,4 +1,4 @@
-"""Messages of a point-to-point call, in world ranks."""
+"""Messages of a point-to-point call, in world ranks, with tags that keep communicators apart."""
 
 from __future__ import annotations
 
@@ -6,12 +6,35 @@ from collections.abc import Sequence
 
 from scalatrace.errors import UsageError
 from scalatrace.operations import Operation, operation
-from scalatrace.predict.lowering.actions import Recv, Send
-from scalatrace.predict.lowering.channels import Tags
+from scalatrace.predict.lowering.actions import RecvMessage, SendMessage
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, UNDEFINED
 
-__all__ = ["LoweredMessages"]
+__all__ = ["FIRST_NUMBERED", "LoweredMessages", "Tags"]
+
+FIRST_NUMBERED = 1 << 24
+"""First tag that stands for a communicator and a tag; smaller ones are those of MPI_COMM_WORLD."""
+
+_WORLD = 0
+
+
+class Tags:
+    """Tags by family, kind of message and tag; equal for all ranks that are lowered with this object.
+
+    Two ranks share at most one communicator of a family, so the family is enough.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, str, int], int] = {}
+
+    def of(self, family: int, tag: int, kind: str = "message") -> int:
+        """Return the tag of a message. `kind`: "message", "partitioned" or "collective"."""
+        if family == _WORLD and kind == "message" and 0 <= tag < FIRST_NUMBERED:
+            return tag
+        key = family, kind, tag
+        if key not in self._known:
+            self._known[key] = FIRST_NUMBERED + len(self._known)
+        return self._known[key]
 
 
 class LoweredMessages:
@@ -20,23 +43,23 @@ class LoweredMessages:
     def __init__(self, tags: Tags, numbers: dict[int, int] | None) -> None:
         self._tags, self._numbers = tags, numbers
 
-    def of(self, call: Call) -> tuple[list[Send | Recv], int]:
+    def of(self, call: Call) -> tuple[list[SendMessage | RecvMessage], int]:
         """Return the messages of a call, and the number of peers that are not in the result.
 
         Raises UsageError if a receive names no source or no tag.
         """
         row, outside = operation(call.op), 0
-        result: list[Send | Recv] = []
+        result: list[SendMessage | RecvMessage] = []
         if row.recvs is not None and row.recvs.peer in call:
             peer = self.peer(call, row.recvs.peer)
             tag = self._tag(call, "recvtag")
             if peer is not None:
-                result.append(Recv(peer, self._nbytes(row, call, False), tag))
+                result.append(RecvMessage(peer, self._nbytes(row, call, False), tag))
             outside += peer is None and call.raw(row.recvs.peer) >= 0
         if row.sends is not None and row.sends.peer in call:
             peer = self.peer(call, row.sends.peer)
             if peer is not None:
-                result.append(Send(peer, self._nbytes(row, call, True), self._tag(call, "sendtag")))
+                result.append(SendMessage(peer, self._nbytes(row, call, True), self._tag(call, "sendtag")))
             outside += peer is None and call.raw(row.sends.peer) >= 0
         return result, outside
 
@@ -47,7 +70,7 @@ class LoweredMessages:
             return False
         return call.raw(row.recvs.peer) == ANY_SOURCE or self._raw_tag(call, "recvtag") == ANY_TAG
 
-    def received(self, call: Call, source: int, tag: int) -> tuple[Recv, ...]:
+    def received(self, call: Call, source: int, tag: int) -> tuple[RecvMessage, ...]:
         """Return the message of an open receive, given its sender (a world rank) and tag.
 
         Raises UsageError if they are not known.
@@ -56,7 +79,7 @@ class LoweredMessages:
             raise UsageError(_open(call, "source" if source == ANY_SOURCE else "tag"))
         peer = None if source < 0 else self.number(source)
         nbytes = self._nbytes(operation(call.op), call, False)
-        return () if peer is None else (Recv(peer, nbytes, self.tag(call, tag)),)
+        return () if peer is None else (RecvMessage(peer, nbytes, self.tag(call, tag)),)
 
     def peer(self, call: Call, name: str) -> int | None:
         """Return the other rank; None for MPI_PROC_NULL and for a process that is not in the result."""

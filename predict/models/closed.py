@@ -20,6 +20,7 @@ from scalatrace.predict.models.symbols import P, as_sympy
 from scalatrace.trace.symbolic.evaluate import part_of
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Field, levels_of
 from scalatrace.trace.symbolic.grid import Grid
+from scalatrace.trace.symbolic.special_values import evaluate
 
 __all__ = ["ModelPlace", "NotClosedError", "places"]
 
@@ -55,7 +56,7 @@ class ModelPlace:
     def symbols(self) -> dict[str, sympy.Expr]:
         """Formulas of all names in the sizes of the grid and the parameters."""
         sizes = {name: sympy.Symbol(name, integer=True, positive=True) for name in self.grid.sizes}
-        given = {name: sympy.Symbol(name, integer=True) for name in self.inputs}
+        symbols = {name: sympy.Symbol(name, integer=True) for name in self.inputs}
         coords = {
             name: _formula_of(where, sizes[size])
             for name, size, where in zip(self.grid.coords, sizes, self.where, strict=True)
@@ -64,7 +65,7 @@ class ModelPlace:
         order = list(zip(coords.values(), sizes.values(), strict=True))
         for coordinate, size in reversed(order) if self.grid.column_major else order:
             rank = rank * size + coordinate
-        return {**sizes, **given, **coords, "P": P, "r": rank}
+        return {**sizes, **symbols, **coords, "P": P, "r": rank}
 
     def value(self, formula: sympy.Expr) -> float:
         """Return the value of a formula in sizes and parameters.
@@ -148,8 +149,6 @@ class ModelPlace:
 
     def _holds(self, cond: nodes.Cond, what: str) -> bool:
         """Whether a condition holds here, with the sizes of this grid."""
-        from scalatrace.trace.symbolic.special_values import evaluate
-
         try:
             return bool(evaluate(cond, self.numbers))
         except (ScalatraceError, KeyError):

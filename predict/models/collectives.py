@@ -87,8 +87,8 @@ def time_ns(
     delays = replace(delays, has_interface=platform.interface != "unlimited")
     total = 0.0
     for step in COSTS[operation][algorithm].rounds(float(nbytes), nranks):
-        one = _TIMES[step.kind](network, step.nbytes, delays)
-        total += step.times * (one + step.reduced * gamma)
+        step_ns = _TIMES[step.kind](network, step.nbytes, delays)
+        total += step.times * (step_ns + step.reduced * gamma)
     return total
 
 
@@ -118,7 +118,7 @@ def _binomial(kind: str, reduces: int = 0) -> Rounds:
     return rounds
 
 
-def _folded(reduces: int = 0) -> Rounds:
+def _fold(reduces: int = 0) -> Rounds:
     """As `_doubling` over a power of two; other ranks send to one of these before, and receive after."""
 
     def rounds(s: float, p: int) -> Iterator[ModelRound]:
@@ -218,7 +218,7 @@ _WHOLE = {S: P * S}
 COSTS: dict[str, dict[str, Cost]] = {
     "barrier": {
         "dissemination": Cost(LOG * ALPHA, _empty(_doubling())),
-        "recursive_doubling": Cost(LOG * ALPHA, _empty(_folded())),
+        "recursive_doubling": Cost(LOG * ALPHA, _empty(_fold())),
         "tree": Cost(2 * LOG * ALPHA, _empty(_then(_binomial(RECEIVES), _binomial(SENDS)))),
         "linear": Cost(
             2 * ALPHA + (P - 2) * (RHO(0) + TAU(0)), _empty(_then(_linear(RECEIVES), _linear(SENDS)))
@@ -240,7 +240,7 @@ COSTS: dict[str, dict[str, Cost]] = {
         "linear": Cost(_LINEAR_REDUCE, _linear(RECEIVES, 1)),
     },
     "allreduce": {
-        "recursive_doubling": Cost(LOG * _R, _folded(1)),
+        "recursive_doubling": Cost(LOG * _R, _fold(1)),
         "rabenseifner": Cost(2 * _SHARED_TREE + _PART * GAMMA * S, _rabenseifner),
         "ring": Cost(
             2 * (P - 1) * ALPHA + 2 * _PART * BETA * S + _PART * GAMMA * S, _each(1, share=True, passes=2)

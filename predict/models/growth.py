@@ -33,32 +33,34 @@ class Dominant:
 
     def latex(self) -> str:
         """Return the same as LaTeX."""
-        rest = rf" + \mathcal{{O}}\left({as_latex(self.rest)}\right)" if self.rest else ""
-        return as_latex(self.terms) + rest
+        remainder = rf" + \mathcal{{O}}\left({as_latex(self.rest)}\right)" if self.rest else ""
+        return as_latex(self.terms) + remainder
 
 
 def asymptotic(formula: sympy.Expr) -> sympy.Expr:
     """Return the growth of a model with S and P: the sum of the terms that no other one dominates."""
-    return _sum(_undominated(_terms(formula)))
+    return _sum(_find_dominant(_terms(formula)))
 
 
 def dominant(formula: sympy.Expr) -> Dominant:
     """Return the terms of a model that count where S and P are large."""
     terms = _terms(formula)
-    kept = _undominated(terms)
+    kept = _find_dominant(terms)
     most = max(growth[0] for growth in kept)
     chosen = [growth for growth in kept if growth[0] == most]
     if most == 0:
         chosen = [max(chosen, key=lambda growth: growth[1:])]
-    rest = _undominated({growth: one for growth, one in terms.items() if growth not in chosen})
-    written = sum((_written(growth) * sympy.factor(terms[growth]) for growth in chosen), sympy.Integer(0))
-    hidden = [growth for growth in rest if not _dominates_all(growth, chosen)]
+    remainder = _find_dominant(
+        {growth: coefficient for growth, coefficient in terms.items() if growth not in chosen}
+    )
+    written = sum((_write_terms(growth) * sympy.factor(terms[growth]) for growth in chosen), sympy.Integer(0))
+    hidden = [growth for growth in remainder if not _dominates_all(growth, chosen)]
     return Dominant(written, _sum(hidden))
 
 
 def _dominates_all(growth: Growth, chosen: list[Growth]) -> bool:
     """Whether a term that is left out is only a part of the chosen ones, such as S / P of S."""
-    return any(growth[0] == other[0] and growth[0] > 0 and growth[1:] < other[1:] for other in chosen)
+    return any(growth[0] == term[0] and growth[0] > 0 and growth[1:] < term[1:] for term in chosen)
 
 
 def _terms(formula: sympy.Expr) -> dict[Growth, sympy.Expr]:
@@ -70,20 +72,20 @@ def _terms(formula: sympy.Expr) -> dict[Growth, sympy.Expr]:
         powers = term.as_powers_dict()
         growth = tuple(sympy.nsimplify(powers.get(symbol, 0)) for symbol in (S, P, LOG))
         terms[growth] += term / (S ** growth[0] * P ** growth[1] * LOG ** growth[2])
-    return {growth: one for growth, one in terms.items() if one != 0}
+    return {growth: coefficient for growth, coefficient in terms.items() if coefficient != 0}
 
 
-def _undominated(terms: dict[Growth, sympy.Expr]) -> list[Growth]:
+def _find_dominant(terms: dict[Growth, sympy.Expr]) -> list[Growth]:
     """Return the powers that no other term exceeds for all large S and P, the largest first."""
     return sorted(
         (a for a in terms if not any(a != b and a[0] <= b[0] and a[1:] <= b[1:] for b in terms)), reverse=True
     )
 
 
-def _written(growth: Growth) -> sympy.Expr:
+def _write_terms(growth: Growth) -> sympy.Expr:
     return S ** growth[0] * P ** growth[1] * LOG ** growth[2]
 
 
 def _sum(growths: list[Growth]) -> sympy.Expr:
     """Return a sum of powers without coefficients; rounds are written log(P)."""
-    return sum((_written(growth) for growth in growths), sympy.Integer(0)).subs(LOG, sympy.log(P))
+    return sum((_write_terms(growth) for growth in growths), sympy.Integer(0)).subs(LOG, sympy.log(P))

@@ -14,18 +14,9 @@ from scalatrace.predict.models.symbols import S
 from scalatrace.predict.platform import Network, Platform
 
 __all__ = [
-    "NO_DELAYS",
-    "Delays",
-    "SizeRange",
-    "exchange_gap_ns",
-    "gap_ns",
-    "message_ns",
-    "network_of",
-    "parameters",
-    "piecewise",
-    "ranges",
-    "receive_gap_ns",
-]
+    "NO_DELAYS", "Delays", "SizeRange", "exchange_gap_ns", "gap_ns", "message_ns", "network_of",
+    "parameters", "piecewise", "ranges", "receive_gap_ns",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

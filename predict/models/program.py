@@ -113,16 +113,16 @@ def program_time(
         model: formulas of `scalatrace extrapolate --symbolic`.
         inputs: values of the program's parameters; by default those of the first trace.
     """
-    given = {**model.seen[0][1], **(inputs or {})}
-    candidates = [_at(model, platform, place) for place in places(grid, given)]
-    return max(candidates, key=lambda one: one.value_ns)
+    inputs_of_size = {**model.seen[0][1], **(inputs or {})}
+    candidates = [_at(model, platform, place) for place in places(grid, inputs_of_size)]
+    return max(candidates, key=lambda candidate: candidate.value_ns)
 
 
 def _at(model: Model, platform: Platform, place: ModelPlace) -> ProgramTime:
     terms: list[ModelTerm] = []
     left_out: list[str] = []
     costs = _Costs(model, platform, place)
-    for rule, calls, reason in _counted(model.nodes, place, sympy.Integer(1), []):
+    for rule, calls, reason in _count_events(model.nodes, place, sympy.Integer(1), []):
         assert rule.op is not None
         try:
             if reason:
@@ -139,7 +139,7 @@ def _at(model: Model, platform: Platform, place: ModelPlace) -> ProgramTime:
     return ProgramTime(place.grid, place.where, tuple(terms), tuple(dict.fromkeys(left_out)))
 
 
-def _counted(
+def _count_events(
     rules: Sequence[Rule], place: ModelPlace, total: sympy.Expr, trips: list[sympy.Expr], reason: str = ""
 ) -> Iterator[tuple[Rule, sympy.Expr, str]]:
     """Yield each event with how often it runs, or why that has no formula."""
@@ -152,7 +152,7 @@ def _counted(
         if rule.op is not None:
             yield rule, runs, why
         else:
-            yield from _counted(
+            yield from _count_events(
                 rule.children, place, runs, [*trips, runs / total if total != 0 else runs], why
             )
 
@@ -222,7 +222,7 @@ class _Costs:
         alpha, beta = _means(network, COSTS[name][algorithm].rounds(nbytes, nranks))
         numbers = {ALPHA: alpha, BETA: beta, GAMMA: self.platform.reduce_per_byte_ns}
         for gap, time in ((TAU, _gap), (RHO, _receive_gap), (PHI, _exchange_gap)):
-            formula = formula.replace(gap, lambda one, time=time: time(network, one))
+            formula = formula.replace(gap, lambda argument, time=time: time(network, argument))
         formula = formula.subs(numbers)
         if ranks != P:
             formula = as_sympy(formula).subs(P, ranks)
@@ -280,8 +280,8 @@ def _means(network: Network, rounds: Iterator[ModelRound]) -> tuple[float, float
         (step.times, step.nbytes, parameters(network, step.nbytes)) for step in rounds if not step.is_gap
     ]
     nmessages, total = sum(times for times, _, _ in steps), sum(times * size for times, size, _ in steps)
-    alpha = sum(times * one[0] for times, _, one in steps) / nmessages
-    beta = sum(times * size * one[1] for times, size, one in steps) / total if total else steps[0][2][1]
+    alpha = sum(times * linear[0] for times, _, linear in steps) / nmessages
+    beta = sum(times * size * linear[1] for times, size, linear in steps) / total if total else steps[0][2][1]
     return alpha, beta
 
 

@@ -5,24 +5,29 @@ In: a TOML file, or fitted measurements. Out: a `Platform`, or the file.
 
 from scalatrace.predict.platform.algorithms import AlgorithmRule
 from scalatrace.predict.platform.model import (
-    Check,
     MatchingCost,
     Network,
     NetworkTopology,
     Platform,
+    PlatformCheck,
     Segment,
     StridedCost,
 )
-from scalatrace.predict.platform.reader import example_names, read_platform
-from scalatrace.predict.platform.writer import add_check, platform_text, write_platform
+from scalatrace.predict.platform.platform_file import (
+    add_check,
+    example_names,
+    platform_text,
+    read_platform,
+    write_platform,
+)
 
 __all__ = [
     "AlgorithmRule",
-    "Check",
     "MatchingCost",
     "Network",
     "NetworkTopology",
     "Platform",
+    "PlatformCheck",
     "Segment",
     "StridedCost",
     "add_check",

@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scalatrace.predict.platform.model import Check, Platform
+from scalatrace.predict.platform.model import Platform, PlatformCheck
 from scalatrace.stats.mean_test import prediction_halfwidth
 
 __all__ = ["MIN_CHECKS", "Accuracy", "accuracy_of"]
@@ -60,7 +60,7 @@ def accuracy_of(platform: Platform, nranks: int) -> Accuracy | None:
     return Accuracy(len(logs), statistics.fmean(logs), statistics.stdev(logs), min(ratios), max(ratios))
 
 
-def _nearest(checks: Sequence[Check], nranks: int) -> list[Check]:
+def _nearest(checks: Sequence[PlatformCheck], nranks: int) -> list[PlatformCheck]:
     """The checks that are as near as the last of the nearest MIN_CHECKS; ranks compare by their ratio."""
     distances = [abs(math.log2(check.ranks / nranks)) for check in checks]
     limit = sorted(distances)[:MIN_CHECKS][-1:]

@@ -25,14 +25,14 @@ from scalatrace.predict.platform.algorithms import ALGORITHMS, DEFAULT_RULES, Al
 
 __all__ = [
     "AlgorithmRule",
-    "Check",
     "MatchingCost",
     "Network",
     "NetworkTopology",
     "Platform",
+    "PlatformCheck",
     "Segment",
     "StridedCost",
-]
+]  # fmt: skip
 
 
 MAX_RATIO = 1e6
@@ -145,7 +145,7 @@ class NetworkTopology:
 
 
 @dataclass(frozen=True)
-class Check:
+class PlatformCheck:
     """A run on the machine, and its predicted time.
 
     Attributes:
@@ -208,7 +208,7 @@ class Platform:
     topology: NetworkTopology = NetworkTopology()
     collectives: Mapping[str, tuple[AlgorithmRule, ...]] = field(default_factory=dict)
     measured_up_to_bytes: int = 0
-    checks: tuple[Check, ...] = ()
+    checks: tuple[PlatformCheck, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_asked", set())

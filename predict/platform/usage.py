@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from scalatrace.predict.platform.model import Platform
 
-__all__ = ["unused", "unused_note"]
+__all__ = ["list_unused", "unused_note"]
 
 MAX_NAMED = 3
 """Operations that are named; further ones are counted."""
@@ -14,12 +14,12 @@ MAX_NAMED = 3
 
 def unused_note(platform: Platform, nprocs: int, largest_bytes: int) -> str:
     """Return a note on unused keys and on messages larger than the measured ones; "" without either."""
-    parts = "; ".join(f"{key} ({reason})" for key, reason in unused(platform, nprocs))
+    parts = "; ".join(f"{key} ({reason})" for key, reason in list_unused(platform, nprocs))
     beyond = _beyond(platform, largest_bytes)
     return "; ".join(filter(None, (f"not used: {parts}" if parts else "", beyond)))
 
 
-def unused(platform: Platform, nprocs: int) -> Iterator[tuple[str, str]]:
+def list_unused(platform: Platform, nprocs: int) -> Iterator[tuple[str, str]]:
     """Yield the keys that a platform sets and a run on it did not use, with the reason.
 
     Args:

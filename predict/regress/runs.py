@@ -54,9 +54,9 @@ class Runs:
         large = (self.values / whole >= min_share).any(axis=0)
         if large.sum() >= len(self.factors) - 1:
             return self
-        rest = self.values[:, ~large].sum(axis=1, keepdims=True)
+        small = self.values[:, ~large].sum(axis=1, keepdims=True)
         names = tuple(name for name, is_large in zip(self.factors, large, strict=True) if is_large)
-        return Runs(self.names, (*names, OTHER), np.hstack([self.values[:, large], rest]))
+        return Runs(self.names, (*names, OTHER), np.hstack([self.values[:, large], small]))
 
     def ordered(self) -> Runs:
         """Put the factors with the largest means first."""

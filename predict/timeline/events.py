@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from scalatrace.predict.lowering import Lowering, LoweringTarget
+from scalatrace.predict.lowering import LoweringTarget, TraceLowering
 from scalatrace.predict.platform.algorithms import ALGORITHMS
 from scalatrace.predict.timeline.needs import Finished, Posted, RankMessages, Received, SentMessage
 from scalatrace.predict.timeline.times import TimelineTimes, call_times
@@ -76,7 +76,7 @@ class Timeline:
     def __init__(
         self, trace: Trace, ranks: Iterable[int] | None = None, window_ns: tuple[float, float] | None = None
     ) -> None:
-        self._lowering = Lowering(trace, CALLS, ranks=ranks)
+        self._lowering = TraceLowering(trace, CALLS, ranks=ranks)
         self.trace = self._lowering.trace
         self.ranks = list(self._lowering.ranks)
         self._window = window_ns

@@ -7,28 +7,28 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from scalatrace.predict.lowering import Action, Collective, Recv, Send, Wait
+from scalatrace.predict.lowering import CollectiveAction, LoweredAction, RecvMessage, SendMessage, WaitAction
 
 __all__ = [
     "Board",
     "Finished",
     "Need",
-    "Part",
+    "NeededPart",
     "Posted",
     "RankMessages",
     "Received",
     "SentMessage",
-    "awaited",
-]
+    "find_awaited",
+]  # fmt: skip
 
-Key = tuple[int, int, int]
+ChannelKey = tuple[int, int, int]
 """Source, destination and tag of a message."""
 
 
 class SentMessage(NamedTuple):
     """A message of a rank: that with this serial number among those of its key."""
 
-    key: Key
+    key: ChannelKey
     serial: int
     nbytes: int
     request: int | None
@@ -37,7 +37,7 @@ class SentMessage(NamedTuple):
 class Received(NamedTuple):
     """A received message: that with this serial number among those of its key."""
 
-    key: Key
+    key: ChannelKey
     serial: int
     nbytes: int
     request: int | None
@@ -55,7 +55,7 @@ class Finished(NamedTuple):
     request: int
 
 
-Part = SentMessage | Received | Posted | Finished
+NeededPart = SentMessage | Received | Posted | Finished
 
 
 class RankMessages:
@@ -67,16 +67,16 @@ class RankMessages:
         self._posted: dict[tuple[int, int], int] = defaultdict(int)
         self._open: dict[int, Received | Finished] = {}
 
-    def of(self, action: Action) -> Iterator[Part]:
+    def of(self, action: LoweredAction) -> Iterator[NeededPart]:
         """Yield the beginnings and ends of messages in an action."""
         match action:
-            case Send(peer, nbytes, tag, request):
+            case SendMessage(peer, nbytes, tag, request):
                 serial = self._sent[peer, tag]
                 self._sent[peer, tag] += 1
                 if request is not None:
                     self._open[request] = Finished(request)
                 yield SentMessage((self._number, peer, tag), serial, nbytes, request)
-            case Recv(peer, nbytes, tag, request):
+            case RecvMessage(peer, nbytes, tag, request):
                 serial = self._posted[peer, tag]
                 self._posted[peer, tag] += 1
                 received = Received((peer, self._number, tag), serial, nbytes, request)
@@ -85,7 +85,7 @@ class RankMessages:
                 else:
                     self._open[request] = received
                     yield Posted(request)
-            case Wait(requests):
+            case WaitAction(requests):
                 for request in requests:
                     if request in self._open:
                         yield self._open.pop(request)
@@ -144,7 +144,7 @@ class Board:
         return max((instance.entered[rank] for rank in need.ranks), default=0)
 
 
-def awaited(action: Collective) -> range | tuple[int, ...]:
+def find_awaited(action: CollectiveAction) -> range | tuple[int, ...]:
     """Return the positions of the ranks that a rank waits for in a collective."""
     operation, rank, n, _, root, *_ = action.shape
     if operation in ("bcast", "scatter", "scatterv"):

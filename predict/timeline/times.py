@@ -13,8 +13,8 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 
 from scalatrace.errors import LimitError
-from scalatrace.predict.lowering import Action, Collective, LoweredStep, Lowering
-from scalatrace.predict.timeline.needs import Board, Need, RankMessages, Received, SentMessage, awaited
+from scalatrace.predict.lowering import CollectiveAction, LoweredAction, LoweredStep, TraceLowering
+from scalatrace.predict.timeline.needs import Board, Need, RankMessages, Received, SentMessage, find_awaited
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.query.load import COMM, MeanTimes
 
@@ -39,7 +39,7 @@ class TimelineTimes:
     ends: array[int] = field(default_factory=lambda: array("q"))
 
 
-def call_times(lowering: Lowering) -> list[TimelineTimes]:
+def call_times(lowering: TraceLowering) -> list[TimelineTimes]:
     """Return the times of all ranks of a lowered trace, in its order.
 
     Messages without a partner set no bounds.
@@ -58,7 +58,7 @@ def call_times(lowering: Lowering) -> list[TimelineTimes]:
 class _Clocks:
     """Runs one rank after the other, each until it needs a message or a collective that is not there yet."""
 
-    def __init__(self, lowering: Lowering) -> None:
+    def __init__(self, lowering: TraceLowering) -> None:
         self._board = Board()
         self._waiting: dict[Hashable, list[int]] = defaultdict(list)
         self._results = [TimelineTimes() for _ in lowering.ranks]
@@ -117,12 +117,12 @@ class _Clocks:
             result.ends.append(end)
 
     def _needs(
-        self, action: Action, start: int, messages: RankMessages, counts: dict[Hashable, int]
+        self, action: LoweredAction, start: int, messages: RankMessages, counts: dict[Hashable, int]
     ) -> Iterator[tuple[Need, int]]:
         """Record what an action does for others; yield its needs, and the ranks of its collective or 0."""
-        if isinstance(action, Collective):
+        if isinstance(action, CollectiveAction):
             place = ("collective", action.members)
-            need = Need(place, counts[place], awaited(action))
+            need = Need(place, counts[place], find_awaited(action))
             counts[place] += 1
             self._board.enter(need, action.shape.rank, start)
             self._wake(place)

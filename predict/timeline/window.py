@@ -7,14 +7,14 @@ from collections.abc import Hashable, Iterable, Iterator
 
 from scalatrace.predict.lowering import (
     Account,
-    Action,
-    Collective,
+    CollectiveAction,
+    LoweredAction,
     LoweredStep,
-    Lowering,
     LoweringTarget,
-    Recv,
-    Send,
-    Wait,
+    RecvMessage,
+    SendMessage,
+    TraceLowering,
+    WaitAction,
 )
 from scalatrace.predict.platform import Platform
 from scalatrace.predict.timeline.events import Timeline
@@ -22,11 +22,11 @@ from scalatrace.trace.model.trace import Trace
 
 __all__ = ["WindowLowering"]
 
-Name = tuple[Hashable, int]
+FamilyName = tuple[Hashable, int]
 """Key of a message or place of a collective, and its serial number."""
 
 
-class WindowLowering(Lowering):
+class WindowLowering(TraceLowering):
     """Gives the calls that overlap a window.
 
     A message is kept if it is sent and its receive is posted in the window; a collective if all its ranks
@@ -48,13 +48,13 @@ class WindowLowering(Lowering):
         timeline = Timeline(trace, self.ranks, window_ns)
         self._calls = {rank: timeline.inside(rank) for rank in self.ranks}
         self._numbers = {rank: number for number, rank in enumerate(self.ranks)}
-        self._kept: set[Name] | None = None
+        self._kept: set[FamilyName] | None = None
         self._kept = self._complete()
         self.account = Account()
 
     def steps(self, rank: int) -> Iterator[LoweredStep]:
-        """Yield the calls in the window; see `Lowering.steps`."""
-        inside, names = self._calls[rank], _Names(self._numbers[rank])
+        """Yield the calls in the window; see `TraceLowering.steps`."""
+        inside, names = self._calls[rank], _WindowNames(self._numbers[rank])
         open_requests: set[int] = set()
         for i, step in enumerate(super().steps(rank)):
             if i >= inside.stop:
@@ -66,28 +66,30 @@ class WindowLowering(Lowering):
                 ]
                 yield step._replace(actions=actions)
 
-    def _cut(self, action: Action, name: Name | None, open_requests: set[int]) -> Action | None:
+    def _cut(
+        self, action: LoweredAction, name: FamilyName | None, open_requests: set[int]
+    ) -> LoweredAction | None:
         """Return an action without what is not kept; None if nothing is left."""
-        if isinstance(action, Wait):
+        if isinstance(action, WaitAction):
             known = tuple(request for request in action.requests if request in open_requests)
             open_requests.difference_update(known)
-            return Wait(known) if known else None
+            return WaitAction(known) if known else None
         if name is None or self._kept is None:
             return action
         if name not in self._kept:
             return None
-        if isinstance(action, Send | Recv) and action.request is not None:
+        if isinstance(action, SendMessage | RecvMessage) and action.request is not None:
             open_requests.add(action.request)
         return action
 
-    def _complete(self) -> set[Name]:
+    def _complete(self) -> set[FamilyName]:
         """Return the messages with both ends, and the collectives with all ranks, in the window."""
-        sent: set[Name] = set()
-        posted: set[Name] = set()
-        entered: Counter[Name] = Counter()
-        sizes: dict[Name, int] = {}
+        sent: set[FamilyName] = set()
+        posted: set[FamilyName] = set()
+        entered: Counter[FamilyName] = Counter()
+        sizes: dict[FamilyName, int] = {}
         for rank in self.ranks:
-            inside, names = self._calls[rank], _Names(self._numbers[rank])
+            inside, names = self._calls[rank], _WindowNames(self._numbers[rank])
             for i, step in enumerate(super().steps(rank)):
                 if i >= inside.stop:
                     break
@@ -95,32 +97,32 @@ class WindowLowering(Lowering):
                     name = names.of(action)
                     if name is None or i not in inside:
                         continue
-                    if isinstance(action, Collective):
+                    if isinstance(action, CollectiveAction):
                         entered[name] += 1
                         sizes[name] = action.shape.nranks
                     else:
-                        (sent if isinstance(action, Send) else posted).add(name)
+                        (sent if isinstance(action, SendMessage) else posted).add(name)
         return (sent & posted) | {name for name, n in entered.items() if n == sizes[name]}
 
 
-class _Names:
+class _WindowNames:
     """Names the messages and collectives of a rank, as all ranks that take part name them."""
 
     def __init__(self, number: int) -> None:
         self._number = number
         self._counts: dict[tuple[bool, Hashable], int] = defaultdict(int)
 
-    def of(self, action: Action) -> Name | None:
+    def of(self, action: LoweredAction) -> FamilyName | None:
         """Return the name of a message or collective; None for any other action."""
         place: Hashable
-        if isinstance(action, Send):
+        if isinstance(action, SendMessage):
             place = self._number, action.peer, action.tag
-        elif isinstance(action, Recv):
+        elif isinstance(action, RecvMessage):
             place = action.peer, self._number, action.tag
-        elif isinstance(action, Collective):
+        elif isinstance(action, CollectiveAction):
             place = "collective", action.members
         else:
             return None
-        counted = isinstance(action, Recv), place
+        counted = isinstance(action, RecvMessage), place
         self._counts[counted] += 1
         return place, self._counts[counted] - 1

@@ -4,8 +4,8 @@ In: a trace or a table of times. Out: samples of interval maxima, and the model 
 (Dominguez-Trujillo 2021, chapters 3 and 4).
 """
 
-from scalatrace.predict.variability.intervals import Interval, intervals, synchronises
-from scalatrace.predict.variability.maxima import maxima_of, spread_of_ranks
+from scalatrace.predict.variability.intervals import ComputeInterval, intervals, synchronises
+from scalatrace.predict.variability.maxima import maxima_of, read_times, spread_of_ranks
 from scalatrace.predict.variability.partitioned import (
     PartitionedSend,
     ThreadTimes,
@@ -14,10 +14,8 @@ from scalatrace.predict.variability.partitioned import (
     postal,
     single_send,
 )
-from scalatrace.predict.variability.tables import read_times
 
 __all__ = [
-    "Interval", "PartitionedSend", "ThreadTimes", "intervals", "max_rate", "maxima_of", "partitioned_send",
-    "postal",
-    "read_times", "single_send", "spread_of_ranks", "synchronises",
+    "ComputeInterval", "PartitionedSend", "ThreadTimes", "intervals", "max_rate", "maxima_of",
+    "partitioned_send", "postal", "read_times", "single_send", "spread_of_ranks", "synchronises",
 ]  # fmt: skip

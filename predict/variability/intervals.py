@@ -17,7 +17,7 @@ from scalatrace.trace.query.load import COMPUTE
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["Interval", "Work", "intervals", "synchronises"]
+__all__ = ["ComputeInterval", "Work", "intervals", "synchronises"]
 
 MAX_TIMES_ONCE = 1.5
 """Computations of a rank, on average, up to which something happens once in the run."""
@@ -39,7 +39,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Interval:
+class ComputeInterval:
     """Intervals that end with the same call.
 
     Attributes:
@@ -59,7 +59,7 @@ class Interval:
         return sum(work.times.mean * work.per_interval * work.resolution for work in self.works)
 
 
-def intervals(trace: Trace) -> list[Interval]:
+def intervals(trace: Trace) -> list[ComputeInterval]:
     """Return the intervals of a trace in the order of the calls that end them.
 
     Computation after the last synchronising call, in start-up and in shut-down belongs to none. Empty without
@@ -70,15 +70,19 @@ def intervals(trace: Trace) -> list[Interval]:
     if index is None:
         return []
     members: dict[int, tuple[Event, list[Event]]] = {}
-    for event, end in _assigned(trace, trace.nodes, loops=False):
+    for event, end in _assign_events(trace, trace.nodes, loops=False):
         members.setdefault(id(end), (end, []))[1].append(event)
     unit = trace.stats[index].resolution
-    return [one for end, inside in members.values() for one in _intervals_of(trace, end, inside, index, unit)]
+    return [
+        interval
+        for end, inside in members.values()
+        for interval in _intervals_of(trace, end, inside, index, unit)
+    ]
 
 
 def _intervals_of(
     trace: Trace, end: Event, inside: list[Event], index: int, unit: float
-) -> Iterator[Interval]:
+) -> Iterator[ComputeInterval]:
     """Yield the intervals that end with a call: the usual ones, and one with what a rank computes once only.
 
     The first iteration of a loop comes after other calls, or after the start of the program, and may compute
@@ -90,12 +94,12 @@ def _intervals_of(
         return
     runs = [(h, h.count / ranks) for event in inside for h in _histograms(event, index)]
     once = [(h, times) for h, times in runs if times <= MAX_TIMES_ONCE] if count > MAX_TIMES_ONCE else []
-    usual = [one for one in runs if one not in once]
+    usual = [run for run in runs if run not in once]
     op, stack = trace.ops[end.op].name, trace.stack(end.signature)
     for number, part in ((1, once), (count, usual)):
         works = tuple(Work(h, _per_interval(times, number), unit) for h, times in part)
         if works:
-            yield Interval(op, stack, number, works)
+            yield ComputeInterval(op, stack, number, works)
 
 
 def _per_interval(times: float, count: int) -> float:
@@ -112,13 +116,13 @@ def _histograms(event: Event, index: int) -> Iterator[Histogram]:
             yield histogram
 
 
-def _assigned(trace: Trace, nodes: Sequence[Node], loops: bool) -> Iterator[tuple[Event, Event]]:
+def _assign_events(trace: Trace, nodes: Sequence[Node], loops: bool) -> Iterator[tuple[Event, Event]]:
     """Yield each event with the synchronising event that ends its interval."""
     pending: list[Event] = []
     first: Event | None = None
     for node in nodes:
         if not isinstance(node, Event) and _synchronises(trace, node):
-            inner = list(_assigned(trace, node.nodes, loops=True))
+            inner = list(_assign_events(trace, node.nodes, loops=True))
             start = next(end for _, end in inner)
             yield from ((event, start) for event in pending)
             yield from inner

@@ -1,4 +1,4 @@
-"""Samples of interval maxima: the computation of the slowest of P ranks in each interval.
+"""Samples of interval maxima, of traces or tables: the computation of the slowest rank in each interval.
 
 A trace has the distribution of times over ranks and iterations, not each time. Maxima are therefore drawn: P
 ranks' times per interval. How much of the variation stays with a rank over all its computations follows from
@@ -8,18 +8,22 @@ mean of the interval, or a rare long time that is not drawn would make the slowe
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
 
-from scalatrace.predict.variability.intervals import Interval, Work
+from scalatrace.arrays import Floats
+from scalatrace.errors import FormatError
+from scalatrace.files import read_text
+from scalatrace.predict.variability.intervals import ComputeInterval, Work
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.query.load import COMPUTE
 from scalatrace.trace.values.quantiles import quantiles
 
-__all__ = ["maxima_of", "spread_of_ranks"]
+__all__ = ["maxima_of", "read_times", "spread_of_ranks"]
 
-Array = npt.NDArray[np.float64]
 
 MAX_SAMPLES = 1 << 22
 """Times drawn at once; more ranks are drawn in parts."""
@@ -44,7 +48,9 @@ def spread_of_ranks(trace: Trace) -> float:
     return float(np.sqrt(max(variance, 0.0)))
 
 
-def maxima_of(interval: Interval, nranks: int, spread: float = 0.0, count: int = 200, seed: int = 0) -> Array:
+def maxima_of(
+    interval: ComputeInterval, nranks: int, spread: float = 0.0, count: int = 200, seed: int = 0
+) -> Floats:
     """Draw the slowest rank's computation in ns, of so many intervals.
 
     Args:
@@ -58,14 +64,14 @@ def maxima_of(interval: Interval, nranks: int, spread: float = 0.0, count: int =
     for start in range(0, nranks, part):
         size = (count, min(part, nranks - start))
         ranks = 1 + spread * random.standard_normal(size)
-        times = sum((_drawn(work, size, spread, random) for work in interval.works), np.zeros(size))
+        times = sum((_draw_times(work, size, spread, random) for work in interval.works), np.zeros(size))
         times *= np.maximum(ranks, 0)
         mean = float(times.mean())
         np.maximum(result, times.max(axis=1) * (interval.mean_ns / mean if mean else 1.0), out=result)
     return result
 
 
-def _drawn(work: Work, size: tuple[int, int], spread: float, random: np.random.Generator) -> Array:
+def _draw_times(work: Work, size: tuple[int, int], spread: float, random: np.random.Generator) -> Floats:
     """Draw the time of a kind of computation in each interval of each rank, without its rank's part."""
     histogram, whole = work.times.within_ranks(spread), int(work.per_interval)
     mean, std = histogram.mean * work.resolution, histogram.std * work.resolution
@@ -73,27 +79,51 @@ def _drawn(work: Work, size: tuple[int, int], spread: float, random: np.random.G
         total = random.normal(whole * mean, std * np.sqrt(whole), size)
         return np.maximum(total * (work.per_interval / whole), 0.0)
     total = np.zeros(size)
-    rest = work.per_interval - whole
-    for number in range(whole + (rest > 0)):
+    fraction = work.per_interval - whole
+    for number in range(whole + (fraction > 0)):
         values = quantiles(histogram, _evenly(random, size)).reshape(size) * work.resolution
         drawn = float(values.std())
         scale = min(1.0, std / drawn) if drawn else 1.0  # bins overlap, so draws spread more than samples
         values = mean + scale * (values - mean)
         if number == whole:
-            values *= _present(random, size[0], rest)[:, None]  # the same intervals on all ranks
+            values *= _present(random, size[0], fraction)[:, None]  # the same intervals on all ranks
         total += values
     return total
 
 
-def _evenly(random: np.random.Generator, size: tuple[int, int]) -> Array:
+def _evenly(random: np.random.Generator, size: tuple[int, int]) -> Floats:
     """Draw numbers from 0 to 1 in random order; of few, one in each of as many equal parts."""
     count = size[0] * size[1]
     if count > MAX_STRATIFIED:
         return random.uniform(size=count)
-    result: Array = (random.permutation(count) + random.uniform(size=count)) / count
+    result: Floats = (random.permutation(count) + random.uniform(size=count)) / count
     return result
 
 
 def _present(random: np.random.Generator, count: int, share: float) -> npt.NDArray[np.bool_]:
     """Draw which of so many intervals have a computation that a share of them has: one at least."""
     return random.permutation(count) < max(1, round(share * count))
+
+
+def read_times(path: str | Path) -> npt.NDArray[np.float64]:
+    """Read a CSV file of times in seconds, as `samples/variability.py` writes it; shape (intervals, ranks).
+
+    Lines that begin with `#` are comments.
+
+    Raises:
+        FormatError: the file cannot be read, or lines differ in length, or cells are no times.
+    """
+    rows: list[list[float]] = []
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        try:
+            rows.append([float(cell) for cell in line.split(",")])
+        except ValueError:
+            raise FormatError(f"line {number} has cells that are no numbers", path) from None
+        if len(rows[-1]) != len(rows[0]):
+            raise FormatError(f"line {number} has {len(rows[-1])} columns, expected {len(rows[0])}", path)
+    times = np.array(rows, float)
+    if not rows or not np.isfinite(times).all() or (times < 0).any():
+        raise FormatError("not a table of times: a line of seconds per interval, a column per rank", path)
+    return times

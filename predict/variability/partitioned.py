@@ -17,15 +17,9 @@ from scalatrace.predict.platform import Network
 from scalatrace.stats.extreme_values import emma
 
 __all__ = [
-    "MessageTime",
-    "PartitionedSend",
-    "ThreadTimes",
-    "max_rate",
-    "of_network",
-    "partitioned_send",
-    "postal",
+    "MessageTime", "PartitionedSend", "ThreadTimes", "max_rate", "of_network", "partitioned_send", "postal",
     "single_send",
-]
+]  # fmt: skip
 
 MessageTime = Callable[[float], float]
 """Bytes of a message -> time in ns."""

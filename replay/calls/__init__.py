@@ -7,29 +7,21 @@ arguments of the C binding in its order, taken from the event's parameters of th
 from scalatrace.replay.calls import (
     collectives,
     communicators,
-    completion,
     environment,
     files,
-    neighbours,
     onesided,
     p2p,
-    partitioned,
-    persistent,
-    probe,
+    requests,
     topologies,
 )
 
 __all__ = [
     "collectives",
     "communicators",
-    "completion",
     "environment",
     "files",
-    "neighbours",
     "onesided",
     "p2p",
-    "partitioned",
-    "persistent",
-    "probe",
+    "requests",
     "topologies",
 ]

@@ -21,7 +21,7 @@ TAG = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class PeerBlock:
     """Elements for another rank, or from it."""
 
     peer: int
@@ -30,20 +30,20 @@ class Piece:
     first: int = 0
 
 
-Pieces = Callable[[RankReplay, Any, bool], Iterator[Piece]]
+Pieces = Callable[[RankReplay, Any, bool], Iterator[PeerBlock]]
 """What a collective sends (True) or receives (False), by rank of the communicator; its own piece left out."""
 
 
 def by_messages(rank: RankReplay, event: AnyCall) -> None:
     """Issue a collective as messages: all receives, all sends, one wait."""
-    comm, own = own_communicator(rank, event.family), event.comm.rank
+    comm, own_rank = duplicate_communicator(rank, event.family), event.comm.rank
     for pieces in ROUNDS[event.op]:
-        incoming = [piece for piece in pieces(rank, event, False) if piece.peer != own]
-        outgoing = [piece for piece in pieces(rank, event, True) if piece.peer != own]
+        incoming = [piece for piece in pieces(rank, event, False) if piece.peer != own_rank]
+        outgoing = [piece for piece in pieces(rank, event, True) if piece.peer != own_rank]
         exchange(rank, comm, incoming, outgoing)
 
 
-def own_communicator(rank: RankReplay, family: int) -> Handle:
+def duplicate_communicator(rank: RankReplay, family: int) -> Handle:
     """Return the duplicate of a family's communicator; all its ranks ask for it at the same collective."""
     if family not in rank.duplicates:
         handle = rank.mpi.handle("comm")
@@ -52,7 +52,9 @@ def own_communicator(rank: RankReplay, family: int) -> Handle:
     return rank.duplicates[family]
 
 
-def exchange(rank: RankReplay, comm: Handle, incoming: Sequence[Piece], outgoing: Sequence[Piece]) -> None:
+def exchange(
+    rank: RankReplay, comm: Handle, incoming: Sequence[PeerBlock], outgoing: Sequence[PeerBlock]
+) -> None:
     """Receive and send these, and wait for all."""
     requests = []
     for piece in incoming:
@@ -70,7 +72,7 @@ def exchange(rank: RankReplay, comm: Handle, incoming: Sequence[Piece], outgoing
     rank.release_buffers()
 
 
-def _others(event: AnyCall) -> range:
+def _peers(event: AnyCall) -> range:
     return range(len(event.comm.peers))
 
 
@@ -78,64 +80,64 @@ def _is_root(event: AnyCall) -> bool:
     return bool(event["root"] == event.comm.rank)
 
 
-def _token(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[Piece]:
+def _token(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[PeerBlock]:
     built = rank.built(TypeTree("MPI_BYTE"))
-    return (Piece(peer, 0, built) for peer in _others(event))
+    return (PeerBlock(peer, 0, built) for peer in _peers(event))
 
 
-def _from_root(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[Piece]:
+def _from_root(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[PeerBlock]:
     built, n = rank.type(event["datatype"]), event["count"]
     root = event.get("root", 0)
     if sends == (root == event.comm.rank):
-        yield from (Piece(peer, n, built) for peer in (_others(event) if sends else (root,)))
+        yield from (PeerBlock(peer, n, built) for peer in (_peers(event) if sends else (root,)))
 
 
-def _to_root(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[Piece]:
+def _to_root(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[PeerBlock]:
     built, n = rank.type(event["datatype"]), event["count"]
     root = event.get("root", 0)
     if sends != (root == event.comm.rank):
-        yield from (Piece(peer, n, built) for peer in ((root,) if sends else _others(event)))
+        yield from (PeerBlock(peer, n, built) for peer in ((root,) if sends else _peers(event)))
 
 
-def _to_higher(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[Piece]:
-    built, n, own = rank.type(event["datatype"]), event["count"], event.comm.rank
-    yield from (Piece(p, n, built) for p in _others(event) if (p > own if sends else p < own))
+def _to_higher(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[PeerBlock]:
+    built, n, own_rank = rank.type(event["datatype"]), event["count"], event.comm.rank
+    yield from (PeerBlock(p, n, built) for p in _peers(event) if (p > own_rank if sends else p < own_rank))
 
 
-def _blocks(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[Piece]:
+def _blocks(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[PeerBlock]:
     """Reduce_scatter: everyone has a block for everyone."""
-    built, own = rank.type(event["datatype"]), event.comm.rank
-    counts = event.get("recvcounts") or [event["recvcount"]] * len(_others(event))
-    yield from (Piece(p, counts[p if sends else own], built) for p in _others(event))
+    built, own_rank = rank.type(event["datatype"]), event.comm.rank
+    counts = event.get("recvcounts") or [event["recvcount"]] * len(_peers(event))
+    yield from (PeerBlock(p, counts[p if sends else own_rank], built) for p in _peers(event))
 
 
-def _gathered(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[Piece]:
+def _gathered(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[PeerBlock]:
     if sends != _is_root(event):
-        yield from _side(rank, event, sends, (event["root"],) if sends else _others(event))
+        yield from _side(rank, event, sends, (event["root"],) if sends else _peers(event))
 
 
-def _scattered(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[Piece]:
+def _scattered(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[PeerBlock]:
     if sends == _is_root(event):
-        yield from _side(rank, event, sends, _others(event) if sends else (event["root"],))
+        yield from _side(rank, event, sends, _peers(event) if sends else (event["root"],))
 
 
-def _to_all(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[Piece]:
-    yield from _side(rank, event, sends, _others(event))
+def _to_all(rank: RankReplay, event: AnyCall, sends: bool) -> Iterator[PeerBlock]:
+    yield from _side(rank, event, sends, _peers(event))
 
 
-def _side(rank: RankReplay, event: AnyCall, sends: bool, peers: Sequence[int]) -> Iterator[Piece]:
+def _side(rank: RankReplay, event: AnyCall, sends: bool, peers: Sequence[int]) -> Iterator[PeerBlock]:
     """The pieces of a side. With MPI_IN_PLACE it is not given, and the other side has their places."""
     sides = ("send", "recv") if sends else ("recv", "send")
     side = next(side for side in sides if is_given(event, f"{side}type"))
     built, counts = rank.type(event[f"{side}type"]), event.get(f"{side}counts")
     if counts is None:
-        yield from (Piece(peer, max(0, event[f"{side}count"]), built) for peer in peers)
+        yield from (PeerBlock(peer, max(0, event[f"{side}count"]), built) for peer in peers)
         return
     places = displacements(event, side, counts)
     one_for_all = sends and event.op.startswith("Allgather")
     for peer in peers:
         at = event.comm.rank if one_for_all else peer
-        yield Piece(peer, counts[at], built, places[at])
+        yield PeerBlock(peer, counts[at], built, places[at])
 
 
 ROUNDS: dict[str, Sequence[Pieces]] = {

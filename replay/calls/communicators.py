@@ -8,7 +8,7 @@ from scalatrace.replay.common.errors import ReplayError
 from scalatrace.replay.common.view import AnyCall
 from scalatrace.replay.engine.handlers import handles
 from scalatrace.replay.engine.rank import NULL, RankReplay
-from scalatrace.replay.engine.requests import Live
+from scalatrace.replay.engine.requests import LiveRequest
 from scalatrace.replay.transport.args import Constant, Ref, Text
 
 
@@ -34,7 +34,7 @@ def dup_with_info(rank: RankReplay, event: AnyCall) -> None:
 @handles("Comm_idup", "Comm_idup_with_info")
 def idup(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Comm_idup(comm, newcomm, request); its members are not checked."""
-    handle, live = rank.mpi.handle("comm"), Live(rank.mpi.handle("request"))
+    handle, live = rank.mpi.handle("comm"), LiveRequest(rank.mpi.handle("request"))
     info = [Constant.INFO_NULL] if event.op.endswith("info") else []
     rank.issue(event.op, rank.comm(event.comm.family), *info, Ref(handle), Ref(live.handle))
     rank.requests.add(live)

@@ -1,11 +1,13 @@
-"""Cartesian and graph topologies."""
+"""Cartesian and graph topologies, and neighbourhood collectives on them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from scalatrace.replay.calls.collectives import variants
 from scalatrace.replay.calls.communicators import make
+from scalatrace.replay.calls.sides import each_its_type, plain, vector
 from scalatrace.replay.common.view import AnyCall
 from scalatrace.replay.engine.handlers import handles
 from scalatrace.replay.engine.rank import RankReplay
@@ -34,10 +36,10 @@ def graph_create(rank: RankReplay, event: AnyCall) -> None:
     index, edges = event["index"], event["edges"]
     args = [len(index), Ints(index), Ints(edges), event["reorder"]]
     make(rank, event, rank.comm(event.comm.family), *args)
-    made = event["newcomm"]
-    if 0 <= made.rank < len(index):
-        own = index[made.rank] - (index[made.rank - 1] if made.rank else 0)
-        _keep(rank, event, own, own)
+    newcomm = event["newcomm"]
+    if 0 <= newcomm.rank < len(index):
+        degree = index[newcomm.rank] - (index[newcomm.rank - 1] if newcomm.rank else 0)
+        _keep(rank, event, degree, degree)
 
 
 @handles("Dist_graph_create_adjacent")
@@ -64,9 +66,9 @@ def dist_graph_create(rank: RankReplay, event: AnyCall) -> None:
         *(_weights(event["weights"], bool(event["weights"])), Constant.INFO_NULL, event["reorder"]),
     ]
     make(rank, event, rank.comm(event.comm.family), *args)
-    made = event["newcomm"]
-    if made.family in rank.comms:
-        _keep(rank, event, *rank.mpi.degrees(rank.comms[made.family]))
+    newcomm = event["newcomm"]
+    if newcomm.family in rank.comms:
+        _keep(rank, event, *rank.mpi.degrees(rank.comms[newcomm.family]))
 
 
 def _weights(weights: Sequence[int], weighted: bool) -> Any:
@@ -79,3 +81,41 @@ def _weights(weights: Sequence[int], weighted: bool) -> Any:
 
 def _keep(rank: RankReplay, event: AnyCall, destinations: int, sources: int) -> None:
     rank.topologies[event["newcomm"].family] = destinations, sources
+
+
+@handles(*variants("Neighbor_allgather"))
+def neighbor_allgather(rank: RankReplay, event: AnyCall) -> None:
+    """MPI_Neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)."""
+    _, sources = rank.degrees(event)
+    send, recv = plain(rank, event, "send", True), plain(rank, event, "recv", False, sources)
+    rank.start(event, *send, *recv, rank.comm(event.comm.family))
+
+
+@handles(*variants("Neighbor_allgatherv"))
+def neighbor_allgatherv(rank: RankReplay, event: AnyCall) -> None:
+    """MPI_Neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)."""
+    send, recv = plain(rank, event, "send", True), vector(rank, event, "recv", False)
+    rank.start(event, *send, *recv, rank.comm(event.comm.family))
+
+
+@handles(*variants("Neighbor_alltoall"))
+def neighbor_alltoall(rank: RankReplay, event: AnyCall) -> None:
+    """MPI_Neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)."""
+    destinations, sources = rank.degrees(event)
+    send, recv = plain(rank, event, "send", True, destinations), plain(rank, event, "recv", False, sources)
+    rank.start(event, *send, *recv, rank.comm(event.comm.family))
+
+
+@handles(*variants("Neighbor_alltoallv"))
+def neighbor_alltoallv(rank: RankReplay, event: AnyCall) -> None:
+    """MPI_Neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, ..., recvtype, comm)."""
+    send, recv = vector(rank, event, "send", True), vector(rank, event, "recv", False)
+    rank.start(event, *send, *recv, rank.comm(event.comm.family))
+
+
+@handles(*variants("Neighbor_alltoallw"))
+def neighbor_alltoallw(rank: RankReplay, event: AnyCall) -> None:
+    """MPI_Neighbor_alltoallw: as Alltoallw, with MPI_Aint displacements."""
+    send = each_its_type(rank, event, "send", True, wide=True)
+    recv = each_its_type(rank, event, "recv", False, wide=True)
+    rank.start(event, *send, *recv, rank.comm(event.comm.family))

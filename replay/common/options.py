@@ -8,7 +8,7 @@ from enum import Enum
 from scalatrace.trace.query.factors import FactorRule
 
 
-class Compute(Enum):
+class ComputeMode(Enum):
     """What a rank does in place of computing."""
 
     SPIN = "spin"
@@ -16,14 +16,14 @@ class Compute(Enum):
     NONE = "none"
 
 
-class Times(Enum):
+class TimeChoice(Enum):
     """How long a computation takes: the mean of its histogram, or a sample."""
 
     MEAN = "mean"
     DRAWN = "drawn"
 
 
-class Collectives(Enum):
+class CollectiveMode(Enum):
     """How collectives are replayed."""
 
     NATIVE = "native"
@@ -31,7 +31,7 @@ class Collectives(Enum):
 
 
 @dataclass(frozen=True)
-class Options:
+class ReplayOptions:
     """Choices of one replay.
 
     Attributes:
@@ -44,10 +44,10 @@ class Options:
         io_folder: folder of the files of MPI-IO; the files of the program are not touched.
     """
 
-    compute: Compute = Compute.SPIN
+    compute: ComputeMode = ComputeMode.SPIN
     compute_scale: float = 1.0
     seed: int = 0
     io_folder: str = "replay-io"
-    times: Times = Times.MEAN
+    times: TimeChoice = TimeChoice.MEAN
     rules: tuple[FactorRule, ...] = ()
-    collectives: Collectives = Collectives.NATIVE
+    collectives: CollectiveMode = CollectiveMode.NATIVE

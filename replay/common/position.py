@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Position"]
+__all__ = ["ReplayPosition"]
 
 
 @dataclass(frozen=True)
-class Position:
+class ReplayPosition:
     """How far a rank is.
 
     Attributes:

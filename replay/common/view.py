@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scalatrace.trace.model.call import Call, Place
+from scalatrace.trace.model.call import Call, CompiledEvent
 from scalatrace.trace.model.tables import Communicator
 
 __all__ = ["AnyCall", "View"]
@@ -26,7 +26,7 @@ class View:
         self.values: tuple[Any, ...] = values or call.values
 
     @property
-    def place(self) -> Place:
+    def place(self) -> CompiledEvent:
         """The event node as this rank sees it."""
         return self._call.place
 

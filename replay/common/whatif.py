@@ -15,7 +15,7 @@ from scalatrace.scaling import COUNTS, DISPLACEMENTS, SCALED, VECTORS, scaled, s
 from scalatrace.trace.query.factors import FactorRule, Factors
 
 if TYPE_CHECKING:
-    from scalatrace.trace.query.walk import Place
+    from scalatrace.trace.query.walk import CompiledEvent
 
 
 class WhatIf(Factors):
@@ -23,16 +23,16 @@ class WhatIf(Factors):
 
     def __init__(self, rules: tuple[FactorRule, ...] = ()) -> None:
         super().__init__(rules)
-        self._compute: dict[Place, float] = {}
-        self._nbytes: dict[Place, Fraction] = {}
+        self._compute: dict[CompiledEvent, float] = {}
+        self._nbytes: dict[CompiledEvent, Fraction] = {}
 
-    def compute(self, place: Place) -> float:
+    def compute(self, place: CompiledEvent) -> float:
         """Return the factor on the computation before the calls of a place."""
         if place not in self._compute:
             self._compute[place] = self.compute_of(place.op.name, _stack(place))
         return self._compute[place]
 
-    def nbytes(self, place: Place) -> Fraction:
+    def nbytes(self, place: CompiledEvent) -> Fraction:
         """Return the factor on the elements that the calls of a place send."""
         if place not in self._nbytes:
             self._nbytes[place] = self.nbytes_of(place.op.name, _stack(place))
@@ -48,7 +48,7 @@ class WhatIf(Factors):
         return Scaled(event, self, factor)
 
 
-def _stack(place: Place) -> tuple[str, ...]:
+def _stack(place: CompiledEvent) -> tuple[str, ...]:
     return tuple(place.trace.stack(place.node.signature))
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from scalatrace.replay.engine.live import Live, PreparedCall
-from scalatrace.replay.transport.buffers import Buffers
+from scalatrace.replay.engine.requests import LiveRequest, PreparedCall
+from scalatrace.replay.transport.buffers import BufferPool
 
 MAX_CALLS = 1 << 14
 """Calls in the cache."""
@@ -29,13 +29,13 @@ class CallCache:
         free: calls that can be issued now.
     """
 
-    def __init__(self, buffers: Buffers) -> None:
+    def __init__(self, buffers: BufferPool) -> None:
         self._buffers = buffers
         self.free: dict[Hashable, list[PreparedCall]] = {}
         self._cached: list[PreparedCall] = []
         self._nbytes = 0
 
-    def find(self, key: Hashable, newest: Sequence[Live]) -> PreparedCall | None:
+    def find(self, key: Hashable, newest: Sequence[LiveRequest]) -> PreparedCall | None:
         """Return a call that can be issued now, when these requests are live."""
         free = self.free.get(key)
         if not free:
@@ -47,7 +47,7 @@ class CallCache:
             return self._completing(free, newest)
         return prepared
 
-    def _completing(self, free: list[PreparedCall], newest: Sequence[Live]) -> PreparedCall | None:
+    def _completing(self, free: list[PreparedCall], newest: Sequence[LiveRequest]) -> PreparedCall | None:
         for i, prepared in enumerate(free):
             if newest[-len(prepared.newest_requests) :] == prepared.newest_requests:
                 free[i], free[-1] = free[-1], prepared  # compared first the next time
@@ -56,8 +56,8 @@ class CallCache:
 
     def add_completing(self, key: Hashable, prepared: PreparedCall) -> None:
         """Add a call that completes requests, each persistent or made by a call of the cache."""
-        made = [live for live in prepared.newest_requests if live in prepared.completes]
-        makers = [live.cached for live in made if live.cached is not None]
+        completed = [live for live in prepared.newest_requests if live in prepared.completes]
+        makers = [live.cached for live in completed if live.cached is not None]
         if len(makers) == len(prepared.newest_requests):
             prepared.makers = makers
         free = self.free.setdefault(key, [])

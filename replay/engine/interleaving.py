@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
-__all__ = ["Message", "Receive", "interleaving"]
+__all__ = ["IncomingMessage", "RankReceive", "interleaving"]
 
 NO_SENDER = -1
 
@@ -20,7 +20,7 @@ MAX_LOOKS = 1 << 22
 """Messages looked at in one search: about three seconds."""
 
 
-class Message(NamedTuple):
+class IncomingMessage(NamedTuple):
     """A message to this rank.
 
     Attributes:
@@ -34,7 +34,7 @@ class Message(NamedTuple):
 
 
 @dataclass(slots=True)
-class Receive:
+class RankReceive:
     """A receive of this rank.
 
     Attributes:
@@ -52,7 +52,7 @@ class Receive:
     exact: bool
     likely: int = NO_SENDER
 
-    def takes(self, message: Message | None) -> bool:
+    def takes(self, message: IncomingMessage | None) -> bool:
         """Return whether the receive can take a message."""
         return (
             message is not None
@@ -62,7 +62,9 @@ class Receive:
 
 
 def interleaving(
-    receives: Sequence[Receive], messages: Mapping[int, Sequence[Message]], max_looks: int = MAX_LOOKS
+    receives: Sequence[RankReceive],
+    messages: Mapping[int, Sequence[IncomingMessage]],
+    max_looks: int = MAX_LOOKS,
 ) -> list[int] | None:
     """Return the sender of each receive's message; None when there is no order, or the search takes too long.
 
@@ -84,14 +86,14 @@ class _Lane:
 
     __slots__ = ("_of_tag", "left", "taken")
 
-    def __init__(self, messages: Sequence[Message]) -> None:
-        self._of_tag: dict[int, list[tuple[int, Message]]] = {}
+    def __init__(self, messages: Sequence[IncomingMessage]) -> None:
+        self._of_tag: dict[int, list[tuple[int, IncomingMessage]]] = {}
         for place, message in enumerate(messages):
             self._of_tag.setdefault(message.tag, []).append((place, message))
         self.left = len(messages)
         self.taken = dict.fromkeys(self._of_tag, 0)
 
-    def head(self, tag: int) -> Message | None:
+    def head(self, tag: int) -> IncomingMessage | None:
         """Return the message that a receive with this tag, or ANY_TAG, would take."""
         if tag == ANY_TAG:
             heads = [sent[self.taken[t]] for t, sent in self._of_tag.items() if self.taken[t] < len(sent)]
@@ -112,11 +114,11 @@ class _Search:
         looks: how many messages may still be looked at.
     """
 
-    def __init__(self, messages: Mapping[int, Sequence[Message]], max_looks: int) -> None:
+    def __init__(self, messages: Mapping[int, Sequence[IncomingMessage]], max_looks: int) -> None:
         self._lanes = {sender: _Lane(sent) for sender, sent in messages.items()}
         self.looks = max_looks
 
-    def run(self, receives: Sequence[Receive]) -> list[int] | None:
+    def run(self, receives: Sequence[RankReceive]) -> list[int] | None:
         failed: set[tuple[int, ...]] = set()
         untried: list[Iterator[int]] = []
         taken: list[tuple[int, int]] = []
@@ -143,7 +145,7 @@ class _Search:
         self.looks -= len(self._lanes)
         return tuple(n for lane in self._lanes.values() for n in lane.taken.values())
 
-    def _candidates(self, receive: Receive) -> Iterator[int]:
+    def _candidates(self, receive: RankReceive) -> Iterator[int]:
         """Yield the senders whose next message the receive can take.
 
         First the likely one, then equal lengths before shorter ones, and senders with many messages left

@@ -18,15 +18,14 @@ from scalatrace.replay.common.call_stats import CallStats, Tally
 from scalatrace.replay.common.errors import ReplayError
 from scalatrace.replay.common.view import AnyCall
 from scalatrace.replay.engine.call_cache import CallCache
-from scalatrace.replay.engine.live import Live, PreparedCall
-from scalatrace.replay.engine.requests import LiveList
+from scalatrace.replay.engine.requests import LiveList, LiveRequest, PreparedCall
 from scalatrace.replay.engine.senders import Senders
 from scalatrace.replay.engine.windows import Exposed, Window
 from scalatrace.replay.timing.pace import Pace
 from scalatrace.replay.transport.args import Constant, Count, Out, Ref
 from scalatrace.replay.transport.backoff import Backoff
-from scalatrace.replay.transport.base import Buffer, Handle, Prepared, Transport
-from scalatrace.replay.transport.buffers import Buffers, attached_nbytes
+from scalatrace.replay.transport.base import Handle, Prepared, Transport, TransportBuffer
+from scalatrace.replay.transport.buffers import BufferPool, attached_nbytes
 from scalatrace.trace.exchange.type_addresses import MIN_ADDRESS, draw_together
 from scalatrace.trace.model.typetree import TypeTree, parse
 
@@ -66,7 +65,7 @@ class RankReplay:
 
     def __init__(self, transport: Transport, pace: Pace, io_folder: str = "replay-io") -> None:
         self.mpi, self.pace, self._io_folder = transport, pace, io_folder
-        self.buffers, self.stats = Buffers(transport), CallStats()
+        self.buffers, self.stats = BufferPool(transport), CallStats()
         self.cache = CallCache(self.buffers)
         self.family = WORLD
         self.at: tuple[int, AnyCall | None] = (0, None)
@@ -78,14 +77,14 @@ class RankReplay:
         self.comms: dict[int, Handle] = {}
         self.duplicates: dict[int, Handle] = {}
         self.windows: dict[tuple[int, int], Window] = {}
-        self.attached: dict[tuple[int, int], Buffer] = {}
+        self.attached: dict[tuple[int, int], TransportBuffer] = {}
         self.exposed: dict[tuple[int, int], dict[int, Exposed]] = {}
         self.ports: dict[str, str] = {}
         self.files: dict[tuple[int, int], Handle] = {}
         self.split_io: dict[tuple[int, int], tuple[Any, list[Any]]] = {}
         self.topologies: dict[int, tuple[int, int]] = {}
         self.senders = Senders()
-        self.no_request = Live(transport.handle("request"), persistent=True)
+        self.no_request = LiveRequest(transport.handle("request"), persistent=True)
         self._attached: Any = None
         self.last_some: Any = None
         self._types: dict[str, BuiltType] = {}
@@ -103,7 +102,7 @@ class RankReplay:
         self._issue(call, self.stats.of(op, self.family), self.take_sent(op))
         return call
 
-    def issue_completing(self, event: AnyCall, lives: Sequence[Live], *args: Any) -> None:
+    def issue_completing(self, event: AnyCall, lives: Sequence[LiveRequest], *args: Any) -> None:
         """Issue a call that completes requests; cache it if the calls of these are cached."""
         prepared = PreparedCall(self.mpi.prepare(event.op, args), self.stats.of(event.op, self.family), 0)
         self._issue(prepared.call, prepared.tally, 0)
@@ -300,9 +299,9 @@ class RankReplay:
             n = -(-nbytes // built.size)
         return [self.out(n, built) if out else self.room(n, built), Count(n), built.handle]
 
-    def new_request(self, persistent: bool = False) -> Live:
+    def new_request(self, persistent: bool = False) -> LiveRequest:
         """Return a new request with a null handle, the newest; it has the buffers taken for this event."""
-        return self.requests.add(Live(self.mpi.handle("request"), persistent, self.take_buffers()))
+        return self.requests.add(LiveRequest(self.mpi.handle("request"), persistent, self.take_buffers()))
 
     def start(self, event: AnyCall, *args: Any) -> None:
         """Issue a call that may be blocking, nonblocking or persistent; its name decides which.
@@ -327,12 +326,12 @@ class RankReplay:
         else:
             self.buffers.give_back(prepared.buffers)
 
-    def complete(self, done: Sequence[Live]) -> None:
+    def complete(self, done: Sequence[LiveRequest]) -> None:
         """Remove completed requests; persistent ones stay."""
         for live in self.requests.remove([live for live in done if not live.persistent]):
             self.release(live)
 
-    def release(self, live: Live) -> None:
+    def release(self, live: LiveRequest) -> None:
         """Let the call or the buffers of a completed request be used again."""
         if live.cached is not None and live.cached.free is not None:
             live.cached.free.append(live.cached)

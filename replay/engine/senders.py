@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from scalatrace.operations import SENDING, Category, operation
-from scalatrace.replay.engine.interleaving import Message, Receive, interleaving
+from scalatrace.replay.engine.interleaving import IncomingMessage, RankReceive, interleaving
 from scalatrace.trace.consistency.partners import peer_of, tag_of
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.walk import Call, distinct_calls
@@ -71,7 +71,7 @@ class _Receives:
             keeps_order: messages of one sender with one tag are received in the order in which they are sent.
         """
         matching = [
-            set().union(*(some for sent, some in by_tag.items() if tag in (sent, ANY_TAG)))
+            set().union(*(nbytes_of_tag for sent, nbytes_of_tag in by_tag.items() if tag in (sent, ANY_TAG)))
             for by_tag in lengths.values()
         ]
         nbytes = set().union(*matching)
@@ -123,11 +123,11 @@ def senders_of(trace: Trace, rank: int) -> Senders:
     if not families:
         return Senders()
     senders = {sender for family in families for sender in lengths[family]}
-    if sum(times for one in senders | {rank} for _, times in executions_of(trace, one)) > MAX_CALLS:
+    if sum(times for walked in senders | {rank} for _, times in executions_of(trace, walked)) > MAX_CALLS:
         return Senders(dict.fromkeys(families))
-    own = _Own(trace, rank, families)
-    sent = {sender: _Sent(trace, sender, own) for sender in sorted(senders)}
-    return Senders({family: _plan(trace, own, sent, family) for family in families})
+    receiver = _ReceivingRank(trace, rank, families)
+    sent = {sender: _SentMessages(trace, sender, receiver) for sender in sorted(senders)}
+    return Senders({family: _plan(trace, receiver, sent, family) for family in families})
 
 
 def _misfits(trace: Trace, rank: int) -> tuple[set[int], dict[int, Lengths]]:
@@ -164,13 +164,13 @@ def _open_families(trace: Trace, rank: int) -> dict[int, dict[int, _Receives]]:
             source = peer_of(call, row.recvs)
             calls.setdefault(call.family, []).append((call, tag_of(call, "recvtag"), source))
     result: dict[int, dict[int, _Receives]] = {}
-    for family, made in calls.items():
-        is_mixed = any(tag == ANY_TAG for _, tag, _ in made)
+    for family, receives in calls.items():
+        is_mixed = any(tag == ANY_TAG for _, tag, _ in receives)
         by_tag: dict[int, _Receives] = {}
-        for call, tag, source in made:
+        for call, tag, source in receives:
             by_tag.setdefault(ANY_TAG if is_mixed else tag, _Receives()).add(call, source)
-        if some := {tag: each for tag, each in by_tag.items() if each.any_source}:
-            result[family] = some
+        if wildcards := {tag: each for tag, each in by_tag.items() if each.any_source}:
+            result[family] = wildcards
     return result
 
 
@@ -202,7 +202,7 @@ def _nbytes(call: Call) -> int:
 
 
 @dataclass
-class _Own:
+class _ReceivingRank:
     """The receives of the rank that is planned for, and when it sends and synchronises.
 
     Attributes:
@@ -217,7 +217,7 @@ class _Own:
     trace: Trace
     rank: int
     families: set[int]
-    receives: dict[int, list[Receive]] = field(default_factory=dict)
+    receives: dict[int, list[RankReceive]] = field(default_factory=dict)
     unplanned: dict[int, set[int]] = field(default_factory=dict)
     sent: dict[int, list[int]] = field(default_factory=dict)
     started: set[int] = field(default_factory=set)
@@ -227,7 +227,7 @@ class _Own:
         self.receives = {family: [] for family in self.families}
         self.unplanned = {family: set() for family in self.families}
         number, last = 0, None
-        matched: list[Receive] = []
+        matched: list[RankReceive] = []
         for call in self.trace.walk(self.rank):
             row, op = operation(call.op), call.op
             if row.needs_all or op in FROM_ROOT:
@@ -248,7 +248,7 @@ class _Own:
             if source is None and call.raw(row.recvs.peer) == PROC_NULL:
                 continue
             wanted = UNDEFINED if source is None else source
-            receive = Receive(number, wanted, tag_of(call, "recvtag"), _nbytes(call), row.matched)
+            receive = RankReceive(number, wanted, tag_of(call, "recvtag"), _nbytes(call), row.matched)
             number += 1
             if row.matched:
                 matched.append(receive)
@@ -259,7 +259,7 @@ class _Own:
             _answer(last, source)
             last = receive if source == ANY_SOURCE else None
 
-    def _add(self, call: Call, receive: Receive) -> None:
+    def _add(self, call: Call, receive: RankReceive) -> None:
         waits = call.op in DIRECTED or receive.source != ANY_SOURCE
         if operation(call.op).category is Category.PERSISTENT or not waits:
             self.unplanned[call.family].add(receive.tag)
@@ -267,52 +267,52 @@ class _Own:
             self.receives[call.family].append(receive)
 
 
-def _answer(last: Receive | None, peer: int) -> None:
+def _answer(last: RankReceive | None, peer: int) -> None:
     """Record with which rank it communicates next after a receive from any source: often its sender."""
     if last is not None and peer != ANY_SOURCE:
         last.likely = peer
 
 
-class _Sent:
+class _SentMessages:
     """The messages of one sender to the rank that is planned for, by family."""
 
-    def __init__(self, trace: Trace, sender: int, own: _Own) -> None:
-        self.messages: dict[int, list[Message]] = {family: [] for family in own.families}
-        self.unplanned: dict[int, set[int]] = {family: set() for family in own.families}
+    def __init__(self, trace: Trace, sender: int, receiver: _ReceivingRank) -> None:
+        self.messages: dict[int, list[IncomingMessage]] = {family: [] for family in receiver.families}
+        self.unplanned: dict[int, set[int]] = {family: set() for family in receiver.families}
         nsent = 0
-        for call, earliest in _with_earliest(trace, sender, own):
-            if _destination(call) != own.rank:
+        for call, earliest in _with_earliest(trace, sender, receiver):
+            if _destination(call) != receiver.rank:
                 continue
-            if sender == own.rank:
-                earliest = own.sent[sender][nsent]
+            if sender == receiver.rank:
+                earliest = receiver.sent[sender][nsent]
                 nsent += 1
-            if call.family not in own.families:
+            if call.family not in receiver.families:
                 continue
             tag = tag_of(call, "sendtag")
             if operation(call.op).category is Category.PERSISTENT:
                 self.unplanned[call.family].add(tag)
             else:
-                self.messages[call.family].append(Message(tag, _sent_nbytes(call), earliest))
+                self.messages[call.family].append(IncomingMessage(tag, _sent_nbytes(call), earliest))
 
 
-def _with_earliest(trace: Trace, sender: int, own: _Own) -> Iterator[tuple[Call, int]]:
-    """Yield the calls of a sender, with the number of the first receive of `own` that may follow each."""
+def _with_earliest(trace: Trace, sender: int, receiver: _ReceivingRank) -> Iterator[tuple[Call, int]]:
+    """Yield the calls of a sender, and the number of the receiver's first receive that may follow each."""
     earliest, heard, entered = 0, 0, Counter[int]()
     for call in trace.walk(sender):
         yield call, earliest
         op, row = call.op, operation(call.op)
         if row.needs_all or op in FROM_ROOT:
-            before = own.synchronised.get(call.family, [])
+            receives_before = receiver.synchronised.get(call.family, [])
             entered[call.family] += 1
-            if entered[call.family] <= len(before) and _waits(call, own.rank):
-                earliest = max(earliest, before[entered[call.family] - 1])
+            if entered[call.family] <= len(receives_before) and _waits(call, receiver.rank):
+                earliest = max(earliest, receives_before[entered[call.family] - 1])
         elif op in DIRECTED or row.category is Category.SENDRECV:
-            if row.nonblocking or row.recvs is None or peer_of(call, row.recvs) != own.rank:
+            if row.nonblocking or row.recvs is None or peer_of(call, row.recvs) != receiver.rank:
                 continue
             heard += 1
-            before = own.sent.get(sender, [])
-            if heard <= len(before) and sender not in own.started:
-                earliest = max(earliest, before[heard - 1])
+            receives_before = receiver.sent.get(sender, [])
+            if heard <= len(receives_before) and sender not in receiver.started:
+                earliest = max(earliest, receives_before[heard - 1])
 
 
 def _waits(call: Call, rank: int) -> bool:
@@ -324,10 +324,14 @@ def _waits(call: Call, rank: int) -> bool:
     return comm.remote is None and 0 <= root < comm.size and comm.members[root] == rank
 
 
-def _plan(trace: Trace, own: _Own, sent: dict[int, _Sent], family: int) -> list[int] | None:
+def _plan(
+    trace: Trace, receiver: _ReceivingRank, sent: dict[int, _SentMessages], family: int
+) -> list[int] | None:
     """Return the senders of a family's receives from any source, as ranks of its communicator."""
-    unplanned = own.unplanned[family].union(*(one.unplanned[family] for one in sent.values()))
-    receives = own.receives[family]
+    unplanned = receiver.unplanned[family].union(
+        *(sent_messages.unplanned[family] for sent_messages in sent.values())
+    )
+    receives = receiver.receives[family]
     if unplanned:
         if any(receive.tag == ANY_TAG for receive in receives) or ANY_TAG in unplanned:
             return None
@@ -335,13 +339,13 @@ def _plan(trace: Trace, own: _Own, sent: dict[int, _Sent], family: int) -> list[
             return None
         receives = [receive for receive in receives if receive.tag not in unplanned]
     messages = {
-        sender: [message for message in one.messages[family] if message.tag not in unplanned]
-        for sender, one in sent.items()
+        sender: [message for message in sent_messages.messages[family] if message.tag not in unplanned]
+        for sender, sent_messages in sent.items()
     }
     order = interleaving(receives, messages)
     if order is None:
         return None
-    place = {world: peer for peer, world in enumerate(trace.communicator(family, own.rank).peers)}
+    place = {world: peer for peer, world in enumerate(trace.communicator(family, receiver.rank).peers)}
     return [
         place[sender] for sender, receive in zip(order, receives, strict=True) if receive.source == ANY_SOURCE
     ]

@@ -19,10 +19,10 @@ from scalatrace.trace.query.counting import executions_of
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["buffered", "largest_sent"]
+__all__ = ["is_buffered", "largest_sent"]
 
 
-def buffered(op: str) -> bool:
+def is_buffered(op: str) -> bool:
     """Whether an operation sends from memory that the program attached."""
     return operation(op).mode is Mode.BUFFERED
 

@@ -12,19 +12,18 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from scalatrace.operations import COLLECTIVES, SENDING, Category, Meeting, operation
-from scalatrace.replay.calls.completion import of_ages
+from scalatrace.replay.calls.requests import of_ages
 from scalatrace.replay.common.errors import ReplayError
-from scalatrace.replay.common.options import Compute, Options
+from scalatrace.replay.common.options import ComputeMode, ReplayOptions
 from scalatrace.replay.common.view import AnyCall
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.engine.handlers import HANDLERS
 from scalatrace.replay.engine.player import REPORT_MASK, Report
 from scalatrace.replay.engine.rank import SELF, WORLD, RankReplay
-from scalatrace.replay.engine.requests import Live
+from scalatrace.replay.engine.requests import LiveRequest
 from scalatrace.replay.probabilistic.largest import largest_sent
-from scalatrace.replay.probabilistic.outgoing import Outgoing
 from scalatrace.replay.probabilistic.planned_calls import CallPlanner, PlannedCall
-from scalatrace.replay.timing.lateness import Lateness
+from scalatrace.replay.timing.pace import Lateness
 from scalatrace.replay.transport.args import Count, Ref
 from scalatrace.replay.transport.inbox import Inbox
 from scalatrace.trace.model.tables import Kind
@@ -36,16 +35,19 @@ if TYPE_CHECKING:
     from scalatrace.replay.transport.base import Handle, Transport
     from scalatrace.trace.query.walk import Call
 
-
 SETUP_CATEGORIES = frozenset({Category.COMMUNICATOR, Category.WINDOW, Category.FILE, Category.IO})
 """Calls before which all members wait for each other. MPI_Init and MPI_Finalize are those of the replay."""
+
+
+MAX_IN_PROGRESS = 64
+"""Sends in progress for which the rank does not wait yet, though they blocked in the program."""
 
 
 class ProbabilisticPlayer:
     """Issues the calls of one rank."""
 
     def __init__(
-        self, trace: Trace, rank: RankReplay, transport: Transport, options: Options, whatif: WhatIf
+        self, trace: Trace, rank: RankReplay, transport: Transport, options: ReplayOptions, whatif: WhatIf
     ) -> None:
         self._trace, self.rank, self._mpi = trace, rank, transport
         self.inbox = Inbox(transport, largest_sent(trace, transport.rank, whatif))
@@ -53,8 +55,8 @@ class ProbabilisticPlayer:
             trace, transport.rank, options, whatif
         ).plan
         self._watched = _families_of_messages(trace)
-        self._starts: dict[Live, AnyCall] = {}
-        self._received: set[Live] = set()
+        self._starts: dict[LiveRequest, AnyCall] = {}
+        self._received: set[LiveRequest] = set()
         self._lateness = Lateness(rank.pace)
         self._outgoing = Outgoing(rank, self.inbox)
         self._idup = False
@@ -131,10 +133,10 @@ class ProbabilisticPlayer:
         self._lateness.wait_for_others(plan.in_mpi_ns)
         self.rank.stats.of(call.op, call.family).calls += 1
         if row.makes_request:
-            live = rank.requests.add(Live(self._mpi.handle("request"), row.flow_later))
+            live = rank.requests.add(LiveRequest(self._mpi.handle("request"), row.flow_later))
             self._received.add(live)
         if call.op in ("Mprobe", "Improbe") and call["source"] != PROC_NULL:
-            rank.messages.add(Live(None))
+            rank.messages.add(LiveRequest(None))
         elif call.op in ("Mrecv", "Imrecv") and call["message"] != PROC_NULL:
             rank.messages.remove([rank.messages.at(call["message"])])
         if call.op in ENDING:
@@ -150,7 +152,7 @@ class ProbabilisticPlayer:
         self._idup = row.meeting is Meeting.SETUP and row.nonblocking  # not to be used before it is complete
         if row.category is Category.PERSISTENT:
             self._count(call)
-            live = rank.requests.add(Live(self._mpi.handle("request"), True))
+            live = rank.requests.add(LiveRequest(self._mpi.handle("request"), True))
             self._starts[live] = plan.sampled
         elif row.category in (Category.SEND, Category.SENDRECV):
             self._send(plan, row.makes_request)
@@ -186,7 +188,7 @@ class ProbabilisticPlayer:
             return
         live, pace = self.rank.requests.at(0), self.rank.pace
         start = pace.last_ns
-        if pace.compute is Compute.NONE:
+        if pace.compute is ComputeMode.NONE:
             self._await_newest(call)
         else:  # its receiver, which took another message in the program, may come later
             self._outgoing.track(live)
@@ -214,11 +216,11 @@ class ProbabilisticPlayer:
             self._lateness.wait_within(plan.in_mpi_ns - spent)
         self._remove(lives)
 
-    def _remove(self, lives: Sequence[Live]) -> None:
+    def _remove(self, lives: Sequence[LiveRequest]) -> None:
         self.rank.complete(lives)
         self._received.difference_update(live for live in lives if not live.persistent)
 
-    def _requests_of(self, call: Call) -> list[Live]:
+    def _requests_of(self, call: Call) -> list[LiveRequest]:
         return of_ages(self.rank, ages(call))
 
     def _start(self, call: Call) -> None:
@@ -253,7 +255,7 @@ class ProbabilisticPlayer:
 
     def _synchronise(self, call: Call) -> None:
         """Wait, receiving meanwhile, until all ranks of the communicator are here."""
-        live = Live(self._mpi.handle("request"))
+        live = LiveRequest(self._mpi.handle("request"))
         self._mpi.quiet("Ibarrier", self.rank.comm(call.family), Ref(live.handle))
         self._outgoing.wait([live])
 
@@ -271,3 +273,32 @@ def _families_of_messages(trace: Trace) -> set[int]:
             return set(range(len(trace.comms)))
         families.add(value.constant)
     return families
+
+
+class Outgoing:
+    """The sends in progress of one rank. While it waits for them, it receives what arrives."""
+
+    def __init__(self, rank: RankReplay, inbox: Inbox) -> None:
+        self._rank, self._inbox = rank, inbox
+        self._in_progress: list[LiveRequest] = []
+
+    def track(self, live: LiveRequest) -> None:
+        """Track a send instead of waiting for it. With too many in progress, wait for the older half."""
+        self._in_progress += self._rank.requests.remove([live])
+        if len(self._in_progress) >= MAX_IN_PROGRESS:
+            self._end(MAX_IN_PROGRESS // 2)
+
+    def wait_all(self) -> None:
+        """Wait for all sends in progress."""
+        self._end(len(self._in_progress))
+
+    def _end(self, n: int) -> None:
+        ended, self._in_progress = self._in_progress[:n], self._in_progress[n:]
+        self.wait(ended)
+        for live in ended:
+            self._rank.release(live)
+
+    def wait(self, lives: Sequence[LiveRequest]) -> None:
+        """Wait for requests, receiving meanwhile."""
+        for live in lives:
+            self._inbox.wait(live.handle)

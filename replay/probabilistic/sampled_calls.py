@@ -36,7 +36,7 @@ from scalatrace.trace.values.vec import PROC_NULL, Vec
 
 if TYPE_CHECKING:
     from scalatrace import Trace
-    from scalatrace.trace.query.walk import Call, Place
+    from scalatrace.trace.query.walk import Call, CompiledEvent
 
 MAX_DRAWS = 8
 """Samples of a peer outside the communicator, before the nearest rank in it is taken."""
@@ -133,8 +133,8 @@ class ParameterSampler:
         self._call_numbers = {id(leaf): _CallNumbers.of(i, classes, rank) for i, (leaf, classes) in leaves}
         self._shared = shared_counts(trace)
         self._collectives: Counter[Group] = Counter()
-        self._peers: dict[Place, Weighted | None] = {}
-        self._counts: dict[Place, tuple[tuple[str, Weighted], ...]] = {}
+        self._peers: dict[CompiledEvent, Weighted | None] = {}
+        self._counts: dict[CompiledEvent, tuple[tuple[str, Weighted], ...]] = {}
 
     def call(self, call: Call) -> AnyCall:
         """Return the call with sampled parameters."""
@@ -160,31 +160,31 @@ class ParameterSampler:
         param = call.node.params[call.place.names["dest"]]
         assert isinstance(param, Peer)
         comm = call.comm
-        own, size = comm.rank, len(comm.peers)
+        own_rank, size = comm.rank, len(comm.peers)
         for attempt in range(MAX_DRAWS):
             encoded = values.draw(self._random.at(PEER, (numbers.number, attempt), index, numbers.total))
             if is_special(encoded):  # no other is a destination
                 return PROC_NULL
-            peer = param.encoding.decode(encoded, own, size)
+            peer = param.encoding.decode(encoded, own_rank, size)
             if 0 <= peer < size:
                 return peer
         return min(max(peer, 0), size - 1)
 
-    def _peer_values(self, place: Place) -> Weighted | None:
+    def _peer_values(self, place: CompiledEvent) -> Weighted | None:
         if place not in self._peers:
             histogram = histogram_of(place.op, place.node, "dest")
             self._peers[place] = Weighted.of(histogram.all_bins) if histogram else None
         return self._peers[place]
 
-    def _count_values(self, place: Place) -> tuple[tuple[str, Weighted], ...]:
+    def _count_values(self, place: CompiledEvent) -> tuple[tuple[str, Weighted], ...]:
         if place not in self._counts:
-            found = []
+            counts = []
             for name in ("count", "sendcount"):
                 histogram = histogram_of(place.op, place.node, name)
                 bins = counts_of(histogram) if histogram else ()
                 if bins:
-                    found.append((name, Weighted.of(bins)))
-            self._counts[place] = tuple(found)
+                    counts.append((name, Weighted.of(bins)))
+            self._counts[place] = tuple(counts)
         return self._counts[place]
 
     def _collective(self, call: Call) -> AnyCall:
@@ -203,8 +203,8 @@ class ParameterSampler:
         for name in names:
             own_size = type_size(call, name)
             if name in call and own_size:
-                own = n * size // own_size
-                yield name, (own,) * npeers if name.endswith("s") else own
+                count = n * size // own_size
+                yield name, (count,) * npeers if name.endswith("s") else count
         for name in DISPLACEMENTS:
             if name in call:
                 yield name, tuple(i * n for i in range(npeers))
@@ -268,15 +268,16 @@ def _groups_of(trace: Trace, leaf: Event, rank: int, times: int) -> Counter[Grou
 
 
 def _bins(param: Param | None, ranks: RankList, times: int, share: float) -> Iterator[Bin]:
-    """Yield the counts of a leaf on some ranks, as bins, for a share of their calls."""
+    """Yield the counts of a leaf on rank_of_group ranks, as bins, for a share of their calls."""
     if param is None or isinstance(param, Peer):
         return
     if isinstance(param, Summary):
         if param.histogram:
             yield from counts_of(param.histogram, times * len(ranks) * share)
         return
-    for some, n in ((ranks.first, len(ranks)),) if isinstance(param, Vec) else ((rank, 1) for rank in ranks):
-        vec = elastic_at(param, some)
+    groups = [(ranks.first, len(ranks))] if isinstance(param, Vec) else [(rank, 1) for rank in ranks]
+    for rank, n in groups:
+        vec = elastic_at(param, rank)
         if vec is not None and not (vec.constant is not None and is_special(vec.constant)):
             yield _bin(vec, times, n * share)
 

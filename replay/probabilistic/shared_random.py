@@ -27,20 +27,20 @@ class SharedRandom:
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
-        self._known: dict[Hashable, tuple[int, int, int, float]] = {}
+        self._sequences: dict[Hashable, tuple[int, int, int, float]] = {}
 
     def at(self, kind: int, what: Hashable, i: int, n: int) -> float:
         """Return number i, from 0, of n for the key `what`: each n-th part of 0..1 has one."""
         key = (kind, what)
-        found = self._known.get(key)
-        if found is None or found[0] != n:
+        sequence = self._sequences.get(key)
+        if sequence is None or sequence[0] != n:
             digest = hashlib.blake2b(repr((self._seed, key)).encode(), digest_size=8).digest()
             number = int.from_bytes(digest)
             within = (
                 (number >> 32) % 1000 / 1000
             )  # where in the stratum, or single draws would all be medians
-            found = self._known[key] = (n, _stride(STEPS[kind], n), number % n, within)
-        _, stride, first, within = found
+            sequence = self._sequences[key] = (n, _stride(STEPS[kind], n), number % n, within)
+        _, stride, first, within = sequence
         return ((first + i * stride) % n + within) / n
 
 

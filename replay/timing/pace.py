@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from scalatrace.replay.common.options import Compute
+from scalatrace.replay.common.options import ComputeMode
 
 Clock = Callable[[], int]
 
@@ -35,6 +35,10 @@ AHEAD_NS = 100_000
 """Later events are prepared only while more than this is left; each may take this long."""
 
 
+WAITING_NAP_NS = 100_000
+"""First interval between polls for messages while the rank waits."""
+
+
 @dataclass
 class Pace:
     """The deadlines of one rank.
@@ -53,7 +57,7 @@ class Pace:
         idle: does a part of later work; returns False when there is none.
     """
 
-    compute: Compute
+    compute: ComputeMode
     clock: Clock = time.perf_counter_ns
     sleep: Callable[[float], None] = time.sleep
     idle: Callable[[], bool] = lambda: False
@@ -79,7 +83,7 @@ class Pace:
         """Wait until the next call is due; return the time then."""
         now = self.clock()
         self.engine_ns += now - self.last_ns
-        return now if self.compute is Compute.NONE else self.until(self.deadline_ns, now)
+        return now if self.compute is ComputeMode.NONE else self.until(self.deadline_ns, now)
 
     def until(self, deadline_ns: int, now: int) -> int:
         """Wait until a deadline; return the time then, which is later when it has passed."""
@@ -92,10 +96,10 @@ class Pace:
     def _rest(self, deadline_ns: int, left: int) -> int:
         """Wait until the deadline; return the time left, which is negative."""
         self.rests_until_ns = deadline_ns
-        lets_go = self.compute is Compute.SPIN and left > SHORT_NS
+        lets_go = self.compute is ComputeMode.SPIN and left > SHORT_NS
         while left > AHEAD_NS and self.idle():
             left = deadline_ns - self.clock()
-        if self.compute is Compute.SLEEP:
+        if self.compute is ComputeMode.SLEEP:
             left = self._sleep(deadline_ns, left)
         while left > 0:
             if lets_go and left > YIELD_NS:
@@ -127,3 +131,47 @@ class Pace:
             self.clock()
         )  # a further call of the same event is due at once
         return now
+
+
+@dataclass
+class Lateness:
+    """How late a rank is. A late rank waits less for messages that the replay does not receive.
+
+    Computation is never shortened.
+
+    Attributes:
+        pace: deadlines of the rank.
+        behind_ns: how late the rank is.
+    """
+
+    pace: Pace
+    behind_ns: int = 0
+
+    def ended(self, start_ns: int, planned_ns: int) -> None:
+        """Update the lateness after something that began at `start_ns` and should take `planned_ns`."""
+        self.behind_ns = max(0, self.behind_ns + self.pace.last_ns - start_ns - planned_ns)
+
+    def compute(self, ns: int) -> None:
+        """Wait for the time of a computation."""
+        if ns > 0:
+            start = self.pace.last_ns
+            self._pass(ns)
+            self.ended(start, ns)
+
+    def wait_for_others(self, ns: int) -> None:
+        """Wait as long as the program waited for other ranks, less if the rank is late."""
+        start = self.pace.last_ns
+        self.wait_within(ns)
+        self.ended(start, ns)
+
+    def wait_within(self, ns: int) -> None:
+        """Do the same inside something whose end will be passed to `ended`."""
+        if ns > self.behind_ns:
+            self.pace.nap_ns = WAITING_NAP_NS
+            self._pass(ns - self.behind_ns)
+            self.pace.nap_ns = NAP_NS
+
+    def _pass(self, ns: int) -> None:
+        self.pace.due_in(ns)
+        self.pace.wait()
+        self.pace.called()

@@ -19,7 +19,7 @@ Prepared = Any
 """A call whose arguments are converted, so that issuing it costs next to nothing."""
 
 
-class Buffer(Protocol):
+class TransportBuffer(Protocol):
     """Memory for a message."""
 
     @property
@@ -78,7 +78,7 @@ class Transport(Protocol):
     def degrees(self, comm: Handle) -> tuple[int, int]:
         """Return the numbers of destinations and sources of a distributed graph communicator."""
 
-    def buffer(self, nbytes: int, random: bool = False) -> Buffer:
+    def buffer(self, nbytes: int, random: bool = False) -> TransportBuffer:
         """Return memory, with random content where that is asked for."""
 
     def at(self, buffer: Any, offset: int) -> Handle:

@@ -10,7 +10,7 @@ import os
 from typing import Any
 
 from scalatrace.replay.common.errors import ReplayError
-from scalatrace.replay.transport.base import Buffer, Transport
+from scalatrace.replay.transport.base import Transport, TransportBuffer
 
 MIN_NBYTES = 64
 PHYSICAL_NBYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -25,30 +25,30 @@ def attached_nbytes(largest: int) -> int:
     return max(ATTACHED, BUFFERED * largest)
 
 
-class Buffers:
+class BufferPool:
     """The payload memory of one rank."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
-        self._random: Buffer | None = None
-        self._free: dict[int, list[Buffer]] = {}
-        self._old: list[Buffer] = []
+        self._random: TransportBuffer | None = None
+        self._free: dict[int, list[TransportBuffer]] = {}
+        self._old: list[TransportBuffer] = []
 
-    def outgoing(self, nbytes: int) -> Buffer:
+    def outgoing(self, nbytes: int) -> TransportBuffer:
         """Return at least `nbytes` of random content, to be read only."""
         if self._random is None or self._random.nbytes < nbytes:
             if self._random is not None:
                 self._old.append(self._random)  # a send may still be reading it
-            self._random = self._made(nbytes, random=True)
+            self._random = self._allocate(nbytes, random=True)
         return self._random
 
-    def incoming(self, nbytes: int, user: str = "a message") -> Buffer:
+    def incoming(self, nbytes: int, user: str = "a message") -> TransportBuffer:
         """Return a buffer of at least `nbytes` for the caller alone, until it is given back."""
         size = size_class(nbytes)
         free = self._free.get(size)
-        return free.pop() if free else self._made(nbytes, user)
+        return free.pop() if free else self._allocate(nbytes, user)
 
-    def _made(self, nbytes: int, user: str = "a message", random: bool = False) -> Buffer:
+    def _allocate(self, nbytes: int, user: str = "a message", random: bool = False) -> TransportBuffer:
         """Return a new buffer. Raises ReplayError where a datatype or a window needs more than there is."""
         try:
             if nbytes > PHYSICAL_NBYTES:

@@ -53,11 +53,11 @@ class Inbox:
 
     def poll(self) -> bool:
         """Receive a message that has arrived; return whether there was one."""
-        return self._came(self._post.take())
+        return self._count_received(self._post.take())
 
     def wait(self, request: Handle) -> None:
         """Wait for a request, receiving meanwhile."""
-        while self._came(self._post.wait(request)):
+        while self._count_received(self._post.wait(request)):
             pass
 
     def close(self, family: int) -> None:
@@ -83,7 +83,7 @@ class Inbox:
         for family in sorted(self._comms):
             self.close(family)
 
-    def _came(self, message: tuple[int, int] | None) -> bool:
+    def _count_received(self, message: tuple[int, int] | None) -> bool:
         if message is None:
             return False
         family, nbytes = message

@@ -18,7 +18,7 @@ from scalatrace.replay.common.errors import ReplayError
 from scalatrace.replay.transport import clibrary
 from scalatrace.replay.transport.args import Constant, Count, Ref
 
-Message = tuple[int, int]
+MailboxMessage = tuple[int, int]
 """Key of the communicator of a message, and its bytes."""
 
 
@@ -42,9 +42,9 @@ class Mailboxes:
         wide = self._room > clibrary.INT_MAX
         self._nbytes: Any = ctypes.c_longlong() if wide else ctypes.c_int()
         self._status = (ctypes.c_char * clibrary.STATUS_BYTES)()
-        byte, found = clibrary.by_value(MPI.BYTE), ctypes.byref(self._nbytes)
+        byte, count = clibrary.by_value(MPI.BYTE), ctypes.byref(self._nbytes)
         self._get_count = partial(
-            clibrary.symbol("PMPI_Get_count_c" if wide else "PMPI_Get_count"), self._status, byte, found
+            clibrary.symbol("PMPI_Get_count_c" if wide else "PMPI_Get_count"), self._status, byte, count
         )
         self._arrange()
 
@@ -67,12 +67,12 @@ class Mailboxes:
             self._boxes.remove(box)
         self._arrange()
 
-    def take(self) -> Message | None:
+    def take(self) -> MailboxMessage | None:
         """Receive a message that has arrived; None when there is none."""
         if not self._boxes:
             return None
         self._call(self._testany)
-        return self._came(self._index.value) if self._flag.value else None
+        return self._take_from(self._index.value) if self._flag.value else None
 
     def take_own(self, comm: Any, tag: int) -> int:
         """Receive a message of this rank to itself on a communicator of one rank; return its bytes."""
@@ -83,7 +83,7 @@ class Mailboxes:
         self._call(self._get_count)
         return int(self._nbytes.value)
 
-    def wait(self, request: Any) -> Message | None:
+    def wait(self, request: Any) -> MailboxMessage | None:
         """Wait for a request or a message, whatever is first; return None for the request."""
         place = clibrary.by_value(request)
         self._slots[0] = place.value
@@ -91,7 +91,7 @@ class Mailboxes:
         if not self._flag.value:
             self._call(self._waitany)
             if self._index.value:
-                return self._came(self._index.value - 1)
+                return self._take_from(self._index.value - 1)
         place.value = self._slots[0]
         return None
 
@@ -99,7 +99,7 @@ class Mailboxes:
         """Return memory for a message. The system does not allocate pages that are not written."""
         return (ctypes.c_char * self._room).from_buffer(mmap(-1, self._room))
 
-    def _came(self, at: int) -> Message:
+    def _take_from(self, at: int) -> MailboxMessage:
         box = self._boxes[at]
         self._call(self._get_count)
         nbytes = self._nbytes.value

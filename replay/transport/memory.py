@@ -29,7 +29,7 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Memory:
+class MemoryBuffer:
     """A buffer without content."""
 
     nbytes: int
@@ -40,7 +40,7 @@ class Memory:
 class Address:
     """A place in a buffer."""
 
-    buffer: Memory
+    buffer: MemoryBuffer
     offset: int
 
 
@@ -95,15 +95,15 @@ class MemoryTransport:
         """Return that a graph has no edges: this transport does not look into topologies."""
         return 0, 0
 
-    def buffer(self, nbytes: int, random: bool = False) -> Memory:
+    def buffer(self, nbytes: int, random: bool = False) -> MemoryBuffer:
         """Return a buffer without content."""
-        return Memory(nbytes, random)
+        return MemoryBuffer(nbytes, random)
 
-    def at(self, buffer: Memory, offset: int) -> Address:
+    def at(self, buffer: MemoryBuffer, offset: int) -> Address:
         """Return a place in a buffer."""
         return Address(buffer, offset)
 
-    def address(self, buffer: Memory) -> int:
+    def address(self, buffer: MemoryBuffer) -> int:
         """Return the address of all buffers."""
         return BASE
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import operator
+import os
 import random
 import sys
 import time
@@ -15,7 +16,7 @@ from typing import Any
 from mpi4py import MPI
 
 from scalatrace.replay.common.errors import ReplayError
-from scalatrace.replay.transport import clibrary, cores, mpi_types
+from scalatrace.replay.transport import clibrary, mpi_types
 from scalatrace.replay.transport.args import Constant, Count, Counts, Ints, Out, Ref, Status
 from scalatrace.replay.transport.mailboxes import Mailboxes
 from scalatrace.trace.model.typetree import TypeTree
@@ -48,11 +49,15 @@ FORWARDED_S = 0.2
 BLOCK = 1 << 20
 """Bytes of random payload, repeated in larger messages."""
 
-_ALIVE: list[Memory] = []
+_ALIVE: list[MPIBuffer] = []
 """All memory passed to MPI: attached buffers and active requests use it until MPI_Finalize."""
 
 
-class Memory:
+CORES = 1 << 12
+"""Of a machine, at most; those beyond are taken for one another."""
+
+
+class MPIBuffer:
     """Bytes that MPI may read and write."""
 
     def __init__(self, nbytes: int, seed: int | None) -> None:
@@ -69,7 +74,7 @@ class MPITransport:
 
     def __init__(self, seed: int = 0) -> None:
         self.rank, self.size = MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size
-        self.shares_cores = cores.are_shared(self.quiet)
+        self.shares_cores = are_cores_shared(self.quiet)
         self._seed = seed * 1_000_003 + self.rank
         traced = clibrary.has(AS_ANY_SOURCE)
         self._record_any_source = clibrary.symbol(AS_ANY_SOURCE) if traced else lambda on: None
@@ -112,17 +117,17 @@ class MPITransport:
         self.quiet("Dist_graph_neighbors_count", comm, sources, destinations, Out())
         return destinations.value, sources.value
 
-    def buffer(self, nbytes: int, random: bool = False) -> Memory:
+    def buffer(self, nbytes: int, random: bool = False) -> MPIBuffer:
         """Return memory of a payload."""
-        memory = Memory(nbytes, self._seed if random else None)
+        memory = MPIBuffer(nbytes, self._seed if random else None)
         _ALIVE.append(memory)
         return memory
 
-    def at(self, buffer: Memory, offset: int) -> Any:
+    def at(self, buffer: MPIBuffer, offset: int) -> Any:
         """Return the address of a byte of a buffer."""
         return clibrary.address(buffer.room, offset)
 
-    def address(self, buffer: Memory) -> int:
+    def address(self, buffer: MPIBuffer) -> int:
         """Return the address of a buffer."""
         return ctypes.addressof(buffer.room)
 
@@ -287,3 +292,20 @@ class MPITransport:
 
 def _leave_alone(inbuf: Any, inoutbuf: Any, datatype: Any) -> None:
     """A reduction's function: the payload is random before and after."""
+
+
+def are_cores_shared(quiet: Callable[..., None]) -> bool:
+    """Return, on all ranks of this machine, whether they share cores; `quiet` makes calls past any tracer.
+
+    A launcher may bind each rank to some cores. So the number of cores of all ranks is compared with theirs.
+    """
+    machine, size = MPI.Comm(), Out()
+    quiet("Comm_split_type", MPI.COMM_WORLD, MPI.COMM_TYPE_SHARED, 0, Constant.INFO_NULL, Ref(machine))
+    quiet("Comm_size", machine, size)
+    mine, all_of_us = (ctypes.c_ubyte * CORES)(), (ctypes.c_ubyte * CORES)()
+    for core in os.sched_getaffinity(0):
+        mine[core % CORES] = 1
+    rooms = clibrary.address(mine, 0), clibrary.address(all_of_us, 0)
+    quiet("Allreduce", *rooms, CORES, MPI.BYTE, MPI.BOR, machine)
+    quiet("Comm_free", Ref(machine))
+    return size.value > sum(all_of_us)

@@ -11,7 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scalatrace.codegen.emit.interface import EmitOptions
-from scalatrace.codegen.program.tree import Branch, ComputeStatement, LoopStatement, MpiCall, Program, Stmt
+from scalatrace.codegen.program.tree import (
+    BenchmarkProgram,
+    Branch,
+    ComputeStatement,
+    LoopStatement,
+    MpiCall,
+    Stmt,
+)
 
 
 class OutlineEmitter:
@@ -29,7 +36,7 @@ class OutlineEmitter:
         """Return whether the language has an operation; `generate` refuses a trace with others."""
         return True
 
-    def emit(self, program: Program, options: EmitOptions) -> str:
+    def emit(self, program: BenchmarkProgram, options: EmitOptions) -> str:
         """Return the text. Raise GenerateError for a statement that the language cannot express."""
         lines = [f"{program.nprocs} ranks", *_outline(program.body, 1)]
         return "\n".join(lines) + "\n"

@@ -106,9 +106,9 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError("--from measures nothing, so there is no --archive to write")
         if args.thread_level:
             raise UsageError("--from measures nothing: --thread-level is that of the archives")
-        return _fitted([read_archive(source) for source in args.sources], args)
-    archive, status = _measured(args)
-    return status if archive is None else _fitted([archive], args)
+        return _fit_archives([read_archive(source) for source in args.sources], args)
+    archive, status = _measure(args)
+    return status if archive is None else _fit_archives([archive], args)
 
 
 def _settings(args: argparse.Namespace) -> Settings:
@@ -124,7 +124,7 @@ def _settings(args: argparse.Namespace) -> Settings:
     )  # fmt: skip
 
 
-def _measured(args: argparse.Namespace) -> tuple[Archive | None, int]:
+def _measure(args: argparse.Namespace) -> tuple[Archive | None, int]:
     """Measure on all ranks; the archive on rank 0. An error ends all ranks, since others may wait."""
     if not any(name in os.environ for name in THREADS):
         os.environ["OMP_NUM_THREADS"] = "1"  # before numpy is imported
@@ -152,9 +152,9 @@ def _segments(facts: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield {"level": level, **segment}
 
 
-def _fitted(archives: list[Archive], args: argparse.Namespace) -> int:
+def _fit_archives(archives: list[Archive], args: argparse.Namespace) -> int:
     from scalatrace.predict.calibrate import fit_archive
-    from scalatrace.predict.calibrate.kernel_fits import cluster_of, kernels_of
+    from scalatrace.predict.calibrate.fitting import cluster_of, kernels_of
     from scalatrace.predict.kernels import write_cluster, write_kernels
     from scalatrace.predict.platform import write_platform
     from scalatrace.report.predictions.calibration import CalibrationReporter

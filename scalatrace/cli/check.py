@@ -71,11 +71,11 @@ def run(args: argparse.Namespace) -> int:
 
     if is_elf(args.trace):
         return _program(args)
-    facts = _symbolic(args) if Path(args.trace).suffix == ".stx" else _recorded(args.trace, args.names)
-    refuted = [one for one in facts.get("proof", {}).get("open", ()) if one["grid"]]
+    facts = _symbolic(args) if Path(args.trace).suffix == ".stx" else _check_recorded(args.trace, args.names)
+    refuted = [side for side in facts.get("proof", {}).get("open", ()) if side["grid"]]
     print_facts(args, facts, SIZES, facts["sizes"], MatchingReporter(facts))
-    for one in refuted if args.csv else ():
-        print(f"scalatrace: {one['site']}: {one['reason']} on {one['grid']} ranks", file=sys.stderr)
+    for side in refuted if args.csv else ():
+        print(f"scalatrace: {side['site']}: {side['reason']} on {side['grid']} ranks", file=sys.stderr)
     return int(bool(refuted) or any(size["conflict"] for size in facts["sizes"]))
 
 
@@ -90,7 +90,7 @@ def _program(args: argparse.Namespace) -> int:
     return int(bool(facts["obstacle"] or facts["problems"]))
 
 
-def _recorded(path: str, limit_s: float) -> dict[str, Any]:
+def _check_recorded(path: str, limit_s: float) -> dict[str, Any]:
     from scalatrace.trace.consistency.agreement import first_conflict
     from scalatrace.trace.query.counting import check_visits
 
@@ -103,8 +103,8 @@ def _recorded(path: str, limit_s: float) -> dict[str, Any]:
 def _symbolic(args: argparse.Namespace) -> dict[str, Any]:
     from scalatrace.extrap.extrapolate import target_inputs
     from scalatrace.extrap.grid.plugins import load_plugins
+    from scalatrace.extrap.grid.target import grids_like
     from scalatrace.extrap.matching import check_sizes
-    from scalatrace.extrap.sizes import grids_like
     from scalatrace.extrap.stx import load
     from scalatrace.trace.symbolic.grid import Grid
 
@@ -126,5 +126,5 @@ def _proof(model: Model, limit: float) -> dict[str, Any]:
     if not available():
         return {"hint": "pip install 'scalatrace[prove]' to prove it for all sizes"}
     stage("proving")
-    found = prove_model(model, limit)
-    return {"proof": {**found.plain(), "line": found.line()}}
+    proof = prove_model(model, limit)
+    return {"proof": {**proof.plain(), "line": proof.line()}}

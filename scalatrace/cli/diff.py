@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     by = args.by or ("op" if "callsites" in ignored else "site")
     comparison = ComparisonReporter(left, right, by, not ignored & {TIMING, "times"}, args.limit)
     if TIMING in ignored:
-        from scalatrace.extrap.choices.canonical import canonical
+        from scalatrace.extrap.choices import canonical
         from scalatrace.trace.query.absolute import absolute
 
         left, right = canonical(absolute(left)), canonical(absolute(right))

@@ -49,11 +49,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0 if words else USAGE
     if words[0] in ("-V", "--version"):
         command = VERSION
-    elif (found := find(words[0])) is not None:
-        command = found
+    elif (known_command := find(words[0])) is not None:
+        command = known_command
     else:
         return _complain(_unknown(words[0]), USAGE)
-    return _guarded(command, words[1:])
+    return _run_guarded(command, words[1:])
 
 
 def overview() -> str:
@@ -92,7 +92,7 @@ def parser_of(command: Command, new: Callable[..., Parser] = Parser) -> tuple[Mo
     return module, parser
 
 
-def _guarded(command: Command, words: list[str]) -> int:
+def _run_guarded(command: Command, words: list[str]) -> int:
     try:
         module, parser = parser_of(command)
         args = parser.parse_args(words)

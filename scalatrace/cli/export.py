@@ -66,9 +66,9 @@ def ranks(text: str) -> tuple[int, ...]:
     """Return the ranks of a list such as 0-7,64; for argparse."""
     result: set[int] = set()
     for part in text.split(","):
-        if not (found := re.fullmatch(r"(\d+)(?:-(\d+))?", part)):
+        if not (match := re.fullmatch(r"(\d+)(?:-(\d+))?", part)):
             raise argparse.ArgumentTypeError(f"{part!r} is no rank and no range such as 0-7")
-        first, last = int(found[1]), int(found[2] or found[1])
+        first, last = int(match[1]), int(match[2] or match[1])
         if last < first or last - first >= MAX_RANKS:
             raise argparse.ArgumentTypeError(f"{part!r} is no range of at most {MAX_RANKS} ranks")
         result.update(range(first, last + 1))
@@ -77,10 +77,10 @@ def ranks(text: str) -> tuple[int, ...]:
 
 def window(text: str) -> tuple[float, float]:
     """Return start and end in ns of a window such as 1.5s:2s; for argparse."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s|):(\d+(?:\.\d+)?)(ns|us|ms|s|)", text)
-    if found is None:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)(ns|us|ms|s|):(\d+(?:\.\d+)?)(ns|us|ms|s|)", text)
+    if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no window; write START:END, such as 1.5s:2s")
-    start, end = float(found[1]) * _UNITS[found[2]], float(found[3]) * _UNITS[found[4]]
+    start, end = float(match[1]) * _UNITS[match[2]], float(match[3]) * _UNITS[match[4]]
     if start >= end:
         raise argparse.ArgumentTypeError(f"{text!r}: the end is not after the start")
     return start, end
@@ -135,7 +135,7 @@ def with_senders(trace: Trace) -> Trace:
 
 
 def _notes(args: argparse.Namespace, selection: ExportSelection, trace: Trace) -> list[str]:
-    from scalatrace.predict.export.simgrid_platform import HOSTS, PLATFORM, unsupported
+    from scalatrace.predict.export.simgrid_platform import HOSTS, PLATFORM, list_unsupported
     from scalatrace.trace.threads import order_note
 
     threads = [f"a simulator may not end: {note}"] if (note := order_note(trace)) else []
@@ -147,7 +147,7 @@ def _notes(args: argparse.Namespace, selection: ExportSelection, trace: Trace) -
             f"cd {args.output} && smpirun -np {len(selection.ranks or trace.ranks)} -platform {files[0]} "
             f"-hostfile {files[1]} -replay ranks.txt --cfg=smpi/host-speed:1Gf"
         )
-        return [*threads, *(unsupported(platform) if platform else ()), f"replay: {command}"]
+        return [*threads, *(list_unsupported(platform) if platform else ()), f"replay: {command}"]
     if args.to in ("goal", "chakra", "extrap"):
         return threads
     return ["times are reconstructed from means; a call's own time was not recorded"]

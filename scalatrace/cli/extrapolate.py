@@ -10,8 +10,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.extrapolation import (
+    ExtrapolationTarget,
     FitOptions,
-    Target,
     add_lossy,
     add_target,
     add_workers,
@@ -124,7 +124,7 @@ def _run(args: argparse.Namespace, workers: int) -> int:
     return 0
 
 
-def _target(args: argparse.Namespace) -> Target | None:
+def _target(args: argparse.Namespace) -> ExtrapolationTarget | None:
     """Return the trace to make; None with --symbolic, --check or --suggest. Raises UsageError."""
     if args.lossy and args.check:
         raise UsageError("--check compares exact predictions: leave --lossy out")
@@ -136,18 +136,20 @@ def _target(args: argparse.Namespace) -> Target | None:
         raise UsageError("--report shows the trace that is made: leave --symbolic, --check and --suggest out")
     if args.output is None and not (args.check or args.suggest):
         raise UsageError("the file for the result is missing: give -o FILE")
-    return None if args.symbolic or args.check or args.suggest else Target.of(args)
+    return None if args.symbolic or args.check or args.suggest else ExtrapolationTarget.of(args)
 
 
 def _suggest(
     args: argparse.Namespace, traces: list[Trace], dims_of: list[Dims] | None, names: SiteNames
 ) -> int:
-    from scalatrace.extrap.suggest import suggested
+    from scalatrace.extrap.suggest import suggest_recordings
     from scalatrace.report.extrapolation import SuggestionReporter
 
     dims = None if args.dims is None else parse_dims("--dims", args.dims)
     stage("finding sizes to record")
-    reason, runs = suggested(traces, dims_of, args.nprocs, dims, parse_params(args.param), not args.no_check)
+    reason, runs = suggest_recordings(
+        traces, dims_of, args.nprocs, dims, parse_params(args.param), not args.no_check
+    )
     facts: dict[str, Any] = {"reason": names.text(reason), "sizes": [run.plain() for run in runs]}
     print_facts(args, facts, SUGGESTIONS, facts["sizes"], SuggestionReporter(facts))
     return 0

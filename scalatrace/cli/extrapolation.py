@@ -18,7 +18,7 @@ from scalatrace.cli.sizes import Dims, TargetSizes, add_plugins, evaluate
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.files import check_output
 from scalatrace.report.columns import FITTED_TIMES, LOSSES, RESULT
-from scalatrace.report.tables import Table
+from scalatrace.report.tables import CommandTable
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Target:
+class ExtrapolationTarget:
     """The trace to make, from the options of `add_target`.
 
     Attributes:
@@ -50,7 +50,7 @@ class Target:
     report: str | None = None
 
     @classmethod
-    def of(cls, args: argparse.Namespace) -> Target:
+    def of(cls, args: argparse.Namespace) -> ExtrapolationTarget:
         """Return the target that the options describe. Raises UsageError."""
         if (sizes := TargetSizes.of(args)) is None:
             raise UsageError("the size of the result is missing: give -P N or --dims XxY")
@@ -224,7 +224,7 @@ def note_inputs(traces: Sequence[Trace], pairs: Sequence[str]) -> None:
 def extrapolate(
     traces: Sequence[Trace],
     dims_of: Sequence[Dims] | None,
-    target: Target,
+    target: ExtrapolationTarget,
     options: FitOptions,
     names: SiteNames,
 ) -> dict[str, Any]:
@@ -255,7 +255,9 @@ def extrapolate(
     return {**facts, **_facts(result, target, names)}
 
 
-def instantiate(model: Model, target: Target, options: FitOptions, names: SiteNames) -> dict[str, Any]:
+def instantiate(
+    model: Model, target: ExtrapolationTarget, options: FitOptions, names: SiteNames
+) -> dict[str, Any]:
     """Evaluate formulas for the target, check and write the trace; return the facts to report.
 
     Args:
@@ -267,7 +269,7 @@ def instantiate(model: Model, target: Target, options: FitOptions, names: SiteNa
     return _facts(result, target, names)
 
 
-def _facts(result: Extrapolation, target: Target, names: SiteNames) -> dict[str, Any]:
+def _facts(result: Extrapolation, target: ExtrapolationTarget, names: SiteNames) -> dict[str, Any]:
     """Write the trace; return what is known of it."""
     from scalatrace.extrap.instantiate.unvaried import unshown_parameters
 
@@ -275,7 +277,7 @@ def _facts(result: Extrapolation, target: Target, names: SiteNames) -> dict[str,
         "matching": result.matching,
         "times": [asdict(time) for time in result.times],
         "warnings": list(result.warnings),
-        **_saved(result, target, names),
+        **_save_trace(result, target, names),
         "untried": unshown_parameters(result.model, target.sizes.params),
         **_timing_facts(result.model, target),
     }
@@ -326,7 +328,7 @@ def _fit(
 def _extrapolate_lossy(
     traces: Sequence[Trace],
     dims_of: Sequence[Dims] | None,
-    target: Target,
+    target: ExtrapolationTarget,
     lossy: LossyOptions,
     names: SiteNames,
 ) -> dict[str, Any]:
@@ -347,7 +349,7 @@ def _extrapolate_lossy(
     )
     return {
         "evidence": result.evidence,
-        **_saved(result, target, names),
+        **_save_trace(result, target, names),
         "losses": [loss.plain() for loss in result.losses],
         "alone": result.alone,
         "checked": result.checked,
@@ -361,7 +363,9 @@ def _snippets(lossy: LossyOptions) -> Snippets | None:
     return None if lossy.snippets is None else load(lossy.snippets)
 
 
-def _saved(result: Extrapolation | LossyExtrapolation, target: Target, names: SiteNames) -> dict[str, Any]:
+def _save_trace(
+    result: Extrapolation | LossyExtrapolation, target: ExtrapolationTarget, names: SiteNames
+) -> dict[str, Any]:
     """Write a trace and return its sizes."""
     import scalatrace
 
@@ -388,7 +392,7 @@ def _saved(result: Extrapolation | LossyExtrapolation, target: Target, names: Si
     }
 
 
-def _timing_facts(model: Model, target: Target) -> dict[str, Any]:
+def _timing_facts(model: Model, target: ExtrapolationTarget) -> dict[str, Any]:
     """Return the timing model of each call site, if it is to be reported."""
     from scalatrace.extrap.timing.report import timing_rows
 
@@ -398,7 +402,7 @@ def _timing_facts(model: Model, target: Target) -> dict[str, Any]:
     return {"timing": [asdict(row) for row in rows]}
 
 
-def result_rows(facts: Mapping[str, Any]) -> tuple[Table, Iterable[Mapping[str, Any]]]:
+def result_rows(facts: Mapping[str, Any]) -> tuple[CommandTable, Iterable[Mapping[str, Any]]]:
     """Return what CSV has of a result: dropped calls, timing models if they are reported, or files."""
     if "losses" in facts:
         dropped = ((loss, call) for loss in facts["losses"] for call in loss["calls"])

@@ -68,10 +68,10 @@ def run(args: argparse.Namespace) -> int:
 def ignored_aspects(trace: Trace) -> tuple[str, ...]:
     """Return what is of one run only, as `diff` takes it: call sites, times, and some parameters."""
     names = {name for op in trace.ops for name, _ in op.params}
-    own = [*OF_ONE_RUN]
+    aspects = [*OF_ONE_RUN]
     if any(op.name == OF_ADDRESSES for op in trace.ops):
-        own.append(ADDRESSES)
-    return (*IGNORED, *(name for name in own if name in names))
+        aspects.append(ADDRESSES)
+    return (*IGNORED, *(name for name in aspects if name in names))
 
 
 def _replay(args: argparse.Namespace, nprocs: int, again: Path) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from scalatrace.cli.named import SiteNames, load_named
 from scalatrace.cli.output import (
     add_at,
     add_factors,
@@ -26,6 +29,8 @@ from scalatrace.files import write_file
 if TYPE_CHECKING:
     from scalatrace import Trace
     from scalatrace.codegen.generate import Benchmark, GenerateOptions
+    from scalatrace.codegen.program.tree import Duration
+    from scalatrace.trace.model.rules import Model, StatRule
 
 EXAMPLE = (
     "scalatrace generate app.st --to c -o bench.c && mpicc -O2 bench.c -o bench && mpiexec -n 16 ./bench\n"
@@ -102,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
         args.absolute_ranks,
         rules_of(args),
     )
-    benchmark, danger, nprocs = _generated(args, options)
+    benchmark, danger, nprocs = _make_benchmark(args, options)
     if danger:
         print(f"warning: {clean(danger, keep=LINES)}", file=sys.stderr)
     if args.to == "conceptual" and benchmark.lines > MAX_CONCEPTUAL_LINES:
@@ -148,19 +153,20 @@ def _next(args: argparse.Namespace, nprocs: int | None) -> str:
     return f". Next: {command}"
 
 
-def _generated(
+def _make_benchmark(
     args: argparse.Namespace, options: GenerateOptions
 ) -> tuple[Benchmark, str | None, int | None]:
     """The benchmark of a trace, or of formulas; the danger of a deadlock, and the ranks, of a trace."""
-    from scalatrace.cli.named import load_named
     from scalatrace.codegen.generate import generate
     from scalatrace.trace.io.container import is_symbolic
 
     names_s = 0 if args.obfuscate and not args.at else args.names
     if is_symbolic(args.trace):
-        from scalatrace.cli.scaling import scalable
-
-        return scalable(args.trace, args.to, options, args.timing_model, args.plugin, names_s), None, None
+        return (
+            _generate_scalable(args.trace, args.to, options, args.timing_model, args.plugin, names_s),
+            None,
+            None,
+        )
     if args.timing_model or args.plugin:
         raise UsageError(
             f"{args.trace} is a trace: --timing-model and --plugin need formulas (.stx); leave them out"
@@ -183,3 +189,66 @@ def _danger(trace: Trace) -> str | None:
     except UsageError:  # peers or tags were not recorded
         return None
     return str(result) if result else None
+
+
+def _generate_scalable(
+    path: str,
+    language: str,
+    options: GenerateOptions,
+    timing: str | None,
+    plugins: Sequence[str],
+    names_s: float,
+) -> Benchmark:
+    """Return the benchmark of a symbolic trace, whose calls have to match at sizes larger than the traces.
+
+    Args:
+        names_s: time for source lines of native call sites; 0: none.
+
+    Raises:
+        ScalatraceError: they do not, or something has no equivalent in the language.
+    """
+    from scalatrace.codegen.emit import emitter
+    from scalatrace.codegen.generate import generate_scalable
+    from scalatrace.codegen.program.tree import Duration
+    from scalatrace.extrap.grid.plugins import load_plugins
+    from scalatrace.extrap.matching import check_model
+    from scalatrace.extrap.stx import load
+    from scalatrace.extrap.timing.law import laws
+    from scalatrace.formula import FUNCTIONS
+
+    load_plugins(plugins)
+    model = load(path)
+    check_model(model)
+    if emitter(language).matched:
+        model = _match_receives(model)
+    model = SiteNames.of_model(model, path, names_s).model(model)
+    law = laws(model, timing)
+
+    def times(stat: StatRule) -> Duration | None:
+        result = law(stat)
+        return None if result is None else Duration(result.histogram.mean, result.histogram, result.terms)
+
+    return generate_scalable(model, language, times, FUNCTIONS, options)
+
+
+def _match_receives(model: Model) -> Model:
+    """Return the model with a sender for every receive, fitted again to traces of the sizes that were seen.
+
+    Wildcards are resolved in traces (Algorithm 3), so the formulas become traces, and these formulas again.
+    """
+    from scalatrace.codegen.matching import align_collectives, resolve_wildcards
+    from scalatrace.extrap.extrapolate import model_of, of_model
+    from scalatrace.extrap.provenance import PARAMETER
+    from scalatrace.formula import Special
+    from scalatrace.trace.model.rules import events
+
+    fields = (param.field for rule in events(model.nodes) for param in rule.params)
+    if not any(Special("ANY_SOURCE") in (part.formulas or ()) for field in fields for part in field.parts):
+        return model
+    traces = []
+    for dims, inputs in model.seen:
+        trace = resolve_wildcards(align_collectives(of_model(model, prod(dims), dims, inputs).trace))
+        trace.meta.update({PARAMETER + name: str(value) for name, value in inputs.items()})
+        traces.append(trace)
+    grids = None if model.column_major else [dims for dims, _ in model.seen]
+    return model_of(traces, grids)[1]

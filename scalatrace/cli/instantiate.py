@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from scalatrace.cli.extrapolation import FitOptions, Target, add_target, instantiate, refusals, result_rows
+from scalatrace.cli.extrapolation import (
+    ExtrapolationTarget,
+    FitOptions,
+    add_target,
+    instantiate,
+    refusals,
+    result_rows,
+)
 from scalatrace.cli.named import SiteNames
 from scalatrace.cli.output import add_formats, add_names, print_facts
 from scalatrace.report.columns import FITTED_TIMES, RESULT
@@ -39,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     from scalatrace.extrap.workers import available
     from scalatrace.report.extrapolation import ExtrapolationReporter
 
-    target = Target.of(args)
+    target = ExtrapolationTarget.of(args)
     load_plugins(args.plugin)
     options = FitOptions(None, not args.no_check, args.accept_unconfirmed, available())
     model = load(args.formulas)

@@ -29,10 +29,10 @@ def launch_words(command: str | None, nprocs: int) -> list[str]:
     if command:
         return split_words(command)
     beside = Path(sys.executable).with_name("mpiexec")
-    found = str(beside) if beside.exists() else find_program("mpiexec")
-    if found is None:
+    launcher = str(beside) if beside.exists() else find_program("mpiexec")
+    if launcher is None:
         raise UsageError("no mpiexec found; say what starts the ranks: --launcher 'srun -n 16'")
-    return [found, "-n", str(nprocs)]
+    return [launcher, "-n", str(nprocs)]
 
 
 def split_words(command: str) -> list[str]:

@@ -74,7 +74,7 @@ def _facts(
 
     timing = timing_model_of(trace.meta)
     fits = fitted_means(model, timing, run_noise, MAX_FITS)
-    fits.sort(key=lambda one: -_predicted_ns(one, trace.nprocs))
+    fits.sort(key=lambda fit: -_predicted_ns(fit, trace.nprocs))
     facts = ModelFacts(tuple(islice(lines(model), MAX_MODEL_LINES)), tuple(_drawn(fits, trace.nprocs)))
     if EXTRAPOLATED in trace.meta:
         if warnings is None:
@@ -121,35 +121,37 @@ def _site_models(fits: Sequence[FittedMean]) -> dict[tuple[str, str], GrowthMode
     from scalatrace.report.page.growth import GrowthModel
 
     site_models: dict[tuple[str, str], GrowthModel] = {}
-    for one in fits:
-        where = "in the call" if one.stat == "comm_ns" else "computation before it"
-        part = GrowthModel(f"{_formula(one)} ns", f"{where}, after {_after(one)}", one.trend.curve.deviation)
-        site_models.setdefault((one.op, site_of(one.stack)), part)
+    for fitted in fits:
+        where = "in the call" if fitted.stat == "comm_ns" else "computation before it"
+        part = GrowthModel(
+            f"{_formula(fitted)} ns", f"{where}, after {_after(fitted)}", fitted.trend.curve.deviation
+        )
+        site_models.setdefault((fitted.op, site_of(fitted.stack)), part)
     return site_models
 
 
-def _predicted_ns(one: FittedMean, nprocs: int) -> float:
+def _predicted_ns(fitted: FittedMean, nprocs: int) -> float:
     """Return the time of a rank on so many ranks, if it makes as many calls as in the largest input."""
-    samples = one.trend.samples
+    samples = fitted.trend.samples
     largest = max(samples)
-    return one.trend.mean(nprocs) * one.unit * samples[largest].count / largest
+    return fitted.trend.mean(nprocs) * fitted.unit * samples[largest].count / largest
 
 
-def _formula(one: FittedMean) -> str:
+def _formula(fitted: FittedMean) -> str:
     """Return the formula of a mean in ns, with four digits at most of each coefficient."""
-    curve = one.trend.curve if one.unit == 1 else one.trend.curve.times(one.unit)
-    return _rounded(curve.formula)
+    curve = fitted.trend.curve if fitted.unit == 1 else fitted.trend.curve.times(fitted.unit)
+    return _round_numbers(curve.formula)
 
 
-def _rounded(formula: str) -> str:
+def _round_numbers(formula: str) -> str:
     return sub(r"(?<![\w.])(\d+\.\d+(e[+-]?\d+)?|\d{5,})", lambda number: f"{float(number[0]):.4g}", formula)
 
 
-def _after(one: FittedMean) -> str:
+def _after(fitted: FittedMean) -> str:
     """Return operation and call site of the predecessor."""
     from scalatrace.trace.model.callsite import short_frame
 
-    op, stack = one.after or ("the start", ())
+    op, stack = fitted.after or ("the start", ())
     return f"{op}  {short_frame(stack[0]) if stack else ''}".strip()
 
 
@@ -158,16 +160,21 @@ def _drawn(fits: Sequence[FittedMean], nprocs: int) -> Iterator[Fit]:
     from scalatrace.report.costs.rows import JOIN, distinct_sites
     from scalatrace.trace.model.callsite import short_frame
 
-    some = fits[:MAX_DRAWN_FITS]
-    sites = distinct_sites([(f"{one.op} {one.stat} {_after(one)} {one.ranks}", one.stack) for one in some])
-    before = [one.after or ("the start", ()) for one in some]
-    kinds = [f"{one.op} {one.stat} {site}" for one, site in zip(some, sites, strict=True)]
+    drawn_fits = fits[:MAX_DRAWN_FITS]
+    sites = distinct_sites(
+        [
+            (f"{fitted.op} {fitted.stat} {_after(fitted)} {fitted.ranks}", fitted.stack)
+            for fitted in drawn_fits
+        ]
+    )
+    before = [fitted.after or ("the start", ()) for fitted in drawn_fits]
+    kinds = [f"{fitted.op} {fitted.stat} {site}" for fitted, site in zip(drawn_fits, sites, strict=True)]
     places = distinct_sites(
         [(f"{kind} {op}", stack) for kind, (op, stack) in zip(kinds, before, strict=True)]
     )
-    for one, site, (op, stack), place in zip(some, sites, before, places, strict=True):
+    for fitted, site, (op, stack), place in zip(drawn_fits, sites, before, places, strict=True):
         text = JOIN.join(map(short_frame, place.split(JOIN))) if stack else ""
-        yield replace(_fit(one, site, nprocs), after=f"{op}  {text}".strip())
+        yield replace(_fit(fitted, site, nprocs), after=f"{op}  {text}".strip())
 
 
 def _at_sizes(model: Model, chosen: dict[int, int]) -> Iterator[SiteAtSizes]:
@@ -175,12 +182,12 @@ def _at_sizes(model: Model, chosen: dict[int, int]) -> Iterator[SiteAtSizes]:
     from scalatrace.report.costs.rows import site_of
     from scalatrace.report.page.growth import AtSize, SiteAtSizes
 
-    for one in site_times(model, chosen):
+    for fitted in site_times(model, chosen):
         sizes = (
             AtSize(n, total.comm_ns / n, total.compute_ns / n, total.timed / n)
-            for n, total in sorted(one.totals.items())
+            for n, total in sorted(fitted.totals.items())
         )
-        yield SiteAtSizes(one.op, site_of(one.stack), tuple(sizes))
+        yield SiteAtSizes(fitted.op, site_of(fitted.stack), tuple(sizes))
 
 
 def _parameters(model: Model, chosen: dict[int, int], here: dict[str, int]) -> dict[int, str]:
@@ -193,11 +200,11 @@ def _parameters(model: Model, chosen: dict[int, int], here: dict[str, int]) -> d
     }
 
 
-def _fit(one: FittedMean, site: str, nprocs: int) -> Fit:
+def _fit(fitted: FittedMean, site: str, nprocs: int) -> Fit:
     from scalatrace.report.page.extrapolated import MAX_TEXT, Fit
     from scalatrace.stats.curve import LEVEL
 
-    trend = one.trend
+    trend = fitted.trend
     least, most = min(trend.samples), max(nprocs, *trend.samples)
     scales = sorted({round(least * (most / least) ** (i / CURVE_POINTS)) for i in range(CURVE_POINTS + 1)})
     curve = []
@@ -205,17 +212,17 @@ def _fit(one: FittedMean, site: str, nprocs: int) -> Fit:
         low, high = trend.interval(scale)
         mean = trend.curve.predict(trend.ranks(scale))
         high = high if high < float("inf") else mean
-        curve.append((scale, mean * one.unit, low * one.unit, high * one.unit))
-    points = tuple((ranks, found.mean * one.unit) for ranks, found in trend.samples.items())
+        curve.append((scale, mean * fitted.unit, low * fitted.unit, high * fitted.unit))
+    points = tuple((ranks, histogram.mean * fitted.unit) for ranks, histogram in trend.samples.items())
     return Fit(
-        one.op,
+        fitted.op,
         site,
-        one.stat,
-        _formula(one),
+        fitted.stat,
+        _formula(fitted),
         trend.curve.deviation,
         LEVEL,
         points,
         tuple(curve),
-        ranks=", ".join(one.ranks)[:MAX_TEXT],
+        ranks=", ".join(fitted.ranks)[:MAX_TEXT],
         limit=trend.limit(nprocs),
     )

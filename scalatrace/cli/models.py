@@ -115,15 +115,19 @@ def _operation(platform: Platform, name: str, args: argparse.Namespace) -> dict[
     for nranks in args.ranks:
         for nbytes in [0] if name == "barrier" else args.bytes:
             bounds = {"queue": args.queue, "strided": args.strided}
-            each = {one: times(platform, name, nbytes, nranks, one, **bounds) for one in known}
+            each = {
+                algorithm: times(platform, name, nbytes, nranks, algorithm, **bounds) for algorithm in known
+            }
             wanted = None if every else args.algorithm
             chosen = times(platform, name, nbytes, nranks, wanted, **bounds).algorithm
-            fastest = min(known, key=lambda one: each[one].upper_ns)  # receivers share their links
-            for one in known if every else (chosen,):
+            # the upper bound, since receivers share their links
+            fastest = min(known, key=lambda algorithm: each[algorithm].upper_ns)
+            for algorithm in known if every else (chosen,):
                 values.append(
                     {
-                        "nbytes": nbytes, "nranks": nranks, "algorithm": one, "chosen": one == chosen,
-                        "exact_ns": each[one].exact_ns, "upper_ns": each[one].upper_ns,
+                        "nbytes": nbytes, "nranks": nranks,
+                        "algorithm": algorithm, "chosen": algorithm == chosen,
+                        "exact_ns": each[algorithm].exact_ns, "upper_ns": each[algorithm].upper_ns,
                         "fastest": fastest, "fastest_ns": each[fastest].upper_ns,
                     }
                 )  # fmt: skip
@@ -133,14 +137,14 @@ def _operation(platform: Platform, name: str, args: argparse.Namespace) -> dict[
         "operation": name,
         "models": [
             {
-                "algorithm": one.algorithm,
-                "asymptotic": _formula(one.asymptotic),
-                "dominant": {"text": one.dominant.text(), "latex": one.dominant.latex()},
-                "lower": _formula(one.lower),
-                "upper": _formula(one.upper),
-                "exact": _formula(one.exact),
+                "algorithm": model.algorithm,
+                "asymptotic": _formula(model.asymptotic),
+                "dominant": {"text": model.dominant.text(), "latex": model.dominant.latex()},
+                "lower": _formula(model.lower),
+                "upper": _formula(model.upper),
+                "exact": _formula(model.exact),
             }
-            for one in models
+            for model in models
         ],
         "times": values,
     }

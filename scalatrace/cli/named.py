@@ -42,12 +42,12 @@ def load_named_alike(paths: tuple[str, str], limit_s: float, args: argparse.Name
     Args:
         args: of `sizes.add_sizes`, for formulas.
     """
-    given = read_traces(paths, args)
-    left, right = (SiteNames.of(trace, path, limit_s) for trace, path in zip(given, paths, strict=True))
+    traces = read_traces(paths, args)
+    left, right = (SiteNames.of(trace, path, limit_s) for trace, path in zip(traces, paths, strict=True))
     both = left.natives & right.natives
     if any(left.known.get(text, text) != right.known.get(text, text) for text in both):
-        return given[0], given[1]
-    return left.trace(given[0]), right.trace(given[1])
+        return traces[0], traces[1]
+    return left.trace(traces[0]), right.trace(traces[1])
 
 
 class SiteNames:
@@ -92,15 +92,15 @@ class SiteNames:
         from scalatrace.symbols.resolve import names_of
 
         stage("looking up source lines")
-        found, report = names_of(self._frames, self._meta, Finder.of(self._meta), limit_s=self._limit_s)
-        if late := [one.module for one in report if one.is_late]:
+        names, report = names_of(self._frames, self._meta, Finder.of(self._meta), limit_s=self._limit_s)
+        if late := [entry.module for entry in report if entry.is_late]:
             print(
                 f"scalatrace: {self._path}: no names for call sites in {', '.join(late)} within "
                 f"{self._limit_s:g} s; `scalatrace resolve` stores them, --names {6 * self._limit_s:g} "
                 "allows more time",
                 file=sys.stderr,
             )
-        return found
+        return names
 
     def trace(self, trace: Trace) -> Trace:
         """Return the trace with names."""
@@ -128,7 +128,7 @@ class SiteNames:
             return self.text(data)
         if isinstance(data, Mapping):
             return {key: self.facts(value) for key, value in data.items()}
-        return [self.facts(one) for one in data] if isinstance(data, list | tuple) else data
+        return [self.facts(entry) for entry in data] if isinstance(data, list | tuple) else data
 
     @contextmanager
     def errors(self) -> Iterator[None]:

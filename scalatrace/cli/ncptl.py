@@ -106,7 +106,7 @@ def _verdict(accepted: bool) -> str:
 
 def _try(report: Any, tasks: int, path: str) -> None:
     from scalatrace.codegen.conceptual.errors import Note, ProgramError
-    from scalatrace.codegen.conceptual.lowering.collecting import TooManyError
+    from scalatrace.codegen.conceptual.lowering.collecting import TooManyEventsError
     from scalatrace.codegen.conceptual.lowering.faults import find_faults
     from scalatrace.codegen.conceptual.lowering.lower import lower
 
@@ -118,7 +118,7 @@ def _try(report: Any, tasks: int, path: str) -> None:
     except ProgramError as error:
         error.path = path
         report.errors.append(error)
-    except TooManyError:
+    except TooManyEventsError:
         reason = f"a run on {tasks} tasks takes over {MAX_CHECKED_STEPS:,} steps; it is not checked"
         report.notes.append(Note(reason, place))
     except RecursionError:

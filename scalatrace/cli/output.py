@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from scalatrace.errors import UsageError
 from scalatrace.escapes import write_csv
-from scalatrace.report.tables import Row, Table
+from scalatrace.report.tables import CommandTable, Row
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,7 +36,7 @@ def add_json(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--json", action="store_true", help="print the complete result as JSON")
 
 
-def add_formats(parser: argparse.ArgumentParser, *tables: Table) -> None:
+def add_formats(parser: argparse.ArgumentParser, *tables: CommandTable) -> None:
     """Declare `--json` and `--csv`, and list the columns in the help."""
     group = parser.add_mutually_exclusive_group()
     add_json(group)
@@ -57,13 +57,13 @@ def print_json(data: Any) -> None:
     print(json.dumps(data, indent=2))
 
 
-def print_csv(table: Table, rows: Iterable[Row]) -> None:
+def print_csv(table: CommandTable, rows: Iterable[Row]) -> None:
     """Print the columns of a table that scripts get."""
     write_csv(sys.stdout, table.csv(rows))
 
 
 def print_facts(
-    args: argparse.Namespace, facts: Any, table: Table, rows: Iterable[Row], reporter: Reporter
+    args: argparse.Namespace, facts: Any, table: CommandTable, rows: Iterable[Row], reporter: Reporter
 ) -> None:
     """Print a result as asked for: its facts as JSON, the rows of a table as CSV, or text."""
     if args.json:

@@ -23,10 +23,12 @@ class Parser(argparse.ArgumentParser):
         self, args: Sequence[str], namespace: argparse.Namespace | None = None
     ) -> argparse.Namespace:
         """Return the values of a command line. Raises UsageError."""
-        result, rest = self.parse_known_args(args, namespace)
-        if rest:
-            option = next((word for word in rest if word.startswith("-")), None)
-            self._refuse(f"unexpected argument {rest[0]!r}" if option is None else self._no_option(option))
+        result, remaining = self.parse_known_args(args, namespace)
+        if remaining:
+            option = next((word for word in remaining if word.startswith("-")), None)
+            self._refuse(
+                f"unexpected argument {remaining[0]!r}" if option is None else self._no_option(option)
+            )
         return result
 
     def parse_known_args(  # type: ignore[override]

@@ -8,10 +8,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from scalatrace import Trace
+    from scalatrace.arrays import Floats
     from scalatrace.predict.platform import Platform
     from scalatrace.report.page.predictions.simulated import PagePrediction
 
@@ -29,19 +27,18 @@ SENSITIVITY = {
 
 
 def predict(
-    trace: Trace, platform: Platform, others: Iterable[Trace] = ()
-) -> tuple[PagePrediction, tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    trace: Trace, platform: Platform, other_traces: Iterable[Trace] = ()
+) -> tuple[PagePrediction, tuple[Floats, Floats]]:
     """Simulate a trace; return the prediction, and computation and time in calls of each rank, ns.
 
     Args:
-        others: the program on other numbers of ranks, ascending.
+        other_traces: the program on other numbers of ranks, ascending.
 
     Raises:
         ScalatraceError: the trace cannot be simulated.
     """
     from scalatrace.cli.simulation import Simulated
-    from scalatrace.report.costs.efficiency import Efficiency
-    from scalatrace.report.costs.rank_bins import rank_bins
+    from scalatrace.report.costs.efficiency import Efficiency, rank_bins
     from scalatrace.report.page.predictions.simulated import PagePrediction
     from scalatrace.report.page.tree import node_numbers
 
@@ -57,7 +54,7 @@ def predict(
     if simulated.is_small:
         facts["tolerance"] = simulated.tolerance()
         curves = {name: simulated.sweep({name: factors}) for name, factors in SENSITIVITY.items()}
-    scaling = list(_scaling(others, platform))
+    scaling = list(_scaling(other_traces, platform))
     facts["scaling"] = [*scaling, {"ranks": trace.nprocs, **facts["means"]}] if scaling else []
     nodes = {numbers[event]: times for event, times in simulated.event_times().items()}
     rows = {by: simulated.rows(by) for by in ("operation", "site")}

@@ -50,11 +50,11 @@ def _with_offsets(options: RecordOptions, words: list[str]) -> RecordOptions:
 
 def _offsets(program: str, sites: Sequence[Range]) -> list[Range]:
     from scalatrace.errors import FormatError
-    from scalatrace.symbols.line_ranges import offsets_of
+    from scalatrace.symbols.module import offsets_of
     from scalatrace.symbols.time_limit import TimeUpError, time_limit
 
     try:
         with time_limit(LINES_S):
-            return [found for site in sites for found in offsets_of(program, site)]
+            return [offsets for site in sites for offsets in offsets_of(program, site)]
     except (FormatError, TimeUpError):  # a script, or too much debug information
         return []

@@ -163,13 +163,13 @@ def _runs_of_traces(
         if (left_out := plain_phases(trace.phases)) is not None:
             phases.append({"run": path, **left_out})
         if target is not None:
-            row["prediction"] = _predicted(trace, target)
+            row["prediction"] = _predict_slowest(trace, target)
         if len(row) > 1:
             efficiencies.append(row)
     return Runs.of(rows).gathered(min_share).ordered(), efficiencies, phases
 
 
-def _predicted(trace: Trace, nranks: int) -> dict[str, Any] | None:
+def _predict_slowest(trace: Trace, nranks: int) -> dict[str, Any] | None:
     """Return the computation of the slowest of so many ranks; None where the trace has no intervals."""
     from scalatrace.cli.variability import RankProjection, of_trace
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from scalatrace import Trace
-    from scalatrace.replay import Options, RankResult
+    from scalatrace.replay import RankResult, ReplayOptions
     from scalatrace.replay.transport.mpi import MPITransport
     from scalatrace.trace.query.factors import FactorRule
 
@@ -112,9 +112,9 @@ def run(args: argparse.Namespace) -> int:
     if _said(wrong, transport) or trace is None:
         transport.finish()
         return 1
-    status = _checked(trace, transport, options, args.force)
+    status = _check_replayable(trace, transport, options, args.force)
     if status is None:
-        status = _guarded(trace, transport, options, args)
+        status = _run_guarded(trace, transport, options, args)
     transport.finish()
     return status
 
@@ -126,19 +126,19 @@ def _start_again(trace: str) -> None:
     os.execv(command[0], [*command, "record", "-o", trace, "--", *command, *sys.argv[1:]])
 
 
-def _options(args: argparse.Namespace) -> Options:
-    from scalatrace.replay import Collectives, Compute, Options, Times
+def _options(args: argparse.Namespace) -> ReplayOptions:
+    from scalatrace.replay import CollectiveMode, ComputeMode, ReplayOptions, TimeChoice
 
     if args.verify and args.collectives == "p2p":
         raise UsageError("--verify compares with the calls of the trace, which --collectives p2p replaces")
-    return Options(
-        Compute(args.compute),
+    return ReplayOptions(
+        ComputeMode(args.compute),
         args.compute_scale,
         args.seed,
         args.io_folder,
-        Times(args.times),
+        TimeChoice(args.times),
         _rules(args),
-        Collectives(args.collectives),
+        CollectiveMode(args.collectives),
     )
 
 
@@ -154,7 +154,9 @@ def _said(wrong: str, transport: MPITransport) -> bool:
     return transport.any(bool(wrong))
 
 
-def _guarded(trace: Trace, transport: MPITransport, options: Options, args: argparse.Namespace) -> int:
+def _run_guarded(
+    trace: Trace, transport: MPITransport, options: ReplayOptions, args: argparse.Namespace
+) -> int:
     try:
         try:
             library = replay_engine.compiled_library(trace, transport, options, args.engine)
@@ -176,7 +178,9 @@ def _guarded(trace: Trace, transport: MPITransport, options: Options, args: argp
     return 1
 
 
-def _checked(trace: Trace, transport: MPITransport, options: Options, force: bool) -> int | None:
+def _check_replayable(
+    trace: Trace, transport: MPITransport, options: ReplayOptions, force: bool
+) -> int | None:
     """Return None when the trace can be replayed here; else rank 0 says why not, all have its status."""
     from scalatrace.replay import check
     from scalatrace.trace.query.memory import uses_devices
@@ -196,15 +200,19 @@ def _checked(trace: Trace, transport: MPITransport, options: Options, force: boo
 
 
 def _replay(
-    trace: Trace, transport: MPITransport, options: Options, args: argparse.Namespace, library: Path | None
+    trace: Trace,
+    transport: MPITransport,
+    options: ReplayOptions,
+    args: argparse.Namespace,
+    library: Path | None,
 ) -> RankResult:
     from scalatrace.replay import run as replay_rank
     from scalatrace.replay.compare import compare
     from scalatrace.replay.probabilistic.sampled_calls import is_probabilistic
     from scalatrace.replay.run_compiled import load_library, run_compiled
-    from scalatrace.replay.stalls import watched
+    from scalatrace.replay.stalls import watch_for_stalls
 
-    watch = partial(watched, transport, args.stall_limit)
+    watch = partial(watch_for_stalls, transport, args.stall_limit)
     report = _Progress(trace) if transport.rank == 0 else None
     if library is not None:
         code = load_library(library, trace, transport, options)
@@ -219,17 +227,16 @@ def _replay(
 def _report(trace: Trace, packed: list[bytes] | None, args: argparse.Namespace, engine: str) -> int:
     if packed is None:
         return 0
-    from scalatrace.replay import RankResult, Summary
+    from scalatrace.replay import RankResult, ReplaySummary
     from scalatrace.replay.common.whatif import WhatIf
-    from scalatrace.replay.compare import recorded
-    from scalatrace.replay.probabilistic import volumes
+    from scalatrace.replay.compare import compare_totals, sum_recorded_times
     from scalatrace.replay.probabilistic.sampled_calls import is_probabilistic
     from scalatrace.report.replay import ReplayReporter
 
-    summary = Summary.over([RankResult.unpack(data) for data in packed])
+    summary = ReplaySummary.over([RankResult.unpack(data) for data in packed])
     if args.verify and is_probabilistic(trace):
-        summary = replace(summary, unequal=volumes.compare(trace, summary, WhatIf(_rules(args))))
-    facts: dict[str, Any] = {**asdict(summary), **recorded(trace), "engine": engine}
+        summary = replace(summary, unequal=compare_totals(trace, summary, WhatIf(_rules(args))))
+    facts: dict[str, Any] = {**asdict(summary), **sum_recorded_times(trace), "engine": engine}
     reporter = ReplayReporter(facts)
     print_facts(args, facts, REPLAYED, reporter.rows(), reporter)
     return 1 if summary.unequal else 0

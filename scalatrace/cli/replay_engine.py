@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from scalatrace import Trace
-    from scalatrace.replay import Options
+    from scalatrace.replay import ReplayOptions
     from scalatrace.replay.transport.mpi import MPITransport
 
 ENGINES = ("auto", "compiled", "python")
@@ -34,7 +34,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def compiled_library(trace: Trace, transport: MPITransport, options: Options, engine: str) -> Path | None:
+def compiled_library(
+    trace: Trace, transport: MPITransport, options: ReplayOptions, engine: str
+) -> Path | None:
     """Return the library that replays a trace here, on all ranks; None: replay in Python.
 
     Raises:
@@ -42,18 +44,18 @@ def compiled_library(trace: Trace, transport: MPITransport, options: Options, en
     """
     if engine == "python" or (engine == "auto" and trace.nevents() < MIN_EVENTS * trace.nprocs):
         return None
-    reason = _agreed(transport, _misfit(trace))
+    reason = _agree_on_reason(transport, _misfit(trace))
     if not reason:
         source, reason = b"", ""
         if transport.rank == 0:
             source, reason = _source(trace, options, engine)
-        reason = _agreed(transport, reason)
+        reason = _agree_on_reason(transport, reason)
     if reason:
         if engine == "compiled":
             raise ScalatraceError(f"--engine compiled: {reason}; use --engine python")
         return None
     path, reason = _built(transport.broadcast(source).decode(), transport.rank == 0)
-    if not (reason := _agreed(transport, reason)):
+    if not (reason := _agree_on_reason(transport, reason)):
         return path
     if engine == "compiled":
         raise ScalatraceError(f"--engine compiled: {reason}")
@@ -62,7 +64,7 @@ def compiled_library(trace: Trace, transport: MPITransport, options: Options, en
     return None
 
 
-def _agreed(transport: MPITransport, reason: str) -> str:
+def _agree_on_reason(transport: MPITransport, reason: str) -> str:
     """Return the first reason of any rank, on all ranks."""
     reasons = transport.gather(reason.encode())
     return transport.broadcast(next(filter(None, reasons or ()), b"")).decode()
@@ -77,18 +79,18 @@ def _misfit(trace: Trace) -> str:
     return ""
 
 
-def _source(trace: Trace, options: Options, engine: str) -> tuple[bytes, str]:
+def _source(trace: Trace, options: ReplayOptions, engine: str) -> tuple[bytes, str]:
     """Return the C text of a trace, or why there is none."""
     from scalatrace.codegen.emit.interface import EmitOptions
     from scalatrace.codegen.generate import GenerateOptions, generate
-    from scalatrace.replay import Collectives, Compute, Times
+    from scalatrace.replay import CollectiveMode, ComputeMode, TimeChoice
 
     if engine == "auto" and sum(1 for _ in trace.leaves()) > MAX_CALLS:
         return b"", f"more than {MAX_CALLS} calls in the trace's compressed form"
     written = GenerateOptions(
-        EmitOptions(drawn=options.times is Times.DRAWN, io_folder=options.io_folder, hosted=True),
-        compute_scale=0.0 if options.compute is Compute.NONE else options.compute_scale,
-        by_messages=options.collectives is Collectives.P2P,
+        EmitOptions(drawn=options.times is TimeChoice.DRAWN, io_folder=options.io_folder, hosted=True),
+        compute_scale=0.0 if options.compute is ComputeMode.NONE else options.compute_scale,
+        by_messages=options.collectives is CollectiveMode.P2P,
         rules=options.rules,
     )
     try:
@@ -103,7 +105,7 @@ def _source(trace: Trace, options: Options, engine: str) -> tuple[bytes, str]:
 def _built(source: str, speaks: bool) -> tuple[Path | None, str]:
     """Return the library of a text, or why there is none."""
     from scalatrace.compilers.generated import shared_library
-    from scalatrace.replay.compiled import REPLAY
+    from scalatrace.replay.run_compiled import REPLAY
 
     try:
         return shared_library(REPLAY, source, speaks), ""

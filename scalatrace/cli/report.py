@@ -63,11 +63,11 @@ def run(args: argparse.Namespace) -> int:
 
     if not args.json:
         check_output(args.output, "-o")
-    aggregates, comparison = _gathered(args)
+    aggregates, comparison = _gather_aggregates(args)
     if args.json:
         print_json(
             {
-                "traces": [asdict(one) for one in aggregates],
+                "traces": [asdict(trace_aggregates) for trace_aggregates in aggregates],
                 "comparison": None if comparison is None else asdict(comparison),
             }
         )
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _gathered(args: argparse.Namespace) -> tuple[list[TraceAggregates], Comparison | None]:
+def _gather_aggregates(args: argparse.Namespace) -> tuple[list[TraceAggregates], Comparison | None]:
     from scalatrace.report.page.comparison import comparison_of
     from scalatrace.report.page.gather import gather
 
@@ -118,9 +118,9 @@ def _with_predictions(
     from scalatrace.predict.platform import read_platform
 
     platform = read_platform(args.platform)
-    others = [instances(model, trace) if model else [] for trace in traces]
+    instances_of_traces = [instances(model, trace) if model else [] for trace in traces]
     result = []
-    for one, trace, sizes in zip(shown, traces, others, strict=True):
+    for one, trace, sizes in zip(shown, traces, instances_of_traces, strict=True):
         prediction, rank_times = predict(trace, platform, sizes)
         result.append(replace(one, prediction=prediction, rank_times=rank_times))
     return result

@@ -48,8 +48,8 @@ def run(args: argparse.Namespace) -> int:
     check_output(args.output, "-o")
     trace = scalatrace.load(args.trace)
     finder = Finder.of(trace.meta, args.binary, args.search)
-    resolved, found = resolve(trace, finder, args.force, args.time_limit)
+    resolved, modules = resolve(trace, finder, args.force, args.time_limit)
     scalatrace.save(resolved, args.output)
-    facts = [{**asdict(one), "path": str(one.path) if one.path else None} for one in found]
+    facts = [{**asdict(module), "path": str(module.path) if module.path else None} for module in modules]
     print_facts(args, {"output": args.output, "modules": facts}, MODULES, facts, ModulesReporter(facts))
-    return 0 if not found or any(one.lines or one.names for one in found) else 1
+    return 0 if not modules or any(module.lines or module.names for module in modules) else 1

@@ -149,8 +149,8 @@ def _check_measured(args: argparse.Namespace) -> None:
         raise UsageError("--measured: the run time must be above 0 s")
     changed = args.cluster or args.kernels or args.compute_scale != 1 or args.polls != "wait"
     if args.engine == "simgrid" or changed:
-        others = "--engine simgrid, --cluster, --kernels, --polls and --compute-scale"
-        raise UsageError(f"--measured checks the prediction without options; leave out {others}")
+        options = "--engine simgrid, --cluster, --kernels, --polls and --compute-scale"
+        raise UsageError(f"--measured checks the prediction without options; leave out {options}")
     if not Path(args.platform).is_file():
         raise UsageError(f"--measured adds to a platform file; {args.platform} is installed with the package")
     check_output(args.platform, "--measured")
@@ -158,11 +158,11 @@ def _check_measured(args: argparse.Namespace) -> None:
 
 def _add_check(args: argparse.Namespace, trace: Trace, facts: dict[str, Any]) -> dict[str, Any]:
     """Add the run that was measured to the platform file, and return it."""
-    from scalatrace.predict.platform import Check, add_check
+    from scalatrace.predict.platform import PlatformCheck, add_check
     from scalatrace.report.predictions.simulation import predicted_ns
 
     program = trace.meta.get("program", "")
-    check = Check(trace.nprocs, args.measured, float(f"{predicted_ns(facts) / 1e9:.9g}"), program)
+    check = PlatformCheck(trace.nprocs, args.measured, float(f"{predicted_ns(facts) / 1e9:.9g}"), program)
     add_check(args.platform, check)
     facts["platform_checks"] += 1
     return {"measured_s": check.measured_s, "predicted_s": check.predicted_s, "ratio": check.ratio}

@@ -11,10 +11,8 @@ from scalatrace.cli.progress import stage, track
 from scalatrace.predefined import THREAD_LEVEL
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from scalatrace import Trace
+    from scalatrace.arrays import Floats
     from scalatrace.predict.engine import KernelTimes
     from scalatrace.predict.platform import Platform
 
@@ -129,11 +127,13 @@ class Simulated:
 
     def _thread_note(self) -> dict[str, str]:
         """A note if MPI has another thread level in the program than in the measurements of the platform."""
-        own, measured = self._trace.meta.get(THREAD_LEVEL, ""), self._platform.thread_level
-        if not own or not measured or own == measured:
+        recorded, measured = self._trace.meta.get(THREAD_LEVEL, ""), self._platform.thread_level
+        if not recorded or not measured or recorded == measured:
             return {}
-        levels = f"the platform was measured with thread level {measured}, the program has {own}"
-        return {"MPI": f"{levels}: short messages may take a different time (calibrate --thread-level {own})"}
+        levels = f"the platform was measured with thread level {measured}, the program has {recorded}"
+        return {
+            "MPI": f"{levels}: short messages may take a different time (calibrate --thread-level {recorded})"
+        }
 
     def rows(self, by: str) -> list[dict[str, Any]]:
         """Return calls and times by "site", "operation" or "rank"."""
@@ -191,12 +191,12 @@ class Simulated:
 
         return event_times(self._result)
 
-    def rank_times(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def rank_times(self) -> tuple[Floats, Floats]:
         """Return computation of each rank of the trace, and time in calls, in ns."""
         parts = self._rank_parts()
         return parts[:, 0], parts[:, 1] + parts[:, 2]
 
-    def _rank_parts(self) -> NDArray[np.float64]:
+    def _rank_parts(self) -> Floats:
         """Return PARTS of each rank of the trace, in ns."""
         return self._result.by_rank[list(self._trace.ranks)] / 1000
 
@@ -236,7 +236,7 @@ def _largest_message(trace: Trace) -> int:
     from scalatrace.trace.exchange.rank_sets import Budget
 
     try:
-        sizes = [one.nbytes for one in flows(trace, Budget())]
+        sizes = [flow.nbytes for flow in flows(trace, Budget())]
     except (LimitError, UsageError):
         return 0
     return max((n if isinstance(n, int) else int(n.max(initial=0)) for n in sizes), default=0)

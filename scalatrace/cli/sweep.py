@@ -16,7 +16,7 @@ from scalatrace.files import check_output, write_file
 from scalatrace.report.columns import SETTINGS
 
 if TYPE_CHECKING:
-    from scalatrace.replay.sweep import Result, Setting
+    from scalatrace.replay.sweep import SweepResult, SweepSetting
 
 EXAMPLE = (
     "scalatrace sweep lu.st --compute-scale 0 0.1 0.5 1 --bytes-scale 1 8 -o sweep.csv --plot sweep.svg\n"
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     trace = scalatrace.load(args.trace)
     settings = grid(args.compute_scale, args.bytes_scale, args.collectives)
     launch = launch_words(args.launcher, trace.nprocs)
-    results = _replayed(
+    results = _replay_settings(
         [*launch, *scalatrace_words("replay", args.trace), *split_words(args.replay)], settings, args.repeat
     )
     rows = [result.row() for result in results]
@@ -73,12 +73,12 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _replayed(command: list[str], settings: list[Setting], repeat: int) -> list[Result]:
+def _replay_settings(command: list[str], settings: list[SweepSetting], repeat: int) -> list[SweepResult]:
     """Replay all settings in turn, again and again: what else runs on the machine hits all alike."""
-    from scalatrace.replay.sweep import Result, replayed
+    from scalatrace.replay.sweep import SweepResult, measure_replay
 
     turns = [setting for _ in range(repeat) for setting in settings]
-    seconds: dict[Setting, list[float]] = {setting: [] for setting in settings}
+    seconds: dict[SweepSetting, list[float]] = {setting: [] for setting in settings}
     for setting in track(turns, "replaying"):
-        seconds[setting].append(replayed(command, setting))
-    return [Result(setting, tuple(times)) for setting, times in seconds.items()]
+        seconds[setting].append(measure_replay(command, setting))
+    return [SweepResult(setting, tuple(times)) for setting, times in seconds.items()]

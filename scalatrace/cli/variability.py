@@ -22,12 +22,9 @@ from scalatrace.errors import UsageError
 from scalatrace.report.predictions.columns import SLOWEST
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     from scalatrace import Trace
+    from scalatrace.arrays import Floats
 
-    Array = npt.NDArray[np.float64]
 
 EXAMPLE = (
     "scalatrace variability app.st -P 1024 4096\n"
@@ -141,8 +138,8 @@ def of_trace(trace: Trace, options: RankProjection) -> dict[str, Any] | None:
         maxima = maxima_of(each, nranks, spread, drawn, options.seed + number)
         site = each.stack[0] if each.stack else ""
         rows.append(_interval(each.op, site, each.count, each.mean_ns, maxima))
-        found = _projected(options, methods, maxima, nranks, each.count)
-        predictions.append([(each.count, one) for one in found])
+        found = _project_interval(options, methods, maxima, nranks, each.count)
+        predictions.append([(each.count, interval) for interval in found])
     rows.sort(key=lambda row: -row["count"] * row["slowest_ns"])
     return {
         "nranks": nranks,
@@ -151,7 +148,7 @@ def of_trace(trace: Trace, options: RankProjection) -> dict[str, Any] | None:
         "intervals": rows,
         "min_fitted_intervals": MIN_FITTED_INTERVALS,
         "total_ns": sum(row["count"] * row["slowest_ns"] for row in rows),
-        "predictions": _summed(predictions),
+        "predictions": _sum_predictions(predictions),
     }
 
 
@@ -167,18 +164,20 @@ def _of_table(args: argparse.Namespace, options: RankProjection) -> dict[str, An
     row = _interval("measured", str(args.times), count, float(times.mean()), maxima)
     cube = times.reshape(count, -1, per_node) if per_node else None
     totals = times.mean(axis=0)
-    found = _projected(options, _methods(options, count, cube is not None), maxima, nranks, count, cube)
+    intervals = _project_interval(
+        options, _methods(options, count, cube is not None), maxima, nranks, count, cube
+    )
     return {
         "nranks": nranks,
         "spread": float(totals.std(ddof=1) / totals.mean()) if nranks > 1 and totals.mean() else 0.0,
         "intervals": [row],
         "min_fitted_intervals": MIN_FITTED_INTERVALS,
         "total_ns": count * row["slowest_ns"],
-        "predictions": _summed([[(count, one) for one in found]]),
+        "predictions": _sum_predictions([[(count, interval) for interval in intervals]]),
     }
 
 
-def _interval(op: str, site: str, count: int, mean_ns: float, maxima: Array) -> dict[str, Any]:
+def _interval(op: str, site: str, count: int, mean_ns: float, maxima: Floats) -> dict[str, Any]:
     from scalatrace.stats.extreme_values import fit_gev
 
     fits = {}
@@ -211,13 +210,13 @@ def _methods(options: RankProjection, count: int, has_nodes: bool = False) -> li
     return [RESAMPLED]
 
 
-def _projected(
+def _project_interval(
     options: RankProjection,
     methods: Sequence[str],
-    maxima: Array,
+    maxima: Floats,
     nranks: int,
     count: int,
-    cube: Array | None = None,
+    cube: Floats | None = None,
 ) -> list[dict[str, Any]]:
     """Return the prediction of one interval by each method, for each number of ranks."""
     from scalatrace.stats import bootstrap
@@ -229,32 +228,32 @@ def _projected(
         for name in methods:
             if name == RESAMPLED or count < MIN_FITTED_INTERVALS:
                 many = {"intervals": count, "replicas": 200}
-                found = bootstrap.non_parametric(maxima, round(target / nranks), options.seed, **many)
+                interval = bootstrap.non_parametric(maxima, round(target / nranks), options.seed, **many)
             elif name == "pooled":
-                found = bootstrap.pooled(maxima, target / nranks, options.fit, options.seed)
+                interval = bootstrap.pooled(maxima, target / nranks, options.fit, options.seed)
             elif name == "inter-node":
                 assert cube is not None
-                found = bootstrap.inter_node(cube, target / cube.shape[2], options.fit, options.seed)
+                interval = bootstrap.inter_node(cube, target / cube.shape[2], options.fit, options.seed)
             else:
                 assert cube is not None
-                found = bootstrap.intra_node(cube, target, options.fit, options.seed)
-            result.append({"method": name, "nranks": target, "interval": found})
+                interval = bootstrap.intra_node(cube, target, options.fit, options.seed)
+            result.append({"method": name, "nranks": target, "interval": interval})
     return result
 
 
-def _summed(predictions: list[list[tuple[int, dict[str, Any]]]]) -> list[dict[str, Any]]:
+def _sum_predictions(predictions: list[list[tuple[int, dict[str, Any]]]]) -> list[dict[str, Any]]:
     """Add up the predictions of all intervals; their bounds, too, since ranks may be slow in all of them."""
     summed: dict[tuple[str, int], dict[str, Any]] = {}
     for each in predictions:
-        for count, one in each:
+        for count, prediction in each:
             start = {
-                "method": one["method"],
-                "nranks": one["nranks"],
+                "method": prediction["method"],
+                "nranks": prediction["nranks"],
                 "median_ns": 0.0,
                 "low_ns": 0.0,
                 "high_ns": 0.0,
             }
-            row = summed.setdefault((one["method"], one["nranks"]), start)
+            row = summed.setdefault((prediction["method"], prediction["nranks"]), start)
             for name in ("median", "low", "high"):
-                row[f"{name}_ns"] += count * getattr(one["interval"], name)
+                row[f"{name}_ns"] += count * getattr(prediction["interval"], name)
     return list(summed.values())

@@ -51,8 +51,7 @@ def _facts() -> dict[str, Any]:
 
 def _mpi() -> dict[str, str | None] | None:
     """Return the MPI that programs of this Python use; None: there is none."""
-    from scalatrace.compilers.mpi import find_mpi
-    from scalatrace.compilers.mpi_version import mpi_version
+    from scalatrace.compilers.mpi import find_mpi, mpi_version
 
     try:
         mpi = find_mpi([sys.executable])

@@ -38,8 +38,8 @@ def linked_files(path: str | Path) -> list[Path]:
         listing = run_tool(["ldd", str(path)]).stdout
     except OSError:
         return []
-    found = (line.strip().partition(" => ") for line in listing.splitlines())
-    return [Path(rest.split(" (")[0]) for _, _, rest in found if rest.startswith("/")]
+    links = (line.strip().partition(" => ") for line in listing.splitlines())
+    return [Path(target.split(" (")[0]) for _, _, target in links if target.startswith("/")]
 
 
 def loaded_mpi() -> Path | None:
@@ -49,8 +49,8 @@ def loaded_mpi() -> Path | None:
     except OSError:
         return None
     paths = {Path(words[5]) for line in lines if len(words := line.split(maxsplit=5)) == 6}
-    found = {path for path in paths if _MPI.fullmatch(path.name)}
-    return found.pop() if len(found) == 1 else None
+    libraries = {path for path in paths if _MPI.fullmatch(path.name)}
+    return libraries.pop() if len(libraries) == 1 else None
 
 
 def preload_obstacle(path: str | Path) -> str | None:

@@ -74,12 +74,12 @@ def _mismatch(launcher: Path, program: str, library: Path, may_change: str = "")
     theirs = beside_launcher(str(launcher))
     if theirs is None or theirs.library.resolve() == library.resolve():
         return ""
-    own = Mpi(library, theirs.compiler).flavour
-    if may_change and own == theirs.flavour and linked_mpi(may_change):
+    flavour = Mpi(library, theirs.compiler).flavour
+    if may_change and flavour == theirs.flavour and linked_mpi(may_change):
         return ""
-    what = "its ranks may not find each other" if own != theirs.flavour else "it may be slow or fail"
+    what = "its ranks may not find each other" if flavour != theirs.flavour else "it may be slow or fail"
     name = Path(program).name if program == sys.executable else program
     return (
-        f"{name} uses {library} ({own}), but {launcher} belongs to {theirs.library} ({theirs.flavour}): "
+        f"{name} uses {library} ({flavour}), but {launcher} belongs to {theirs.library} ({theirs.flavour}): "
         f"{what}; start it with the mpiexec of its own MPI"
     )

@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -18,10 +19,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scalatrace.compilers.elf import is_elf, linked_mpi
-from scalatrace.compilers.programs import IMPORT_NOTHING_HERE, find_program, run_tool
+from scalatrace.compilers.programs import IMPORT_NOTHING_HERE, find_program, own_python, run_tool
 from scalatrace.errors import ScalatraceError
 
-__all__ = ["Mpi", "beside_launcher", "find_mpi", "installed", "is_launcher", "library_of", "mpi_of"]
+__all__ = [
+    "Mpi",
+    "beside_launcher",
+    "find_mpi",
+    "installed",
+    "is_launcher",
+    "library_of",
+    "mpi_of",
+    "mpi_version",
+]
 
 _COMPILERS = ("mpicc", "mpicc.openmpi", "mpicc.mpich")
 _LIBRARIES = ("libmpi.so", "libmpi.so.12", "libmpi.so.40", "libmpich.so")  # as mpi4py looks for them
@@ -45,7 +55,7 @@ class Mpi:
 
 def find_mpi(argv: Sequence[str]) -> Mpi:
     """The MPI that the program `argv` will use. Raises ScalatraceError without one, or a compiler for it."""
-    if forced := _forced():
+    if forced := _mpi_of_environment():
         return forced
     if argv and (launcher := beside_launcher(argv[0])):
         return launcher
@@ -65,14 +75,14 @@ def mpi_of(library: Path, user: str) -> Mpi:
     Args:
         user: what uses the library, for the message.
     """
-    forced = _forced()
+    forced = _mpi_of_environment()
     for mpi in [forced] if forced else installed(library):
         if mpi.library.resolve() == library.resolve():
             return mpi
     raise ScalatraceError(f"no mpicc belongs to {library}, which {user} uses; set MPICC to the one that does")
 
 
-def _forced() -> Mpi | None:
+def _mpi_of_environment() -> Mpi | None:
     """Return the MPI of the compiler that the environment names, if it does. Raises ScalatraceError."""
     named = os.environ.get("SCALATRACE_MPICC") or os.environ.get("MPICC")
     return _of_compiler(_on_path(named.split()[0])) if named else None
@@ -212,3 +222,27 @@ def _by_linker() -> Path | None:
             if (path := Path(folder, name)).exists():
                 return _library_behind(path)
     return None
+
+
+VERSION_TIME_LIMIT_S = 10.0
+"""Seconds in which a library has to report its version."""
+
+_ASK_VERSION = """
+import ctypes, sys
+text, length = ctypes.create_string_buffer(1 << 16), ctypes.c_int()
+ctypes.CDLL(sys.argv[1]).MPI_Get_library_version(text, ctypes.byref(length))
+print(text.value.decode(errors="replace"))
+"""
+"""MPI_Get_library_version may be called before MPI_Init. A process of its own can load any MPI."""
+
+
+def mpi_version(library: Path) -> str | None:
+    """Return such as "Open MPI v5.0.11" or "MPICH Version: 4.3.0"; None if the library does not report it."""
+    try:
+        done = run_tool(own_python("-c", _ASK_VERSION, library), timeout_s=VERSION_TIME_LIMIT_S)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    if done.returncode:
+        return None
+    lines = done.stdout.splitlines() or [""]
+    return " ".join(lines[0].partition(",")[0].split()) or None

@@ -76,12 +76,12 @@ def _define(calls: RankCalls, log: FlatLog, call: FlatCall) -> None:
     ]
     parent: object = "world"
     for name, value in named:
-        made = name.startswith("newcomm")
-        ordinal = calls.next_ordinal(parent) if made and call.op not in _OF_MEMBERS else None
+        is_new = name.startswith("newcomm")
+        ordinal = calls.next_ordinal(parent) if is_new and call.op not in _OF_MEMBERS else None
         if value in _SPECIALS:
             continue
         comm = log.comms[value]
         above = ("log", comm.parent) if comm.parent >= 0 else "world"
         calls.comm(("log", value), comm.kind, comm.members, above, comm.remote, ordinal)
-        if not made:
+        if not is_new:
             parent = ("log", value)

@@ -120,16 +120,16 @@ class LocationCalls:
             self._inside.append(ImportedCall("Waitall", None, [("requests", Kind.ARRAY, tuple(ages))]))
 
     def _send(self, event: Any) -> None:
-        given = _message(event.msg_length, "dest", event.receiver, event.msg_tag)
-        self._inside.append(ImportedCall("Send", event.communicator, given))
+        params = _message(event.msg_length, "dest", event.receiver, event.msg_tag)
+        self._inside.append(ImportedCall("Send", event.communicator, params))
 
     def _recv(self, event: Any) -> None:
-        given = _message(event.msg_length, "source", event.sender, event.msg_tag)
-        self._inside.append(ImportedCall("Recv", event.communicator, given))
+        params = _message(event.msg_length, "source", event.sender, event.msg_tag)
+        self._inside.append(ImportedCall("Recv", event.communicator, params))
 
     def _isend(self, event: Any) -> None:
-        given = _message(event.msg_length, "dest", event.receiver, event.msg_tag)
-        self._inside.append(ImportedCall("Isend", event.communicator, given))
+        params = _message(event.msg_length, "dest", event.receiver, event.msg_tag)
+        self._inside.append(ImportedCall("Isend", event.communicator, params))
         self._live.append(event.request_id)
 
     def _irecv_request(self, event: Any) -> None:
@@ -184,9 +184,9 @@ def _message(nbytes: int, side: str, peer: int, tag: int) -> Params:
     return [*sizes, (side, Kind.PEER, peer), ("tag", Kind.INT, tag)]
 
 
-def _exchange(one: ImportedCall, other: ImportedCall) -> ImportedCall:
+def _exchange(message: ImportedCall, receive: ImportedCall) -> ImportedCall:
     """Return the MPI_Sendrecv of a message and a receive in one region."""
-    send, recv = sorted((one, other), key=lambda call: "source" in {name for name, _, _ in call.given})
+    send, recv = sorted((message, receive), key=lambda call: "source" in {name for name, _, _ in call.given})
     renamed = [
         *((_SENDING[name], kind, value) for name, kind, value in send.given),
         *((_RECEIVING[name], kind, value) for name, kind, value in recv.given),

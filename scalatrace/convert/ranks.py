@@ -63,7 +63,7 @@ class RankCalls:
         signature = self.core.define_signature(frames) if frames else 0
         at = next((value for _, kind, value in params if kind is Kind.COMM), "world")
         comm = self._comms.get(at) or self._comms["world"]
-        values = [self._stored(kind, value) for _, kind, value in params]
+        values = [self._store_value(kind, value) for _, kind, value in params]
         self.core.append(known, values, signature, comm.own, comm.size, stats)
 
     def comm(
@@ -83,17 +83,17 @@ class RankCalls:
         """
         if key in self._comms:
             return
-        own = members.index(self.rank) if self.rank in members else -1
+        own_rank = members.index(self.rank) if self.rank in members else -1
         size = len(members if remote is None else remote)
         if kind in _PREDEFINED:
-            self._comms[key] = _Comm(_PREDEFINED[kind], max(own, 0), max(size, 1))
+            self._comms[key] = _Comm(_PREDEFINED[kind], max(own_rank, 0), max(size, 1))
             return
         above = self._comms[parent].name if parent in self._comms else COMM_WORLD
         if ordinal is None:
             ordinal = FIRST_NAMED + crc32(repr((kind, tuple(members), remote)).encode())
         name = family(above, ordinal)
         self.core.define_comm(name, above, kind, members, remote)
-        self._comms[key] = _Comm(name, max(own, 0), max(size, 1))
+        self._comms[key] = _Comm(name, max(own_rank, 0), max(size, 1))
 
     def next_ordinal(self, parent: object) -> int:
         """Return the number of the next call that makes communicators from a parent."""
@@ -101,7 +101,7 @@ class RankCalls:
         self._made[name] = self._made.get(name, -1) + 1
         return self._made[name]
 
-    def _stored(self, kind: Kind, value: Any) -> int:
+    def _store_value(self, kind: Kind, value: Any) -> int:
         if isinstance(value, Datatype):
             return int(self.core.define_type(value.description, value.size, value.extent))
         if kind is Kind.COMM and value in self._comms:
@@ -130,11 +130,11 @@ def write_trace(
             core, size = record(rank).core, 1
             core.finish()
             while waiting and waiting[-1][0] == size:
-                core, size = _merged(waiting.pop()[1], core), 2 * size
+                core, size = _merge_halves(waiting.pop()[1], core), 2 * size
             waiting.append((size, core))
         while len(waiting) > 1:
             (_, last), (size, before) = waiting.pop(), waiting.pop()
-            waiting.append((size, _merged(before, last)))
+            waiting.append((size, _merge_halves(before, last)))
         core = waiting[0][1]
         for key, value in meta.items():
             core.set_meta(key, value)
@@ -144,7 +144,7 @@ def write_trace(
             core.close()
 
 
-def _merged(lower: Core, upper: Core) -> Core:
+def _merge_halves(lower: Core, upper: Core) -> Core:
     lower.merge_core(upper)
     upper.close()
     return lower

@@ -95,8 +95,8 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
 
 def library_path() -> Path:
     """The core library: $SCALATRACE_CORE, or the one installed beside this file. It may not exist."""
-    given = os.environ.get("SCALATRACE_CORE")
-    return Path(given) if given else Path(__file__).with_name("libscalatrace_core.so")
+    path = os.environ.get("SCALATRACE_CORE")
+    return Path(path) if path else Path(__file__).with_name("libscalatrace_core.so")
 
 
 @cache
@@ -161,7 +161,7 @@ class Core:
             self._lib.st_core_free(self._handle)
             self._handle = 0
 
-    def _checked(self, code: int) -> int:
+    def _check_code(self, code: int) -> int:
         if code >= 0:
             return code
         reason = self._lib.st_core_error(self._handle).decode(errors="replace")
@@ -178,42 +178,42 @@ class Core:
             communicates: whether its calls end start-up, where their communicator has several ranks.
         """
         names, kinds = _strings([name for name, _ in params]), (c_int * len(params))(*(k for _, k in params))
-        op = self._checked(self._lib.st_define_op(self._handle, _bytes(name), len(params), names, kinds))
+        op = self._check_code(self._lib.st_define_op(self._handle, _bytes(name), len(params), names, kinds))
         if communicates:
-            self._checked(self._lib.st_set_communicating(self._handle, op))
+            self._check_code(self._lib.st_set_communicating(self._handle, op))
         return op
 
     def define_stat(self, name: str, resolution: float = 1.0) -> int:
         """Register a statistic; its index in the samples that `append` takes."""
-        return self._checked(self._lib.st_define_stat(self._handle, _bytes(name), resolution))
+        return self._check_code(self._lib.st_define_stat(self._handle, _bytes(name), resolution))
 
     def array(self, values: Sequence[int]) -> int:
         """Name of an array of integers."""
-        return _signed(self._lib.st_array(self._handle, _int64s(values), len(values)))
+        return _to_signed(self._lib.st_array(self._handle, _int64s(values), len(values)))
 
     def string(self, text: str) -> int:
         """Name of a string."""
         raw = _bytes(text)
-        return _signed(self._lib.st_string(self._handle, raw, len(raw)))
+        return _to_signed(self._lib.st_string(self._handle, raw, len(raw)))
 
     def define_type(self, description: str, size: int, extent: int) -> int:
         """Name of a datatype."""
-        return _signed(self._lib.st_define_type(self._handle, _bytes(description), size, extent))
+        return _to_signed(self._lib.st_define_type(self._handle, _bytes(description), size, extent))
 
     def set_policy(self, parameter: str, limit: int) -> None:
         """Say what is recorded of a parameter: 0 all, n > 0 a histogram past n terms, -1 nothing."""
-        self._checked(self._lib.st_set_policy(self._handle, _bytes(parameter), limit))
+        self._check_code(self._lib.st_set_policy(self._handle, _bytes(parameter), limit))
 
     def set_option(self, name: str, value: int) -> None:
         """Set an option before the first event.
 
         These are "signature_tolerance", "loop_alignment", "loop_agnostic" and "fold_recursion".
         """
-        self._checked(self._lib.st_set_option(self._handle, _bytes(name), value))
+        self._check_code(self._lib.st_set_option(self._handle, _bytes(name), value))
 
     def add_site_range(self, file: str, low: int, high: int) -> None:
         """Take the call sites of a file in these lines (native: offsets) for one."""
-        self._checked(self._lib.st_add_site_range(self._handle, _bytes(file), low, high))
+        self._check_code(self._lib.st_add_site_range(self._handle, _bytes(file), low, high))
 
     def define_comm(
         self, family: int, parent: int, kind: str, members: Sequence[int], remote: Sequence[int] | None = None
@@ -221,7 +221,7 @@ class Core:
         """Define the communicator of a family that this rank is in."""
         far, nfar = (None, 0) if remote is None else (_int64s(remote), len(remote))
         mine = _int64s(members)
-        self._checked(
+        self._check_code(
             self._lib.st_define_comm(
                 self._handle, family, parent, _bytes(kind), mine, len(members), far, nfar
             )
@@ -233,11 +233,11 @@ class Core:
 
     def set_meta(self, key: str, value: str) -> None:
         """Set a header entry."""
-        self._checked(self._lib.st_set_meta(self._handle, _bytes(key), _bytes(value)))
+        self._check_code(self._lib.st_set_meta(self._handle, _bytes(key), _bytes(value)))
 
     def set_count(self, op: str, ncalls: int) -> None:
         """Say how often an operation was called but not recorded."""
-        self._checked(self._lib.st_set_count(self._handle, _bytes(op), ncalls))
+        self._check_code(self._lib.st_set_count(self._handle, _bytes(op), ncalls))
 
     def append(
         self,
@@ -254,17 +254,17 @@ class Core:
         """
         event, n = self._event, len(values)
         event.op, event.self, event.size, event.nvalues, event.signature = op, own, size, n, signature
-        event.values[:n] = [_signed(value) for value in values]
+        event.values[:n] = [_to_signed(value) for value in values]
         event.stats[:] = [*stats, *[float("nan")] * (MAX_STATS - len(stats))]
-        self._checked(self._lib.st_core_append(self._handle, ctypes.byref(event)))
+        self._check_code(self._lib.st_core_append(self._handle, ctypes.byref(event)))
 
     def flatlog_open(self, path: str | PathLike[str]) -> None:
         """Write each call appended from now on to a flat log."""
-        self._checked(self._lib.st_flatlog_open(self._handle, fsencode(path)))
+        self._check_code(self._lib.st_flatlog_open(self._handle, fsencode(path)))
 
     def flatlog_close(self) -> None:
         """End the flat log."""
-        self._checked(self._lib.st_flatlog_close(self._handle))
+        self._check_code(self._lib.st_flatlog_close(self._handle))
 
     @property
     def nevents(self) -> int:
@@ -278,46 +278,46 @@ class Core:
 
     def finish(self) -> None:
         """Close all open loops."""
-        self._checked(self._lib.st_core_finish(self._handle))
+        self._check_code(self._lib.st_core_finish(self._handle))
 
     def pack(self) -> bytes:
         """The finished core as bytes for another core's `merge`."""
-        data, n = self._packed()
+        data, n = self._pack_core()
         try:
             return ctypes.string_at(data, n.value) if data.value else b""
         finally:
             self._lib.st_free(data)
 
-    def _packed(self) -> tuple[c_void_p, c_size_t]:
+    def _pack_core(self) -> tuple[c_void_p, c_size_t]:
         """The same in memory that is to be freed."""
         data, n = c_void_p(), c_size_t()
-        self._checked(self._lib.st_core_pack(self._handle, ctypes.byref(data), ctypes.byref(n)))
+        self._check_code(self._lib.st_core_pack(self._handle, ctypes.byref(data), ctypes.byref(n)))
         return data, n
 
     def merge(self, packed: bytes) -> None:
         """Take in another rank's (or subtree's) packed core; lowest ranks first."""
-        self._checked(self._lib.st_core_merge(self._handle, packed, len(packed)))
+        self._check_code(self._lib.st_core_merge(self._handle, packed, len(packed)))
 
     def merge_core(self, other: Core) -> int:
         """Do the same with a core of this process; the bytes of its message."""
-        data, n = other._packed()
+        data, n = other._pack_core()
         try:
-            self._checked(self._lib.st_core_merge(self._handle, data, n))
+            self._check_code(self._lib.st_core_merge(self._handle, data, n))
         finally:
             self._lib.st_free(data)
         return n.value
 
     def write(self, path: str | PathLike[str], compress: bool = True) -> None:
         """Write the trace file."""
-        self._checked(self._lib.st_core_write(self._handle, fsencode(path), int(compress)))
+        self._check_code(self._lib.st_core_write(self._handle, fsencode(path), int(compress)))
 
     def write_part(self, path: str | PathLike[str]) -> None:
         """Write a part file, for `read_part`."""
-        self._checked(self._lib.st_core_write_part(self._handle, fsencode(path)))
+        self._check_code(self._lib.st_core_write_part(self._handle, fsencode(path)))
 
     def write_packed(self, packed: bytes, path: str | PathLike[str]) -> None:
         """Write what `pack` returned as a part file."""
-        self._checked(self._lib.st_core_write_packed(self._handle, packed, len(packed), fsencode(path)))
+        self._check_code(self._lib.st_core_write_packed(self._handle, packed, len(packed), fsencode(path)))
 
 
 def _bytes(text: str) -> bytes:
@@ -332,6 +332,6 @@ def _int64s(values: Sequence[int]) -> Any:
     return (c_int64 * len(values))(*values)
 
 
-def _signed(name: int) -> int:
+def _to_signed(name: int) -> int:
     """A 64-bit name as the int64 that an event's values hold."""
     return name - (1 << 64) if name >= 1 << 63 else name

@@ -39,7 +39,7 @@ def resolved(path: str) -> str:
     Raises:
         OSError: one cannot be followed, or another user planted it in a folder as /tmp.
     """
-    if (planted := _planted(path)) is not None:
+    if (planted := _find_planted_link(path)) is not None:
         raise OSError(errno.EACCES, f"{planted} is a link of another user; give another path", path)
     for _ in range(MAX_LINKS):
         folder, name = os.path.split(path)
@@ -56,7 +56,7 @@ def resolved(path: str) -> str:
     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
 
 
-def _planted(path: str, links: int = MAX_LINKS) -> str | None:
+def _find_planted_link(path: str, links: int = MAX_LINKS) -> str | None:
     """Return the link of another user on the way to a path, in a sticky folder where all users may write.
 
     Its owner could redirect the output. Linux refuses such links only with fs.protected_symlinks=1.
@@ -71,7 +71,7 @@ def _planted(path: str, links: int = MAX_LINKS) -> str | None:
         except OSError:
             continue
         whole = os.path.join(os.path.dirname(part), target, *parts[n:])
-        return _planted(whole, links - 1) if links else None
+        return _find_planted_link(whole, links - 1) if links else None
     return None
 
 
@@ -84,8 +84,8 @@ def _is_of_another_user(link: str) -> bool:
 def _own_descriptor(path: str) -> int | None:
     """Return N when a resolved path is this process's /proc/self/fd/N."""
     folder, number = os.path.split(path)
-    own = (os.path.realpath(f"/proc/{name}/fd") for name in ("self", "thread-self"))
-    return int(number) if _DESCRIPTOR.fullmatch(path) and folder in own else None
+    folders = (os.path.realpath(f"/proc/{name}/fd") for name in ("self", "thread-self"))
+    return int(number) if _DESCRIPTOR.fullmatch(path) and folder in folders else None
 
 
 def is_stream(path: FilePath) -> bool:

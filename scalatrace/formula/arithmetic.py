@@ -83,12 +83,12 @@ def mul(a: Expr, b: Expr) -> Expr:
     return _built(n * b.value, {term: k * b.value for term, k in terms.items() if b.value})
 
 
-def _split(e: Expr, m: int) -> tuple[Expr, Expr]:
+def _split_multiples(e: Expr, m: int) -> tuple[Expr, Expr]:
     """Return an expression as m times the first plus the second, which has no terms that m divides."""
     n, terms = linear(e)
     whole = {term: k // m for term, k in terms.items() if k % m == 0}
-    rest = {term: k for term, k in terms.items() if k % m}
-    return _built(n // m, whole), _built(n % m, rest)
+    remainder = {term: k for term, k in terms.items() if k % m}
+    return _built(n // m, whole), _built(n % m, remainder)
 
 
 def _within(e: Expr, m: int) -> bool:
@@ -98,27 +98,27 @@ def _within(e: Expr, m: int) -> bool:
 
 def mod(e: Expr, m: int) -> Expr:
     """Return e % m for an e >= 0 (or one whose negative part m divides)."""
-    _, rest = _split(e, m)
-    if _within(rest, m):
-        return rest
+    _, remainder = _split_multiples(e, m)
+    if _within(remainder, m):
+        return remainder
     if (
-        isinstance(rest, Binary)
-        and rest.op == "%"
-        and isinstance(rest.right, Const)
-        and rest.right.value % m == 0
+        isinstance(remainder, Binary)
+        and remainder.op == "%"
+        and isinstance(remainder.right, Const)
+        and remainder.right.value % m == 0
     ):
-        return mod(rest.left, m)
-    return Const(rest.value % m) if isinstance(rest, Const) else Binary("%", rest, Const(m))
+        return mod(remainder.left, m)
+    return Const(remainder.value % m) if isinstance(remainder, Const) else Binary("%", remainder, Const(m))
 
 
 def div(e: Expr, m: int) -> Expr:
     """Return e / m without remainder for an e >= 0."""
     if m == 1:
         return e
-    whole, rest = _split(e, m)
-    if _within(rest, m):
+    whole, remainder = _split_multiples(e, m)
+    if _within(remainder, m):
         return whole
-    return add(whole, Binary("/", rest, Const(m)))
+    return add(whole, Binary("/", remainder, Const(m)))
 
 
 def xor(a: Expr, b: Expr) -> Expr:

@@ -82,8 +82,8 @@ def separated(lookup: Lookup, change: Callable[[Expr], Value]) -> Value:
     specials = sorted({v for v in lookup.table if isinstance(v, Special)}, key=lambda special: special.name)
     numbers = [v for v in lookup.table if isinstance(v, int)]
     if numbers:
-        rest = tuple(v if isinstance(v, int) else numbers[0] for v in lookup.table)
-        value = change(Const(numbers[0]) if len(set(rest)) == 1 else Item(rest, lookup.index))
+        entries = tuple(v if isinstance(v, int) else numbers[0] for v in lookup.table)
+        value = change(Const(numbers[0]) if len(set(entries)) == 1 else Item(entries, lookup.index))
     else:
         value = specials.pop()
     for special in specials:
@@ -127,9 +127,9 @@ def compare(op: str, a: Expr, b: Expr) -> Cond:
         (term, k), *_ = left.items()
         if k == 1:
             return compare(op, term, Const(n - shift))
-    found = bounds(a)
-    if found is not None:
-        low, high = found
+    interval = bounds(a)
+    if interval is not None:
+        low, high = interval
         verdicts = {
             "==": (low == high == n, n < low or n > high),
             "<": (high < n, low >= n),

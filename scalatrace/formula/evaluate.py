@@ -38,21 +38,21 @@ def evaluate(
         FormulaError: a name is not given, or there is no value within 64 bits; names the formula.
     """
     try:
-        given: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         columns = False
         for name in _names(value):
-            one = names[name]
-            if type(one) is not int:
-                columns = columns or getattr(one, "ndim", 0) > 0
-                one = one if columns else int(one)
-            given[name] = one
+            number = names[name]
+            if type(number) is not int:
+                columns = columns or getattr(number, "ndim", 0) > 0
+                number = number if columns else int(number)
+            values[name] = number
         if not columns:
-            return compiled(value)(given, arrays, specials)
+            return compiled(value)(values, arrays, specials)
         from scalatrace.formula.evaluation.columns import (
-            Columns,  # numpy: takes longer to import than most traces
+            ColumnEvaluator,  # numpy: takes longer to import than most traces
         )
 
-        evaluator = Columns(names, arrays, specials)
+        evaluator = ColumnEvaluator(names, arrays, specials)
         return evaluator.mask(value) if isinstance(value, Cond) else evaluator.value(value)
     except KeyError as error:
         raise FormulaError(f"the formula {_shown(value)} needs a value for {error.args[0]}") from None

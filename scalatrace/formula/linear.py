@@ -23,10 +23,10 @@ def solve_linear(matrix: Sequence[Sequence[int]], right: Sequence[int]) -> tuple
         pivot = row[i]
         if not pivot:
             return None
-        for j, other in enumerate(rows):
+        for j, lower in enumerate(rows):
             if j != i:
-                by = other[i]
-                rows[j] = [(pivot * x - by * y) // before for x, y in zip(other, row, strict=True)]
+                by = lower[i]
+                rows[j] = [(pivot * x - by * y) // before for x, y in zip(lower, row, strict=True)]
         before = pivot
     common = gcd(before, *(row[-1] for row in rows))
     common = -common if before < 0 else common

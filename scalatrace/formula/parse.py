@@ -63,7 +63,7 @@ def parse(text: str, specials: Mapping[str, int] = NONE) -> Value:
     Raises:
         FormulaError: it is no formula; says what is wrong and where.
     """
-    return _parsed(text, tuple(specials.items()))
+    return _parse_text(text, tuple(specials.items()))
 
 
 def parse_number(text: str) -> Expr:
@@ -80,7 +80,7 @@ def parse_condition(text: str) -> Cond:
 
 
 @lru_cache(maxsize=1 << 16)
-def _parsed(text: str, specials: tuple[tuple[str, int], ...]) -> Value:
+def _parse_text(text: str, specials: tuple[tuple[str, int], ...]) -> Value:
     return _Reader(text, dict(specials)).value(_tree(text), 0)
 
 
@@ -115,9 +115,9 @@ class _Reader:
                 return Choose(chosen, then, otherwise)
             case ast.Call(func=ast.Name(id="item"), args=[index, *entries], keywords=[]) if self._specials:
                 self._check(node, depth)
-                values = [self.value(one, depth + 1) for one in entries]
-                table = [one.value if isinstance(one, Const) else one for one in values]
-                if not all(isinstance(one, int | Special) for one in table):
+                values = [self.value(argument, depth + 1) for argument in entries]
+                table = [argument.value if isinstance(argument, Const) else argument for argument in values]
+                if not all(isinstance(argument, int | Special) for argument in table):
                     raise self._wrong(node)
                 return entry(cast("list[int | Special]", table), self.number(index, depth + 1))
         number = self.number(node, depth)
@@ -129,11 +129,11 @@ class _Reader:
         self._check(node, depth)
         match node:
             case ast.Constant(value=value) if type(value) is int:
-                return Const(self._limited(node, value))
+                return Const(self._check_limit(node, value))
             case ast.Name(id=name):
                 return Var(name)
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=value)) if type(value) is int:
-                return Const(self._limited(node, -value))
+                return Const(self._check_limit(node, -value))
             case ast.UnaryOp(op=ast.USub(), operand=inner):
                 return Binary("*", Const(-1), self.number(inner, depth + 1))
             case ast.BinOp(left=a, op=op, right=b) if type(op) in _OPERATORS:
@@ -144,7 +144,9 @@ class _Reader:
                 branches = self.number(a, depth + 1), self.number(b, depth + 1)
                 return Choose(self.condition(cond, depth + 1), *branches)
             case ast.Call(func=ast.Name(id="item"), args=[index, *entries], keywords=[]):
-                return Item(tuple(self._entry(one, depth) for one in entries), self.number(index, depth + 1))
+                return Item(
+                    tuple(self._entry(entry, depth) for entry in entries), self.number(index, depth + 1)
+                )
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 return Called(name, tuple(self.number(argument, depth + 1) for argument in args))
         raise self._wrong(node)
@@ -170,7 +172,7 @@ class _Reader:
             raise self._wrong(node)
         return number.value
 
-    def _limited(self, node: ast.expr, value: int) -> int:
+    def _check_limit(self, node: ast.expr, value: int) -> int:
         if not -(1 << 63) <= value < 1 << 63:
             raise self._wrong(node, "does not fit into 64 bits")
         return value

@@ -48,17 +48,17 @@ def variables(*parts: nodes.Value | nodes.Cond) -> Iterator[nodes.Var]:
 
 def names_in(*parts: nodes.Value | nodes.Cond) -> set[str]:
     """Return the names of the variables."""
-    found: set[str] = set()
+    names: set[str] = set()
     seen: set[int] = set()  # a long formula has the same parts many times
     left = list(parts)
     while left:
         part = left.pop()
         if isinstance(part, nodes.Var):
-            found.add(part.name)
+            names.add(part.name)
         elif not isinstance(part, nodes.Const) and id(part) not in seen:
             seen.add(id(part))
             left += children(part)
-    return found
+    return names
 
 
 def functions_in(*parts: nodes.Value | nodes.Cond) -> set[str]:

@@ -25,28 +25,28 @@ def quotient(a: Expr, b: Expr, domain: Domain) -> Expr:
     """Return a / b rounded down, for b > 0."""
     if b == Const(1):
         return a
-    whole, rest = _divided(_poly(a), _poly(b))
+    whole, remainder = _divide(_poly(a), _poly(b))
     divisor = _poly(b)
-    if not rest or (_nonnegative(rest, domain) and _nonnegative(_less(divisor, rest), domain)):
+    if not remainder or (_nonnegative(remainder, domain) and _nonnegative(_less(divisor, remainder), domain)):
         return _expr(whole)
     if isinstance(a, Const) and isinstance(b, Const):
         return Const(a.value // b.value)
-    op = "/" if _nonnegative(rest, domain) else "//"
-    return add(_expr(whole), Binary(op, _expr(rest), b))
+    op = "/" if _nonnegative(remainder, domain) else "//"
+    return add(_expr(whole), Binary(op, _expr(remainder), b))
 
 
 def remainder(a: Expr, b: Expr, domain: Domain) -> Expr:
     """Return a % b, never negative, for b > 0."""
     divisor = _poly(b)
-    _, rest = _divided(_poly(a), divisor)
-    if not rest:
+    _, remaining = _divide(_poly(a), divisor)
+    if not remaining:
         return Const(0)
-    if _nonnegative(rest, domain) and _nonnegative(_less(divisor, rest), domain):
-        return _expr(rest)
+    if _nonnegative(remaining, domain) and _nonnegative(_less(divisor, remaining), domain):
+        return _expr(remaining)
     if isinstance(a, Const) and isinstance(b, Const):
         return Const(a.value % b.value)
-    whole = sub(a, b) if not _nonnegative(rest, domain) and nonnegative(sub(a, b), domain) else a
-    return Binary("%", _expr(rest) if _nonnegative(rest, domain) else whole, b)
+    whole = sub(a, b) if not _nonnegative(remaining, domain) and nonnegative(sub(a, b), domain) else a
+    return Binary("%", _expr(remaining) if _nonnegative(remaining, domain) else whole, b)
 
 
 def monomials(e: Expr) -> dict[Monomial, int]:
@@ -59,9 +59,9 @@ def nonnegative(e: Expr, domain: Domain) -> bool:
     return _nonnegative(_poly(e), domain)
 
 
-def _less(divisor: Poly, rest: Poly) -> Poly:
+def _less(divisor: Poly, remainder: Poly) -> Poly:
     """divisor - 1 - rest."""
-    return _sum(_sum(divisor, rest, -1), {(): 1}, -1)
+    return _sum(_sum(divisor, remainder, -1), {(): 1}, -1)
 
 
 def _poly(e: Expr) -> Poly:
@@ -107,18 +107,18 @@ def _outer_first(monomial: Monomial) -> list[Expr]:
     return sorted(monomial, key=lambda e: (isinstance(e, Var) and e.name[:1].isupper(), repr(e)))
 
 
-def _divided(a: Poly, b: Poly) -> tuple[Poly, Poly]:
+def _divide(a: Poly, b: Poly) -> tuple[Poly, Poly]:
     """Quotient and rest by the divisor's leading monomial: the rest has no multiple of it."""
     lead = max(b, key=lambda m: (len(m), repr(m)), default=())
     whole: Poly = {}
     for _ in range(MAX_DIVISION_STEPS if b.get(lead, 0) > 0 else 0):
-        found = next(((m, n) for m in a if _has(m, lead) and (n := _turns(m, a[m], b[lead]))), None)
-        if found is None:
+        quotient_term = next(((m, n) for m in a if _has(m, lead) and (n := _turns(m, a[m], b[lead]))), None)
+        if quotient_term is None:
             break
-        left = list(found[0])
+        left = list(quotient_term[0])
         for factor in lead:
             left.remove(factor)
-        step: Poly = {tuple(left): found[1]}
+        step: Poly = {tuple(left): quotient_term[1]}
         whole, a = _sum(whole, step), _sum(a, _product(step, b), -1)
     return whole, a
 
@@ -129,11 +129,11 @@ def _turns(monomial: Monomial, k: int, divisor: int) -> int:
 
 
 def _has(monomial: Monomial, lead: Monomial) -> bool:
-    rest = list(monomial)
+    remaining = list(monomial)
     for factor in lead:
-        if factor not in rest:
+        if factor not in remaining:
             return False
-        rest.remove(factor)
+        remaining.remove(factor)
     return True
 
 
@@ -142,14 +142,14 @@ def _nonnegative(p: Poly, domain: Domain) -> bool:
         if not any(variable in monomial for monomial in p):
             continue
         slope: Poly = {}
-        rest: Poly = {}
+        other_terms: Poly = {}
         for monomial, k in p.items():
             if variable in monomial:
                 left = list(monomial)
                 left.remove(variable)
                 slope[tuple(left)] = k
             else:
-                rest[monomial] = k
+                other_terms[monomial] = k
         if any(variable in monomial for monomial in slope):
             return all(k > 0 for k in p.values()) and _plain(p)
         if _nonnegative(slope, domain):
@@ -158,11 +158,11 @@ def _nonnegative(p: Poly, domain: Domain) -> bool:
             end = domain.upper[variable]
         else:
             return False
-        p = _sum(rest, _product(slope, _poly(end)))
-    return _plain(_shifted(p))
+        p = _sum(other_terms, _product(slope, _poly(end)))
+    return _plain(_shift_variables(p))
 
 
-def _shifted(p: Poly) -> Poly:
+def _shift_variables(p: Poly) -> Poly:
     """In terms of how much larger than its least value each variable is."""
     result: Poly = {}
     for monomial, k in p.items():

@@ -182,8 +182,8 @@ def _by_z3(claim: Cond, domain: Domain, max_steps: int) -> Proof | None:
         goal = z3.And(*writer.defined, goal)
     except Untranslatable:
         return None
-    found = _answer(claim, goal, domain, max_steps, writer)
-    return Proved(BIT_LIMIT) if bits and found == Proved() else found
+    answer = _answer(claim, goal, domain, max_steps, writer)
+    return Proved(BIT_LIMIT) if bits and answer == Proved() else answer
 
 
 def prove_opaque(

@@ -25,12 +25,12 @@ def sum_over(e: Expr, variable: Var, count: Expr, domain: Domain) -> Expr | None
     """
     total: Expr = Const(0)
     for factors, coefficient in monomials(e).items():
-        others = [factor for factor in factors if factor != variable]
-        degree = len(factors) - len(others)
-        if degree > MAX_DEGREE or variable.name in names_in(*others):
+        constants = [factor for factor in factors if factor != variable]
+        degree = len(factors) - len(constants)
+        if degree > MAX_DEGREE or variable.name in names_in(*constants):
             return None
         part = mul(_power_sum(degree, count, domain), Const(coefficient))
-        for factor in others:
+        for factor in constants:
             part = mul(part, factor)
         total = add(total, part)
     return total

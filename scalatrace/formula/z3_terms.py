@@ -75,12 +75,12 @@ class Integers:
             case Choose(cond, a, b):
                 return self.z3.If(self.cond(cond), self.expr(a), self.expr(b))
             case Called(name, arguments):
-                return self._called(name, arguments)
+                return self._translate_call(name, arguments)
             case Binary(op, a, b):
                 return self.binary(op, self.expr(a), self.expr(b))
         raise Untranslatable
 
-    def _called(self, name: str, arguments: tuple[Expr, ...]) -> Any:
+    def _translate_call(self, name: str, arguments: tuple[Expr, ...]) -> Any:
         match name, arguments:
             case (("min" | "max"), (a, b)):
                 x, y = self.expr(a), self.expr(b)
@@ -89,8 +89,8 @@ class Integers:
                 more = Compare("<", Binary("%", k, parts), Binary("%", n, parts))
                 return self.expr(Binary("+", Binary("//", n, parts), Choose(more, Const(1), Const(0))))
             case "block_start", (n, parts, k):
-                rest = Called("min", (k, Binary("%", n, parts)))
-                return self.expr(Binary("+", Binary("*", k, Binary("//", n, parts)), rest))
+                remainder = Called("min", (k, Binary("%", n, parts)))
+                return self.expr(Binary("+", Binary("*", k, Binary("//", n, parts)), remainder))
         raise Untranslatable
 
     def binary(self, op: str, a: Any, b: Any) -> Any:
@@ -156,10 +156,10 @@ class Bits(Integers):
                     self.defined.append((a << amount) >> amount == a)
                 return a << amount if op == "<<" else a >> amount
         self.defined.append(b != 0)
-        truncated, rest = a / b, z3.SRem(a, b)
-        inexact = z3.And(rest != 0, (rest < 0) != (b < 0))
+        truncated, remainder = a / b, z3.SRem(a, b)
+        inexact = z3.And(remainder != 0, (remainder < 0) != (b < 0))
         quotient = z3.If(inexact, truncated - 1, truncated)
-        return quotient if op in ("/", "//") else z3.If(inexact, rest + b, rest)
+        return quotient if op in ("/", "//") else z3.If(inexact, remainder + b, remainder)
 
 
 class Opaque(Integers):
@@ -219,11 +219,11 @@ class Opaque(Integers):
                 result.append(z3.Implies(less, (2 * power if name == "log2" else power + 1) <= x))
         return result
 
-    def _called(self, name: str, arguments: tuple[Expr, ...]) -> Any:
+    def _translate_call(self, name: str, arguments: tuple[Expr, ...]) -> Any:
         if name in ("min", "max", "block"):
-            return super()._called(name, arguments)
+            return super()._translate_call(name, arguments)
         if name == "block_start" and names_in(*arguments) <= self._divisors:
-            return super()._called(name, arguments)
+            return super()._translate_call(name, arguments)
         if name == "diagonal":  # depends on the remainder of the shift only
             whole, parts, shift, *more = arguments
             return self._function(name, whole, parts, Binary("%", shift, parts), *more)

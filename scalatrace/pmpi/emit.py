@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from scalatrace.operations import communicates
 from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.selection import roles, selection
-from scalatrace.pmpi.standard import Parameter, Procedure
+from scalatrace.pmpi.standard import Procedure, ProcedureParameter
 
 __all__ = ["c_entry", "fortran_entries", "needs_fortran", "op_table", "recorder", "schema"]
 
@@ -51,7 +51,7 @@ def op_table(procedures: Iterable[Procedure]) -> tuple[str, str]:
             values = [*values, rules.MEMORY]
         if values:
             body.append(
-                f"static const char *const names_{op}[] = {{{', '.join(_quoted(v.name) for v in values)}}};"
+                f"static const char *const names_{op}[] = {{{', '.join(_quote(v.name) for v in values)}}};"
             )
             body.append(f"static const int kinds_{op}[] = {{{', '.join(str(v.kind) for v in values)}}};")
         names = f"names_{op}, kinds_{op}" if values else "NULL, NULL"
@@ -62,7 +62,7 @@ def op_table(procedures: Iterable[Procedure]) -> tuple[str, str]:
     return "\n".join(header), "\n".join(body)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return f'"{text}"'
 
 
@@ -145,7 +145,7 @@ def _more(text: str) -> str:
     return "" if text in ("", "void") else f", {text}"
 
 
-def _flag(procedure: Procedure) -> Parameter | None:
+def _flag(procedure: Procedure) -> ProcedureParameter | None:
     return next((p for p in procedure.parameters if p.name == "flag" and p.is_out), None)
 
 
@@ -158,10 +158,12 @@ def _before(procedure: Procedure) -> list[str]:
             "        return;",
             "    }",
         ]
-    made = rules.made_communicator(procedure)
-    if procedure.op in _AGREED and made:
+    new_comm = rules.made_communicator(procedure)
+    if procedure.op in _AGREED and new_comm:
         parent = rules.communicator(procedure)
-        lines.append(f"    st_comm_agree(call, {parent.name if parent else 'MPI_COMM_NULL'}, *{made.name});")
+        lines.append(
+            f"    st_comm_agree(call, {parent.name if parent else 'MPI_COMM_NULL'}, *{new_comm.name});"
+        )
     return lines
 
 
@@ -191,7 +193,7 @@ def _context(procedure: Procedure) -> list[str]:
     return lines
 
 
-def _group_context(procedure: Procedure, comm: Parameter | None) -> list[str]:
+def _group_context(procedure: Procedure, comm: ProcedureParameter | None) -> list[str]:
     window = procedure.find("WINDOW")
     if window:
         return [f"    PMPI_Win_get_group({window.name}, &call->base_group);"]
@@ -232,7 +234,7 @@ def _after(procedure: Procedure) -> list[str]:
 # -- the entries -----------------------------------------------------------------------------------------
 
 
-def _needed(procedure: Procedure) -> str:
+def _is_needed(procedure: Procedure) -> str:
     """Whether the call is needed even while events are off: it makes or ends something that is tracked."""
     touched = any(p.kind in _TRACKED and p.is_out for p in procedure.parameters)
     return "true" if touched else "false"
@@ -262,7 +264,7 @@ def _claim(procedure: Procedure, fortran: bool) -> list[str]:
     status = procedure.find("STATUS")
     if status and status.is_array:
         lines += [
-            f"    if (call.n_any_source && {_ignored(status, fortran)}) {{",
+            f"    if (call.n_any_source && {_is_ignored_status(status, fortran)}) {{",
             f"        {_status_type(fortran)} *own = (void *)st_own_statuses(&call, {count});",
             f"        if (own) {status.name} = own;",
             "    }",
@@ -274,7 +276,7 @@ def _status_type(fortran: bool) -> str:
     return "MPI_Fint" if fortran else "MPI_Status"
 
 
-def _ignored(status: Parameter, fortran: bool) -> str:
+def _is_ignored_status(status: ProcedureParameter, fortran: bool) -> str:
     constant = "STATUSES_IGNORE" if status.is_array else "STATUS_IGNORE"
     return f"st_fortran_is({status.name}, ST_F_{constant})" if fortran else f"{status.name} == MPI_{constant}"
 
@@ -285,9 +287,12 @@ def _own_status(procedure: Procedure, fortran: bool) -> list[str]:
     wanted = _is_blocking_receive(procedure) or (procedure.op in _COMPLETION and procedure.find("STATUS"))
     if not wanted or status is None or status.is_array:
         return []
-    own = "MPI_Fint own[ST_F_STATUS_INTS]" if fortran else "MPI_Status own"
+    declaration = "MPI_Fint own[ST_F_STATUS_INTS]" if fortran else "MPI_Status own"
     reference = "own" if fortran else "&own"
-    return [f"    {own};", f"    if ({_ignored(status, fortran)}) {status.name} = {reference};"]
+    return [
+        f"    {declaration};",
+        f"    if ({_is_ignored_status(status, fortran)}) {status.name} = {reference};",
+    ]
 
 
 def c_entry(procedure: Procedure) -> str:
@@ -298,8 +303,8 @@ def c_entry(procedure: Procedure) -> str:
         head.append("    if (st_shared.active && !st_thread.depth) st_type_forget(*datatype);")
     if rules.is_counted(procedure):
         return "\n".join([*head, *_query_body(procedure, real), "}", ""])
-    enter = f"ST_ENTER(&call, ST_OP_{procedure.op}, {_needed(procedure)})"
-    body = ["    struct st_call call;", *_unrecorded(procedure, enter, real)]
+    enter = f"ST_ENTER(&call, ST_OP_{procedure.op}, {_is_needed(procedure)})"
+    body = ["    struct st_call call;", *_unrecorded_call(procedure, enter, real)]
     body += _own_status(procedure, False) + _prepare(procedure, False)
     body += [
         f"    int error = {real};",
@@ -309,15 +314,15 @@ def c_entry(procedure: Procedure) -> str:
     return "\n".join([*head, *body, "    st_exit(&call);", "    return error;", "}", ""])
 
 
-def _unrecorded(procedure: Procedure, enter: str, real: str) -> list[str]:
+def _unrecorded_call(procedure: Procedure, enter: str, real: str) -> list[str]:
     """The call without an event. Other ranks may still wait for this one to agree on a name."""
-    made = rules.made_communicator(procedure)
-    if procedure.op not in _AGREED or made is None:
+    new_comm = rules.made_communicator(procedure)
+    if procedure.op not in _AGREED or new_comm is None:
         return [f"    if (!{enter}) return {real};"]
     return [
         f"    if (!{enter}) {{",
         f"        int result = {real};",
-        f"        if (result == MPI_SUCCESS) st_comm_agree_only(*{made.name});",
+        f"        if (result == MPI_SUCCESS) st_comm_agree_only(*{new_comm.name});",
         "        return result;",
         "    }",
     ]
@@ -354,7 +359,7 @@ def needs_fortran(procedure: Procedure) -> bool:
     return procedure.name == procedure.op and (rules.is_event(procedure) or procedure.op == "Type_free")
 
 
-def _f_type(p: Parameter) -> str:
+def _f_type(p: ProcedureParameter) -> str:
     if p.kind in _BUFFERS:
         return "void *"
     if p.kind.startswith("STRING"):
@@ -364,7 +369,7 @@ def _f_type(p: Parameter) -> str:
     )
 
 
-def _f_converted(procedure: Procedure, p: Parameter) -> str:
+def _convert_argument(procedure: Procedure, p: ProcedureParameter) -> str:
     """The C argument of the recorder for a Fortran argument."""
     if p.kind in _BUFFERS:
         return f"st_fortran_is({p.name}, ST_F_IN_PLACE) ? MPI_IN_PLACE : {p.name}"
@@ -430,7 +435,7 @@ def _f_entry(procedure: Procedure, symbol: str, declared: list[str], args: str) 
     ]
 
 
-def _f_body(procedure: Procedure, args: str, strings: list[Parameter]) -> list[str]:
+def _f_body(procedure: Procedure, args: str, strings: list[ProcedureParameter]) -> list[str]:
     lines = ["    struct st_call call;", "    MPI_Fint own_error;"]
     if procedure.op == "Type_free":
         return [
@@ -438,20 +443,20 @@ def _f_body(procedure: Procedure, args: str, strings: list[Parameter]) -> list[s
             "    if (st_shared.active && !st_thread.depth) st_type_forget(PMPI_Type_f2c(*datatype));",
             f"    next({args});",
         ]
-    enter = f"st_enter(&call, ST_OP_{procedure.op}, {_needed(procedure)}, caller, frame)"
+    enter = f"st_enter(&call, ST_OP_{procedure.op}, {_is_needed(procedure)}, caller, frame)"
     lines += [f"    if (!{enter}) {{", f"        next({args});"]
-    made = rules.made_communicator(procedure)
-    if procedure.op in _AGREED and made:
-        lines.append(f"        if (!ierror || !*ierror) st_comm_agree_only(PMPI_Comm_f2c(*{made.name}));")
+    new_comm = rules.made_communicator(procedure)
+    if procedure.op in _AGREED and new_comm:
+        lines.append(f"        if (!ierror || !*ierror) st_comm_agree_only(PMPI_Comm_f2c(*{new_comm.name}));")
     lines += ["        return;", "    }", "    call.fortran = true;", "    if (!ierror) ierror = &own_error;"]
     lines += _own_status(procedure, True) + _prepare(procedure, True)
     lines += [f"    next({args});", "    st_leave(&call);", *_f_conversions(procedure, strings)]
-    converted = ", ".join(_f_converted(procedure, p) for p in procedure.parameters)
+    converted = ", ".join(_convert_argument(procedure, p) for p in procedure.parameters)
     lines += [*_finish(procedure, "*ierror", converted), "    st_exit(&call);"]
     return lines
 
 
-def _f_conversions(procedure: Procedure, strings: list[Parameter]) -> list[str]:
+def _f_conversions(procedure: Procedure, strings: list[ProcedureParameter]) -> list[str]:
     lines = []
     for p in procedure.parameters:
         if p.kind in _F2C and p.is_out and p.kind != "REQUEST":

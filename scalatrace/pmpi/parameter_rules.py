@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import IntEnum
 
-from scalatrace.pmpi.standard import Parameter, Procedure
+from scalatrace.pmpi.standard import Procedure, ProcedureParameter
 
 __all__ = [
     "ANNOTATION", "ARRAY", "COMM", "INT", "MEMORY", "PEER", "STRING", "TYPE",
@@ -132,15 +132,20 @@ def values(procedure: Procedure) -> list[Value]:
     return result
 
 
-def communicator(procedure: Procedure) -> Parameter | None:
+def communicator(procedure: Procedure) -> ProcedureParameter | None:
     """The communicator of the event."""
     return next(
-        (p for p in procedure.parameters if p.kind == "COMMUNICATOR" and not _made(procedure, p)), None
+        (
+            p
+            for p in procedure.parameters
+            if p.kind == "COMMUNICATOR" and not _makes_communicator(procedure, p)
+        ),
+        None,
     )
 
 
-def made_communicator(procedure: Procedure) -> Parameter | None:
-    return next((p for p in procedure.parameters if _made(procedure, p)), None)
+def made_communicator(procedure: Procedure) -> ProcedureParameter | None:
+    return next((p for p in procedure.parameters if _makes_communicator(procedure, p)), None)
 
 
 def frees(procedure: Procedure) -> bool:
@@ -157,7 +162,7 @@ def role(procedure: Procedure) -> ParameterRole:
     return ParameterRole.FOLLOWS if refers(procedure) or ends_split(procedure) else ParameterRole.SELECTABLE
 
 
-def refers(procedure: Procedure) -> Parameter | None:
+def refers(procedure: Procedure) -> ProcedureParameter | None:
     """The requests or the matched message that a call was given."""
     return next(
         (
@@ -179,11 +184,11 @@ def _names(procedure: Procedure) -> set[str]:
     return {p.name for p in procedure.parameters}
 
 
-def _made(procedure: Procedure, p: Parameter) -> bool:
+def _makes_communicator(procedure: Procedure, p: ProcedureParameter) -> bool:
     return p.kind == "COMMUNICATOR" and p.is_out and not frees(procedure)
 
 
-def _values_of(procedure: Procedure, p: Parameter) -> list[Value]:
+def _values_of(procedure: Procedure, p: ProcedureParameter) -> list[Value]:
     if p.kind in ("WINDOW", "FILE"):
         return _object(procedure, p)
     if p.kind in _SKIPPED or (p.is_out and p.kind not in ("COMMUNICATOR", "REQUEST", "MESSAGE")):
@@ -199,7 +204,7 @@ def _values_of(procedure: Procedure, p: Parameter) -> list[Value]:
     return [_array(procedure, p) if p.is_array else _scalar(procedure, p)]
 
 
-def _object(procedure: Procedure, p: Parameter) -> list[Value]:
+def _object(procedure: Procedure, p: ProcedureParameter) -> list[Value]:
     """A window or file is its ordinal on a communicator; a call that makes one has that anyway."""
     noun, name = ("win", "win") if p.kind == "WINDOW" else ("file", "fh")
     if frees(procedure):
@@ -211,11 +216,11 @@ def _object(procedure: Procedure, p: Parameter) -> list[Value]:
     return [Value(name, INT, number), Value("comm", COMM, "(int64_t)call->comm->name")]
 
 
-def _communicator(procedure: Procedure, p: Parameter) -> Value:
+def _communicator(procedure: Procedure, p: ProcedureParameter) -> Value:
     if frees(procedure):
         return Value("comm", COMM, "(int64_t)call->freed_comm.name")
     event_comm = communicator(procedure)
-    if not _made(procedure, p):
+    if not _makes_communicator(procedure, p):
         name = "comm" if p is event_comm else p.name
         guarded = (
             f"call->event.self == local_leader ? {p.name} : MPI_COMM_NULL" if name == "peer_comm" else p.name
@@ -245,7 +250,7 @@ def _family_kind(op: str) -> str:
     return re.sub(r"_create(_adjacent|_from_groups)?$", "", name).lower()
 
 
-def _request(procedure: Procedure, p: Parameter) -> list[Value]:
+def _request(procedure: Procedure, p: ProcedureParameter) -> list[Value]:
     if p.direction == "OUT":
         return []  # the newest: 0
     if p.is_array:
@@ -254,7 +259,7 @@ def _request(procedure: Procedure, p: Parameter) -> list[Value]:
     return [Value("request", INT, age)]
 
 
-def condition(procedure: Procedure, p: Parameter) -> str:
+def condition(procedure: Procedure, p: ProcedureParameter) -> str:
     """When the parameter means anything: only at the root, not in place; "" is always."""
     rooted = any(q.root_only for q in procedure.parameters) and procedure.has("root")
     terms = []
@@ -267,12 +272,14 @@ def condition(procedure: Procedure, p: Parameter) -> str:
     return " && ".join(terms)
 
 
-def _ignored_in_place(procedure: Procedure, p: Parameter) -> bool:
+def _ignored_in_place(procedure: Procedure, p: ProcedureParameter) -> bool:
     side = in_place_buffer(procedure)[:4]
-    return p.name in {f"{side}{rest}" for rest in ("count", "counts", "type", "types")} | {f"{side[0]}displs"}
+    return p.name in {f"{side}{suffix}" for suffix in ("count", "counts", "type", "types")} | {
+        f"{side[0]}displs"
+    }
 
 
-def _scalar(procedure: Procedure, p: Parameter) -> Value:
+def _scalar(procedure: Procedure, p: ProcedureParameter) -> Value:
     when = condition(procedure, p)
     if p.kind == "DATATYPE":
         text = f"{when} ? {p.name} : MPI_DATATYPE_NULL" if when else p.name
@@ -285,7 +292,7 @@ def _scalar(procedure: Procedure, p: Parameter) -> Value:
     return Value(p.name, kind, f"{when} ? {text} : ST_UNDEFINED" if when else text)
 
 
-def _text(p: Parameter, condition: str) -> str:
+def _text(p: ProcedureParameter, condition: str) -> str:
     if p.kind == "STRING":
         there = f"{condition} && {p.name}" if condition else p.name
         return f'(int64_t)st_text({there} ? {p.name} : "")'
@@ -293,7 +300,7 @@ def _text(p: Parameter, condition: str) -> str:
     return f"(int64_t){function}({p.name})"
 
 
-def _number(procedure: Procedure, p: Parameter) -> tuple[int, str]:
+def _number(procedure: Procedure, p: ProcedureParameter) -> tuple[int, str]:
     if p.kind in ("RANK", "RANK_NNI"):
         of_a_group = made_communicator(procedure) and not communicator(procedure)  # no caller's rank is known
         relative = p.name not in ("root", "remote_leader") and not of_a_group
@@ -305,7 +312,7 @@ def _number(procedure: Procedure, p: Parameter) -> tuple[int, str]:
     return INT, f"st_int({p.name})" if p.base == "int" else f"(int64_t){p.name}"
 
 
-def _array(procedure: Procedure, p: Parameter) -> Value:
+def _array(procedure: Procedure, p: ProcedureParameter) -> Value:
     n, when = length(procedure, p), condition(procedure, p)
     if p.kind == "DATATYPE":
         n = f"{when} ? {n} : 0" if when else n
@@ -317,7 +324,7 @@ def _array(procedure: Procedure, p: Parameter) -> Value:
     return Value(p.name, ARRAY, f"(int64_t)({when} ? {text} : st_no_array())" if when else f"(int64_t){text}")
 
 
-def length(procedure: Procedure, p: Parameter) -> str:
+def length(procedure: Procedure, p: ProcedureParameter) -> str:
     """How many elements an array has, where the standard's database only says "*"."""
     if p.length not in ("*", ""):
         return p.length

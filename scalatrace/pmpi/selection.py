@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scalatrace.operations import Flow, operation
 from scalatrace.pmpi import parameter_rules as rules
-from scalatrace.pmpi.standard import Parameter, Procedure
+from scalatrace.pmpi.standard import Procedure, ProcedureParameter
 
 __all__ = ["roles", "selection"]
 
@@ -17,14 +17,14 @@ def selection(procedure: Procedure) -> list[str]:
     if role is rules.ParameterRole.ALWAYS:
         return []
     lines = (
-        _followed(procedure)
+        _follow_requests(procedure)
         if role is rules.ParameterRole.FOLLOWS
         else [*_by_comm(procedure), *_by_size(procedure)]
     )
     return ["    if (ST_SELECTING) {", *(f"        {line}" for line in lines), "    }"]
 
 
-def _followed(procedure: Procedure) -> list[str]:
+def _follow_requests(procedure: Procedure) -> list[str]:
     p = rules.refers(procedure)
     if p is None:
         return ["st_follow_begin(call, fh);"]
@@ -50,7 +50,7 @@ def _by_size(procedure: Procedure) -> list[str]:
     """The larger of what the call sends and receives, as `scalatrace stats` has them."""
     row = operation(procedure.op)
     flows = [flow for flow in (row.sends, row.recvs) if flow]
-    moved = [text for flow in flows if (text := _moved(procedure, flow))]
+    moved = [text for flow in flows if (text := _count_bytes(procedure, flow))]
     lines = ["int64_t moved, most = 0;"] if moved else []
     if moved:
         lines += [*_context(procedure), *(f"if ((moved = {text}) > most) most = moved;" for text in moved)]
@@ -83,7 +83,7 @@ def roles() -> list[str]:
     ]
 
 
-def _moved(procedure: Procedure, flow: Flow) -> str:
+def _count_bytes(procedure: Procedure, flow: Flow) -> str:
     """Bytes of a flow; "" where the call does not have its parameters."""
     named = {p.name: p for p in procedure.parameters}
     datatype = named.get(flow.datatype)
@@ -97,7 +97,7 @@ def _moved(procedure: Procedure, flow: Flow) -> str:
     return f"{' && '.join(needed)} ? {text} : 0" if needed else text
 
 
-def _elements(procedure: Procedure, flow: Flow, count: Parameter | None) -> str:
+def _elements(procedure: Procedure, flow: Flow, count: ProcedureParameter | None) -> str:
     if count is None:
         return "1"
     if count.is_array:

@@ -9,11 +9,11 @@ from functools import cache
 
 from scalatrace.errors import ScalatraceError
 
-__all__ = ["Parameter", "Procedure", "as_declared", "declarations", "procedures"]
+__all__ = ["Procedure", "ProcedureParameter", "as_declared", "declarations", "procedures"]
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class ProcedureParameter:
     """One parameter of a C procedure.
 
     Attributes:
@@ -46,12 +46,12 @@ class Procedure:
 
     name: str
     op: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[ProcedureParameter, ...]
 
     def has(self, name: str) -> bool:
         return any(p.name == name for p in self.parameters)
 
-    def find(self, kind: str, out: bool | None = None) -> Parameter | None:
+    def find(self, kind: str, out: bool | None = None) -> ProcedureParameter | None:
         """The first parameter of a kind, only or never an out parameter when `out` says so."""
         return next((p for p in self.parameters if p.kind == kind and out in (None, p.is_out)), None)
 
@@ -82,7 +82,7 @@ def _procedure(symbol: object, op: str) -> Procedure:
     return Procedure(symbol.name.removeprefix("MPI_"), op, parameters)  # type: ignore[attr-defined]
 
 
-def _parameter(parameter: object) -> Parameter:
+def _parameter(parameter: object) -> ProcedureParameter:
     raw = parameter._parseset  # type: ignore[attr-defined]
     kind = parameter.kind.name.removeprefix("POLY")  # type: ignore[attr-defined]
     text = str(parameter).replace("\\ldots", "...")
@@ -92,7 +92,7 @@ def _parameter(parameter: object) -> Parameter:
         length = ""
     elif isinstance(length, list):
         length = str(length[0])
-    return Parameter(
+    return ProcedureParameter(
         raw["name"], kind, base, text, raw["param_direction"].upper(), length or "", bool(raw["root_only"])
     )
 
@@ -117,10 +117,12 @@ def as_declared(procedure: Procedure, declared: tuple[str, ...]) -> Procedure:
     if len(declared) != len(procedure.parameters):
         return procedure
     pairs = zip(procedure.parameters, declared, strict=True)
-    return replace(procedure, parameters=tuple(replace(p, text=_renamed(d, p.name)) for p, d in pairs))
+    return replace(
+        procedure, parameters=tuple(replace(p, text=_rename_parameter(d, p.name)) for p, d in pairs)
+    )
 
 
-def _renamed(declaration: str, name: str) -> str:
+def _rename_parameter(declaration: str, name: str) -> str:
     match = re.fullmatch(r"(.*?)(\w+)?\s*((?:\[[^\]]*\])*)", declaration)
     if match is None or "..." in declaration:
         return declaration

@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.record.launch import STACKS, RecordOptions, launch, parse_meta
-from scalatrace.record.policy import IRREGULAR, Policy, from_toml, parse_limit, parse_parameters
+from scalatrace.record.policy import IRREGULAR, RecordingPolicy, from_toml, parse_limit, parse_parameters
 from scalatrace.record.refusal import refused_together
-from scalatrace.record.selection import Selection, parse_size, parse_window, parse_words
+from scalatrace.record.selection import CallSelection, parse_size, parse_window, parse_words
 from scalatrace.record.stats import BUILTINS, parse_stats
 from scalatrace.trace.model.sites import parse_ranges, parse_sites
 
@@ -110,46 +110,50 @@ def _selection_arguments(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--max-bytes", metavar="N", help="calls that move at most N bytes")
 
 
-def _parsed(option: str, parse: Callable[[S], T], given: S) -> T:
+def _parse_option(option: str, parse: Callable[[S], T], value: S) -> T:
     """Return `parse(given)`; its UsageError names the option."""
     try:
-        return parse(given)
+        return parse(value)
     except UsageError as error:
         raise UsageError(f"{option}: {error}") from None
 
 
-def _selection_of(args: argparse.Namespace) -> Selection:
-    return Selection(
-        only=_parsed("--only", parse_words, args.only),
-        excluded=_parsed("--except", parse_words, getattr(args, "except")),
-        only_sites=_parsed("--only-sites", parse_sites, args.only_sites),
-        except_sites=_parsed("--except-sites", parse_sites, args.except_sites),
-        min_bytes=None if args.min_bytes is None else _parsed("--min-bytes", parse_size, args.min_bytes),
-        max_bytes=None if args.max_bytes is None else _parsed("--max-bytes", parse_size, args.max_bytes),
-        windows=[_parsed("--window", parse_window, text) for text in args.window],
-        communicators=_parsed("--communicators", parse_words, args.communicators),
+def _selection_of(args: argparse.Namespace) -> CallSelection:
+    return CallSelection(
+        only=_parse_option("--only", parse_words, args.only),
+        excluded=_parse_option("--except", parse_words, getattr(args, "except")),
+        only_sites=_parse_option("--only-sites", parse_sites, args.only_sites),
+        except_sites=_parse_option("--except-sites", parse_sites, args.except_sites),
+        min_bytes=None
+        if args.min_bytes is None
+        else _parse_option("--min-bytes", parse_size, args.min_bytes),
+        max_bytes=None
+        if args.max_bytes is None
+        else _parse_option("--max-bytes", parse_size, args.max_bytes),
+        windows=[_parse_option("--window", parse_window, text) for text in args.window],
+        communicators=_parse_option("--communicators", parse_words, args.communicators),
     )
 
 
-def _policy_of(args: argparse.Namespace) -> Policy:
-    base = from_toml(args.policy) if args.policy else Policy()
+def _policy_of(args: argparse.Namespace) -> RecordingPolicy:
+    base = from_toml(args.policy) if args.policy else RecordingPolicy()
     summarised: dict[str, int] = {}
     if args.histograms is not None:
-        limit = _parsed("--histograms", parse_limit, f"histogram:{args.histograms}")
+        limit = _parse_option("--histograms", parse_limit, f"histogram:{args.histograms}")
         summarised = dict.fromkeys(IRREGULAR, limit)
-    return Policy(
+    return RecordingPolicy(
         parameters={
             **summarised,
             **base.parameters,
-            **_parsed("--parameter", parse_parameters, args.parameter),
+            **_parse_option("--parameter", parse_parameters, args.parameter),
         },
         tolerance=base.tolerance if args.signature_tolerance is None else args.signature_tolerance,
-        ranges=[*base.ranges, *_parsed("--signature-range", parse_ranges, args.signature_range)],
+        ranges=[*base.ranges, *_parse_option("--signature-range", parse_ranges, args.signature_range)],
         selection=_selection_of(args).over(base.selection),
         loop_alignment=not args.no_loop_alignment,
         loop_agnostic=not args.no_loop_agnostic_merge,
         fold_recursion=not args.no_fold_recursion,
-        stats=_parsed("--stat", parse_stats, [*(stat.word for stat in base.stats), *args.stat]),
+        stats=_parse_option("--stat", parse_stats, [*(stat.word for stat in base.stats), *args.stat]),
     )
 
 

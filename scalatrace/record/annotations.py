@@ -1,4 +1,7 @@
-"""Mark computation kernels in the running program, like MPI_Pcontrol(1001, ...) in C."""
+"""Control the recording of the running program, as MPI_Pcontrol does in C.
+
+`tracing` switches events on and off; `kernel` marks a computation kernel, like MPI_Pcontrol(1001, ...).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,41 @@ from typing import Any, Self
 
 from scalatrace.errors import UsageError
 
-__all__ = ["kernel"]
+__all__ = ["kernel", "tracing"]
+
+
+def _switch(on: bool) -> bool | None:
+    """Switch in the shim that is loaded into this process; the state before, None where nothing is traced."""
+    function = getattr(ctypes.CDLL(None), "scalatrace_tracing", None)
+    if function is None:
+        return None
+    before = function(ctypes.c_int(on))
+    return None if before < 0 else bool(before)
+
+
+class tracing:  # noqa: N801 - used like a function
+    """Switch the recording of events on or off; with `with`, until the end of the block.
+
+        scalatrace.tracing(False)          # from here on: nothing is recorded
+        with scalatrace.tracing(True):     # but this is
+            comm.Bcast(data)
+
+    Requests and communicators made while it is off are still tracked, so that what follows refers to them
+    rightly. Does nothing in a program that is not traced.
+    """
+
+    def __init__(self, on: bool = True) -> None:
+        self.before = _switch(on)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.before is not None:
+            _switch(self.before)
+
 
 MAX_SIZES = 4
 

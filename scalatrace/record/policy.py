@@ -10,11 +10,11 @@ from typing import Any
 
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.files import read_toml
-from scalatrace.record.selection import Selection, from_table
+from scalatrace.record.selection import CallSelection, from_table
 from scalatrace.record.stats import StatSpec, parse_stats
 from scalatrace.trace.model.sites import Range, parse_ranges, spelled
 
-__all__ = ["IRREGULAR", "Policy", "from_toml", "parse_limit", "parse_parameters"]
+__all__ = ["IRREGULAR", "RecordingPolicy", "from_toml", "parse_limit", "parse_parameters"]
 
 SEPARATOR = "\x1f"
 DEFAULT_LIMIT = 8
@@ -30,7 +30,7 @@ _NAME = re.compile(r"([A-Z]\w*\.)?[a-z]\w*")
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class RecordingPolicy:
     """A recording policy; the default records everything, with times.
 
     Attributes:
@@ -50,7 +50,7 @@ class Policy:
     loop_alignment: bool = True
     loop_agnostic: bool = True
     fold_recursion: bool = True
-    selection: Selection = field(default_factory=Selection)
+    selection: CallSelection = field(default_factory=CallSelection)
 
     def __post_init__(self) -> None:
         if self.tolerance < 0:
@@ -86,7 +86,9 @@ class Policy:
         """Return the entries for the trace's header; none for the default policy."""
         entries = {}
         if self.parameters:
-            entries["parameters"] = " ".join(f"{name}={_spelled(n)}" for name, n in self.parameters.items())
+            entries["parameters"] = " ".join(
+                f"{name}={_format_limit(n)}" for name, n in self.parameters.items()
+            )
         if self.tolerance:
             entries["signature_tolerance"] = str(self.tolerance)
         if self.ranges:
@@ -96,7 +98,7 @@ class Policy:
         return entries | self.selection.meta()
 
 
-def _spelled(limit: int) -> str:
+def _format_limit(limit: int) -> str:
     return {KEEP: "keep", DROP: "drop"}.get(limit, f"histogram:{limit}")
 
 
@@ -137,7 +139,7 @@ def _parameter(name: str) -> str:
     return name
 
 
-def from_toml(path: str | Path) -> Policy:
+def from_toml(path: str | Path) -> RecordingPolicy:
     """Read a policy from a TOML file:
 
         stats = ["cpu", "memory:call"]
@@ -162,7 +164,7 @@ def from_toml(path: str | Path) -> Policy:
         raise UsageError(f"--policy {path}: {error}") from None
 
 
-def _policy(content: dict[str, Any]) -> Policy:
+def _policy(content: dict[str, Any]) -> RecordingPolicy:
     stats = content.pop("stats", [])
     if not isinstance(stats, list):
         raise UsageError("stats: give a list of strings")
@@ -180,7 +182,7 @@ def _policy(content: dict[str, Any]) -> Policy:
     if type(tolerance) is not int or not isinstance(ranges, list):
         raise UsageError("[signatures]: give tolerance as an integer and ranges as a list of strings")
     parameters = {_parameter(name): parse_limit(word) for name, word in content.get("parameters", {}).items()}
-    return Policy(
+    return RecordingPolicy(
         parameters,
         tolerance,
         parse_ranges(list(map(str, ranges))),

@@ -52,17 +52,17 @@ def check_program(path: str) -> dict[str, Any]:
     facts["library"], facts["flavour"] = str(library), mpi.flavour
     wrapped = symbols(shim_for(mpi), defined=True)
     known = {p.name.lower(): p for p in procedures()}
-    used, own = _used_and_defined(path)
+    used, defined_names = _list_functions(path)
     for name, users in sorted(used.items()):
         kind = _kind(name, wrapped, known)
         if kind in (RECORDED, LOCAL):
             facts[kind] += 1
-        elif kind != UNKNOWN or name not in own:
+        elif kind != UNKNOWN or name not in defined_names:
             facts["problems"].append({"name": name, "files": users, "reason": kind})
     return facts
 
 
-def _used_and_defined(path: str) -> tuple[dict[str, list[str]], set[str]]:
+def _list_functions(path: str) -> tuple[dict[str, list[str]], set[str]]:
     """The MPI functions that a program and its libraries call, with the names of these files.
 
     Also the functions with such names that they define: an application's own, such as `mpi_helper_setup`.
@@ -83,13 +83,13 @@ def _kind(name: str, wrapped: Collection[str], known: Mapping[str, Procedure]) -
     match = _MPI_NAME.fullmatch(name)
     assert match is not None
     past, extension, procedure = match[1] or match[4], match[2] or match[5], match[3] or match[6]
-    found = None if extension else known.get(procedure.lower())
+    standard_kind = None if extension else known.get(procedure.lower())
     if not extension and _WITHOUT_MESSAGES.fullmatch(procedure):
         return LOCAL
-    if found is not None and (rules.is_counted(found) or found.op.startswith("T_")):
+    if standard_kind is not None and (rules.is_counted(standard_kind) or standard_kind.op.startswith("T_")):
         return LOCAL
     if past:
         return PAST
     if name in wrapped:
         return RECORDED
-    return UNKNOWN if found is None else UNWRAPPED
+    return UNKNOWN if standard_kind is None else UNWRAPPED

@@ -37,7 +37,7 @@ def load(which: str) -> tuple[str, str, float, int, Callable[[], Window | str] |
         if not isinstance(name, str) or "\0" in name:
             raise TypeError("its name is not a text")
     except Exception as error:
-        return _described(error), "", 1.0, 0, None
+        return _describe_error(error), "", 1.0, 0, None
     return "", name, resolution, int(bool(cls.level)), lambda: _window(cls)
 
 
@@ -69,7 +69,7 @@ def _window(cls: type[Stat]) -> Window | str:
     try:
         stat = cls()
     except Exception as error:
-        return _described(error)
+        return _describe_error(error)
 
     def window(operation: str, inside: int, ends: int) -> float | str:
         try:
@@ -78,13 +78,13 @@ def _window(cls: type[Stat]) -> Window | str:
                 return float(stat.end())
             stat.start()
         except Exception as error:
-            return _described(error)
+            return _describe_error(error)
         return 0.0
 
     return window
 
 
-def _described(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     """The exception in one line, with the place where it was raised."""
     at, place = error.__traceback__, ""
     while at is not None:

@@ -67,18 +67,18 @@ class MergeRanks:
                 self._comm.send((packed, error), self.rank - step)
                 break
             if self.rank + step < self.size:
-                packed, other = self._comm.recv(source=self.rank + step)
-                error = error or other
+                packed, sender_error = self._comm.recv(source=self.rank + step)
+                error = error or sender_error
                 if packed and error is None:
-                    core, error = _attempt(lambda: _united(core, packed))  # noqa: B023
+                    core, error = _attempt(lambda: _unite_cores(core, packed))  # noqa: B023
             step *= 2
         self._raise_first(error)
         return core if self.rank == 0 else None
 
     def _raise_first(self, error: Exception | None) -> None:
-        for one in self._comm.allgather(error):
-            if one is not None:
-                raise one
+        for rank_error in self._comm.allgather(error):
+            if rank_error is not None:
+                raise rank_error
 
     def abort(self, message: str) -> NoReturn:
         """Print the message and end all ranks."""
@@ -96,7 +96,7 @@ def merge_parts(parts: Sequence[Path]) -> Core:
     return whole
 
 
-def _united(core: Core | None, packed: bytes) -> Core:
+def _unite_cores(core: Core | None, packed: bytes) -> Core:
     """Merge a packed core into this one, which a rank without parts takes from a file."""
     if core is not None:
         core.merge(packed)

@@ -1,22 +1,30 @@
 """Build the shim for an MPI once: `libscalatrace_<mpi>.so` in the user's cache.
 
+The MPI of each program is cached, too: every rank needs it, and finding it runs compilers.
+
 The key of a shim is what it depends on: the MPI library, our sources, the core's place.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import shlex
+import shutil
+import sys
 import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from scalatrace import cache
 from scalatrace.compilers.build import built_once, compiler_output
-from scalatrace.compilers.mpi import Mpi
+from scalatrace.compilers.mpi import Mpi, find_mpi
 from scalatrace.errors import ScalatraceError
 from scalatrace.launched import launched_rank
 
-__all__ = ["INCLUDE", "core_library", "shim_for", "shim_name"]
+__all__ = ["INCLUDE", "core_library", "shim_for", "shim_name", "shim_of"]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _SOURCES = _PACKAGE / "pmpi"
@@ -34,8 +42,8 @@ def core_library() -> Path:
 
     Raises ScalatraceError when it is not built.
     """
-    if given := os.environ.get("SCALATRACE_CORE"):
-        return Path(given).absolute()
+    if path := os.environ.get("SCALATRACE_CORE"):
+        return Path(path).absolute()
     result = _PACKAGE / "core" / "libscalatrace_core.so"
     if not result.exists():
         result = _installed_core() or result
@@ -83,8 +91,8 @@ def _key(mpi: Mpi) -> str:
 
 
 def _source_files() -> list[Path]:
-    own = [p for p in _SOURCES.rglob("*") if p.suffix in (".c", ".h", ".py")]
-    return [*sorted(own), _PACKAGE / "operations.py", *sorted(INCLUDE.glob("*.h"))]
+    sources = [p for p in _SOURCES.rglob("*") if p.suffix in (".c", ".h", ".py")]
+    return [*sorted(sources), _PACKAGE / "operations.py", *sorted(INCLUDE.glob("*.h"))]
 
 
 def _build(mpi: Mpi, cached: Path) -> bytes:
@@ -124,3 +132,40 @@ def _compile(mpi: Mpi, folder: Path, built: Path) -> None:
 
 def _largest_first(pair: tuple[Path, str]) -> int:
     return -pair[0].stat().st_size
+
+
+_ENVIRONMENT = ("PATH", "MPICC", "SCALATRACE_MPICC", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "PYTHONPATH")
+
+
+def shim_of(argv: Sequence[str]) -> Path:
+    """Return the shim for the MPI that the program `argv` will use; see `find_mpi` and `shim_for`."""
+    note = f"program-{_program_key(argv)}.json"
+    if (mpi := _read_note(note)) and (path := cache.find(shim_name(mpi))):
+        return path
+    mpi = find_mpi(argv)
+    path = shim_for(mpi)
+    _write_note(note, mpi)
+    return path
+
+
+def _program_key(argv: Sequence[str]) -> str:
+    program = shutil.which(argv[0]) or argv[0]
+    facts = [os.path.abspath(program), sys.executable, *(os.environ.get(name, "") for name in _ENVIRONMENT)]
+    with suppress(OSError):
+        facts.append(str(os.stat(program).st_mtime_ns))
+    return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:16]
+
+
+def _read_note(note: str) -> Mpi | None:
+    try:
+        facts = json.loads(cache.read(note) or b"")
+        mpi = Mpi(Path(facts["library"]), Path(facts["compiler"]))
+    except (ValueError, KeyError, TypeError):
+        return None
+    return mpi if mpi.library.exists() and mpi.compiler.exists() else None
+
+
+def _write_note(note: str, mpi: Mpi) -> None:
+    facts = {"library": str(mpi.library), "compiler": str(mpi.compiler)}
+    with suppress(OSError, ScalatraceError):  # only speed is lost
+        cache.store(note, json.dumps(facts).encode())

@@ -5,44 +5,44 @@ Columns of times end with `_ns` or `_s`. Unknown values are empty in CSV, and nu
 
 from __future__ import annotations
 
-from scalatrace.report.tables import Column, Table
+from scalatrace.report.tables import CommandTable, TableColumn
 
 _WIDE = 121
 """Characters of a terminal that has room for all columns of STATS."""
 
 _BEYOND_MEANING = "beyond the shortest call at the same place: at most so much was waiting"
 
-OPERATION = Column("operation", "operation", "operation", "without MPI_")
-SITE = Column("call site", "call site", "site", "innermost frame outside wrappers of MPI")
-_FRAME = Column("call site", "call site", "site", "innermost frame")
+OPERATION = TableColumn("operation", "operation", "operation", "without MPI_")
+SITE = TableColumn("call site", "call site", "site", "innermost frame outside wrappers of MPI")
+_FRAME = TableColumn("call site", "call site", "site", "innermost frame")
 
-STATS = Table(
+STATS = CommandTable(
     "operation, call site, kind of memory or rank",
     (
         OPERATION,
         SITE,
-        Column("memory", "memory", meaning="with --by memory: where the buffers lie"),
-        Column("rank", "rank", meaning="with --by rank"),
-        Column("calls", "calls", "count", "of all ranks"),
-        Column("bytes_sent", "sent", "bytes", "handed to MPI"),
-        Column(
+        TableColumn("memory", "memory", meaning="with --by memory: where the buffers lie"),
+        TableColumn("rank", "rank", meaning="with --by rank"),
+        TableColumn("calls", "calls", "count", "of all ranks"),
+        TableColumn("bytes_sent", "sent", "bytes", "handed to MPI"),
+        TableColumn(
             "bytes_received", "received", "bytes", "room made for them",
             min_width=_WIDE, page_heading="receive buffers",
         ),
-        Column("mpi_ns", "MPI time", "ns", "in the calls", whole=True, page_heading="time in MPI"),
-        Column("rank_mpi_ns", None, "ns", derived=True, page_heading="per rank"),
-        Column("mpi_ns_mean", "mean", "ns", "of a call", whole=True),
-        Column(
+        TableColumn("mpi_ns", "MPI time", "ns", "in the calls", whole=True, page_heading="time in MPI"),
+        TableColumn("rank_mpi_ns", None, "ns", derived=True, page_heading="per rank"),
+        TableColumn("mpi_ns_mean", "mean", "ns", "of a call", whole=True),
+        TableColumn(
             "mpi_ns_max", "max", "ns", "of the longest call, within 3 %", exact=False, whole=True,
             min_width=_WIDE, page_heading="longest",
         ),
-        Column(
+        TableColumn(
             "beyond_shortest_ns", "over fastest", "ns", _BEYOND_MEANING, exact=False, whole=True,
             min_width=_WIDE, page_heading="beyond shortest",
         ),
-        Column("of_mpi", "of MPI", "share", derived=True),
-        Column("of_all", "of all", "share", derived=True, min_width=_WIDE, page_heading="of all time"),
-        Column(
+        TableColumn("of_mpi", "of MPI", "share", derived=True),
+        TableColumn("of_all", "of all", "share", derived=True, min_width=_WIDE, page_heading="of all time"),
+        TableColumn(
             "compute_ns", "computation", "ns", "in the computation before the calls", whole=True,
             min_width=_WIDE, page_heading="computation before",
         ),
@@ -63,59 +63,59 @@ STATS_OF_SITES = STATS.only(
 )  # fmt: skip
 """Columns of the page."""
 
-MEASURES = Table(
+MEASURES = CommandTable(
     "statistic of `record --stat`",
     (
-        Column("stat", "measured"),
+        TableColumn("stat", "measured"),
         OPERATION,
         SITE,
-        Column("memory", "memory", meaning="with --by memory"),
-        Column("samples", "samples", "count"),
-        Column("total", "total", "count"),
-        Column("mean", "mean", "count"),
-        Column("min", "min", "count"),
-        Column("max", "max", "count"),
+        TableColumn("memory", "memory", meaning="with --by memory"),
+        TableColumn("samples", "samples", "count"),
+        TableColumn("total", "total", "count"),
+        TableColumn("mean", "mean", "count"),
+        TableColumn("min", "min", "count"),
+        TableColumn("max", "max", "count"),
     ),
 )
 
-COSTLIEST = Table(
+COSTLIEST = CommandTable(
     "call site that costs most",
     (
-        Column("operation", "costs most", "operation", "without MPI_"),
+        TableColumn("operation", "costs most", "operation", "without MPI_"),
         SITE,
-        Column("calls", "calls", "count", "of all ranks"),
-        Column("mpi_ns", "MPI time", "ns", "in the calls", whole=True),
-        Column("mpi_ns_mean", None, "ns", "of a call", whole=True),
-        Column("mpi_ns_max", None, "ns", "of the longest call, within 3 %", whole=True),
-        Column("of_mpi", "of MPI", "share", derived=True),
-        Column("beyond_shortest_ns", "over fastest", "ns", _BEYOND_MEANING, False, whole=True),
-        Column("compute_ns", None, "ns", "in the computation before the calls", whole=True),
+        TableColumn("calls", "calls", "count", "of all ranks"),
+        TableColumn("mpi_ns", "MPI time", "ns", "in the calls", whole=True),
+        TableColumn("mpi_ns_mean", None, "ns", "of a call", whole=True),
+        TableColumn("mpi_ns_max", None, "ns", "of the longest call, within 3 %", whole=True),
+        TableColumn("of_mpi", "of MPI", "share", derived=True),
+        TableColumn("beyond_shortest_ns", "over fastest", "ns", _BEYOND_MEANING, False, whole=True),
+        TableColumn("compute_ns", None, "ns", "in the computation before the calls", whole=True),
     ),
 )
-COMMUNICATORS = Table(
+COMMUNICATORS = CommandTable(
     "set of communicators",
     (
-        Column("name", "communicators"),
-        Column("parent", "made from"),
-        Column("count", "how many", "count"),
-        Column("sizes", "ranks in each"),
+        TableColumn("name", "communicators"),
+        TableColumn("parent", "made from"),
+        TableColumn("count", "how many", "count"),
+        TableColumn("sizes", "ranks in each"),
     ),
 )
-PAYLOAD = Table(
+PAYLOAD = CommandTable(
     "part of the payload",
     (
-        Column("name", "payload (before deflation)"),
-        Column("bytes", "bytes", "bytes"),
-        Column("share", "share", "share"),
+        TableColumn("name", "payload (before deflation)"),
+        TableColumn("bytes", "bytes", "bytes"),
+        TableColumn("share", "share", "share"),
     ),
 )
 
-DIFFERENCES = Table(
+DIFFERENCES = CommandTable(
     "operation or call site that differs",
     (
         OPERATION,
         SITE,
-        Column(
+        TableColumn(
             "left_calls",
             "calls -",
             "count",
@@ -123,8 +123,8 @@ DIFFERENCES = Table(
             min_width=100,
             page_heading="calls A",
         ),
-        Column("right_calls", "calls +", "count", "right trace", min_width=100, page_heading="calls B"),
-        Column(
+        TableColumn("right_calls", "calls +", "count", "right trace", min_width=100, page_heading="calls B"),
+        TableColumn(
             "left_bytes_sent",
             "sent -",
             "bytes",
@@ -132,203 +132,207 @@ DIFFERENCES = Table(
             min_width=130,
             page_heading="sent A",
         ),
-        Column("right_bytes_sent", "sent +", "bytes", "right trace", min_width=130, page_heading="sent B"),
-        Column("left_mpi_ns", "MPI time -", "ns", "in the calls, left trace", page_heading="MPI time A"),
-        Column("right_mpi_ns", "MPI time +", "ns", "right trace", page_heading="MPI time B"),
-        Column("time_ratio", "ratio", "ratio", "right_mpi_ns / left_mpi_ns, per rank"),
-        Column("left_compute_ns", None, "ns", "in the computation before the calls, left trace"),
-        Column("right_compute_ns", None, "ns", "right trace"),
+        TableColumn(
+            "right_bytes_sent", "sent +", "bytes", "right trace", min_width=130, page_heading="sent B"
+        ),
+        TableColumn("left_mpi_ns", "MPI time -", "ns", "in the calls, left trace", page_heading="MPI time A"),
+        TableColumn("right_mpi_ns", "MPI time +", "ns", "right trace", page_heading="MPI time B"),
+        TableColumn("time_ratio", "ratio", "ratio", "right_mpi_ns / left_mpi_ns, per rank"),
+        TableColumn("left_compute_ns", None, "ns", "in the computation before the calls, left trace"),
+        TableColumn("right_compute_ns", None, "ns", "right trace"),
     ),
 )  # fmt: skip
 DIFFERENCES_OF_SITES = DIFFERENCES.without("left_compute_ns", "right_compute_ns")
 """Columns of the page."""
-COMPUTATION_DIFFERENCES = Table(
+COMPUTATION_DIFFERENCES = CommandTable(
     "computation between two calls that differs",
     (
-        Column("place", "computation before", "place"),
-        Column("left_ns", "-", "ns"),
-        Column("right_ns", "+", "ns"),
-        Column("time_ratio", "ratio", "ratio"),
-        Column("share_of_difference", "of difference", "share"),
+        TableColumn("place", "computation before", "place"),
+        TableColumn("left_ns", "-", "ns"),
+        TableColumn("right_ns", "+", "ns"),
+        TableColumn("time_ratio", "ratio", "ratio"),
+        TableColumn("share_of_difference", "of difference", "share"),
     ),
 )
-TOTALS = Table(
+TOTALS = CommandTable(
     "sum of times",
     (
-        Column("sum", "time"),
-        Column("left_ns", "-", "ns"),
-        Column("right_ns", "+", "ns"),
-        Column("time_ratio", "ratio", "ratio"),
+        TableColumn("sum", "time"),
+        TableColumn("left_ns", "-", "ns"),
+        TableColumn("right_ns", "+", "ns"),
+        TableColumn("time_ratio", "ratio", "ratio"),
     ),
 )
 
-PAIRS = Table(
+PAIRS = CommandTable(
     "pair of ranks that exchange messages",
     (
-        Column("sender", meaning="world rank"),
-        Column("receiver", meaning="world rank"),
-        Column("bytes", None, "bytes", "point to point, with --what bytes"),
-        Column("collective_bytes", None, "bytes", "in collectives"),
-        Column("messages", None, "count", "point to point, with --what messages"),
-        Column("collective_messages", None, "count", "calls of collectives"),
+        TableColumn("sender", meaning="world rank"),
+        TableColumn("receiver", meaning="world rank"),
+        TableColumn("bytes", None, "bytes", "point to point, with --what bytes"),
+        TableColumn("collective_bytes", None, "bytes", "in collectives"),
+        TableColumn("messages", None, "count", "point to point, with --what messages"),
+        TableColumn("collective_messages", None, "count", "calls of collectives"),
     ),
 )
 
-SETTINGS = Table(
+SETTINGS = CommandTable(
     "setting",
     (
-        Column("compute_scale", "computation", "share", "factor on computation", shown="{:.0%}".format),
-        Column("bytes_scale", None, "ratio", "factor on messages"),
-        Column("collectives", meaning="native or p2p"),
-        Column("median_s", None, "s", "replay time"),
-        Column("least_s", None, "s", "shortest replay"),
-        Column("most_s", None, "s", "longest replay"),
+        TableColumn("compute_scale", "computation", "share", "factor on computation", shown="{:.0%}".format),
+        TableColumn("bytes_scale", None, "ratio", "factor on messages"),
+        TableColumn("collectives", meaning="native or p2p"),
+        TableColumn("median_s", None, "s", "replay time"),
+        TableColumn("least_s", None, "s", "shortest replay"),
+        TableColumn("most_s", None, "s", "longest replay"),
     ),
 )
-REPLAYED = Table(
+REPLAYED = CommandTable(
     "operation",
     (
         OPERATION,
-        Column("calls", "calls", "count", "of all ranks"),
-        Column("bytes_sent", "sent", "bytes", "handed to MPI"),
-        Column("mpi_s", "MPI time", "s", "in the calls, all ranks"),
-        Column("mean_s", "mean", "s", derived=True),
+        TableColumn("calls", "calls", "count", "of all ranks"),
+        TableColumn("bytes_sent", "sent", "bytes", "handed to MPI"),
+        TableColumn("mpi_s", "MPI time", "s", "in the calls, all ranks"),
+        TableColumn("mean_s", "mean", "s", derived=True),
     ),
 )
-UNEQUAL = Table(
+UNEQUAL = CommandTable(
     "operation that differs from the trace",
     (
-        Column("op", "operation that differs", "operation"),
-        Column("communicator", "communicator"),
-        Column("ranks", "ranks"),
-        Column("calls_recorded", "calls recorded", "count"),
-        Column("calls_replayed", "calls replayed", "count"),
-        Column("bytes_recorded", "bytes recorded", "count"),
-        Column("bytes_replayed", "bytes replayed", "count"),
+        TableColumn("op", "operation that differs", "operation"),
+        TableColumn("communicator", "communicator"),
+        TableColumn("ranks", "ranks"),
+        TableColumn("calls_recorded", "calls recorded", "count"),
+        TableColumn("calls_replayed", "calls replayed", "count"),
+        TableColumn("bytes_recorded", "bytes recorded", "count"),
+        TableColumn("bytes_replayed", "bytes replayed", "count"),
     ),
 )
 
-MODULES = Table(
+MODULES = CommandTable(
     "program or library",
     (
-        Column("module", "module", meaning="its name in call sites"),
-        Column("path", meaning="its file; empty: not found"),
-        Column("frames", "call sites", "count", "call sites of the trace in it"),
-        Column("lines", "lines", "count", "call sites with a source line"),
-        Column("names", "names", "count", "call sites with the name of a function only"),
-        Column("note", "note", meaning="reason why names are missing"),
+        TableColumn("module", "module", meaning="its name in call sites"),
+        TableColumn("path", meaning="its file; empty: not found"),
+        TableColumn("frames", "call sites", "count", "call sites of the trace in it"),
+        TableColumn("lines", "lines", "count", "call sites with a source line"),
+        TableColumn("names", "names", "count", "call sites with the name of a function only"),
+        TableColumn("note", "note", meaning="reason why names are missing"),
     ),
 )
 
-NODES = Table(
+NODES = CommandTable(
     "node of the tree",
     (
-        Column("node", meaning="number, from 1; empty: nodes that are not shown"),
-        Column("parent", meaning="the loop around it; 0: none"),
-        Column("depth", meaning="from 1"),
-        Column("operation", meaning="empty for a loop"),
-        Column("repeat", meaning="trip count, by ranks where it differs"),
-        Column("ranks", meaning="that take part"),
-        Column("parameters", meaning="name=value"),
+        TableColumn("node", meaning="number, from 1; empty: nodes that are not shown"),
+        TableColumn("parent", meaning="the loop around it; 0: none"),
+        TableColumn("depth", meaning="from 1"),
+        TableColumn("operation", meaning="empty for a loop"),
+        TableColumn("repeat", meaning="trip count, by ranks where it differs"),
+        TableColumn("ranks", meaning="that take part"),
+        TableColumn("parameters", meaning="name=value"),
         _FRAME,
-        Column("left_out", meaning="nodes that are not shown"),
+        TableColumn("left_out", meaning="nodes that are not shown"),
     ),
 )
-CALLS = Table(
+CALLS = CommandTable(
     "call, with --rank",
     (
-        Column("event", meaning="number, from 1"),
+        TableColumn("event", meaning="number, from 1"),
         OPERATION,
-        Column("parameters", meaning="name=value"),
+        TableColumn("parameters", meaning="name=value"),
         _FRAME,
     ),
 )
-NOTATION = Table(
+NOTATION = CommandTable(
     "event, with --notation",
     (
-        Column("event", "", meaning="its name"),
+        TableColumn("event", "", meaning="its name"),
         OPERATION,
-        Column("parameters", "parameters", meaning="name=value"),
+        TableColumn("parameters", "parameters", meaning="name=value"),
         _FRAME,
     ),
 )
 
-SIZES = Table(
+SIZES = CommandTable(
     "size",
     (
-        Column("ranks", meaning="number of ranks"),
-        Column("grid", meaning="of the ranks; empty for a trace"),
-        Column("conflict", meaning="first calls that do not fit together"),
-        Column("undetermined", meaning="reason why there is no trace of this size"),
+        TableColumn("ranks", meaning="number of ranks"),
+        TableColumn("grid", meaning="of the ranks; empty for a trace"),
+        TableColumn("conflict", meaning="first calls that do not fit together"),
+        TableColumn("undetermined", meaning="reason why there is no trace of this size"),
     ),
 )
-FUNCTIONS = Table(
+FUNCTIONS = CommandTable(
     "MPI function of a program that is not recorded",
     (
-        Column("name", "not recorded", meaning="function"),
-        Column("files", "used by", meaning="program and libraries that call it", shown=", ".join),
-        Column("reason", "why"),
+        TableColumn("name", "not recorded", meaning="function"),
+        TableColumn("files", "used by", meaning="program and libraries that call it", shown=", ".join),
+        TableColumn("reason", "why"),
     ),
 )
 
-RESULT = Table(
+RESULT = CommandTable(
     "result, without the options below",
     (
-        Column("output", meaning="file"),
-        Column("ranks", meaning="ranks of the trace; empty for formulas"),
-        Column("grid", meaning="of the ranks"),
-        Column("events", meaning="calls of all ranks; empty: not counted"),
-        Column("nodes", meaning="of the trace"),
-        Column("bytes", meaning="of the file"),
+        TableColumn("output", meaning="file"),
+        TableColumn("ranks", meaning="ranks of the trace; empty for formulas"),
+        TableColumn("grid", meaning="of the ranks"),
+        TableColumn("events", meaning="calls of all ranks; empty: not counted"),
+        TableColumn("nodes", meaning="of the trace"),
+        TableColumn("bytes", meaning="of the file"),
     ),
 )
-FITTED_TIMES = Table(
+FITTED_TIMES = CommandTable(
     "call site and time, with --timing-report",
     (
-        Column("call", "call", derived=True),
-        Column("op", meaning="operation"),
-        Column("site", meaning="innermost frame"),
-        Column(
+        TableColumn("call", "call", derived=True),
+        TableColumn("op", meaning="operation"),
+        TableColumn("site", meaning="innermost frame"),
+        TableColumn(
             "stat",
             "time",
             meaning="compute_ns: before the call, comm_ns: in it",
             shown=lambda stat: "before" if stat == "compute_ns" else "inside",
         ),
-        Column("formula", "model", meaning="timing model, p ranks"),
-        Column("fit", "fit", "share", "deviation of the model from the traces", shown="{:.1%}".format),
-        Column("ranks", "of ranks", "count", "number of ranks that the prediction is of"),
-        Column("prediction", "mean", meaning="mean on so many ranks, ns"),
-        Column("low", meaning="95 % interval, ns"),
-        Column("high", meaning="95 % interval, ns"),
-        Column("slowest", "slowest rank", meaning="expected maximum over the ranks, ns"),
-        Column("slowest_low", meaning="95 % interval, ns"),
-        Column("slowest_high", meaning="95 % interval, ns"),
+        TableColumn("formula", "model", meaning="timing model, p ranks"),
+        TableColumn("fit", "fit", "share", "deviation of the model from the traces", shown="{:.1%}".format),
+        TableColumn("ranks", "of ranks", "count", "number of ranks that the prediction is of"),
+        TableColumn("prediction", "mean", meaning="mean on so many ranks, ns"),
+        TableColumn("low", meaning="95 % interval, ns"),
+        TableColumn("high", meaning="95 % interval, ns"),
+        TableColumn("slowest", "slowest rank", meaning="expected maximum over the ranks, ns"),
+        TableColumn("slowest_low", meaning="95 % interval, ns"),
+        TableColumn("slowest_high", meaning="95 % interval, ns"),
     ),
 )
-CHECKS = Table(
+CHECKS = CommandTable(
     "trace, with --check",
     (
-        Column("left_out", "left out", meaning="the trace that the others predict"),
-        Column("events", "events", "count", "calls of all ranks"),
-        Column("ranks_differing", "differing ranks", meaning="ranks with another call than predicted"),
-        Column("first", "first difference", meaning="first difference", shown=lambda text: text or "none"),
+        TableColumn("left_out", "left out", meaning="the trace that the others predict"),
+        TableColumn("events", "events", "count", "calls of all ranks"),
+        TableColumn("ranks_differing", "differing ranks", meaning="ranks with another call than predicted"),
+        TableColumn(
+            "first", "first difference", meaning="first difference", shown=lambda text: text or "none"
+        ),
     ),
 )
-LOSSES = Table(
+LOSSES = CommandTable(
     "dropped call, with --lossy",
     (
-        Column("ranks", meaning="ranks of the trace"),
-        Column("grid", meaning="of the ranks"),
-        Column("call", "call", derived=True),
-        Column("op", meaning="operation"),
-        Column("site", meaning="innermost frame"),
-        Column("dropped", "dropped", "count", "calls of all ranks"),
-        Column("share", "of all", "share", "of all calls of the trace", shown="{:.2%}".format),
-        Column("by_rank", "ranks", "count", shown=lambda by_rank: str(len(by_rank)), derived=True),
-        Column("reason", "why"),
+        TableColumn("ranks", meaning="ranks of the trace"),
+        TableColumn("grid", meaning="of the ranks"),
+        TableColumn("call", "call", derived=True),
+        TableColumn("op", meaning="operation"),
+        TableColumn("site", meaning="innermost frame"),
+        TableColumn("dropped", "dropped", "count", "calls of all ranks"),
+        TableColumn("share", "of all", "share", "of all calls of the trace", shown="{:.2%}".format),
+        TableColumn("by_rank", "ranks", "count", shown=lambda by_rank: str(len(by_rank)), derived=True),
+        TableColumn("reason", "why"),
     ),
 )
-SUGGESTIONS = Table(
+SUGGESTIONS = CommandTable(
     "size to record, with --suggest",
-    (Column("ranks", meaning="number of ranks"), Column("grid", meaning="of the ranks")),
+    (TableColumn("ranks", meaning="number of ranks"), TableColumn("grid", meaning="of the ranks")),
 )

@@ -13,7 +13,7 @@ from scalatrace.errors import UsageError
 from scalatrace.files import write_file
 from scalatrace.report.columns import SETTINGS
 from scalatrace.report.style import text_table
-from scalatrace.report.tables import Column, Row, Table
+from scalatrace.report.tables import CommandTable, Row, TableColumn
 
 FORMATS = (".svg", ".png", ".pdf")
 
@@ -74,8 +74,8 @@ class SweepReporter:
     def render(self, console: Console) -> None:
         """Print a table: a line per length of the computation, a column per curve."""
         curves = self._curves()
-        names = (Column(name, name, "s") for name in curves)
-        table = Table("length of the computation", (*SETTINGS.only("compute_scale").columns, *names))
+        names = (TableColumn(name, name, "s") for name in curves)
+        table = CommandTable("length of the computation", (*SETTINGS.only("compute_scale").columns, *names))
         medians: dict[float, dict[str, float]] = {}
         for name, points in curves.items():
             for scale, row in points.items():

@@ -142,13 +142,13 @@ class MatchingReporter:
         """Print what was proved, what was not, grouped by the reason, and counterexamples."""
         console.print(f"{proof['line']} ({proof['seconds']:.1f} s)")
         calls: dict[str, list[str]] = {}
-        for one in proof["open"]:
-            if one["grid"]:
-                params = "".join(f", {name}={value}" for name, value in one["params"].items())
-                where = f"{one['ranks']:,} ranks ({one['grid']}{params})"
-                console.print(f"wrong on {where}: {clean(one['reason'])}")
+        for open_part in proof["open"]:
+            if open_part["grid"]:
+                params = "".join(f", {name}={value}" for name, value in open_part["params"].items())
+                where = f"{open_part['ranks']:,} ranks ({open_part['grid']}{params})"
+                console.print(f"wrong on {where}: {clean(open_part['reason'])}")
             else:
-                calls.setdefault(one["reason"], []).append(one["call"])
+                calls.setdefault(open_part["reason"], []).append(open_part["call"])
         for reason, sites in list(calls.items())[:MAX_REASONS_SHOWN]:
             more = f" and {len(sites) - 1} more" if len(sites) > 1 else ""
             console.print(f"not proved: {clean(sites[0])}{more}: {clean(reason)}")

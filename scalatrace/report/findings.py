@@ -40,10 +40,13 @@ class DiffReporter:
             console.print(Text("equal", style="bold green"))
             return
         groups = self._groups()
-        for where, found in groups[:MAX_SHOWN_RANKS]:
-            place = where if found.event is None else f"{where}, event {found.event}"
+        for where, difference in groups[:MAX_SHOWN_RANKS]:
+            place = where if difference.event is None else f"{where}, event {difference.event}"
             console.print(Text(place, style="bold"))
-            left, right = (found.left, found.left_stats), (found.right, found.right_stats)
+            left, right = (
+                (difference.left, difference.left_stats),
+                (difference.right, difference.right_stats),
+            )
             for mark, (call, stats), style in (("-", left, "red"), ("+", right, "green")):
                 text = f"  {mark} {clean(call) or 'no more events'}{clean(_stats(stats))}"
                 console.print(Text(text, style=style), soft_wrap=True)
@@ -51,10 +54,10 @@ class DiffReporter:
 
     def _groups(self) -> list[tuple[str, Difference]]:
         """Return each difference once, with the ranks that have it."""
-        found: dict[Any, list[Difference]] = {}
-        for one in self.differences:
-            found.setdefault(replace(one, rank=None), []).append(one)
-        return [(_ranks(same), same[0]) for same in found.values()]
+        groups: dict[Any, list[Difference]] = {}
+        for difference in self.differences:
+            groups.setdefault(replace(difference, rank=None), []).append(difference)
+        return [(_ranks(same), same[0]) for same in groups.values()]
 
 
 MEANINGS = {COMPUTE: "before it", COMM: "in it"}
@@ -65,13 +68,13 @@ def _stats(stats: Sequence[Statistic]) -> str:
     """Return statistics as text; equal calls share them."""
     if not stats:
         return ""
-    shown = [f"{amount(one.name, one.mean)} {MEANINGS.get(one.name, one.name)}" for one in stats]
-    most = max(one.calls for one in stats)
+    shown = [f"{amount(stat.name, stat.mean)} {MEANINGS.get(stat.name, stat.name)}" for stat in stats]
+    most = max(stat.calls for stat in stats)
     return f"; {', '.join(shown)}{f' (means of {number(most)} calls)' if most > 1 else ''}"
 
 
 def _ranks(same: Sequence[Difference]) -> str:
-    which = [one.rank for one in same if one.rank is not None]
+    which = [difference.rank for difference in same if difference.rank is not None]
     if not which:
         return "the traces"
     return f"rank{'s' if len(which) > 1 else ''} {ranks(RankList(which))}"
@@ -95,8 +98,8 @@ class VerifyReporter:
         v = self.verification
         if v.ok:
             what = "lossless" if not v.summarised else "equal but for what was not kept"
-            found = "the logs begin with the walks" if v.prefix else "walk and flat log are equal"
-            text = f"{what}: {number(v.nevents)} events of {v.nranks} ranks, {found}"
+            equality = "the logs begin with the walks" if v.prefix else "walk and flat log are equal"
+            text = f"{what}: {number(v.nevents)} events of {v.nranks} ranks, {equality}"
             console.print(Text(text, style="bold green"))
             if v.summarised:
                 console.print(Text(f"not compared: {clean(', '.join(v.summarised))}"), soft_wrap=True)

@@ -90,7 +90,7 @@ class InfoReporter:
             console.print(Text(facts["oversubscription"], style=DIM), soft_wrap=True)
         self.performance.render(console)
         self._communicators(console, facts["communicators"])
-        self._counted(console, facts["counted"])
+        self._print_counted(console, facts["counted"])
         self._shares(console, facts["payload_bytes"])
 
     def _advice(self, console: Console) -> None:
@@ -155,7 +155,7 @@ class InfoReporter:
     def _queries(self) -> dict[str, int]:
         return {name: n for name, n in self.trace.counts.items() if name != NOT_SELECTED}
 
-    def _counted(self, console: Console, counts: dict[str, int]) -> None:
+    def _print_counted(self, console: Console, counts: dict[str, int]) -> None:
         if not counts:
             return
         most = sorted(counts.items(), key=lambda item: -item[1])
@@ -190,50 +190,52 @@ def shares(trace: Trace) -> dict[str, int]:
     "repeats" are the trip counts, "values" the parameters, both without the "ranklists" of their groups.
     """
     result: Counter[str] = Counter()
-    result["call sites"] = _packed(trace.frames) + _packed(signatures(trace.signatures))
+    result["call sites"] = _packed_size(trace.frames) + _packed_size(signatures(trace.signatures))
     result["communicators"] = sum(_family(family) for family in trace.comms)
-    result["datatypes and names"] = _packed(trace.strings) + sum(
-        _packed((t.description, t.size, t.extent)) for t in trace.types
+    result["datatypes and names"] = _packed_size(trace.strings) + sum(
+        _packed_size((t.description, t.size, t.extent)) for t in trace.types
     )
-    result["arrays"] = sum(_packed((1,) if a.summed else (a.length, a.vec.terms)) for a in trace.arrays)
-    result["header"] = _packed(trace.meta) + _packed(trace.counts) + sum(_packed(op.name) for op in trace.ops)
-    result["times"] = _packed(trace.preds)
+    result["arrays"] = sum(_packed_size((1,) if a.summed else (a.length, a.vec.terms)) for a in trace.arrays)
+    result["header"] = (
+        _packed_size(trace.meta) + _packed_size(trace.counts) + sum(_packed_size(op.name) for op in trace.ops)
+    )
+    result["times"] = _packed_size(trace.preds)
     _add_nodes(result, trace.nodes)
     return {name: size for name, size in result.items() if size}
 
 
-def _add_nodes(found: Counter[str], nodes: Iterable[Node]) -> None:
+def _add_nodes(sizes: Counter[str], nodes: Iterable[Node]) -> None:
     for node in nodes:
-        _add_elastic(found, "repeats", node.repeat)
+        _add_elastic(sizes, "repeats", node.repeat)
         if isinstance(node, Event):
-            _add_event(found, node)
+            _add_event(sizes, node)
         else:
-            _add_nodes(found, node.nodes)
+            _add_nodes(sizes, node.nodes)
 
 
-def _add_event(found: Counter[str], event: Event) -> None:
-    found["call sites"] += _packed(event.op) + _packed(event.signature)
+def _add_event(sizes: Counter[str], event: Event) -> None:
+    sizes["call sites"] += _packed_size(event.op) + _packed_size(event.signature)
     for param in event.params:
-        _add_elastic(found, "values", param.value if isinstance(param, Peer) else param)
+        _add_elastic(sizes, "values", param.value if isinstance(param, Peer) else param)
     for stats in event.stats:
-        found["times"] += 2 + sum(_packed(h.encode() if h else None) for h in stats.histograms)
+        sizes["times"] += 2 + sum(_packed_size(h.encode() if h else None) for h in stats.histograms)
 
 
-def _add_elastic(found: Counter[str], name: str, value: Value) -> None:
+def _add_elastic(sizes: Counter[str], name: str, value: Value) -> None:
     if isinstance(value, Groups):
-        lists = sum(_packed(group.terms) for group, _ in value.groups)
+        lists = sum(_packed_size(group.terms) for group, _ in value.groups)
     elif isinstance(value, Columns | Formulas):
-        lists = _packed(value.ranks.terms)
+        lists = _packed_size(value.ranks.terms)
     else:
         lists = 0
-    found["ranklists"] += lists
-    found[name] += _packed(elastic.encode(value)) - lists
+    sizes["ranklists"] += lists
+    sizes[name] += _packed_size(elastic.encode(value)) - lists
 
 
 def _family(family: Any) -> int:
     vecs = (family.sizes, family.members, family.remote_sizes, family.remote_members)
-    return _packed(family.kind) + sum(_packed(vec.terms) for vec in vecs if vec is not None)
+    return _packed_size(family.kind) + sum(_packed_size(vec.terms) for vec in vecs if vec is not None)
 
 
-def _packed(value: Any) -> int:
+def _packed_size(value: Any) -> int:
     return len(msgpack.packb(value, unicode_errors="surrogateescape"))

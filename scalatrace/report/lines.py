@@ -53,8 +53,8 @@ class LinesReporter:
         """Yield each call as one line of JSON."""
         for n, call in self._calls:
             means = set(summarised_names(call.place.trace, call.node))
-            given = {name: None if name in means else _plain(value) for name, value in call.params.items()}
-            yield json.dumps({"event": n, "op": call.op, **given, "stack": list(call.stack)})
+            params = {name: None if name in means else _plain(value) for name, value in call.params.items()}
+            yield json.dumps({"event": n, "op": call.op, **params, "stack": list(call.stack)})
 
 
 def _parameters(call: Call) -> Iterator[tuple[str, str]]:

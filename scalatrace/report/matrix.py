@@ -16,7 +16,7 @@ from scalatrace.escapes import clean
 from scalatrace.report.columns import PAIRS
 from scalatrace.report.page.blocks import summed
 from scalatrace.report.style import DIM, columns, nbytes, number, text_table
-from scalatrace.report.tables import Column, Table
+from scalatrace.report.tables import CommandTable, TableColumn
 from scalatrace.trace.exchange.matrix import (
     COLLECTIVE,
     POINT_TO_POINT,
@@ -81,7 +81,7 @@ class MatrixReporter:
         self.what, self.notes = what, list(notes)
 
     @property
-    def table(self) -> Table:
+    def table(self) -> CommandTable:
         """Columns of the amounts of these parts."""
         return PAIRS.only("sender", "receiver", *self._amounts)
 
@@ -91,10 +91,10 @@ class MatrixReporter:
 
     def rows(self) -> Iterator[dict[str, int]]:
         """Yield sender, receiver and amounts of each pair that has any."""
-        for pair, amounts in self._merged():
+        for pair, amounts in self._merge_pairs():
             yield {"sender": pair[0], "receiver": pair[1], **dict(zip(self._amounts, amounts, strict=True))}
 
-    def _merged(self) -> Iterator[tuple[tuple[int, int], list[int]]]:
+    def _merge_pairs(self) -> Iterator[tuple[tuple[int, int], list[int]]]:
         """Yield the pairs of all parts in order, with the amount in each part."""
         listed = [
             [((sender, receiver), i, n) for sender, receiver, n in part.pairs or ()]
@@ -150,8 +150,8 @@ class MatrixReporter:
 
     def _numbers(self, console: Console, part: MatrixPart) -> None:
         names = [str(i) for i in range(self.nprocs)]
-        receivers = (Column(name, name, "count") for name in names)
-        table = Table("sender", (Column("sender", "from \u2192"), *receivers))
+        receivers = (TableColumn(name, name, "count") for name in names)
+        table = CommandTable("sender", (TableColumn("sender", "from \u2192"), *receivers))
         most = max(part.blocks.values(), default=0)
         amounts = self._table(part.blocks, self.nprocs)
         rows = (

@@ -44,10 +44,10 @@ class ReplayReporter:
     def _engine(self, console: Console) -> None:
         f = self.facts
         ncalls = sum(f["calls"].values()) / f["nprocs"]
-        own = duration(f["engine_s"] * 1e9 / max(1, ncalls))
+        per_call = duration(f["engine_s"] * 1e9 / max(1, ncalls))
         line = f"per rank on average: {number(round(ncalls))} calls"
         if f["engine_s"]:
-            line += f", between two of them {own} of the {f['engine']} engine"
+            line += f", between two of them {per_call} of the {f['engine']} engine"
         if f["computed_s"]:
             waited, late = duration(f["computed_s"] * 1e9), duration(f["late_s"] * 1e9)
             line += f"; {waited} of computation waited out; calls began {late} late, all together"

@@ -31,7 +31,7 @@ from scalatrace.report.style import (
     short_site,
     text_table,
 )
-from scalatrace.report.tables import Table
+from scalatrace.report.tables import CommandTable
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.query.summaries import byte_parameters, summarised
@@ -91,7 +91,7 @@ class StatsReporter:
         for note in notes:
             console.print(Text(f"note: {clean(note)}", style=DIM), soft_wrap=True)
 
-    def _text_columns(self) -> Table:
+    def _text_columns(self) -> CommandTable:
         """Return the columns that are known; times of a rank are estimates, unless it is the only one."""
         if not self.timed:
             return self.table.without(*TIMES.names, "of_mpi", "of_all")

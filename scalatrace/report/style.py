@@ -16,7 +16,7 @@ from rich.text import Text
 from scalatrace.escapes import clean
 from scalatrace.launched import launched_rank
 from scalatrace.operations import Category, operation
-from scalatrace.report.tables import CellKind, Column, Row, Table
+from scalatrace.report.tables import CellKind, CommandTable, Row, TableColumn
 from scalatrace.stats.interval_width import is_vague
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.values.ranks_text import ranks as ranks
@@ -72,7 +72,7 @@ def columns(out: Console) -> int:
     return max(FILE_COLUMNS, int(wanted) if wanted.isdecimal() else 0)
 
 
-def text_table(table: Table, rows: Iterable[Row], title: str | None = None) -> RichTable:
+def text_table(table: CommandTable, rows: Iterable[Row], title: str | None = None) -> RichTable:
     """Return the rows with the columns of a table that have a heading.
 
     Numbers are never broken over lines. A value that is a text already stays as it is; None is "-".
@@ -91,7 +91,7 @@ def text_table(table: Table, rows: Iterable[Row], title: str | None = None) -> R
     return result
 
 
-def fit_columns(table: Table, console: Console, reserve: int = 0) -> tuple[Table, list[str]]:
+def fit_columns(table: CommandTable, console: Console, reserve: int = 0) -> tuple[CommandTable, list[str]]:
     """Return a table with the columns that a console has room for, and the headings of the others.
 
     A file or a pipe has room for all.
@@ -104,7 +104,7 @@ def fit_columns(table: Table, console: Console, reserve: int = 0) -> tuple[Table
     return table.without(*(column.name for column in hidden)), [column.heading or "" for column in hidden]
 
 
-def cell(column: Column, value: Any) -> str | Text:
+def cell(column: TableColumn, value: Any) -> str | Text:
     """Return a value of a column as text."""
     if isinstance(value, Text) or (isinstance(value, str) and column.kind not in TEXT_KINDS):
         return value

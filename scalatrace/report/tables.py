@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-__all__ = ["CellKind", "Column", "Row", "Table"]
+__all__ = ["CellKind", "CommandTable", "Row", "TableColumn"]
 
 CellKind = Literal["text", "operation", "site", "place", "count", "bytes", "ns", "s", "ratio", "share"]
 """Texts, operations, call sites and places are at the left, numbers at the right.
@@ -23,7 +23,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """A column of a table.
 
     Attributes:
@@ -52,7 +52,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class CommandTable:
     """A table of a command.
 
     Attributes:
@@ -60,28 +60,28 @@ class Table:
     """
 
     row: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
 
     @property
     def names(self) -> list[str]:
         """Names of the columns for scripts."""
         return [column.name for column in self.columns if not column.derived]
 
-    def only(self, *names: str) -> Table:
+    def only(self, *names: str) -> CommandTable:
         """Return the table with these columns, in this order."""
         known = {column.name: column for column in self.columns}
         return replace(self, columns=tuple(known[name] for name in names))
 
-    def without(self, *names: str) -> Table:
+    def without(self, *names: str) -> CommandTable:
         """Return the table without some columns."""
         return replace(self, columns=tuple(column for column in self.columns if column.name not in names))
 
-    def estimated(self, *names: str) -> Table:
+    def estimated(self, *names: str) -> CommandTable:
         """Return the table with some columns as estimates."""
         columns = (replace(c, exact=c.exact and c.name not in names) for c in self.columns)
         return replace(self, columns=tuple(columns))
 
-    def headed(self, **headings: str) -> Table:
+    def headed(self, **headings: str) -> CommandTable:
         """Return the table with other headings of some columns."""
         columns = (replace(c, heading=headings.get(c.name, c.heading)) for c in self.columns)
         return replace(self, columns=tuple(columns))
@@ -108,5 +108,5 @@ class Table:
             yield self.plain(row).values()
 
 
-def _is_rounded(column: Column, row: Row) -> bool:
+def _is_rounded(column: TableColumn, row: Row) -> bool:
     return column.whole and row.get(column.name) is not None

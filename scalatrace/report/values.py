@@ -51,52 +51,54 @@ def repeat_of(value: Elastic, taking_part: RankList) -> str:
     return repeat(value)
 
 
-def elastic(value: Value, one: ONE, named: bool = False) -> str:
-    """Return an elastic value, its integers written by `one`; `named`: these are names, not numbers."""
+def elastic(value: Value, write: ONE, named: bool = False) -> str:
+    """Return an elastic value, its integers written by `write`; `named`: these are names, not numbers."""
     if isinstance(value, Vec):
-        return vec(value, one, named)
+        return vec(value, write, named)
     if isinstance(value, Columns):
-        return f"{{{ranks(value.ranks)}: each {vec(value.vec, one, named)}}}"
+        return f"{{{ranks(value.ranks)}: each {vec(value.vec, write, named)}}}"
     if isinstance(value, Summary):
         h = value.histogram
-        return f"~{one(value.typical)} ({h.count} values, {h.min:g} to {h.max:g})" if h else "not recorded"
+        return f"~{write(value.typical)} ({h.count} values, {h.min:g} to {h.max:g})" if h else "not recorded"
     if isinstance(value, Formulas):
         return format_parts(value.parts)
     return (
-        "{" + "; ".join(f"{ranks(group)}: {vec(values, one, named)}" for group, values in value.groups) + "}"
+        "{"
+        + "; ".join(f"{ranks(group)}: {vec(values, write, named)}" for group, values in value.groups)
+        + "}"
     )
 
 
-def vec(value: Vec, one: ONE, named: bool = False) -> str:
+def vec(value: Vec, write: ONE, named: bool = False) -> str:
     """Return a value vector: the one value, the few values, or the compressed form.
 
     Names have no strides: of names in progression the first ones are listed.
     """
     if value.constant is not None:
-        return one(value.constant)
+        return write(value.constant)
     length = value.length
     if length is not None and length <= MAX_LISTED_VALUES:
-        return "[" + " ".join(map(one, value.first(length))) + "]"
+        return "[" + " ".join(map(write, value.first(length))) + "]"
     period = _period(value)
     if period:
-        return f"[{' '.join(map(one, period))} …]"
+        return f"[{' '.join(map(write, period))} …]"
     assert not isinstance(value.terms, int)  # it would be constant
     if named and any(map(_has_stride, value.terms)):
-        return f"[{' '.join(map(one, value.first(MAX_LISTED_VALUES)))} …]"
-    return f"[{' '.join(_term(term, one) for term in value.terms)}]"
+        return f"[{' '.join(map(write, value.first(MAX_LISTED_VALUES)))} …]"
+    return f"[{' '.join(_term(term, write) for term in value.terms)}]"
 
 
 def _has_stride(term: Any) -> bool:
     return not isinstance(term, int) and (term[1] != 0 or any(map(_has_stride, term[2:])))
 
 
-def _term(term: Any, one: ONE) -> str:
+def _term(term: Any, write: ONE) -> str:
     """Return a value, or repeated ones: 3*(1 by 2), ..*(1 2)."""
     if isinstance(term, int):
-        return one(term)
+        return write(term)
     count, stride, *inner = term
     by = f" by {stride}" if stride else ""
-    return f"{count or '..'}*({' '.join(_term(part, one) for part in inner)}{by})"
+    return f"{count or '..'}*({' '.join(_term(part, write) for part in inner)}{by})"
 
 
 def _period(value: Vec) -> tuple[int, ...]:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from scalatrace.arrays import Floats
 from scalatrace.errors import UsageError
 from scalatrace.stats.extreme_values import emma, fit_gev
-from scalatrace.stats.forms import Array
 
 __all__ = ["PredictionInterval", "inter_node", "intra_node", "non_parametric", "pooled"]
 
@@ -101,7 +101,7 @@ def non_parametric(
 
 
 def _parametric(
-    series: Sequence[Array], factor: float, fit: str, seed: int, level: float, replicas: int
+    series: Sequence[Floats], factor: float, fit: str, seed: int, level: float, replicas: int
 ) -> PredictionInterval:
     random = np.random.default_rng(seed)
     projected = []
@@ -112,14 +112,14 @@ def _parametric(
     return _interval(np.array(projected), level)
 
 
-def _interval(values: Array, level: float) -> PredictionInterval:
+def _interval(values: Floats, level: float) -> PredictionInterval:
     """The positions n (1 - level) / 2 and n (1 + level) / 2 of the values in order."""
     ordered, n = np.sort(values), len(values)
     low, high = int(n * (1 - level) / 2), min(int(np.ceil(n * (1 + level) / 2)), n) - 1
     return PredictionInterval(float(np.median(ordered)), float(ordered[low]), float(ordered[high]), level, n)
 
 
-def _cube(times: npt.ArrayLike) -> Array:
+def _cube(times: npt.ArrayLike) -> Floats:
     cube = np.asarray(times, float)
     if cube.ndim != 3 or cube.shape[0] < 3:
         raise UsageError("times are by interval, node and rank of the node, for three intervals or more")

@@ -8,7 +8,8 @@ from math import sqrt
 
 import numpy as np
 
-from scalatrace.stats.forms import Array, Form, Points, Scale, as_row
+from scalatrace.arrays import Floats
+from scalatrace.stats.forms import Form, Points, Scale, as_row
 from scalatrace.stats.least_squares import Solved, solve
 
 __all__ = ["LEVEL", "TRUST", "Curve"]
@@ -43,7 +44,7 @@ class Curve:
     rivals: tuple[Curve, ...] = field(default=(), repr=False)
 
     @classmethod
-    def of(cls, model: str, form: Form, coefficients: Array, points: Points, deviation: float) -> Curve:
+    def of(cls, model: str, form: Form, coefficients: Floats, points: Points, deviation: float) -> Curve:
         """Return the curve with given coefficients; the interval is from the least-squares fit."""
         return cls(model, form, tuple(map(float, coefficients)), points, deviation, solve(form, points))
 
@@ -90,7 +91,7 @@ class Curve:
         believed = self.solved is None or free < 1 or self.solved.misfit <= 4.5 + 2.35 * free
         return TRUST if self.points.known and believed else 0.0
 
-    def _draws(self, scale: Scale) -> Array:
+    def _draws(self, scale: Scale) -> Floats:
         """Values as they are distributed for this form, the estimate's error being Student's."""
         trust = self._trust
         freedom = trust + len(self.points) - len(self.form)
@@ -100,12 +101,12 @@ class Curve:
         misfit = self.solved.misfit + trust
         error = float(np.linalg.norm(row @ self.solved.root)) * sqrt(max(misfit / freedom, 1e-9))
         center = float(row @ self.coefficients)
-        draws: Array = center + error * _student(freedom)
+        draws: Floats = center + error * _student(freedom)
         return draws
 
 
 @lru_cache(maxsize=64)
-def _student(freedom: float) -> Array:
+def _student(freedom: float) -> Floats:
     """Sorted values of Student's distribution, symmetric about 0."""
     draws = np.abs(np.random.default_rng(1).standard_t(freedom, DRAWS * 8))
     half = np.quantile(draws, (np.arange(DRAWS // 2) + 0.5) / (DRAWS // 2))

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from scalatrace.arrays import Floats
 from scalatrace.errors import UsageError
-from scalatrace.stats.forms import Array
 
 __all__ = ["FITS", "Gev", "ProjectedMaximum", "emma", "fit_gev", "fit_mom", "fit_pwm", "project_maxima"]
 
@@ -62,7 +62,7 @@ class Gev:
     location: float
     scale: float
 
-    def quantile(self, q: npt.ArrayLike) -> Array:
+    def quantile(self, q: npt.ArrayLike) -> Floats:
         """The value that a part q of the samples, above 0 and below 1, stays below."""
         from scipy.stats import genextreme
 
@@ -85,7 +85,7 @@ class Gev:
         """The type by the shape."""
         return "I" if abs(self.shape) < FLAT else "II" if self.shape > 0 else "III"
 
-    def sample(self, random: np.random.Generator, size: int | tuple[int, ...]) -> Array:
+    def sample(self, random: np.random.Generator, size: int | tuple[int, ...]) -> Floats:
         """Independent samples."""
         return self.quantile(random.uniform(1e-16, 1.0 - 1e-16, size))
 
@@ -103,7 +103,7 @@ def fit_pwm(samples: npt.ArrayLike) -> Gev:
     Raises:
         UsageError: fewer than three samples.
     """
-    x = _checked(samples)
+    x = _sort_samples(samples)
     n, rank = len(x), np.arange(len(x))
     b0 = float(x.mean())
     b1 = float((rank * x).sum() / (n * (n - 1)))
@@ -128,7 +128,7 @@ def fit_mom(samples: npt.ArrayLike) -> Gev:
     Raises:
         UsageError: fewer than three samples.
     """
-    x = _checked(samples)
+    x = _sort_samples(samples)
     mean, deviation = float(x.mean()), float(x.std(ddof=1))
     if deviation <= 1e-12 * abs(mean):
         return Gev(0.0, mean, 0.0)
@@ -190,9 +190,9 @@ def _skewness(k: float) -> float:
     return float(sign * (-g3 + 3 * g1 * g2 - 2 * g1**3) / (g2 - g1 * g1) ** 1.5)
 
 
-def _checked(samples: npt.ArrayLike) -> Array:
+def _sort_samples(samples: npt.ArrayLike) -> Floats:
     """The samples in ascending order."""
-    x: Array = np.sort(np.asarray(samples, float).ravel())
+    x: Floats = np.sort(np.asarray(samples, float).ravel())
     if len(x) < 3 or not np.isfinite(x).all():
         raise UsageError(f"an extreme value distribution needs three samples or more, not {len(x)}")
     return x

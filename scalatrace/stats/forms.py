@@ -15,16 +15,15 @@ from functools import cache, cached_property
 from itertools import combinations, product
 
 import numpy as np
-import numpy.typing as npt
 
+from scalatrace.arrays import Floats
 from scalatrace.errors import UsageError
 
 __all__ = [
-    "ROUNDING", "TINY", "Array", "Factor", "Form", "Points", "Scale", "Term", "as_row", "constant_term",
+    "ROUNDING", "TINY", "Factor", "Form", "Points", "Scale", "Term", "as_row", "constant_term",
     "count_terms", "forms_for",
 ]  # fmt: skip
 
-Array = npt.NDArray[np.float64]
 Scale = float | Sequence[float]
 """P alone, or one number per parameter."""
 
@@ -59,9 +58,9 @@ class Points:
         names: of the parameters, for formulas; "p" when there is one and nothing else was said.
     """
 
-    scales: Array
-    values: Array
-    errors: Array
+    scales: Floats
+    values: Floats
+    errors: Floats
     known: bool
     names: tuple[str, ...]
 
@@ -95,20 +94,24 @@ class Points:
         return len(self.values)
 
     @property
-    def top(self) -> Array:
+    def top(self) -> Floats:
         """The largest value of each parameter."""
-        top: Array = self.scales.max(axis=0)
+        top: Floats = self.scales.max(axis=0)
         return top
 
 
-def _errors(values: Array, errors: Sequence[float] | None) -> Array:
+def _errors(values: Floats, errors: Sequence[float] | None) -> Floats:
     """Standard errors with the rounding in them."""
-    given = np.zeros(len(values)) if errors is None else np.array(errors, float)
-    if len(given) != len(values) or not np.isfinite(given).all() or (given < 0).any():
+    errors_of_values = np.zeros(len(values)) if errors is None else np.array(errors, float)
+    if (
+        len(errors_of_values) != len(values)
+        or not np.isfinite(errors_of_values).all()
+        or (errors_of_values < 0).any()
+    ):
         raise UsageError("errors must be numbers from 0, one per value")
     largest = float(np.abs(values).max())
     floor = ROUNDING * np.maximum(np.abs(values), 1e-3 * largest) + TINY
-    total: Array = np.hypot(given, floor)
+    total: Floats = np.hypot(errors_of_values, floor)
     return total
 
 
@@ -126,9 +129,9 @@ class Factor:
         root = {1: 0.0, 2: 1.0, 3: 2.0}.get(denominator, 3.0)
         return root + (float(size) - 1 if size > 1 else 0.0) + self.log * (1.0 if self.log < 2 else 1.5)
 
-    def at(self, p: Array) -> Array:
+    def at(self, p: Floats) -> Floats:
         """The factor's values."""
-        value: Array = p ** float(self.power) * np.log2(p) ** self.log
+        value: Floats = p ** float(self.power) * np.log2(p) ** self.log
         return value
 
     def text(self, name: str) -> str:
@@ -154,9 +157,9 @@ class Term:
         """Whether it is the constant."""
         return all(not factor.power and not factor.log for factor in self.factors)
 
-    def at(self, scales: Array) -> Array:
+    def at(self, scales: Floats) -> Floats:
         """The values at scales: a row per point, a column per parameter."""
-        product: Array = np.prod(
+        product: Floats = np.prod(
             [factor.at(scales[:, i]) for i, factor in enumerate(self.factors)], axis=0, dtype=float
         )
         return product
@@ -188,7 +191,7 @@ class Form:
         """The sum over the terms."""
         return sum(term.complexity for term in self.terms)
 
-    def design(self, scales: Array) -> Array:
+    def design(self, scales: Floats) -> Floats:
         """The design matrix: a row per point, a column per term."""
         return np.stack([term.at(scales) for term in self.terms], axis=1)
 
@@ -196,8 +199,8 @@ class Form:
         """The formula: `12.5 + 3 * p * log2(p)`."""
         out = ""
         for c, term in zip(coefficients, self.terms, strict=True):
-            number, rest = f"{abs(c):.6g}", term.text(names)
-            part = f"{number} * {rest}" if rest else number
+            number, factors = f"{abs(c):.6g}", term.text(names)
+            part = f"{number} * {factors}" if factors else number
             sign = ("-" if c < 0 else "") if not out else (" - " if c < 0 else " + ")
             out += sign + part
         return out

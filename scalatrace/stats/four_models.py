@@ -21,8 +21,9 @@ from math import inf
 
 import numpy as np
 
+from scalatrace.arrays import Floats
 from scalatrace.stats.curve import Curve
-from scalatrace.stats.forms import Array, Factor, Form, Points, Term, constant_term
+from scalatrace.stats.forms import Factor, Form, Points, Term, constant_term
 
 __all__ = [
     "D_T",
@@ -118,8 +119,8 @@ MODELS: dict[str, Callable[[Points, Thresholds], FittedModel]] = {
 def decided(deviations: dict[str, float], d_t: float = D_T) -> str | None:
     """Return the model that a field decides for: d_min + d_t < d_i for all others. None when it waits."""
     best = min(deviations, key=deviations.__getitem__)
-    others = [d for name, d in deviations.items() if name != best]
-    return best if all(deviations[best] + d_t < d for d in others) else None
+    other_deviations = [d for name, d in deviations.items() if name != best]
+    return best if all(deviations[best] + d_t < d for d in other_deviations) else None
 
 
 def choose_jointly(deviations: Sequence[dict[str, float]], d_t: float = D_T) -> str:
@@ -145,15 +146,15 @@ def fit_dissertation(fields: Sequence[Points], thresholds: Thresholds = Threshol
 
 def _form(points: Points, *powers: int) -> Form:
     """The form with these powers of the last parameter, the number of ranks."""
-    others = constant_term(points.scales.shape[1]).factors[1:]
-    return Form(tuple(Term((*others, Factor(Fraction(power)))) for power in powers))
+    other_factors = constant_term(points.scales.shape[1]).factors[1:]
+    return Form(tuple(Term((*other_factors, Factor(Fraction(power)))) for power in powers))
 
 
-def _without_outlier(values: Array) -> Array:
+def _without_outlier(values: Floats) -> Floats:
     """The values without the one with the largest deviation, if at least two are left."""
     if len(values) < 3:
         return values
-    kept: Array = np.delete(values, np.abs(values - values.mean()).argmax())
+    kept: Floats = np.delete(values, np.abs(values - values.mean()).argmax())
     return kept
 
 
@@ -161,5 +162,5 @@ def _ratio(spread: float, average: float) -> float:
     return 0.0 if spread == 0 else float(spread / abs(average)) if average else inf
 
 
-def _residual(values: Array, estimated: Array) -> float:
+def _residual(values: Floats, estimated: Floats) -> float:
     return _ratio(float(np.sqrt(np.square(values - estimated).sum())), float(estimated.mean()))

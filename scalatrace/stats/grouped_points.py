@@ -11,14 +11,11 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
+from scalatrace.arrays import Floats, Ints
 from scalatrace.errors import UsageError
 
-__all__ = ["Floats", "GroupedPoints", "Ints", "Objective", "group_points"]
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+__all__ = ["GroupedPoints", "Objective", "group_points"]
 
 MIN_RESIDUAL = 1e-7
 """Residuals below this share of the values are rounding errors, and no better fit."""
@@ -79,7 +76,7 @@ def group_points(
     Raises:
         UsageError: there is none, the lengths differ, or a value is out of the objective's range.
     """
-    xs, ys = _checked(x, y, objective)
+    xs, ys = _check_points(x, y, objective)
     distinct, index, counts = np.unique(xs, return_inverse=True, return_counts=True)
     logarithmic = objective is Objective.LOGARITHMIC
     response = np.log(ys) if logarithmic else ys
@@ -112,7 +109,7 @@ def _weights(x: Floats, y: Floats, objective: Objective) -> tuple[Floats, float]
     return (bounded.max() / bounded) ** 2, float(share)
 
 
-def _checked(
+def _check_points(
     x: Sequence[float] | Floats, y: Sequence[float] | Floats, objective: Objective
 ) -> tuple[Floats, Floats]:
     xs, ys = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
@@ -146,7 +143,7 @@ def _relative_noise(x: Floats, y: Floats) -> Floats:
     inner = y[1:-1]
     candidates = np.geomspace(inner.min() / 4, inner.max() * 4, RATIOS)
     shapes = np.sqrt(1 + (np.append(0.0, candidates)[:, None] / inner) ** 2)
-    scales = _trimmed(errors / shapes)
+    scales = _trimmed_error(errors / shapes)
     if not scales.all():
         return np.full(len(x), float(scales[0]))
     # Twice the negative logarithm of a normal likelihood.
@@ -164,7 +161,7 @@ def _errors(x: Floats, y: Floats) -> Floats:
     return np.asarray(np.abs(y[1:-1] - before - after) / np.sqrt(y[1:-1] ** 2 + before**2 + after**2))
 
 
-def _trimmed(errors: Floats) -> Floats:
+def _trimmed_error(errors: Floats) -> Floats:
     """Return the root mean square of the smallest errors of each row."""
     kept = max(1, int(KEPT * errors.shape[1]))
     smallest = np.partition(errors, kept - 1, axis=1)[:, :kept]

@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
-from scalatrace.stats.forms import Array, Form, Points
-
-Flags = npt.NDArray[np.bool_]
+from scalatrace.arrays import Floats, Mask
+from scalatrace.stats.forms import Form, Points
 
 __all__ = ["Solutions", "Solved", "solve", "solve_all", "solve_fields", "solve_nonnegative"]
 
@@ -39,10 +37,10 @@ class Solved:
             that the others hardly tell is expected to be large.
     """
 
-    coefficients: Array
-    root: Array
+    coefficients: Floats
+    root: Floats
     misfit: float
-    left_out: Array
+    left_out: Floats
     press: float
 
 
@@ -50,12 +48,12 @@ class Solved:
 class Solutions:
     """Many fits: as `Solved`, each attribute with one more axis before, or several."""
 
-    usable: Flags
-    coefficients: Array
-    root: Array
-    misfit: Array
-    left_out: Array
-    press: Array
+    usable: Mask
+    coefficients: Floats
+    root: Floats
+    misfit: Floats
+    left_out: Floats
+    press: Floats
 
     def __getitem__(self, at: tuple[int, ...]) -> Solved | None:
         """The fit at an index; None when the points do not determine it."""
@@ -101,13 +99,13 @@ def solve_fields(form: Form, fields: Sequence[Points]) -> list[Solved | None]:
 
 
 @lru_cache(maxsize=64)
-def _designs(forms: tuple[Form, ...], scales: bytes, shape: tuple[int, int]) -> Array:
+def _designs(forms: tuple[Form, ...], scales: bytes, shape: tuple[int, int]) -> Floats:
     """Return the designs of forms of one size, which all histograms of the same traces share."""
     rows = np.frombuffer(scales).reshape(shape)
     return np.stack([form.design(rows) for form in forms])
 
 
-def _solve(designs: Array, values: Array, errors: Array) -> Solutions:
+def _solve(designs: Floats, values: Floats, errors: Floats) -> Solutions:
     """Solve designs (forms, points, terms) for values (quantities, 1, points)."""
     units = np.abs(designs).max(axis=1, keepdims=True)
     usable = np.isfinite(units).all(axis=(1, 2)) & (units > 0).all(axis=(1, 2))
@@ -124,19 +122,19 @@ def _solve(designs: Array, values: Array, errors: Array) -> Solutions:
     back = vt.swapaxes(-1, -2) * inverse[..., None, :] / (norms * units).swapaxes(-1, -2)
     coefficients = (back * within[..., None, :]).sum(axis=-1)
     residuals = target - (u * within[..., None, :]).sum(axis=-1)
-    rest = 1 - np.square(u).sum(axis=-1)
-    alone = (rest < ALONE).any(axis=-1)
-    left_out = np.where(alone[..., None], np.inf, residuals / np.maximum(rest, ALONE))
-    press = np.where(alone, np.inf, (np.square(residuals) / np.maximum(rest, ALONE)).sum(axis=-1))
+    slack = 1 - np.square(u).sum(axis=-1)
+    alone = (slack < ALONE).any(axis=-1)
+    left_out = np.where(alone[..., None], np.inf, residuals / np.maximum(slack, ALONE))
+    press = np.where(alone, np.inf, (np.square(residuals) / np.maximum(slack, ALONE)).sum(axis=-1))
     return Solutions(usable, coefficients, back, np.square(residuals).sum(axis=-1), left_out, press)
 
 
-def solve_nonnegative(design: Array, values: Array, weights: Array | None = None) -> Array:
+def solve_nonnegative(design: Floats, values: Floats, weights: Floats | None = None) -> Floats:
     """Return the least-squares coefficients, none of them negative; `weights` multiply residuals."""
     from scipy.optimize import nnls
 
     weighted, target = (design, values) if weights is None else (design * weights[:, None], values * weights)
     norms = np.linalg.norm(weighted, axis=0)
     norms[norms == 0] = 1.0
-    coefficients: Array = nnls(weighted / norms, target)[0] / norms
+    coefficients: Floats = nnls(weighted / norms, target)[0] / norms
     return coefficients

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scalatrace.stats.grouped_points import Floats, GroupedPoints, Ints
+from scalatrace.arrays import Floats, Ints
+from scalatrace.stats.grouped_points import GroupedPoints
 
 __all__ = ["FINAL", "Moments", "best_lines", "linearised", "log_lines", "squares"]
 

@@ -22,8 +22,8 @@ from math import exp, inf, sqrt
 import numpy as np
 import numpy.typing as npt
 
+from scalatrace.arrays import Floats
 from scalatrace.errors import UsageError
-from scalatrace.stats.forms import Array
 
 __all__ = [
     "MeanComparison", "MeanTest", "compare", "fluctuation_interval", "mean_test", "prediction_halfwidth",
@@ -123,7 +123,7 @@ class MeanComparison:
     detectable: float | None
 
 
-def compare(reference: Array, new: Array, confidence: float) -> MeanComparison:
+def compare(reference: Floats, new: Floats, confidence: float) -> MeanComparison:
     """Compare r new observations of p factors with n earlier ones, arrays of shape (r, p) and (n, p).
 
     Args:
@@ -161,7 +161,7 @@ def _quantile(confidence: float, dfn: int, dfd: int) -> float:
     return float(fdtri(dfn, dfd, confidence))
 
 
-def _rows(values: npt.ArrayLike) -> Array:
+def _rows(values: npt.ArrayLike) -> Floats:
     rows = np.asarray(values, float)
     rows = rows[:, None] if rows.ndim == 1 else rows
     if rows.ndim != 2 or not np.isfinite(rows).all():
@@ -169,7 +169,7 @@ def _rows(values: npt.ArrayLike) -> Array:
     return rows
 
 
-def _squared_distance(known: Array, mean: Array) -> float:
+def _squared_distance(known: Floats, mean: Floats) -> float:
     """Return (m - x)^T S^-1 (m - x); factors are standardised first, since their units differ."""
     deviation = known.std(axis=0, ddof=1)
     difference = mean - known.mean(axis=0)

@@ -14,8 +14,9 @@ from math import exp, inf, log, log1p
 
 import numpy as np
 
+from scalatrace.arrays import Floats
 from scalatrace.stats.curve import Curve
-from scalatrace.stats.forms import TINY, Array, Form, Points, count_terms, forms_for
+from scalatrace.stats.forms import TINY, Form, Points, count_terms, forms_for
 from scalatrace.stats.least_squares import Solutions, Solved, solve, solve_all, solve_fields
 
 __all__ = ["fit_jointly", "fit_normal_form"]
@@ -84,7 +85,7 @@ def _others(forms: Sequence[Form], fields: Sequence[Points]) -> list[float]:
     for which, solutions in solve_all(forms, fields):
         press = np.where(solutions.usable, solutions.press, inf).tolist()
         costs[:, which] = [
-            [_misfit(one, points) for one in row] for row, points in zip(press, fields, strict=True)
+            [_misfit(residual, points) for residual in row] for row, points in zip(press, fields, strict=True)
         ]
     total = np.zeros(len(forms))
     for row in costs:
@@ -116,16 +117,16 @@ def _open(forms: tuple[Form, ...], points: Points) -> dict[int, tuple[float, Sol
 
 
 @lru_cache(maxsize=16)
-def _complexities(forms: tuple[Form, ...]) -> Array:
+def _complexities(forms: tuple[Form, ...]) -> Floats:
     return np.array([form.complexity for form in forms])
 
 
-def _costs(nterms_each: int, complexities: Array, solutions: Solutions, points: Points) -> Array:
+def _costs(nterms_each: int, complexities: Floats, solutions: Solutions, points: Points) -> Floats:
     """What speaks against forms: their leave-one-out error and what they have that is unusual."""
     per_term = PER_COEFFICIENT * log(count_terms(points.scales.shape[1]))
     per_minus = 0.0 if (points.values < 0).any() else PER_MINUS
     press = np.where(solutions.usable[0], solutions.press[0], inf)
-    costs = np.array([_misfit(one, points) for one in press.tolist()])
+    costs = np.array([_misfit(residual, points) for residual in press.tolist()])
     costs += per_term * nterms_each
     costs += PER_COMPLEXITY * complexities
     costs += per_minus * (solutions.coefficients[0] < 0).sum(axis=1)
@@ -138,7 +139,7 @@ def _misfit(press: float, points: Points) -> float:
     return (trust + len(points)) * log1p(press / trust)
 
 
-def _has_idle_term(form: Form, coefficients: Array, points: Points) -> bool:
+def _has_idle_term(form: Form, coefficients: Floats, points: Points) -> bool:
     """Return whether a term adds no more than rounding: then the form is a shorter one, which is a form too.
 
     The sign of such a coefficient, and so what it costs, depends on the processor.
@@ -149,7 +150,7 @@ def _has_idle_term(form: Form, coefficients: Array, points: Points) -> bool:
     return bool((largest <= IDLE * np.abs(points.values).max()).any())
 
 
-def _stays_positive(form: Form, coefficients: Array, points: Points) -> bool:
+def _stays_positive(form: Form, coefficients: Floats, points: Points) -> bool:
     """Whether values that are not negative stay so, up to a scale that no machine has."""
     if (points.values < 0).any():
         return True
@@ -159,7 +160,7 @@ def _stays_positive(form: Form, coefficients: Array, points: Points) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _far(form: Form, start: bytes) -> Array:
+def _far(form: Form, start: bytes) -> Floats:
     """The design from the smallest scale on: all parameters growing, and each alone."""
     low = np.frombuffer(start)
     path = np.geomspace(1, FAR, 40)[:, None]

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from scalatrace.stats.grouped_points import Floats, Ints
+from scalatrace.arrays import Floats, Ints
 
 __all__ = ["Bounds", "find_partitions", "group_values", "mark_allowed"]
 
@@ -51,7 +51,7 @@ def find_partitions(cost: Floats, max_segments: int) -> list[tuple[int, ...]]:
     result = []
     for count in range(1, max_segments + 1):
         if np.isfinite(best[-1]):
-            result.append(_traced(choices, len(best)))
+            result.append(_trace_back(choices, len(best)))
         if count == max_segments or len(best) == 1:
             break
         # best[a - 1]: cost of all before edge a; the last segment starts there.
@@ -62,7 +62,7 @@ def find_partitions(cost: Floats, max_segments: int) -> list[tuple[int, ...]]:
     return result
 
 
-def _traced(choices: list[Floats], end: int) -> tuple[int, ...]:
+def _trace_back(choices: list[Floats], end: int) -> tuple[int, ...]:
     """Follow the choices back from the last edge to the first."""
     edges = [end]
     for choice in reversed(choices):

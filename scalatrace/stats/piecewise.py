@@ -14,8 +14,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from scalatrace.arrays import Floats, Ints
 from scalatrace.errors import UsageError
-from scalatrace.stats.grouped_points import Floats, GroupedPoints, Ints, Objective, group_points
+from scalatrace.stats.grouped_points import GroupedPoints, Objective, group_points
 from scalatrace.stats.lines import FINAL, Moments, best_lines, linearised, log_lines, squares
 from scalatrace.stats.partitions import Bounds, find_partitions, mark_allowed
 
@@ -196,40 +197,43 @@ def best_partitions(
         return screened(points.y, points.weight, max_segments)
     most = max_segments + MORE_SEGMENTS
     first = screened(points.y, points.weight / points.y**2, most)
-    second = screened(*linearised(points, _fitted(points, first, positive)), most)
+    second = screened(*linearised(points, _fit_partition(points, first, positive)), most)
     edges = _candidates([*first, *second], len(points))
     starts, ends = (side.ravel() for side in np.meshgrid(edges[:-1], edges[1:], indexing="ij"))
     fits = np.isfinite(mark_allowed(edges.astype(np.float64), min_points, required)).ravel()
     costs = np.full(len(starts), np.inf)
     costs[fits] = log_lines(points, starts[fits], ends[fits], positive)[2]
-    found = find_partitions(costs.reshape(len(edges) - 1, -1), max_segments)
-    bounds = [tuple(int(edges[i]) for i in partition) for partition in found]
-    return [_refined(points, each, min_points, required, positive) for each in bounds]
+    partitions = find_partitions(costs.reshape(len(edges) - 1, -1), max_segments)
+    bounds = [tuple(int(edges[i]) for i in partition) for partition in partitions]
+    return [_refine_breakpoints(points, each, min_points, required, positive) for each in bounds]
 
 
 def _all_edges(points: GroupedPoints) -> Floats:
     return np.arange(len(points) + 1, dtype=np.float64)
 
 
-def _fitted(points: GroupedPoints, found: list[Bounds], positive: bool) -> Floats:
+def _fit_partition(points: GroupedPoints, partitions: list[Bounds], positive: bool) -> Floats:
     """Return the values, at all points, of the partition with the least BIC."""
-    fits = [segment_lines(points, bounds, positive) for bounds in found]
+    fits = [segment_lines(points, bounds, positive) for bounds in partitions]
     scores = [criterion(float(f[2].sum()), points, len(f[2])) for f in fits]
     best = int(np.argmin(scores))
     slope, intercept, _ = fits[best]
-    lengths = np.diff(found[best])
+    lengths = np.diff(partitions[best])
     return np.repeat(slope, lengths) * points.x + np.repeat(intercept, lengths)
 
 
-def _candidates(found: list[Bounds], n: int) -> Ints:
+def _candidates(partitions: list[Bounds], n: int) -> Ints:
     """Return all breakpoints of partitions and their neighbours."""
     edges = {
-        edge + shift for bounds in found for edge in bounds for shift in range(-NEIGHBOURS, NEIGHBOURS + 1)
+        edge + shift
+        for bounds in partitions
+        for edge in bounds
+        for shift in range(-NEIGHBOURS, NEIGHBOURS + 1)
     }
     return np.array(sorted({0, n} | {edge for edge in edges if 0 < edge < n}))
 
 
-def _refined(
+def _refine_breakpoints(
     points: GroupedPoints, bounds: Bounds, min_points: int, required: tuple[int, ...], positive: bool
 ) -> Bounds:
     """Move single breakpoints to where the exact sum of squares is least, until none moves."""

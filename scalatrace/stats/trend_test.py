@@ -13,8 +13,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from scalatrace.arrays import Floats
 from scalatrace.stats.curve import Curve
-from scalatrace.stats.forms import Array, Factor, Form, Points, Term, forms_for
+from scalatrace.stats.forms import Factor, Form, Points, Term, forms_for
 from scalatrace.stats.least_squares import solve
 from scalatrace.stats.normal_form import fit_normal_form
 
@@ -98,10 +99,12 @@ def constant_curve(points: Points) -> Curve:
 def falling(curve: Curve, nprocs: float) -> Curve | None:
     """Return the likeliest of a curve and its rivals that does not rise beyond so many ranks."""
     curves = (curve, *curve.rivals)
-    chosen = max((one for one in curves if not _rises(one, nprocs)), key=lambda one: one.weight, default=None)
+    chosen = max(
+        (rival for rival in curves if not _rises(rival, nprocs)), key=lambda rival: rival.weight, default=None
+    )
     if chosen is None or chosen is curve:
         return chosen
-    return replace(chosen, rivals=tuple(replace(one, rivals=()) for one in curves if one is not chosen))
+    return replace(chosen, rivals=tuple(replace(rival, rivals=()) for rival in curves if rival is not chosen))
 
 
 def _rises(curve: Curve, nprocs: float) -> bool:
@@ -110,7 +113,7 @@ def _rises(curve: Curve, nprocs: float) -> bool:
     return any(curve.predict(nprocs * 2.0**k) > limit for k in range(1, DOUBLINGS))
 
 
-def _errors(points: Points) -> Array:
+def _errors(points: Points) -> Floats:
     return np.hypot(points.errors, RUN_NOISE * points.values)
 
 

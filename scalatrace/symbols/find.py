@@ -52,8 +52,8 @@ class Finder:
         if not self.folders and module in self.recorded and self.recorded[module].is_file():
             return self.recorded[module]
         for word in self._words:
-            if os.path.basename(word) == module and (found := shutil.which(word)):
-                return Path(found)
+            if os.path.basename(word) == module and (path := shutil.which(word)):
+                return Path(path)
         for folder in (*self.folders, *os.environ.get("LD_LIBRARY_PATH", "").split(":")):
             if folder and (candidate := Path(folder, module)).is_file():
                 return candidate

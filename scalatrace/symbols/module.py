@@ -10,6 +10,7 @@ import struct
 import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,8 +20,9 @@ from elftools.elf.sections import NoteSection, SymbolTableSection
 
 from scalatrace.compilers.elf_symbols import opened
 from scalatrace.symbols.names import function_name
+from scalatrace.trace.model.sites import Range
 
-__all__ = ["Location", "build_id", "has_lines", "line_rows", "locations", "source_file"]
+__all__ = ["Location", "build_id", "has_lines", "line_rows", "locations", "offsets_of", "source_file"]
 
 DEBUG_FOLDER = Path("/usr/lib/debug")
 
@@ -51,17 +53,17 @@ def locations(path: str | Path, addresses: Iterable[int]) -> dict[int, Location]
         lines = dict(_lines(elf, wanted)) if has_lines(elf) else {}
         for separate in () if lines else _separate_files(elf, Path(path)):
             with open(separate, "rb") as debug:
-                other = ELFFile(debug)
-                functions = dict(_functions(other, wanted)) | functions
-                lines = dict(_lines(other, wanted)) if has_lines(other) else {}
+                debug_elf = ELFFile(debug)
+                functions = dict(_functions(debug_elf, wanted)) | functions
+                lines = dict(_lines(debug_elf, wanted)) if has_lines(debug_elf) else {}
             break
-    found = {}
+    rows = {}
     for address in wanted:
         file_name, line = lines.get(address, ("", 0))
         function = functions.get(address, "")
         if line or function:
-            found[address] = Location(file_name, line, function)
-    return found
+            rows[address] = Location(file_name, line, function)
+    return rows
 
 
 def build_id(path: str | Path) -> str:
@@ -76,9 +78,9 @@ def build_id(path: str | Path) -> str:
 
 def _build_id(elf: ELFFile) -> str:
     note = elf.get_section_by_name(".note.gnu.build-id")
-    for one in note.iter_notes() if isinstance(note, NoteSection) else ():
-        if one["n_type"] == "NT_GNU_BUILD_ID" and isinstance(one["n_desc"], str):
-            return one["n_desc"]
+    for entry in note.iter_notes() if isinstance(note, NoteSection) else ():
+        if entry["n_type"] == "NT_GNU_BUILD_ID" and isinstance(entry["n_desc"], str):
+            return entry["n_desc"]
     return ""
 
 
@@ -215,3 +217,38 @@ def _separate_files(elf: ELFFile, path: Path) -> Iterator[Path]:
         for candidate in (folder / name, folder / ".debug" / name, DEBUG_FOLDER / str(folder)[1:] / name):
             if name and candidate.is_file() and zlib.crc32(candidate.read_bytes()) == checksum:
                 yield candidate
+
+
+def offsets_of(path: str | Path, site: Range) -> list[Range]:
+    """Return the ranges of offsets in a program whose source lines are in a range of a file.
+
+    Raises:
+        FormatError: the file cannot be read, or is no ELF file.
+    """
+    name = Path(path).name
+    with opened(path) as elf:
+        spans = sorted(set(_spans(elf, site))) if has_lines(elf) else []
+    merged: list[tuple[int, int]] = []
+    for low, high in spans:
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(high, merged[-1][1]))
+        else:
+            merged.append((low, high))
+    return [(name, low, high) for low, high in merged]
+
+
+def _spans(elf: ELFFile, site: Range) -> Iterator[tuple[int, int]]:
+    """First and last offset of each row of the line programs that is in the range."""
+    file, first, last = site
+    dwarf = elf.get_dwarf_info()
+    for unit in dwarf.iter_CUs():
+        program = dwarf.line_program_for_CU(unit)
+        if program is None:
+            continue
+        rows, names = line_rows(program), dict[int, str]()
+        for (start, number, line), (end, _, _) in pairwise(rows):
+            if line and first <= line <= last and start < end:
+                if number not in names:
+                    names[number] = source_file(program, unit, number)
+                if names[number].endswith(file):
+                    yield start, end - 1

@@ -24,11 +24,11 @@ def function_name(symbol: str) -> str:
     if match := _FORTRAN_MODULE.fullmatch(symbol):
         return f"{match['module']}::{match['name']}"
     if symbol.startswith("_Z"):
-        return _without_arguments(_demangled(symbol))
+        return _without_arguments(_demangle(symbol))
     return symbol.removesuffix("_") if not symbol.startswith("_") else symbol
 
 
-def _demangled(symbol: str) -> str:
+def _demangle(symbol: str) -> str:
     library = _cxx()
     if library is None:
         return symbol

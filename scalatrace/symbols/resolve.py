@@ -77,11 +77,11 @@ def names_of(
     for module, offsets in _offsets(frames).items():
         try:
             with time_limit(None if end_s is None else end_s - monotonic()):
-                found, texts = _resolved(module, offsets, finder, date, force)
+                facts, texts = _resolve_module(module, offsets, finder, date, force)
         except TimeUpError:
             note = f"not looked up within {limit_s:g} s"
-            found, texts = Found(module, None, len(offsets), note=note, is_late=True), {}
-        report.append(found)
+            facts, texts = Found(module, None, len(offsets), note=note, is_late=True), {}
+        report.append(facts)
         new.update(texts)
     return new, report
 
@@ -97,31 +97,31 @@ def _offsets(frames: Iterable[str]) -> dict[str, dict[str, int]]:
     return offsets
 
 
-def _resolved(
+def _resolve_module(
     module: str, frames: Mapping[str, int], finder: Finder, date: str, force: bool
 ) -> tuple[Found, dict[str, str]]:
     """What was found, and the new texts of frames."""
-    found = Found(module, finder.find(module), len(frames))
-    if found.path is None:
-        found.note = "not found; give its path with --binary"
-        return found, {}
-    if not force and (change := _change(found.path, finder.build_ids.get(module, ""), date)):
-        found.note = f"{found.path} {change}, so its offsets may differ; --force uses it"
-        return found, {}
+    facts = Found(module, finder.find(module), len(frames))
+    if facts.path is None:
+        facts.note = "not found; give its path with --binary"
+        return facts, {}
+    if not force and (change := _change(facts.path, finder.build_ids.get(module, ""), date)):
+        facts.note = f"{facts.path} {change}, so its offsets may differ; --force uses it"
+        return facts, {}
     try:
-        known = locations(found.path, frames.values())
+        known = locations(facts.path, frames.values())
     except FormatError as error:
-        found.note = str(error)
-        return found, {}
+        facts.note = str(error)
+        return facts, {}
     texts = {}
     for text, offset in frames.items():
         if (location := known.get(offset)) is not None:
-            found.lines += location.line > 0
-            found.names += location.line == 0
+            facts.lines += location.line > 0
+            facts.names += location.line == 0
             texts[text] = _text(module, offset, location)
     if len(texts) < len(frames):
-        found.note = f"{len(frames) - len(texts)} without a symbol"
-    return found, texts
+        facts.note = f"{len(frames) - len(texts)} without a symbol"
+    return facts, texts
 
 
 def _text(module: str, offset: int, location: Location) -> str:

@@ -22,7 +22,7 @@ from scalatrace.report.stats import StatsReporter
 from scalatrace.report.style import UNBROKEN, console
 from scalatrace.report.trees.reporter import TreeReporter
 from scalatrace.trace.model.nodes import Event, PredStats
-from scalatrace.trace.model.tables import Op, Stat
+from scalatrace.trace.model.tables import Op, RecordedStat
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import LOAD_STEPS, START
 from scalatrace.trace.query.diff import diff
@@ -52,7 +52,7 @@ def barriers(
         nprocs=len(compute),
         ops=[Op(op, ())],
         preds=[START],
-        stats=[Stat("compute_ns", 1.0), Stat("comm_ns", 1.0)],
+        stats=[RecordedStat("compute_ns", 1.0), RecordedStat("comm_ns", 1.0)],
         nodes=[event],
         load=[compute_load, comm_load],
     )
@@ -155,7 +155,8 @@ def heat(
         nodes.append(Event(Vec(1), op, op + 1, (), (PredStats(2 - op, histograms),)))
     return Trace(
         nprocs, ops=[Op("Barrier", ()), Op("Waitall", ())], preds=[START, (0, 1), (1, 2)], frames=frames,
-        signatures=[(), (0,), (1,)], stats=[Stat("compute_ns", 1.0), Stat("comm_ns", 1.0)], nodes=nodes,
+        signatures=[(), (0,), (1,)], nodes=nodes,
+        stats=[RecordedStat("compute_ns", 1.0), RecordedStat("comm_ns", 1.0)],
     )  # fmt: skip
 
 

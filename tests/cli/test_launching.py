@@ -12,7 +12,7 @@ import pytest
 from scalatrace.cli import main
 from scalatrace.cli.dispatch import parser_of
 from scalatrace.cli.registry import COMMANDS
-from scalatrace.replay.sweep import Result, Setting, grid
+from scalatrace.replay.sweep import SweepResult, SweepSetting, grid
 from scalatrace.report.columns import SETTINGS
 from scalatrace.trace.io.writer import save
 from support.builder import stencil
@@ -32,11 +32,11 @@ def hand_made(tmp_path: Path) -> Path:
 def test_a_grid_has_all_combinations() -> None:
     settings = grid([0, 1], [1, 8], ["native", "p2p"])
     assert len(set(settings)) == 8
-    assert settings[:2] == [Setting(0, 1), Setting(1, 1)]
+    assert settings[:2] == [SweepSetting(0, 1), SweepSetting(1, 1)]
 
 
 def test_rows_of_settings_are_those_of_the_table() -> None:
-    row = Result(Setting(0.5, 2), (3.0, 1.0, 2.0)).row()
+    row = SweepResult(SweepSetting(0.5, 2), (3.0, 1.0, 2.0)).row()
     expected = {"compute_scale": 0.5, "bytes_scale": 2, "collectives": "native"}
     assert row == {**expected, "median_s": 2.0, "least_s": 1.0, "most_s": 3.0}
     assert list(row) == SETTINGS.names

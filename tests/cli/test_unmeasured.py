@@ -15,7 +15,7 @@ from scalatrace.trace.io.writer import save
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.tables import Stat
+from scalatrace.trace.model.tables import RecordedStat
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import Vec
@@ -29,7 +29,7 @@ def barriers(nprocs: int, load: Vec | None, in_calls: Vec | None = None) -> Trac
     n = 16 * nprocs
     event = b.event("Barrier", 16, at=("a.c:5:main",), comm=Comm())
     times = Histogram(n, 0, 100_000_000, 50_000_000, 10), Histogram(n, 0, 60_000_000, 30_000_000, 10)
-    b.trace.stats = [Stat("compute_ns", 1.0), Stat("comm_ns", 1.0)]
+    b.trace.stats = [RecordedStat("compute_ns", 1.0), RecordedStat("comm_ns", 1.0)]
     b.trace.load = [load, in_calls]
     return b.of(Event(event.repeat, event.op, event.signature, event.params, (PredStats(0, times),)))
 

@@ -12,7 +12,7 @@ from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.generate import GenerateOptions, generate
 from scalatrace.codegen.passes.absolute import absolute_ranks
 from scalatrace.codegen.program.interpret import InterpretSetting, run, value
-from scalatrace.codegen.program.tree import MpiCall, Program, calls
+from scalatrace.codegen.program.tree import BenchmarkProgram, MpiCall, calls
 from scalatrace.errors import FormatError
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -42,7 +42,7 @@ def rows(*more: str) -> Trace:
     return b.of(*nodes)
 
 
-def messages(program: Program, trace: Trace, rank: int) -> Iterator[tuple[str, tuple[int, ...]]]:
+def messages(program: BenchmarkProgram, trace: Trace, rank: int) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Each message of a rank: operation, and peers in MPI_COMM_WORLD."""
 
     def communicator(number: int) -> tuple[int, int]:

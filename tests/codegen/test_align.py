@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from scalatrace.codegen.generate import generate
-from scalatrace.codegen.matching import DeadlockError, Problem, align_collectives, needs_alignment
+from scalatrace.codegen.matching import MatchingError, MatchingProblem, align_collectives, needs_alignment
 from scalatrace.codegen.matching.alignment import align_collectives as align_module
 from scalatrace.codegen.matching.alignment import skeleton as skeleton_module
 from scalatrace.codegen.matching.alignment.order import CollectiveOrder
@@ -46,7 +46,7 @@ def test_nodes_that_the_compressor_leaves_and_never_runs(monkeypatch: pytest.Mon
     names = [(f"s {site}",) for site in dict.fromkeys(sites)]
 
     def loops(symbols: list[int], frames: object) -> Trace:
-        return skeleton_module._compressed(symbols, names)
+        return skeleton_module._compress_symbols(symbols, names)
 
     monkeypatch.setattr(align_module, "skeleton", loops)
     ranks = [
@@ -186,15 +186,15 @@ def test_times_go_where_the_calls_go() -> None:
 def test_different_collectives_do_not_fit() -> None:
     trace = record([[barrier(10)], [call("Bcast", 20, count=1, root=0, comm="world")]])
     with pytest.raises(
-        DeadlockError, match=r"rank 0 calls MPI_Barrier at app\.py:10:main where rank 1 calls MPI_Bcast"
+        MatchingError, match=r"rank 0 calls MPI_Barrier at app\.py:10:main where rank 1 calls MPI_Bcast"
     ) as e:
         align_collectives(trace)
-    assert e.value.report.problem is Problem.MISMATCH
+    assert e.value.report.problem is MatchingProblem.MISMATCH
 
 
 def test_crossed_communicators_wait_for_each_other() -> None:
     ranks = [[barrier(10, "one"), barrier(11, "two")], [barrier(20, "two"), barrier(21, "one")]]
-    with pytest.raises(DeadlockError) as e:
+    with pytest.raises(MatchingError) as e:
         align_collectives(record(ranks, {"one": [[0, 1]], "two": [[0, 1]]}))
     assert [(w.rank, w.site, w.awaits) for w in e.value.report.cycle] == [
         (0, "app.py:10:main", (1,)),
@@ -204,6 +204,6 @@ def test_crossed_communicators_wait_for_each_other() -> None:
 
 def test_a_member_that_never_comes() -> None:
     with pytest.raises(
-        DeadlockError, match=r"potential deadlock of rank 0\n.*\n.*waits for rank 1\nrank 1 ended"
+        MatchingError, match=r"potential deadlock of rank 0\n.*\n.*waits for rank 1\nrank 1 ended"
     ):
         align_collectives(record([[barrier(10)], []]))

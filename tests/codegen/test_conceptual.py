@@ -16,15 +16,14 @@ from scalatrace.codegen.conceptual.lowering.lower import lower
 from scalatrace.codegen.conceptual.printer.program import show
 from scalatrace.codegen.conceptual.values.draws import Draws
 from scalatrace.codegen.conceptual.values.evaluate import Env, integer
-from scalatrace.codegen.emit.conceptual.common.durations import draw
-from scalatrace.codegen.emit.conceptual.fixed.sizes import Sizes
-from scalatrace.codegen.emit.conceptual.fixed.tables import combined
-from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
+from scalatrace.codegen.emit.conceptual.fixed.sizes import MessageByteSizes
+from scalatrace.codegen.emit.conceptual.fixed.tables import combine
+from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter, draw
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.generate import GenerateOptions, generate
 from scalatrace.codegen.program.interpret import InterpretSetting, value
-from scalatrace.codegen.program.tree import Duration, Program
+from scalatrace.codegen.program.tree import BenchmarkProgram, Duration
 from scalatrace.formula import Binary, Const, Item, Var
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Node
@@ -109,7 +108,7 @@ def test_many_values_without_a_rule() -> None:
 
 def test_tables_of_one_index_may_be_of_different_lengths() -> None:
     """Whichever is longer, what lies beyond the other's end never comes."""
-    sizes, i = Sizes(FixedWriter(Program(2, (), types=(INT, DOUBLE)))), Var("i", 3)
+    sizes, i = MessageByteSizes(FixedWriter(BenchmarkProgram(2, (), types=(INT, DOUBLE)))), Var("i", 3)
     for counts, kinds in (((1, 2, 5), (0, 1)), ((1, 2), (0, 1, 0))):
         size = sizes.nbytes(Item(counts, i), Item(kinds, i))
         assert [value(size, InterpretSetting({"i": k}, lambda family: (0, 1))) for k in range(2)] == [4, 16]
@@ -118,13 +117,13 @@ def test_tables_of_one_index_may_be_of_different_lengths() -> None:
 def test_too_many_values_are_an_error() -> None:
     i = Var("i", 1 << 20)
     with pytest.raises(GenerateError, match="follow no formula"):
-        combined([i, Const(2)], lambda a, b: a * b)
+        combine([i, Const(2)], lambda a, b: a * b)
 
 
 def test_combined_is_the_function_of_the_values() -> None:
     i, j = Var("i", 4), Var("j", 3)
     parts = (Item((3, 1, 4, 1), i), Binary("*", j, Const(2)))
-    made = combined(parts, lambda a, b: a * 100 + b)
+    made = combine(parts, lambda a, b: a * 100 + b)
     for a in range(4):
         for b in range(3):
             at = InterpretSetting({"i": a, "j": b}, lambda family: (0, 1))

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from scalatrace import save
 from scalatrace.cli import main
-from scalatrace.codegen.matching import Problem, check_deadlock
+from scalatrace.codegen.matching import MatchingProblem, check_deadlock
 from scalatrace.codegen.matching.diagnosis.diagnose import shortest_cycle
-from scalatrace.codegen.matching.diagnosis.report import Report
+from scalatrace.codegen.matching.diagnosis.report import MatchingReport
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, Vec
@@ -38,7 +38,7 @@ def barrier(site: int = 30, comm: str = "world") -> IssuedCall:
 FINALIZE = call("Finalize", 99)
 
 
-def found(*ranks: list[IssuedCall], synchronous: bool = True, **groups: list[list[int]]) -> Report:
+def found(*ranks: list[IssuedCall], synchronous: bool = True, **groups: list[list[int]]) -> MatchingReport:
     report = check_deadlock(record(ranks, groups), synchronous)
     assert report is not None
     return report
@@ -46,7 +46,7 @@ def found(*ranks: list[IssuedCall], synchronous: bool = True, **groups: list[lis
 
 def test_figure_4_6() -> None:
     report = found([send(1), FINALIZE], [recv(), recv(0, 21), FINALIZE], [send(1), FINALIZE])
-    assert report.problem is Problem.DEADLOCK
+    assert report.problem is MatchingProblem.DEADLOCK
     assert [(w.rank, w.op, w.site, w.awaits) for w in report.cycle] == [
         (0, "Finalize", "app.py:99:main", (1,)),
         (1, "Recv", "app.py:21:main", (0,)),
@@ -79,7 +79,7 @@ def test_a_rank_that_has_ended_cannot_send() -> None:
 def test_sends_that_need_buffers() -> None:
     ranks = [send(1), recv(1)], [send(0), recv(0)]
     report = found(*ranks)
-    assert report.problem is Problem.UNSAFE
+    assert report.problem is MatchingProblem.UNSAFE
     assert [w.rank for w in report.cycle] == [0, 1]
     assert "deadlock of ranks 0 and 1 unless MPI buffers" in str(report)
     assert check_deadlock(record(ranks), synchronous=False) is None
@@ -87,7 +87,7 @@ def test_sends_that_need_buffers() -> None:
 
 def test_synchronous_sends_wait_always() -> None:
     ranks = [send(1, op="Ssend"), recv(1)], [send(0, op="Ssend"), recv(0)]
-    assert found(*ranks, synchronous=False).problem is Problem.DEADLOCK
+    assert found(*ranks, synchronous=False).problem is MatchingProblem.DEADLOCK
 
 
 def test_buffered_sends_never_wait() -> None:
@@ -116,7 +116,7 @@ def test_collectives_in_different_orders() -> None:
 
 def test_collectives_that_do_not_fit() -> None:
     report = found([barrier()], [call("Bcast", 31, count=1, root=0, comm="world")])
-    assert report.problem is Problem.MISMATCH
+    assert report.problem is MatchingProblem.MISMATCH
     assert "rank 0 calls MPI_Barrier at app.py:30:main where rank 1 calls MPI_Bcast at app.py:31:main" in str(
         report
     )
@@ -127,7 +127,7 @@ def test_a_root_need_not_wait_where_data_go_out() -> None:
         return call("Bcast", site, count=1, datatype="MPI_DOUBLE", root=0, comm="world")
 
     ranks = [bcast(30), send(1)], [recv(0), bcast(30)]
-    assert found(*ranks).problem is Problem.UNSAFE
+    assert found(*ranks).problem is MatchingProblem.UNSAFE
     assert check_deadlock(record(ranks), synchronous=False) is None
 
 
@@ -139,7 +139,7 @@ def test_a_receive_from_any_source_waits_for_one_of_them() -> None:
 
 def test_messages_left_over() -> None:
     report = found([send(1), send(1, 11), send(1, 11)], [recv(0)], synchronous=False)
-    assert report.problem is Problem.UNMATCHED
+    assert report.problem is MatchingProblem.UNMATCHED
     assert [str(part) for part in report.unmatched] == [
         "2 messages with tag 0 from rank 0 to rank 1, sent at app.py:11:main"
     ]
@@ -156,7 +156,7 @@ def test_random_programs_as_the_naive_execution_says(program: Program) -> None:
     report = check_deadlock(trace)
     assert (report is not None) == bool(Naive(trace, synchronous=True).stuck)
     if report is not None:
-        assert report.problem is Problem.UNSAFE
+        assert report.problem is MatchingProblem.UNSAFE
         assert [w.rank for w in report.blocked] == Naive(trace, synchronous=True).stuck
 
 
@@ -203,7 +203,7 @@ def test_polls_for_sends_block_nobody(op: str, given: dict[str, object]) -> None
     assert check_deadlock(record([rank(1), rank(0)])) is None
     wait = call("Wait", 40, request=0)
     waiting = [[send(peer, op="Isend"), wait, recv(peer)] for peer in (1, 0)]
-    assert found(*waiting).problem is Problem.UNSAFE
+    assert found(*waiting).problem is MatchingProblem.UNSAFE
 
 
 def test_polls_for_messages_block_nobody() -> None:
@@ -214,7 +214,7 @@ def test_polls_for_messages_block_nobody() -> None:
     later = [recv(1, 21), send(1)]  # the message cannot be there
     polls, waits = ([probe, send(0, 11), recv(0)] for probe in probes)
     assert check_deadlock(record([later, polls])) is None
-    assert found(later, waits).problem is Problem.DEADLOCK
+    assert found(later, waits).problem is MatchingProblem.DEADLOCK
 
 
 def test_what_a_poll_leaves_is_matched_later() -> None:

@@ -14,7 +14,7 @@ from scalatrace.codegen.emit import emitter, names
 from scalatrace.codegen.emit.text import c_comment, c_string, hash_comment
 from scalatrace.codegen.errors import GenerateError, NameLeakError
 from scalatrace.codegen.generate import GenerateOptions, generate
-from scalatrace.codegen.matching import DeadlockError
+from scalatrace.codegen.matching import MatchingError
 from scalatrace.codegen.passes.obfuscate import check
 from scalatrace.codegen.timing.imbalance import spread_of_shares
 from scalatrace.errors import UsageError
@@ -152,7 +152,7 @@ def test_what_has_no_words_is_refused_or_left_out(language: str) -> None:
 def test_conceptual_refuses_receives_without_senders() -> None:
     b = Builder(2)
     event = b.event("Recv", count=1, datatype=DOUBLE, source=ANY_SOURCE, tag=0, comm=Comm())
-    with pytest.raises(DeadlockError, match="potential deadlock of ranks 0 and 1"):
+    with pytest.raises(MatchingError, match="potential deadlock of ranks 0 and 1"):
         generate(b.of(event), "conceptual")
 
 

@@ -15,7 +15,7 @@ from scalatrace import Trace
 from scalatrace.codegen.conceptual.checks.program import examine
 from scalatrace.codegen.conceptual.parser.lexer import scan
 from scalatrace.codegen.conceptual.parser.parse import parse as parse_ncptl
-from scalatrace.codegen.conceptual.printer.parts import quoted
+from scalatrace.codegen.conceptual.printer.parts import quote
 from scalatrace.codegen.emit.text import c_comment, c_string, hash_comment, ncptl_text, python_string
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.foreign import Foreign
@@ -73,7 +73,7 @@ def test_strings(text: str) -> None:
         c.encode("utf-8", "surrogateescape" if "\udc80" <= c <= "\udcff" else "surrogatepass") for c in text
     )
     assert ast.literal_eval(f"b{in_c}") == raw
-    (token,) = scan(quoted(ncptl_text(text)), [])
+    (token,) = scan(quote(ncptl_text(text)), [])
     assert token.type == "STRING"
 
 
@@ -302,7 +302,7 @@ def test_unknown_datatypes_are_refused_with_their_call() -> None:
 
 
 def test_conceptual_strings_are_what_the_parser_reads() -> None:
-    text = f"ASSERT THAT {quoted(ncptl_text(PAYLOAD))} WITH num_tasks = 1 ."
+    text = f"ASSERT THAT {quote(ncptl_text(PAYLOAD))} WITH num_tasks = 1 ."
     assert parse_ncptl(text)
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from scalatrace import Trace, load, save
 from scalatrace.codegen.builders.recorded import build
+from scalatrace.codegen.emit.c.data import construct
 from scalatrace.codegen.emit.c.emitter import CEmitter
 from scalatrace.codegen.emit.c.large import LARGE
-from scalatrace.codegen.emit.c.typing import construct
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.generate import GenerateOptions, generate

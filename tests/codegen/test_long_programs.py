@@ -13,21 +13,20 @@ from hypothesis import strategies as st
 
 from scalatrace import Trace
 from scalatrace.codegen.builders.recorded import build
-from scalatrace.codegen.emit.wrapping import MAX_LINE_LENGTH, wrapped
+from scalatrace.codegen.emit.wrapping import MAX_LINE_LENGTH, wrap_lines
 from scalatrace.codegen.generate import generate
 from scalatrace.codegen.passes import repeats, share, split
 from scalatrace.codegen.passes.repeats import with_repeats
-from scalatrace.codegen.passes.share import named_parts
+from scalatrace.codegen.passes.share import Interner, named_parts, uses, with_children
 from scalatrace.codegen.passes.split import with_functions
-from scalatrace.codegen.program.sharing import Interner, uses, with_children
 from scalatrace.codegen.program.tree import (
+    BenchmarkProgram,
     Branch,
     ComputeStatement,
     Duration,
     LetStatement,
     LoopStatement,
     MpiCall,
-    Program,
     ProgramArgument,
     ProgramContext,
     ProgramPart,
@@ -149,7 +148,7 @@ def test_functions_of_repeats_are_what_they_stand_for(body: tuple[Stmt, ...], le
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(repeats, "MAX_STATEMENTS", 4 * least)
         patch.setattr(repeats, "MIN_STATEMENTS", least)
-        program = with_repeats(Program(4, body), drawn=False)
+        program = with_repeats(BenchmarkProgram(4, body), drawn=False)
     assert list(in_place(program.body)) == list(in_place(body))
     assert len(list(statements(program.body))) >= len(list(statements(body)))  # with the calls of functions
     own = {stmt.name: stmt for stmt in statements(program.body) if isinstance(stmt, ProgramPart)}
@@ -237,7 +236,7 @@ def test_wrapped_lines_have_the_same_tokens(language: str) -> None:
     quoted = '"a, b && (c \\" ' + "x" * 300 + '"'
     note = {"c": "/* a.c:1:f */", "python": "# a.c:1:f"}[language]
     line = f"    f(({numbers}), {quoted}); {'' if language == 'c' else ' '}{note}"
-    text = wrapped(line, language)
+    text = wrap_lines(line, language)
     assert all(len(part) <= MAX_LINE_LENGTH for part in text.split("\n"))
     assert text.split("\n")[0] == f"    {note}"
     joined = "".join(part.strip() for part in text.split("\n")[1:])
@@ -246,18 +245,18 @@ def test_wrapped_lines_have_the_same_tokens(language: str) -> None:
 
 def test_comments_are_cut_between_words() -> None:
     words = "word " * 60
-    assert all(line.endswith("*/") for line in wrapped(f"  /* {words}*/", "c").split("\n"))
-    assert all(line.startswith(" * ") for line in wrapped(f" * {words}", "c").split("\n"))
-    first, *others = wrapped(f"/* {words}", "c").split("\n")
+    assert all(line.endswith("*/") for line in wrap_lines(f"  /* {words}*/", "c").split("\n"))
+    assert all(line.startswith(" * ") for line in wrap_lines(f" * {words}", "c").split("\n"))
+    first, *others = wrap_lines(f"/* {words}", "c").split("\n")
     assert first.startswith("/* ")
     assert all(line.startswith(" * ") for line in others)
-    assert all(line.startswith("# ") for line in wrapped(f"# {words}", "python").split("\n"))
-    assert len(wrapped(f"/* {'x' * 500} */", "c").split("\n")) > 3
+    assert all(line.startswith("# ") for line in wrap_lines(f"# {words}", "python").split("\n"))
+    assert len(wrap_lines(f"/* {'x' * 500} */", "c").split("\n")) > 3
 
 
 @pytest.mark.parametrize(("language", "note"), [("c", "/* {} */"), ("python", "# {}")])
 def test_comments_within_many_loops_keep_their_words(language: str, note: str) -> None:
     words = " ".join(f"word{i}" for i in range(60))
-    lines = wrapped(" " * 300 + note.format(words), language).split("\n")
+    lines = wrap_lines(" " * 300 + note.format(words), language).split("\n")
     assert len(lines) > 1
     assert re.findall(r"word\d+", " ".join(lines)) == words.split()

@@ -17,7 +17,7 @@ from scalatrace.codegen.timing.predecessor_schedule import (
     _visits_with_call,
 )
 from scalatrace.trace.model.nodes import Event, PredStats, Sequence
-from scalatrace.trace.model.tables import Op, Stat
+from scalatrace.trace.model.tables import Op, RecordedStat
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.histogram import Histogram
@@ -49,7 +49,7 @@ def alternating(nsteps: int) -> Trace:
         nprocs=1,
         ops=[Op("Barrier", ()), Op("Finalize", ())],
         preds=[START, (0, 0), (1, 0)],
-        stats=[Stat("compute_ns", 1.0)],
+        stats=[RecordedStat("compute_ns", 1.0)],
         nodes=[Sequence(Vec(nsteps), (recv, send))],
     )
 

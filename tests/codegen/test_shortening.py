@@ -108,15 +108,15 @@ def test_a_sum_that_is_too_deep_for_the_passes_is_written_as_it_is() -> None:
 
 def doubled(numbers: str, levels: int) -> str:
     """A shorter program with a sum of 2**levels terms, each level of which is the one below it twice."""
-    deep: t.Expr = t.Binary("+", t.Variable("i"), t.Integer(5))
+    deep: t.Expr = t.BinaryOperation("+", t.Variable("i"), t.Integer(5))
     for _ in range(levels):
-        deep = t.Binary("+", deep, deep)
+        deep = t.BinaryOperation("+", deep, deep)
     parsed = parse(f"FOR EACH i IN {{{numbers}}} TASK 0 SENDS A 8 BYTE MESSAGE TO TASK 1.")
     (sentence,) = parsed.sentences
     (loop,) = sentence.statements
     assert isinstance(loop, t.ForEach)
     assert isinstance(loop.body, t.Send)
-    sent = replace(loop.body, message=replace(loop.body.message, size=t.Measure(deep, "BYTES")))
+    sent = replace(loop.body, message=replace(loop.body.message, size=t.UnitAmount(deep, "BYTES")))
     sentence = replace(sentence, statements=(replace(loop, body=sent),))
     return show(shorter_tree(replace(parsed, sentences=(sentence,))))
 
@@ -130,7 +130,7 @@ def test_expressions_that_share_their_parts_are_not_written_out() -> None:
 
 def test_what_a_node_knows_of_itself_stays_behind() -> None:
     """Hashes of texts differ between processes."""
-    node = t.Binary("+", t.Variable("i"), t.Integer(5))
+    node = t.BinaryOperation("+", t.Variable("i"), t.Integer(5))
     assert hash(node)
     assert free(node) == {"i"}
     copied = pickle.loads(pickle.dumps(node))

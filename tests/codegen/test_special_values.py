@@ -15,7 +15,7 @@ from scalatrace.codegen.foreign import Foreign
 from scalatrace.codegen.generate import GenerateOptions, generate
 from scalatrace.codegen.program.check_arithmetic import check_arithmetic
 from scalatrace.codegen.program.interpret import InterpretSetting, run, value
-from scalatrace.codegen.program.tree import MpiCall, Program, ProgramArgument
+from scalatrace.codegen.program.tree import BenchmarkProgram, MpiCall, ProgramArgument
 from scalatrace.codegen.program.values import of_vec
 from scalatrace.errors import FormulaError
 from scalatrace.formula import Const, Item, Special, Var, add, choose, compare, mul
@@ -75,7 +75,7 @@ def test_every_value(made: tuple[list[int], Vec]) -> None:
     listed, vec = made
     index = Var("n", len(listed))
     e = of_vec(vec, index)
-    check_arithmetic(Program(1, (MpiCall("Send", (ProgramArgument("tag", Kind.INT, e),)),)))
+    check_arithmetic(BenchmarkProgram(1, (MpiCall("Send", (ProgramArgument("tag", Kind.INT, e),)),)))
     found = [value(e, InterpretSetting({"n": n}, lambda _: (0, 1))) for n in range(len(listed))]
     assert found == listed
 
@@ -113,9 +113,9 @@ def test_arithmetic_with_a_special_value_is_refused(kind: Kind) -> None:
     for e in wrong:
         call = MpiCall("Isend", (ProgramArgument("dest", kind, e),), (Foreign("halo.py:7:exchange"),))
         with pytest.raises(GenerateError, match=r"MPI_Isend at halo\.py:7:exchange: its dest computes with"):
-            check_arithmetic(Program(RANKS, (call,)))
+            check_arithmetic(BenchmarkProgram(RANKS, (call,)))
     right = choose(compare("==", x, Const(0)), Const(PROC_NULL), add(size, Const(-1)))
-    check_arithmetic(Program(RANKS, (MpiCall("Isend", (ProgramArgument("dest", kind, right),)),)))
+    check_arithmetic(BenchmarkProgram(RANKS, (MpiCall("Isend", (ProgramArgument("dest", kind, right),)),)))
 
 
 def test_a_special_value_is_no_number() -> None:

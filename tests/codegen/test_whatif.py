@@ -10,7 +10,7 @@ from scalatrace.codegen.builders.recorded import build
 from scalatrace.codegen.generate import GenerateOptions, generate
 from scalatrace.codegen.passes.whatif import scale_bytes, scale_compute
 from scalatrace.codegen.program.interpret import InterpretSetting, run, value
-from scalatrace.codegen.program.tree import ComputeStatement, MpiCall, Program, statements
+from scalatrace.codegen.program.tree import BenchmarkProgram, ComputeStatement, MpiCall, statements
 from scalatrace.errors import UsageError
 from scalatrace.scaling import exact_factor
 from scalatrace.trace.model.tables import Kind
@@ -20,7 +20,7 @@ from scalatrace.trace.values.vec import Vec
 from support.builder import DOUBLE, Builder, Comm
 
 
-def made(program: Program) -> list[dict[str, object]]:
+def made(program: BenchmarkProgram) -> list[dict[str, object]]:
     """The calls of rank 0 by parameter, arrays as what they hold."""
     result = []
     for stmt, at in run(program, InterpretSetting({"rank": 0}, lambda _: (0, 2))):
@@ -31,7 +31,7 @@ def made(program: Program) -> list[dict[str, object]]:
     return result
 
 
-def program() -> Program:
+def program() -> BenchmarkProgram:
     b = Builder(2)
     computed = Histogram(3, 1000, 3000, 2000, 10)
     return build(

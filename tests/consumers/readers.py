@@ -13,7 +13,7 @@ from scalatrace.errors import ScalatraceError
 from scalatrace.operations import SENDING, Category, operation
 from scalatrace.predict.engine.simulate import Simulator
 from scalatrace.predict.export.formats import FORMATS, ExportSelection, export
-from scalatrace.predict.lowering import Lowering, LoweringTarget
+from scalatrace.predict.lowering import LoweringTarget, TraceLowering
 from scalatrace.predict.platform import read_platform
 from scalatrace.predict.timeline import Timeline
 from scalatrace.report.page.gather import gather
@@ -132,7 +132,7 @@ def _lowered(recording: Recording, target: LoweringTarget, account: list[dict[st
         if is_send(op):
             nbytes[op] += int(str(row["bytes"]))
     try:
-        run_lowered(Lowering(recording.matched, target))
+        run_lowered(TraceLowering(recording.matched, target))
     except AssertionError as error:
         return different(f"lowered: {error}")
     totals = recording.totals.items()

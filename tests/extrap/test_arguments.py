@@ -9,8 +9,7 @@ import pytest
 from scalatrace import Trace
 from scalatrace.extrap.errors import InputError
 from scalatrace.extrap.extrapolate import prepared
-from scalatrace.extrap.grid.arguments import grids_in_arguments
-from scalatrace.extrap.grid.command_lines import split_command
+from scalatrace.extrap.grid.arguments import grids_in_arguments, split_command
 from support.calls import IssuedCall, call
 from support.grids import Rank, halo, steps, trace_of
 

@@ -11,7 +11,7 @@ import pytest
 from scalatrace import extrap
 from scalatrace.errors import ScalatraceError
 from scalatrace.extrap.extrapolate import model_of, of_model
-from scalatrace.extrap.fit.array_forms import BlockForm, Progression, array_form, array_terms
+from scalatrace.extrap.fit.array_forms import ArrayProgression, BlockForm, array_form, array_terms
 from scalatrace.extrap.stx import load, save
 from scalatrace.trace.model.tables import IntArray
 from scalatrace.trace.query.diff import diff
@@ -87,8 +87,8 @@ def _array(*values: int) -> IntArray:
 
 
 def test_forms() -> None:
-    assert array_form([[_array(1, 0), _array(), _array(2, 1, 0), _array(0)]] * 3) == Progression(-1)
-    assert array_terms(_array(2, 1, 0), Progression(-1)) == ((0, -1, 2),)
+    assert array_form([[_array(1, 0), _array(), _array(2, 1, 0), _array(0)]] * 3) == ArrayProgression(-1)
+    assert array_terms(_array(2, 1, 0), ArrayProgression(-1)) == ((0, -1, 2),)
     assert array_form([[_array(4, 4, 4), _array(5, 4, 4)]] * 3) == BlockForm(1, False)
     assert array_form([[_array(8, 6), _array(4, 4, 4)]] * 3) == BlockForm(2, False)
     assert array_form([[_array(0, 5, 9, 13), _array(0, 3, 6)]] * 3) == BlockForm(1, True)
@@ -127,7 +127,7 @@ def test_distances_of_few_traces_are_no_progression() -> None:
     """Only ranks of the third row have two numbers, on one size: their distance may be that of this size."""
     one, two = [_array(0)], [_array(0), _array(0, 9)]
     assert array_form([one, one, one, two]) is None
-    assert array_form([one, two, two, two]) == Progression(9)
+    assert array_form([one, two, two, two]) == ArrayProgression(9)
 
     def body(rank: Rank) -> list[IssuedCall]:
         starts = tuple(k * prod(rank.dims) for k in range(rank.place[0]))

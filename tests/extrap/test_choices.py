@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import scalatrace
 from scalatrace import Trace
 from scalatrace.cli import main
-from scalatrace.extrap.choices.canonical import canonical
+from scalatrace.extrap.choices import canonical
 from scalatrace.extrap.extrapolate import extrapolate
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.values.vec import UNDEFINED

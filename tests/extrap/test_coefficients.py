@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalatrace.extrap.solve.exact import exact, fitted
+from scalatrace.extrap.solve.exact import exact, fit_coefficients
 from scalatrace.extrap.solve.features import Feature
 from scalatrace.formula import Var, evaluate, format_text
 
@@ -31,14 +31,14 @@ def test_a_formula_is_found_and_holds(table: list[list[int]], data: st.DataObjec
             for column in features.T
         ]
     )
-    found = exact(CHOSEN[: len(table)], fitted(features, values), POINTS, 0)
+    found = exact(CHOSEN[: len(table)], fit_coefficients(features, values), POINTS, 0)
     if np.linalg.matrix_rank(features - features[:, :1]) < len(table):
         return
     assert found is not None
     columns = dict(zip("abc", features, strict=False))
     assert np.array_equal(np.broadcast_to(evaluate(found.formula, columns), values.shape), values)
     values[data.draw(st.integers(0, POINTS - 1))] += 1
-    again = exact(CHOSEN[: len(table)], fitted(features, values), POINTS, 0)
+    again = exact(CHOSEN[: len(table)], fit_coefficients(features, values), POINTS, 0)
     assert again is None or np.array_equal(evaluate(again.formula, columns), values)
 
 
@@ -46,6 +46,6 @@ def test_the_denominator_is_the_least() -> None:
     """Thirds and halves are sixths, and nothing smaller or larger."""
     a, b = np.arange(12) * 6, np.arange(12) ** 2 * 6
     values = a // 2 - 2 * b // 3
-    found = exact(CHOSEN[:2], fitted(np.array([a, b]), values), 12, 0)
+    found = exact(CHOSEN[:2], fit_coefficients(np.array([a, b]), values), 12, 0)
     assert found is not None
     assert format_text(found.formula) == "(3*a-4*b)//6"

@@ -13,11 +13,11 @@ from scalatrace.codegen.matching.deadlock import check_deadlock
 from scalatrace.extrap.errors import ExtrapolationError
 from scalatrace.extrap.extrapolate import extrapolate, model_of, of_model
 from scalatrace.extrap.grid.model import Model, Rule
+from scalatrace.extrap.grid.target import grids_like
 from scalatrace.extrap.instantiate.instantiate import instantiate
 from scalatrace.extrap.matching import check_matching, check_sizes
-from scalatrace.extrap.sizes import grids_like
 from scalatrace.extrap.stx import save
-from scalatrace.extrap.suggest import suggested
+from scalatrace.extrap.suggest import suggest_recordings
 from scalatrace.formula import TRUE, Const
 from scalatrace.trace.consistency.agreement import first_conflict
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -107,10 +107,10 @@ def test_sizes_are_suggested_where_calls_do_not_fit_together(
     model: Model, monkeypatch: pytest.MonkeyPatch, nprocs: int | None
 ) -> None:
     traces = [trace_of(exchange, dims) for dims in SQUARES]
-    assert suggested(traces, SQUARES, nprocs)[0] == ""
+    assert suggest_recordings(traces, SQUARES, nprocs)[0] == ""
     wrong = replace(model, nodes=changed(model.nodes, 13, "tag"))
     monkeypatch.setattr("scalatrace.extrap.suggest.fit_prepared", lambda *_: wrong)
-    reason, grids = suggested(traces, SQUARES, nprocs)
+    reason, grids = suggest_recordings(traces, SQUARES, nprocs)
     assert "do not fit together" in reason
     assert grids
 

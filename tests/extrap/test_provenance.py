@@ -13,7 +13,7 @@ from scalatrace.cli import main
 from scalatrace.extrap.errors import ExtrapolationError, InputError, UndeterminedError
 from scalatrace.extrap.extrapolate import extrapolate, model_of, of_model
 from scalatrace.extrap.stx import load, save
-from scalatrace.extrap.suggest import suggested
+from scalatrace.extrap.suggest import suggest_recordings
 from support.calls import IssuedCall, call
 from support.grids import Rank, halo, trace_of
 
@@ -137,7 +137,7 @@ def test_error_names_the_size_that_decides() -> None:
     traces = [trace_of(rounds, dims) for dims in sizes]
     with pytest.raises(UndeterminedError, match=r"add a trace of \d+ ranks") as caught:
         extrapolate(traces, 16, dims_of=sizes)
-    reason, runs = suggested(traces, sizes, 16)
+    reason, runs = suggest_recordings(traces, sizes, 16)
     assert reason == str(caught.value)
     assert runs
     for run in runs:  # each of them decides
@@ -146,10 +146,10 @@ def test_error_names_the_size_that_decides() -> None:
 
 
 def test_suggestions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert suggested(_traces(), LINES, 9) == ("", [])
-    assert [run.grid.nprocs for run in suggested(_traces(), LINES)[1]] == [7, 8, 9, 10, 11]
+    assert suggest_recordings(_traces(), LINES, 9) == ("", [])
+    assert [run.grid.nprocs for run in suggest_recordings(_traces(), LINES)[1]] == [7, 8, 9, 10, 11]
     planes = [(2, 2), (2, 3), (3, 3)]
-    found = suggested([trace_of(halo(True), dims) for dims in planes], planes)[1]
+    found = suggest_recordings([trace_of(halo(True), dims) for dims in planes], planes)[1]
     assert [run.grid.dims for run in found] == [(2, 4), (2, 5), (3, 4), (2, 7), (3, 5)]  # no 1 x 5
     paths = []
     for trace in _traces():

@@ -11,8 +11,8 @@ from scalatrace import Trace, extrap, load
 from scalatrace.extrap.extrapolate import of_model
 from scalatrace.extrap.stx import load as load_formulas
 from scalatrace.extrap.stx import save as save_formulas
-from scalatrace.replay import Options, check, run
-from scalatrace.replay.common.options import Compute
+from scalatrace.replay import ReplayOptions, check, run
+from scalatrace.replay.common.options import ComputeMode
 from scalatrace.replay.transport.memory import MemoryTransport
 from scalatrace.trace.query.diff import diff
 from support.mpis import Mpi
@@ -30,7 +30,7 @@ def messages(trace: Trace) -> tuple[Counter[tuple[int, int]], Counter[tuple[int,
     for rank in range(trace.nprocs):
         transport = MemoryTransport(rank, trace.nprocs)
         check(trace, transport.size)
-        run(trace, transport, Options(Compute.NONE))
+        run(trace, transport, ReplayOptions(ComputeMode.NONE))
         for op, args in transport.calls:
             if op in ("Send", "Isend"):
                 sent[rank, int(args[3])] += 1

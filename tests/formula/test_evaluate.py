@@ -29,7 +29,7 @@ from scalatrace.formula import (
     parse_number,
     select,
 )
-from scalatrace.formula.evaluation.columns import Columns
+from scalatrace.formula.evaluation.columns import ColumnEvaluator
 from scalatrace.formula.functions import FUNCTIONS
 from scalatrace.formula.parse import MAX_LENGTH
 from support.expressions import NAMES, conditions, expressions, numbers
@@ -224,6 +224,6 @@ def test_common_parts_are_evaluated_once() -> None:
             return super().__getitem__(name)
 
     shared = parse_number("x*x+1")
-    columns = Columns(Counting(x=np.arange(5)))
+    columns = ColumnEvaluator(Counting(x=np.arange(5)))
     columns.value(Binary("+", shared, Binary("*", shared, shared)))
     assert calls == ["x"]

@@ -114,7 +114,7 @@ def test_the_line_about_the_trace(openmpi: Mpi, tmp_path: Path) -> None:
 def test_the_shim_is_built_once(openmpi: Mpi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Six processes ask at the same moment; one compiles."""
     env = {**openmpi.environment(), "SCALATRACE_CACHE": str(tmp_path)}
-    code = "from scalatrace.record.shim_cache import shim_of; import sys; print(shim_of([sys.executable]))"
+    code = "from scalatrace.record.shim import shim_of; import sys; print(shim_of([sys.executable]))"
 
     def ask(_: int) -> str:
         return run([openmpi.python, "-c", code], env=env, timeout=300).check().stdout

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scalatrace.record import launcher_check
-from scalatrace.record.launcher_check import AS_ROOT, OVERSUBSCRIBE, try_launcher
+from scalatrace.record import doctor
+from scalatrace.record.doctor import AS_ROOT, OVERSUBSCRIBE, try_launcher
 
 LAUNCHER = """#!/bin/sh
 {conditions}
@@ -65,6 +65,6 @@ def test_root_is_no_matter_for_other_users(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_launcher_that_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launcher_check, "TIMEOUT_S", 0.2)
+    monkeypatch.setattr(doctor, "TIMEOUT_S", 0.2)
     result, _ = try_launcher(launcher(tmp_path, "exec sleep 60"))
     assert (result.ok, result.error) == (False, "no answer within 0.2 s")

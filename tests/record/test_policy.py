@@ -11,7 +11,7 @@ import scalatrace as package
 from record.conftest import Traced
 from scalatrace.errors import UsageError
 from scalatrace.record.__main__ import arguments, options_of
-from scalatrace.record.policy import Policy, from_toml, parse_limit, parse_parameters
+from scalatrace.record.policy import RecordingPolicy, from_toml, parse_limit, parse_parameters
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.sites import parse_ranges
 from support.mpis import Mpi
@@ -36,7 +36,7 @@ def test_file(tmp_path: Path) -> None:
     assert (policy.tolerance, policy.ranges) == (2, [("solver.py", 10, 40), ("libx.so", 16, 32)])
     assert policy.meta()["parameters"] == "count=histogram:8 Alltoallv.sendcounts=drop tag=keep"
     assert policy.environment()["SCALATRACE_CORE_OPTIONS"] == "signature_tolerance=2"
-    assert not any(Policy().environment().values())
+    assert not any(RecordingPolicy().environment().values())
 
 
 @pytest.mark.parametrize(

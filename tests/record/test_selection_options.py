@@ -14,9 +14,8 @@ from scalatrace.operations import Category, operation
 from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.standard import procedures
 from scalatrace.record.__main__ import arguments, options_of
-from scalatrace.record.operation_selection import choose
 from scalatrace.record.policy import from_toml
-from scalatrace.record.selection import Selection, parse_size, parse_window
+from scalatrace.record.selection import CallSelection, choose, parse_size, parse_window
 from support.running import run
 
 FILE = """
@@ -31,7 +30,7 @@ communicators = ["world", "row*"]
 """
 
 
-def _options(*words: str) -> Selection:
+def _options(*words: str) -> CallSelection:
     parser = argparse.ArgumentParser()
     arguments(parser)
     return options_of(parser.parse_args([*words, "app"])).policy.selection
@@ -53,8 +52,8 @@ def test_file_and_options(tmp_path: Path) -> None:
 
 
 def test_nothing_selected_is_nothing_said() -> None:
-    assert Selection().meta() == {}
-    assert not any(Selection().environment(queries=False).values())
+    assert CallSelection().meta() == {}
+    assert not any(CallSelection().environment(queries=False).values())
 
 
 def test_groups_hold_every_operation() -> None:

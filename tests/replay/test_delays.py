@@ -8,7 +8,7 @@ import pytest
 
 from scalatrace import load
 from scalatrace.core.binding import COMM_WORLD, Core
-from scalatrace.replay import Options
+from scalatrace.replay import ReplayOptions
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.timing.compute_times import ComputeTimes
 from scalatrace.trace.model.tables import Kind
@@ -34,6 +34,6 @@ def test_a_rank_computes_as_long_as_it_did(tmp_path: Path) -> None:
     cores[0].write(tmp_path / "a.st")
     trace = load(tmp_path / "a.st")
     for rank, (_, ns) in COMPUTE_NS.items():
-        delays = ComputeTimes(trace, rank, Options(), WhatIf(()))
+        delays = ComputeTimes(trace, rank, ReplayOptions(), WhatIf(()))
         total = sum(delays.before(call) for call in trace.walk(rank))
         assert total == pytest.approx(20 * ns, rel=0.1)

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalatrace.replay import Options, ReplayError, run
-from scalatrace.replay.common.options import Compute
+from scalatrace.replay import ReplayError, ReplayOptions, run
+from scalatrace.replay.common.options import ComputeMode
 from scalatrace.replay.common.whatif import WhatIf
-from scalatrace.replay.engine.dynamic_windows import MAX_GAP_NBYTES, DynamicWindows, united
+from scalatrace.replay.engine.preparation import MAX_GAP_NBYTES, DynamicWindows, unite_intervals
 from scalatrace.replay.engine.rank import RankReplay
 from scalatrace.replay.engine.windows import Exposed
 from scalatrace.replay.timing.pace import Pace
@@ -31,13 +31,13 @@ INTERVALS = st.lists(
 
 def issued(trace: Trace) -> list[tuple[str, tuple[Any, ...]]]:
     transport = MemoryTransport()
-    run(trace, transport, Options(Compute.NONE))
+    run(trace, transport, ReplayOptions(ComputeMode.NONE))
     return transport.calls
 
 
 @given(INTERVALS)
 def test_intervals_are_united(intervals: list[tuple[int, int]]) -> None:
-    result = united(intervals)
+    result = unite_intervals(intervals)
     for low, high in intervals:
         assert sum(a <= low and high <= b for a, b in result) == 1
     assert all(b + MAX_GAP_NBYTES < c for (_, b), (c, _) in pairwise(result))
@@ -90,7 +90,7 @@ def test_each_target_learns_of_its_own_memory_only() -> None:
     disps = {0: 100_000, 1: 200_000}
     puts = [b.event("Put", target_rank=to, target_disp=at, comm=Comm(), **own) for to, at in disps.items()]
     trace = b.of(b.event("Win_create_dynamic", comm=Comm(), win=0), *puts)
-    windows = DynamicWindows(RankReplay(rank, Pace(Compute.NONE), ""), WhatIf(()))
+    windows = DynamicWindows(RankReplay(rank, Pace(ComputeMode.NONE), ""), WhatIf(()))
     for call in trace.walk(1):
         windows.see(call)
     windows.finish()

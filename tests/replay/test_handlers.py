@@ -8,8 +8,16 @@ from typing import Any
 import pytest
 
 from scalatrace.operations import Category, operation
-from scalatrace.replay import MissingError, Options, RanksError, ReplayError, UnsupportedError, check, run
-from scalatrace.replay.common.options import Compute
+from scalatrace.replay import (
+    MissingError,
+    RanksError,
+    ReplayError,
+    ReplayOptions,
+    UnsupportedError,
+    check,
+    run,
+)
+from scalatrace.replay.common.options import ComputeMode
 from scalatrace.replay.engine.handlers import HANDLERS
 from scalatrace.replay.transport.args import Constant, Count, Counts, Ints, Out, Ref
 from scalatrace.replay.transport.memory import MemoryTransport, Named
@@ -22,7 +30,7 @@ from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL, UNDEFINED, Vec
 from support.builder import DOUBLE, INT, Builder, Comm, stencil
 
-QUICK = Options(Compute.NONE)
+QUICK = ReplayOptions(ComputeMode.NONE)
 NO_TYPE = Datatype("MPI_DATATYPE_NULL", 0, 0)
 
 
@@ -272,7 +280,7 @@ def test_files_are_never_where_the_program_had_them(tmp_path: Any, monkeypatch: 
 def test_computation_is_the_mean_after_the_predecessor_times_the_scale() -> None:
     b = Builder()
     event = b.event("Barrier", comm=Comm(), compute=Histogram(2, 1000, 3000, 2000, 1000))
-    result = run(b.of(event), MemoryTransport(), Options(Compute.SPIN, compute_scale=3.0))
+    result = run(b.of(event), MemoryTransport(), ReplayOptions(ComputeMode.SPIN, compute_scale=3.0))
     assert result.computed_ns == 6000
     assert result.wall_ns >= 6000
 
@@ -292,7 +300,7 @@ def test_branches_of_other_ranks_take_no_time() -> None:
     ]
     trace = b.of(*branches)
     for rank in (0, 1):
-        result = run(trace, MemoryTransport(rank, 2), Options(Compute.SPIN))
+        result = run(trace, MemoryTransport(rank, 2), ReplayOptions(ComputeMode.SPIN))
         assert result.computed_ns == 3_000_000
         assert result.calls == {"Barrier": 1}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scalatrace.replay import Compute, MissingError, Options, check, run
+from scalatrace.replay import ComputeMode, MissingError, ReplayOptions, check, run
 from scalatrace.replay.transport.memory import MemoryTransport
 from scalatrace.trace.io.writer import save
 from scalatrace.trace.values.histogram import Histogram
@@ -60,5 +60,5 @@ def test_what_is_done_is_reported() -> None:
     b = Builder()
     trace = b.of(b.loop(1000, b.event("Barrier", comm=Comm())))
     told: list[int] = []
-    run(trace, MemoryTransport(), Options(Compute.NONE), told.append)
+    run(trace, MemoryTransport(), ReplayOptions(ComputeMode.NONE), told.append)
     assert told == [0, 256, 512, 768]

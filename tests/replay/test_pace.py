@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scalatrace.replay.common.options import Compute
+from scalatrace.replay.common.options import ComputeMode
 from scalatrace.replay.timing.pace import SLEEP_SLACK_NS, Pace
 from scalatrace.replay.transport.backoff import EAGER, MAX_NAP_S, NAP_S, Backoff
 from support.mpis import Mpi
@@ -31,15 +31,15 @@ class Clock:
         self.now += round(seconds * 1e9)
 
 
-def make(compute: Compute) -> tuple[Pace, Clock]:
+def make(compute: ComputeMode) -> tuple[Pace, Clock]:
     clock = Clock()
     pace = Pace(compute, clock, clock.sleep)
     pace.start()
     return pace, clock
 
 
-@pytest.mark.parametrize("compute", [Compute.SPIN, Compute.SLEEP])
-def test_wait_ends_at_the_deadline_whatever_the_engine_needs(compute: Compute) -> None:
+@pytest.mark.parametrize("compute", [ComputeMode.SPIN, ComputeMode.SLEEP])
+def test_wait_ends_at_the_deadline_whatever_the_engine_needs(compute: ComputeMode) -> None:
     pace, clock = make(compute)
     began = pace.last_ns
     pace.due_in(5_000_000)
@@ -51,7 +51,7 @@ def test_wait_ends_at_the_deadline_whatever_the_engine_needs(compute: Compute) -
 
 
 def test_work_beyond_the_deadline_is_late_and_not_made_up() -> None:
-    pace, clock = make(Compute.SPIN)
+    pace, clock = make(ComputeMode.SPIN)
     pace.due_in(1_000)
     clock.now += 50_000
     pace.wait()
@@ -63,7 +63,7 @@ def test_work_beyond_the_deadline_is_late_and_not_made_up() -> None:
 
 
 def test_sleep_leaves_the_last_stretch_to_spinning() -> None:
-    pace, clock = make(Compute.SLEEP)
+    pace, clock = make(ComputeMode.SLEEP)
     pace.due_in(SLEEP_SLACK_NS // 2)
     pace.wait()
     assert clock.slept == []
@@ -74,7 +74,7 @@ def test_sleep_leaves_the_last_stretch_to_spinning() -> None:
 
 
 def test_none_does_not_wait() -> None:
-    pace, clock = make(Compute.NONE)
+    pace, clock = make(ComputeMode.NONE)
     before = clock.now
     pace.due_in(10**9)
     pace.wait()
@@ -83,7 +83,7 @@ def test_none_does_not_wait() -> None:
 
 
 def test_naps_get_longer_while_nothing_comes_and_short_again_when_something_did() -> None:
-    pace, clock = make(Compute.SLEEP)
+    pace, clock = make(ComputeMode.SLEEP)
     came = iter([*[False] * 5, True, *[False] * 1000])
     pace.poll = lambda: next(came)
     pace.due_in(40_000_000)
@@ -132,7 +132,7 @@ def test_a_result_resets_the_pauses(naps: list[float]) -> None:
 
 
 def test_receiving_takes_from_the_wait_not_from_what_comes_after() -> None:
-    pace, clock = make(Compute.SLEEP)
+    pace, clock = make(ComputeMode.SLEEP)
     came = iter([*[False] * 6, *[True] * 40, *[False] * 1000])
 
     def poll() -> bool:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalatrace.replay import Compute, Options, UnsupportedError, check, run
+from scalatrace.replay import ComputeMode, ReplayOptions, UnsupportedError, check, run
 from scalatrace.replay.common.whatif import WhatIf
-from scalatrace.replay.probabilistic.largest import buffered, largest_sent
+from scalatrace.replay.probabilistic.largest import is_buffered, largest_sent
 from scalatrace.replay.probabilistic.sampled_calls import ParameterSampler, is_probabilistic
 from scalatrace.replay.probabilistic.shared_random import COUNT, PEER, SharedRandom, Weighted
 from scalatrace.replay.transport.inbox import Inbox
@@ -145,7 +145,7 @@ def test_the_seed_decides() -> None:
 
 def test_blocking_sends_do_not_block() -> None:
     transport = MemoryTransport(1, 4, incoming=[80] * 3)
-    result = run(sends(), transport, Options(Compute.NONE))
+    result = run(sends(), transport, ReplayOptions(ComputeMode.NONE))
     assert {op for op, _ in transport.calls} == {"Isend"}
     assert result.calls == {"Send": 25}
     assert result.received == 3
@@ -205,12 +205,12 @@ def test_the_largest_message_that_may_be_drawn() -> None:
     trace = sends()
     assert largest_sent(trace, 1, WhatIf()) == 200 * 8
     assert largest_sent(trace, 1, WhatIf((FactorRule(nbytes=2.5),))) == 3 * 200 * 8
-    assert largest_sent(trace, 1, WhatIf(), buffered) == 0
+    assert largest_sent(trace, 1, WhatIf(), is_buffered) == 0
     b = Builder(2)
     kept = b.event(
         "Ibsend", count=Vec((3, 9, 4)), datatype=DOUBLE, dest=To(Encoding.MODULO, Vec(1)), tag=0, comm=Comm()
     )
-    assert largest_sent(b.of(b.loop(3, kept)), 0, WhatIf(), buffered) == 9 * 8
+    assert largest_sent(b.of(b.loop(3, kept)), 0, WhatIf(), is_buffered) == 9 * 8
 
 
 def replayed(

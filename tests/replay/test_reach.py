@@ -6,7 +6,7 @@ import pytest
 
 from scalatrace.replay.common.errors import ReplayError
 from scalatrace.replay.engine.rank import BuiltType
-from scalatrace.replay.transport.buffers import Buffers
+from scalatrace.replay.transport.buffers import BufferPool
 from scalatrace.replay.transport.memory import MemoryTransport
 
 
@@ -29,5 +29,5 @@ def test_addresses_as_displacements_take_no_memory(true_lb: int, wanted: tuple[i
 @pytest.mark.parametrize("direction", ["incoming", "outgoing"])
 def test_more_than_the_machine_has_is_an_error_of_one_line(direction: str) -> None:
     with pytest.raises(ReplayError, match=f"a message spans {1 << 45} bytes") as caught:
-        getattr(Buffers(MemoryTransport()), direction)(1 << 45)
+        getattr(BufferPool(MemoryTransport()), direction)(1 << 45)
     assert "\n" not in str(caught.value)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scalatrace.replay.common.errors import ReplayError
-from scalatrace.replay.engine.requests import Live, LiveList
+from scalatrace.replay.engine.requests import LiveList, LiveRequest
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(0, 5)), max_size=40))
@@ -16,7 +16,7 @@ def test_ages_are_positions_from_the_end(steps: list[int | None]) -> None:
     lives, plain = LiveList(), []
     for n, step in enumerate(steps):
         if step is None:
-            plain.append(lives.add(Live(n, buffers=[n])))
+            plain.append(lives.add(LiveRequest(n, buffers=[n])))
         elif step < len(plain):
             ended = lives.at(step)
             assert ended is plain.pop(-1 - step)
@@ -27,7 +27,7 @@ def test_ages_are_positions_from_the_end(steps: list[int | None]) -> None:
 
 def test_no_such_age() -> None:
     lives = LiveList("matched message")
-    lives.add(Live("a"))
+    lives.add(LiveRequest("a"))
     for age in (1, -1):
         with pytest.raises(ReplayError, match=f"no live matched message of age {age}"):
             lives.at(age)
@@ -35,6 +35,6 @@ def test_no_such_age() -> None:
 
 def test_swap_changes_ages() -> None:
     lives = LiveList()
-    old, new = lives.add(Live("old", buffers=[1])), lives.add(Live("new", buffers=[2]))
+    old, new = lives.add(LiveRequest("old", buffers=[1])), lives.add(LiveRequest("new", buffers=[2]))
     lives.swap(old, new)
     assert [(live.handle, live.buffers) for live in lives.left()] == [("new", [2]), ("old", [1])]

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from scalatrace import Trace
-from scalatrace.replay.calls import arrivals
-from scalatrace.replay.common.options import Compute, Options
-from scalatrace.replay.engine.interleaving import Message, Receive, interleaving
+from scalatrace.replay.calls import p2p
+from scalatrace.replay.common.options import ComputeMode, ReplayOptions
+from scalatrace.replay.engine.interleaving import IncomingMessage, RankReceive, interleaving
 from scalatrace.replay.engine.senders import senders_of
 from scalatrace.replay.run import run
 from scalatrace.replay.transport.args import Count, Out
@@ -28,13 +28,13 @@ BYTE = Datatype("MPI_BYTE", 1, 1)
 Call = tuple[str, dict[str, Any]]
 
 
-def wild(number: int, nbytes: int, tag: int = 0, exact: bool = True, likely: int = -1) -> Receive:
-    return Receive(number, ANY_SOURCE, tag, nbytes, exact, likely)
+def wild(number: int, nbytes: int, tag: int = 0, exact: bool = True, likely: int = -1) -> RankReceive:
+    return RankReceive(number, ANY_SOURCE, tag, nbytes, exact, likely)
 
 
-def messages(**sent: Sequence[int]) -> dict[int, list[Message]]:
+def messages(**sent: Sequence[int]) -> dict[int, list[IncomingMessage]]:
     """Lengths by sender, r1=(...), all with tag 0."""
-    return {int(name[1:]): [Message(0, n) for n in lengths] for name, lengths in sent.items()}
+    return {int(name[1:]): [IncomingMessage(0, n) for n in lengths] for name, lengths in sent.items()}
 
 
 def test_lengths_decide() -> None:
@@ -54,17 +54,17 @@ def test_the_likely_sender_comes_first() -> None:
 
 
 def test_a_message_that_is_sent_later_is_not_chosen() -> None:
-    sent = {1: [Message(0, 3, earliest=1)], 2: [Message(0, 3)]}
+    sent = {1: [IncomingMessage(0, 3, earliest=1)], 2: [IncomingMessage(0, 3)]}
     assert interleaving([wild(0, 3, likely=1), wild(1, 3)], sent) == [2, 1]
 
 
 def test_any_tag_takes_the_first_message() -> None:
-    sent = {1: [Message(8, 3), Message(9, 4)], 2: [Message(9, 4)]}
+    sent = {1: [IncomingMessage(8, 3), IncomingMessage(9, 4)], 2: [IncomingMessage(9, 4)]}
     assert interleaving([wild(0, 4, ANY_TAG), wild(1, 3, ANY_TAG), wild(2, 4, 9)], sent) == [2, 1, 1]
 
 
 def test_a_named_source_takes_its_own() -> None:
-    receives = [wild(0, 3), Receive(1, 1, 0, 3, exact=False), wild(2, 5)]
+    receives = [wild(0, 3), RankReceive(1, 1, 0, 3, exact=False), wild(2, 5)]
     assert interleaving(receives, messages(r1=(3, 5), r2=(3,))) == [2, 1, 1]
 
 
@@ -82,7 +82,8 @@ def test_a_search_has_a_limit() -> None:
 def test_any_shuffle_has_an_order(seed: int) -> None:
     rng = random.Random(seed)
     sent = {
-        r: [Message(rng.randrange(2), rng.randrange(3)) for _ in range(rng.randrange(9))] for r in range(4)
+        r: [IncomingMessage(rng.randrange(2), rng.randrange(3)) for _ in range(rng.randrange(9))]
+        for r in range(4)
     }
     order = [sender for sender, some in sent.items() for _ in some]
     rng.shuffle(order)
@@ -247,7 +248,7 @@ class Never(MemoryTransport):
 
 
 def sources(transport: MemoryTransport, ranks: Sequence[Sequence[Call]], op: str) -> list[int]:
-    run(trace_of(ranks), transport, Options(Compute.NONE))
+    run(trace_of(ranks), transport, ReplayOptions(ComputeMode.NONE))
     place = {"Mprobe": 0, "Recv": 3}[op]
     return [args[place] for name, args in transport.calls if name == op]
 
@@ -262,7 +263,7 @@ def test_receives_are_given_the_planned_sender() -> None:
 
 
 def test_what_is_there_is_taken_when_the_planned_does_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arrivals, "MAX_WAIT_S", 0.01)
+    monkeypatch.setattr(p2p, "MAX_WAIT_S", 0.01)
     transport = Never(0, 3, arrivals=[(1, 7), (1, 7), (2, 5), (2, 5)])
     assert sources(transport, TWO, "Mprobe") == [1, 2]
     counts = [args[1] for op, args in transport.calls if op == "Mrecv"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scalatrace.replay.common.position import Position
+from scalatrace.replay.common.position import ReplayPosition
 from scalatrace.replay.stalls import Stalls
 from scalatrace.trace.io.writer import save
 from scalatrace.trace.model.elastic import Groups
@@ -20,8 +20,8 @@ from support.running import mpirun
 LATE_NS = 3_000_000_000
 
 
-def waits(event: int, computes: bool = False) -> Position:
-    return Position(event, "Recv", computes, "app.py:3:main")
+def waits(event: int, computes: bool = False) -> ReplayPosition:
+    return ReplayPosition(event, "Recv", computes, "app.py:3:main")
 
 
 def test_a_rank_that_moves_keeps_all_going() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from scalatrace import Trace, load
 from scalatrace.core.binding import COMM_WORLD, Core
-from scalatrace.replay.timing.wait_share import wait_share, waits
+from scalatrace.replay.probabilistic.planned_calls import wait_share, waits
 from scalatrace.trace.model.tables import Kind
 
 ROUNDS = 10

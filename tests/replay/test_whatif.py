@@ -13,7 +13,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scalatrace.errors import UsageError
-from scalatrace.replay import Collectives, Compute, FactorRule, Options, RankResult, Times, check, run
+from scalatrace.replay import (
+    CollectiveMode,
+    ComputeMode,
+    FactorRule,
+    RankResult,
+    ReplayOptions,
+    TimeChoice,
+    check,
+    run,
+)
 from scalatrace.replay.common.whatif import WhatIf
 from scalatrace.replay.compare import compare
 from scalatrace.replay.transport.memory import MemoryTransport
@@ -29,8 +38,10 @@ from support.running import mpirun, record
 CHAPTERS = Path(__file__).with_name("chapters.py")
 
 
-def replayed(trace: Trace, rank: int = 0, **options: Any) -> tuple[RankResult, MemoryTransport, Options]:
-    chosen = Options(**{"compute": Compute.NONE, **options})
+def replayed(
+    trace: Trace, rank: int = 0, **options: Any
+) -> tuple[RankResult, MemoryTransport, ReplayOptions]:
+    chosen = ReplayOptions(**{"compute": ComputeMode.NONE, **options})
     transport = MemoryTransport(rank, trace.nprocs)
     check(trace, transport.size, chosen)
     return run(trace, transport, chosen), transport, chosen
@@ -61,7 +72,7 @@ def test_bytes_of_some_calls(where: str, sent: dict[str, int]) -> None:
     result, _, options = replayed(trace, rules=(parse_rule(where, "bytes=2"),))
     assert result.sent == sent
     assert compare(trace, result, options) == []
-    assert compare(trace, result, Options()) != []
+    assert compare(trace, result, ReplayOptions()) != []
 
 
 def test_receives_have_room_for_the_largest_message_there_may_be() -> None:
@@ -96,7 +107,7 @@ def test_computation_of_some_calls() -> None:
             b.event("Barrier", at=["a.py:1:f"], comm=Comm()),
         )
         rules = (parse_rule("a.py:1", "compute=0.5"),)
-        result, _, _ = replayed(trace, compute=Compute.SPIN, compute_scale=3, rules=rules)
+        result, _, _ = replayed(trace, compute=ComputeMode.SPIN, compute_scale=3, rules=rules)
         assert result.computed_ns == expected
 
 
@@ -135,7 +146,7 @@ def test_drawn_values_lie_in_the_histogram_and_have_its_mean(samples: list[int],
 def test_drawn_times_depend_on_the_seed_only() -> None:
     b = Builder()
     trace = b.of(b.event("Barrier", comm=Comm(), compute=Histogram(9, 100, 9000, 2000, 1000)))
-    common = {"compute": Compute.SPIN, "times": Times.DRAWN, "compute_scale": 0.1}
+    common = {"compute": ComputeMode.SPIN, "times": TimeChoice.DRAWN, "compute_scale": 0.1}
     times = [replayed(trace, seed=seed, **common)[0].computed_ns for seed in range(60)]
     assert times == [replayed(trace, seed=seed, **common)[0].computed_ns for seed in range(60)]
     assert len(set(times)) > 30
@@ -147,7 +158,7 @@ def test_a_collective_as_messages() -> None:
     b = Builder(4)
     side = {"sendcount": 2, "sendtype": DOUBLE, "recvcount": 2, "recvtype": DOUBLE}
     trace = b.of(b.event("Alltoall", **side, comm=Comm()), b.event("Barrier", comm=Comm()))
-    result, transport, _ = replayed(trace, rank=2, collectives=Collectives.P2P)
+    result, transport, _ = replayed(trace, rank=2, collectives=CollectiveMode.P2P)
     assert result.calls == {"Irecv": 6, "Isend": 6, "Waitall": 2}
     assert result.sent["Isend"] == 3 * 16
     peers = Counter(args[3] for op, args in transport.calls if op == "Isend")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from scalatrace.report.costs.rank_bins import RankBin
+from scalatrace.report.costs.efficiency import RankBin
 from scalatrace.report.page.comparison import comparison_of
 from scalatrace.report.page.extrapolated import Fit, ModelFacts
 from scalatrace.report.page.gather import PageOptions, TraceAggregates, gather

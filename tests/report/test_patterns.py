@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from scalatrace.report.page.grid import find_grid, rank_grid
-from scalatrace.report.page.patterns import Pattern, Receives, loop_pattern, recognise
+from scalatrace.report.page.patterns import LoopPattern, Receives, loop_pattern, recognise
 from scalatrace.trace.exchange.messages import Messages, messages_of
 from scalatrace.trace.exchange.rank_sets import Budget
 from scalatrace.trace.model.elastic import Groups
@@ -161,7 +161,7 @@ def _relative(step: int) -> To:
     return To(Encoding.RELATIVE, Vec(step))
 
 
-def pattern_of(trace: Trace) -> Pattern | None:
+def pattern_of(trace: Trace) -> LoopPattern | None:
     messages = messages_of(trace, Budget())
     sent: dict[int, list[Messages]] = {}
     for one in messages:

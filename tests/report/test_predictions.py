@@ -13,7 +13,7 @@ import pytest
 
 from scalatrace import load
 from scalatrace.cli import main
-from scalatrace.predict.platform import Check, read_platform, write_platform
+from scalatrace.predict.platform import PlatformCheck, read_platform, write_platform
 from scalatrace.report.page.gather import PageOptions, gather
 from scalatrace.report.page.page import page
 from scalatrace.report.page.predictions.history import history_page
@@ -137,7 +137,7 @@ def test_predicted_times_on_the_ranks_of_the_inputs(capsys: pytest.CaptureFixtur
 
 def test_the_interval_follows_from_checks(trace: Path, tmp_path: Path) -> None:
     ranks = load(trace).nprocs
-    checks = tuple(Check(ranks, measured_s, 1.0) for measured_s in (1.1, 1.2, 1.3))
+    checks = tuple(PlatformCheck(ranks, measured_s, 1.0) for measured_s in (1.1, 1.2, 1.3))
     write_platform(tmp_path / "mine.toml", replace(read_platform("cluster"), checks=checks))
     assert main(["report", "a.st", "--platform", str(tmp_path / "mine.toml")]) == 0
     text = Path("report.html").read_text()

@@ -9,22 +9,22 @@ from rich.text import Text
 from scalatrace.report import columns
 from scalatrace.report.predictions import columns as predicted_columns
 from scalatrace.report.style import cell, fit_columns, text_table
-from scalatrace.report.tables import Column, Table
+from scalatrace.report.tables import CommandTable, TableColumn
 
 DECLARED = {
     name: table
     for module in (columns, predicted_columns)
     for name, table in vars(module).items()
-    if isinstance(table, Table)
+    if isinstance(table, CommandTable)
 }
 
-TIMES = Table(
+TIMES = CommandTable(
     "call",
     (
-        Column("operation", "operation", "operation", "without MPI_"),
-        Column("mpi_ns", "MPI time", "ns", "in the call", whole=True),
-        Column("of_all", "of all", "share", derived=True, min_width=100),
-        Column("note", meaning="for scripts"),
+        TableColumn("operation", "operation", "operation", "without MPI_"),
+        TableColumn("mpi_ns", "MPI time", "ns", "in the call", whole=True),
+        TableColumn("of_all", "of all", "share", derived=True, min_width=100),
+        TableColumn("note", meaning="for scripts"),
     ),
 )
 ROW = {"operation": "Send", "mpi_ns": 52.3, "of_all": (1, 8)}

@@ -13,12 +13,12 @@ from scalatrace.report.page.comparison import LESS, MORE, NEITHER, change, compa
 from scalatrace.report.page.extrapolated import ModelFacts, provenance_of
 from scalatrace.report.page.gather import PageOptions, TraceAggregates, gather
 from scalatrace.report.page.grid import find_grid
-from scalatrace.report.page.histograms import Sizes, deltas_of
+from scalatrace.report.page.histograms import MessageSizeBins, deltas_of
 from scalatrace.report.page.overview.advice import advice_of
-from scalatrace.report.page.overview.basis import TimeBasis
 from scalatrace.report.page.overview.summary import summary_of
+from scalatrace.report.page.overview.waits import TimeBasis
 from scalatrace.report.page.predictions.simulated import PagePrediction
-from scalatrace.report.page.sources import Sources
+from scalatrace.report.page.sources import SourceReader
 from scalatrace.report.page.tree import PageTree, TreeNode, node_numbers, tree_of
 from scalatrace.report.style import ranks as ranks_text
 from scalatrace.trace.model.elastic import Formulas
@@ -97,7 +97,7 @@ def test_large_trees_are_pruned() -> None:
         *(b.loop(2, b.event("Barrier", i % 7 + 1, at=(f"a.py:{i}:f",), comm=Comm())) for i in range(500))
     )
     full = gather(trace, "full").tree
-    tree = tree_of(trace, {}, [], find(trace), Sources(), max_nodes=100)
+    tree = tree_of(trace, {}, [], find(trace), SourceReader(), max_nodes=100)
     shown = below(tree.root)
     hidden = [node for node in shown if node.number < 0]
     assert len([node for node in shown if node.number > 0]) <= 100
@@ -163,7 +163,7 @@ def test_ranks_that_stand_out_are_named_with_those_as_long(tmp_path: Path) -> No
         assert numbers["may be late"] == "rank 1 by computation"
 
 
-def parts(trace: Trace) -> tuple[PageTree, Sizes, TimeBasis]:
+def parts(trace: Trace) -> tuple[PageTree, MessageSizeBins, TimeBasis]:
     aggregates = gather(trace, "x")
     return aggregates.tree, aggregates.sizes, aggregates.basis
 
@@ -272,7 +272,8 @@ def test_nothing_to_look_at() -> None:
     aggregates = gather(trace, "quiet")
     assert [one.kind for one in aggregates.advice] == ["nothing"]
     assert (
-        advice_of(aggregates.summary, aggregates.tree, Sizes((), True), aggregates.basis) == aggregates.advice
+        advice_of(aggregates.summary, aggregates.tree, MessageSizeBins((), True), aggregates.basis)
+        == aggregates.advice
     )
 
 
@@ -280,36 +281,36 @@ class TestSources:
     def test_lines_around(self, tmp_path: Path) -> None:
         path = tmp_path / "app.py"
         path.write_text("\n".join(f"line {i}" for i in range(1, 10)))
-        found = Sources("2099-01-01").at(f"{path}:5:f")
+        found = SourceReader("2099-01-01").at(f"{path}:5:f")
         assert found is not None
         assert (found.first, found.lines, found.changed) == (
             3,
             tuple(f"line {i}" for i in range(3, 8)),
             False,
         )
-        assert Sources().at(f"{path}:1:f").first == 1  # type: ignore[union-attr]
-        assert Sources().at(f"{path}:10:f") is None
+        assert SourceReader().at(f"{path}:1:f").first == 1  # type: ignore[union-attr]
+        assert SourceReader().at(f"{path}:10:f") is None
 
     def test_changed_files_are_marked(self, tmp_path: Path) -> None:
         path = tmp_path / "app.c"
         path.write_text("call();\n")
-        found = Sources("2001-01-01T00:00:00+00:00").at(f"{path}:1:f")
+        found = SourceReader("2001-01-01T00:00:00+00:00").at(f"{path}:1:f")
         assert found is not None
         assert found.changed
 
     @pytest.mark.parametrize("name", ["secret", "secret.txt", "id_rsa", "shadow.conf"])
     def test_only_source_files_are_read(self, tmp_path: Path, name: str) -> None:
         (tmp_path / name).write_text("secret\n")
-        assert Sources().at(f"{tmp_path / name}:1:f") is None
+        assert SourceReader().at(f"{tmp_path / name}:1:f") is None
 
     def test_no_files_on_request_and_no_devices(self, tmp_path: Path) -> None:
         path = tmp_path / "app.py"
         path.write_text("x\n")
-        assert Sources(enabled=False).at(f"{path}:1:f") is None
+        assert SourceReader(enabled=False).at(f"{path}:1:f") is None
         os.mkfifo(tmp_path / "pipe.py")
-        assert Sources().at(f"{tmp_path / 'pipe.py'}:1:f") is None
-        assert Sources().at("app.py:1:f") is None
-        assert Sources().at("\0.py:1:f") is None
+        assert SourceReader().at(f"{tmp_path / 'pipe.py'}:1:f") is None
+        assert SourceReader().at("app.py:1:f") is None
+        assert SourceReader().at("\0.py:1:f") is None
 
 
 def test_provenance_of_formulas() -> None:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scalatrace.arrays import Floats
 from scalatrace.errors import UsageError
-from scalatrace.stats.grouped_points import Floats, GroupedPoints, group_points
+from scalatrace.stats.grouped_points import GroupedPoints, group_points
 from scalatrace.stats.piecewise import Objective, best_partitions, fit_piecewise, segment_lines
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from scalatrace.trace.model.elastic import Elastic
 from scalatrace.trace.model.nodes import Event, Node, Param, Peer, PredStats, Sequence, events
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind, Op, Stat
+from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind, Op, RecordedStat
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.compress import vec_of
@@ -44,7 +44,7 @@ class Builder:
     trace: Trace = field(init=False)
 
     def __post_init__(self) -> None:
-        self.trace = Trace(self.nprocs, meta={"program": "by hand"}, stats=[Stat("compute_ns", 1.0)])
+        self.trace = Trace(self.nprocs, meta={"program": "by hand"}, stats=[RecordedStat("compute_ns", 1.0)])
 
     def family(self, kind: str, sizes: AnySequence[int], members: AnySequence[int], parent: int = 0) -> Comm:
         """Add a family of communicators."""

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from scalatrace import Trace
 from scalatrace.codegen.program.interpret import InterpretSetting, run, value
-from scalatrace.codegen.program.tree import MpiCall, Program
+from scalatrace.codegen.program.tree import BenchmarkProgram, MpiCall
 from scalatrace.errors import FormatError
 
 IssuedCall = tuple[str, tuple[int, ...]]
 
 
-def made(program: Program, trace: Trace, rank: int) -> Iterator[IssuedCall]:
+def made(program: BenchmarkProgram, trace: Trace, rank: int) -> Iterator[IssuedCall]:
     """What a process of the program calls."""
 
     def communicator(family: int) -> tuple[int, int]:

@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from scalatrace import Trace
-from scalatrace.predict.lowering import Action, Collective, Lowering, Recv, Send, Wait
+from scalatrace.predict.lowering import (
+    CollectiveAction,
+    LoweredAction,
+    RecvMessage,
+    SendMessage,
+    TraceLowering,
+    WaitAction,
+)
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Datatype
@@ -27,7 +34,7 @@ class Outcome:
     collectives: int = 0
 
 
-def run(lowering: Lowering) -> Outcome:
+def run(lowering: TraceLowering) -> Outcome:
     """Run all ranks: sends are buffered, receives match in order. Fails where a rank never ends."""
     ranks = list(lowering.ranks)
     walks = [lowering.actions(rank) for rank in ranks]
@@ -46,9 +53,9 @@ def run(lowering: Lowering) -> Outcome:
             under_way[key].popleft()
             complete[key[1]].add(posted[key].popleft())
 
-    def step(i: int, action: Action, first: bool) -> bool:
+    def step(i: int, action: LoweredAction, first: bool) -> bool:
         nonlocal blocking
-        if isinstance(action, Send):
+        if isinstance(action, SendMessage):
             key = i, action.peer, action.tag
             under_way[key].append(action.nbytes)
             outcome.sent[key] += 1
@@ -56,7 +63,7 @@ def run(lowering: Lowering) -> Outcome:
             if action.request is not None:
                 complete[i].add(action.request)
             match(key)
-        elif isinstance(action, Recv):
+        elif isinstance(action, RecvMessage):
             key = action.peer, i, action.tag
             if first:
                 name = action.request if action.request is not None else -1
@@ -64,11 +71,11 @@ def run(lowering: Lowering) -> Outcome:
                 complete[i].discard(-1)
                 match(key)
             return action.request is not None or -1 in complete[i]
-        elif isinstance(action, Wait):
+        elif isinstance(action, WaitAction):
             if not complete[i] >= set(action.requests):
                 return False
             complete[i] -= set(action.requests)
-        elif isinstance(action, Collective):
+        elif isinstance(action, CollectiveAction):
             members = action.members or everyone
             if first:
                 entered[i, members] += 1
@@ -177,6 +184,6 @@ def _struct(n: int, description: str, size: int) -> Datatype:
     return Datatype(f"struct([{ones}],[{zeros}],[{types}])", n * size, n * size)
 
 
-def sends_of(lowering: Lowering, rank: int) -> Iterator[Send]:
+def sends_of(lowering: TraceLowering, rank: int) -> Iterator[SendMessage]:
     """The messages that a rank sends, in order."""
-    return (action for action in lowering.actions(rank) if isinstance(action, Send))
+    return (action for action in lowering.actions(rank) if isinstance(action, SendMessage))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.tables import Stat
+from scalatrace.trace.model.tables import RecordedStat
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.histogram import Bin, Histogram
@@ -35,7 +35,7 @@ def histogram(count: int, mean: int) -> Histogram:
 def many_hours(nprocs: int = NPROCS, count: int = COUNT) -> Trace:
     """Return a ring of ranks that send to their neighbour and add a number in every step."""
     b = Builder(nprocs)
-    b.trace.stats.append(Stat("comm_ns", 1.0))
+    b.trace.stats.append(RecordedStat("comm_ns", 1.0))
     n = nprocs * STEPS
     neighbour = {"datatype": DOUBLE, "tag": 1, "comm": Comm()}
     source, dest = (To(Encoding.MODULO, Vec(distance)) for distance in (-1, 1))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from scalatrace.codegen.conceptual.checks.program import check
 from scalatrace.codegen.conceptual.lowering import events as e
-from scalatrace.codegen.conceptual.lowering.lower import Lowered, lower
+from scalatrace.codegen.conceptual.lowering.lower import BoundProgram, lower
 
 FOLDER = Path(__file__).parents[1] / "codegen" / "ncptl" / "programs"
 #: Name -> a program that runs on 4 tasks; all statements, clauses and functions together.
@@ -16,12 +16,12 @@ PROGRAMS = {path.stem: path.read_text() for path in sorted(FOLDER.glob("*.ncptl"
 NAMES = {"BYTES": "MPI_BYTE", "INTEGERS": "MPI_INT", "DOUBLEWORDS": "MPI_DOUBLE"}
 
 
-def lowered(source: str, tasks: int = 4, **parameters: int) -> Lowered:
+def lowered(source: str, tasks: int = 4, **parameters: int) -> BoundProgram:
     """A program bound to a number of tasks."""
     return lower(check(source), tasks, parameters)
 
 
-def calls(program: Lowered, rank: int, timed: int = 1) -> list[str]:
+def calls(program: BoundProgram, rank: int, timed: int = 1) -> list[str]:
     """The MPI calls that a rank's events make, one line each; loops for a time run `timed` times."""
     splits = [f"Comm_split color={int(rank in comm)}" for comm in program.comms]
     return splits + list(_calls(program.events[rank], {True: 0, False: 0}, program.tasks, timed))

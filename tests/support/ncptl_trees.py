@@ -27,10 +27,10 @@ dimensions = several(st.builds(t.Dimension, expressions, st.booleans()))
 
 
 @st.composite
-def calls(draw: st.DrawFn) -> t.Call:
+def calls(draw: st.DrawFn) -> t.FunctionCall:
     name = draw(st.sampled_from(sorted(FUNCTIONS)))
     least, most = FUNCTIONS[name]
-    return t.Call(name, draw(several(expressions, least, most or 3)))
+    return t.FunctionCall(name, draw(several(expressions, least, most or 3)))
 
 
 @st.composite
@@ -52,12 +52,16 @@ def file_data(draw: st.DrawFn) -> t.FileData:
 
 def signed(operand: t.Expr) -> t.Expr:
     """A minus sign before a function call is read as a difference."""
-    return t.Binary("-", t.Integer(0), operand) if isinstance(operand, t.Call) else t.Unary("-", operand)
+    return (
+        t.BinaryOperation("-", t.Integer(0), operand)
+        if isinstance(operand, t.FunctionCall)
+        else t.Unary("-", operand)
+    )
 
 
 OPERATORS = ["+", "-", "|", "XOR", "*", "/", "MOD", ">>", "<<", "&", "**"]
 compound = st.one_of(
-    st.builds(t.Binary, st.sampled_from(OPERATORS), expressions, expressions),
+    st.builds(t.BinaryOperation, st.sampled_from(OPERATORS), expressions, expressions),
     st.builds(t.Unary, st.sampled_from(["+", "NOT"]), expressions),
     expressions.map(signed),
     st.builds(t.Conditional, expressions, relations, expressions),
@@ -70,12 +74,12 @@ compound = st.one_of(
 )
 COMPARISONS = ["=", "<", ">", "<=", ">=", "<>", "DIVIDES"]
 simple_relations = st.one_of(
-    st.builds(t.Compare, st.sampled_from(COMPARISONS), expressions, expressions),
+    st.builds(t.NumberComparison, st.sampled_from(COMPARISONS), expressions, expressions),
     st.builds(t.Parity, expressions, st.booleans()),
     st.builds(t.Within, expressions, several(ranges), st.booleans()),
     st.builds(t.Between, expressions, expressions, expressions, st.booleans()),
 )
-progressions = st.builds(t.Progression, several(expressions), expressions)
+progressions = st.builds(t.OpenRange, several(expressions), expressions)
 variables = st.sampled_from(["i", "k", "peer"])
 comprehensions = st.builds(
     t.Comprehension,
@@ -96,30 +100,30 @@ tasks = st.one_of(
 # Messages
 
 units, types = st.sampled_from(UNITS), st.sampled_from(TYPES)
-amounts = st.builds(t.Measure, expressions, units)
-measures = amounts | st.builds(t.Measure, st.none(), types)
+amounts = st.builds(t.UnitAmount, expressions, units)
+measures = amounts | st.builds(t.UnitAmount, st.none(), types)
 alignments = st.builds(t.Alignment, st.just("UNALIGNED")) | st.builds(
     t.Alignment, st.sampled_from(["ALIGNED", "MISALIGNED"]), measures
 )
 touchings = st.builds(t.Touching, st.booleans(), st.booleans())
-buffers = st.builds(t.Buffer, maybe(expressions), maybe(amounts))
+buffers = st.builds(t.MessageBuffer, maybe(expressions), maybe(amounts))
 tags = maybe(expressions | TEXTS)
 clauses = {"touching": maybe(touchings), "tag": tags, "buffer": maybe(buffers)}
 form = {"unique": maybe(st.booleans()), "alignment": maybe(alignments)}
 flags = maybe(st.booleans())
-messages = st.builds(t.Message, count=maybe(expressions), size=maybe(measures), **form, **clauses)
+messages = st.builds(t.MessageSpec, count=maybe(expressions), size=maybe(measures), **form, **clauses)
 
 
-def fitting(message: t.Message) -> bool:
+def fitting(message: t.MessageSpec) -> bool:
     """A receive has no alignment without a size."""
     return message.size is not None or message.alignment in (None, t.Alignment("UNALIGNED"))
 
 
 received = messages.filter(fitting)
 receptions = st.builds(t.Reception, asynchronous=flags, **form, **clauses)
-values = st.builds(t.Values, unit=types, count=maybe(expressions), **form, **clauses)
-plain_values = st.builds(t.Values, unit=types, count=maybe(expressions), **form)
-results = st.builds(t.Result, values=maybe(plain_values), **clauses)
+values = st.builds(t.ReductionValues, unit=types, count=maybe(expressions), **form, **clauses)
+plain_values = st.builds(t.ReductionValues, unit=types, count=maybe(expressions), **form)
+results = st.builds(t.ReductionResult, values=maybe(plain_values), **clauses)
 
 
 @st.composite
@@ -152,9 +156,9 @@ aggregates = st.builds(
     t.Aggregate, st.sampled_from([*WORDS, "MEDIAN ABSOLUTE DEVIATION", "MINIMUM"])
 ) | st.builds(t.Aggregate, st.just("PERCENTILE"), expressions)
 columns = st.builds(
-    t.Column, expressions, labels, st.sampled_from(["", "EACH", "THE", "HISTOGRAM"])
-) | st.builds(t.Column, expressions, labels, st.just("OF"), several(aggregates))
-typed = st.builds(t.Measure, expressions, types)
+    t.LogColumn, expressions, labels, st.sampled_from(["", "EACH", "THE", "HISTOGRAM"])
+) | st.builds(t.LogColumn, expressions, labels, st.just("OF"), several(aggregates))
+typed = st.builds(t.UnitAmount, expressions, types)
 memory = st.builds(t.TouchMemory, tasks, maybe(measures), maybe(typed), maybe(expressions), maybe(typed))
 items = several(expressions | labels)
 time_units = st.sampled_from(sorted(TIME_UNITS))
@@ -230,11 +234,9 @@ statements = st.deferred(
 )
 headers = st.one_of(
     st.builds(t.Version, TEXTS),
-    st.builds(t.Parameter, variables, TEXTS, TEXTS, TEXTS, expressions),
+    st.builds(t.ProgramParameter, variables, TEXTS, TEXTS, TEXTS, expressions),
     st.builds(t.BackendDeclares, TEXTS),
 )
 programs = st.builds(
-    t.Program,
-    several(headers, 0, 2),
-    several(st.builds(t.Sentence, several(statements, 1, 2)), 0, 2),
+    t.ProgramTree, several(headers, 0, 2), several(st.builds(t.Sentence, several(statements, 1, 2)), 0, 2)
 )

@@ -12,7 +12,7 @@ from scalatrace.trace.io.writer import save
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Event, PredStats, Sequence
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.tables import Stat
+from scalatrace.trace.model.tables import RecordedStat
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.histogram import Histogram
@@ -45,7 +45,7 @@ def timed(trace: Trace, scale: int = 1) -> Trace:
     Args:
         scale: factor of these times.
     """
-    trace.stats = [Stat("compute_ns", 1.0), Stat("comm_ns", 1.0)]
+    trace.stats = [RecordedStat("compute_ns", 1.0), RecordedStat("comm_ns", 1.0)]
     trace.preds = [START]
     for leaf in trace.leaves():
         if (leaf.op, leaf.signature) not in trace.preds:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from scalatrace.trace.model.nodes import Event, PredStats
-from scalatrace.trace.model.tables import Op, Stat
+from scalatrace.trace.model.tables import Op, RecordedStat
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.histogram import Histogram
@@ -20,7 +20,7 @@ SITES = {"Allreduce": (40e6, 9e6), "Barrier": (20e6, 3e6), "Bcast": (15e6, 1e6)}
 def run_of(seed: int, slow: dict[str, float] | None = None, nprocs: int = 2, line: int = 10) -> Trace:
     """A run of ten calls of each operation per rank; each time varies by 0.5 %."""
     random = np.random.default_rng(seed)
-    trace = Trace(nprocs, meta={}, stats=[Stat("compute_ns", 1.0), Stat("comm_ns", 1.0)])
+    trace = Trace(nprocs, meta={}, stats=[RecordedStat("compute_ns", 1.0), RecordedStat("comm_ns", 1.0)])
     trace.preds[:] = [START]
     for number, (op, times) in enumerate(SITES.items()):
         trace.frames.append(f"/somewhere/solver.py:{line + number}:step")

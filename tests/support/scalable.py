@@ -19,7 +19,7 @@ from scalatrace.codegen.conceptual.lowering.events import (
 )
 from scalatrace.codegen.conceptual.lowering.lower import lower
 from scalatrace.codegen.program.interpret import InterpretSetting, run, value
-from scalatrace.codegen.program.tree import MpiCall, Program
+from scalatrace.codegen.program.tree import BenchmarkProgram, MpiCall
 from scalatrace.extrap.extrapolate import of_model
 from scalatrace.trace.model.rules import Model
 from scalatrace.trace.model.tables import IntArray, Kind
@@ -30,7 +30,7 @@ IssuedCall = tuple[str, tuple[Any, ...]]
 
 
 def setting(
-    program: Program, trace: Trace, grid: Grid, inputs: Mapping[str, int], rank: int
+    program: BenchmarkProgram, trace: Trace, grid: Grid, inputs: Mapping[str, int], rank: int
 ) -> InterpretSetting:
     """The variables of a rank."""
 
@@ -45,7 +45,7 @@ def setting(
     return InterpretSetting({**names, **inputs, "rank": rank}, communicator)
 
 
-def made(program: Program, at: InterpretSetting) -> Iterator[IssuedCall]:
+def made(program: BenchmarkProgram, at: InterpretSetting) -> Iterator[IssuedCall]:
     """What a process of the program calls, with contents in place of numbers of tables."""
     for stmt, here in run(program, at):
         if isinstance(stmt, MpiCall):
@@ -55,7 +55,7 @@ def made(program: Program, at: InterpretSetting) -> Iterator[IssuedCall]:
             )
 
 
-def _content(program: Program, kind: Kind, n: int, at: InterpretSetting) -> Any:
+def _content(program: BenchmarkProgram, kind: Kind, n: int, at: InterpretSetting) -> Any:
     if n < SPECIAL_MAX:
         return n
     if kind is Kind.TYPE:
@@ -97,7 +97,7 @@ def _entry(trace: Trace, kind: Kind, n: int) -> Any:
 
 
 def compare(
-    program: Program, model: Model, dims: tuple[int, ...], inputs: Mapping[str, int] | None = None
+    program: BenchmarkProgram, model: Model, dims: tuple[int, ...], inputs: Mapping[str, int] | None = None
 ) -> None:
     """Assert that all ranks of a grid do what the trace of that size says."""
     grid = Grid(dims, model.column_major)

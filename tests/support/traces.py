@@ -12,7 +12,7 @@ from scalatrace.trace.io.unused import without_unused
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups
 from scalatrace.trace.model.nodes import Event, Node, Param, Peer, PredStats, Sequence
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind, Op, Stat
+from scalatrace.trace.model.tables import Datatype, Family, IntArray, Kind, Op, RecordedStat
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.histogram import Bin, Histogram
@@ -158,7 +158,7 @@ def traces(draw: Any) -> Trace:
         nodes=without_unused(draw(st.lists(nodes(nprocs, 3), max_size=4))),
         meta=draw(st.dictionaries(texts, texts, max_size=2)),
         ops=OPS,
-        stats=[Stat("compute_ns", 1.0), Stat("odd name", 0.25)],
+        stats=[RecordedStat("compute_ns", 1.0), RecordedStat("odd name", 0.25)],
         frames=[draw(texts), "lib.so+0x12", "dir/app.py:3:main"],
         signatures=[(), (2, 1, 0)],
         types=[Datatype("MPI_INT", 4, 4), Datatype("opaque(3,5)", 3, 5)],

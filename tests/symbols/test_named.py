@@ -16,8 +16,7 @@ from scalatrace.cli.dispatch import main
 from scalatrace.cli.named import SiteNames
 from scalatrace.errors import UsageError
 from scalatrace.report.costs.rows import NO_STACK, by_node
-from scalatrace.symbols.line_ranges import offsets_of
-from scalatrace.symbols.module import build_id
+from scalatrace.symbols.module import build_id, offsets_of
 from scalatrace.symbols.time_limit import TimeUpError, time_limit
 from scalatrace.trace.model.callsite import callers, is_wrapper, split_frame
 from scalatrace.trace.model.sites import parse_site, passes

@@ -18,7 +18,7 @@ from scalatrace import Trace
 from scalatrace.codegen.generate import generate
 from scalatrace.errors import FormatError, UsageError
 from scalatrace.extrap import stx
-from scalatrace.extrap.choices.canonical import CHOICES
+from scalatrace.extrap.choices import CHOICES
 from scalatrace.extrap.extrapolate import extrapolate, model_of, of_model
 from scalatrace.extrap.provenance import ACCEPTED, FOUND_SIZE, HOSTS, OVERSUBSCRIBED, PARAMETER, UNCONFIRMED
 from scalatrace.pmpi.standard import procedures
@@ -35,7 +35,7 @@ from scalatrace.trace.io.writer import pack_payload, save
 from scalatrace.trace.model.elastic import Columns
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.rules import Model, StatRule
-from scalatrace.trace.model.tables import Datatype, Kind, Op, Stat
+from scalatrace.trace.model.tables import Datatype, Kind, Op, RecordedStat
 from scalatrace.trace.query.diff import diff
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
@@ -99,7 +99,7 @@ def named(*names: str) -> Trace:
         "param.n": "64", "param.file": path, "hosts": "3", "ranks-per-host": "4", "cores-per-host": "288",
         "thread-level": "single",
     }  # fmt: skip
-    trace.stats += [Stat(stat, 1.0), Stat(f"{stat}.call", 1.0)]
+    trace.stats += [RecordedStat(stat, 1.0), RecordedStat(f"{stat}.call", 1.0)]
     trace.nodes = [
         replace(node, stats=tuple(replace(s, histograms=(*s.histograms, None, None)) for s in node.stats))
         if isinstance(node, Event)
@@ -269,7 +269,7 @@ def test_what_is_kept() -> None:
 
 def test_times_are_dropped_and_choices_stay() -> None:
     trace = stencil()
-    trace.stats.append(Stat("source", 1.0))
+    trace.stats.append(RecordedStat("source", 1.0))
     event = trace.nodes[0].nodes[1]  # type: ignore[union-attr]
     samples = tuple(replace(s, histograms=(*s.histograms, Histogram.of(3))) for s in event.stats)
     trace.nodes = [replace(event, stats=samples)]

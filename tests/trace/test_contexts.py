@@ -10,7 +10,7 @@ from hypothesis import given
 
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Event, PredStats, Sequence
-from scalatrace.trace.model.tables import Op, Stat
+from scalatrace.trace.model.tables import Op, RecordedStat
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.query.contexts import TooLongError, executions_after
@@ -45,7 +45,7 @@ def _many_after_one(load: tuple[int, ...]) -> Trace:
         nprocs=2,
         ops=[Op("Isend", ()), Op("Waitall", ())],
         preds=[START, (0, 0), (1, 0)],
-        stats=[Stat("compute_ns", 1.0)],
+        stats=[RecordedStat("compute_ns", 1.0)],
         nodes=[Sequence(Vec(10), (isend, wait))],
         load=[Vec(load)],
     )
@@ -105,7 +105,7 @@ def test_iterations_without_a_rule_are_run_through_only_so_far(monkeypatch: pyte
         nprocs=1,
         ops=[Op("Isend", ()), Op("Waitall", ())],
         preds=[START, (0, 0), (1, 0)],
-        stats=[Stat("compute_ns", 1.0)],
+        stats=[RecordedStat("compute_ns", 1.0)],
         nodes=[Sequence(Vec(4), (every, irregular))],
         load=[Vec(0)],
     )

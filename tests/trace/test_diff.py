@@ -9,7 +9,7 @@ from hypothesis import given
 
 from scalatrace.errors import UsageError
 from scalatrace.trace.model.nodes import Event, PredStats, Sequence
-from scalatrace.trace.model.tables import Datatype, Family, Kind, Op, Stat
+from scalatrace.trace.model.tables import Datatype, Family, Kind, Op, RecordedStat
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.query.diff import diff
@@ -25,7 +25,7 @@ def _trace(count: int = 5, comm: int = 0, times: int = 7, **tables: object) -> T
     event = Event(Vec(1), 0, 1, (Vec(count), Vec(0), Vec(comm)), (PredStats(0, (Histogram.of(times),)),))
     given: dict[str, object] = {
         "ops": [SEND],
-        "stats": [Stat("compute_ns", 1.0)],
+        "stats": [RecordedStat("compute_ns", 1.0)],
         "frames": ["a.py:1:f"],
         "signatures": [(), (0,)],
         "types": [Datatype("MPI_INT", 4, 4)],
@@ -107,7 +107,7 @@ def test_calls_that_differ_come_before_times() -> None:
 
     def run(count: int, mean_ns: int) -> Trace:
         b = Builder(2)
-        b.trace.stats.append(Stat("comm_ns", 1.0))
+        b.trace.stats.append(RecordedStat("comm_ns", 1.0))
         times = (PredStats(0, (None, Histogram(2, mean_ns, mean_ns, mean_ns, 0))),)
         trace = b.of(
             replace(b.event("Barrier", comm=Comm()), stats=times),
@@ -125,7 +125,7 @@ def test_times_of_equal_calls_differ_without_a_walk() -> None:
 
     def run(mean_ns: int) -> Trace:
         b = Builder(2)
-        b.trace.stats.append(Stat("comm_ns", 1.0))
+        b.trace.stats.append(RecordedStat("comm_ns", 1.0))
         times = (PredStats(0, (None, Histogram(2, mean_ns, mean_ns, mean_ns, 0))),)
         trace = b.of(b.loop(1 << 33, replace(b.event("Barrier", comm=Comm()), stats=times)))
         trace.preds[:] = [START]

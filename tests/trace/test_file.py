@@ -27,7 +27,7 @@ from scalatrace.trace.io.writer import pack_payload
 from scalatrace.trace.model.groups import Groups
 from scalatrace.trace.model.nodes import Event, Node, Peer, PredStats, Sequence
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.tables import Datatype, IntArray, Stat
+from scalatrace.trace.model.tables import Datatype, IntArray, RecordedStat
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.histogram import Bin, Histogram
@@ -51,7 +51,7 @@ def _small() -> Trace:
         [loop],
         meta={"program": "x"},
         ops=OPS,
-        stats=[Stat("compute_ns", 1.0)],
+        stats=[RecordedStat("compute_ns", 1.0)],
         frames=["a.py:1:f"],
         signatures=[(), (0,)],
         types=[Datatype("MPI_INT", 4, 4)],

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scalatrace.arrays import Ints
 from scalatrace.trace.model.formulas import Formulas
-from scalatrace.trace.model.rank_classes import rank_classes
+from scalatrace.trace.model.rank_classes import equal_places, rank_classes
 from scalatrace.trace.symbolic.field import INDEXED, LOOPED, Part
 from scalatrace.trace.symbolic.grid import Grid
-from scalatrace.trace.symbolic.places import equal_places
-from scalatrace.trace.values.from_arrays import Ints
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 from support.formulas import part

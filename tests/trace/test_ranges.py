@@ -16,7 +16,7 @@ from scalatrace.trace.io.textparse import parse
 from scalatrace.trace.io.writer import pack_payload
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.tables import Stat
+from scalatrace.trace.model.tables import RecordedStat
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
@@ -113,7 +113,7 @@ def test_tables_that_fit_no_run() -> None:
     with pytest.raises(FormatError, match="ANY_SOURCE is no communicator"):
         read(sends(Vec(1), comm=ANY_SOURCE))
     trace = sends(Vec(1))
-    trace.stats[:] = [Stat("compute_ns", -1.0)]
+    trace.stats[:] = [RecordedStat("compute_ns", -1.0)]
     with pytest.raises(FormatError, match="the resolution of a time is not above 0"):
         read(trace)
 

@@ -7,7 +7,7 @@ import pytest
 from scalatrace.pmpi import parameter_rules, standard
 from scalatrace.pmpi.emit import schema
 from scalatrace.pmpi.standard import Procedure
-from scalatrace.trace.io.schema import KINDS, check_schema
+from scalatrace.trace.io.check import KINDS, check_schema
 from scalatrace.trace.model.tables import Kind, Op
 
 RECORDED = [

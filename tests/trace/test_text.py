@@ -16,7 +16,7 @@ from scalatrace.trace.io.textparse import load_text, parse
 from scalatrace.trace.io.writer import save
 from scalatrace.trace.model.nodes import Event, Peer, PredStats, Sequence
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.tables import Kind, Op, Stat
+from scalatrace.trace.model.tables import Kind, Op, RecordedStat
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.histogram import Bin, Histogram
@@ -61,7 +61,7 @@ def test_times_of_older_files_keep_their_digits(tmp_path: Path) -> None:
     bins = (Bin(1, 26304, 26304, 26304), Bin(1, 26496, 26496, 26496), Bin(2, 28992, 48000, 38528))
     histogram = Histogram(4, 26304, 48000, 32453, 10432, bins)
     event = Event(Vec(4), 0, 0, (), (PredStats(0, (histogram,)),))
-    trace = Trace(1, [event], ops=[Op("Barrier", ())], stats=[Stat("comm_ns", 1.0)], preds=[START])
+    trace = Trace(1, [event], ops=[Op("Barrier", ())], stats=[RecordedStat("comm_ns", 1.0)], preds=[START])
     read = parse(text(trace))
     save(read, path := tmp_path / "a.st")
     (leaf,) = load(path).leaves()
@@ -81,7 +81,7 @@ def test_names_that_are_words_of_the_grammar_or_no_words() -> None:
     names = [*sorted(RESERVED), "count", "type", "a b", "", '"', "#", "\n", "\x1b[31m", "é"]
     plain = [name for name in names if name.isidentifier() and name.isascii()]  # operations have no others
     ops = [Op(name, ((name, Kind.INT), ("x" + name, Kind.PEER))) for name in plain]
-    stats = [Stat(name, 1.0) for name in names]
+    stats = [RecordedStat(name, 1.0) for name in names]
     peer = Peer(Encoding.XOR, Vec(1))
     trace = Trace(2, [Event(Vec(2), i, 0, (Vec(1), peer)) for i in range(len(ops))], ops=ops, stats=stats)
     assert parse(text(trace)) == trace

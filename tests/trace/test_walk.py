@@ -9,7 +9,7 @@ from scalatrace.errors import FormatError, UsageError
 from scalatrace.trace.model.elastic import Groups
 from scalatrace.trace.model.nodes import Event, Peer, PredStats, Sequence
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.tables import Datatype, Kind, Op, Stat
+from scalatrace.trace.model.tables import Datatype, Kind, Op, RecordedStat
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import START
 from scalatrace.trace.values.histogram import Histogram
@@ -57,7 +57,7 @@ def _ring(**changes: object) -> Trace:
         "frames": ["a/b.py:3:main"],
         "signatures": [(), (0,)],
         "preds": [START, (0, 1)],
-        "stats": [Stat("compute_ns", 10.0)],
+        "stats": [RecordedStat("compute_ns", 10.0)],
         "nodes": [Sequence(Vec(3), (event,))],
     }
     return Trace(4, **(fields | changes))

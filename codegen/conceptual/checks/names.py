@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.errors import CompileStage, Note, ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.names import bound, children
-from scalatrace.codegen.conceptual.spelling import meant, typed
+from scalatrace.codegen.conceptual.spelling import find_spelling, meant
 from scalatrace.codegen.conceptual.words import FUNCTIONS, PREDECLARED
 
-__all__ = ["Context", "NameReport", "NamesChecker", "Scope"]
+__all__ = ["Definitions", "NameContext", "NameReport", "NamesChecker"]
 
 
 @dataclass
@@ -24,29 +24,29 @@ class Definition:
 
 
 GROUP = "GROUP "
-Scope = dict[str, Definition]
+Definitions = dict[str, Definition]
 """Variables by name; task groups by "GROUP name"."""
 
 
 @dataclass(frozen=True)
-class Context:
+class NameContext:
     """What an expression may use: names, and (None: yes) why nothing random, no counters.
 
     `refused` are names that only the language's first front end accepts.
     """
 
-    scope: Scope
+    scope: Definitions
     steady: str | None = None
     pure: str | None = None
     my_task: bool = False
-    refused: Scope = field(default_factory=dict)
+    refused: Definitions = field(default_factory=dict)
 
 
 @dataclass
 class NameReport:
     """What is wrong with a program, and what should be looked at; `program` is None when it has no form."""
 
-    program: t.Program | None = None
+    program: t.ProgramTree | None = None
     errors: list[ProgramError] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
 
@@ -72,18 +72,18 @@ class NamesChecker:
 
     def typed(self, name: str, place: SourcePlace) -> str:
         """Return a name as the program spells it."""
-        return typed(name, self.report.program.text if self.report.program else "", place)
+        return find_spelling(name, self.report.program.text if self.report.program else "", place)
 
     # names
 
-    def bind(self, scope: Scope, name: str, place: SourcePlace, group: bool = False) -> None:
+    def bind(self, scope: Definitions, name: str, place: SourcePlace, group: bool = False) -> None:
         if name in PREDECLARED and not group:
             self.wrong(f"{name} is predeclared and cannot be bound again; choose another name", place)
         definition = Definition(name, place)
         self.definitions.append(definition)
         scope[f"{GROUP}{name}" if group else name] = definition
 
-    def _use(self, node: t.Variable, ctx: Context) -> None:
+    def _use(self, node: t.Variable, ctx: NameContext) -> None:
         if node.name in ctx.scope:
             ctx.scope[node.name].used = True
         elif node.name not in PREDECLARED:
@@ -95,7 +95,7 @@ class NamesChecker:
         elif ctx.pure and node.name != "num_tasks":
             self.wrong(f"{node.name} cannot be used in {ctx.pure}", node.place)
 
-    def _why(self, node: t.Variable, ctx: Context) -> str:
+    def _why(self, node: t.Variable, ctx: NameContext) -> str:
         if re.fullmatch(r"o+", node.name):
             return " (the digit 0 may be meant)"
         known = [name for name in ctx.scope if not name.startswith(GROUP)]
@@ -109,7 +109,7 @@ class NamesChecker:
 
     # expressions, relations, ranges: all alike
 
-    def expr(self, node: t.Node | None, ctx: Context) -> None:
+    def expr(self, node: t.SyntaxNode | None, ctx: NameContext) -> None:
         if node is None or type(node) is t.Integer:
             return
         if isinstance(node, t.Comprehension):
@@ -118,7 +118,7 @@ class NamesChecker:
         if isinstance(node, t.Variable):
             self._use(node, ctx)
             return
-        if isinstance(node, t.Call):
+        if isinstance(node, t.FunctionCall):
             self._call(node, ctx)
         elif isinstance(node, t.FileData) and not node.static and ctx.steady:
             reason = "use STATIC_FILE_DATA, which is the same on all tasks"
@@ -130,7 +130,7 @@ class NamesChecker:
         for child in children(node):
             self.expr(child, ctx)
 
-    def _comprehension(self, node: t.Comprehension, ctx: Context) -> None:
+    def _comprehension(self, node: t.Comprehension, ctx: NameContext) -> None:
         inner = replace(ctx, scope=dict(ctx.scope))
         for generator in node.generators:
             for each in generator.ranges:
@@ -139,18 +139,18 @@ class NamesChecker:
         self.expr(node.condition, inner)
         self.expr(node.head, inner)
 
-    def _call(self, node: t.Call, ctx: Context) -> None:
+    def _call(self, node: t.FunctionCall, ctx: NameContext) -> None:
         if ctx.steady and node.function.startswith("RANDOM_"):
             reason = "it would differ from task to task"
             self.wrong(f"{node.function} cannot be used in {ctx.steady}; {reason}", node.place)
         least, most = FUNCTIONS[node.function]
-        given = len(node.arguments)
-        if given < least or (most is not None and given > most):
+        nargs = len(node.arguments)
+        if nargs < least or (most is not None and nargs > most):
             wanted = f"{least}" if least == most else f"{least} to {most}" if most else f"{least} or more"
-            reason = f"{node.function} has {given} arguments; expected {wanted}"
+            reason = f"{node.function} has {nargs} arguments; expected {wanted}"
             self.wrong(reason, node.place, CompileStage.EXECUTION)
 
-    def _my_task(self, node: t.MyTask, ctx: Context) -> None:
+    def _my_task(self, node: t.MyTask, ctx: NameContext) -> None:
         if not ctx.my_task:
             self.wrong("MY TASK can only be used in the condition of IF", node.place)
         elif not self.noted_my_task:
@@ -159,10 +159,10 @@ class NamesChecker:
 
     # task descriptions
 
-    def tasks(self, tasks: t.Tasks, role: str, scope: Scope) -> Scope:
+    def tasks(self, tasks: t.Tasks, role: str, scope: Definitions) -> Definitions:
         """Check a task description; the scope with what it binds."""
         self._role(tasks, role)
-        ctx = Context(dict(scope), steady="a task description")
+        ctx = NameContext(dict(scope), steady="a task description")
         if isinstance(tasks, t.TaskGroup):
             self._group(tasks, ctx.scope)
         elif isinstance(tasks, t.OneTask):
@@ -185,7 +185,7 @@ class NamesChecker:
         if role == "target" and isinstance(tasks, t.AllTasks):
             self.wrong(f"ALL TASKS cannot be a target; expected ALL OTHER TASKS, {forms}", tasks.place)
 
-    def _group(self, tasks: t.TaskGroup, scope: Scope) -> None:
+    def _group(self, tasks: t.TaskGroup, scope: Definitions) -> None:
         definition = scope.get(f"{GROUP}{tasks.name}")
         if definition is None:
             bound_groups = {

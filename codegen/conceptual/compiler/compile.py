@@ -54,7 +54,7 @@ static const char *const nc_source_lines[] = {{
 """
 
 
-def compile_program(program: t.Program, path: str, hosted: bool = False) -> str:
+def compile_program(program: t.ProgramTree, path: str, hosted: bool = False) -> str:
     """Return the C text of a checked program.
 
     Args:
@@ -83,7 +83,7 @@ class _Compiler(LocalStatements):
     # the file
 
     def text(self, hosted: bool) -> str:
-        parameters = [header for header in self.program.headers if isinstance(header, t.Parameter)]
+        parameters = [header for header in self.program.headers if isinstance(header, t.ProgramParameter)]
         scope = TextScope({header.name: f"p_{header.name}" for header in parameters}, self.functions)
         for sentence in self.program.sentences:
             for statement in sentence.statements:
@@ -92,7 +92,7 @@ class _Compiler(LocalStatements):
         end = map(_runtime, ("start", "hosted" if hosted else "main"))
         return "\n".join([*self._head(parameters, hosted), *self._middle(parameters), *end])
 
-    def _head(self, parameters: Sequence[t.Parameter], hosted: bool) -> list[str]:
+    def _head(self, parameters: Sequence[t.ProgramParameter], hosted: bool) -> list[str]:
         # A library does not show the source: its text does not depend on comments and blanks.
         source = [""] if hosted else (self.program.text or show(self.program)).rstrip().split("\n")
         head = HEAD.format(
@@ -115,7 +115,7 @@ class _Compiler(LocalStatements):
         parts = ("numbers", "events", "checks", "log", "execute")
         return [head, "\n".join(table), *map(_runtime, parts)]
 
-    def _middle(self, parameters: Sequence[t.Parameter]) -> list[str]:
+    def _middle(self, parameters: Sequence[t.ProgramParameter]) -> list[str]:
         declared = [h.text for h in self.program.headers if isinstance(h, t.BackendDeclares)]
         empty = TextScope({}, Functions())
         defaults = [f"    p_{each.name} = {integer(each.default, empty)};" for each in parameters]
@@ -182,17 +182,17 @@ class _Compiler(LocalStatements):
             for part in (node.values, node.to, node.result):
                 self._untagged(part, scope)
             count = self.number("count", self.count(node.values.count, scope))
-            for other in (node.to, node.result.values if node.result else None):
-                if other is not None:
-                    self._same_count(count, other, scope)
+            for values in (node.to, node.result.values if node.result else None):
+                if values is not None:
+                    self._same_count(count, values, scope)
             pairs = self.pairs(node.source, node.target, scope)
-            rest = f"{count}, {node.values.unit}, (struct memory){self.memory(node.values, scope)}"
-            self.line(f"nc_reduce({c_place(node.place)}, &{pairs}, {int(node.target is None)}, {rest});")
+            arguments = f"{count}, {node.values.unit}, (struct memory){self.memory(node.values, scope)}"
+            self.line(f"nc_reduce({c_place(node.place)}, &{pairs}, {int(node.target is None)}, {arguments});")
 
-    def _same_count(self, count: str, other: t.Values, scope: TextScope) -> None:
-        with self.block(f"if ({count} != {self.count(other.count, scope)})"):
+    def _same_count(self, count: str, values: t.ReductionValues, scope: TextScope) -> None:
+        with self.block(f"if ({count} != {self.count(values.count, scope)})"):
             reason = c_string("the numbers of values reduced and received differ")
-            self.line(f"nc_fail({c_place(other.place)}, {reason});")
+            self.line(f"nc_fail({c_place(values.place)}, {reason});")
 
     def _await(self, node: t.Await, scope: TextScope) -> None:
         with self.each(node.tasks, scope) as (task, _):
@@ -231,7 +231,7 @@ class _Compiler(LocalStatements):
         """Write the numbers of a loop; the C name of the series. A progression is not written out."""
         name = self.fresh("series")
         match node.ranges:
-            case (t.Progression(leading, final) as only,):
+            case (t.OpenRange(leading, final) as only,):
                 terms = array("num", [integer(value, scope) for value in leading])
                 self.line(f"struct series {name};")
                 self.line(f"nc_at({only.place.line}, {only.place.column});")
@@ -292,8 +292,8 @@ class _Compiler(LocalStatements):
         self.line(f"struct list {outer} = nc_begin_body();")
         with self.block(f"if ({test})"):
             self.statement(node.body, scope)
-        rest = f"{turns}, {warmup}, {int(node.synchronized)}, nc_end_body({outer}), {serial}"
-        self.line(f"nc_loop({kind}, {c_place(node.place)}, {rest});")
+        arguments = f"{turns}, {warmup}, {int(node.synchronized)}, nc_end_body({outer}), {serial}"
+        self.line(f"nc_loop({kind}, {c_place(node.place)}, {arguments});")
 
     def _let(self, node: t.Let, scope: TextScope) -> None:
         with self.block():

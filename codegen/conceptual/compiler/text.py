@@ -58,7 +58,7 @@ class TextScope:
         """Return this with one more name."""
         return self if name is None else TextScope({**self.names, name: text}, self.functions, self.running)
 
-    def captured(self, nodes: Iterable[t.Node]) -> tuple[str, TextScope]:
+    def captured(self, nodes: Iterable[t.SyntaxNode]) -> tuple[str, TextScope]:
         """Return C text for the variables that some nodes use, and what these are inside a function."""
         used = sorted({name for node in nodes for name in free(node)} & set(self.names))
         local = [name for name in used if not self.names[name].startswith("p_")]
@@ -80,7 +80,7 @@ def c_place(place: SourcePlace) -> str:
     return f"(struct place){{{place.line}, {place.column}}}"
 
 
-def _at(node: t.Node, text: str) -> str:
+def _at(node: t.SyntaxNode, text: str) -> str:
     return f"(nc_at({node.place.line}, {node.place.column}), {text})"
 
 
@@ -118,12 +118,12 @@ def _int(node: t.Expr, scope: TextScope) -> str:
         case t.Unary(operator, operand):
             text = _int(operand, scope)
             return {"-": f"nc_neg({text})", "+": text}.get(operator, f"(~(num){text})")
-        case t.Binary(operator, left, right):
+        case t.BinaryOperation(operator, left, right):
             return integer_operator(operator, _int(left, scope), _int(right, scope))
         case t.Conditional(value, test, otherwise):
-            chosen, other = _int(value, scope), _int(otherwise, scope)
-            return f"({_rel(test, scope, _int)} ? {chosen} : {other})"
-        case t.Call(name, arguments):
+            chosen, alternative = _int(value, scope), _int(otherwise, scope)
+            return f"({_rel(test, scope, _int)} ? {chosen} : {alternative})"
+        case t.FunctionCall(name, arguments):
             return _int_call(name, arguments, scope)
         case t.Real(operand):
             return f"nc_rounded({_real(operand, scope)})"
@@ -151,12 +151,12 @@ def _real(node: t.Expr, scope: TextScope) -> str:
             return f"(double)(~nc_trunc({_real(operand, scope)}))"
         case t.Unary(operator, operand):
             return f"(-{_real(operand, scope)})" if operator == "-" else _real(operand, scope)
-        case t.Binary(operator, left, right):
+        case t.BinaryOperation(operator, left, right):
             return real_operator(operator, _real(left, scope), _real(right, scope))
         case t.Conditional(value, test, otherwise):
-            chosen, other = _real(value, scope), _real(otherwise, scope)
-            return f"({_rel(test, scope, _real)} ? {chosen} : {other})"
-        case t.Call(name, arguments):
+            chosen, alternative = _real(value, scope), _real(otherwise, scope)
+            return f"({_rel(test, scope, _real)} ? {chosen} : {alternative})"
+        case t.FunctionCall(name, arguments):
             return real_function(name, [_real(argument, scope) for argument in arguments])
         case t.Real(operand):
             return _real(operand, scope)
@@ -198,9 +198,9 @@ def _rel(node: t.Rel, scope: TextScope, value: Value) -> str:
         return _int(expr, scope) if value is _int else f"nc_trunc({_real(expr, scope)})"
 
     match node:
-        case t.Compare("DIVIDES", left, right):
+        case t.NumberComparison("DIVIDES", left, right):
             return f"(nc_mod({whole(right)}, {whole(left)}) == 0)"
-        case t.Compare(operator, left, right):
+        case t.NumberComparison(operator, left, right):
             return f"({value(left, scope)} {COMPARISONS[operator]} {value(right, scope)})"
         case t.Parity(operand, odd):
             return f"(nc_mod({whole(operand)}, 2) == {int(odd)})"
@@ -221,7 +221,7 @@ def _within(node: t.Within, scope: TextScope, value: Value) -> str:
         match node.ranges[0]:
             case t.Listing(values):
                 return f"nc_among({operand}, {len(values)}, {array('num', [_int(v, scope) for v in values])})"
-            case t.Progression((first,), final):
+            case t.OpenRange((first,), final):
                 return f"nc_between({operand}, {_int(first, scope)}, {_int(final, scope)})"
     function, variables = ranges(node.ranges, scope)
     return f"{'nc_within' if value is _int else 'nc_dwithin'}({operand}, {function}, {variables})"
@@ -241,7 +241,7 @@ def _range(node: t.Range, scope: TextScope) -> list[str]:
     match node:
         case t.Listing(values):
             return [f"nc_append(numbers, {integer(value, scope)});" for value in values]
-        case t.Progression(leading, final):
+        case t.OpenRange(leading, final):
             terms = array("num", [integer(value, scope) for value in leading])
             place = f"nc_at({node.place.line}, {node.place.column});"
             end = f"nc_progression(numbers, {len(leading)}, {terms}, {integer(final, scope)});"
@@ -257,17 +257,17 @@ def _comprehension(
     if not generators:
         add = f"nc_append(numbers, {integer(head, scope)});"
         return [f"if ({condition(test, scope)})", f"    {add}"] if test else [add]
-    first, *rest = generators
+    first, *inner_generators = generators
     function, variables = ranges(first.ranges, scope)
-    own, index, variable = f"r{depth}", f"i{depth}", f"c_{first.variable}_{depth}"
-    inner = _comprehension(head, rest, test, scope.bind(first.variable, variable), depth + 1)
+    range_name, index, variable = f"r{depth}", f"i{depth}", f"c_{first.variable}_{depth}"
+    inner = _comprehension(head, inner_generators, test, scope.bind(first.variable, variable), depth + 1)
     return [
-        f"struct numbers {own} = {{0}};",
-        f"{function}(&{own}, {variables});",
-        f"for (size_t {index} = 0; {index} < {own}.count; {index}++) {{",
-        f"    const num {variable} = {own}.values[{index}];",
+        f"struct numbers {range_name} = {{0}};",
+        f"{function}(&{range_name}, {variables});",
+        f"for (size_t {index} = 0; {index} < {range_name}.count; {index}++) {{",
+        f"    const num {variable} = {range_name}.values[{index}];",
         f"    (void){variable};",
         *("    " + line for line in inner),
         "}",
-        f"free({own}.values);",
+        f"free({range_name}.values);",
     ]

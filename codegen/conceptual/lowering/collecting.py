@@ -15,7 +15,7 @@ from scalatrace.codegen.conceptual.names import bound
 from scalatrace.codegen.conceptual.values.draws import Draws
 from scalatrace.codegen.conceptual.values.evaluate import Env, holds, integer, values
 
-__all__ = ["MAX_MESSAGE_BYTES", "UNIT_BYTES", "Collecting", "TooManyError", "string_tag"]
+__all__ = ["MAX_MESSAGE_BYTES", "UNIT_BYTES", "Collecting", "TooManyEventsError", "string_tag"]
 
 UNIT_BYTES = {
     "BYTES": 1, "HALFWORDS": 2, "WORDS": 4, "INTEGERS": 4, "DOUBLEWORDS": 8, "QUADWORDS": 16,
@@ -25,7 +25,7 @@ MAX_MESSAGE_BYTES = 2**31 - 1
 """Bytes in one message, as MPI counts them in an int."""
 
 
-class TooManyError(Exception):
+class TooManyEventsError(Exception):
     """A program takes more steps than were wanted."""
 
 
@@ -69,10 +69,10 @@ class Collecting(ABC):
             self.charge()
 
     def charge(self, steps: int = 1) -> None:
-        """Count steps of the work. Raises TooManyError."""
+        """Count steps of the work. Raises TooManyEventsError."""
         self.steps += steps
         if self.most is not None and self.steps > self.most:
-            raise TooManyError
+            raise TooManyEventsError
 
     def each(self, event: e.Event) -> None:
         """Let all ranks do something."""
@@ -130,7 +130,7 @@ class Collecting(ABC):
 
     # messages
 
-    def size(self, measure: t.Measure | None, env: Env) -> int:
+    def size(self, measure: t.UnitAmount | None, env: Env) -> int:
         """Return a measure in bytes."""
         if measure is None:
             return 0
@@ -140,7 +140,7 @@ class Collecting(ABC):
             raise ProgramError(f"{size} bytes; MPI messages have less than 2 GiB", measure.place)
         return size
 
-    def extent(self, measure: t.Measure | None, env: Env) -> int:
+    def extent(self, measure: t.UnitAmount | None, env: Env) -> int:
         """Return a measure that must not be negative."""
         size = self.size(measure, env)
         if size < 0:

@@ -16,30 +16,30 @@ from typing import NamedTuple
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.errors import Note, ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.lowering import events as e
-from scalatrace.codegen.conceptual.lowering.lower import Lowered
+from scalatrace.codegen.conceptual.lowering.lower import BoundProgram
 
-__all__ = ["find_faults", "unawaited"]
+__all__ = ["check_awaited", "find_faults"]
 
 BUDGET = 400_000
 """Events gone through at most: a larger program is not checked for deadlocks."""
 
-Channel = tuple[int, int, int]
+TaskChannel = tuple[int, int, int]
 """Sender, receiver, tag."""
 
 
-def find_faults(lowered: Lowered) -> list[Note]:
+def find_faults(lowered: BoundProgram) -> list[Note]:
     """Check the events of all tasks; warnings about messages that nobody receives.
 
     Raises ProgramError: un-awaited messages, counters restored more often than stored, a deadlock, or a
     message that does not fit where it is received.
     """
     for rank, events in lowered.events.items():
-        unawaited(rank, events)
+        check_awaited(rank, events)
         _restores(rank, events)
     if len(lowered.events) < lowered.tasks:
         return []
     try:
-        return _Simulation(lowered).run()
+        return _FaultSimulation(lowered).run()
     except _TooMuchError:
         return []
 
@@ -48,7 +48,7 @@ class _TooMuchError(Exception):
     """The program is too large to be gone through."""
 
 
-def unawaited(rank: int, events: Sequence[e.Event]) -> None:
+def check_awaited(rank: int, events: Sequence[e.Event]) -> None:
     """Raise ProgramError when messages of a rank are still pending at the end."""
     left = _pending(events, [])
     if left:
@@ -84,7 +84,7 @@ def _restores(rank: int, events: Sequence[e.Event], depth: int = 0) -> int:
     return depth
 
 
-class _Sent:
+class _PendingSend:
     """What was sent on a channel: statements with the number of messages up to and with theirs."""
 
     def __init__(self) -> None:
@@ -104,10 +104,10 @@ class _Sent:
         return self.statements[bisect_right(self.upto, number) : bisect_left(self.upto, number + count) + 1]
 
 
-class _Receive(NamedTuple):
+class _PendingReceive(NamedTuple):
     """A statement that receives: where, and the number of its first message there."""
 
-    channel: Channel
+    channel: TaskChannel
     first: int
     event: e.Transfer
 
@@ -119,19 +119,19 @@ class _Task:
     steps: Iterator[e.Event]
     at: e.Event | None = None
     blocked: Callable[[], bool] | None = None
-    waits: list[_Receive] = field(default_factory=list)
+    waits: list[_PendingReceive] = field(default_factory=list)
     entry_counts: Counter[e.Comm] = field(default_factory=Counter)
 
 
-class _Simulation:
+class _FaultSimulation:
     """Goes through all ranks' events until none can go on."""
 
-    def __init__(self, lowered: Lowered) -> None:
+    def __init__(self, lowered: BoundProgram) -> None:
         self.lowered = lowered
         self.left = BUDGET
-        self.balanced = _balanced(lowered)
-        self.sent: dict[Channel, _Sent] = defaultdict(_Sent)
-        self.posted: Counter[Channel] = Counter()
+        self.balanced = _find_balanced_loops(lowered)
+        self.sent: dict[TaskChannel, _PendingSend] = defaultdict(_PendingSend)
+        self.posted: Counter[TaskChannel] = Counter()
         self.arrived: dict[tuple[e.Comm, int], set[int]] = defaultdict(set)
         self.tasks = {rank: _Task(self._steps(events)) for rank, events in lowered.events.items()}
 
@@ -200,14 +200,14 @@ class _Simulation:
             self.sent[rank, event.peer, event.tag].add(event)
             return None
         channel = (event.peer, rank, event.tag)
-        receive = _Receive(channel, self.posted[channel], event)
+        receive = _PendingReceive(channel, self.posted[channel], event)
         self.posted[channel] += event.count
         if not event.asynchronous:
             return lambda: self._matched(receive)
         task.waits.append(receive)
         return None
 
-    def _matched(self, receive: _Receive) -> bool:
+    def _matched(self, receive: _PendingReceive) -> bool:
         channel, first, event = receive
         sent = self.sent[channel]
         for send in sent.from_(first, event.count):
@@ -256,9 +256,9 @@ class _Simulation:
         return result
 
 
-def _balanced(lowered: Lowered) -> set[int]:
+def _find_balanced_loops(lowered: BoundProgram) -> set[int]:
     """The loops in whose bodies everything that is sent is received, and nothing is left pending."""
-    net: dict[int, Counter[Channel]] = {}
+    net: dict[int, Counter[TaskChannel]] = {}
     open_: set[int] = set()
     for rank, events in lowered.events.items():
         _count(rank, events, net, open_)
@@ -266,10 +266,10 @@ def _balanced(lowered: Lowered) -> set[int]:
 
 
 def _count(
-    rank: int, events: Sequence[e.Event], net: dict[int, Counter[Channel]], open_: set[int]
-) -> Mapping[Channel, int]:
+    rank: int, events: Sequence[e.Event], net: dict[int, Counter[TaskChannel]], open_: set[int]
+) -> Mapping[TaskChannel, int]:
     """How many more messages a rank sends than it receives on each channel; by loop in `net`."""
-    total: Counter[Channel] = Counter()
+    total: Counter[TaskChannel] = Counter()
     for event in events:
         if isinstance(event, e.Transfer):
             channel = (rank, event.peer, event.tag) if event.sends else (event.peer, rank, event.tag)
@@ -279,9 +279,9 @@ def _count(
                 total[channel] += n
         elif isinstance(event, (e.Repeat, e.Timed)):
             inner = _count(rank, event.body, net, open_)
-            own = net.setdefault(event.serial, Counter())
+            counts = net.setdefault(event.serial, Counter())
             for channel, n in inner.items():
-                own[channel] += n
+                counts[channel] += n
                 total[channel] += n * (event.count if isinstance(event, e.Repeat) else 1)
             if _pending(event.body, []):
                 open_.add(event.serial)

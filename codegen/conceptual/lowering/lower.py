@@ -15,13 +15,18 @@ from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.errors import ProgramError
 from scalatrace.codegen.conceptual.lowering import events as e
 from scalatrace.codegen.conceptual.lowering.messaging import Messaging
-from scalatrace.codegen.conceptual.lowering.reassigned import assignments, involves_all, is_reassigned
-from scalatrace.codegen.conceptual.lowering.steady import Probe, is_steady
+from scalatrace.codegen.conceptual.lowering.steady import (
+    Probe,
+    assignments,
+    involves_all,
+    is_reassigned,
+    is_steady,
+)
 from scalatrace.codegen.conceptual.names import mentions_me
 from scalatrace.codegen.conceptual.values.evaluate import Env, holds, integer, values
 from scalatrace.codegen.conceptual.words import TIME_UNITS
 
-__all__ = ["DEFAULT_SEED", "Lowered", "lower"]
+__all__ = ["DEFAULT_SEED", "BoundProgram", "lower"]
 
 DEFAULT_SEED = 1
 MIN_STEADY_ITERATIONS = 32
@@ -29,7 +34,7 @@ MIN_STEADY_ITERATIONS = 32
 
 
 @dataclass
-class Lowered:
+class BoundProgram:
     """A program bound to a number of tasks.
 
     Attributes:
@@ -47,13 +52,13 @@ class Lowered:
 
 
 def lower(
-    program: t.Program,
+    program: t.ProgramTree,
     tasks: int,
     parameters: Mapping[str, int] | None = None,
     ranks: Collection[int] | None = None,
     seed: int = DEFAULT_SEED,
     most: int | None = None,
-) -> Lowered:
+) -> BoundProgram:
     """Return what the tasks on `ranks` (default: all) do.
 
     Args:
@@ -66,21 +71,21 @@ def lower(
 
     Raises:
         ProgramError: the program cannot run so; with the statement's place.
-        TooManyError: more steps than wanted.
+        TooManyEventsError: more steps than wanted.
     """
-    headers = [header for header in program.headers if isinstance(header, t.Parameter)]
+    headers = [header for header in program.headers if isinstance(header, t.ProgramParameter)]
     chosen = {h.name: integer(h.default, Env()) for h in headers} | dict(parameters or {})
-    lowering = _Lowering(tasks, range(tasks) if ranks is None else ranks, seed, most, program=program)
+    lowering = _TaskLowering(tasks, range(tasks) if ranks is None else ranks, seed, most, program=program)
     env = Env(chosen, tasks, draws=lowering.draws, processors=tuple(range(tasks)))
     for sentence in program.sentences:
         for statement in sentence.statements:
             lowering.statement(statement, env)
         lowering.each(e.EndOfTable(place=sentence.place))
-    return Lowered(tasks, lowering.taken(), lowering.comms, chosen, seed)
+    return BoundProgram(tasks, lowering.taken(), lowering.comms, chosen, seed)
 
 
 @dataclass
-class _Lowering(Messaging):
+class _TaskLowering(Messaging):
     """Goes through the statements.
 
     Attributes:
@@ -88,7 +93,7 @@ class _Lowering(Messaging):
         is_probed: no expression for memory fails in a later iteration of a loop.
     """
 
-    program: t.Program = field(default_factory=lambda: t.Program((), ()), kw_only=True)
+    program: t.ProgramTree = field(default_factory=lambda: t.ProgramTree((), ()), kw_only=True)
     is_probed: bool = field(default=False, kw_only=True)
 
     def statement(self, node: t.Statement, env: Env) -> None:
@@ -171,11 +176,11 @@ class _Lowering(Messaging):
         self, node: t.ForEach, numbers: Sequence[int], env: Env, rank: int, draws: int
     ) -> Iterator[tuple[e.Event, ...]]:
         """Yield what a rank does for each number; processors and random numbers start as before the loop."""
-        one = _Lowering(self.tasks, (rank,), self.seed, None, program=self.program, is_probed=True)
-        one.draws.state, one.processors = draws, tuple(env.processors)
+        probe = _TaskLowering(self.tasks, (rank,), self.seed, None, program=self.program, is_probed=True)
+        probe.draws.state, probe.processors = draws, tuple(env.processors)
         for number in numbers:
-            one.statement(node.body, replace(env, draws=one.draws).bind(node.variable, number))
-            yield one.taken()[rank]
+            probe.statement(node.body, replace(env, draws=probe.draws).bind(node.variable, number))
+            yield probe.taken()[rank]
 
     def _for_count(self, node: t.ForCount, env: Env) -> None:
         count = self.count(node.count, env)

@@ -2,17 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.errors import ProgramError
+from scalatrace.codegen.conceptual.errors import ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.lowering import events as e
 from scalatrace.codegen.conceptual.lowering.collecting import MAX_MESSAGE_BYTES, UNIT_BYTES, Collecting
-from scalatrace.codegen.conceptual.lowering.collectives import multicasts, reductions
 from scalatrace.codegen.conceptual.names import source_first
 from scalatrace.codegen.conceptual.values.evaluate import Env
 
 __all__ = ["Messaging"]
+
+
+def _multicasts(
+    comm: e.Comm,
+    targets: Mapping[int, Collection[int]],
+    size: int,
+    times: int,
+    memory: e.MemoryEvent,
+    place: SourcePlace,
+) -> list[tuple[int, e.Event]]:
+    """Return each rank's part of a multicast; `targets`: of each source.
+
+    One source broadcasts. Several exchange: with MPI_Alltoall when everyone sends to everyone else, and
+    with MPI_Alltoallv otherwise, so that nobody gets what is not meant for it.
+    """
+    if len(targets) == 1:
+        root = next(iter(targets))
+        return [(rank, e.Bcast(comm, root, size, "BYTES", times, memory, place=place)) for rank in comm]
+    if all({*targets.get(rank, ()), rank} == set(comm) for rank in comm):
+        return [(rank, e.Alltoall(comm, size, times, memory, place=place)) for rank in comm]
+    result: list[tuple[int, e.Event]] = []
+    for rank in comm:
+        sent = tuple(size if peer in targets.get(rank, ()) else 0 for peer in comm)
+        received = tuple(size if rank in targets.get(peer, ()) else 0 for peer in comm)
+        result.append((rank, e.Alltoallv(comm, sent, received, times, memory, place=place)))
+    return result
+
+
+def _reductions(
+    sources: e.Comm, receivers: e.Comm, count: int, unit: str, memory: e.MemoryEvent, place: SourcePlace
+) -> list[tuple[int, e.Reduction | e.Bcast]]:
+    """Return each rank's part of a reduction over the sources, whose result all receivers get.
+
+    It is one operation when the receivers are the sources or one of them; otherwise the first source that
+    receives, or the first source, reduces and then broadcasts to the receivers.
+    """
+    if not sources or not receivers:
+        return []
+    if receivers == sources:
+        return [(rank, e.Reduction(sources, None, count, unit, memory, place=place)) for rank in sources]
+    shared = [rank for rank in receivers if rank in sources]
+    root = shared[0] if shared else sources[0]
+    reduced = e.Reduction(sources, root, count, unit, memory, place=place)
+    result: list[tuple[int, e.Reduction | e.Bcast]] = [(rank, reduced) for rank in sources]
+    if receivers != (root,):
+        comm = tuple(sorted({root, *receivers}))
+        bcast = e.Bcast(comm, root, count, unit, 1, memory, place=place)
+        result += [(rank, bcast) for rank in comm]
+    return result
 
 
 class Messaging(Collecting):
@@ -57,7 +105,7 @@ class Messaging(Collecting):
         count: int,
         asynchronous: bool,
         memory: e.MemoryEvent,
-        node: t.Node,
+        node: t.SyntaxNode,
     ) -> None:
         for task, peer in pairs if count else ():
             rank = self.processors[peer]
@@ -71,19 +119,22 @@ class Messaging(Collecting):
         size, times = self.extent(node.message.size, env), self.count(node.message.count, env)
         memory = self.memory(node.message, env)
         if targets:
-            comm = self.comm({*targets, *(b for found in targets.values() for b in found)})
-            placed = {self.processors[a]: {self.processors[b] for b in found} for a, found in targets.items()}
-            for rank, event in multicasts(comm, placed, size, times, memory, node.place) if times else ():
+            comm = self.comm({*targets, *(b for receivers in targets.values() for b in receivers)})
+            placed = {
+                self.processors[a]: {self.processors[b] for b in receivers}
+                for a, receivers in targets.items()
+            }
+            for rank, event in _multicasts(comm, placed, size, times, memory, node.place) if times else ():
                 self.put(rank, event)
 
     def _reduce(self, node: t.Reduce, env: Env) -> None:
         for part in (node.values, node.to, node.result):
             self.untagged(part, env)
         count = self.count(node.values.count, env)
-        for other in (node.to, node.result.values if node.result else None):
-            if other is not None and self.count(other.count, env) != count:
-                reason = f"{count} values are reduced to {self.count(other.count, env)}; expected as many"
-                raise ProgramError(reason, other.place)
+        for values in (node.to, node.result.values if node.result else None):
+            if values is not None and self.count(values.count, env) != count:
+                reason = f"{count} values are reduced to {self.count(values.count, env)}; expected as many"
+                raise ProgramError(reason, values.place)
         members = self.sources(node.source, env)
         sources, targets = [task for task, _ in members], {task for task, _ in members}
         if node.target is not None:
@@ -99,7 +150,7 @@ class Messaging(Collecting):
         size = count * UNIT_BYTES[node.values.unit]
         if size > MAX_MESSAGE_BYTES:
             raise ProgramError(f"{size} bytes; MPI messages have less than 2 GiB", node.values.place)
-        for rank, event in reductions(comm, receivers, count, node.values.unit, memory, node.place):
+        for rank, event in _reductions(comm, receivers, count, node.values.unit, memory, node.place):
             self.put(rank, event)
 
     def _await(self, node: t.Await, env: Env) -> None:

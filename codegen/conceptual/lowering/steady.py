@@ -6,6 +6,14 @@
 
 One iteration stands for all of them if no expression that decides on communication depends on the variable.
 Expressions for memory still have to be evaluated for each number, as they may fail for one: `Probe`.
+
+    FOR EACH trial IN {1, ..., 5000} {
+      ALL TASKS ARE ASSIGNED TO A RANDOM PROCESSOR THEN
+      TASKS t SUCH THAT t IS EVEN SEND A 1M BYTE MESSAGE TO TASK t+1 ...
+
+Each iteration is the first one with other names of ranks. So it ends if the first one does, provided that it
+starts and ends with no message under way. That holds where all messages of the program are received by the
+statements that send them.
 """
 
 from __future__ import annotations
@@ -16,10 +24,11 @@ from functools import partial
 from typing import Any
 
 from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.conceptual.lowering import events as e
 from scalatrace.codegen.conceptual.names import children, free, mentions_me
 from scalatrace.codegen.conceptual.values.evaluate import Env, holds, integer, values
 
-__all__ = ["Probe", "inner_statements", "is_steady"]
+__all__ = ["Probe", "assignments", "inner_statements", "involves_all", "is_reassigned", "is_steady"]
 
 Names = frozenset[str]
 MemoryOf = Callable[[Any, Env, Any], Any]
@@ -28,9 +37,9 @@ Plan = Callable[[Env], None]
 """Evaluates expressions of a statement."""
 
 
-def _depends(nodes: Iterable[t.Node | str | None], names: Names) -> bool:
+def _depends(nodes: Iterable[t.SyntaxNode | str | None], names: Names) -> bool:
     """Return whether any of the nodes uses one of the names."""
-    return any(isinstance(node, t.Node) and not names.isdisjoint(free(node)) for node in nodes)
+    return any(isinstance(node, t.SyntaxNode) and not names.isdisjoint(free(node)) for node in nodes)
 
 
 def is_steady(loop: t.ForEach) -> bool:
@@ -87,7 +96,7 @@ def _memories(node: Any) -> Iterator[tuple[Any, Any]]:
         yield node.reception, node.message
 
 
-def _sites(node: Any) -> list[list[t.Node]]:
+def _sites(node: Any) -> list[list[t.SyntaxNode]]:
     """Return the expressions of `_memories`, those of each message together."""
     result = []
     for spec, under in _memories(node):
@@ -149,7 +158,7 @@ class Probe:
             case t.ForEach(variable):
                 inner = self._plan(node.body, names - {variable})
                 return inner and partial(
-                    self._for_each, node, inner, variable in _evaluated(node.body, names)
+                    self._for_each, node, inner, variable in _find_evaluated_names(node.body, names)
                 )
             case t.ForCount():
                 inner = self._plan(node.body, names)
@@ -209,8 +218,8 @@ def _after(node: t.Let, names: Names) -> Names:
     """Return the names that depend on `names` in the body of a LET."""
     for binding in node.bindings:
         if isinstance(binding, t.LetValue):
-            own = frozenset({binding.name})
-            names = names | own if _depends((binding.value,), names) else names - own
+            bound = frozenset({binding.name})
+            names = names | bound if _depends((binding.value,), names) else names - bound
     return names
 
 
@@ -223,11 +232,11 @@ def inner_statements(node: t.Statement) -> tuple[t.Statement, ...]:
     return (node.body,) if isinstance(node, (t.ForEach, t.ForCount, t.ForTime, t.Let)) else ()
 
 
-def _evaluated(node: t.Statement, names: Names) -> set[str]:
+def _find_evaluated_names(node: t.Statement, names: Names) -> set[str]:
     """Return the names on which it depends what a probe for `names` evaluates in a statement, and whether."""
     if isinstance(node, t.Let):
         inner = _after(node, names)
-        result = _evaluated(node.body, inner)
+        result = _find_evaluated_names(node.body, inner)
         for binding in reversed(node.bindings):
             if isinstance(binding, t.LetValue) and binding.name in inner | result:
                 result |= free(binding.value)
@@ -239,7 +248,62 @@ def _evaluated(node: t.Statement, names: Names) -> set[str]:
         return {
             name for site in _sites(node) if _depends(site, names) for part in site for name in free(part)
         }
-    result = {name for each in bodies for name in _evaluated(each, names)}
+    result = {name for each in bodies for name in _find_evaluated_names(each, names)}
     if result:
         result |= {name for child in children(node) if child not in bodies for name in free(child)}
     return result
+
+
+def is_reassigned(program: t.ProgramTree, loop: t.ForEach) -> bool:
+    """Return whether all iterations of a loop do the same on other processors."""
+    unassigned = replace(
+        loop, body=t.Block(tuple(s for s in _flat(loop.body) if not isinstance(s, t.Assign)))
+    )
+    sentences = [statement for sentence in program.sentences for statement in sentence.statements]
+    return is_steady(unassigned) and not _counts_or_asks(unassigned) and all(map(_leaves_nothing, sentences))
+
+
+def assignments(loop: t.ForEach) -> list[t.Assign]:
+    """Return the statements that change processors."""
+    return [statement for statement in _flat(loop.body) if isinstance(statement, t.Assign)]
+
+
+def involves_all(events: Sequence[e.Event], tasks: int) -> bool:
+    """Return whether all collectives are of all tasks: others would need a communicator per iteration."""
+    return all(len(getattr(each, "comm", range(tasks))) == tasks for each in _every(events))
+
+
+def _every(events: Sequence[e.Event]) -> Iterator[e.Event]:
+    for event in events:
+        yield event
+        if isinstance(event, (e.Repeat, e.Timed, e.Aside)):
+            yield from _every(event.body)
+
+
+def _flat(node: t.Statement) -> Iterator[t.Statement]:
+    if not isinstance(node, t.Block):
+        yield node
+        return
+    for statement in node.statements:
+        yield from _flat(statement)
+
+
+def _leaves_nothing(node: t.Statement) -> bool:
+    """Return whether no message that a statement sends is under way or pending behind it."""
+    if isinstance(node, t.Receive):
+        return False
+    if isinstance(node, t.Send):
+        reception = node.reception or t.Reception()
+        return not (
+            node.unsuspecting or node.asynchronous or reception.asynchronous or reception.tag is not None
+        )
+    return all(map(_leaves_nothing, inner_statements(node)))
+
+
+def _counts_or_asks(node: t.SyntaxNode) -> bool:
+    """Return whether counters are stored, which is counted by rank, or processors asked for."""
+    if isinstance(node, t.Counters):
+        return node.action != "RESETS"
+    if isinstance(node, t.FunctionCall) and node.function in ("PROCESSOR_OF", "TASK_OF"):
+        return True
+    return any(map(_counts_or_asks, children(node)))

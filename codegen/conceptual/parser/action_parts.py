@@ -43,8 +43,8 @@ class PartsBuilder(ValuesBuilder):
 
     # messages
 
-    def mspec(self, parts: Parts) -> t.Message:
-        return t.Message(place=spot(parts), **clauses_of(parts))
+    def mspec(self, parts: Parts) -> t.MessageSpec:
+        return t.MessageSpec(place=spot(parts), **clauses_of(parts))
 
     mspec_into = mspec
 
@@ -56,15 +56,15 @@ class PartsBuilder(ValuesBuilder):
     def as_message(self, parts: Parts) -> Clause:
         return Clause("as_message", clauses_of(parts), spot(parts))
 
-    def redspec(self, parts: Parts) -> t.Values:
+    def redspec(self, parts: Parts) -> t.ReductionValues:
         unit = next(part for part in parts if isinstance(part, str) and not isinstance(part, SourceToken))
-        return t.Values(unit, place=spot(parts), **clauses_of(parts))
+        return t.ReductionValues(unit, place=spot(parts), **clauses_of(parts))
 
     as_values = redspec
 
-    def redtarget(self, parts: Parts) -> t.Result:
-        values = next((part for part in parts if isinstance(part, t.Values)), None)
-        return t.Result(values, place=spot(parts), **clauses_of(parts))
+    def redtarget(self, parts: Parts) -> t.ReductionResult:
+        values = next((part for part in parts if isinstance(part, t.ReductionValues)), None)
+        return t.ReductionResult(values, place=spot(parts), **clauses_of(parts))
 
     def count(self, parts: Parts) -> Clause:
         return Clause("count", parts[0], spot(parts))
@@ -75,15 +75,15 @@ class PartsBuilder(ValuesBuilder):
     def uniq(self, parts: Parts) -> Clause:
         return Clause("unique", parts[0].type == "UNIQUE", spot(parts))
 
-    def amount(self, parts: Parts) -> t.Measure:
-        return t.Measure(parts[0], parts[1], place=spot(parts))
+    def amount(self, parts: Parts) -> t.UnitAmount:
+        return t.UnitAmount(parts[0], parts[1], place=spot(parts))
 
     def size(self, parts: Parts) -> Clause:
         return Clause("size", parts[0], parts[0].place)
 
     def size_type(self, parts: Parts) -> Clause:
         place = spot(parts[1:])
-        return Clause("size", t.Measure(None, parts[0], place=place), place)
+        return Clause("size", t.UnitAmount(None, parts[0], place=place), place)
 
     def align(self, parts: Parts) -> Clause:
         return parts[0]  # type: ignore[no-any-return]
@@ -94,7 +94,7 @@ class PartsBuilder(ValuesBuilder):
 
     def aligned_type(self, parts: Parts) -> Clause:
         place = spot(parts)
-        measure = t.Measure(None, parts[0], place=place)
+        measure = t.UnitAmount(None, parts[0], place=place)
         return Clause("alignment", t.Alignment(parts[1], measure, place=place), place)
 
     def unaligned(self, parts: Parts) -> Clause:
@@ -115,13 +115,13 @@ class PartsBuilder(ValuesBuilder):
     def where(self, parts: Parts) -> Clause:
         return Clause("buffer", parts[-1], spot(parts))
 
-    def buffer(self, parts: Parts) -> t.Buffer:
-        offset = parts[0] if isinstance(parts[0], t.Measure) else None
-        return t.Buffer(parts[-1], offset, place=spot(parts))
+    def buffer(self, parts: Parts) -> t.MessageBuffer:
+        offset = parts[0] if isinstance(parts[0], t.UnitAmount) else None
+        return t.MessageBuffer(parts[-1], offset, place=spot(parts))
 
-    def buffer_default(self, parts: Parts) -> t.Buffer:
-        offset = parts[0] if isinstance(parts[0], t.Measure) else None
-        return t.Buffer(None, offset, place=spot(parts))
+    def buffer_default(self, parts: Parts) -> t.MessageBuffer:
+        offset = parts[0] if isinstance(parts[0], t.UnitAmount) else None
+        return t.MessageBuffer(None, offset, place=spot(parts))
 
     def async_(self, parts: Parts) -> Clause:
         return Clause("asynchronous", parts[0].type == "ASYNCHRONOUSLY", spot(parts))
@@ -138,24 +138,24 @@ class PartsBuilder(ValuesBuilder):
 
     # log and output
 
-    def _column(self, parts: Parts, form: str) -> t.Column:
+    def _column(self, parts: Parts, form: str) -> t.LogColumn:
         *before, value, label = [part for part in parts if not isinstance(part, SourceToken)]
         functions = tuple(before[0]) if before else ()
-        return t.Column(value, label, form, functions, place=spot(parts))
+        return t.LogColumn(value, label, form, functions, place=spot(parts))
 
-    def column(self, parts: Parts) -> t.Column:
+    def column(self, parts: Parts) -> t.LogColumn:
         return self._column(parts, "")
 
-    def column_each(self, parts: Parts) -> t.Column:
+    def column_each(self, parts: Parts) -> t.LogColumn:
         return self._column(parts, "EACH")
 
-    def column_the(self, parts: Parts) -> t.Column:
+    def column_the(self, parts: Parts) -> t.LogColumn:
         return self._column(parts, "THE")
 
-    def column_of(self, parts: Parts) -> t.Column:
+    def column_of(self, parts: Parts) -> t.LogColumn:
         return self._column(parts, "OF")
 
-    def column_histogram(self, parts: Parts) -> t.Column:
+    def column_histogram(self, parts: Parts) -> t.LogColumn:
         return self._column(parts, "HISTOGRAM")
 
     def functions(self, parts: Parts) -> Parts:

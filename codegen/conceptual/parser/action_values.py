@@ -11,16 +11,8 @@ from scalatrace.codegen.conceptual.errors import CompileStage, ProgramError, Sou
 from scalatrace.codegen.conceptual.parser.lexer import SourceToken
 
 __all__ = [
-    "Clause",
-    "Parts",
-    "ValuesBuilder",
-    "Word",
-    "clauses_of",
-    "has_word",
-    "nodes_of",
-    "spot",
-    "texts_of",
-]
+    "Clause", "Parts", "ValuesBuilder", "Word", "clauses_of", "has_word", "nodes_of", "spot", "texts_of",
+]  # fmt: skip
 
 Parts = list[Any]
 
@@ -84,16 +76,16 @@ class ValuesBuilder(Transformer[Any, Any]):
     def conditional(self, parts: Parts) -> t.Conditional:
         return t.Conditional(*nodes_of(parts), place=spot(parts))
 
-    def binary(self, parts: Parts) -> t.Binary:
+    def binary(self, parts: Parts) -> t.BinaryOperation:
         left, operator, right = parts
-        return t.Binary(str(operator).upper(), left, right, place=spot(parts))
+        return t.BinaryOperation(str(operator).upper(), left, right, place=spot(parts))
 
     def sign(self, parts: Parts) -> t.Expr:
         operator, operand = parts
         place = spot(parts)
-        if operator.type == "HYPHEN" and isinstance(operand, t.Call):
+        if operator.type == "HYPHEN" and isinstance(operand, t.FunctionCall):
             # As a difference it means the same, and can be written where a hyphen before a word would vanish.
-            return t.Binary("-", t.Integer(0, place=place), operand, place=place)
+            return t.BinaryOperation("-", t.Integer(0, place=place), operand, place=place)
         return t.Unary(str(operator).upper(), operand, place=place)
 
     def parenthesised(self, parts: Parts) -> Any:
@@ -119,8 +111,8 @@ class ValuesBuilder(Transformer[Any, Any]):
     def exprs(self, parts: Parts) -> Parts:
         return [*parts[0], parts[2]] if len(parts) == 3 else [parts[0]]
 
-    def call(self, parts: Parts) -> t.Call:
-        return t.Call(parts[0].type, tuple(parts[2]), place=spot(parts))
+    def call(self, parts: Parts) -> t.FunctionCall:
+        return t.FunctionCall(parts[0].type, tuple(parts[2]), place=spot(parts))
 
     def real(self, parts: Parts) -> t.Real:
         return t.Real(parts[2], place=spot(parts))
@@ -150,8 +142,8 @@ class ValuesBuilder(Transformer[Any, Any]):
         return t.MeshDistance(tuple(mesh), first, second, place=spot(parts))
 
     def file_data(self, parts: Parts) -> t.FileData:
-        rest = parts[3] if isinstance(parts[3], list) else []
-        return t.FileData(parts[0].type == "STATIC_FILE_DATA", str(parts[2]), *rest, place=spot(parts))
+        separators = parts[3] if isinstance(parts[3], list) else []
+        return t.FileData(parts[0].type == "STATIC_FILE_DATA", str(parts[2]), *separators, place=spot(parts))
 
     def file_rest(self, parts: Parts) -> Parts:
         wanted = [part for part in parts if not (isinstance(part, SourceToken) and part.type == "COMMA")]
@@ -169,9 +161,9 @@ class ValuesBuilder(Transformer[Any, Any]):
     def conjunction(self, parts: Parts) -> t.Logical:
         return self._logical(parts, conjunction=True)
 
-    def compare(self, parts: Parts) -> t.Compare:
+    def compare(self, parts: Parts) -> t.NumberComparison:
         left, operator, right = parts
-        return t.Compare(str(operator).upper(), left, right, place=spot(parts))
+        return t.NumberComparison(str(operator).upper(), left, right, place=spot(parts))
 
     def parity(self, parts: Parts) -> t.Parity:
         return t.Parity(parts[0], has_word(parts, "ODD"), place=spot(parts))
@@ -189,13 +181,13 @@ class ValuesBuilder(Transformer[Any, Any]):
     def listing(self, parts: Parts) -> t.Listing:
         return t.Listing(tuple(parts[1]), place=spot(parts))
 
-    def progression(self, parts: Parts) -> t.Progression:
-        return t.Progression(tuple(parts[1]), parts[-2], place=spot(parts))
+    def progression(self, parts: Parts) -> t.OpenRange:
+        return t.OpenRange(tuple(parts[1]), parts[-2], place=spot(parts))
 
     def comprehension(self, parts: Parts) -> t.Comprehension:
-        head, *rest = nodes_of(parts)
-        generators = tuple(part for part in rest if isinstance(part, t.Generator))
-        return t.Comprehension(head, generators, clauses_of(rest).get("condition"), place=spot(parts))
+        head, *following = nodes_of(parts)
+        generators = tuple(part for part in following if isinstance(part, t.Generator))
+        return t.Comprehension(head, generators, clauses_of(following).get("condition"), place=spot(parts))
 
     def generator(self, parts: Parts) -> t.Generator:
         return t.Generator(str(parts[2]), parts[-1], place=spot(parts))

@@ -15,10 +15,10 @@ from scalatrace.codegen.conceptual.parser.action_values import (
     texts_of,
 )
 
-__all__ = ["Builder"]
+__all__ = ["NodeBuilder"]
 
 
-class Builder(PartsBuilder):
+class NodeBuilder(PartsBuilder):
     """Statements and programs."""
 
     def start(self, parts: Parts) -> Any:
@@ -32,9 +32,9 @@ class Builder(PartsBuilder):
     def version(self, parts: Parts) -> t.Version:
         return t.Version(str(parts[-1]), place=spot(parts))
 
-    def parameter(self, parts: Parts) -> t.Parameter:
+    def parameter(self, parts: Parts) -> t.ProgramParameter:
         about, long, short = texts_of(parts, "STRING")
-        return t.Parameter(str(parts[0]), about, long, short, parts[-1], place=spot(parts))
+        return t.ProgramParameter(str(parts[0]), about, long, short, parts[-1], place=spot(parts))
 
     def backend_declares(self, parts: Parts) -> t.BackendDeclares:
         return t.BackendDeclares(str(parts[-1]), place=spot(parts))
@@ -123,14 +123,14 @@ class Builder(PartsBuilder):
 
     def touched(self, parts: Parts) -> Clause:
         place = spot(parts)
-        return Clause("amount", t.Measure(parts[0], parts[1], place=place), place)
+        return Clause("amount", t.UnitAmount(parts[0], parts[1], place=place), place)
 
     def times(self, parts: Parts) -> Clause:
         return Clause("times", parts[0], spot(parts))
 
     def stride(self, parts: Parts) -> Clause:
         place = spot(parts)
-        return Clause("stride", t.Measure(parts[-2], parts[-1], place=place), place)
+        return Clause("stride", t.UnitAmount(parts[-2], parts[-1], place=place), place)
 
     def stride_random(self, parts: Parts) -> Clause:
         return Clause("random_stride", True, spot(parts))
@@ -239,4 +239,4 @@ class Builder(PartsBuilder):
 
 
 # The rule's own name is a word of Python.
-setattr(Builder, "async", Builder.async_)
+setattr(NodeBuilder, "async", NodeBuilder.async_)

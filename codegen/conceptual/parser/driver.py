@@ -31,14 +31,14 @@ class UnexpectedTokenError(Exception):
         self.token, self.index, self.accepted = token, index, accepted
 
 
-class _Goto(dict[str, "_Row"]):
+class _Goto(dict[str, "_ParserRow"]):
     """The rows after a reduction, by the next terminal: rules that only pass a part on are reduced, too."""
 
-    def __init__(self, before: _Row, row: _Row) -> None:
+    def __init__(self, before: _ParserRow, row: _ParserRow) -> None:
         super().__init__()
         self.before, self.row = before, row
 
-    def __missing__(self, kind: str) -> _Row:
+    def __missing__(self, kind: str) -> _ParserRow:
         row = self.row
         while True:
             action = row.get(kind)
@@ -49,7 +49,7 @@ class _Goto(dict[str, "_Row"]):
         return row
 
 
-class _Row(dict[str, Any]):
+class _ParserRow(dict[str, Any]):
     """A state: terminal -> row after it, or the reduction it asks for; rule -> rows after it."""
 
     def __init__(self, state: Any) -> None:
@@ -60,7 +60,7 @@ class _Row(dict[str, Any]):
 class ParserState(NamedTuple):
     """Rows and values of a text as far as it is read; there is one row more."""
 
-    stack: list[_Row]
+    stack: list[_ParserRow]
     values: list[Any]
 
 
@@ -71,7 +71,7 @@ class Driver:
         self.parser = parser
         conf = parser.parse_interactive().parser_state.parse_conf
         reductions: dict[Any, Reduction] = {}
-        rows = {state: _Row(state) for state in conf.states}
+        rows = {state: _ParserRow(state) for state in conf.states}
         self.start, self.end = rows[conf.start_state], rows[conf.end_state]
         rules = {rule.origin.name for rule in parser.rules}
         for state, actions in conf.states.items():
@@ -105,7 +105,7 @@ class Driver:
             kind = token.type
             while True:
                 action = row.get(kind)
-                if type(action) is _Row:
+                if type(action) is _ParserRow:
                     row = action
                     stack.append(row)
                     values.append(token)
@@ -129,13 +129,13 @@ class Driver:
                     return least - 1
         return least - 1
 
-    def before(self, state: ParserState, kind: str) -> _Row:
+    def before(self, state: ParserState, kind: str) -> _ParserRow:
         """Make the reductions that a terminal asks for; the row that takes it. Raises LookupError."""
         stack, values = state.stack, state.values
         while True:
             row = stack[-1]
             action = row[kind]
-            if type(action) is _Row:
+            if type(action) is _ParserRow:
                 return row
             make, size, rule = action
             if make is None:
@@ -148,7 +148,7 @@ class Driver:
                 values.append(make([]))
             stack.append(stack[-1][rule][kind])
 
-    def _accepted(self, stack: list[_Row], values: list[Any]) -> set[str]:
+    def _accepted(self, stack: list[_ParserRow], values: list[Any]) -> set[str]:
         parsing = self.parser.parse_interactive()
         parsing.parser_state.state_stack[:] = [row.state for row in stack]
         parsing.parser_state.value_stack[:] = values

@@ -83,14 +83,14 @@ def _tokens(text: str, notes: list[Note]) -> list[SourceToken]:
     known: dict[str, tuple[str, str]] = {}
     while offset < len(text):
         # Characters of no token end the search, which is faster than a match for each token.
-        for found in _TOKEN.finditer(text, offset):
-            start, end = found.span()
+        for match in _TOKEN.finditer(text, offset):
+            start, end = match.span()
             if start != offset:
                 break
             offset, raw = end, text[start:end]
             meaning = known.get(raw)
             if meaning is None:
-                kind, place = found.lastgroup, SourcePlace(line, start - line_start + 1)
+                kind, place = match.lastgroup, SourcePlace(line, start - line_start + 1)
                 word = raw.rstrip(" ")
                 if kind == "string":
                     # Not kept: a note on its escapes belongs to each place.
@@ -134,9 +134,9 @@ def _stray(character: str) -> str:
 def _number(raw: str, place: SourcePlace) -> str:
     if len(raw) < MAX_EXPONENT and raw.isdigit():
         return raw.lstrip("0") or "0"
-    found = _NUMBER.fullmatch(raw)
-    assert found is not None
-    digits, power, exponent, suffix = found.groups()
+    match = _NUMBER.fullmatch(raw)
+    assert match is not None
+    digits, power, exponent, suffix = match.groups()
     if len(digits) > 30 or int(exponent or 0) > MAX_EXPONENT:
         raise ProgramError(f"{raw} does not fit an integer of 64 bits", place, CompileStage.SYNTAX)
     value = int(digits) * (_POWERS[power.upper()] if power else 10 ** int(exponent or 0))

@@ -21,7 +21,7 @@ from scalatrace.codegen.conceptual.errors import ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.parser.action_values import Clause, Word
 from scalatrace.codegen.conceptual.parser.driver import Driver, UnexpectedTokenError
 from scalatrace.codegen.conceptual.parser.lexer import SourceToken, scan, token
-from scalatrace.codegen.conceptual.tree.node import Comments, Node
+from scalatrace.codegen.conceptual.tree.node import Comments, SyntaxNode
 
 __all__ = ["NotByLinesError", "is_repetitive", "parse_lines"]
 
@@ -59,13 +59,13 @@ def parse_lines(driver: Driver, text: str, end: SourcePlace) -> Any:
         NotByLinesError: a string goes over lines, or there is something to complain of in the text.
     """
     try:
-        return _Lines(driver, text.split("\n")).parse(end)
+        return _RepeatedLines(driver, text.split("\n")).parse(end)
     except (LookupError, ProgramError, VisitError, UnexpectedTokenError) as error:
         # The usual way through the text reports what is wrong.
         raise NotByLinesError from error
 
 
-class _Lines:
+class _RepeatedLines:
     def __init__(self, driver: Driver, lines: list[str]) -> None:
         self.driver, self.lines = driver, lines
         self.state = driver.begin()
@@ -108,8 +108,8 @@ class _Lines:
         key = id(row), line
         if least >= depth and self.counts[line] >= MIN_REPETITIONS and key not in self.read:
             # Made at once: lists among the values grow while more of the text is read.
-            made = _maker(values[depth:])
-            self.read[key] = made and _Read(stack[depth + 1 :], made)
+            maker = _maker(values[depth:])
+            self.read[key] = maker and _Read(stack[depth + 1 :], maker)
 
 
 def _maker(values: list[Any]) -> Callable[[int], list[Any]] | None:
@@ -118,17 +118,17 @@ def _maker(values: list[Any]) -> Callable[[int], list[Any]] | None:
     names["tree"] = Tree
     try:
         text = _source(values, names)
-        made: Callable[[int], list[Any]] = eval(f"lambda line: {text}", names)
+        maker: Callable[[int], list[Any]] = eval(f"lambda line: {text}", names)
     except (RecursionError, MemoryError, SyntaxError):  # nested too deeply
         return None
-    return made
+    return maker
 
 
 def _place(line: int, column: int) -> SourcePlace:
     return tuple.__new__(SourcePlace, (line, column))
 
 
-def _node(kind: type[Node], fields: dict[str, Any]) -> Node:
+def _node(kind: type[SyntaxNode], fields: dict[str, Any]) -> SyntaxNode:
     node = object.__new__(kind)
     node.__dict__.update(fields)
     return node
@@ -157,7 +157,7 @@ def _source(value: Any, names: dict[str, Any]) -> str:
         return f"[{several(value)}]"
     if kind is tuple:
         return f"({several(value)})"
-    if isinstance(value, Node):
+    if isinstance(value, SyntaxNode):
         fields = "".join(f"{name!r}: {_source(each, names)}, " for name, each in value.__getstate__().items())
         return f"node({_constant(kind, names)}, {{{fields}}})"
     if kind is Comments:

@@ -11,7 +11,7 @@ from typing import cast
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.words import KEYWORDS
 
-__all__ = ["ADD", "PartsPrinter", "indented", "joined", "quoted"]
+__all__ = ["ADD", "PartsPrinter", "indent", "join_words", "quote"]
 
 EXPR, ADD, MUL, UNARY, POWER, PRIM = range(6)
 _LEVELS = {"+": ADD, "-": ADD, "**": POWER}
@@ -23,15 +23,15 @@ _WORD = re.compile(r"[A-Za-z]\w*")
 INDENT = "  "
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     return f'"{text.translate(_ESCAPES)}"'
 
 
-def joined(*words: str) -> str:
+def join_words(*words: str) -> str:
     return " ".join(word for word in words if word)
 
 
-def indented(text: str) -> str:
+def indent(text: str) -> str:
     return "\n".join(INDENT + line for line in text.split("\n"))
 
 
@@ -49,7 +49,7 @@ def _method(kind: str) -> str:
 class PartsPrinter:
     """One method per node kind, called by its name in lower case."""
 
-    def any(self, node: t.Node) -> str:
+    def any(self, node: t.SyntaxNode) -> str:
         return str(getattr(self, _method(type(node).__name__))(node))
 
     # expressions
@@ -62,10 +62,10 @@ class PartsPrinter:
     def _level(self, node: t.Expr) -> int:
         if isinstance(node, t.Conditional):
             return EXPR
-        if isinstance(node, t.Binary):
+        if isinstance(node, t.BinaryOperation):
             return PRIM if node.operator in _BITWISE else _LEVELS.get(node.operator, MUL)
         if isinstance(node, t.Unary):
-            return ADD if node.operator == "-" and isinstance(node.operand, t.Call) else UNARY
+            return ADD if node.operator == "-" and isinstance(node.operand, t.FunctionCall) else UNARY
         return UNARY if isinstance(node, t.Integer) and node.value < 0 else PRIM
 
     def _minus(self, text: str) -> str:
@@ -88,34 +88,34 @@ class PartsPrinter:
         operand = self.at(node.operand, UNARY)
         if node.operator == "NOT":
             return f"NOT {operand}"
-        if node.operator == "-" and isinstance(node.operand, t.Call):
+        if node.operator == "-" and isinstance(node.operand, t.FunctionCall):
             return f"0 - ({operand})"
         return node.operator + (self._minus(operand) if node.operator == "-" else operand)
 
-    def binary(self, node: t.Binary) -> str:
+    def binary_operation(self, node: t.BinaryOperation) -> str:
         if node.operator == "**":
             return f"{self.at(node.left, PRIM)}**{self.at(node.right, UNARY)}"
         if node.operator in _BITWISE:
             return f"({self.atom(node.left)} {node.operator} {self.atom(node.right)})"
         level, terms = self._level(node), []
         left: t.Expr = node
-        while isinstance(left, t.Binary) and self._level(left) == level:  # a long sum in one go
+        while isinstance(left, t.BinaryOperation) and self._level(left) == level:  # a long sum in one go
             right = self.at(left.right, level + 1)
             terms.append(f"{left.operator} {self._minus(right) if left.operator == '-' else right}")
             left = left.left
         return " ".join((self.at(left, level), *reversed(terms)))
 
     def conditional(self, node: t.Conditional) -> str:
-        text, rest = "", cast(t.Expr, node)
-        while isinstance(rest, t.Conditional):  # a long chain in one go
-            text += f"{self.at(rest.value, ADD)} IF {self.any(rest.condition)} OTHERWISE "
-            rest = rest.otherwise
-        return text + self.any(rest)
+        text, expr = "", cast(t.Expr, node)
+        while isinstance(expr, t.Conditional):  # a long chain in one go
+            text += f"{self.at(expr.value, ADD)} IF {self.any(expr.condition)} OTHERWISE "
+            expr = expr.otherwise
+        return text + self.any(expr)
 
-    def _list(self, nodes: Iterable[t.Node]) -> str:
+    def _list(self, nodes: Iterable[t.SyntaxNode]) -> str:
         return ", ".join(map(self.any, nodes))
 
-    def call(self, node: t.Call) -> str:
+    def function_call(self, node: t.FunctionCall) -> str:
         return f"{node.function}({self._list(node.arguments)})"
 
     def real(self, node: t.Real) -> str:
@@ -135,15 +135,15 @@ class PartsPrinter:
         return f"MESH_DISTANCE(({self._list(node.mesh)}), {self.any(node.first)}, {self.any(node.second)})"
 
     def file_data(self, node: t.FileData) -> str:
-        parts = [quoted(node.path)]
+        parts = [quote(node.path)]
         parts += [self.any(expr) for expr in (node.column, node.row) if expr is not None]
         separators = (node.column_separators, node.row_separators)
-        parts += [quoted(text) for text in separators if text is not None]
+        parts += [quote(text) for text in separators if text is not None]
         return f"{'STATIC_' * node.static}FILE_DATA({', '.join(parts)})"
 
     # relations and ranges
 
-    def compare(self, node: t.Compare) -> str:
+    def number_comparison(self, node: t.NumberComparison) -> str:
         return f"{self.at(node.left, ADD)} {node.operator} {self.at(node.right, ADD)}"
 
     def parity(self, node: t.Parity) -> str:
@@ -171,7 +171,7 @@ class PartsPrinter:
     def listing(self, node: t.Listing) -> str:
         return f"{{{self._list(node.values)}}}"
 
-    def progression(self, node: t.Progression) -> str:
+    def open_range(self, node: t.OpenRange) -> str:
         return f"{{{self._list(node.leading)}, ..., {self.any(node.final)}}}"
 
     def generator(self, node: t.Generator) -> str:
@@ -185,7 +185,7 @@ class PartsPrinter:
     # task descriptions
 
     def all_tasks(self, node: t.AllTasks) -> str:
-        return joined("ALL TASKS", node.variable or "")
+        return join_words("ALL TASKS", node.variable or "")
 
     def all_others(self, node: t.AllOthers) -> str:
         return "ALL OTHER TASKS"
@@ -204,6 +204,6 @@ class PartsPrinter:
 
     def does(self, tasks: t.Tasks, verb: str) -> str:
         """Tasks and what they do: TASK 0 SENDS, but ALL TASKS SEND."""
-        one = isinstance(tasks, t.OneTask)
-        ending = "" if not one else "ES" if verb.endswith("TOUCH") else "S"
+        single = isinstance(tasks, t.OneTask)
+        ending = "" if not single else "ES" if verb.endswith("TOUCH") else "S"
         return f"{self.any(tasks)} {verb}{ending}"

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.printer.parts import ADD, PartsPrinter, indented, joined, quoted
+from scalatrace.codegen.conceptual.printer.parts import ADD, PartsPrinter, indent, join_words, quote
 
 __all__ = ["show"]
 
 
-def show(node: t.Node) -> str:
+def show(node: t.SyntaxNode) -> str:
     """Return the text of a program, or of any part of one."""
-    return _Printer().any(node)
+    return _ProgramPrinter().any(node)
 
 
 def _is_open(stmt: t.Statement | None) -> bool:
@@ -28,31 +28,31 @@ def _is_open(stmt: t.Statement | None) -> bool:
     return _is_open(getattr(stmt, "body", None)) if stmt is not None else False
 
 
-def _commented(lines: Iterable[str]) -> list[str]:
+def _add_comments(lines: Iterable[str]) -> list[str]:
     return [f"# {line}" for line in lines]
 
 
-class _Printer(PartsPrinter):
+class _ProgramPrinter(PartsPrinter):
     """Messages, statements and programs, too."""
 
     # messages
 
-    def measure(self, node: t.Measure) -> str:
+    def unit_amount(self, node: t.UnitAmount) -> str:
         unit = node.unit.removesuffix("S")
         return unit if node.amount is None else f"{self.atom(node.amount)} {unit}"
 
     def _count(self, count: t.Expr | None) -> str:
         return "A" if count is None else self.atom(count)
 
-    def _size(self, size: t.Measure | None) -> str:
+    def _size(self, size: t.UnitAmount | None) -> str:
         if size is None:
             return ""
-        return self.measure(size) + (" SIZED" if size.amount is None else "")
+        return self.unit_amount(size) + (" SIZED" if size.amount is None else "")
 
     def alignment(self, node: t.Alignment | None) -> str:
         if node is None:
             return ""
-        return joined(self.measure(node.measure) if node.measure else "", node.kind)
+        return join_words(self.unit_amount(node.measure) if node.measure else "", node.kind)
 
     def _unique(self, unique: bool | None) -> str:
         return {None: "", True: "UNIQUE", False: "NONUNIQUE"}[unique]
@@ -61,21 +61,21 @@ class _Printer(PartsPrinter):
         what = "VERIFICATION" if node.verification else "DATA TOUCHING"
         return f"{'WITH' if node.wanted else 'WITHOUT'} {what}"
 
-    def buffer(self, node: t.Buffer) -> str:
+    def message_buffer(self, node: t.MessageBuffer) -> str:
         name = "THE DEFAULT BUFFER" if node.number is None else f"BUFFER {self.atom(node.number)}"
-        return f"{self.measure(node.offset)} INTO {name}" if node.offset else name
+        return f"{self.unit_amount(node.offset)} INTO {name}" if node.offset else name
 
     def _clauses(self, node: Any, preposition: str) -> str:
         """Touching, tag and buffer."""
-        tag = quoted(node.tag) if isinstance(node.tag, str) else node.tag and self.atom(node.tag)
-        return joined(
+        tag = quote(node.tag) if isinstance(node.tag, str) else node.tag and self.atom(node.tag)
+        return join_words(
             self.any(node.touching) if node.touching else "",
             f"USING TAG {tag}" if tag else "",
             f"{preposition} {self.any(node.buffer)}" if node.buffer else "",
         )
 
-    def message(self, node: t.Message, preposition: str = "FROM") -> str:
-        return joined(
+    def message_spec(self, node: t.MessageSpec, preposition: str = "FROM") -> str:
+        return join_words(
             self._count(node.count),
             self._unique(node.unique),
             self._size(node.size),
@@ -85,24 +85,24 @@ class _Printer(PartsPrinter):
         )
 
     def reception(self, node: t.Reception) -> str:
-        form = joined(self._unique(node.unique), self.alignment(node.alignment))
-        rest = joined(self._async(node.asynchronous), self._clauses(node, "INTO"))
-        shown = f"AS A {form} MESSAGE" if form else "" if rest else "AS A MESSAGE"
-        return joined(self._async(node.asynchronous), shown, self._clauses(node, "INTO"))
+        form = join_words(self._unique(node.unique), self.alignment(node.alignment))
+        clauses = join_words(self._async(node.asynchronous), self._clauses(node, "INTO"))
+        shown = f"AS A {form} MESSAGE" if form else "" if clauses else "AS A MESSAGE"
+        return join_words(self._async(node.asynchronous), shown, self._clauses(node, "INTO"))
 
     def _async(self, asynchronous: bool | None) -> str:
         return {None: "", True: "ASYNCHRONOUSLY", False: "SYNCHRONOUSLY"}[asynchronous]
 
-    def values(self, node: t.Values) -> str:
+    def reduction_values(self, node: t.ReductionValues) -> str:
         unit = node.unit if node.count not in (None, t.Integer(1)) else node.unit.removesuffix("S")
-        form = joined(
+        form = join_words(
             self._count(node.count), self._unique(node.unique), self.alignment(node.alignment), unit
         )
-        return joined(form, self._clauses(node, "FROM"))
+        return join_words(form, self._clauses(node, "FROM"))
 
-    def result(self, node: t.Result) -> str:
-        form = f"AS {self.values(node.values)}" if node.values else ""
-        return joined(form, self._clauses(node, "INTO"))
+    def reduction_result(self, node: t.ReductionResult) -> str:
+        form = f"AS {self.reduction_values(node.values)}" if node.values else ""
+        return join_words(form, self._clauses(node, "INTO"))
 
     # statements
 
@@ -111,7 +111,7 @@ class _Printer(PartsPrinter):
         return self.does(tasks, f"{word} {verb}" if word else verb)
 
     def send(self, node: t.Send) -> str:
-        text = f"{self._does_async(node, node.source, 'SEND')} {self.message(node.message)} TO"
+        text = f"{self._does_async(node, node.source, 'SEND')} {self.message_spec(node.message)} TO"
         text += f" {'UNSUSPECTING ' * node.unsuspecting}{self.any(node.target)}"
         if node.reception:
             text += (
@@ -121,21 +121,21 @@ class _Printer(PartsPrinter):
 
     def receive(self, node: t.Receive) -> str:
         does = self._does_async(node, node.target, "RECEIVE")
-        return f"{does} {self.message(node.message, 'INTO')} FROM {self.any(node.source)}"
+        return f"{does} {self.message_spec(node.message, 'INTO')} FROM {self.any(node.source)}"
 
     def multicast(self, node: t.Multicast) -> str:
         does = self._does_async(node, node.source, "MULTICAST")
-        return f"{does} {self.message(node.message)} TO {self.any(node.target)}"
+        return f"{does} {self.message_spec(node.message)} TO {self.any(node.target)}"
 
     def reduce(self, node: t.Reduce) -> str:
-        text = f"{self.does(node.source, 'REDUCE')} {self.values(node.values)}"
+        text = f"{self.does(node.source, 'REDUCE')} {self.reduction_values(node.values)}"
         if node.to:
-            return f"{text} TO {self.values(node.to)}"
+            return f"{text} TO {self.reduction_values(node.to)}"
         if node.target:
             text += f" TO {self.any(node.target)}"
         if node.result:
             who = "RECEIVES" if isinstance(node.target, t.OneTask) else "RECEIVE"
-            text = joined(f"{text} WHO {who} THE RESULT", self.result(node.result))
+            text = join_words(f"{text} WHO {who} THE RESULT", self.reduction_result(node.result))
         return text
 
     def await_(self, node: t.Await) -> str:
@@ -150,12 +150,12 @@ class _Printer(PartsPrinter):
         return f"{does} FOR {self.atom(node.duration)} {unit}"
 
     def touch_memory(self, node: t.TouchMemory) -> str:
-        some = f"{self._typed(node.amount)} OF" if node.amount else ""
+        amount = f"{self._typed(node.amount)} OF" if node.amount else ""
         times = f"{self.atom(node.times)} TIMES" if node.times else ""
         stride = f"WITH STRIDE {self._typed(node.stride)}" if node.stride else ""
-        return joined(
+        return join_words(
             self.does(node.tasks, "TOUCH"),
-            some,
+            amount,
             "A",
             self._size(node.region),
             "MEMORY REGION",
@@ -163,7 +163,7 @@ class _Printer(PartsPrinter):
             "WITH RANDOM STRIDE" if node.random_stride else stride,
         )
 
-    def _typed(self, measure: t.Measure) -> str:
+    def _typed(self, measure: t.UnitAmount) -> str:
         assert measure.amount is not None
         return f"{self.atom(measure.amount)} {measure.unit}"
 
@@ -176,27 +176,27 @@ class _Printer(PartsPrinter):
         return f"{does} MESSAGE BUFFER {self.atom(node.number)}"
 
     def value_of(self, node: t.ValueOf) -> str:
-        return f"THE VALUE OF {quoted(node.key)}"
+        return f"THE VALUE OF {quote(node.key)}"
 
     def item(self, item: t.Item) -> str:
-        return quoted(item) if isinstance(item, str) else self.any(item)
+        return quote(item) if isinstance(item, str) else self.any(item)
 
     def aggregate(self, node: t.Aggregate) -> str:
         if node.percentile is not None:
             return f"{self.atom(node.percentile)} PERCENTILE"
         return node.function
 
-    def column(self, node: t.Column) -> str:
+    def log_column(self, node: t.LogColumn) -> str:
         functions = " AND ".join(map(self.any, node.functions))
         form = {"OF": f"THE {functions} OF", "HISTOGRAM": "A HISTOGRAM OF"}.get(node.form, node.form)
-        return f"{joined(form, self.at(node.value, ADD))} AS {self.item(node.label)}"
+        return f"{join_words(form, self.at(node.value, ADD))} AS {self.item(node.label)}"
 
     def log(self, node: t.Log) -> str:
         columns = [self.any(column) for column in node.columns]
         does = self.does(node.tasks, "LOG")
         if len(columns) == 1:
             return f"{does} {columns[0]}"
-        return f"{does}\n" + indented(" AND\n".join(columns))
+        return f"{does}\n" + indent(" AND\n".join(columns))
 
     def compute_aggregates(self, node: t.ComputeAggregates) -> str:
         return f"{self.does(node.tasks, 'COMPUTE')} AGGREGATES"
@@ -220,12 +220,12 @@ class _Printer(PartsPrinter):
         return f"{self.any(node.tasks)} {be} ASSIGNED TO {where}"
 
     def assert_(self, node: t.Assert) -> str:
-        return f"ASSERT THAT {quoted(node.text)} WITH {self.any(node.condition)}"
+        return f"ASSERT THAT {quote(node.text)} WITH {self.any(node.condition)}"
 
     def _body(self, head: str, body: t.Statement) -> str:
         text = self.any(body)
         same_line = isinstance(body, t.Block) or "\n" not in text
-        return f"{head} {text}" if same_line else f"{head}\n{indented(text)}"
+        return f"{head} {text}" if same_line else f"{head}\n{indent(text)}"
 
     def for_each(self, node: t.ForEach) -> str:
         return self._body(f"FOR EACH {node.variable} IN {self._list(node.ranges)}", node.body)
@@ -238,11 +238,11 @@ class _Printer(PartsPrinter):
 
     def for_count(self, node: t.ForCount) -> str:
         head = f"FOR {self.atom(node.count)} REPETITIONS"
-        return self._body(joined(head, self._warmup(node, "REPETITIONS")), node.body)
+        return self._body(join_words(head, self._warmup(node, "REPETITIONS")), node.body)
 
     def for_time(self, node: t.ForTime) -> str:
         head = f"FOR {self.atom(node.duration)} {node.unit}"
-        return self._body(joined(head, self._warmup(node, node.warmup_unit or "")), node.body)
+        return self._body(join_words(head, self._warmup(node, node.warmup_unit or "")), node.body)
 
     def let_value(self, node: t.LetValue) -> str:
         return f"{node.name} BE {self.any(node.value)}"
@@ -259,7 +259,7 @@ class _Printer(PartsPrinter):
         }
         form = bounds[node.form]() if node.form else ""
         but = f"BUT NOT {self.any(node.but)}" if node.but and node.form != "OTHER" else ""
-        return joined(f"{node.name} BE A RANDOM TASK", form, but)
+        return join_words(f"{node.name} BE A RANDOM TASK", form, but)
 
     def let(self, node: t.Let) -> str:
         return self._body(f"LET {' AND '.join(map(self.any, node.bindings))} WHILE", node.body)
@@ -279,7 +279,7 @@ class _Printer(PartsPrinter):
     def block(self, node: t.Block) -> str:
         if not node.statements:
             return "{ }"
-        return "{\n" + indented(self._sequence(node.statements, "")) + "\n}"
+        return "{\n" + indent(self._sequence(node.statements, "")) + "\n}"
 
     def _sequence(self, statements: Sequence[t.Statement], end: str) -> str:
         """Print statements in order, each with its comments: THEN between them, `end` behind the last."""
@@ -287,28 +287,28 @@ class _Printer(PartsPrinter):
         for number, statement in enumerate(statements, 1):
             comments = statement.comments
             behind = f"  # {comments.behind}" if comments.behind else ""
-            lines += _commented(comments.above)
+            lines += _add_comments(comments.above)
             lines.append(f"{self.any(statement)}{' THEN' if number < len(statements) else end}{behind}")
-            lines += _commented(comments.below)
+            lines += _add_comments(comments.below)
         return "\n".join(lines)
 
     # the program
 
     def version(self, node: t.Version) -> str:
-        return f"REQUIRE LANGUAGE VERSION {quoted(node.text)}."
+        return f"REQUIRE LANGUAGE VERSION {quote(node.text)}."
 
-    def parameter(self, node: t.Parameter) -> str:
-        options = f"{quoted(node.long)} OR {quoted(node.short)}"
+    def program_parameter(self, node: t.ProgramParameter) -> str:
+        options = f"{quote(node.long)} OR {quote(node.short)}"
         default = self.any(node.default)
-        return f"{node.name} IS {quoted(node.help)} AND COMES FROM {options} WITH DEFAULT {default}."
+        return f"{node.name} IS {quote(node.help)} AND COMES FROM {options} WITH DEFAULT {default}."
 
     def backend_declares(self, node: t.BackendDeclares) -> str:
-        return f"THE BACKEND DECLARES {quoted(node.text)}."
+        return f"THE BACKEND DECLARES {quote(node.text)}."
 
     def sentence(self, node: t.Sentence) -> str:
         return self._sequence(node.statements, ".")
 
-    def program(self, node: t.Program) -> str:
-        comments = "\n".join(_commented(node.comments.above))
+    def program_tree(self, node: t.ProgramTree) -> str:
+        comments = "\n".join(_add_comments(node.comments.above))
         headers, sentences = ("\n".join(map(self.any, parts)) for parts in (node.headers, node.sentences))
         return "\n\n".join(part for part in (comments, headers, sentences) if part) + "\n"

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.errors import ProgramError
 from scalatrace.codegen.conceptual.lowering import events as e
-from scalatrace.codegen.conceptual.lowering.collecting import TooManyError
+from scalatrace.codegen.conceptual.lowering.collecting import TooManyEventsError
 from scalatrace.codegen.conceptual.lowering.faults import find_faults
-from scalatrace.codegen.conceptual.lowering.lower import Lowered, lower
+from scalatrace.codegen.conceptual.lowering.lower import BoundProgram, lower
 
 __all__ = ["OwnFaultError", "bind", "local_steps"]
 
@@ -24,7 +24,7 @@ class OwnFaultError(ProgramError):
 
 
 def bind(
-    program: t.Program,
+    program: t.ProgramTree,
     tasks: int,
     rank: int,
     parameters: Mapping[str, int],
@@ -33,7 +33,7 @@ def bind(
     *,
     interpreted: bool = True,
     alone: bool = False,
-) -> Lowered:
+) -> BoundProgram:
     """Return what the tasks do, once nothing is known to go wrong; rank 0 warns.
 
     Args:
@@ -46,7 +46,7 @@ def bind(
         ProgramError: the program cannot run so.
     """
     try:
-        lowered = _lowered(program, tasks, rank, parameters, seed, alone)
+        lowered = _lower_tasks(program, tasks, rank, parameters, seed, alone)
         _check(lowered, rank, path, interpreted)
         return lowered
     except RecursionError:
@@ -56,7 +56,7 @@ def bind(
         raise
 
 
-def _check(lowered: Lowered, rank: int, path: str, interpreted: bool) -> None:
+def _check(lowered: BoundProgram, rank: int, path: str, interpreted: bool) -> None:
     try:
         for events in lowered.events.values() if interpreted else ():
             _executable(events)
@@ -69,14 +69,14 @@ def _check(lowered: Lowered, rank: int, path: str, interpreted: bool) -> None:
         raise OwnFaultError(error.reason, error.place) from None
 
 
-def _lowered(
-    program: t.Program, tasks: int, rank: int, parameters: Mapping[str, int], seed: int, alone: bool
-) -> Lowered:
+def _lower_tasks(
+    program: t.ProgramTree, tasks: int, rank: int, parameters: Mapping[str, int], seed: int, alone: bool
+) -> BoundProgram:
     """All tasks' events if they are not too many, else this task's."""
     if tasks <= MAX_CHECKED_TASKS and not alone:
         try:
             return lower(program, tasks, parameters, None, seed, MAX_CHECKED_STEPS)
-        except TooManyError:
+        except TooManyEventsError:
             pass
     return lower(program, tasks, parameters, (rank,), seed)
 

@@ -12,11 +12,10 @@ from mpi4py import MPI
 
 from scalatrace.codegen.conceptual.lowering import events as e
 from scalatrace.codegen.conceptual.lowering.collecting import UNIT_BYTES
-from scalatrace.codegen.conceptual.lowering.lower import Lowered
-from scalatrace.codegen.conceptual.run.counters import RunCounters
+from scalatrace.codegen.conceptual.lowering.lower import BoundProgram
 from scalatrace.codegen.conceptual.run.logfile import LogFile
 from scalatrace.codegen.conceptual.run.memory import RunBuffers, fill, wrong_bits
-from scalatrace.codegen.conceptual.run.own import OwnWork
+from scalatrace.codegen.conceptual.run.own import OwnWork, RunCounters
 from scalatrace.codegen.conceptual.run.table import LogTable
 from scalatrace.codegen.conceptual.values.draws import Draws
 
@@ -32,7 +31,9 @@ TYPES = {"BYTES": MPI.BYTE, "INTEGERS": MPI.INT, "DOUBLEWORDS": MPI.DOUBLE}
 class Executor:
     """One task of a running program."""
 
-    def __init__(self, lowered: Lowered, rank: int, prologue: Mapping[str, str], log: LogFile | None) -> None:
+    def __init__(
+        self, lowered: BoundProgram, rank: int, prologue: Mapping[str, str], log: LogFile | None
+    ) -> None:
         """Make the communicators that the program needs; all ranks do so together."""
         self.world = MPI.COMM_WORLD
         self.rank, self.log = rank, log
@@ -158,8 +159,8 @@ class Executor:
         outgoing = self.buffers.message(memory, sent, -1, id(event))
         if memory.touched:
             outgoing += 1
-        other = replace(memory, buffer=None if memory.buffer is None else memory.buffer + 1)
-        return outgoing, self.buffers.message(other, received, 0, id(event))
+        second = replace(memory, buffer=None if memory.buffer is None else memory.buffer + 1)
+        return outgoing, self.buffers.message(second, received, 0, id(event))
 
     def _alltoallv(self, event: e.Alltoallv) -> None:
         for _ in range(event.times):

@@ -46,7 +46,7 @@ def facts(
         backend: what executes the program.
         timer: its clock.
     """
-    found = {
+    lines = {
         "coNCePTuaL language version": "1.5",
         "coNCePTuaL backend": backend,
         "Executable name": program,
@@ -68,8 +68,8 @@ def facts(
         "Log creator": _user(),
         "Log creation time": _now(),
     }
-    found |= {f"{text} ({name})": str(value) for name, (text, value) in parameters.items()}
-    return found | {f"Comment {n}": text for n, text in enumerate(comments, 1)}
+    lines |= {f"{text} ({name})": str(value) for name, (text, value) in parameters.items()}
+    return lines | {f"Comment {n}": text for n, text in enumerate(comments, 1)}
 
 
 def _overhead() -> str:

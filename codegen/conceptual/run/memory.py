@@ -12,7 +12,7 @@ from scalatrace.codegen.conceptual.lowering.events import MemoryEvent
 __all__ = ["RunBuffers", "fill", "wrong_bits"]
 
 Bytes = npt.NDArray[np.uint8]
-Key = tuple[int, bool, int]
+BufferKey = tuple[int, bool, int]
 """Owner of a unique message or 0, whether the program gives the number, number."""
 GOLDEN = 0x9E3779B97F4A7C15
 
@@ -21,7 +21,7 @@ class RunBuffers:
     """The memory that a task's messages lie in."""
 
     def __init__(self) -> None:
-        self._blocks: dict[Key, tuple[Bytes, MemoryEvent]] = {}
+        self._blocks: dict[BufferKey, tuple[Bytes, MemoryEvent]] = {}
         self._regions: dict[int, Bytes] = {}
         self.current: Bytes = np.empty(0, np.uint8)
 

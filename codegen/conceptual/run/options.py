@@ -31,14 +31,14 @@ class RunOptions:
     help: bool = False
 
 
-def parse_options(program: t.Program, words: Sequence[str]) -> RunOptions:
+def parse_options(program: t.ProgramTree, words: Sequence[str]) -> RunOptions:
     """Return what the words say. Raises UsageError."""
-    headers = [header for header in program.headers if isinstance(header, t.Parameter)]
+    headers = [header for header in program.headers if isinstance(header, t.ProgramParameter)]
     names = {option: header.name for header in headers for option in (header.long, header.short)}
     options = RunOptions()
     left = list(words)
     while left:
-        option, value = _split(left.pop(0))
+        option, value = _split_option(left.pop(0))
         if option in ("-?", "--help") and option not in names:
             options.help = True
             return options
@@ -53,7 +53,7 @@ def parse_options(program: t.Program, words: Sequence[str]) -> RunOptions:
     return options
 
 
-def _split(word: str) -> tuple[str, str | None]:
+def _split_option(word: str) -> tuple[str, str | None]:
     if word.startswith("--"):
         option, equals, value = word.partition("=")
         return option, value if equals else None
@@ -82,12 +82,12 @@ def _number(option: str, text: str) -> int:
     return -int(tokens[0]) if text.startswith("-") else int(tokens[0])
 
 
-def usage(program: t.Program, name: str) -> str:
+def usage(program: t.ProgramTree, name: str) -> str:
     """Return the program's help."""
     rows = [
         (h.short, f"{h.long}=<number>", f"{h.help} [default: {integer(h.default, Env())}]")
         for h in program.headers
-        if isinstance(h, t.Parameter)
+        if isinstance(h, t.ProgramParameter)
     ]
     rows += [(short, f"{long}=<{what}>", text) for short, long, what, text in COMMON]
     rows.append(("-?", "--help", "show this"))

@@ -1,11 +1,12 @@
-"""What a task does for itself: computes, touches memory, logs, prints."""
+"""Local actions of a task, and its predeclared variables: computing, touching memory, logging, printing."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -15,14 +16,64 @@ from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.errors import ProgramError
 from scalatrace.codegen.conceptual.lowering import events as e
 from scalatrace.codegen.conceptual.lowering.collecting import UNIT_BYTES
-from scalatrace.codegen.conceptual.run.counters import RunCounters
 from scalatrace.codegen.conceptual.run.memory import RunBuffers
 from scalatrace.codegen.conceptual.run.table import LogTable, Varies, number
 from scalatrace.codegen.conceptual.values.draws import Draws
 from scalatrace.codegen.conceptual.values.evaluate import Env, integer, real
 from scalatrace.codegen.conceptual.words import TIME_UNITS
 
-__all__ = ["OwnWork"]
+__all__ = ["OwnWork", "RunCounters"]
+
+_COUNTED = ("bit_errors", "bytes_sent", "bytes_received", "msgs_sent", "msgs_received")
+
+
+class RunCounters:
+    """Counts messages, bytes, wrong bits, and microseconds."""
+
+    def __init__(self) -> None:
+        self.counts = dict.fromkeys(_COUNTED, 0)
+        self._since_ns = time.perf_counter_ns()
+        self._stored: list[tuple[dict[str, int], int]] = []
+
+    def value(self, name: str) -> int:
+        """Return a predeclared variable's value; elapsed_usecs in microseconds."""
+        if name == "elapsed_usecs":
+            return (time.perf_counter_ns() - self._since_ns) // 1000
+        if name.startswith("total_"):
+            what = name.removeprefix("total_")
+            return self.counts[f"{what}_sent"] + self.counts[f"{what}_received"]
+        return self.counts[name]
+
+    def sent(self, messages: int, nbytes: int) -> None:
+        """Count messages that left, and their bytes in all."""
+        self.counts["msgs_sent"] += messages
+        self.counts["bytes_sent"] += nbytes
+
+    def received(self, messages: int, nbytes: int) -> None:
+        """Count messages that came, and their bytes in all."""
+        self.counts["msgs_received"] += messages
+        self.counts["bytes_received"] += nbytes
+
+    def reset(self) -> None:
+        """Begin anew."""
+        self.counts = dict.fromkeys(_COUNTED, 0)
+        self._since_ns = time.perf_counter_ns()
+
+    def store(self) -> None:
+        """Remember all values."""
+        self._stored.append((dict(self.counts), time.perf_counter_ns() - self._since_ns))
+
+    def restore(self) -> None:
+        """Go back to the values last stored, as if nothing had happened since."""
+        self.counts, elapsed_ns = self._stored.pop()
+        self._since_ns = time.perf_counter_ns() - elapsed_ns
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Let what is done inside take no time."""
+        begin = time.perf_counter_ns()
+        yield
+        self._since_ns += time.perf_counter_ns() - begin
 
 
 class OwnWork:
@@ -69,7 +120,7 @@ class OwnWork:
         while time.perf_counter_ns() < deadline:
             os.sched_yield()  # others may use the core
 
-    def _bytes(self, measure: t.Measure | None, env: Env) -> int:
+    def _bytes(self, measure: t.UnitAmount | None, env: Env) -> int:
         if measure is None:
             return 0
         amount = 1 if measure.amount is None else integer(measure.amount, env)

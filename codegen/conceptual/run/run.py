@@ -1,31 +1,163 @@
-"""Run a program on the tasks that this was started with (under mpiexec)."""
+"""Run a program on the tasks that this was started with (under mpiexec).
+
+Its engine is a C program where a compiler for the MPI in use is present, else the interpreter. The ranks
+agree on it by messages that no tracer records.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mpi4py import MPI
+
 from scalatrace.codegen.conceptual import tree as t
+from scalatrace.codegen.conceptual.compiler.compile import compile_program
 from scalatrace.codegen.conceptual.errors import ProgramError, SourcePlace
-from scalatrace.codegen.conceptual.lowering.lower import DEFAULT_SEED, Lowered
+from scalatrace.codegen.conceptual.lowering.lower import DEFAULT_SEED, BoundProgram
 from scalatrace.codegen.conceptual.run.checked import OwnFaultError, bind, local_steps
-from scalatrace.codegen.conceptual.run.compiled import BACKEND, TIMER, CompiledProgram
-from scalatrace.codegen.conceptual.run.engines import check_once, compiled_library
+from scalatrace.codegen.conceptual.run.compiled import BACKEND, PROGRAM, TIMER, CompiledProgram
+from scalatrace.codegen.conceptual.run.execute import Executor
 from scalatrace.codegen.conceptual.run.logfile import LogFile, facts
 from scalatrace.codegen.conceptual.run.options import RunOptions, parse_options
 from scalatrace.codegen.conceptual.values.evaluate import Env, integer
+from scalatrace.compilers.elf import loaded_mpi
+from scalatrace.compilers.generated import shared_library
 from scalatrace.errors import ScalatraceError
+from scalatrace.launched import launched_rank
 
 __all__ = ["run"]
 
+_HANDLES = {4: ctypes.c_int, 8: ctypes.c_void_p}
+"""C types of handles by their size."""
+
+
+class RankAgreement:
+    """Broadcasts and a reduction on MPI_COMM_WORLD by the names of the profiling interface."""
+
+    def __init__(self, library: Path) -> None:
+        """`library`: the libmpi of this process."""
+        self.rank, self.size = MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size()
+        self._code = ctypes.CDLL(str(library))
+        handle = _HANDLES[MPI._sizeof(MPI.COMM_WORLD)]
+        self._world = handle(MPI._handleof(MPI.COMM_WORLD))
+        self._byte, self._int = handle(MPI._handleof(MPI.BYTE)), handle(MPI._handleof(MPI.INT))
+        self._min = handle(MPI._handleof(MPI.MIN))
+
+    def broadcast(self, data: bytes, root: int = 0) -> bytes:
+        """Return on all ranks the data of a rank."""
+        length = ctypes.c_int(len(data))
+        self._code.PMPI_Bcast(ctypes.byref(length), 1, self._int, root, self._world)
+        room = ctypes.create_string_buffer(data, max(1, length.value)) if self.rank == root else None
+        room = room or ctypes.create_string_buffer(max(1, length.value))
+        self._code.PMPI_Bcast(room, length, self._byte, root, self._world)
+        return room.raw[: length.value]
+
+    def first(self, reason: str) -> str:
+        """Return on all ranks the reason of the first rank that has one; "" when none has."""
+        mine, first = ctypes.c_int(self.rank if reason else self.size), ctypes.c_int()
+        self._code.PMPI_Allreduce(
+            ctypes.byref(mine), ctypes.byref(first), 1, self._int, self._min, self._world
+        )
+        return "" if first.value == self.size else self.broadcast(reason.encode(), first.value).decode()
+
+
+_ENGINES = ("auto", "compiled", "python")
+
+_MAX_LINES = 10_000
+"""Lines of C that `auto` compiles: 1,000 take the compiler some 0.6 s."""
+
+
+def _compiled_library(program: t.ProgramTree, path: str, engine: str) -> Path | None:
+    """Return the library of a program, on all ranks; None: interpret it.
+
+    Args:
+        path: of the program, for messages.
+        engine: one of `_ENGINES`.
+
+    Raises:
+        ScalatraceError: `compiled` was asked for and is not possible; on all ranks.
+    """
+    if engine == "python":
+        return None
+    reason, library = "the MPI library that this process has loaded is not known", None
+    if agreement := _agreement():
+        library, reason = _agreed_library(program, path, engine, agreement)
+    if not reason:
+        return library
+    if engine == "compiled":
+        raise ScalatraceError(f"--engine compiled: {reason}; use --engine python")
+    if not launched_rank():
+        print(f"scalatrace: interpreting the program in Python: {reason}", file=sys.stderr)
+    return None
+
+
+def _agreement() -> RankAgreement | None:
+    """Return the way to agree; None: the MPI is not known, which holds on all ranks."""
+    return RankAgreement(library) if (library := loaded_mpi()) else None
+
+
+def _agreed_library(
+    program: t.ProgramTree, path: str, engine: str, agreement: RankAgreement
+) -> tuple[Path | None, str]:
+    """Return the library, or why there is none; the same on all ranks."""
+    source, reason = _source(program, path, engine) if agreement.rank == 0 else ("", "")
+    if reason := agreement.first(reason):
+        return None, reason
+    source = agreement.broadcast(source.encode()).decode()
+    library = None
+    try:
+        library = shared_library(PROGRAM, source, speaks=agreement.rank == 0)
+    except ScalatraceError as error:
+        reason = str(error)
+    return library, agreement.first(reason)
+
+
+def _source(program: t.ProgramTree, path: str, engine: str) -> tuple[str, str]:
+    """Return the C text of a program, or why there is none."""
+    try:
+        source = compile_program(program, path, hosted=True)
+    except ProgramError as error:
+        return "", str(error)
+    if engine == "auto" and (count := source.count("\n")) > _MAX_LINES:
+        return "", f"it has {count:,} lines in C (limit {_MAX_LINES:,}); --engine compiled compiles it"
+    return source, ""
+
+
+def _check_once(program: t.ProgramTree, parameters: Mapping[str, int], path: str, seed: int) -> None:
+    """Check what all tasks do, on rank 0; each task checks its own part where all parts are too many.
+
+    Raises:
+        ProgramError: the program cannot run so; on all ranks, unless it is an OwnFaultError.
+    """
+    agreement = _agreement()
+    assert agreement is not None
+    outcome = ["", 0, 0, True]
+    if agreement.rank == 0:
+        try:
+            bound = bind(program, agreement.size, 0, parameters, path, seed, interpreted=False)
+            outcome[3] = len(bound.events) == agreement.size
+        except OwnFaultError:
+            raise
+        except ProgramError as error:
+            outcome[:3] = error.reason, *error.place
+    reason, line, column, checks_all = json.loads(agreement.broadcast(json.dumps(outcome).encode()))
+    if reason:
+        raise ProgramError(reason, SourcePlace(line, column), path=path)
+    if not checks_all and agreement.rank:
+        where = (agreement.size, agreement.rank)
+        bind(program, *where, parameters, path, seed, interpreted=False, alone=True)
+
 
 @dataclass(frozen=True)
-class _Run:
+class _ProgramRun:
     """A program with its path and command line, as one task runs it."""
 
-    program: t.Program
+    program: t.ProgramTree
     path: str
     options: RunOptions
     seed: int
@@ -42,17 +174,15 @@ class _Run:
         return {
             header.name: (header.help, self._value(header))
             for header in self.program.headers
-            if isinstance(header, t.Parameter)
+            if isinstance(header, t.ProgramParameter)
         }
 
-    def _value(self, header: t.Parameter) -> int:
+    def _value(self, header: t.ProgramParameter) -> int:
         value = self.options.parameters.get(header.name)
         return integer(header.default, Env()) if value is None else value
 
     def prologue(self, backend: str, timer: str) -> dict[str, str]:
         """Return the lines that log files begin with by key."""
-        from mpi4py import MPI
-
         library = MPI.Get_library_version().split("\n")[0].strip("\0 ,")
         where = (self.path, self.rank, self.tasks, library, self.seed, self.template)
         return facts(*where, self.parameters(), self.options.comments, backend, timer)
@@ -63,11 +193,7 @@ class _Run:
 
 
 def run(
-    program: t.Program,
-    path: str,
-    words: Sequence[str],
-    seed: int = DEFAULT_SEED,
-    engine: str = "auto",
+    program: t.ProgramTree, path: str, words: Sequence[str], seed: int = DEFAULT_SEED, engine: str = "auto"
 ) -> int:
     """Run a checked program with the words of its command line; the exit status.
 
@@ -77,11 +203,9 @@ def run(
     Raises:
         ScalatraceError: `engine` is "compiled", which is not possible; on rank 0.
     """
-    from mpi4py import MPI
-
     options = parse_options(program, words)
     world = MPI.COMM_WORLD
-    this = _Run(program, path, options, seed, world.Get_rank(), world.Get_size())
+    this = _ProgramRun(program, path, options, seed, world.Get_rank(), world.Get_size())
     try:
         execute = _execution(this, engine)
     except ScalatraceError as error:
@@ -105,41 +229,37 @@ def run(
     return 0
 
 
-def _say_log(this: _Run, wrote: bool) -> None:
+def _say_log(this: _ProgramRun, wrote: bool) -> None:
     """Say on task 0 which log was written: the others cannot be asked, a recording would contain that."""
-    own = this.template.replace("%p", str(this.rank))
-    text = f"wrote {own}" if wrote else f"task 0 logs nothing; other tasks log to {this.template}"
-    if wrote and this.tasks > 1 and own != this.template:
+    path = this.template.replace("%p", str(this.rank))
+    text = f"wrote {path}" if wrote else f"task 0 logs nothing; other tasks log to {this.template}"
+    if wrote and this.tasks > 1 and path != this.template:
         text += f"; each task that logs has its own file {this.template}"
     if this.rank == 0:
         print(f"scalatrace: {text}", file=sys.stderr, flush=True)
 
 
-def _execution(this: _Run, engine: str) -> Callable[[], bool]:
+def _execution(this: _ProgramRun, engine: str) -> Callable[[], bool]:
     """Return what runs a checked program, and says whether it wrote a log.
 
     Raises:
         ScalatraceError, ProgramError: it cannot run.
     """
-    given = this.options.parameters
-    library = compiled_library(this.program, this.path, engine)
+    parameters = this.options.parameters
+    library = _compiled_library(this.program, this.path, engine)
     if library is not None:
-        check_once(this.program, given, this.path, this.seed)
+        _check_once(this.program, parameters, this.path, this.seed)
         return lambda: _run_compiled(this, library)
-    lowered = bind(this.program, this.tasks, this.rank, given, this.path, this.seed)
+    lowered = bind(this.program, this.tasks, this.rank, parameters, this.path, this.seed)
     return lambda: _interpret(this, lowered)
 
 
 def _abort(reason: str) -> None:
-    from mpi4py import MPI
-
     print(reason, file=sys.stderr, flush=True)
     MPI.COMM_WORLD.Abort(1)
 
 
-def _interpret(this: _Run, lowered: Lowered) -> bool:
-    from scalatrace.codegen.conceptual.run.execute import Executor
-
+def _interpret(this: _ProgramRun, lowered: BoundProgram) -> bool:
     prologue = this.prologue("interpreter (Python + MPI)", "perf_counter_ns()")
     logs = any(isinstance(event.statement, t.Log) for event in local_steps(lowered.events[this.rank]))
     log = this.log(prologue) if logs else None
@@ -149,7 +269,7 @@ def _interpret(this: _Run, lowered: Lowered) -> bool:
     return log is not None
 
 
-def _run_compiled(this: _Run, library: Path) -> bool:
+def _run_compiled(this: _ProgramRun, library: Path) -> bool:
     def stop(reason: str, place: SourcePlace) -> None:
         error = ProgramError(reason, place, path=this.path)
         _abort(f"scalatrace: task {this.rank}: {error}")

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["LogTable", "Varies", "aggregate", "number", "quoted"]
+__all__ = ["LogTable", "Varies", "aggregate", "number", "quote_cell"]
 
 
 class Varies(ValueError):  # noqa: N818 - it is no error of the table's
@@ -22,18 +22,18 @@ def number(value: float) -> str:
     return f"{value:.10g}"
 
 
-def quoted(text: str) -> str:
+def quote_cell(text: str) -> str:
     """Return a string as a cell."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
 def _sum(values: Iterable[float]) -> float:
     """Return the exact sum, rounded once; an infinity or NaN where additions have one."""
-    given = list(values)
+    terms = list(values)
     try:
-        return math.fsum(given)
+        return math.fsum(terms)
     except (OverflowError, ValueError):
-        return sum(given)
+        return sum(terms)
 
 
 def _deviation(values: Sequence[float]) -> float:
@@ -93,7 +93,7 @@ def _title(function: str, percent: float) -> str:
 
 
 @dataclass
-class _Column:
+class _TableColumn:
     label: str
     form: str
     functions: Sequence[tuple[str, float]]
@@ -121,13 +121,13 @@ class LogTable:
     """What one task logs in one sentence."""
 
     def __init__(self) -> None:
-        self._columns: dict[Hashable, _Column] = {}
+        self._columns: dict[Hashable, _TableColumn] = {}
 
     def add(
         self, key: Hashable, label: str, form: str, functions: Sequence[tuple[str, float]], value: float
     ) -> None:
         """Add a value to the column `key`; functions are (name, percent). Raises Varies."""
-        column = self._columns.setdefault(key, _Column(label, form, functions))
+        column = self._columns.setdefault(key, _TableColumn(label, form, functions))
         if form == "THE" and column.values and column.values[0] != value:
             raise Varies(f"{number(column.values[0])}, then {number(value)}")
         column.values.append(value)
@@ -150,7 +150,9 @@ class LogTable:
         columns = [column for column in self._columns.values() if column.cells]
         if not columns:
             return []
-        heads = [(quoted(column.label), quoted(title)) for column in columns for title in column.titles()]
+        heads = [
+            (quote_cell(column.label), quote_cell(title)) for column in columns for title in column.titles()
+        ]
         cells = [each for column in columns for each in column.cells]
         rows = max(map(len, cells))
         filled = [each + [""] * (rows - len(each)) for each in cells]

@@ -1,61 +1,40 @@
-"""Expressions, relations between expressions, and ranges of numbers."""
+"""Expressions, relations between expressions, ranges of numbers, and descriptions of tasks."""
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
-from scalatrace.codegen.conceptual.tree.node import Node, tree_node
+from scalatrace.codegen.conceptual.tree.node import SyntaxNode, tree_node
 
 __all__ = [
-    "Between",
-    "Binary",
-    "Call",
-    "Compare",
-    "Comprehension",
-    "Conditional",
-    "Dimension",
-    "Expr",
-    "FileData",
-    "Generator",
-    "Integer",
-    "Listing",
-    "Logical",
-    "MeshCoordinate",
-    "MeshDistance",
-    "MeshNeighbor",
-    "MyTask",
-    "Parity",
-    "Progression",
-    "Range",
-    "Real",
-    "Rel",
-    "Unary",
-    "Variable",
-    "Within",
-]
+    "AllOthers", "AllTasks", "Between", "BinaryOperation", "Comprehension", "Conditional", "Dimension",
+    "Expr", "FileData", "FunctionCall", "Generator", "Integer", "Listing", "Logical", "MeshCoordinate",
+    "MeshDistance", "MeshNeighbor", "MyTask", "NumberComparison", "OneTask", "OpenRange", "Parity", "Range",
+    "Real", "Rel", "SuchThat", "TaskGroup", "TaskRanges", "Tasks", "Unary", "Variable", "Within",
+]  # fmt: skip
 
 
 @tree_node
-class Integer(Node):
+class Integer(SyntaxNode):
     """A number, multiplied out: 64K is 65536."""
 
     value: int
 
 
 @tree_node
-class Variable(Node):
+class Variable(SyntaxNode):
     """A variable, in lower case."""
 
     name: str
 
 
 @tree_node
-class MyTask(Node):
+class MyTask(SyntaxNode):
     """MY TASK, allowed in conditions of IF only."""
 
 
 @tree_node
-class Unary(Node):
+class Unary(SyntaxNode):
     """`operator` is "-", "+" or "NOT" (bitwise)."""
 
     operator: str
@@ -63,7 +42,7 @@ class Unary(Node):
 
 
 @tree_node
-class Binary(Node):
+class BinaryOperation(SyntaxNode):
     """`operator` is one of + - | XOR * / MOD >> << & **."""
 
     operator: str
@@ -72,7 +51,7 @@ class Binary(Node):
 
 
 @tree_node
-class Conditional(Node):
+class Conditional(SyntaxNode):
     """value IF condition OTHERWISE otherwise."""
 
     value: Expr
@@ -81,7 +60,7 @@ class Conditional(Node):
 
 
 @tree_node
-class Call(Node):
+class FunctionCall(SyntaxNode):
     """A function of numbers, by its name in capitals."""
 
     function: str
@@ -89,14 +68,14 @@ class Call(Node):
 
 
 @tree_node
-class Real(Node):
+class Real(SyntaxNode):
     """REAL(operand): computed in floating point, then rounded."""
 
     operand: Expr
 
 
 @tree_node
-class Dimension(Node):
+class Dimension(SyntaxNode):
     """One dimension of a mesh; `wraps`: of a torus."""
 
     size: Expr
@@ -104,7 +83,7 @@ class Dimension(Node):
 
 
 @tree_node
-class MeshNeighbor(Node):
+class MeshNeighbor(SyntaxNode):
     """The task at an offset from a task, -1 off the mesh."""
 
     mesh: tuple[Dimension, ...]
@@ -113,7 +92,7 @@ class MeshNeighbor(Node):
 
 
 @tree_node
-class MeshCoordinate(Node):
+class MeshCoordinate(SyntaxNode):
     """A task's coordinate along an axis; axis 0 varies fastest."""
 
     mesh: tuple[Dimension, ...]
@@ -122,7 +101,7 @@ class MeshCoordinate(Node):
 
 
 @tree_node
-class MeshDistance(Node):
+class MeshDistance(SyntaxNode):
     """Manhattan distance between two tasks."""
 
     mesh: tuple[Dimension, ...]
@@ -131,7 +110,7 @@ class MeshDistance(Node):
 
 
 @tree_node
-class FileData(Node):
+class FileData(SyntaxNode):
     """A number from a text file; columns and rows count from 1, negative ones from the end.
 
     `static`: STATIC_FILE_DATA, read once, allowed everywhere.
@@ -150,9 +129,9 @@ Expr: TypeAlias = (
     | Variable
     | MyTask
     | Unary
-    | Binary
+    | BinaryOperation
     | Conditional
-    | Call
+    | FunctionCall
     | Real
     | MeshNeighbor
     | MeshCoordinate
@@ -162,7 +141,7 @@ Expr: TypeAlias = (
 
 
 @tree_node
-class Compare(Node):
+class NumberComparison(SyntaxNode):
     """`operator` is one of = < > <= >= <> DIVIDES."""
 
     operator: str
@@ -171,7 +150,7 @@ class Compare(Node):
 
 
 @tree_node
-class Parity(Node):
+class Parity(SyntaxNode):
     """operand IS EVEN or IS ODD."""
 
     operand: Expr
@@ -179,7 +158,7 @@ class Parity(Node):
 
 
 @tree_node
-class Within(Node):
+class Within(SyntaxNode):
     """operand IS [NOT] IN ranges."""
 
     operand: Expr
@@ -188,7 +167,7 @@ class Within(Node):
 
 
 @tree_node
-class Between(Node):
+class Between(SyntaxNode):
     """operand IS [NOT] IN [low, high], an old form."""
 
     operand: Expr
@@ -198,7 +177,7 @@ class Between(Node):
 
 
 @tree_node
-class Logical(Node):
+class Logical(SyntaxNode):
     """Both relations (conjunction) or either; the right one is not looked at when the left decides."""
 
     conjunction: bool
@@ -206,18 +185,18 @@ class Logical(Node):
     right: Rel
 
 
-Rel: TypeAlias = Compare | Parity | Within | Between | Logical
+Rel: TypeAlias = NumberComparison | Parity | Within | Between | Logical
 
 
 @tree_node
-class Listing(Node):
+class Listing(SyntaxNode):
     """{1, 2, 5}."""
 
     values: tuple[Expr, ...]
 
 
 @tree_node
-class Progression(Node):
+class OpenRange(SyntaxNode):
     """{1, 2, 4, ..., 64}: arithmetic or geometric, by its first terms."""
 
     leading: tuple[Expr, ...]
@@ -225,7 +204,7 @@ class Progression(Node):
 
 
 @tree_node
-class Generator(Node):
+class Generator(SyntaxNode):
     """FOR EACH variable IN ranges, inside braces."""
 
     variable: str
@@ -233,7 +212,7 @@ class Generator(Node):
 
 
 @tree_node
-class Comprehension(Node):
+class Comprehension(SyntaxNode):
     """{head FOR EACH ... FOR EACH ... WHERE condition}; the last generator runs fastest."""
 
     head: Expr
@@ -241,4 +220,48 @@ class Comprehension(Node):
     condition: Rel | None = None
 
 
-Range: TypeAlias = Listing | Progression | Comprehension
+Range: TypeAlias = Listing | OpenRange | Comprehension
+
+
+@tree_node
+class AllTasks(SyntaxNode):
+    """ALL TASKS [variable]."""
+
+    variable: str | None = None
+
+
+@tree_node
+class AllOthers(SyntaxNode):
+    """ALL OTHER TASKS: all but the source."""
+
+
+@tree_node
+class OneTask(SyntaxNode):
+    """TASK expr."""
+
+    task: Expr
+
+
+@tree_node
+class SuchThat(SyntaxNode):
+    """TASKS variable SUCH THAT condition."""
+
+    variable: str
+    condition: Rel
+
+
+@tree_node
+class TaskRanges(SyntaxNode):
+    """TASKS {0, 2}, {4, ..., 9}: the set of them."""
+
+    ranges: tuple[Range, ...]
+
+
+@tree_node
+class TaskGroup(SyntaxNode):
+    """TASK GROUP name, bound by LET; binds the name as a variable."""
+
+    name: str
+
+
+Tasks: TypeAlias = AllTasks | AllOthers | OneTask | SuchThat | TaskRanges | TaskGroup

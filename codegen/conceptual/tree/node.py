@@ -9,9 +9,9 @@ from typing import TypeVar, dataclass_transform
 
 from scalatrace.codegen.conceptual.errors import SourcePlace
 
-__all__ = ["Comments", "Node", "cached_on_node", "tree_node"]
+__all__ = ["Comments", "SyntaxNode", "cached_on_node", "tree_node"]
 
-Kind = TypeVar("Kind", bound="Node")
+Kind = TypeVar("Kind", bound="SyntaxNode")
 Result = TypeVar("Result")
 
 
@@ -25,7 +25,7 @@ class Comments:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Node:
+class SyntaxNode:
     """Any part of a program.
 
     Attributes:
@@ -41,7 +41,7 @@ class Node:
         return {name: value for name, value in self.__dict__.items() if not name.startswith("_")}
 
 
-def cached_on_node(function: Callable[[Node], Result]) -> Callable[[Node], Result]:
+def cached_on_node(function: Callable[[SyntaxNode], Result]) -> Callable[[SyntaxNode], Result]:
     """Cache a function's result on its node; nodes are immutable.
 
     Passes over large programs ask for every part again at each loop and condition around it.
@@ -49,7 +49,7 @@ def cached_on_node(function: Callable[[Node], Result]) -> Callable[[Node], Resul
     key = f"_{function.__module__}.{function.__name__}"
 
     @wraps(function)
-    def cached(node: Node) -> Result:
+    def cached(node: SyntaxNode) -> Result:
         cache = node.__dict__
         if key not in cache:
             cache[key] = function(node)

@@ -5,30 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from scalatrace.codegen.conceptual.tree.expressions import Expr
-from scalatrace.codegen.conceptual.tree.node import Node, tree_node
+from scalatrace.codegen.conceptual.tree.node import SyntaxNode, tree_node
 
 if TYPE_CHECKING:
-    from scalatrace.codegen.conceptual.tree.messages import Measure
-    from scalatrace.codegen.conceptual.tree.tasks import Tasks
+    from scalatrace.codegen.conceptual.tree.expressions import Tasks
+    from scalatrace.codegen.conceptual.tree.together import UnitAmount
 
 __all__ = [
-    "Aggregate",
-    "BackendExecute",
-    "Column",
-    "ComputeAggregates",
-    "Counters",
-    "Delay",
-    "Item",
-    "Log",
-    "Output",
-    "TouchBuffers",
-    "TouchMemory",
-    "ValueOf",
-]
+    "Aggregate", "BackendExecute", "ComputeAggregates", "Counters", "Delay", "Item", "Log", "LogColumn",
+    "Output", "TouchBuffers", "TouchMemory", "ValueOf",
+]  # fmt: skip
 
 
 @tree_node
-class Delay(Node):
+class Delay(SyntaxNode):
     """COMPUTES FOR or SLEEPS FOR (`sleeps`) a time."""
 
     tasks: Tasks
@@ -38,22 +28,22 @@ class Delay(Node):
 
 
 @tree_node
-class TouchMemory(Node):
+class TouchMemory(SyntaxNode):
     """TOUCHES a memory region: `amount` data (None: as many as there are) of it, `times` over.
 
     `stride` None: one after the other.
     """
 
     tasks: Tasks
-    region: Measure | None = None
-    amount: Measure | None = None
+    region: UnitAmount | None = None
+    amount: UnitAmount | None = None
     times: Expr | None = None
-    stride: Measure | None = None
+    stride: UnitAmount | None = None
     random_stride: bool = False
 
 
 @tree_node
-class TouchBuffers(Node):
+class TouchBuffers(SyntaxNode):
     """TOUCHES message buffers: `number`, or the current one, or all."""
 
     tasks: Tasks
@@ -62,14 +52,14 @@ class TouchBuffers(Node):
 
 
 @tree_node
-class ValueOf(Node):
+class ValueOf(SyntaxNode):
     """THE VALUE OF a line of the log's prologue, or of the environment."""
 
     key: str
 
 
 @tree_node
-class Aggregate(Node):
+class Aggregate(SyntaxNode):
     """A function over rows: by name, or a percentile."""
 
     function: str
@@ -77,7 +67,7 @@ class Aggregate(Node):
 
 
 @tree_node
-class Column(Node):
+class LogColumn(SyntaxNode):
     """A column of the log.
 
     `form` is "" (every value), "EACH" (the same), "THE" (one value), "OF" (by `functions`), "HISTOGRAM".
@@ -90,22 +80,22 @@ class Column(Node):
 
 
 @tree_node
-class Log(Node):
+class Log(SyntaxNode):
     """LOGS columns."""
 
     tasks: Tasks
-    columns: tuple[Column, ...]
+    columns: tuple[LogColumn, ...]
 
 
 @tree_node
-class ComputeAggregates(Node):
+class ComputeAggregates(SyntaxNode):
     """COMPUTES AGGREGATES."""
 
     tasks: Tasks
 
 
 @tree_node
-class Counters(Node):
+class Counters(SyntaxNode):
     """`action` is RESETS, STORES or RESTORES."""
 
     tasks: Tasks
@@ -113,7 +103,7 @@ class Counters(Node):
 
 
 @tree_node
-class Output(Node):
+class Output(SyntaxNode):
     """OUTPUTS items."""
 
     tasks: Tasks
@@ -121,7 +111,7 @@ class Output(Node):
 
 
 @tree_node
-class BackendExecute(Node):
+class BackendExecute(SyntaxNode):
     """BACKEND EXECUTES text of the target language."""
 
     tasks: Tasks

@@ -1,11 +1,12 @@
-"""Statements: loops, choices, bindings, assertions and where tasks run; and all that there are."""
+"""Statements (loops, choices, bindings, assertions, processors of tasks), and programs with their headers."""
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 from scalatrace.codegen.conceptual.tree.expressions import Expr
-from scalatrace.codegen.conceptual.tree.node import Node, tree_node
+from scalatrace.codegen.conceptual.tree.node import SyntaxNode, tree_node
 from scalatrace.codegen.conceptual.tree.own import (
     BackendExecute,
     ComputeAggregates,
@@ -16,38 +17,20 @@ from scalatrace.codegen.conceptual.tree.own import (
     TouchBuffers,
     TouchMemory,
 )
-from scalatrace.codegen.conceptual.tree.together import (
-    Await,
-    Multicast,
-    Receive,
-    Reduce,
-    Send,
-    Synchronize,
-)
+from scalatrace.codegen.conceptual.tree.together import Await, Multicast, Receive, Reduce, Send, Synchronize
 
 if TYPE_CHECKING:
-    from scalatrace.codegen.conceptual.tree.expressions import Range, Rel
-    from scalatrace.codegen.conceptual.tree.tasks import Tasks
+    from scalatrace.codegen.conceptual.tree.expressions import Range, Rel, Tasks
 
 __all__ = [
-    "Assert",
-    "Assign",
-    "Binding",
-    "Block",
-    "ForCount",
-    "ForEach",
-    "ForTime",
-    "If",
-    "Let",
-    "LetRandom",
-    "LetTasks",
-    "LetValue",
-    "Statement",
-]
+    "Assert", "Assign", "BackendDeclares", "Binding", "Block", "ForCount", "ForEach", "ForTime", "Header",
+    "If", "Let", "LetRandom", "LetTasks", "LetValue", "ProgramParameter", "ProgramTree", "Sentence",
+    "Statement", "Version",
+]  # fmt: skip
 
 
 @tree_node
-class Assign(Node):
+class Assign(SyntaxNode):
     """IS ASSIGNED TO PROCESSOR expr, or (None) A RANDOM PROCESSOR."""
 
     tasks: Tasks
@@ -55,7 +38,7 @@ class Assign(Node):
 
 
 @tree_node
-class Assert(Node):
+class Assert(SyntaxNode):
     """ASSERT THAT text WITH condition."""
 
     text: str
@@ -63,7 +46,7 @@ class Assert(Node):
 
 
 @tree_node
-class ForEach(Node):
+class ForEach(SyntaxNode):
     """FOR EACH variable IN ranges."""
 
     variable: str
@@ -72,7 +55,7 @@ class ForEach(Node):
 
 
 @tree_node
-class ForCount(Node):
+class ForCount(SyntaxNode):
     """FOR count REPETITIONS, after `warmup` passes that count for nothing."""
 
     count: Expr
@@ -82,7 +65,7 @@ class ForCount(Node):
 
 
 @tree_node
-class ForTime(Node):
+class ForTime(SyntaxNode):
     """FOR a time, after a time of warming up."""
 
     duration: Expr
@@ -94,7 +77,7 @@ class ForTime(Node):
 
 
 @tree_node
-class LetValue(Node):
+class LetValue(SyntaxNode):
     """name BE value."""
 
     name: str
@@ -102,7 +85,7 @@ class LetValue(Node):
 
 
 @tree_node
-class LetTasks(Node):
+class LetTasks(SyntaxNode):
     """name BE tasks."""
 
     name: str
@@ -110,7 +93,7 @@ class LetTasks(Node):
 
 
 @tree_node
-class LetRandom(Node):
+class LetRandom(SyntaxNode):
     """name BE A RANDOM TASK [from low to high] [BUT NOT but].
 
     `form` is "", "OTHER" (than but), "LESS" (than high), "GREATER" (than low) or "IN" ([low, high]).
@@ -127,7 +110,7 @@ Binding: TypeAlias = LetValue | LetTasks | LetRandom
 
 
 @tree_node
-class Let(Node):
+class Let(SyntaxNode):
     """LET bindings WHILE body."""
 
     bindings: tuple[Binding, ...]
@@ -135,7 +118,7 @@ class Let(Node):
 
 
 @tree_node
-class If(Node):
+class If(SyntaxNode):
     """IF condition THEN ... OTHERWISE ...."""
 
     condition: Rel
@@ -144,7 +127,7 @@ class If(Node):
 
 
 @tree_node
-class Block(Node):
+class Block(SyntaxNode):
     """{ ... THEN ... }."""
 
     statements: tuple[Statement, ...] = ()
@@ -174,3 +157,47 @@ Statement: TypeAlias = (
     | If
     | Block
 )
+
+
+@tree_node
+class Version(SyntaxNode):
+    """REQUIRE LANGUAGE VERSION text."""
+
+    text: str
+
+
+@tree_node
+class ProgramParameter(SyntaxNode):
+    """A value from the command line; `long` and `short` with their hyphens."""
+
+    name: str
+    help: str
+    long: str
+    short: str
+    default: Expr
+
+
+@tree_node
+class BackendDeclares(SyntaxNode):
+    """THE BACKEND DECLARES text of the target language."""
+
+    text: str
+
+
+@tree_node
+class Sentence(SyntaxNode):
+    """Statements in order; each sentence has a table of its own in the log."""
+
+    statements: tuple[Statement, ...]
+
+
+Header: TypeAlias = Version | ProgramParameter | BackendDeclares
+
+
+@tree_node
+class ProgramTree(SyntaxNode):
+    """A whole program; `text` is what it was read from, "" otherwise."""
+
+    headers: tuple[Header, ...] = ()
+    sentences: tuple[Sentence, ...] = ()
+    text: str = field(default="", compare=False, repr=False)

@@ -1,24 +1,106 @@
-"""Statements that tasks take part in together: messages, and waiting."""
+"""Statements that tasks take part in together, with their messages, buffers and operands of reductions."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scalatrace.codegen.conceptual.tree.node import Node, tree_node
+from scalatrace.codegen.conceptual.tree.node import SyntaxNode, tree_node
 
 if TYPE_CHECKING:
-    from scalatrace.codegen.conceptual.tree.messages import Message, Reception, Result, Values
-    from scalatrace.codegen.conceptual.tree.tasks import Tasks
+    from scalatrace.codegen.conceptual.tree.expressions import Expr, Tasks
 
-__all__ = ["Await", "Multicast", "Receive", "Reduce", "Send", "Synchronize"]
+__all__ = [
+    "Alignment", "Await", "MessageBuffer", "MessageSpec", "Multicast", "Receive", "Reception", "Reduce",
+    "ReductionResult", "ReductionValues", "Send", "Synchronize", "Touching", "UnitAmount",
+]  # fmt: skip
 
 
 @tree_node
-class Send(Node):
+class UnitAmount(SyntaxNode):
+    """An amount of a unit (5 KILOBYTE), or a type alone (PAGE)."""
+
+    amount: Expr | None
+    unit: str
+
+
+@tree_node
+class Alignment(SyntaxNode):
+    """`kind` is UNALIGNED, ALIGNED or MISALIGNED, the latter two by a measure."""
+
+    kind: str
+    measure: UnitAmount | None = None
+
+
+@tree_node
+class Touching(SyntaxNode):
+    """[WITH|WITHOUT] [DATA TOUCHING|VERIFICATION]."""
+
+    wanted: bool
+    verification: bool
+
+
+@tree_node
+class MessageBuffer(SyntaxNode):
+    """A message buffer, the default one when `number` is None, and where in it the message starts."""
+
+    number: Expr | None = None
+    offset: UnitAmount | None = None
+
+
+@tree_node
+class MessageSpec(SyntaxNode):
+    """A message specification; `count` None is the word A. `size` None: no bytes."""
+
+    count: Expr | None = None
+    unique: bool | None = None
+    size: UnitAmount | None = None
+    alignment: Alignment | None = None
+    touching: Touching | None = None
+    tag: Expr | str | None = None
+    buffer: MessageBuffer | None = None
+
+
+@tree_node
+class Reception(SyntaxNode):
+    """WHO RECEIVES IT ...: what the receiver does otherwise than the sender."""
+
+    asynchronous: bool | None = None
+    unique: bool | None = None
+    alignment: Alignment | None = None
+    touching: Touching | None = None
+    tag: Expr | str | None = None
+    buffer: MessageBuffer | None = None
+
+
+@tree_node
+class ReductionValues(SyntaxNode):
+    """What a reduction takes or gives; `count` None is the word A."""
+
+    unit: str
+    count: Expr | None = None
+    unique: bool | None = None
+    alignment: Alignment | None = None
+    touching: Touching | None = None
+    tag: Expr | str | None = None
+    buffer: MessageBuffer | None = None
+
+
+@tree_node
+class ReductionResult(SyntaxNode):
+    """WHO RECEIVES THE RESULT ...; `values` is None without AS, and has neither touching, tag nor buffer."""
+
+    values: ReductionValues | None = None
+    touching: Touching | None = None
+    tag: Expr | str | None = None
+    buffer: MessageBuffer | None = None
+
+
+@tree_node
+class Send(SyntaxNode):
     """SENDS; without `unsuspecting` the receives come with it."""
 
     source: Tasks
-    message: Message
+    message: MessageSpec
     target: Tasks
     asynchronous: bool | None = None
     unsuspecting: bool = False
@@ -26,45 +108,45 @@ class Send(Node):
 
 
 @tree_node
-class Receive(Node):
+class Receive(SyntaxNode):
     """RECEIVES, for messages to unsuspecting tasks."""
 
     target: Tasks
-    message: Message
+    message: MessageSpec
     source: Tasks
     asynchronous: bool | None = None
 
 
 @tree_node
-class Multicast(Node):
+class Multicast(SyntaxNode):
     """MULTICASTS."""
 
     source: Tasks
-    message: Message
+    message: MessageSpec
     target: Tasks
     asynchronous: bool | None = None
 
 
 @tree_node
-class Reduce(Node):
+class Reduce(SyntaxNode):
     """REDUCES: to all sources (target None, with `to` the result's form if it was given), or to tasks."""
 
     source: Tasks
-    values: Values
-    to: Values | None = None
+    values: ReductionValues
+    to: ReductionValues | None = None
     target: Tasks | None = None
-    result: Result | None = None
+    result: ReductionResult | None = None
 
 
 @tree_node
-class Await(Node):
+class Await(SyntaxNode):
     """AWAITS COMPLETION."""
 
     tasks: Tasks
 
 
 @tree_node
-class Synchronize(Node):
+class Synchronize(SyntaxNode):
     """SYNCHRONIZES."""
 
     tasks: Tasks

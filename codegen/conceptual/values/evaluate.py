@@ -1,19 +1,27 @@
-"""Expressions, relations and ranges -> values, for one task at one moment."""
+"""Evaluate expressions, relations and ranges for one task at one moment; read numbers from files of data."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TypeVar
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.errors import ProgramError
-from scalatrace.codegen.conceptual.values.datafile import cell
+from scalatrace.codegen.conceptual.errors import ProgramError, SourcePlace
 from scalatrace.codegen.conceptual.values.draws import Draws
 from scalatrace.codegen.conceptual.values.functions import integer_function, real_function
-from scalatrace.codegen.conceptual.values.numbers import UndefinedError, fit, rounded, truncated
-from scalatrace.codegen.conceptual.values.operators import integer_operator, modulo, real_operator
+from scalatrace.codegen.conceptual.values.operators import (
+    UndefinedError,
+    fit,
+    integer_operator,
+    modulo,
+    progression,
+    real_operator,
+    round_half_away,
+    truncate,
+)
 from scalatrace.codegen.conceptual.values.places import mesh_coordinate, mesh_distance, mesh_neighbor
-from scalatrace.codegen.conceptual.values.progressions import progression
 
 __all__ = ["Env", "holds", "integer", "real", "values"]
 
@@ -58,7 +66,7 @@ class Env:
         return self.tasks if name == "num_tasks" else self.counter(name)
 
 
-def _failed(node: t.Node, error: UndefinedError) -> ProgramError:
+def _explain_failure(node: t.SyntaxNode, error: UndefinedError) -> ProgramError:
     return ProgramError(f"this has no value: {error}", node.place)
 
 
@@ -67,7 +75,7 @@ def integer(node: t.Expr, env: Env) -> int:
     try:
         return _integer(node, env)
     except UndefinedError as error:
-        raise _failed(node, error) from None
+        raise _explain_failure(node, error) from None
 
 
 def real(node: t.Expr, env: Env) -> float:
@@ -75,7 +83,7 @@ def real(node: t.Expr, env: Env) -> float:
     try:
         return _real(node, env)
     except UndefinedError as error:
-        raise _failed(node, error) from None
+        raise _explain_failure(node, error) from None
 
 
 def _integer(node: t.Expr, env: Env) -> int:
@@ -84,39 +92,39 @@ def _integer(node: t.Expr, env: Env) -> int:
             return value
         case t.Variable(name):
             return env.variable(name)
-        case t.Binary(operator, left, right):
+        case t.BinaryOperation(operator, left, right):
             return integer_operator(operator, _integer(left, env), _integer(right, env))
         case t.Unary(operator, operand):
             return _integer_sign(operator, _integer(operand, env))
         case t.Conditional(value, condition, otherwise):
             return _integer(value if holds(condition, env) else otherwise, env)
-        case t.Call("PROCESSOR_OF" | "TASK_OF" as name, (argument,)):
-            return _placed(name, _integer(argument, env), env)
-        case t.Call(name, arguments):
+        case t.FunctionCall("PROCESSOR_OF" | "TASK_OF" as name, (argument,)):
+            return _map_processor(name, _integer(argument, env), env)
+        case t.FunctionCall(name, arguments):
             return integer_function(name, [_integer(a, env) for a in arguments], env.tasks, env.draws)
         case t.Real(operand):
-            return rounded(_real(operand, env))
+            return round_half_away(_real(operand, env))
         case t.MyTask():
             return env.me
         case t.FileData():
-            return truncated(_file_data(node, env))
+            return truncate(_file_data(node, env))
         case _:
             return _mesh(node, env)
 
 
 def _real(node: t.Expr, env: Env) -> float:
     match node:
-        case t.Binary(operator, left, right):
+        case t.BinaryOperation(operator, left, right):
             return real_operator(operator, _real(left, env), _real(right, env))
         case t.Unary("NOT", operand):
-            return float(~truncated(_real(operand, env)))
+            return float(~truncate(_real(operand, env)))
         case t.Unary(operator, operand):
             return -_real(operand, env) if operator == "-" else _real(operand, env)
         case t.Conditional(value, condition, otherwise):
             return _real(value if holds(condition, env, _real) else otherwise, env)
-        case t.Call("PROCESSOR_OF" | "TASK_OF" as name, (argument,)):
-            return float(_placed(name, truncated(_real(argument, env)), env))
-        case t.Call(name, arguments):
+        case t.FunctionCall("PROCESSOR_OF" | "TASK_OF" as name, (argument,)):
+            return float(_map_processor(name, truncate(_real(argument, env)), env))
+        case t.FunctionCall(name, arguments):
             return real_function(name, [_real(a, env) for a in arguments], env.tasks, env.draws)
         case t.Real(operand):
             return _real(operand, env)
@@ -130,7 +138,7 @@ def _integer_sign(operator: str, value: int) -> int:
     return {"-": fit(-value), "+": value}.get(operator, ~value)
 
 
-def _placed(name: str, number: int, env: Env) -> int:
+def _map_processor(name: str, number: int, env: Env) -> int:
     """The processor of a task, or the task of a processor; -1 when there is none."""
     processors = env.processors or range(env.tasks)
     if not 0 <= number < env.tasks:
@@ -154,7 +162,7 @@ def _mesh(node: t.Expr, env: Env) -> int:
 def _file_data(node: t.FileData, env: Env) -> float:
     column = 1 if node.column is None else _integer(node.column, env)
     row = 1 if node.row is None else _integer(node.row, env)
-    return cell(node, row, column)
+    return _cell(node, row, column)
 
 
 # Relations
@@ -176,17 +184,17 @@ def holds(node: t.Rel, env: Env, value: Evaluator = _integer) -> bool:
     try:
         return _holds(node, env, value)
     except UndefinedError as error:
-        raise _failed(node, error) from None
+        raise _explain_failure(node, error) from None
 
 
 def _holds(node: t.Rel, env: Env, value: Evaluator) -> bool:
     match node:
-        case t.Compare("DIVIDES", left, right):
-            return modulo(truncated(value(right, env)), truncated(value(left, env))) == 0
-        case t.Compare(operator, left, right):
+        case t.NumberComparison("DIVIDES", left, right):
+            return modulo(truncate(value(right, env)), truncate(value(left, env))) == 0
+        case t.NumberComparison(operator, left, right):
             return _COMPARISONS[operator](value(left, env), value(right, env))
         case t.Parity(operand, odd):
-            return (truncated(value(operand, env)) % 2 == 1) == odd
+            return (truncate(value(operand, env)) % 2 == 1) == odd
         case t.Within(operand, ranges, negated):
             wanted = value(operand, env)
             return any(wanted in _terms(each, env) for each in ranges) != negated
@@ -215,7 +223,7 @@ def values(ranges: Sequence[t.Range], env: Env) -> Sequence[int]:
 def _terms(node: t.Range, env: Env) -> Sequence[int]:
     if isinstance(node, t.Listing):
         return [integer(value, env) for value in node.values]
-    if isinstance(node, t.Progression):
+    if isinstance(node, t.OpenRange):
         leading = [integer(value, env) for value in node.leading]
         return progression(leading, integer(node.final, env), node.place)
     return list(_comprehension(node, node.generators, env))
@@ -227,3 +235,49 @@ def _comprehension(node: t.Comprehension, left: tuple[t.Generator, ...], env: En
             yield from _comprehension(node, left[1:], env.bind(left[0].variable, value))
     elif node.condition is None or holds(node.condition, env):
         yield integer(node.head, env)
+
+
+_Part = TypeVar("_Part")
+
+
+def _cell(node: t.FileData, row: int, column: int) -> float:
+    """Return the number in a row and a column of the file; both count from 1, or from the end.
+
+    Raises:
+        ProgramError: there is no such file or place, or no number there.
+    """
+    rows = _table(node.path, node.column_separators, node.row_separators, node.place)
+    cells = _pick(rows, row, "row", node)
+    text = _pick(cells, column, "column", node)
+    try:
+        return float(text)
+    except ValueError:
+        raise ProgramError(
+            f"{node.path}: row {row}, column {column} is {text!r}, no number", node.place
+        ) from None
+
+
+def _pick(parts: Sequence[_Part], number: int, what: str, node: t.FileData) -> _Part:
+    index = number - 1 if number > 0 else number + len(parts)
+    if number == 0 or not 0 <= index < len(parts):
+        reason = f"{node.path} has {len(parts)} {what}s there, but {what} {number} is wanted"
+        raise ProgramError(reason, node.place)
+    return parts[index]
+
+
+@lru_cache
+def _table(path: str, columns: str | None, rows: str | None, place: SourcePlace) -> list[list[str]]:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError as error:
+        raise ProgramError(f"{path}: cannot read: {error.strerror}", place) from None
+    lines = _split_parts(text, "\n" if rows is None else rows)
+    return [_split_parts(line, " \t" if columns is None else columns) for line in lines]
+
+
+def _split_parts(text: str, separators: str) -> list[str]:
+    """Parts between separators, any number of which may stand together."""
+    for each in separators[1:]:
+        text = text.replace(each, separators[0])
+    return [part for part in (text.split(separators[0]) if separators else [text]) if part.strip()]

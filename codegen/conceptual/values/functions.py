@@ -10,8 +10,13 @@ import math
 from collections.abc import Callable, Sequence
 
 from scalatrace.codegen.conceptual.values.draws import Draws
-from scalatrace.codegen.conceptual.values.numbers import UndefinedError, fit, rounded, truncated
-from scalatrace.codegen.conceptual.values.operators import divide
+from scalatrace.codegen.conceptual.values.operators import (
+    UndefinedError,
+    divide,
+    fit,
+    round_half_away,
+    truncate,
+)
 from scalatrace.codegen.conceptual.values.places import (
     knomial_child,
     knomial_children,
@@ -122,7 +127,7 @@ def real_function(name: str, arguments: Sequence[float], tasks: int, draws: Draw
         return _real_draw(name, arguments, draws)
     if name in _REAL_FUNCTIONS:
         return float(_REAL_FUNCTIONS[name](*arguments))
-    return float(integer_function(name, [truncated(a) for a in arguments], tasks, draws))
+    return float(integer_function(name, [truncate(a) for a in arguments], tasks, draws))
 
 
 def _integer_draw(name: str, a: list[int], draws: Draws | None) -> int:
@@ -130,7 +135,7 @@ def _integer_draw(name: str, a: list[int], draws: Draws | None) -> int:
         if a[0] >= a[1]:
             raise UndefinedError(f"RANDOM_UNIFORM({a[0]}, {a[1]})")
         return a[0] + draws.below(a[1] - a[0])
-    return rounded(_real_draw(name, a, draws))
+    return round_half_away(_real_draw(name, a, draws))
 
 
 def _real_draw(name: str, a: Sequence[float], draws: Draws | None) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from scalatrace.codegen.conceptual.values.numbers import UndefinedError, fit
+from scalatrace.codegen.conceptual.values.operators import UndefinedError, fit
 
 __all__ = [
     "knomial_child", "knomial_children", "knomial_parent",

@@ -2,25 +2,159 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from scalatrace.codegen.emit.arguments import NAMED_CONSTANTS, named_constants
+from scalatrace.codegen.emit.arguments import NAMED_CONSTANTS, named_constants, predefined_name
 from scalatrace.codegen.emit.c import grid as grid_c
 from scalatrace.codegen.emit.c.large import INT_MAX, LARGE
-from scalatrace.codegen.emit.c.typing import construct, needs_large, required
-from scalatrace.codegen.emit.imperative import Writing
+from scalatrace.codegen.emit.imperative import ProgramText
 from scalatrace.codegen.emit.text import c_string
 from scalatrace.formula import Choose, Const, Special, Value, Var
-from scalatrace.predefined import OPERATIONS
+from scalatrace.predefined import IN_EVERY_HEADER, NO_DATATYPE, OPERATIONS
 from scalatrace.trace.model.tables import IntArray
 from scalatrace.trace.model.typetree import TypeTree
-from scalatrace.trace.values.vec import special_name
+from scalatrace.trace.values.vec import UNDEFINED, special_name
 
-__all__ = ["CData"]
+__all__ = ["CData", "construct"]
 
 
-class CData(Writing):
+def construct(tree: TypeTree) -> tuple[list[str], str]:
+    """The statements that make a datatype, and the variable (or name) that then is it."""
+    lines: list[str] = []
+    handle = _make(tree, lines)
+    return lines, handle
+
+
+def _needs_large(tree: TypeTree) -> bool:
+    """Whether a constructor takes numbers that an int does not hold."""
+    return any("_c(" in line for line in construct(tree)[0])
+
+
+def _list_required(tree: TypeTree) -> set[str]:
+    """The predefined datatypes of a description that an `mpi.h` may lack."""
+    result = set().union(*map(_list_required, tree.inner))
+    return result | {tree.name} - IN_EVERY_HEADER - {NO_DATATYPE} if tree.predefined else result
+
+
+@dataclass
+class _TypeForm:
+    """How numbers are written for one form of a constructor, `MPI_Type_vector` or `MPI_Type_vector_c`.
+
+    Attributes:
+        count: the type of an array of numbers of elements.
+        place: the type of an array of displacements in bytes.
+        exceeded: whether a number was more than an int holds.
+    """
+
+    count: str = "int"
+    place: str = "MPI_Aint"
+    exceeded: bool = False
+
+    def number(self, n: Any) -> str:
+        """A number of elements."""
+        self.exceeded |= abs(n) > INT_MAX
+        return str(n)
+
+    def numbers(self, values: Any) -> str:
+        """An array of them."""
+        return _array(self.count, map(self.number, values))
+
+    def places(self, values: Any) -> str:
+        """An array of displacements in bytes."""
+        return _array(self.place, map(str, values))
+
+
+def _array(of: str, values: Iterable[str]) -> str:
+    return f"({of}[]){{{', '.join(values) or '0'}}}"
+
+
+def _make(tree: TypeTree, lines: list[str]) -> str:
+    if tree.predefined:
+        return predefined_name(tree.name)
+    inner = [_make(t, lines) for t in tree.inner]
+    result = f"t{sum(line.startswith('MPI_Datatype') for line in lines) + 1}"
+    if tree.name == "opaque":
+        size, extent = tree.arguments
+        lines.append(f"MPI_Datatype {result}, {result}b;")
+        lines.append(f"{_format_constructor('contiguous', (size,), ['MPI_BYTE'])}, &{result}b);")
+        lines.append(f"MPI_Type_create_resized({result}b, 0, {extent}, &{result});")
+        return result
+    lines.append(f"MPI_Datatype {result};")
+    lines.append(f"{_format_constructor(tree.name, tree.arguments, inner)}, &{result});")
+    return result
+
+
+def _format_constructor(name: str, arguments: Sequence[Any], inner: Sequence[str]) -> str:
+    """The call of a constructor up to its result; of the form for large counts only where one is needed."""
+    recipe, form = _RECIPES[name], _TypeForm()
+    op, constructor_arguments = recipe(arguments, inner, form)
+    if form.exceeded:
+        op, constructor_arguments = recipe(arguments, inner, _TypeForm("MPI_Count", "MPI_Count"))
+        op += "_c"
+    return f"MPI_Type_{op}({', '.join(constructor_arguments)}"
+
+
+def _order(word: Any) -> str:
+    return "MPI_ORDER_FORTRAN" if word == "Fortran" else "MPI_ORDER_C"
+
+
+def _types(inner: Sequence[str]) -> str:
+    return _array("MPI_Datatype", inner)
+
+
+def _ints(values: Any) -> str:
+    return _array("int", map(str, values))
+
+
+def _of_f90(kind: str) -> _Recipe:
+    return lambda a, t, f: (f"create_f90_{kind}", [_or_undefined(n) for n in a[:-1]])
+
+
+def _or_undefined(n: Any) -> str:
+    return "MPI_UNDEFINED" if n == UNDEFINED else str(n)
+
+
+_Recipe = Callable[[Sequence[Any], Sequence[str], _TypeForm], tuple[str, list[str]]]
+
+_RECIPES: dict[str, _Recipe] = {
+    "contiguous": lambda a, t, f: ("contiguous", [f.number(a[0]), t[0]]),
+    "vector": lambda a, t, f: ("vector", [*map(f.number, a), t[0]]),
+    "hvector": lambda a, t, f: ("create_hvector", [*map(f.number, a[:2]), str(a[2]), t[0]]),
+    "indexed": lambda a, t, f: ("indexed", [str(len(a[0])), *map(f.numbers, a), t[0]]),
+    "hindexed": lambda a, t, f: (
+        "create_hindexed",
+        [str(len(a[0])), f.numbers(a[0]), f.places(a[1]), t[0]],
+    ),
+    "indexed_block": lambda a, t, f: (
+        "create_indexed_block",
+        [str(len(a[1])), f.number(a[0]), f.numbers(a[1]), t[0]],
+    ),
+    "hindexed_block": lambda a, t, f: (
+        "create_hindexed_block",
+        [str(len(a[1])), f.number(a[0]), f.places(a[1]), t[0]],
+    ),
+    "struct": lambda a, t, f: (
+        "create_struct",
+        [str(len(a[0])), f.numbers(a[0]), f.places(a[1]), _types(t)],
+    ),
+    "subarray": lambda a, t, f: (
+        "create_subarray",
+        [str(len(a[0])), *map(f.numbers, a[:3]), _order(a[3]), t[0]],
+    ),
+    "darray": lambda a, t, f: (
+        "create_darray",
+        [str(a[0]), str(a[1]), str(len(a[2])), f.numbers(a[2]), *map(_ints, a[3:6]), _order(a[6]), t[0]],
+    ),
+    "resized": lambda a, t, f: ("create_resized", [t[0], str(a[0]), str(a[1])]),
+    "dup": lambda a, t, f: ("dup", [t[0]]),
+    **{f"f90_{kind}": _of_f90(kind) for kind in ("real", "complex", "integer")},
+}
+
+
+class CData(ProgramText):
     """The parts of a C program's text that hold data."""
 
     @property
@@ -41,14 +175,14 @@ class CData(Writing):
     def large_types(self) -> bool:
         """Whether a datatype or a count of its constructor exceeds an int."""
         return any(
-            self.program.types[i].size > INT_MAX or self.of_type(i, needs_large) for i in self.used_types
+            self.program.types[i].size > INT_MAX or self.of_type(i, _needs_large) for i in self.used_types
         )
 
     @cached_property
     def large_arrays(self) -> frozenset[int]:
         """The arrays with numbers that an int does not hold."""
-        made = self.program.shape.arrays if self.program.shape else ()
-        kept = (i for i in self.used_arrays if i not in made)
+        shape_arrays = self.program.shape.arrays if self.program.shape else ()
+        kept = (i for i in self.used_arrays if i not in shape_arrays)
         return frozenset(i for i in kept if _is_wide(self.program.arrays[i]))
 
     def member(self, e: str, values: tuple[int, ...], outside: bool) -> str:
@@ -140,7 +274,7 @@ class CData(Writing):
         for i in self.single_types:
             self.wanted[f"made{form}"] = None
             done = f"made{form}({self.types[i]}, {{}}, {self.sizes(i)}, {{}});"
-            lines += self.of_type(i, lambda tree, done=done: _made(tree, done))  # type: ignore[misc]
+            lines += self.of_type(i, lambda tree, done=done: _make_datatype(tree, done))  # type: ignore[misc]
         for i in self.type_lists:
             self.wanted[f"listed{form}"] = None
             lines += self.of_type(i, lambda tree, i=i: list(self.listed(i, tree, form)))  # type: ignore[misc]
@@ -152,11 +286,11 @@ class CData(Writing):
         yield f"    lists[{name}].handles = memory({n} * sizeof(MPI_Datatype));"
         yield f"    lists[{name}].each = memory({n} * sizeof(struct type));"
         for at, inner in enumerate(tree.inner):
-            yield from _made(inner, f"listed{form}({name}, {at}, {{}}, {{}});")
+            yield from _make_datatype(inner, f"listed{form}({name}, {at}, {{}}, {{}});")
 
     def optional_types(self) -> str:
         """The lines that say of a datatype of the program that this MPI lacks it."""
-        names = sorted(set().union(*(self.of_type(i, required) for i in self.used_types)))
+        names = sorted(set().union(*(self.of_type(i, _list_required) for i in self.used_types)))
         return "".join(
             f'#ifndef {name}\n#error "this MPI has no datatype {name}"\n#endif\n' for name in names
         )
@@ -202,7 +336,7 @@ def _integer(values: Sequence[int | Special]) -> str:
     return "long" if any(abs(v) > INT_MAX and special_name(v) is None for v in numbers) else "int"
 
 
-def _made(tree: TypeTree, done: str) -> list[str]:
+def _make_datatype(tree: TypeTree, done: str) -> list[str]:
     """The statements that make a datatype and keep it, the last one with handle and whether to commit it."""
     result, handle = construct(tree)
     last = done.format(handle, int(tree.derived))

@@ -9,18 +9,18 @@ from scalatrace.codegen.emit.c import grid as grid_c
 from scalatrace.codegen.emit.c.data import CData
 from scalatrace.codegen.emit.c.large import INT_MAX, LARGE, REQUIRED, beyond_int, both_forms
 from scalatrace.codegen.emit.formula_printer import Notation
-from scalatrace.codegen.emit.imperative import TIMES, ImperativeEmitter, Writing
+from scalatrace.codegen.emit.imperative import TIMES, ImperativeEmitter, ProgramText
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.emit.pieces import RuntimeLibrary, TextPiece
 from scalatrace.codegen.emit.text import c_comment, c_string
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.passes.whatif import SUFFIX
 from scalatrace.codegen.program.tree import (
+    BenchmarkProgram,
     Branch,
     LetStatement,
     LoopStatement,
     MpiCall,
-    Program,
     ProgramArgument,
     ProgramPart,
     Stmt,
@@ -99,13 +99,13 @@ class CEmitter(ImperativeEmitter):
             "&&", "||", "/", lambda c, a, b: f"{c} ? {a} : {b}", lambda e, v, o: e, ("1", "0"), False
         )
 
-    def writing(self, program: Program, options: EmitOptions) -> Writing:
+    def writing(self, program: BenchmarkProgram, options: EmitOptions) -> ProgramText:
         """The text in the making."""
-        return _Writing(self, program, options)
+        return _CText(self, program, options)
 
 
-class _Writing(CData):
-    def __init__(self, emitter: CEmitter, program: Program, options: EmitOptions) -> None:
+class _CText(CData):
+    def __init__(self, emitter: CEmitter, program: BenchmarkProgram, options: EmitOptions) -> None:
         super().__init__(emitter, program, options)
         self.long_variables: set[Var] = set()
         self.loop_variables = {
@@ -133,8 +133,8 @@ class _Writing(CData):
             self.wanted[name] = None
         # What a host needs stands first: it has its own form of what all others need.
         self.wanted = dict.fromkeys(sorted(self.wanted, key=lambda name: name != "hosted"))
-        given = ("types", "arrays", "lists", *(("stop", "now") if hosted else ()))
-        pieces = list(self.pieces(given))
+        predefined = ("types", "arrays", "lists", *(("stop", "now") if hosted else ()))
+        pieces = list(self.pieces(predefined))
         head = HEAD + (REQUIRED if self.large else "")
         head += self.optional_types()
         library = "\n\n".join(map(_text, pieces))
@@ -260,10 +260,10 @@ class _Writing(CData):
 
     def function_text(self, part: ProgramPart, body: str) -> str:
         """`static void part1(int i1) {`"""
-        given = [f"{self.type_of(variable)} {variable.name}" for variable in part.parameters]
+        parameters = [f"{self.type_of(variable)} {variable.name}" for variable in part.parameters]
         if part.times:
-            given.append(f"const double {TIMES}[]")
-        return f"static void {part.name}({', '.join(given) or 'void'})\n{{\n{body}}}"
+            parameters.append(f"const double {TIMES}[]")
+        return f"static void {part.name}({', '.join(parameters) or 'void'})\n{{\n{body}}}"
 
     def list_of_times(self, times: str) -> str:
         return f"(const double[]){{{times}}}"

@@ -19,14 +19,14 @@ from scalatrace.codegen.emit.conceptual.common.operations import (
     SILENT,
 )
 from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS, blocking_form
-from scalatrace.codegen.emit.conceptual.common.sharing import shared
-from scalatrace.codegen.emit.conceptual.common.simplify import simplified
+from scalatrace.codegen.emit.conceptual.common.sharing import share_expressions
+from scalatrace.codegen.emit.conceptual.common.simplify import simplify
 from scalatrace.codegen.emit.conceptual.fixed.emitter import FixedEmitter
 from scalatrace.codegen.emit.conceptual.scalable.emitter import ScalableEmitter
 from scalatrace.codegen.emit.interface import EmitOptions
-from scalatrace.codegen.errors import refused
+from scalatrace.codegen.errors import make_rejection
 from scalatrace.codegen.passes.whatif import SUFFIX
-from scalatrace.codegen.program.tree import Program
+from scalatrace.codegen.program.tree import BenchmarkProgram
 from scalatrace.operations import operation
 
 __all__ = ["ConceptualEmitter", "shorter_tree"]
@@ -60,23 +60,23 @@ class ConceptualEmitter:
 
     def vocabulary(self) -> set[str]:
         """Return the words of the language that programs use."""
-        return _words(KEYWORDS) | _words(self.emit(Program(2, ()), EmitOptions()))
+        return _words(KEYWORDS) | _words(self.emit(BenchmarkProgram(2, ()), EmitOptions()))
 
-    def emit(self, program: Program, options: EmitOptions) -> str:
+    def emit(self, program: BenchmarkProgram, options: EmitOptions) -> str:
         """Return the text. Raises GenerateError also for a text that the language's parser rejects."""
         emitter = ScalableEmitter(program) if program.shape else FixedEmitter(program, options)
         text = show(shorter_tree(emitter.tree()))
         try:
             parse(text)
         except ProgramError as error:
-            raise refused(text, "coNCePTuaL", error.reason, error.place.line) from None
+            raise make_rejection(text, "coNCePTuaL", error.reason, error.place.line) from None
         return text
 
 
-def shorter_tree(program: t.Program) -> t.Program:
+def shorter_tree(program: t.ProgramTree) -> t.ProgramTree:
     """Return a program that does the same, without unreachable cases and with repeated expressions bound."""
     with suppress(RecursionError):  # a sum of hundreds of terms stays as it is
-        return shared(simplified(program))
+        return share_expressions(simplify(program))
     return program
 
 

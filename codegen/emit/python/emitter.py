@@ -2,31 +2,129 @@
 
 from __future__ import annotations
 
-from scalatrace.codegen.emit.arguments import NAMED_CONSTANTS, named_constants
-from scalatrace.codegen.emit.formula_printer import Notation
-from scalatrace.codegen.emit.imperative import TIMES, ImperativeEmitter, Writing
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from scalatrace.codegen.emit.arguments import NAMED_CONSTANTS, named_constants, predefined_name
+from scalatrace.codegen.emit.formula_printer import Infix, Notation
+from scalatrace.codegen.emit.grids import demands, local_demands, places, sides_of
+from scalatrace.codegen.emit.imperative import TIMES, ImperativeEmitter, ProgramText
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.emit.pieces import RuntimeLibrary, TextPiece, library
-from scalatrace.codegen.emit.python import grid as grid_python
-from scalatrace.codegen.emit.python.typing import NAMED, construct
 from scalatrace.codegen.emit.text import hash_comment, python_string
-from scalatrace.codegen.errors import refused
+from scalatrace.codegen.errors import make_rejection
+from scalatrace.codegen.program.grid_shape import Array, GridShape
 from scalatrace.codegen.program.tree import (
+    BenchmarkProgram,
     Branch,
     LetStatement,
     LoopStatement,
     MpiCall,
-    Program,
     ProgramPart,
     Stmt,
 )
 from scalatrace.codegen.timing.imbalance import SHARE_STEPS
-from scalatrace.formula import Choose, Const, Value, Var
+from scalatrace.formula import Choose, Const, Value, Var, negate
 from scalatrace.operations import operation
-from scalatrace.predefined import FORTRAN_PAIRS, OPEN_MPI_HANDLES, OPERATIONS
+from scalatrace.predefined import DATATYPES, FORTRAN_PAIRS, IN_EVERY_HEADER, OPEN_MPI_HANDLES, OPERATIONS
 from scalatrace.trace.anonymize.words import words
+from scalatrace.trace.model.typetree import TypeTree
+from scalatrace.trace.values.vec import UNDEFINED
 
 __all__ = ["PythonEmitter"]
+
+
+def _declarations(shape: GridShape) -> str:
+    """The options, and how sides follow from the number of ranks."""
+    sides = ", ".join(f'"--{name}"' for name in shape.coords)
+    inputs = ", ".join(f"{python_string('--' + name)}: {shape.default(name)}" for name in shape.inputs)
+    lines = [f"SIDES = ({sides},)  # of the grid", f"given = {{{inputs}}}  # parameters"]
+    return "\n".join(
+        [*lines, f"RULE = {python_string(shape.rule)}  # how sides follow from the number of ranks"]
+    )
+
+
+def _rules(infix: Infix, shape: GridShape) -> str:
+    """Sides and parameters by name, where a rank stands, and what is wrong with sides."""
+    names = [infix.renamed.get(name, name) for name in shape.inputs]
+    lines = ["def take(ranks):", '    """Name sides, parameters and ranks."""']
+    lines.append(f"    global {', '.join([*shape.sizes, *names, 'P', 'RANKS'])}")
+    lines.append("    P = RANKS = ranks")
+    lines += [f'    {name} = given["--{name.lower()}"]' for name in shape.sizes]
+    lines += [
+        f"    {mine} = given[{python_string('--' + name)}]"
+        for name, mine in zip(shape.inputs, names, strict=True)
+    ]
+    lines += ["", "", "def stand(r):", '    """Find where a rank stands in the grid."""']
+    lines.append(f"    global {', '.join(['rank', *shape.coords])}")
+    lines += ["    rank = r", *(f"    {text}" for text in places(shape, "//"))]
+    lines += ["", "", "def refusal():", '    """What is wrong with the sides of the grid, or None."""']
+    for cond, complaint in sides_of(shape):
+        lines.append(f"    if {infix.cond(cond)}:\n        return {python_string(complaint)}")
+    for cond, complaint in demands(shape):
+        lines.append(f"    if {infix.cond(negate(cond))}:\n        return {python_string(complaint)}")
+    if local := local_demands(shape):
+        lines += ["    for r in range(P):", "        stand(r)"]
+        for cond, complaint in local:
+            lines.append(
+                f"        if {infix.cond(negate(cond))}:\n            return {python_string(complaint)}"
+            )
+    return "\n".join([*lines, "    return None"])
+
+
+def _array(infix: Infix, number: int, definition: Array) -> str:
+    """The statement that makes an array."""
+    name, length = definition.variable.name, infix.expr(definition.length)
+    return f"A{number} = [{infix.expr(definition.element)} for {name} in range({length})]"
+
+
+_NAMED = "named"
+"""The function of the library that finds a datatype by MPI's name for it."""
+
+
+def _construct(tree: TypeTree) -> str:
+    """The expression that makes a datatype."""
+    if tree.predefined:
+        name = predefined_name(tree.name)
+        attribute = DATATYPES[name] if name in IN_EVERY_HEADER else None
+        return f"MPI.{attribute}" if attribute else f'{_NAMED}("{name}")'
+    inner = [_construct(t) for t in tree.inner]
+    return _RECIPES[tree.name](tree.arguments, inner)
+
+
+def _of_one(method: str) -> Callable[[Sequence[Any], Sequence[str]], str]:
+    return lambda a, t: f"{t[0]}.{method}({', '.join(_value(v) for v in a)})"
+
+
+def _of_f90(kind: str) -> Callable[[Sequence[Any], Sequence[str]], str]:
+    return lambda a, t: f"MPI.Datatype.Create_f90_{kind}({', '.join(map(_value, a[:-1]))})"
+
+
+def _value(value: Any) -> str:
+    if value == UNDEFINED:
+        return "MPI.UNDEFINED"
+    if isinstance(value, str):
+        return "MPI.ORDER_FORTRAN" if value == "Fortran" else "MPI.ORDER_C"
+    return str(list(value)) if isinstance(value, tuple) else str(value)
+
+
+_RECIPES: dict[str, Callable[[Sequence[Any], Sequence[str]], str]] = {
+    "contiguous": _of_one("Create_contiguous"),
+    "vector": _of_one("Create_vector"),
+    "hvector": _of_one("Create_hvector"),
+    "indexed": _of_one("Create_indexed"),
+    "hindexed": _of_one("Create_hindexed"),
+    "indexed_block": _of_one("Create_indexed_block"),
+    "hindexed_block": _of_one("Create_hindexed_block"),
+    "struct": lambda a, t: f"MPI.Datatype.Create_struct({_value(a[0])}, {_value(a[1])}, [{', '.join(t)}])",
+    "subarray": _of_one("Create_subarray"),
+    "darray": _of_one("Create_darray"),
+    "resized": _of_one("Create_resized"),
+    "dup": _of_one("Dup"),
+    **{f"f90_{kind}": _of_f90(kind) for kind in ("real", "complex", "integer")},
+    "opaque": lambda a, t: f"MPI.BYTE.Create_contiguous({a[0]}).Create_resized(0, {a[1]})",
+}
+
 
 FILES = (
     "base", "grid", "calls", "collectives", "communicators", "messages", "neighbours", "onesided", "files",
@@ -72,22 +170,22 @@ class PythonEmitter(ImperativeEmitter):
             True,
         )
 
-    def emit(self, program: Program, options: EmitOptions) -> str:
+    def emit(self, program: BenchmarkProgram, options: EmitOptions) -> str:
         """The text of a program. Raises GenerateError also when it is no Python."""
         text = super().emit(program, options)
         try:
             compile(text, "bench.py", "exec", dont_inherit=True)
         except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
             line = error.lineno if isinstance(error, SyntaxError) else None
-            raise refused(text, "Python", str(error), line) from None
+            raise make_rejection(text, "Python", str(error), line) from None
         return text
 
-    def writing(self, program: Program, options: EmitOptions) -> Writing:
+    def writing(self, program: BenchmarkProgram, options: EmitOptions) -> ProgramText:
         """The text in the making."""
-        return _Writing(self, program, options)
+        return _PythonText(self, program, options)
 
 
-class _Writing(Writing):
+class _PythonText(ProgramText):
     def text(self) -> str:
         """The whole program: what the body needs is known when it is written."""
         self.lines.deeper()
@@ -98,7 +196,7 @@ class _Writing(Writing):
         setup = self.datatypes() + self.arrays()
         setup += "".join(f"{line}\n" for line in (*self.subsets(), *self.share()))
         shape = self.program.shape
-        grid = grid_python.rules(self.infix, shape) if shape else ""
+        grid = _rules(self.infix, shape) if shape else ""
         check = "arrange" if shape else "fitting"
         for name in ("tally", "comms", *(["after"] if self.marks else []), check):
             self.wanted[name] = None
@@ -128,7 +226,7 @@ class _Writing(Writing):
         lines = [
             *(f"# {line}".rstrip() for line in heading),
             "",
-            *(["import bisect"] if self.infix.helpers & {"search", "search_wide"} else []),
+            *(["import bisect"] if self.infix.helpers & {"search", "search_c"} else []),
             "import ctypes",
             "import math",
             "import os",
@@ -138,7 +236,7 @@ class _Writing(Writing):
             "",
             *self.start(),
             "",
-            grid_python.declarations(shape) if shape else f"RANKS = {self.program.nprocs or 'P'}",
+            _declarations(shape) if shape else f"RANKS = {self.program.nprocs or 'P'}",
             "rank = MPI.COMM_WORLD.Get_rank()",
         ]
         if comms := [self.families[i] for i in range(len(self.program.comms))]:
@@ -169,7 +267,7 @@ class _Writing(Writing):
         for i in self.used_arrays:
             array = self.program.arrays[i]
             if self.program.shape and i in self.program.shape.arrays:
-                lines.append(grid_python.array(self.infix, i, self.program.shape.arrays[i]))
+                lines.append(_array(self.infix, i, self.program.shape.arrays[i]))
                 continue
             formula = self.array_formula(array, Var("i", array.length))
             if formula is None:
@@ -187,14 +285,14 @@ class _Writing(Writing):
         """All datatypes, with the sizes they had in the application."""
         lines = []
         for i in self.single_types:
-            made, derived = self.of_type(i, lambda tree: (construct(tree), tree.derived))
-            lines.append(f"types[{self.types[i]}] = Type({made}, {self.sizes(i)}, {derived})")
+            constructed, derived = self.of_type(i, lambda tree: (_construct(tree), tree.derived))
+            lines.append(f"types[{self.types[i]}] = Type({constructed}, {self.sizes(i)}, {derived})")
         for i in self.type_lists:
-            inner = self.of_type(i, lambda tree: [(construct(t), t.derived) for t in tree.inner])
-            each = (f"Type({made}, None, None, {derived})" for made, derived in inner)
+            inner = self.of_type(i, lambda tree: [(_construct(t), t.derived) for t in tree.inner])
+            each = (f"Type({constructed}, None, None, {derived})" for constructed, derived in inner)
             lines.append(f"lists[{self.types[i]}] = [{', '.join(each)}]")
-        if any(f"{NAMED}(" in line for line in lines):
-            self.wanted[NAMED] = None
+        if any(f"{_NAMED}(" in line for line in lines):
+            self.wanted[_NAMED] = None
         return "\n".join(lines) + "\n" if lines else ""
 
     def counted(self, name: str, length: int) -> str:
@@ -220,11 +318,11 @@ class _Writing(Writing):
 
     def function_text(self, part: ProgramPart, body: str) -> str:
         """`def part1(i1):`"""
-        given = [variable.name for variable in part.parameters]
+        parameters = [variable.name for variable in part.parameters]
         if part.times:
-            given.append(TIMES)
+            parameters.append(TIMES)
         shared = "    global came\n" if self.marks else ""
-        return f"def {part.name}({', '.join(given)}):\n{shared}{body}"
+        return f"def {part.name}({', '.join(parameters)}):\n{shared}{body}"
 
     def list_of_times(self, times: str) -> str:
         return f"[{times}]"

@@ -218,20 +218,7 @@ static int among(int value, const int *set, int n) {
 
 //: search |
 /* How many of the ascending ends are at most an index: in which piece it is. */
-static int search(const int *ends, int n, long index) {
-    int low = 0;
-    while (low < n) {
-        int middle = low + (n - low) / 2;
-        if (ends[middle] <= index)
-            low = middle + 1;
-        else
-            n = middle;
-    }
-    return low;
-}
-
-//: search_wide |
-static int search_wide(const long *ends, int n, long index) {
+static int search$_c(const $count *ends, int n, long index) {
     int low = 0;
     while (low < n) {
         int middle = low + (n - low) / 2;

@@ -1,5 +1,5 @@
 //: hosted | rank clock
-/* What a replay's process and this library tell each other; replay/compiled/library.py declares the same fields. */
+/* What a replay's process and this library tell each other; replay/run_compiled.py declares the same fields. */
 struct tally;
 
 static struct hosted {

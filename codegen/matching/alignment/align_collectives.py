@@ -12,49 +12,55 @@ call site of what was combined is now that of its lowest rank. Times go along: h
 out as calls are.
 
 Costs: O(nodes) when nothing is to combine; else one step per call, as Algorithm 2.
+
+Costs O(nodes): the repeats and the communicator of a node, and of what stands around it, say who is there
+together (their groups of ranks); calls are not looked at.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from collections.abc import Sequence as AnySequence
 from dataclasses import replace
 from itertools import islice
 
-from scalatrace.codegen.matching.alignment.aligned import misaligned
 from scalatrace.codegen.matching.alignment.entry_events import EntryComputeTimes, EntryEvent
 from scalatrace.codegen.matching.alignment.order import CollectiveOrder, Entry
 from scalatrace.codegen.matching.alignment.skeleton import collectives, repeats, skeleton
-from scalatrace.trace.model.elastic import Elastic, Groups
-from scalatrace.trace.model.nodes import Event, Node, Sequence
+from scalatrace.codegen.matching.execution.scopes import NULL, SELF, WORLD, stream_parameter
+from scalatrace.operations import is_collective
+from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups, Summary, Value
+from scalatrace.trace.model.nodes import Event, Node, Peer, Sequence, named_ranks
+from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.explicit import explicit
 from scalatrace.trace.values.ranklist import RankList
-from scalatrace.trace.values.vec import Vec
+from scalatrace.trace.values.vec import UNDEFINED, Vec
 
-__all__ = ["align_collectives", "compressed", "needs_alignment"]
+__all__ = ["align_collectives", "compress_calls", "needs_alignment"]
 
 
 def align_collectives(trace: Trace) -> Trace:
     """The trace with every collective call in one node for all members; the same object when it is like that.
 
     Raises:
-        DeadlockError: members of a communicator make its collective calls in different orders, or not all do.
+        MatchingError: members of a communicator make its collective calls in different orders, or not all do.
         CoreError: the native core, which compresses, is missing.
     """
     trace = explicit(trace)
     if not needs_alignment(trace):
         return trace
-    return compressed(trace, list(CollectiveOrder(trace).entries()))
+    return compress_calls(trace, list(CollectiveOrder(trace).entries()))
 
 
 def needs_alignment(trace: Trace) -> bool:
     """Whether members of a communicator are missing in a collective node; in O(nodes)."""
     trace = explicit(trace)
-    return next(misaligned(trace), None) is not None
+    return next(_find_misaligned(trace), None) is not None
 
 
-def compressed(trace: Trace, entries: AnySequence[Entry]) -> Trace:
+def compress_calls(trace: Trace, entries: AnySequence[Entry]) -> Trace:
     """The trace whose ranks make these calls, in this order; its tables and header are those of another."""
     symbols, signatures = _symbols(entries)
     loops = skeleton(symbols, [trace.stack(signature) for signature in signatures])
@@ -126,11 +132,107 @@ def _node(
     if isinstance(node, Event):
         merged = entry_events[id(node)]
         repeat, op, params = merged.content(trace)
-        return Event(_named(repeat, here, around), op, merged.signature, params, times.stats(merged))
+        return Event(_keep_present(repeat, here, around), op, merged.signature, params, times.stats(merged))
     inner = tuple(_node(trace, child, here, entry_events, there, times) for child in _run(node.nodes, there))
-    return Sequence(_named(repeats(node), here, around), inner)
+    return Sequence(_keep_present(repeats(node), here, around), inner)
 
 
-def _named(repeat: Elastic, here: RankList, around: RankList) -> Elastic:
+def _keep_present(repeat: Elastic, here: RankList, around: RankList) -> Elastic:
     """Return a repeat without absent ranks."""
     return Groups([(here, repeat)]) if isinstance(repeat, Vec) and here != around else repeat
+
+
+_Classes = list[RankList]
+"""Disjoint sets of ranks, each of which does the same throughout."""
+
+
+def _find_misaligned(trace: Trace) -> Iterator[Event]:
+    """The collective nodes in which members of a communicator are missing, in some iteration or in all."""
+    collective = {i for i, op in enumerate(trace.ops) if is_collective(op.name)}
+    return _below(trace, trace.nodes, trace.ranks, [], collective)
+
+
+def _below(
+    trace: Trace, nodes: AnySequence[Node], ranks: RankList, around: list[_Classes], collective: set[int]
+) -> Iterator[Event]:
+    for node in nodes:
+        if node.repeat == Vec(0):  # what never runs has no parameters
+            continue
+        named = named_ranks(node.repeat)
+        here = ranks if named is None else ranks & named
+        classes = [*around, *_classes(node.repeat)]
+        if not isinstance(node, Event):
+            yield from _below(trace, node.nodes, here, classes, collective)
+        elif node.op in collective and len(here) and not _is_whole(trace, node, here, classes):
+            yield node
+
+
+def _is_whole(trace: Trace, event: Event, ranks: RankList, around: list[_Classes]) -> bool:
+    op = trace.ops[event.op]
+    stream, position = stream_parameter(op), op.position(Kind.COMM)
+    comm: Value = Vec(WORLD) if position is None else _value(event, position)
+    classes = [*around, *_classes(comm)]
+    if stream and (at := op.index(stream)) is not None:
+        classes += _classes(_value(event, at))
+    return all(
+        members.isdisjoint(ranks) or (members <= ranks and _together(members, classes))
+        for family in _distinct(comm)
+        for members in _instances(trace, family)
+    )
+
+
+def _value(event: Event, position: int) -> Value:
+    param = event.params[position]
+    return param.value if isinstance(param, Peer) else param
+
+
+def _together(members: RankList, classes: list[_Classes]) -> bool:
+    return all(any(members <= present for present in part) for part in classes)
+
+
+def _classes(value: Value) -> list[_Classes]:
+    """Who has equal values; nothing when all have."""
+    if isinstance(value, Groups):
+        return [[ranks for ranks, _ in value.groups]]
+    if isinstance(value, Columns):
+        by_value: dict[int | None, list[int]] = {}
+        for rank in value.ranks:
+            by_value.setdefault(value.value(rank), []).append(rank)
+        return [[RankList(ranks) for ranks in by_value.values()]]
+    return []
+
+
+def _distinct(value: Value) -> set[int]:
+    if isinstance(value, Summary):
+        return {WORLD}
+    assert not isinstance(value, Formulas)  # they were written out
+    vecs = (
+        [vec for _, vec in value.groups]
+        if isinstance(value, Groups)
+        else [value.vec]
+        if isinstance(value, Columns)
+        else [value]
+    )
+    return {term for vec in vecs for term in _ints(vec.terms)}
+
+
+def _ints(terms: object) -> Iterator[int]:
+    """The values in terms; one that rises with its turns stands for all of those."""
+    if isinstance(terms, int):
+        yield terms
+    elif isinstance(terms, tuple):
+        for term in terms:
+            if isinstance(term, tuple) and term[1]:
+                yield from Vec((term,)).first(Vec((term,)).length or 1)
+            else:
+                yield from _ints(term[2:] if isinstance(term, tuple) else term)
+
+
+def _instances(trace: Trace, family: int) -> list[RankList]:
+    """The members in the trace of each communicator of a family."""
+    if family in (SELF, NULL):
+        return []
+    layout = trace.layout(family)
+    remote = layout.remote or [()] * len(layout.groups)
+    everyone = [{*near, *far} - {UNDEFINED} for near, far in zip(layout.groups, remote, strict=True)]
+    return [RankList(members) & trace.ranks for members in everyone]

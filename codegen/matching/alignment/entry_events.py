@@ -1,24 +1,25 @@
-"""What the ranks do at one node of the new tree, gathered call by call."""
+"""Gather the calls of all ranks at one node of the new tree; pool and share their histograms."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 from scalatrace.codegen.matching.alignment.order import Entry
-from scalatrace.codegen.matching.alignment.packing import Row, gathered, pack_peers
-from scalatrace.codegen.matching.alignment.pooling import pooled, share
+from scalatrace.codegen.matching.alignment.packing import PackedRow, gather_rows, pack_peers
 from scalatrace.trace.model.elastic import Elastic
 from scalatrace.trace.model.nodes import Param, PredStats
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import START
-from scalatrace.trace.values.histogram import Histogram
+from scalatrace.trace.values.histogram import MAX_BINS, Bin, Histogram
 from scalatrace.trace.values.ranklist import RankList
 
 __all__ = ["EntryComputeTimes", "EntryEvent"]
 
-Ranks = tuple[int, ...]
+RankTuple = tuple[int, ...]
 Context = tuple[int, int]
 """id of an old event node, and the predecessor."""
 
@@ -27,7 +28,7 @@ class EntryEvent:
     """Participants and values of each execution of a node. `signature`: its call site."""
 
     def __init__(self) -> None:
-        self._profiles: dict[tuple[Ranks, ...], int] = {}
+        self._profiles: dict[tuple[RankTuple, ...], int] = {}
         self._entry_counts: list[int] = []
         self._values: dict[int, list[tuple[int, ...]]] = {}
         self._op = -1
@@ -54,27 +55,27 @@ class EntryEvent:
         columns = {rank: list(zip(*rows, strict=True)) for rank, rows in self._values.items()}
         params: list[Param] = []
         for i, kind in enumerate(kinds):
-            rows: dict[int, Row] = {rank: column[i] for rank, column in columns.items()}
+            rows: dict[int, PackedRow] = {rank: column[i] for rank, column in columns.items()}
             if kind is Kind.PEER:
                 families = {rank: {0} if comm_at is None else set(c[comm_at]) for rank, c in columns.items()}
                 params.append(
                     pack_peers(rows, {rank: _place(trace, rank, f) for rank, f in families.items()})
                 )
             else:
-                params.append(gathered(rows))
+                params.append(gather_rows(rows))
         return self._repeat(), self._op, tuple(params)
 
     def _repeat(self) -> Elastic:
         """Ranks that are equally often there, whatever the meeting, share their values."""
         counts = [Counter(rank for ranks in profile for rank in ranks) for profile in self._profiles]
-        rows: dict[tuple[int, ...], Row] = {}
-        result: dict[int, Row] = {}
+        rows: dict[tuple[int, ...], PackedRow] = {}
+        result: dict[int, PackedRow] = {}
         for rank in self._values:
             times = tuple(count[rank] for count in counts)
             if times not in rows:
                 rows[times] = tuple(times[profile] for profile in self._entry_counts)
             result[rank] = rows[times]
-        return gathered(result)
+        return gather_rows(result)
 
 
 def _place(trace: Trace, rank: int, families: set[int]) -> tuple[int, int] | None:
@@ -117,16 +118,60 @@ class EntryComputeTimes:
     def stats(self, leaf: EntryEvent) -> tuple[PredStats, ...]:
         """The statistics of a new node; after `preds`."""
         calls = self._calls[id(leaf)]
-        found = [PredStats(self._index[pred], self._pooled(contexts)) for pred, contexts in calls.items()]
-        return tuple(sorted(found, key=lambda stats: stats.pred))
+        pred_stats = [
+            PredStats(self._index[pred], self._pooled(contexts)) for pred, contexts in calls.items()
+        ]
+        return tuple(sorted(pred_stats, key=lambda stats: stats.pred))
 
     def _pooled(self, contexts: Counter[Context]) -> tuple[Histogram | None, ...]:
         result = []
         for i in range(self._nstats):
             parts = [
-                share(histogram, n, self._total[context])
+                _share(histogram, n, self._total[context])
                 for context, n in contexts.items()
                 if (histogram := self._old[context][i]) is not None
             ]
             result.append(pooled(parts) if parts else None)
         return tuple(result)
+
+
+def _share(histogram: Histogram, part: int, whole: int) -> Histogram:
+    """The histogram of `part` of `whole` executions, distributed as all are; itself when those are all."""
+    if part == whole:
+        return histogram
+    count = max(1, round(histogram.count * part / whole))
+    return replace(histogram, count=count, bins=_spread(histogram.bins, count))
+
+
+def _spread(bins: Sequence[Bin], count: int) -> tuple[Bin, ...]:
+    """The bins with so many samples in all, as evenly thinned as whole numbers allow; empty ones go away."""
+    whole, seen, result, assigned = sum(b.count for b in bins), 0, [], 0
+    for b in bins:
+        seen += b.count
+        upto = round(count * seen / whole)
+        if upto > assigned:
+            result.append(b._replace(count=upto - assigned))
+        assigned = upto
+    return tuple(result) if len(result) > 1 else ()
+
+
+def pooled(histograms: Sequence[Histogram]) -> Histogram:
+    """The histogram of all samples: exact but for bins, of which neighbours are joined if they are many."""
+    if len(histograms) == 1:
+        return histograms[0]
+    count = sum(h.count for h in histograms)
+    mean = sum(h.total for h in histograms) / count
+    square = sum(h.count * (h.std**2 + (h.mean - mean) ** 2) for h in histograms) / count
+    bins = sorted((b for h in histograms for b in h.all_bins), key=lambda b: b.mean)
+    limit = min(MAX_BINS, max(len(h.all_bins) for h in histograms) + 1)
+    while len(bins) > limit:
+        at = min(range(len(bins) - 1), key=lambda i: bins[i + 1].mean - bins[i].mean)
+        bins[at : at + 2] = [_join_bins(bins[at], bins[at + 1])]
+    low, high = min(h.min for h in histograms), max(h.max for h in histograms)
+    return Histogram(count, low, high, mean, math.sqrt(square), tuple(bins) if len(bins) > 1 else ())
+
+
+def _join_bins(a: Bin, b: Bin) -> Bin:
+    count = a.count + b.count
+    mean = (a.mean * a.count + b.mean * b.count) / count
+    return Bin(count, min(a.min, b.min), max(a.max, b.max), mean)

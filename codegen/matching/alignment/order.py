@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 from scalatrace.codegen.matching.diagnosis.diagnose import shortest_cycle
 from scalatrace.codegen.matching.diagnosis.report import (
-    DeadlockError,
-    Problem,
-    Report,
+    MatchingError,
+    MatchingProblem,
+    MatchingReport,
     WaitingRank,
     shown_ranks,
 )
@@ -32,7 +32,7 @@ from scalatrace.trace.threads import order_note
 
 __all__ = ["CollectiveOrder", "Entry"]
 
-Key = tuple[object, ...]
+EntryKey = tuple[object, ...]
 Walk = Callable[[Trace, int], Iterator[tuple[IterationPath, Call]]]
 
 
@@ -59,14 +59,14 @@ class CollectiveOrder:
         self._walks = {rank: walk(trace, rank) for rank in trace.ranks}
         self._local: dict[IterationPath, list[Call]] = {}  # of ranks that can go on
         self._whole: dict[IterationPath, list[list[Call]]] = {}  # collective calls for which all have come
-        self._waiting: dict[Key, dict[int, tuple[IterationPath, Call]]] = {}
-        self._entry_counts: Counter[tuple[Key, int]] = Counter()
+        self._waiting: dict[EntryKey, dict[int, tuple[IterationPath, Call]]] = {}
+        self._entry_counts: Counter[tuple[EntryKey, int]] = Counter()
         self._heap: list[IterationPath] = []
         self._collective = [is_collective(op.name) for op in trace.ops]
         self.steps = 0
 
     def entries(self) -> Iterator[Entry]:
-        """The calls of all ranks. Raises DeadlockError when collective calls do not fit together."""
+        """The calls of all ranks. Raises MatchingError when collective calls do not fit together."""
         for rank in self._walks:
             self._go_on(rank)
         while self._heap:
@@ -76,12 +76,12 @@ class CollectiveOrder:
                 for call in entry.calls:
                     self._go_on(call.rank)
         if self._waiting:
-            raise DeadlockError(self._report())
+            raise MatchingError(self._report())
 
     def _at(self, stamp: IterationPath) -> list[Entry]:
         """What happens at a place; collective calls that are alike (all rows' broadcasts) at once."""
         entries = [Entry(tuple(calls), False) for calls in (self._local.pop(stamp, None),) if calls]
-        calls_by_key: dict[Key, list[Call]] = {}
+        calls_by_key: dict[EntryKey, list[Call]] = {}
         for calls in self._whole.pop(stamp, ()):
             calls_by_key.setdefault(
                 (calls[0].op, frozenset(call.node.signature for call in calls)), []
@@ -92,11 +92,11 @@ class CollectiveOrder:
 
     def _go_on(self, rank: int) -> None:
         """Take a rank's next call and put it where its time will come."""
-        found = next(self._walks[rank], None)
-        if found is None:
+        following = next(self._walks[rank], None)
+        if following is None:
             return
         self.steps += 1
-        stamp, call = found
+        stamp, call = following
         if not self._collective[call.node.op]:
             self._push(stamp, self._local, call)
             return
@@ -127,7 +127,7 @@ class CollectiveOrder:
         scope = self._scopes.of(family, call.rank)
         return () if scope is None else scope.members
 
-    def _key(self, call: Call) -> Key:
+    def _key(self, call: Call) -> EntryKey:
         """Names the collective operation, the same on all members: the n-th of its stream."""
         inner = stream_parameter(call.place.op)
         stream = (call.family, self._members(call)[0], inner, call.raw(inner) if inner else -1)
@@ -142,9 +142,11 @@ class CollectiveOrder:
                 f"rank {c.rank} calls MPI_{c.op} at {c.site or 'an unknown line'}" for c in (first, call)
             ]
             detail = f"{shown[0]} where {shown[1]}"
-            raise DeadlockError(Report(Problem.MISMATCH, detail=detail, threads=self._threads))
+            raise MatchingError(
+                MatchingReport(MatchingProblem.MISMATCH, detail=detail, threads=self._threads)
+            )
 
-    def _report(self) -> Report:
+    def _report(self) -> MatchingReport:
         blocked: dict[int, WaitingRank] = {}
         for here in self._waiting.values():
             for rank, (_, call) in here.items():
@@ -156,4 +158,4 @@ class CollectiveOrder:
         ended = sorted({peer for waiting in listed for peer in waiting.awaits if peer not in blocked})
         detail = f"{shown_ranks(ended)} ended before that" if ended and not cycle else ""
         cycled = tuple(blocked[rank] for rank in cycle)
-        return Report(Problem.DEADLOCK, cycled, listed, detail=detail, threads=self._threads)
+        return MatchingReport(MatchingProblem.DEADLOCK, cycled, listed, detail=detail, threads=self._threads)

@@ -14,13 +14,13 @@ from scalatrace.trace.values.compress import compress
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["Row", "gathered", "pack_peers", "row"]
+__all__ = ["PackedRow", "gather_rows", "pack_peers", "row"]
 
-Row = tuple[Any, ...]
+PackedRow = tuple[Any, ...]
 """Values, and terms (count, 0, value, ...) for what is repeated; not compressed yet."""
 
 
-def row(items: Iterable[Slot | Starts | Repeated], value: Callable[[Any], int]) -> Row:
+def row(items: Iterable[Slot | Starts | Repeated], value: Callable[[Any], int]) -> PackedRow:
     """The values of slots or starts. What is repeated swallows what it repeats before it."""
     result: list[Any] = []
     for item in items:
@@ -35,9 +35,9 @@ def row(items: Iterable[Slot | Starts | Repeated], value: Callable[[Any], int]) 
     return tuple(result)
 
 
-def gathered(rows: Mapping[int, Row]) -> Elastic:
+def gather_rows(rows: Mapping[int, PackedRow]) -> Elastic:
     """The elastic value in which each rank has these values; one row is compressed once, whoever has it."""
-    by_row: dict[Row, list[int]] = {}
+    by_row: dict[PackedRow, list[int]] = {}
     for rank in sorted(rows):
         by_row.setdefault(rows[rank], []).append(rank)
     vecs = {values: _vec(values) for values in by_row}
@@ -46,10 +46,10 @@ def gathered(rows: Mapping[int, Row]) -> Elastic:
         ranks_of.setdefault(vecs[values], []).extend(ranks)
     if len(ranks_of) == 1:
         return next(iter(ranks_of))
-    found = sorted(
+    ordered = sorted(
         ((RankList(ranks), vec) for vec, ranks in ranks_of.items()), key=lambda pair: pair[0].first
     )
-    groups = Groups(found)
+    groups = Groups(ordered)
     if any(vec.constant is None for vec in ranks_of):
         return groups
     values = compress(vecs[rows[rank]].terms for rank in sorted(rows))  # type: ignore[misc]
@@ -57,40 +57,40 @@ def gathered(rows: Mapping[int, Row]) -> Elastic:
     return columns if len(str(elastic.encode(columns))) < len(str(elastic.encode(groups))) else groups
 
 
-def _vec(values: Row) -> Vec:
+def _vec(values: PackedRow) -> Vec:
     constants = _constants(values)
     return Vec(constants.pop()) if len(constants) == 1 else Vec(compress(values))
 
 
-def _constants(values: Row) -> set[int]:
+def _constants(values: PackedRow) -> set[int]:
     result: set[int] = set()
     for value in set(values):
         result |= {value} if isinstance(value, int) else _constants(value[2:])
     return result
 
 
-def pack_peers(rows: Mapping[int, Row], places: Mapping[int, tuple[int, int] | None]) -> Peer:
+def pack_peers(rows: Mapping[int, PackedRow], places: Mapping[int, tuple[int, int] | None]) -> Peer:
     """Peers, given as numbers in the communicators, in the encoding in which the ranks differ least.
 
     `places`: each rank's own number and the communicator's size; None where that is not always the same.
     """
-    best: tuple[tuple[int, int], Encoding, dict[int, Row]] | None = None
+    best: tuple[tuple[int, int], Encoding, dict[int, PackedRow]] | None = None
     for encoding in Encoding if None not in places.values() else (Encoding.ABSOLUTE,):
-        encoded = {rank: _encoded(encoding, values, places[rank]) for rank, values in rows.items()}
+        encoded = {rank: _encode(encoding, values, places[rank]) for rank, values in rows.items()}
         distinct = set(encoded.values())
         cost = len(distinct), sum(len(_constants(values)) for values in distinct)
         if best is None or cost < best[0]:
             best = cost, encoding, encoded
     assert best is not None
-    return Peer(best[1], gathered(best[2]))
+    return Peer(best[1], gather_rows(best[2]))
 
 
-def _encoded(encoding: Encoding, values: Row, place: tuple[int, int] | None) -> Row:
+def _encode(encoding: Encoding, values: PackedRow, place: tuple[int, int] | None) -> PackedRow:
     if encoding is Encoding.ABSOLUTE or place is None:
         return values
     code = {value: encoding.encode(value, *place) for value in _constants(values)}
 
-    def encoded(some: Row) -> Row:
-        return tuple(code[v] if isinstance(v, int) else (*v[:2], *encoded(v[2:])) for v in some)
+    def encoded(packed_row: PackedRow) -> PackedRow:
+        return tuple(code[v] if isinstance(v, int) else (*v[:2], *encoded(v[2:])) for v in packed_row)
 
     return encoded(values)

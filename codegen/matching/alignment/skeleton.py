@@ -24,12 +24,12 @@ def skeleton(symbols: Sequence[int], frames: Sequence[Sequence[str]]) -> Trace:
         calls
             of several ranks are mixed, better without them.
     """
-    named = _compressed(symbols, frames)
-    plain = _compressed(symbols, [(f"symbol {i}",) for i in range(len(frames))])
+    named = _compress_symbols(symbols, frames)
+    plain = _compress_symbols(symbols, [(f"symbol {i}",) for i in range(len(frames))])
     return min(named, plain, key=lambda trace: trace.nnodes)
 
 
-def _compressed(symbols: Sequence[int], frames: Sequence[Sequence[str]]) -> Trace:
+def _compress_symbols(symbols: Sequence[int], frames: Sequence[Sequence[str]]) -> Trace:
     with Core(0, 1) as core, tempfile.TemporaryDirectory() as folder:
         ops = [core.define_op(f"op{i}", ()) for i in range(len(frames))]
         signatures = [core.define_signature(stack) for stack in frames]

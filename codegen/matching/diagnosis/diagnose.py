@@ -6,9 +6,9 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 
 from scalatrace.codegen.matching.diagnosis.report import (
-    Choice,
-    Problem,
-    Report,
+    MatchingProblem,
+    MatchingReport,
+    SenderChoice,
     Unmatched,
     WaitingRank,
     shown_ranks,
@@ -22,52 +22,52 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.threads import order_note
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
-__all__ = ["diagnose", "mismatch", "shortest_cycle", "unmatched"]
+__all__ = ["count_unmatched", "diagnose", "mismatch", "shortest_cycle"]
 
 MAX_CYCLE_EDGES = 2_000_000
 """Edges of the graph that the search for a short cycle looks at; then it takes the shortest found so far."""
 
 
-def diagnose(engine: Engine) -> Report:
+def diagnose(engine: Engine) -> MatchingReport:
     """The report of an execution in which not all ranks came to their ends."""
     blocked = {actor.rank: _waiting(engine, actor) for actor in engine.actors.values() if not actor.ended}
     cycle = shortest_cycle({rank: waiting.awaits for rank, waiting in blocked.items()})
     ended = sorted({peer for w in blocked.values() for peer in w.awaits if peer not in blocked})
     detail = f"{shown_ranks(ended)} ended before that" if ended and not cycle else ""
-    return Report(
-        Problem.DEADLOCK,
+    return MatchingReport(
+        MatchingProblem.DEADLOCK,
         tuple(blocked[rank] for rank in cycle),
         tuple(blocked.values()),
-        unmatched(engine),
+        count_unmatched(engine),
         _choices(engine),
         detail,
         order_note(engine.script.trace),
     )
 
 
-def mismatch(trace: Trace, error: CollectiveMismatchError) -> Report:
+def mismatch(trace: Trace, error: CollectiveMismatchError) -> MatchingReport:
     """The report of two ranks whose collective calls do not fit together."""
     lines = [
         f"rank {part.rank} calls MPI_{part.collective.op} at {_site(trace, part.event)}"
         for part in (error.first, error.second)
     ]
     detail = f"{lines[0]} where {lines[1]}"
-    return Report(Problem.MISMATCH, detail=detail, threads=order_note(trace))
+    return MatchingReport(MatchingProblem.MISMATCH, detail=detail, threads=order_note(trace))
 
 
-def unmatched(engine: Engine) -> tuple[Unmatched, ...]:
+def count_unmatched(engine: Engine) -> tuple[Unmatched, ...]:
     """Return the messages that no rank received."""
-    found: Counter[tuple[int, int, int, int, int]] = Counter()
+    unmatched_counts: Counter[tuple[int, int, int, int, int]] = Counter()
     events: dict[int, Event] = {}
     for box in engine.mailboxes.values():
         for messages in box.unread.values():
             for sent in messages:
                 events[id(sent.event)] = sent.event
-                found[sent.source, box.dest, box.channel[0], sent.send.tag, id(sent.event)] += 1
+                unmatched_counts[sent.source, box.dest, box.channel[0], sent.send.tag, id(sent.event)] += 1
     trace = engine.script.trace
     return tuple(
         Unmatched(source, dest, tag, _site(trace, events[event]), n)
-        for (source, dest, _, tag, event), n in sorted(found.items())
+        for (source, dest, _, tag, event), n in sorted(unmatched_counts.items())
     )
 
 
@@ -76,8 +76,8 @@ def shortest_cycle(awaits: Mapping[int, Iterable[int]]) -> list[int]:
     best: list[int] = []
     effort = 0
     for start in sorted(awaits):
-        found, edges = _cycle_through(awaits, start, len(best) or len(awaits) + 1)
-        best = found or best
+        cycle, edges = _cycle_through(awaits, start, len(best) or len(awaits) + 1)
+        best = cycle or best
         effort += edges
         if len(best) == 1 or (best and effort > MAX_CYCLE_EDGES):
             break
@@ -119,7 +119,7 @@ def _waiting(engine: Engine, actor: Actor) -> WaitingRank:
 
 def _awaits(engine: Engine, actor: Actor, item: MailItem) -> tuple[tuple[int, ...], str]:
     if isinstance(item, Sent):
-        return (item.send.dest,), f"rank {item.send.dest} to receive a message{_tagged(item.send.tag)}"
+        return (item.send.dest,), f"rank {item.send.dest} to receive a message{_format_tag(item.send.tag)}"
     if isinstance(item, CollectivePart):
         missing = engine.collectives.missing(item)
         call = (
@@ -127,21 +127,21 @@ def _awaits(engine: Engine, actor: Actor, item: MailItem) -> tuple[tuple[int, ..
         )
         return missing, f"{shown_ranks(list(missing))}{call}"
     assert isinstance(item, PostedReceive)
-    tag = _tagged(item.tag)
+    tag = _format_tag(item.tag)
     if item.source == ANY_SOURCE:
-        others = tuple(rank for rank in item.receive.scope.members if rank != actor.rank)
-        return others, f"a message{tag} from any rank"
+        peers = tuple(rank for rank in item.receive.scope.members if rank != actor.rank)
+        return peers, f"a message{tag} from any rank"
     return (item.source,), f"a message{tag} from rank {item.source}"
 
 
-def _tagged(tag: int) -> str:
+def _format_tag(tag: int) -> str:
     return "" if tag == ANY_TAG else f" with tag {tag}"
 
 
-def _choices(engine: Engine) -> tuple[Choice, ...]:
+def _choices(engine: Engine) -> tuple[SenderChoice, ...]:
     trace = engine.script.trace
     return tuple(
-        Choice(decision.post.rank, decision.source, _site(trace, decision.post.receive.event))
+        SenderChoice(decision.post.rank, decision.source, _site(trace, decision.post.receive.event))
         for decision in reversed(engine.decisions)
     )
 

@@ -7,13 +7,16 @@ from enum import StrEnum
 
 from scalatrace.errors import ScalatraceError
 
-__all__ = ["Choice", "DeadlockError", "Problem", "Report", "Unmatched", "WaitingRank", "shown_ranks"]
+__all__ = [
+    "MatchingError", "MatchingProblem", "MatchingReport", "SenderChoice", "Unmatched", "WaitingRank",
+    "shown_ranks",
+]  # fmt: skip
 
 MAX_SHOWN_LINES = 12
 """Lines of one kind that a text shows."""
 
 
-class Problem(StrEnum):
+class MatchingProblem(StrEnum):
     """What was found, gravest first."""
 
     MISMATCH = "mismatch"  # ranks make different collective calls where they should make one together
@@ -67,7 +70,7 @@ class Unmatched:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class SenderChoice:
     """A receive from any source, and whose message it got on the way to the deadlock."""
 
     rank: int
@@ -79,7 +82,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class MatchingReport:
     """A problem of a trace.
 
     Attributes:
@@ -92,25 +95,25 @@ class Report:
         threads: that several threads of a rank called MPI, so that no order of its calls is known; "" else.
     """
 
-    problem: Problem
+    problem: MatchingProblem
     cycle: tuple[WaitingRank, ...] = ()
     blocked: tuple[WaitingRank, ...] = ()
     unmatched: tuple[Unmatched, ...] = ()
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[SenderChoice, ...] = ()
     detail: str = ""
     threads: str = ""
 
     @property
     def headline(self) -> str:
         """One line."""
-        if self.threads and self.problem is not Problem.UNMATCHED:
+        if self.threads and self.problem is not MatchingProblem.UNMATCHED:
             return f"the calls do not fit together in the order of the trace: {self.threads}"
-        if self.problem is Problem.MISMATCH:
+        if self.problem is MatchingProblem.MISMATCH:
             return f"collective calls do not fit together: {self.detail}"
-        if self.problem is Problem.UNMATCHED:
+        if self.problem is MatchingProblem.UNMATCHED:
             return f"{sum(part.n for part in self.unmatched)} messages are sent and never received"
         ranks = shown_ranks([waiting.rank for waiting in self.cycle or self.blocked])
-        if self.problem is Problem.UNSAFE:
+        if self.problem is MatchingProblem.UNSAFE:
             return f"deadlock of {ranks} unless MPI buffers their messages"
         return f"potential deadlock of {ranks}"
 
@@ -125,19 +128,19 @@ class Report:
             lines.append("the cycle:")
             following = (*self.cycle[1:], self.cycle[0])
             lines += [f"  {w} -> rank {n.rank}" for w, n in zip(self.cycle, following, strict=True)]
-        others = [waiting for waiting in self.blocked if waiting not in self.cycle]
-        lines += _listed("also waiting:" if self.cycle else "waiting:", others)
-        lines += _listed("after these choices of a sender:", self.choices)
-        lines += _listed("never received:", self.unmatched)
-        if self.detail and self.problem is not Problem.MISMATCH:
+        outside_cycle = [waiting for waiting in self.blocked if waiting not in self.cycle]
+        lines += _format_list("also waiting:" if self.cycle else "waiting:", outside_cycle)
+        lines += _format_list("after these choices of a sender:", self.choices)
+        lines += _format_list("never received:", self.unmatched)
+        if self.detail and self.problem is not MatchingProblem.MISMATCH:
             lines.append(self.detail)
         return lines
 
 
-class DeadlockError(ScalatraceError):
+class MatchingError(ScalatraceError):
     """The calls of a trace cannot be brought into an order; `report` says why."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: MatchingReport) -> None:
         self.report = report
         super().__init__(str(report))
 
@@ -155,7 +158,7 @@ def _call(op: str, site: str) -> str:
     return f"in MPI_{op} at {site}" if op else f"at {site}"
 
 
-def _listed(title: str, items: list[WaitingRank] | tuple[object, ...]) -> list[str]:
+def _format_list(title: str, items: list[WaitingRank] | tuple[object, ...]) -> list[str]:
     if not items:
         return []
     lines = [title, *(f"  {item}" for item in items[:MAX_SHOWN_LINES])]

@@ -1,4 +1,4 @@
-"""A rank in an execution."""
+"""A rank in an execution, and its requests."""
 
 from __future__ import annotations
 
@@ -7,12 +7,23 @@ from collections.abc import Iterator
 
 from scalatrace.codegen.matching.execution.mailbox import MailItem, Repeated, Slot, Starts
 from scalatrace.codegen.matching.execution.match_actions import MatchAction
-from scalatrace.codegen.matching.execution.requests import MatchRequest
-from scalatrace.codegen.matching.execution.script import LoopEdge, Step, When
+from scalatrace.codegen.matching.execution.script import LoopEdge, ScriptStep, When
 from scalatrace.trace.query.requests import LiveRequests
 from scalatrace.trace.query.walk import Call
 
-__all__ = ["Actor"]
+__all__ = ["Actor", "MatchRequest"]
+
+
+class MatchRequest:
+    """Pending items, and the action that created the request. `slot`, `stream`: of persistent requests."""
+
+    __slots__ = ("action", "items", "slot", "stream")
+
+    def __init__(self, action: MatchAction, items: list[MailItem], slot: Slot | None = None) -> None:
+        self.action, self.items = action, items
+        self.slot = slot or Slot(action.named)
+        self.stream: tuple[object, ...] = ()
+
 
 MAX_LOOKAHEAD_CALLS = 16
 """Calls after a receive that are looked at to guess whose message it got."""
@@ -21,9 +32,9 @@ MAX_LOOKAHEAD_CALLS = 16
 class Actor:
     """A rank: its calls to come, what it waits for, its requests, and what its receives got."""
 
-    def __init__(self, rank: int, calls: Iterator[Step | LoopEdge]) -> None:
+    def __init__(self, rank: int, calls: Iterator[ScriptStep | LoopEdge]) -> None:
         self.rank, self._calls = rank, calls
-        self._ahead: deque[Step | LoopEdge] = deque()
+        self._ahead: deque[ScriptStep | LoopEdge] = deque()
         self.action: MatchAction | None = None
         self.when: When | None = None
         self.items: list[MailItem] = []
@@ -34,7 +45,7 @@ class Actor:
         self.probed: int | None = None
         self.found: dict[int, list[Slot | Starts | Repeated]] = {}
 
-    def next(self) -> Step | LoopEdge | None:
+    def next(self) -> ScriptStep | LoopEdge | None:
         """The next call; None at the end."""
         return self._ahead.popleft() if self._ahead else next(self._calls, None)
 

@@ -11,7 +11,7 @@ from scalatrace.trace.model.nodes import Event
 __all__ = ["CollectiveMismatchError", "CollectivePart", "CollectiveState"]
 
 Stream = tuple[object, ...]
-Key = tuple[Stream, int]
+CollectiveKey = tuple[Stream, int]
 """The n-th operation of a stream."""
 
 
@@ -27,7 +27,7 @@ class CollectivePart(MailItem):
 
     __slots__ = ("collective", "event", "key", "rank")
 
-    def __init__(self, rank: int, collective: CollectiveCall, key: Key, event: Event) -> None:
+    def __init__(self, rank: int, collective: CollectiveCall, key: CollectiveKey, event: Event) -> None:
         super().__init__()
         self.rank, self.collective, self.key, self.event = rank, collective, key, event
 
@@ -38,9 +38,9 @@ class CollectiveState:
     def __init__(self, strict: bool) -> None:
         self._strict = strict
         self._entry_counts: Counter[tuple[int, Stream]] = Counter()
-        self.open: dict[Key, dict[int, CollectivePart]] = {}
+        self.open: dict[CollectiveKey, dict[int, CollectivePart]] = {}
 
-    def next_key(self, rank: int, stream: Stream) -> Key:
+    def next_key(self, rank: int, stream: Stream) -> CollectiveKey:
         """Return the operation of a stream that a rank enters next."""
         n = self._entry_counts[rank, stream]
         self._entry_counts[rank, stream] = n + 1
@@ -56,7 +56,7 @@ class CollectiveState:
         if len(parts) == len(part.collective.members):
             del self.open[part.key]
             return [part for part in parts.values() if not part.done]
-        return [] if self._strict else _released(part, parts)
+        return [] if self._strict else _find_released(part, parts)
 
     def missing(self, part: CollectivePart) -> tuple[int, ...]:
         """Return the ranks that did not enter yet."""
@@ -71,11 +71,11 @@ class CollectiveState:
         first: dict[Stream, int] = {}
         for stream, n in self.open:
             first[stream] = min(n, first.get(stream, n))
-        found = [(repr(s), n - first[s], tuple(sorted(parts))) for (s, n), parts in self.open.items()]
-        return tuple(sorted(found))
+        open_parts = [(repr(s), n - first[s], tuple(sorted(parts))) for (s, n), parts in self.open.items()]
+        return tuple(sorted(open_parts))
 
 
-def _released(comer: CollectivePart, there: dict[int, CollectivePart]) -> list[CollectivePart]:
+def _find_released(comer: CollectivePart, there: dict[int, CollectivePart]) -> list[CollectivePart]:
     """Return the parts that an entering rank completes although others are missing."""
     collective = comer.collective
     if collective.finish is Finish.ROOT:

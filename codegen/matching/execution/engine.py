@@ -25,14 +25,13 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from scalatrace.codegen.matching.execution.actor import Actor
-from scalatrace.codegen.matching.execution.choices import Candidate, SenderPolicy
+from scalatrace.codegen.matching.execution.actor import Actor, MatchRequest
+from scalatrace.codegen.matching.execution.choices import SenderCandidate, SenderPolicy, hinted_sender
 from scalatrace.codegen.matching.execution.collective_state import CollectivePart
-from scalatrace.codegen.matching.execution.hints import hinted_sender
 from scalatrace.codegen.matching.execution.mailbox import (
-    Mailbox,
     MailItem,
     Match,
+    MatchMailbox,
     PostedReceive,
     Sent,
     Slot,
@@ -47,7 +46,6 @@ from scalatrace.codegen.matching.execution.match_actions import (
     MatchedSend,
 )
 from scalatrace.codegen.matching.execution.quota import Quota
-from scalatrace.codegen.matching.execution.requests import MatchRequest
 from scalatrace.codegen.matching.execution.script import LoopEdge, Script
 from scalatrace.codegen.matching.execution.state import ExecutionState
 from scalatrace.codegen.matching.execution.steady import Edges
@@ -92,7 +90,7 @@ class Engine(ExecutionState):
         self.polls_wait, self.keeps_senders = polls_wait, keeps_senders
         self.steps = 0
         self.decisions: deque[Decision] = deque(maxlen=64)
-        self._undecided: dict[tuple[object, int], Mailbox] = {}
+        self._undecided: dict[tuple[object, int], MatchMailbox] = {}
         self._chosen: dict[tuple[int, int, int], int] = {}
 
     # -- the loop ------------------------------------------------------------------------------------------
@@ -177,8 +175,8 @@ class Engine(ExecutionState):
     def _prepared(self, actor: Actor, action: MatchAction) -> MatchRequest:
         request = MatchRequest(action, [], self._slot(actor, action))
         if action.collective is not None:
-            made = (*action.collective.stream, "made")
-            request.stream = (*made, self.collectives.next_key(actor.rank, made)[1])
+            stream = (*action.collective.stream, "made")
+            request.stream = (*stream, self.collectives.next_key(actor.rank, stream)[1])
         return request
 
     def _start(self, actor: Actor, action: MatchAction) -> None:
@@ -239,15 +237,15 @@ class Engine(ExecutionState):
                 self._complete(item)
                 self._settle(box, box.settle())
 
-    def _mailbox(self, channel: object, dest: int) -> Mailbox:
+    def _mailbox(self, channel: object, dest: int) -> MatchMailbox:
         key = (channel, dest)
         if key not in self.mailboxes:
-            self.mailboxes[key] = Mailbox(channel, dest)  # type: ignore[arg-type]
+            self.mailboxes[key] = MatchMailbox(channel, dest)  # type: ignore[arg-type]
         return self.mailboxes[key]
 
     # -- messages ------------------------------------------------------------------------------------------
 
-    def _settle(self, box: Mailbox, matches: Iterator[Match]) -> None:
+    def _settle(self, box: MatchMailbox, matches: Iterator[Match]) -> None:
         for sent, post in matches:
             post.slot.fill(sent.source, sent.send.tag)
             if post.receive.takes:
@@ -260,7 +258,7 @@ class Engine(ExecutionState):
         if box.posts and box.unread:
             self._undecided[box.channel, box.dest] = box
 
-    def _take(self, box: Mailbox, sent: Sent, post: PostedReceive) -> None:
+    def _take(self, box: MatchMailbox, sent: Sent, post: PostedReceive) -> None:
         key = (box.channel, box.dest)
         if key in self.quotas:
             kinds = (post.receive.source, post.receive.tag), (sent.source, sent.send.tag)
@@ -280,7 +278,7 @@ class Engine(ExecutionState):
                 del self._undecided[key]
         return anything
 
-    def _decide_one(self, box: Mailbox, post: PostedReceive, forced: bool) -> bool:
+    def _decide_one(self, box: MatchMailbox, post: PostedReceive, forced: bool) -> bool:
         first = {sent.source: sent for sent in box.candidates(post)}
         if not first:
             return False
@@ -302,18 +300,20 @@ class Engine(ExecutionState):
         self._settle(box, box.decide(post, sent))
         return True
 
-    def _hint(self, box: Mailbox, post: PostedReceive, sources: Collection[int]) -> int | None:
+    def _hint(self, box: MatchMailbox, post: PostedReceive, sources: Collection[int]) -> int | None:
         """Whose message it was by what the rank does next: one that is there, or will be sent."""
         later = (rank for rank in self.actors if self.spare.left((box.channel, rank, box.dest)) > 0)
         if len(senders := {*sources, *later}) < 2:
             return None
         return hinted_sender(self.actors[post.rank], post, self.actions, senders)
 
-    def _candidate(self, box: Mailbox, post: PostedReceive, sent: Sent, hint: int | None) -> Candidate:
+    def _candidate(
+        self, box: MatchMailbox, post: PostedReceive, sent: Sent, hint: int | None
+    ) -> SenderCandidate:
         source, tag = sent.source, sent.send.tag
         quota = self.quotas.get((box.channel, box.dest))
         probes = not post.receive.takes  # takes nothing from anybody
-        return Candidate(
+        return SenderCandidate(
             source=source,
             spare=self.spare.of((box.channel, source, box.dest), tag),
             allowed=probes

@@ -20,7 +20,16 @@ from scalatrace.codegen.matching.execution.match_actions import (
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, PROC_NULL
 
-__all__ = ["MailItem", "Mailbox", "Match", "PostedReceive", "Repeated", "Sent", "Slot", "Starts"]
+__all__ = [
+    "MailItem",
+    "Match",
+    "MatchMailbox",
+    "PostedReceive",
+    "Repeated",
+    "Sent",
+    "Slot",
+    "Starts",
+]  # fmt: skip
 
 
 class MailItem:
@@ -124,7 +133,7 @@ class PostedReceive(MailItem):
 Match = tuple[Sent, PostedReceive]
 
 
-class Mailbox:
+class MatchMailbox:
     """See above. Methods give the pairs that came about."""
 
     __slots__ = ("channel", "dest", "posts", "unread")
@@ -166,7 +175,7 @@ class Mailbox:
         for messages in self.unread.values():
             for sent in messages:
                 if post.fits(sent.source, sent.send.tag):
-                    if not any(other.fits(sent.source, sent.send.tag) for other in before):
+                    if not any(earlier.fits(sent.source, sent.send.tag) for earlier in before):
                         yield sent
                     break
 
@@ -178,9 +187,9 @@ class Mailbox:
 
     def settle(self) -> Iterator[Match]:
         """Receives of certain senders get what an open one has left to them."""
-        for other in tuple(self.posts):
-            if not other.is_open:
-                yield from self._match(other)
+        for posted in tuple(self.posts):
+            if not posted.is_open:
+                yield from self._match(posted)
 
     def _match(self, post: PostedReceive) -> Iterator[Match]:
         """Give a receive of a certain sender the first message that fits, unless an open one may want it."""
@@ -188,7 +197,7 @@ class Mailbox:
         for i, sent in enumerate(messages):
             if post.fits(sent.source, sent.send.tag):
                 before = self.posts[: self.posts.index(post)]
-                if any(other.fits(sent.source, sent.send.tag) for other in before):
+                if any(earlier.fits(sent.source, sent.send.tag) for earlier in before):
                     return
                 if post.receive.takes:
                     _remove(self.unread, post.source, i)

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import IntEnum, auto
 
-from scalatrace.codegen.matching.execution.scopes import WORLD, Scope, Scopes, stream_parameter
+from scalatrace.codegen.matching.execution.scopes import WORLD, CommScope, Scopes, stream_parameter
 from scalatrace.operations import Category, Flow, Mode, Operation, is_collective, operation
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.requests import ENDING, POLLING, STARTING, ages
-from scalatrace.trace.query.walk import Call, Place
+from scalatrace.trace.query.walk import Call, CompiledEvent
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
     "NamedSender",
     "cancels",
     "is_inert",
-]
+]  # fmt: skip
 
 Channel = tuple[int, int, bool]
 """Messages of one channel match each other: family, first member, whether partitioned."""
@@ -80,7 +80,7 @@ class MatchedReceive:
     tag: int
     takes: bool
     event: Event
-    scope: Scope
+    scope: CommScope
     wild: bool
     cancellable: bool
 
@@ -107,7 +107,7 @@ class NamedSender:
 
     peer: int
     tag: int
-    scope: Scope | None
+    scope: CommScope | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class MatchActions:
         self.blocking = blocking
         self.trace, self._certain_match = trace, certain_match
         self._scopes, self._cancels = scopes, cancels(trace)
-        self._of_place: dict[Place, MatchAction] = {}
+        self._of_place: dict[CompiledEvent, MatchAction] = {}
         self._of_values: dict[tuple[int, int, tuple[int, ...]], MatchAction] = {}
 
     def of(self, call: Call) -> MatchAction:
@@ -198,7 +198,7 @@ class MatchActions:
         )
 
     def _parts(
-        self, call: Call, row: Operation, scope: Scope
+        self, call: Call, row: Operation, scope: CommScope
     ) -> tuple[MatchedSend | None, MatchedReceive | None, CollectiveCall | None]:
         if is_collective(call.op):
             return None, None, _collective(call, row, scope)
@@ -237,7 +237,7 @@ def is_inert(op: str) -> bool:
     return row.category not in _POINT_TO_POINT and (row.recvs is None or row.recvs.peer != "source")
 
 
-def _send(call: Call, row: Operation, scope: Scope, channel: Channel) -> MatchedSend | None:
+def _send(call: Call, row: Operation, scope: CommScope, channel: Channel) -> MatchedSend | None:
     if row.sends is None or (dest := scope.world(call.raw(row.sends.peer))) is None:
         return None
     synchronous = {Mode.SYNCHRONOUS: True, Mode.BUFFERED: False}.get(row.mode)
@@ -245,7 +245,7 @@ def _send(call: Call, row: Operation, scope: Scope, channel: Channel) -> Matched
 
 
 def _receive(
-    call: Call, row: Operation, scope: Scope, channel: Channel, cancelled: bool
+    call: Call, row: Operation, scope: CommScope, channel: Channel, cancelled: bool
 ) -> MatchedReceive | None:
     flow: Flow | None = row.recvs
     if flow is None or flow.peer not in call:
@@ -262,7 +262,7 @@ def _receive(
     )
 
 
-def _named(call: Call, row: Operation, scope: Scope | None) -> NamedSender | None:
+def _named(call: Call, row: Operation, scope: CommScope | None) -> NamedSender | None:
     if row.recvs is None or row.recvs.peer != "source" or "source" not in call:
         return None
     return NamedSender(call.raw("source"), _tag(call, "recvtag"), scope)
@@ -272,7 +272,7 @@ def _tag(call: Call, name: str) -> int:
     return call.raw(name) if name in call else call.raw("tag") if "tag" in call else ANY_TAG
 
 
-def _collective(call: Call, row: Operation, scope: Scope) -> CollectiveCall:
+def _collective(call: Call, row: Operation, scope: CommScope) -> CollectiveCall:
     inner = stream_parameter(call.place.op)
     family, first = scope.key if call.place.comm_at is not None else (WORLD, scope.members[0])
     stream = (family, first, inner, call.raw(inner) if inner else -1)

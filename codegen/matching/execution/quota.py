@@ -58,17 +58,17 @@ class Quota:
     def _exchange(self, receive: Kind, message: Kind) -> bool:
         """Mend the plan so that it gives this message to a receive of this kind; whether that can be."""
         mine = self._plan.get(receive, Counter())
-        given = next((kind for kind, n in mine.items() if n > 0), None)
+        free_kind = next((kind for kind, n in mine.items() if n > 0), None)
         path: list[tuple[Kind, Kind, Kind]] = []
-        if given is not None and not self._left[message]:
-            found = self._freed(message, receive)
-            path, given = (found, given) if found else ([], None)
+        if free_kind is not None and not self._left[message]:
+            freed = self._freed(message, receive)
+            path, free_kind = (freed, free_kind) if freed else ([], None)
             if path and mine[path[-1][2]] > 0:
-                given = path[-1][2]
-        if given is None:
+                free_kind = path[-1][2]
+        if free_kind is None:
             return False
-        mine[given] -= 1
-        self._left[given] += 1
+        mine[free_kind] -= 1
+        self._left[free_kind] += 1
         self._move(path)
         self._left[message] -= 1
         mine[message] += 1
@@ -82,11 +82,11 @@ class Quota:
             kind = queue.popleft()
             if kind != message and (self._left[kind] > 0 or mine[kind] > 0):
                 return _path(came, kind)
-            for other, plan in self._plan.items():
-                if other != receive and plan[kind] > 0:
+            for holder, plan in self._plan.items():
+                if holder != receive and plan[kind] > 0:
                     for to in self._left:
-                        if to not in came and _fits(other, to):
-                            came[to] = other, kind
+                        if to not in came and _fits(holder, to):
+                            came[to] = holder, kind
                             queue.append(to)
         return None
 
@@ -94,12 +94,12 @@ class Quota:
         """Plan messages for n more receives of a kind."""
         plan = self._plan.setdefault(receive, Counter())
         while n > 0:
-            found = self._path_to_spare(receive)
-            if found is None:
+            path_to_spare = self._path_to_spare(receive)
+            if path_to_spare is None:
                 return False
-            first, path = found
+            first, path = path_to_spare
             spare = path[-1][2] if path else first
-            many = min([n, self._left[spare], *(self._plan[other][kind] for other, kind, _ in path)])
+            many = min([n, self._left[spare], *(self._plan[holder][kind] for holder, kind, _ in path)])
             self._move(path, many)
             self._left[first] -= many
             plan[first] += many
@@ -114,19 +114,19 @@ class Quota:
             if self._left[kind] > 0:
                 path = _path(came, kind)
                 return (path[0][1] if path else kind), path
-            for other, plan in self._plan.items():
+            for holder, plan in self._plan.items():
                 if plan[kind] > 0:
                     for to in self._left:
-                        if to not in came and _fits(other, to):
-                            came[to] = other, kind
+                        if to not in came and _fits(holder, to):
+                            came[to] = holder, kind
                             queue.append(to)
         return None
 
     def _move(self, path: list[tuple[Kind, Kind, Kind]], n: int = 1) -> None:
-        for other, kind, to in reversed(path):
-            self._plan[other][kind] -= n
+        for holder, kind, to in reversed(path):
+            self._plan[holder][kind] -= n
             self._left[kind] += n
-            self._plan[other][to] += n
+            self._plan[holder][to] += n
             self._left[to] -= n
 
 

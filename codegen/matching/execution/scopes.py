@@ -13,7 +13,7 @@ from scalatrace.trace.model.tables import Communicator, Op
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import UNDEFINED
 
-__all__ = ["NULL", "SELF", "WORLD", "Scope", "Scopes", "stream_parameter"]
+__all__ = ["NULL", "SELF", "WORLD", "CommScope", "Scopes", "stream_parameter"]
 
 WORLD, SELF, NULL = 0, 1, 2
 
@@ -24,7 +24,7 @@ def stream_parameter(op: Op) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Scope:
+class CommScope:
     """A communicator, for one of its members.
 
     Attributes:
@@ -54,17 +54,17 @@ class Scopes:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self._known: dict[tuple[int, int], Scope | None] = {}
+        self._known: dict[tuple[int, int], CommScope | None] = {}
         self._members: dict[tuple[int, ...], tuple[tuple[int, ...], frozenset[int]]] = {}
         self._numbers: dict[tuple[int, ...], dict[int, int]] = {}
 
-    def of(self, family: int, rank: int) -> Scope | None:
+    def of(self, family: int, rank: int) -> CommScope | None:
         """The communicator of a family that a rank is in; None for MPI_COMM_NULL and where it is in none."""
         if (family, rank) not in self._known:
             self._known[family, rank] = self._make(family, rank)
         return self._known[family, rank]
 
-    def _make(self, family: int, rank: int) -> Scope | None:
+    def _make(self, family: int, rank: int) -> CommScope | None:
         try:
             comm = self._trace.communicator(family, rank)
         except FormatError:
@@ -78,4 +78,6 @@ class Scopes:
         if peers not in self._numbers:
             self._numbers[peers] = {rank: i for i, rank in enumerate(peers)}
         members, inside = self._members[everyone]
-        return Scope((family, members[0]), members, inside, comm, self._numbers[peers]) if members else None
+        return (
+            CommScope((family, members[0]), members, inside, comm, self._numbers[peers]) if members else None
+        )

@@ -20,13 +20,13 @@ from scalatrace.trace.query.counting import executions, executions_of
 from scalatrace.trace.query.walk import Call
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["LoopEdge", "Script", "Step", "When", "cut_down"]
+__all__ = ["LoopEdge", "Script", "ScriptStep", "When", "cut_down"]
 
 When = tuple[tuple[int, int], IterationPath]
 """When a call is made, in the order of the program's text: (first root node of its part, iteration of a
 steady loop), place in the part."""
 
-Step = tuple[When, Call]
+ScriptStep = tuple[When, Call]
 
 _KEPT = frozenset(
     [
@@ -104,7 +104,7 @@ class Script:
         """Let all ranks, which stand at an edge, go on with iteration `to`."""
         self._skips[edge.loop, edge.iteration] = to
 
-    def of(self, rank: int) -> Iterator[Step | LoopEdge]:
+    def of(self, rank: int) -> Iterator[ScriptStep | LoopEdge]:
         """The calls of a rank, with edges between the iterations of steady loops."""
         for i, part in self._parts.items():
             if i in self.iterations:
@@ -125,7 +125,7 @@ class Script:
         if start < len(trace.nodes):
             yield start, _trace_of_nodes(trace, trace.nodes[start:])
 
-    def _loop(self, loop: int, body: Trace, rank: int) -> Iterator[Step | LoopEdge]:
+    def _loop(self, loop: int, body: Trace, rank: int) -> Iterator[ScriptStep | LoopEdge]:
         steps, iteration, iterations = list(calls_with_paths(body, rank)), 0, self.iterations[loop]
         while iteration < iterations:
             yield LoopEdge(loop, iteration, iterations)

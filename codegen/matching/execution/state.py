@@ -6,7 +6,7 @@ from collections import deque
 
 from scalatrace.codegen.matching.execution.actor import Actor
 from scalatrace.codegen.matching.execution.collective_state import CollectiveState
-from scalatrace.codegen.matching.execution.mailbox import Mailbox
+from scalatrace.codegen.matching.execution.mailbox import MatchMailbox
 from scalatrace.codegen.matching.execution.quota import Kind, Quota
 from scalatrace.codegen.matching.execution.script import Script
 from scalatrace.codegen.matching.execution.traffic import Box
@@ -27,7 +27,7 @@ class ExecutionState:
         self.script, self.quotas, self.synchronous = script, quotas, synchronous
         self.actors = {rank: Actor(rank, script.of(rank)) for rank in script.trace.ranks}
         self.collectives = CollectiveState(synchronous)
-        self.mailboxes: dict[tuple[object, int], Mailbox] = {}
+        self.mailboxes: dict[tuple[object, int], MatchMailbox] = {}
         self.taken: list[tuple[Box, Kind, Kind]] = []
         self.ready: deque[Actor] = deque(self.actors.values())
 

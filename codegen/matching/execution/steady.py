@@ -70,8 +70,8 @@ class Edges:
         quotas.update(later)
         for actor in self._execution.actors.values():
             for event, slots in actor.found.items():
-                if made := tuple(slots[self._marks.get((actor.rank, event), 0) :]):
-                    slots.append(Repeated(made, iterations))
+                if new_slots := tuple(slots[self._marks.get((actor.rank, event), 0) :]):
+                    slots.append(Repeated(new_slots, iterations))
         self._execution.script.skip(edge, edge.iterations)
 
 

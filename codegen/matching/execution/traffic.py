@@ -38,7 +38,7 @@ class Traffic:
     def __init__(self, trace: Trace, scopes: Scopes) -> None:
         self.trace = trace
         self._sent: dict[tuple[Channel, int], dict[int, Counter[int]]] = {}
-        for rank, action, n in performed(MatchActions(trace, scopes)):
+        for rank, action, n in iterate_performed(MatchActions(trace, scopes)):
             if action.send is not None:
                 senders = self._sent.setdefault((action.send.channel, action.send.dest), {})
                 senders.setdefault(rank, Counter())[action.send.tag] += n
@@ -46,12 +46,12 @@ class Traffic:
     def certain_match(self, receive: MatchedReceive, rank: int) -> tuple[int, int] | None:
         """The one sender and tag that a receive can ever get; None when there are several, or none."""
         senders = self._sent.get((receive.channel, rank), {})
-        some = (
+        possible = (
             senders.items()
             if receive.source == ANY_SOURCE
             else [(receive.source, senders.get(receive.source, Counter()))]
         )
-        result = [(source, tag) for source, tags in some for tag in tags if receive.tag in (ANY_TAG, tag)]
+        result = [(source, tag) for source, tags in possible for tag in tags if receive.tag in (ANY_TAG, tag)]
         return result[0] if len(result) == 1 else None
 
     def spare(self, actions: MatchActions) -> Spare:
@@ -61,7 +61,7 @@ class Traffic:
             for source, tags in senders.items():
                 for tag, n in tags.items():
                     spare.add((channel, source, dest), tag, n)
-        for rank, action, n in performed(actions):
+        for rank, action, n in iterate_performed(actions):
             receive = action.receive
             if receive is not None and receive.takes and receive.source != ANY_SOURCE:
                 spare.add((receive.channel, receive.source, rank), receive.tag, -n)
@@ -70,7 +70,7 @@ class Traffic:
     def demand(self, actions: MatchActions) -> list[tuple[Box, Mapping[Kind, int], Mapping[Kind, int]]]:
         """Messages and receives by kind, of the ranks and channels where some receives are open."""
         wanted: dict[Box, Counter[Kind]] = {}
-        for rank, action, n in performed(actions):
+        for rank, action, n in iterate_performed(actions):
             receive = action.receive
             if receive is not None and receive.takes:
                 wanted.setdefault((receive.channel, rank), Counter())[receive.source, receive.tag] += n
@@ -107,7 +107,7 @@ class Spare:
         return min(self._of_way[way], self._of_tag[way, tag])
 
 
-def performed(actions: MatchActions) -> Iterator[tuple[int, MatchAction, int]]:
+def iterate_performed(actions: MatchActions) -> Iterator[tuple[int, MatchAction, int]]:
     """(rank, act, how often) of all that sends or receives; persistent calls count when they are started."""
     trace = actions.trace
     for rank in trace.ranks:

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import FormulaError
-from scalatrace.extrap.fit.fit_types import Ints, Samples
+from scalatrace.extrap.fit.fit_types import Samples
 from scalatrace.extrap.grid.model import Model, fields_of
 from scalatrace.extrap.grid.space import Run, Space, columns_of
 from scalatrace.formula import (

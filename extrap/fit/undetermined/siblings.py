@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from scalatrace.arrays import Ints
 from scalatrace.extrap.alignment.align import Aligned
-from scalatrace.extrap.fit.fit_types import Ints
 from scalatrace.extrap.fit.undetermined.rivals import is_refuted, points_of_parts
 from scalatrace.extrap.grid.model import ParamRule, Rule
 from scalatrace.extrap.grid.space import Space

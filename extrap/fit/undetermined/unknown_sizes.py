@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from scalatrace.extrap.fit.fit_types import Ints
+from scalatrace.arrays import Ints
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
 from scalatrace.extrap.solve.exact import Solution

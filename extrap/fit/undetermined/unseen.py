@@ -12,8 +12,8 @@ from types import MappingProxyType
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import FormulaError
-from scalatrace.extrap.fit.fit_types import Ints
 from scalatrace.extrap.fit.undetermined.rivals import shares_of_numbers
 from scalatrace.extrap.fit.undetermined.unknown_sizes import problems, with_unknown_sizes
 from scalatrace.extrap.grid.communicators import Rival

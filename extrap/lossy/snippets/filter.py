@@ -9,18 +9,17 @@ from typing import Any
 from scalatrace.errors import FormulaError, TextError
 from scalatrace.extrap.grid.space import Run
 from scalatrace.extrap.lossy.calls import Reason, droppable
-from scalatrace.extrap.lossy.snippets.machine import Machine
-from scalatrace.extrap.lossy.snippets.machine import Run as MachineRun
-from scalatrace.extrap.lossy.snippets.tree import ANY, Call, Distance, Place, Snippets, Value
-from scalatrace.extrap.lossy.state import State
+from scalatrace.extrap.lossy.snippets.machine import Machine, MachineRun
+from scalatrace.extrap.lossy.snippets.tree import ANY, CallPattern, Distance, SnippetPosition, Snippets, Value
+from scalatrace.extrap.lossy.state import LossyState
 from scalatrace.formula import evaluate
 from scalatrace.operations import COLLECTIVES, operation
-from scalatrace.trace.query.walk import Call as Made
+from scalatrace.trace.query.walk import Call
 
 __all__ = ["Fits", "apply"]
 
 
-def apply(snippets: Snippets, state: State, run: Run) -> None:
+def apply(snippets: Snippets, state: LossyState, run: Run) -> None:
     """Drop what the snippets do not keep, and note what stays together.
 
     Raises:
@@ -42,11 +41,11 @@ def apply(snippets: Snippets, state: State, run: Run) -> None:
                 at_work.feed(number, letter, operation(call.op).category in COLLECTIVES)
         at_work.end()
         gone += at_work.dropped
-        for one in at_work.accepted:
-            state.links.together(one.calls)
-            weight = snippets.snippets[one.snippet].weight
+        for accepted in at_work.accepted:
+            state.links.together(accepted.calls)
+            weight = snippets.snippets[accepted.snippet].weight
             if weight > 1:
-                state.weights.update(dict.fromkeys(one.calls, weight))
+                state.weights.update(dict.fromkeys(accepted.calls, weight))
     state.repair.drop(gone, Reason.SNIPPETS)
 
 
@@ -59,19 +58,19 @@ class Fits:
     """Matches between calls of a trace and calls of snippets, computed once per different call of a rank."""
 
     snippets: Snippets
-    state: State
+    state: LossyState
     run: Run
     _known: dict[tuple[int, tuple[int, ...], int], bool] = field(default_factory=dict)
 
-    def letter(self, tests: list[Call], number: int, env: Mapping[str, int]) -> frozenset[int]:
+    def letter(self, tests: list[CallPattern], number: int, env: Mapping[str, int]) -> frozenset[int]:
         """Return the indices of the snippet calls that a call of the trace matches."""
         return frozenset(i for i, test in enumerate(tests) if self.one(test, number, env))
 
-    def any(self, tests: tuple[Call, ...], number: int, env: Mapping[str, int]) -> bool:
+    def any(self, tests: tuple[CallPattern, ...], number: int, env: Mapping[str, int]) -> bool:
         """Return whether the call matches one of them."""
         return any(self.one(test, number, env) for test in tests)
 
-    def one(self, test: Call, number: int, env: Mapping[str, int]) -> bool:
+    def one(self, test: CallPattern, number: int, env: Mapping[str, int]) -> bool:
         """Return whether a call of the trace matches a call of a snippet."""
         call = self.state.calls.calls[number]
         key = id(call.place), call.values, id(test)
@@ -79,24 +78,26 @@ class Fits:
             self._known[key] = self._fits(test, call, env)
         return self._known[key]
 
-    def _fits(self, test: Call, call: Made, env: Mapping[str, int]) -> bool:
+    def _fits(self, test: CallPattern, call: Call, env: Mapping[str, int]) -> bool:
         if test.op not in (ANY, call.op) or test.site not in call.site:
             return False
-        for one in test.tests:
-            if one.name not in call:
+        for constraint in test.tests:
+            if constraint.name not in call:
                 if test.op == ANY:
                     return False
-                raise self._wrong(f"MPI_{call.op} has no parameter {one.name}", one.place)
-            if isinstance(one, Distance):
-                if not self._distant(one, call):
+                raise self._wrong(f"MPI_{call.op} has no parameter {constraint.name}", constraint.place)
+            if isinstance(constraint, Distance):
+                if not self._distant(constraint, call):
                     return False
             else:
-                low, high = (self._value(value, env, one.place) for value in (one.low, one.high))
-                if not low <= call.raw(one.name) <= high:
+                low, high = (
+                    self._value(value, env, constraint.place) for value in (constraint.low, constraint.high)
+                )
+                if not low <= call.raw(constraint.name) <= high:
                     return False
         return True
 
-    def _distant(self, test: Distance, call: Made) -> bool:
+    def _distant(self, test: Distance, call: Call) -> bool:
         if test.name not in operation(call.op).peers:
             raise self._wrong(
                 f"{test.name} of MPI_{call.op} is no rank: it is not away from here", test.place
@@ -111,7 +112,7 @@ class Fits:
             raise self._wrong(f"{len(test.steps)} distances in a grid of {grid}", test.place)
         return steps == tuple(map(abs, test.steps))
 
-    def _value(self, value: Value, env: Mapping[str, int], place: Place) -> int:
+    def _value(self, value: Value, env: Mapping[str, int], place: SnippetPosition) -> int:
         if isinstance(value, int):
             return value
         try:
@@ -119,5 +120,5 @@ class Fits:
         except FormulaError as error:
             raise self._wrong(str(error), place) from None
 
-    def _wrong(self, reason: str, place: Place) -> TextError:
+    def _wrong(self, reason: str, place: SnippetPosition) -> TextError:
         return TextError(reason, self.snippets.path, place.line, place.column)

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from scalatrace.extrap.lossy.snippets.tree import Call, Either, Item, Sequence, Snippet
+from scalatrace.extrap.lossy.snippets.tree import Alternatives, CallPattern, CallSequence, Item, Snippet
 
-__all__ = ["Accepted", "Edge", "Machine", "Run"]
+__all__ = ["Accepted", "Edge", "Machine", "MachineRun"]
 
 States = frozenset[int]
 Letter = frozenset[int]
@@ -38,7 +38,7 @@ class Machine:
     """
 
     snippets: tuple[Snippet, ...]
-    tests: list[Call] = field(default_factory=list)
+    tests: list[CallPattern] = field(default_factory=list)
     _edges: list[list[tuple[int, int]]] = field(default_factory=list)  # state -> (test, state)
     _free: list[list[int]] = field(default_factory=list)  # state -> states without a call between
     _ends: dict[int, int] = field(default_factory=dict)  # last state -> snippet
@@ -59,20 +59,20 @@ class Machine:
 
     def _add(self, item: Item, begin: int) -> int:
         """States for an item from a state on; the last one."""
-        if isinstance(item, Call):
+        if isinstance(item, CallPattern):
             end = self._state()
             if item not in self.tests:
                 self.tests.append(item)
             self._edges[begin].append((self.tests.index(item), end))
             return end
-        if isinstance(item, Sequence):
-            for one in item.items:
-                begin = self._add(one, begin)
+        if isinstance(item, CallSequence):
+            for part in item.items:
+                begin = self._add(part, begin)
             return begin
-        if isinstance(item, Either):
+        if isinstance(item, Alternatives):
             end = self._state()
-            for one in item.choices:
-                self._free[self._add(one, self._next(begin))].append(end)
+            for part in item.choices:
+                self._free[self._add(part, self._next(begin))].append(end)
             return end
         for _ in range(item.low):
             begin = self._add(item.item, begin)
@@ -138,7 +138,7 @@ class Accepted:
 
 
 @dataclass
-class Run:
+class MachineRun:
     """Execution of a machine on the calls of one rank.
 
     Attributes:

@@ -12,16 +12,16 @@ from lark.exceptions import VisitError
 from scalatrace import grammars
 from scalatrace.errors import FormulaError, TextError
 from scalatrace.extrap.lossy.snippets.tree import (
-    Call,
+    Alternatives,
+    CallPattern,
+    CallSequence,
     Distance,
-    Either,
     Item,
-    Place,
     Range,
-    Sequence,
+    Repetition,
     Snippet,
+    SnippetPosition,
     Snippets,
-    Times,
 )
 from scalatrace.files import read_text
 from scalatrace.formula import Expr, parse_number
@@ -85,14 +85,19 @@ class _Builder(Transformer[Token, Any]):
         return TextError(reason, self.path, place.line, place.column)
 
     def start(self, _: Any, statements: list[Any]) -> Snippets:
-        found: dict[str, list[Any]] = {"snippet": [], "keep": [], "drop": []}
-        for kind, one in statements:
-            found[kind].append(one)
-        return Snippets(tuple(found["snippet"]), tuple(found["keep"]), tuple(found["drop"]), self.path)
+        statements_of: dict[str, list[Any]] = {"snippet": [], "keep": [], "drop": []}
+        for kind, statement in statements:
+            statements_of[kind].append(statement)
+        return Snippets(
+            tuple(statements_of["snippet"]),
+            tuple(statements_of["keep"]),
+            tuple(statements_of["drop"]),
+            self.path,
+        )
 
     def snippet(self, meta: Any, parts: list[Any]) -> tuple[str, Snippet]:
         name, weight, *items = parts
-        body = Sequence(tuple(items))
+        body = CallSequence(tuple(items))
         low, high = _size(body)
         if not low:
             raise self._wrong(f"the snippet {name} may be empty; expected a call that has to come", meta)
@@ -105,21 +110,21 @@ class _Builder(Transformer[Token, Any]):
             raise self._wrong(f"a weight of {parts[0]}; expected 1 or more", meta)
         return int(parts[0])
 
-    def keep(self, _: Any, parts: list[Call]) -> tuple[str, Call]:
+    def keep(self, _: Any, parts: list[CallPattern]) -> tuple[str, CallPattern]:
         return "keep", parts[0]
 
-    def drop(self, _: Any, parts: list[Call]) -> tuple[str, Call]:
+    def drop(self, _: Any, parts: list[CallPattern]) -> tuple[str, CallPattern]:
         return "drop", parts[0]
 
     def item(self, _: Any, parts: list[Any]) -> Item:
         atom, times = parts
-        return atom if times is None else Times(atom, *times)
+        return atom if times is None else Repetition(atom, *times)
 
-    def sequence(self, _: Any, items: list[Item]) -> Sequence:
-        return Sequence(tuple(items))
+    def sequence(self, _: Any, items: list[Item]) -> CallSequence:
+        return CallSequence(tuple(items))
 
-    def either(self, _: Any, items: list[Item]) -> Either:
-        return Either(tuple(items))
+    def either(self, _: Any, items: list[Item]) -> Alternatives:
+        return Alternatives(tuple(items))
 
     def counted(self, meta: Any, parts: list[Any]) -> tuple[int, int]:
         low = int(parts[0])
@@ -134,22 +139,24 @@ class _Builder(Transformer[Token, Any]):
     def optional(self, _: Any, __: list[Any]) -> tuple[int, int]:
         return 0, 1
 
-    def call(self, meta: Any, parts: list[Any]) -> Call:
+    def call(self, meta: Any, parts: list[Any]) -> CallPattern:
         op, tests, site = parts
         name = str(op).removeprefix("MPI_")
-        return Call(name, tests or (), str(site)[1:-1] if site else "", Place(meta.line, meta.column))
+        return CallPattern(
+            name, tests or (), str(site)[1:-1] if site else "", SnippetPosition(meta.line, meta.column)
+        )
 
     def tests(self, _: Any, parts: list[Any]) -> tuple[Any, ...]:
         return tuple(parts)
 
     def equal(self, meta: Any, parts: list[Any]) -> Range:
-        return Range(str(parts[0]), parts[1], parts[1], Place(meta.line, meta.column))
+        return Range(str(parts[0]), parts[1], parts[1], SnippetPosition(meta.line, meta.column))
 
     def within(self, meta: Any, parts: list[Any]) -> Range:
-        return Range(str(parts[0]), parts[1], parts[2], Place(meta.line, meta.column))
+        return Range(str(parts[0]), parts[1], parts[2], SnippetPosition(meta.line, meta.column))
 
     def distant(self, meta: Any, parts: list[Any]) -> Distance:
-        return Distance(str(parts[0]), parts[1], Place(meta.line, meta.column))
+        return Distance(str(parts[0]), parts[1], SnippetPosition(meta.line, meta.column))
 
     def value(self, meta: Any, parts: list[Token]) -> int | Expr:
         token = parts[0]
@@ -169,13 +176,13 @@ class _Builder(Transformer[Token, Any]):
 
 def _size(item: Item) -> tuple[int, int]:
     """Return the fewest calls that an item is, and how many it names."""
-    if isinstance(item, Call):
+    if isinstance(item, CallPattern):
         return 1, 1
-    if isinstance(item, Times):
+    if isinstance(item, Repetition):
         low, high = _size(item.item)
         return low * item.low, high * (item.low + 1 if item.high is None else item.high)
-    if isinstance(item, Sequence):
-        sizes = [_size(one) for one in item.items]
+    if isinstance(item, CallSequence):
+        sizes = [_size(part) for part in item.items]
         return sum(low for low, _ in sizes), sum(high for _, high in sizes)
-    sizes = [_size(one) for one in item.choices]
+    sizes = [_size(part) for part in item.choices]
     return min(low for low, _ in sizes), sum(high for _, high in sizes)

@@ -7,8 +7,19 @@ from dataclasses import dataclass
 from scalatrace.formula import Expr
 
 __all__ = [
-    "ANY", "Call", "Distance", "Either", "Item", "Place", "Range", "Sequence", "Snippet", "Snippets",
-    "Test", "Times", "Value",
+    "ANY",
+    "Alternatives",
+    "CallPattern",
+    "CallSequence",
+    "Distance",
+    "Item",
+    "Range",
+    "Repetition",
+    "Snippet",
+    "SnippetPosition",
+    "Snippets",
+    "Test",
+    "Value",
 ]  # fmt: skip
 
 ANY = "any"
@@ -16,7 +27,7 @@ ANY = "any"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SnippetPosition:
     """A position in the snippets' text, from 1."""
 
     line: int
@@ -34,7 +45,7 @@ class Range:
     name: str
     low: Value
     high: Value
-    place: Place
+    place: SnippetPosition
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +54,20 @@ class Distance:
 
     name: str
     steps: int | tuple[int, ...]
-    place: Place
+    place: SnippetPosition
 
 
 Test = Range | Distance
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallPattern:
     """A call pattern: operation, constraints on parameters, a part of the innermost frame ("": any)."""
 
     op: str
     tests: tuple[Test, ...]
     site: str
-    place: Place
+    place: SnippetPosition
 
     def __str__(self) -> str:
         return f"{self.op}({', '.join(map(_told, self.tests))})" if self.tests else self.op
@@ -69,21 +80,21 @@ def _told(test: Test) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Sequence:
+class CallSequence:
     """A sequence of parts."""
 
     items: tuple[Item, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Either:
+class Alternatives:
     """Alternatives."""
 
     choices: tuple[Item, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
+class Repetition:
     """A repetition, at least `low` and at most `high` times (None: no limit)."""
 
     item: Item
@@ -91,7 +102,7 @@ class Times:
     high: int | None
 
 
-Item = Call | Sequence | Either | Times
+Item = CallPattern | CallSequence | Alternatives | Repetition
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +111,7 @@ class Snippet:
 
     name: str
     weight: int
-    body: Sequence
+    body: CallSequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +123,6 @@ class Snippets:
     """
 
     snippets: tuple[Snippet, ...]
-    keep: tuple[Call, ...] = ()
-    drop: tuple[Call, ...] = ()
+    keep: tuple[CallPattern, ...] = ()
+    drop: tuple[CallPattern, ...] = ()
     path: str = ""

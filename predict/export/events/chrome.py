@@ -60,7 +60,7 @@ def arguments(event: TimelineEvent) -> dict[str, Any]:
 
 def _arrow(event: TimelineEvent, message: TimelineMessage) -> dict[str, Any]:
     """Return the start of an arrow at the beginning of a call, or its end at the end of one."""
-    own = {"pid": 0, "tid": event.rank, "name": "message", "cat": "message", "id": message.name}
+    arrow = {"pid": 0, "tid": event.rank, "name": "message", "cat": "message", "id": message.name}
     if message.sent:
-        return {"ph": "s", "ts": event.start_ns / 1000, **own}
-    return {"ph": "f", "bp": "e", "ts": event.end_ns / 1000, **own}
+        return {"ph": "s", "ts": event.start_ns / 1000, **arrow}
+    return {"ph": "f", "bp": "e", "ts": event.end_ns / 1000, **arrow}

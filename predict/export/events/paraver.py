@@ -35,7 +35,7 @@ Record = tuple[int, int, str]
 def write_paraver(timeline: Timeline, path: Path) -> None:
     """Write `path` (.prv) and, beside it, the .pcf and .row of the same name."""
     ends = _ends(timeline)
-    calls = _Calls()
+    calls = _ParaverCalls()
     streams = [_records(timeline, position, ends, calls) for position in range(len(timeline.ranks))]
     with output_file(path) as file:
         file.write(f"{_header(timeline)}\n".encode())
@@ -44,7 +44,7 @@ def write_paraver(timeline: Timeline, path: Path) -> None:
     write_file(path.with_suffix(".row"), _names(timeline).encode())
 
 
-class _Calls:
+class _ParaverCalls:
     """Values of the event MPI_CALL, from 1 in the order in which they occur."""
 
     def __init__(self) -> None:
@@ -84,7 +84,9 @@ def _ends(timeline: Timeline) -> dict[str, int]:
     }
 
 
-def _records(timeline: Timeline, position: int, ends: dict[str, int], calls: _Calls) -> Iterator[Record]:
+def _records(
+    timeline: Timeline, position: int, ends: dict[str, int], calls: _ParaverCalls
+) -> Iterator[Record]:
     """Yield the records of one rank in the order of their times."""
     who, before = _object(position), 0
     positions = {rank: i for i, rank in enumerate(timeline.ranks)}

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from scalatrace.operations import operation, received_bytes, sent_bytes
 from scalatrace.predict.timeline import Timeline, TimelineEvent
-from scalatrace.trace.model.call import Call, Place
+from scalatrace.trace.model.call import Call, CompiledEvent
 from scalatrace.trace.model.trace import NO_PRED
 
-__all__ = ["Facts", "Row", "facts_of", "rows"]
+__all__ = ["CallFacts", "EventRow", "facts_of", "rows"]
 
 MAX_CACHED_CALLS = 1 << 14
 """Different calls whose columns are kept."""
@@ -19,7 +19,7 @@ MAX_CACHED_CALLS = 1 << 14
 _PEERS = ("dest", "source", "target_rank", "root")
 
 
-class Row(NamedTuple):
+class EventRow(NamedTuple):
     """A call.
 
     Attributes:
@@ -44,22 +44,22 @@ class Row(NamedTuple):
     call_site: str
 
 
-def rows(timeline: Timeline) -> Iterator[Row]:
+def rows(timeline: Timeline) -> Iterator[EventRow]:
     """Yield the calls of all ranks, rank by rank."""
     for rank in timeline.ranks:
         for event in timeline.events(rank):
             yield _row(event)
 
 
-def _row(event: TimelineEvent) -> Row:
+def _row(event: TimelineEvent) -> EventRow:
     facts = facts_of(event.call)
-    return Row(
+    return EventRow(
         event.rank, facts.call, facts.peer, facts.bytes, facts.tag, facts.comm, event.start_ns, event.end_ns,
         facts.call_site,
     )  # fmt: skip
 
 
-class Facts(NamedTuple):
+class CallFacts(NamedTuple):
     """The columns of a call without its times."""
 
     call: str
@@ -70,17 +70,17 @@ class Facts(NamedTuple):
     call_site: str
 
 
-def facts_of(call: Call) -> Facts:
+def facts_of(call: Call) -> CallFacts:
     """Return the columns of a call; cached by event node and values."""
     return _facts(call.place, call.values)
 
 
 @lru_cache(MAX_CACHED_CALLS)
-def _facts(place: Place, values: tuple[int, ...]) -> Facts:
+def _facts(place: CompiledEvent, values: tuple[int, ...]) -> CallFacts:
     call = Call(place, values, NO_PRED)
     tag = call.get("sendtag", call.get("tag"))
     shown = tag if tag is None or tag >= 0 else None
-    return Facts(f"MPI_{call.op}", _peer(call), _nbytes(call), shown, _comm_name(call), call.site)
+    return CallFacts(f"MPI_{call.op}", _peer(call), _nbytes(call), shown, _comm_name(call), call.site)
 
 
 def _peer(call: Call) -> int | None:

@@ -9,7 +9,7 @@ from typing import IO
 
 from scalatrace import escapes
 from scalatrace.errors import LimitError, UsageError
-from scalatrace.predict.export.events.rows import Row, rows
+from scalatrace.predict.export.events.rows import EventRow, rows
 from scalatrace.predict.timeline import Timeline
 from scalatrace.trace.values.vec import INT64
 
@@ -20,14 +20,14 @@ ROWS_AT_ONCE = 1 << 16
 
 
 def write_csv(timeline: Timeline, file: IO[bytes]) -> None:
-    """Write a line with the names of the columns (`Row`), then one for each call; nothing stands for None."""
+    """Write a line of column names (`EventRow`), then a line for each call; nothing stands for None."""
     text = io.TextIOWrapper(file, "utf-8", "backslashreplace", newline="")
-    escapes.write_csv(text, chain([Row._fields], rows(timeline)))
+    escapes.write_csv(text, chain([EventRow._fields], rows(timeline)))
     text.detach()
 
 
 def write_parquet(timeline: Timeline, file: IO[bytes]) -> None:
-    """Write a table with the columns of `Row`. Raises UsageError if pyarrow is not installed."""
+    """Write a table with the columns of `EventRow`. Raises UsageError if pyarrow is not installed."""
     try:
         import pyarrow as arrow
         from pyarrow import parquet
@@ -47,19 +47,19 @@ def write_parquet(timeline: Timeline, file: IO[bytes]) -> None:
         arrow.int64(),
         word,
     )
-    schema = arrow.schema(list(zip(Row._fields, types, strict=True)))
+    schema = arrow.schema(list(zip(EventRow._fields, types, strict=True)))
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
-        for some in _batches(rows(timeline)):
+        for batch in _batches(rows(timeline)):
             columns = (
                 arrow.array([_text(value) for value in column], kind)
-                for column, kind in zip(zip(*some, strict=True), types, strict=True)
+                for column, kind in zip(zip(*batch, strict=True), types, strict=True)
             )
             writer.write_table(arrow.Table.from_arrays(list(columns), schema=schema))
 
 
-def _batches(stream: Iterator[Row]) -> Iterator[list[Row]]:
-    while some := list(islice(stream, ROWS_AT_ONCE)):
-        yield some
+def _batches(stream: Iterator[EventRow]) -> Iterator[list[EventRow]]:
+    while batch := list(islice(stream, ROWS_AT_ONCE)):
+        yield batch
 
 
 def _text(value: object) -> object:

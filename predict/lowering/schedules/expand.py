@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from scalatrace.errors import UsageError
 from scalatrace.predict.lowering.schedules import rooted, symmetric
-from scalatrace.predict.lowering.schedules.rounds import Round, RoundShape, even, listed
+from scalatrace.predict.lowering.schedules.rounds import Round, RoundShape, divide_by_sizes, even
 
 __all__ = ["expand", "schedule", "used_algorithm"]
 
@@ -58,10 +58,12 @@ def expand(shape: RoundShape, algorithm: str) -> Iterator[Round]:
         case "allreduce":
             return symmetric.allreduce(algorithm, rank, n, nbytes)
         case "allgather":
-            return symmetric.allgather(algorithm, rank, n, listed(recvs) if recvs else even(n * nbytes, n))
+            return symmetric.allgather(
+                algorithm, rank, n, divide_by_sizes(recvs) if recvs else even(n * nbytes, n)
+            )
         case "reduce_scatter":
             return symmetric.reduce_scatter(
-                algorithm, rank, n, listed(recvs) if recvs else even(n * nbytes, n)
+                algorithm, rank, n, divide_by_sizes(recvs) if recvs else even(n * nbytes, n)
             )
         case "alltoall":
             if sends is None or recvs is None:

@@ -38,34 +38,38 @@ def barrier(algorithm: str, rank: int, n: int) -> Rounds:
 
 def bcast(algorithm: str, rank: int, n: int, nbytes: int, root: int) -> Rounds:
     """Yield the rounds of a broadcast of a vector."""
-    own = (rank - root) % n
+    relative = (rank - root) % n
     if algorithm == "binomial":
-        rounds = _bcast(own, n, nbytes)
+        rounds = _bcast(relative, n, nbytes)
     elif algorithm == "scatter_allgather":
-        rounds = _scatter_allgather(own, n, even(nbytes, n))
+        rounds = _scatter_allgather(relative, n, even(nbytes, n))
     elif algorithm == "chain":
-        rounds = _chain(own, n, nbytes)
+        rounds = _chain(relative, n, nbytes)
     else:
-        rounds = _from_root(own, n, nbytes)
+        rounds = _from_root(relative, n, nbytes)
     return _absolute(rounds, n, root)
 
 
 def reduce(algorithm: str, rank: int, n: int, nbytes: int, root: int) -> Rounds:
     """Yield the rounds of a reduction of vectors to the root."""
-    own = (rank - root) % n
+    relative = (rank - root) % n
     if algorithm == "binomial":
-        rounds = _reduce(own, n, nbytes)
+        rounds = _reduce(relative, n, nbytes)
     elif algorithm == "rabenseifner":
-        rounds = _rabenseifner(own, n, nbytes)
+        rounds = _rabenseifner(relative, n, nbytes)
     else:
-        rounds = _to_root(own, n, nbytes, nbytes)
+        rounds = _to_root(relative, n, nbytes, nbytes)
     return _absolute(rounds, n, root)
 
 
 def gather(algorithm: str, rank: int, n: int, nbytes: int, root: int) -> Rounds:
     """Yield the rounds of a gather of blocks of equal size."""
-    own = (rank - root) % n
-    rounds = _gather(own, n, even(n * nbytes, n)) if algorithm == "binomial" else _to_root(own, n, nbytes)
+    relative = (rank - root) % n
+    rounds = (
+        _gather(relative, n, even(n * nbytes, n))
+        if algorithm == "binomial"
+        else _to_root(relative, n, nbytes)
+    )
     return _absolute(rounds, n, root)
 
 
@@ -76,8 +80,12 @@ def gather_blocks(rank: int, n: int, cut: Cut) -> Rounds:
 
 def scatter(algorithm: str, rank: int, n: int, nbytes: int, root: int) -> Rounds:
     """Yield the rounds of a scatter of blocks of equal size."""
-    own = (rank - root) % n
-    rounds = _scatter(own, n, even(n * nbytes, n)) if algorithm == "binomial" else _from_root(own, n, nbytes)
+    relative = (rank - root) % n
+    rounds = (
+        _scatter(relative, n, even(n * nbytes, n))
+        if algorithm == "binomial"
+        else _from_root(relative, n, nbytes)
+    )
     return _absolute(rounds, n, root)
 
 
@@ -102,91 +110,96 @@ def _doubling_barrier(rank: int, n: int) -> Rounds:
     if partner is not None:
         yield Round(recvs=((partner, 0),))
     for step in powers(fold.size):
-        other = fold.rank(number ^ step)
-        yield both(other, 0, other, 0)
+        peer = fold.rank(number ^ step)
+        yield both(peer, 0, peer, 0)
     if partner is not None:
         yield Round(sends=((partner, 0),))
 
 
-def _from_root(own: int, n: int, nbytes: int) -> Rounds:
-    if own:
+def _from_root(relative: int, n: int, nbytes: int) -> Rounds:
+    if relative:
         yield Round(recvs=((0, nbytes),))
     elif n > 1:
         yield Round(sends=tuple((peer, nbytes) for peer in range(1, n)))
 
 
-def _to_root(own: int, n: int, nbytes: int, reduced: int = 0) -> Rounds:
-    if own:
+def _to_root(relative: int, n: int, nbytes: int, reduced: int = 0) -> Rounds:
+    if relative:
         yield Round(sends=((0, nbytes),))
     elif n > 1:
         yield Round(recvs=tuple((peer, nbytes) for peer in range(1, n)), reduced_bytes=(n - 1) * reduced)
 
 
-def _chain(own: int, n: int, nbytes: int) -> Rounds:
-    if own:
-        yield Round(recvs=((own - 1, nbytes),))
-    if own + 1 < n:
-        yield Round(sends=((own + 1, nbytes),))
+def _chain(relative: int, n: int, nbytes: int) -> Rounds:
+    if relative:
+        yield Round(recvs=((relative - 1, nbytes),))
+    if relative + 1 < n:
+        yield Round(sends=((relative + 1, nbytes),))
 
 
-def _width(own: int, n: int) -> int:
+def _width(relative: int, n: int) -> int:
     """Return the number of ranks, up to a power of two, in the subtree of a rank in a binomial tree."""
     width = 1
-    while width < n and not own & width:
+    while width < n and not relative & width:
         width *= 2
     return width
 
 
-def _bcast(own: int, n: int, nbytes: int) -> Rounds:
-    width = _width(own, n)
-    if own:
-        yield Round(recvs=((own - width, nbytes),))
+def _bcast(relative: int, n: int, nbytes: int) -> Rounds:
+    width = _width(relative, n)
+    if relative:
+        yield Round(recvs=((relative - width, nbytes),))
     while (width := width // 2) >= 1:
-        if own + width < n:
-            yield Round(sends=((own + width, nbytes),))
+        if relative + width < n:
+            yield Round(sends=((relative + width, nbytes),))
 
 
-def _scatter(own: int, n: int, cut: Cut) -> Rounds:
-    width = _width(own, n)
-    if own:
-        yield Round(recvs=((own - width, cut(min(own + width, n)) - cut(own)),))
+def _scatter(relative: int, n: int, cut: Cut) -> Rounds:
+    width = _width(relative, n)
+    if relative:
+        yield Round(recvs=((relative - width, cut(min(relative + width, n)) - cut(relative)),))
     while (width := width // 2) >= 1:
-        first = own + width
+        first = relative + width
         if first < n:
             yield Round(sends=((first, cut(min(first + width, n)) - cut(first)),))
 
 
-def _gather(own: int, n: int, cut: Cut) -> Rounds:
+def _gather(relative: int, n: int, cut: Cut) -> Rounds:
     for step in powers(n):
-        if own & step:
-            yield Round(sends=((own - step, cut(min(own + step, n)) - cut(own)),))
+        if relative & step:
+            yield Round(sends=((relative - step, cut(min(relative + step, n)) - cut(relative)),))
             return
-        first = own + step
+        first = relative + step
         if first < n:
             yield Round(recvs=((first, cut(min(first + step, n)) - cut(first)),))
 
 
-def _reduce(own: int, n: int, nbytes: int) -> Rounds:
+def _reduce(relative: int, n: int, nbytes: int) -> Rounds:
     for step in powers(n):
-        if own & step:
-            yield Round(sends=((own - step, nbytes),))
+        if relative & step:
+            yield Round(sends=((relative - step, nbytes),))
             return
-        if own + step < n:
-            yield Round(recvs=((own + step, nbytes),), reduced_bytes=nbytes)
+        if relative + step < n:
+            yield Round(recvs=((relative + step, nbytes),), reduced_bytes=nbytes)
 
 
-def _scatter_allgather(own: int, n: int, cut: Cut) -> Rounds:
+def _scatter_allgather(relative: int, n: int, cut: Cut) -> Rounds:
     """Scatter by a binomial tree, then a ring."""
-    yield from _scatter(own, n, cut)
+    yield from _scatter(relative, n, cut)
     for i in range(n - 1):
-        sent, received = (own - i) % n, (own - i - 1) % n
-        yield both((own + 1) % n, cut(sent + 1) - cut(sent), (own - 1) % n, cut(received + 1) - cut(received))
+        sent, received = (relative - i) % n, (relative - i - 1) % n
+        yield both(
+            (relative + 1) % n,
+            cut(sent + 1) - cut(sent),
+            (relative - 1) % n,
+            cut(received + 1) - cut(received),
+        )
 
 
-def _rabenseifner(own: int, n: int, nbytes: int) -> Rounds:
+def _rabenseifner(relative: int, n: int, nbytes: int) -> Rounds:
     """Reduce-scatter by recursive halving, then a binomial gather."""
     fold = Fold(n, odd=False)  # the root, 0, takes part
-    number, partner = fold.number(own), fold.partner(own)
+    number, partner = fold.number(relative), fold.partner(relative)
     if number is None:
         assert partner is not None
         yield Round(sends=((partner, nbytes),))
@@ -196,8 +209,8 @@ def _rabenseifner(own: int, n: int, nbytes: int) -> Rounds:
     cut = even(nbytes, fold.size)
     yield from halving(number, fold, cut)
     for sends, recvs, _ in _gather(number, fold.size, cut):
-        yield Round(_renumbered(sends, fold), _renumbered(recvs, fold))
+        yield Round(_renumber(sends, fold), _renumber(recvs, fold))
 
 
-def _renumbered(messages: tuple[tuple[int, int], ...], fold: Fold) -> tuple[tuple[int, int], ...]:
+def _renumber(messages: tuple[tuple[int, int], ...], fold: Fold) -> tuple[tuple[int, int], ...]:
     return tuple((fold.rank(peer), size) for peer, size in messages)

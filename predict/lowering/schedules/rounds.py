@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-__all__ = ["Cut", "Fold", "Round", "RoundShape", "both", "even", "halving", "listed", "powers"]
+__all__ = ["Cut", "Fold", "Round", "RoundShape", "both", "divide_by_sizes", "even", "halving", "powers"]
 
 Cut = Callable[[int], int]
 """Gives the offset in bytes at which a block begins; of the number of blocks: the size of the vector."""
@@ -51,7 +51,7 @@ def even(nbytes: int, nblocks: int) -> Cut:
     return lambda i: i * nbytes // nblocks
 
 
-def listed(sizes: Sequence[int]) -> Cut:
+def divide_by_sizes(sizes: Sequence[int]) -> Cut:
     """Divide a vector into blocks of given sizes."""
     starts = (0, *accumulate(sizes))
     return lambda i: starts[i]
@@ -105,7 +105,7 @@ def halving(number: int, fold: Fold, cut: Cut) -> Iterator[Round]:
     while step:
         middle = low + step
         lower, upper = cut(middle) - cut(low), cut(middle + step) - cut(middle)
-        mine, other = (upper, lower) if number & step else (lower, upper)
+        mine, sent_half = (upper, lower) if number & step else (lower, upper)
         peer = fold.rank(number ^ step)
-        yield both(peer, other, peer, mine, mine)
+        yield both(peer, sent_half, peer, mine, mine)
         low, step = middle if number & step else low, step // 2

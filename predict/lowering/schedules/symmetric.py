@@ -19,7 +19,7 @@ from scalatrace.predict.lowering.schedules.rounds import (
 __all__ = ["allgather", "allreduce", "alltoall", "bruck_alltoall", "reduce_scatter", "scan"]
 
 Rounds = Iterator[Round]
-Messages = tuple[tuple[int, int], ...]
+PeerSizes = tuple[tuple[int, int], ...]
 
 
 def allreduce(algorithm: str, rank: int, n: int, nbytes: int) -> Rounds:
@@ -46,8 +46,8 @@ def _folded_allreduce(algorithm: str, rank: int, n: int, nbytes: int) -> Rounds:
         yield Round(recvs=((partner, nbytes),), reduced_bytes=nbytes)
     if algorithm == "recursive_doubling":
         for step in powers(fold.size):
-            other = fold.rank(number ^ step)
-            yield both(other, nbytes, other, nbytes, nbytes)
+            peer = fold.rank(number ^ step)
+            yield both(peer, nbytes, peer, nbytes, nbytes)
     else:
         cut = even(nbytes, fold.size)
         yield from halving(number, fold, cut)
@@ -60,9 +60,9 @@ def _doubling(number: int, fold: Fold, cut: Cut) -> Rounds:
     """Allgather over a power of two."""
     for step in powers(fold.size):
         low = number // step * step
-        other = low ^ step
+        partner = low ^ step
         peer = fold.rank(number ^ step)
-        yield both(peer, cut(low + step) - cut(low), peer, cut(other + step) - cut(other))
+        yield both(peer, cut(low + step) - cut(low), peer, cut(partner + step) - cut(partner))
 
 
 def _ring_reduce(rank: int, n: int, cut: Cut) -> Rounds:
@@ -110,7 +110,7 @@ def alltoall(algorithm: str, rank: int, sends: Sequence[int], recvs: Sequence[in
     """Yield the rounds of a total exchange, pairwise or at once; blocks without bytes are not sent."""
     n = len(sends)
     steps = [((rank + step) % n, (rank - step) % n) for step in range(1, n)]
-    pairs: list[tuple[Messages, Messages]] = [
+    pairs: list[tuple[PeerSizes, PeerSizes]] = [
         (
             ((dest, sends[dest]),) if sends[dest] else (),
             ((source, recvs[source]),) if recvs[source] else (),

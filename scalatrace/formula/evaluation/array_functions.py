@@ -61,19 +61,19 @@ def _magnitude(interval: Interval) -> int:
     return max(abs(interval[0]), abs(interval[1]))
 
 
-def _block_bounds(given: Sequence[Interval]) -> Interval:
-    most = _magnitude(given[0]) + 1
+def _block_bounds(intervals: Sequence[Interval]) -> Interval:
+    most = _magnitude(intervals[0]) + 1
     return -most, most
 
 
-def _block_start_bounds(given: Sequence[Interval]) -> Interval:
-    n, parts, k = map(_magnitude, given)
+def _block_start_bounds(intervals: Sequence[Interval]) -> Interval:
+    n, parts, k = map(_magnitude, intervals)
     most = k * (n + 1) + k + parts
     return -most, most
 
 
-def _diagonal_bounds(given: Sequence[Interval]) -> Interval:
-    n, parts, shift, _ = map(_magnitude, given)
+def _diagonal_bounds(intervals: Sequence[Interval]) -> Interval:
+    n, parts, shift, _ = map(_magnitude, intervals)
     most = (n + parts + 1) * (n + parts + 1) * 3 + shift + parts
     return -most, most
 

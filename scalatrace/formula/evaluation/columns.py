@@ -19,7 +19,7 @@ from scalatrace.formula.evaluation.array_functions import ARRAY_FUNCTIONS, Inter
 from scalatrace.formula.evaluation.scalar import MAX_SHIFT, called, exceeds
 from scalatrace.formula.functions import FUNCTIONS
 
-__all__ = ["COMPARE", "Columns", "binary", "call", "indicator", "spanned"]
+__all__ = ["COMPARE", "ColumnEvaluator", "binary", "call", "indicator", "spanned"]
 
 LOW, HIGH = -(1 << 63), (1 << 63) - 1
 WHOLE: Interval = (LOW, HIGH)
@@ -40,7 +40,7 @@ _ARRAY: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @dataclass(slots=True)
-class Columns:
+class ColumnEvaluator:
     """Columns, and the expressions that were evaluated over them.
 
     Attributes:
@@ -66,7 +66,7 @@ class Columns:
         if isinstance(value, nodes.Const):
             return value.value
         if value not in self._known:
-            result, interval = self._computed(value)
+            result, interval = self._compute(value)
             self._known[value], self._intervals[value] = result, interval
         return self._known[value]
 
@@ -87,11 +87,13 @@ class Columns:
             case nodes.Member(e, values, outside):
                 return np.isin(self.value(e), np.array(values, dtype=np.int64), invert=outside)
             case nodes.AllOf(parts):
-                return self._joined(parts, np.logical_and, True)
+                return self._join_conditions(parts, np.logical_and, True)
             case nodes.AnyOf(parts):
-                return self._joined(parts, np.logical_or, False)
+                return self._join_conditions(parts, np.logical_or, False)
 
-    def _joined(self, parts: Sequence[nodes.Cond], joined: Callable[[Any, Any], Any], start: bool) -> Any:
+    def _join_conditions(
+        self, parts: Sequence[nodes.Cond], joined: Callable[[Any, Any], Any], start: bool
+    ) -> Any:
         """Later parts count only where earlier ones have not decided."""
         result: Any = start
         for part in parts:
@@ -113,7 +115,7 @@ class Columns:
             return value.value, value.value
         return self._intervals[value]
 
-    def _computed(self, value: nodes.Value) -> tuple[Any, Interval]:
+    def _compute(self, value: nodes.Value) -> tuple[Any, Interval]:
         match value:  # the most frequent ones first
             case nodes.Binary(op, a, b):
                 return binary(op, self.value(a), self.value(b), self._interval(a), self._interval(b))
@@ -127,8 +129,8 @@ class Columns:
             case nodes.Item(table, index):
                 return self._entries(table, index, "a table")
             case nodes.Search(table, index):
-                found = np.searchsorted(np.array(table, dtype=np.int64), self.value(index), side="right")
-                return (found if found.ndim else int(found)), (0, len(table))
+                positions = np.searchsorted(np.array(table, dtype=np.int64), self.value(index), side="right")
+                return (positions if positions.ndim else int(positions)), (0, len(table))
             case nodes.Lookup(table, index):
                 numbers = [self.specials[v.name] if isinstance(v, nodes.Special) else v for v in table]
                 return self._entries(numbers, index, "a table")
@@ -164,13 +166,15 @@ class Columns:
             result[~held] = self._where(~held).value(b)
             return result, spanned(result)
 
-    def _where(self, mask: Any) -> Columns:
+    def _where(self, mask: Any) -> ColumnEvaluator:
         """Return the columns of some elements."""
 
-        def some(given: Any) -> Any:
-            return np.broadcast_to(given, mask.shape)[mask] if isinstance(given, np.ndarray) else given
+        def some(column: Any) -> Any:
+            return np.broadcast_to(column, mask.shape)[mask] if isinstance(column, np.ndarray) else column
 
-        return Columns({name: some(given) for name, given in self.names.items()}, self.arrays, self.specials)
+        return ColumnEvaluator(
+            {name: some(given) for name, given in self.names.items()}, self.arrays, self.specials
+        )
 
 
 def binary(op: str, a: Any, b: Any, of_a: Interval, of_b: Interval) -> tuple[Any, Interval]:
@@ -188,17 +192,17 @@ def binary(op: str, a: Any, b: Any, of_a: Interval, of_b: Interval) -> tuple[Any
         return result, (result, result)
     if op in ("/", "//", "%") and of_b[0] <= 0 <= of_b[1] and not np.all(b):
         raise ZeroDivisionError
-    interval = _combined(op, of_a, of_b)
+    interval = _combine_intervals(op, of_a, of_b)
     if _within(interval):
         return _ARRAY[op](a, b), interval
-    interval = _combined(op, spanned(a), spanned(b))
+    interval = _combine_intervals(op, spanned(a), spanned(b))
     if _within(interval):
         return _ARRAY[op](a, b), interval
     rows = np.broadcast_arrays(a, b)
     x, y = (row.astype(object) for row in rows)
     y = np.minimum(np.maximum(y, 0), MAX_SHIFT) if op in ("<<", ">>") else y
     exact = _SCALAR[op](x, y)
-    return _stored(exact.reshape(-1).tolist(), rows[0].shape)
+    return _store_integers(exact.reshape(-1).tolist(), rows[0].shape)
 
 
 def indicator(held: Any) -> Any:
@@ -206,36 +210,36 @@ def indicator(held: Any) -> Any:
     return held.astype(np.int64) if isinstance(held, np.ndarray) else int(held)
 
 
-def call(name: str, given: Sequence[Any], intervals: Sequence[Interval]) -> tuple[Any, Interval]:
+def call(name: str, arguments: Sequence[Any], intervals: Sequence[Interval]) -> tuple[Any, Interval]:
     """Return a function of ints or arrays with their intervals, and its interval. Raises as `binary`."""
-    if not any(isinstance(one, np.ndarray) for one in given):
-        result = called(name, given)
+    if not any(isinstance(argument, np.ndarray) for argument in arguments):
+        result = called(name, arguments)
         if not LOW <= result <= HIGH:
             exceeds(result)
         return result, (result, result)
     function = FUNCTIONS.get(name)
-    if function is None or len(given) != function.arity >= 0:
-        return _each(name, given)  # which reports it
+    if function is None or len(arguments) != function.arity >= 0:
+        return _each(name, arguments)  # which reports it
     if function.array is not None:
-        return _foreign(name, function.array, given)
+        return _foreign(name, function.array, arguments)
     array, bounds = ARRAY_FUNCTIONS.get(name, (None, None))
     if array is None or bounds is None:
-        return _each(name, given)
+        return _each(name, arguments)
     interval = bounds(list(intervals))
     if not _within(interval):
-        return _each(name, given)
+        return _each(name, arguments)
     with np.errstate(divide="raise"):
         try:
-            return array(*given), interval
+            return array(*arguments), interval
         except FloatingPointError:
             raise ZeroDivisionError from None
 
 
-def _foreign(name: str, array: Callable[..., Any], given: Sequence[Any]) -> tuple[Any, Interval]:
+def _foreign(name: str, array: Callable[..., Any], arguments: Sequence[Any]) -> tuple[Any, Interval]:
     """Return a plug-in's function of arrays."""
     try:
         with np.errstate(divide="raise", invalid="raise"):
-            result = _int64(array(*given), name)
+            result = _int64(array(*arguments), name)
             return result, spanned(result)
     except FloatingPointError:
         raise ZeroDivisionError from None
@@ -245,25 +249,25 @@ def _foreign(name: str, array: Callable[..., Any], given: Sequence[Any]) -> tupl
         raise UsageError(f"the function {name} fails: {type(error).__name__}: {error}") from None
 
 
-def _each(name: str, given: Sequence[Any]) -> tuple[Any, Interval]:
+def _each(name: str, arguments: Sequence[Any]) -> tuple[Any, Interval]:
     """Return a function called for each element, exactly."""
-    rows = np.broadcast_arrays(*given)
+    rows = np.broadcast_arrays(*arguments)
     cells = zip(*(row.reshape(-1).tolist() for row in rows), strict=True)
-    return _stored([called(name, cell) for cell in cells], rows[0].shape)
+    return _store_integers([called(name, cell) for cell in cells], rows[0].shape)
 
 
-def spanned(given: Any) -> Interval:
+def spanned(column: Any) -> Interval:
     """Return the least and the largest element."""
-    if isinstance(given, np.ndarray):
-        return (int(given.min()), int(given.max())) if given.size else (0, 0)
-    return int(given), int(given)
+    if isinstance(column, np.ndarray):
+        return (int(column.min()), int(column.max())) if column.size else (0, 0)
+    return int(column), int(column)
 
 
 def _within(interval: Interval) -> bool:
     return interval[0] >= LOW and interval[1] <= HIGH
 
 
-def _combined(op: str, a: Interval, b: Interval) -> Interval:
+def _combine_intervals(op: str, a: Interval, b: Interval) -> Interval:
     """Return an interval that holds all results; of bits, a power of two around them."""
     match op:
         case "+":
@@ -290,7 +294,7 @@ def _combined(op: str, a: Interval, b: Interval) -> Interval:
     return WHOLE
 
 
-def _stored(values: Sequence[int], shape: tuple[int, ...]) -> tuple[Any, Interval]:
+def _store_integers(values: Sequence[int], shape: tuple[int, ...]) -> tuple[Any, Interval]:
     """Exact integers as an array. Raises FormulaError when one does not fit."""
     low, high = min(values, default=0), max(values, default=0)
     if low < LOW or high > HIGH:
@@ -298,9 +302,9 @@ def _stored(values: Sequence[int], shape: tuple[int, ...]) -> tuple[Any, Interva
     return np.array(values, dtype=np.int64).reshape(shape), (low, high)
 
 
-def _int64(given: Any, name: str) -> Any:
-    if isinstance(given, np.ndarray):
-        if given.dtype.kind not in "ib":
-            raise UsageError(f"the function {name} gives {given.dtype}, not integers")
-        return given.astype(np.int64, copy=False)
-    return int(given)
+def _int64(number: Any, name: str) -> Any:
+    if isinstance(number, np.ndarray):
+        if number.dtype.kind not in "ib":
+            raise UsageError(f"the function {name} gives {number.dtype}, not integers")
+        return number.astype(np.int64, copy=False)
+    return int(number)

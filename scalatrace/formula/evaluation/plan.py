@@ -3,7 +3,7 @@
     x//Y + x, (x//Y)*Y   ->   0: x   1: Y   2: 0//1   3: 2+0   4: 2*1
 
 Equal parts are one step. Operators, functions and indicators of comparisons are steps of their own; any other
-expression is one step, evaluated by `Columns`.
+expression is one step, evaluated by `ColumnEvaluator`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from scalatrace.errors import FormulaError
 from scalatrace.formula import nodes
 from scalatrace.formula.evaluation.array_functions import Interval
-from scalatrace.formula.evaluation.columns import COMPARE, Columns, binary, call, indicator, spanned
+from scalatrace.formula.evaluation.columns import COMPARE, ColumnEvaluator, binary, call, indicator, spanned
 
 __all__ = ["Plan", "plan_of"]
 
@@ -59,7 +59,7 @@ class Plan:
         Raises:
             KeyError: a name has no value.
         """
-        columns = Columns(names)
+        columns = ColumnEvaluator(names)
         values: list[Any] = [None] * len(self._numbers)
         intervals: list[Interval] = [BIT] * len(values)
         for number, value in self._constants:
@@ -68,18 +68,18 @@ class Plan:
             values[number] = names[name]
             intervals[number] = spanned(names[name])
         for number, kind, what, operands in self._steps:
-            given = [values[i] for i in operands]
-            if any(one is None for one in given):
+            arguments = [values[i] for i in operands]
+            if any(operand is None for operand in arguments):
                 continue
             try:
                 if kind == BINARY:
-                    (a, b), (i, k) = given, operands
+                    (a, b), (i, k) = arguments, operands
                     values[number], intervals[number] = binary(what, a, b, intervals[i], intervals[k])
                 elif kind == CALL:
-                    spans = [intervals[one] for one in operands]
-                    values[number], intervals[number] = call(what, given, spans)
+                    spans = [intervals[operand] for operand in operands]
+                    values[number], intervals[number] = call(what, arguments, spans)
                 elif kind == INDICATOR:
-                    values[number] = indicator(what(*given))
+                    values[number] = indicator(what(*arguments))
                 else:
                     values[number] = columns.value(what)
                     intervals[number] = spanned(values[number])

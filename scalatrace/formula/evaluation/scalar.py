@@ -79,8 +79,8 @@ def compiled(value: nodes.Value | nodes.Cond) -> Evaluate:
         "tables": writer.tables,
     }
     exec(compile(source, "<formula>", "exec"), scope)  # of nodes only: no text of a file gets here
-    made: Evaluate = scope["evaluate"]
-    return made
+    function: Evaluate = scope["evaluate"]
+    return function
 
 
 class _Writer:
@@ -103,7 +103,7 @@ class _Writer:
             return f"({value.value})"
         known = self._known.get(id(value))
         if known is None:
-            known = value, self._computed(value)
+            known = value, self._compute(value)
             self._known[id(value)] = known
         return known[1]
 
@@ -113,22 +113,22 @@ class _Writer:
             case nodes.Truth(value):
                 return str(int(value))
             case nodes.Compare(op, a, b):
-                return self._assigned(f"{self.value(a)} {op} {self.value(b)}")
+                return self._assign_name(f"{self.value(a)} {op} {self.value(b)}")
             case nodes.Member(e, values, outside):
                 table = self._table(frozenset(values))
-                return self._assigned(f"{self.value(e)} {'not in' if outside else 'in'} {table}")
+                return self._assign_name(f"{self.value(e)} {'not in' if outside else 'in'} {table}")
             case nodes.AllOf(parts):
-                return self._joined(parts, "if {}:")
+                return self._join_conditions(parts, "if {}:")
             case nodes.AnyOf(parts):
-                return self._joined(parts, "if not {}:")
+                return self._join_conditions(parts, "if not {}:")
 
-    def _joined(self, parts: Sequence[nodes.Cond], undecided: str) -> str:
+    def _join_conditions(self, parts: Sequence[nodes.Cond], undecided: str) -> str:
         """Evaluate parts until one decides: later ones may have no value."""
-        first, *others = parts
+        first, *later = parts
         result = self._fresh()
         self._line(f"{result} = {self.truth(first)}")
         known = dict(self._known)
-        for part in others:
+        for part in later:
             self._line(undecided.format(result))
             self._deeper()
             self._line(f"{result} = {self.truth(part)}")
@@ -136,23 +136,23 @@ class _Writer:
             self._known = dict(known)
         return result
 
-    def _computed(self, value: nodes.Value) -> str:
+    def _compute(self, value: nodes.Value) -> str:
         match value:
             case nodes.Var(name):
-                return self._assigned(f"names[{name!r}]")
+                return self._assign_name(f"names[{name!r}]")
             case nodes.Special(name):
-                return self._assigned(f"specials[{name!r}]")
+                return self._assign_name(f"specials[{name!r}]")
             case nodes.Element(array, index):
-                return self._assigned(f"item(arrays[{array!r}], {self.value(index)}, {array!r})")
+                return self._assign_name(f"item(arrays[{array!r}], {self.value(index)}, {array!r})")
             case nodes.Item(table, index):
-                return self._assigned(f"item({self._table(table)}, {self.value(index)}, 'a table')")
+                return self._assign_name(f"item({self._table(table)}, {self.value(index)}, 'a table')")
             case nodes.Search(table, index):
-                return self._assigned(f"bisect_right({self._table(table)}, {self.value(index)})")
+                return self._assign_name(f"bisect_right({self._table(table)}, {self.value(index)})")
             case nodes.Lookup(table, index):
-                return self._assigned(f"entry({self._table(table)}, {self.value(index)}, specials)")
+                return self._assign_name(f"entry({self._table(table)}, {self.value(index)}, specials)")
             case nodes.Called(name, arguments):
-                given = ", ".join(map(self.value, arguments))
-                return self._checked(f"called({name!r}, [{given}])")
+                values = ", ".join(map(self.value, arguments))
+                return self._check_range(f"called({name!r}, [{values}])")
             case nodes.Choose(cond, a, b) | nodes.Select(cond, a, b):
                 return self._chosen(cond, a, b)
             case nodes.Binary(op, a, b):
@@ -161,11 +161,11 @@ class _Writer:
 
     def _binary(self, op: str, a: str, b: str) -> str:
         if op in _PLAIN:
-            return self._assigned(f"{a} {_PLAIN[op]} {b}")
+            return self._assign_name(f"{a} {_PLAIN[op]} {b}")
         if op in _CHECKED:
-            return self._checked(f"{a} {_CHECKED[op]} {b}")
+            return self._check_range(f"{a} {_CHECKED[op]} {b}")
         amount = f"min(max({b}, 0), {MAX_SHIFT})"
-        return self._checked(f"{a} << {amount}") if op == "<<" else self._assigned(f"{a} >> {amount}")
+        return self._check_range(f"{a} << {amount}") if op == "<<" else self._assign_name(f"{a} >> {amount}")
 
     def _chosen(self, cond: nodes.Cond, a: nodes.Value, b: nodes.Value) -> str:
         truth = self.truth(cond)
@@ -184,12 +184,12 @@ class _Writer:
         if self._depth > MAX_BLOCKS:
             raise FormulaError(f"a formula has more than {MAX_BLOCKS} choices within each other")
 
-    def _checked(self, text: str) -> str:
-        result = self._assigned(text)
+    def _check_range(self, text: str) -> str:
+        result = self._assign_name(text)
         self._line(f"if not -9223372036854775808 <= {result} <= 9223372036854775807: exceeds({result})")
         return result
 
-    def _assigned(self, text: str) -> str:
+    def _assign_name(self, text: str) -> str:
         result = self._fresh()
         self._line(f"{result} = {text}")
         return result

@@ -45,13 +45,13 @@ class Printer:
     def printed(self, value: nodes.Value) -> Printed:
         """Return the text of a value and its level."""
         if isinstance(value, nodes.Const | nodes.Var):
-            return self._printed(value)
+            return self._print_value(value)
         key = id(value), self.variant
         if key not in self._texts:
-            self._texts[key] = value, self._printed(value)
+            self._texts[key] = value, self._print_value(value)
         return self._texts[key][1]
 
-    def _printed(self, value: nodes.Value) -> Printed:
+    def _print_value(self, value: nodes.Value) -> Printed:
         match value:
             case nodes.Const(number):
                 return self.constant(number)
@@ -103,8 +103,8 @@ class Printer:
     @staticmethod
     def at(printed: Printed, level: int) -> str:
         """Return a text, in parentheses where its level is lower than this."""
-        text, own = printed
-        return text if own >= level else f"({text})"
+        text, precedence = printed
+        return text if precedence >= level else f"({text})"
 
     # What languages define.
 

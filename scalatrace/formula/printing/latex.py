@@ -29,19 +29,19 @@ class _LatexPrinter(Printer):
     conjunction, disjunction = r"\land", r"\lor"
 
     def variable(self, name: str) -> str:
-        return name if len(name) == 1 else rf"\mathit{{{_escaped(name)}}}"
+        return name if len(name) == 1 else rf"\mathit{{{_escape_name(name)}}}"
 
     def special(self, name: str) -> str:
-        return rf"\mathtt{{{_escaped(name)}}}"
+        return rf"\mathtt{{{_escape_name(name)}}}"
 
     def element(self, array: str, index: Expr) -> str:
-        return rf"\mathit{{{_escaped(array)}}}_{{{self.expr(index)}}}"
+        return rf"\mathit{{{_escape_name(array)}}}_{{{self.expr(index)}}}"
 
     def item(self, table: tuple[int | Special, ...], index: Expr) -> str:
         return rf"\left({', '.join(map(self.entry, table))}\right)_{{{self.expr(index)}}}"
 
     def call(self, name: str, arguments: Sequence[str]) -> str:
-        form = _CALLS.get(name, rf"\operatorname{{{_escaped(name)}}}\left({{}}\right)")
+        form = _CALLS.get(name, rf"\operatorname{{{_escape_name(name)}}}\left({{}}\right)")
         return form.replace("{}", ", ".join(arguments))
 
     def choice(self, cond: Cond, then: Value, otherwise: Value) -> Printed:
@@ -79,7 +79,7 @@ class _LatexPrinter(Printer):
         return rf"\mathrm{{{str(value).lower()}}}"
 
 
-def _escaped(name: str) -> str:
+def _escape_name(name: str) -> str:
     return name.replace("_", r"\_")
 
 

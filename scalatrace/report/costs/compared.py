@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
-from scalatrace.report.costs.computation import UNKNOWN, Call, between, computation_between
+from scalatrace.report.costs.computation import UNKNOWN, SiteCall, between, computation_between
 from scalatrace.report.costs.rows import JOIN, CostRow, by_node, site_of
 from scalatrace.report.style import short_site
 from scalatrace.trace.model.callsite import Frame, split_frame
@@ -154,7 +154,7 @@ def compare(left: Trace, right: Trace, by: str, timed: bool) -> Compared:
     moved = moved_sites(a, b) if by == "site" else {}
     pairs = [
         CallPair(here, there, x or CostRow(here), y or CostRow(there), ranks)
-        for here, there, x, y in _joined(a, b, moved)
+        for here, there, x, y in _join_rows(a, b, moved)
     ]
     different = [pair for pair in pairs if pair.differs(timed)]
     different.sort(key=lambda pair: pair.weight, reverse=True)
@@ -182,7 +182,7 @@ def _difference(left: float | None, right: float | None, ranks: ComparedRanks) -
     return abs((right or 0) / ranks.right - (left or 0) / ranks.left)
 
 
-def _joined(
+def _join_rows(
     left: Mapping[Key, T], right: Mapping[Key, T], moved: Mapping[Key, Key]
 ) -> Iterator[tuple[Key, Key, T | None, T | None]]:
     """Yield the keys and values of both traces; `moved`: call sites of the right trace -> of the left one."""
@@ -198,7 +198,7 @@ def _in_left(key: Key, moved: Mapping[Key, Key]) -> Key:
 
 def moved_sites(left: Iterable[Key], right: Iterable[Key]) -> dict[Key, Key]:
     """Return call sites of the right trace -> the same in the left one, where file or line changed."""
-    ours, theirs = _unmatched(left, right), _unmatched(right, left)
+    ours, theirs = _list_unmatched(left, right), _list_unmatched(right, left)
     return {
         new: old
         for name in ours.keys() & theirs.keys()
@@ -207,7 +207,7 @@ def moved_sites(left: Iterable[Key], right: Iterable[Key]) -> dict[Key, Key]:
     }
 
 
-def _unmatched(keys: Iterable[Key], others: Iterable[Key]) -> dict[Key, list[Key]]:
+def _list_unmatched(keys: Iterable[Key], others: Iterable[Key]) -> dict[Key, list[Key]]:
     """Return the calls that the other trace does not have, by operation and function, in order of lines."""
     known = set(others)
     sets: dict[Key, list[Key]] = defaultdict(list)
@@ -231,7 +231,7 @@ def _computation(
     a, b = (_times(trace, by, places) for trace in (left, right))
     return [
         ComputationPair(here, there, places[here if x is not None else there], x, y, ranks)
-        for here, there, x, y in _joined(a, b, moved)
+        for here, there, x, y in _join_rows(a, b, moved)
     ]
 
 
@@ -246,11 +246,11 @@ def _times(trace: Trace, by: str, places: dict[Key, str]) -> dict[Key, float]:
     return times
 
 
-def _call_key(call: Call) -> Key:
+def _call_key(call: SiteCall) -> Key:
     return call[0], site_of(call[1]) if call[1] else ""
 
 
-def _place(first: Call, last: Call) -> str:
+def _place(first: SiteCall, last: SiteCall) -> str:
     place = between(first, last)
     if place != UNKNOWN:
         return place

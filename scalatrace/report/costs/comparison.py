@@ -26,7 +26,7 @@ from scalatrace.report.style import (
     more_columns,
     text_table,
 )
-from scalatrace.report.tables import Table
+from scalatrace.report.tables import CommandTable
 from scalatrace.trace.model.trace import Trace
 
 MIN_SHARE = 0.01
@@ -155,7 +155,7 @@ class ComparisonReporter:
         if hidden_columns:
             console.print(Text(f"note: {more_columns(hidden_columns)}", style=DIM), soft_wrap=True)
 
-    def _text_columns(self) -> Table:
+    def _text_columns(self) -> CommandTable:
         """Return the columns that are compared; without times, there is room for all."""
         if self.timed:
             return self.table

@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from scalatrace.arrays import Floats
 from scalatrace.report.costs.phases import unknown_efficiency
 from scalatrace.report.costs.rows import CostRow, rank_totals, whole_time
 from scalatrace.report.style import duration, number, ranks
@@ -26,8 +27,7 @@ from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.threads import elapsed_ns, thread_count
 from scalatrace.trace.values.ranklist import RankList
 
-__all__ = ["Efficiency", "RunTime", "efficiency", "run_time"]
-
+__all__ = ["Efficiency", "RankBin", "RunTime", "efficiency", "rank_bins", "run_time"]
 
 ELAPSED = "elapsed"
 
@@ -42,7 +42,7 @@ EQUALLY = "all ranks equally"
 """Text where no rank stands out."""
 
 
-def longest_ranks(of: Sequence[int], times: np.ndarray[Any, np.dtype[np.float64]]) -> str:
+def longest_ranks(of: Sequence[int], times: Floats) -> str:
     """Name the ranks with the longest times, as far as these are known."""
     near = np.flatnonzero(times >= MIN_EQUAL_SHARE * times.max()).tolist()
     if len(near) > MAX_NAMED and len(near) < len(of):
@@ -132,20 +132,20 @@ class RunTime(NamedTuple):
         return self.basis == ELAPSED
 
 
-def run_time(trace: Trace, whole: CostRow, found: Efficiency | None) -> RunTime:
+def run_time(trace: Trace, whole: CostRow, efficiency_of_run: Efficiency | None) -> RunTime:
     """Return the run time of a trace: of the longest rank, else the mean; of several threads that elapsed.
 
     Args:
         whole: the result of `whole_time`.
-        found: the result of `efficiency`.
+        efficiency_of_run: the result of `efficiency`.
     """
     if (threads := thread_count(trace.meta)) > 1:
         comm, compute = ((ns or 0.0) / len(trace.ranks) for ns in (whole.comm_ns, whole.compute_ns))
         sums = f"{duration(comm)} in MPI and {duration(compute)} computing per rank"
         note = f"up to {threads} threads of a rank call MPI: {sums} are sums over them, as all times below"
         return RunTime(elapsed_ns(trace), ELAPSED, note)
-    if found is not None:
-        return RunTime(found.run_time_ns, interval_ns=extrapolated_interval_ns(trace))
+    if efficiency_of_run is not None:
+        return RunTime(efficiency_of_run.run_time_ns, interval_ns=extrapolated_interval_ns(trace))
     if whole.comm_ns is None and whole.compute_ns is None:
         return RunTime(None)
     mean = ((whole.comm_ns or 0.0) + (whole.compute_ns or 0.0)) / len(trace.ranks)
@@ -161,3 +161,34 @@ def extrapolated_interval_ns(trace: Trace) -> tuple[int, int] | None:
 
 def _over(part: float, whole: float) -> float | None:
     return part / whole if whole > 0 else None
+
+
+MAX_BINS = 128
+"""Sets of consecutive ranks whose times are drawn."""
+
+
+@dataclass(frozen=True)
+class RankBin:
+    """Times of consecutive ranks in ns: least, mean and most of computation, and in MPI."""
+
+    first: int
+    last: int
+    compute_ns: tuple[float, float, float]
+    comm_ns: tuple[float, float, float]
+
+
+def rank_bins(times: Efficiency) -> tuple[RankBin, ...]:
+    """Return the times of at most MAX_BINS sets of consecutive ranks."""
+    count = len(times.ranks)
+    size = -(-count // MAX_BINS)
+    starts = np.arange(0, count, size)
+    lengths = np.diff([*starts.tolist(), count])
+
+    def spread(values: Floats) -> list[tuple[float, float, float]]:
+        least, most = np.minimum.reduceat(values, starts), np.maximum.reduceat(values, starts)
+        mean = np.add.reduceat(values, starts) / lengths
+        return list(zip(least.tolist(), mean.tolist(), most.tolist(), strict=True))
+
+    firsts = [times.ranks[start] for start in starts.tolist()]
+    lasts = [times.ranks[min(start + size, count) - 1] for start in starts.tolist()]
+    return tuple(map(RankBin, firsts, lasts, spread(times.compute_ns), spread(times.comm_ns)))

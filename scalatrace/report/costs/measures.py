@@ -60,7 +60,7 @@ class CostMeasure:
 def measures(trace: Trace, key: Callable[[Trace, Event], tuple[str, ...]]) -> list[CostMeasure]:
     """Return a measure per statistic and key that has samples: the largest of a statistic come first."""
     levels = set(trace.meta.get("levels", "").split())
-    found: dict[tuple[int, tuple[str, ...]], CostMeasure] = {}
+    rows: dict[tuple[int, tuple[str, ...]], CostMeasure] = {}
     further = [(i, stat) for i, stat in enumerate(trace.stats) if stat.name not in OWN]
     for leaf in trace.leaves() if further else ():
         for stats in leaf.stats:
@@ -69,11 +69,11 @@ def measures(trace: Trace, key: Callable[[Trace, Event], tuple[str, ...]]) -> li
                     continue
                 h, where = histogram.scaled(stat.resolution), key(trace, leaf)
                 level = stat.name.removesuffix(IN_CALL) in levels
-                row = found.setdefault((i, where), CostMeasure(where, stat.name, level))
+                row = rows.setdefault((i, where), CostMeasure(where, stat.name, level))
                 row.samples += h.count
                 row.total += h.total
                 row.min, row.max = min(row.min, h.min), max(row.max, h.max)
-    order = sorted(found.items(), key=lambda item: (item[0][0], -item[1].total, item[0][1]))
+    order = sorted(rows.items(), key=lambda item: (item[0][0], -item[1].total, item[0][1]))
     return [measure for _, measure in order]
 
 

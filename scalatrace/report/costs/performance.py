@@ -119,7 +119,7 @@ def _values(row: CostRow) -> dict[str, Any]:
     return {**keys, **row.amounts(), "calls": row.timed}
 
 
-def efficiency_lines(time: RunTime, found: Efficiency | None) -> Iterator[str]:
+def efficiency_lines(time: RunTime, measured: Efficiency | None) -> Iterator[str]:
     """Yield run time, efficiencies and the ranks that stand out, or why they are not known."""
     basis = f" ({time.basis})" if time.basis else ""
     shown = duration if basis else coarse_duration  # that of the longest rank is from its stored total
@@ -130,20 +130,20 @@ def efficiency_lines(time: RunTime, found: Efficiency | None) -> Iterator[str]:
         yield "run time not known" if time.ns is None else f"run time {shown(time.ns)}{basis}"
     if time.note:
         yield time.note
-    if found is None:
+    if measured is None:
         return
-    factors = (found.parallel_efficiency, found.load_balance, found.communication_efficiency)
+    factors = (measured.parallel_efficiency, measured.load_balance, measured.communication_efficiency)
     if None in factors:
         return
     parallel, balance, communication = (coarse_percent(factor or 0.0) for factor in factors)
     product = f"load balance {balance} * communication efficiency {communication}"
     yield f"parallel efficiency {parallel} = {product}"
-    if len(found.ranks) == 1:
+    if len(measured.ranks) == 1:
         return
-    most = float(found.compute_ns.max() / found.compute_ns.mean())
-    computing = longest_ranks(found.ranks, found.compute_ns)
-    inside = longest_ranks(found.ranks, found.comm_ns)
-    in_mpi = coarse_duration(float(found.comm_ns.max()))
+    most = float(measured.compute_ns.max() / measured.compute_ns.mean())
+    computing = longest_ranks(measured.ranks, measured.compute_ns)
+    inside = longest_ranks(measured.ranks, measured.comm_ns)
+    in_mpi = coarse_duration(float(measured.comm_ns.max()))
     yield (
         f"{_who(computing, 'computes', 'compute')} most, {coarse(most):g} times the mean; "
         if computing != EQUALLY
@@ -159,15 +159,15 @@ def _who(named: str, singular: str, plural: str) -> str:
     return f"{named} {singular if named.startswith('rank ') else plural}"
 
 
-def plain_efficiency(found: Efficiency | None) -> dict[str, Any] | None:
+def plain_efficiency(measured: Efficiency | None) -> dict[str, Any] | None:
     """Return efficiencies as plain data; factors are between 0 and 1."""
-    if found is None:
+    if measured is None:
         return None
     return {
-        "run_time_ns": round(found.run_time_ns),
-        "parallel_efficiency": found.parallel_efficiency,
-        "load_balance": found.load_balance,
-        "communication_efficiency": found.communication_efficiency,
-        "busiest_rank": found.busiest,
-        "longest_in_mpi_rank": found.longest_in_mpi,
+        "run_time_ns": round(measured.run_time_ns),
+        "parallel_efficiency": measured.parallel_efficiency,
+        "load_balance": measured.load_balance,
+        "communication_efficiency": measured.communication_efficiency,
+        "busiest_rank": measured.busiest,
+        "longest_in_mpi_rank": measured.longest_in_mpi,
     }

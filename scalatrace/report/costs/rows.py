@@ -139,12 +139,12 @@ def distinct_sites(calls: Sequence[tuple[str, Stack]], frames: int = 1, max_fram
     levels = range(frames, max_frames + 1)
     texts = [[(op, site_of(stack, n)) for n in levels] for op, stack in calls]
 
-    def shown(one: list[tuple[str, str]]) -> str:
-        others = [other for other in texts if other[-1] != one[-1]]
-        level = next(i for i in range(len(levels)) if all(other[i] != one[i] for other in others))
-        return one[level][1]
+    def shown(frames: list[tuple[str, str]]) -> str:
+        others_frames = [text for text in texts if text[-1] != frames[-1]]
+        level = next(i for i in range(len(levels)) if all(text[i] != frames[i] for text in others_frames))
+        return frames[level][1]
 
-    return [shown(one) for one in texts]
+    return [shown(call_texts) for call_texts in texts]
 
 
 def _site(trace: Trace, event: Event, frames: int = 1) -> tuple[str, ...]:
@@ -174,12 +174,12 @@ def key_of(by: str, frames: int = 1) -> Key:
 
 def by_node(trace: Trace, by: str, frames: int = 1) -> list[CostRow]:
     """Return the rows of a key of KEYS, the most expensive first; `frames` as in `key_of`."""
-    return _ordered(rows_of(trace, key_of(by, frames)).values())
+    return _order_rows(rows_of(trace, key_of(by, frames)).values())
 
 
 def timed_by_node(trace: Trace, by: str, frames: int = 1) -> list[CostRow]:
     """As `by_node`, with times only: quick for any number of ranks."""
-    return _ordered(rows_of(trace, key_of(by, frames), bytes_too=False).values())
+    return _order_rows(rows_of(trace, key_of(by, frames), bytes_too=False).values())
 
 
 def rows_of(trace: Trace, key: Key, bytes_too: bool = True) -> dict[tuple[str, ...], CostRow]:
@@ -195,7 +195,7 @@ def rows_of(trace: Trace, key: Key, bytes_too: bool = True) -> dict[tuple[str, .
     return rows
 
 
-def _ordered(rows: Iterable[CostRow]) -> list[CostRow]:
+def _order_rows(rows: Iterable[CostRow]) -> list[CostRow]:
     return sorted(rows, key=lambda row: (-(row.comm_ns or 0.0), -row.calls, row.key))
 
 

@@ -44,7 +44,7 @@ def events_frame(trace: Trace, rank: int, limit: int | None = None) -> pd.DataFr
 
 
 def _event(call: Call) -> tuple[Any, ...]:
-    times = (None if (found := call.stat(name)) is None else found.mean for name in (COMPUTE, COMM))
+    times = (None if (mean := call.stat(name)) is None else mean.mean for name in (COMPUTE, COMM))
     tag = call.raw("tag") if "tag" in call else -1
     known = not bytes_estimated(call.place.trace, call.node)
     moved = (sent_bytes(call.op, call), received_bytes(call.op, call)) if known else (None, None)

@@ -160,10 +160,10 @@ class Plots:
         if of == "sizes":
             self._draw_sizes(axes, weight, site)
         else:
-            found = self._deltas(site)
-            _draw_times(axes, found.before if of == "compute" else found.inside, weight)
+            drawn = self._deltas(site)
+            _draw_times(axes, drawn.before if of == "compute" else drawn.inside, weight)
             what = "computation before" if of == "compute" else "time in"
-            named = f"{found.operation} {short_site(found.site)}".strip() or "all calls"
+            named = f"{drawn.operation} {short_site(drawn.site)}".strip() or "all calls"
             axes.set_title(f"{what} {named}")
         axes.set_xscale("log", base=2 if of == "sizes" else 10)
         return axes
@@ -178,21 +178,23 @@ class Plots:
             raise UsageError("the trace has no times: record it without --stats that leave them out")
         if site is None:
             return listed[0]
-        found = [one for one in listed[1:] if site in f"{one.operation} {one.site}"]
-        if not found:
+        histograms = [
+            histogram for histogram in listed[1:] if site in f"{histogram.operation} {histogram.site}"
+        ]
+        if not histograms:
             raise UsageError(
                 f"site={site!r}: no call site with times contains it; see trace.stats_frame('site')"
             )
-        return found[0]
+        return histograms[0]
 
     def _draw_sizes(self, axes: Axes, weight: str, site: str | None) -> None:
         if site is not None:
             raise UsageError("site= selects times: sizes are of all messages")
         budget = Budget()
         sizes = sizes_of(messages_of(self._trace, budget), budget.exact)
-        lefts = [max(one.above, 0.5) for one in sizes.bins]
-        heights = [one.messages if weight == "samples" else one.nbytes for one in sizes.bins]
-        widths = [one.below - left for one, left in zip(sizes.bins, lefts, strict=True)]
+        lefts = [max(size_bin.above, 0.5) for size_bin in sizes.bins]
+        heights = [size_bin.messages if weight == "samples" else size_bin.nbytes for size_bin in sizes.bins]
+        widths = [size_bin.below - left for size_bin, left in zip(sizes.bins, lefts, strict=True)]
         axes.bar(lefts, heights, widths, align="edge", edgecolor="white")
         axes.set_xlabel("bytes of a message")
         axes.set_ylabel("messages" if weight == "samples" else "bytes")
@@ -241,8 +243,11 @@ def _legend(axes: Axes) -> None:
 
 
 def _draw_times(axes: Axes, bins: Sequence[TimeBin], weight: str) -> None:
-    edges = [(10 ** (one.index / BINS_PER_DECADE), 10 ** ((one.index + 1) / BINS_PER_DECADE)) for one in bins]
-    heights = [one.samples if weight == "samples" else one.total_ns / 1e9 for one in bins]
+    edges = [
+        (10 ** (time_bin.index / BINS_PER_DECADE), 10 ** ((time_bin.index + 1) / BINS_PER_DECADE))
+        for time_bin in bins
+    ]
+    heights = [time_bin.samples if weight == "samples" else time_bin.total_ns / 1e9 for time_bin in bins]
     widths = [(high - low) / 1e9 for low, high in edges]
     axes.bar([low / 1e9 for low, _ in edges], heights, widths, align="edge", edgecolor="white")
     axes.set_xlabel("s")

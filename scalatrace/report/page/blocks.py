@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import LimitError, UsageError
 from scalatrace.trace.exchange.collectives import Exchange
 from scalatrace.trace.exchange.matrix import flows, outside
 from scalatrace.trace.exchange.messages import Messages
 from scalatrace.trace.exchange.rank_sets import Budget, Number
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.values.from_arrays import Ints
 
 __all__ = ["Blocks", "Outside", "RankDistance", "blocks_of", "summed"]
 
@@ -79,11 +79,11 @@ def blocks_of(
     count = -(-trace.nprocs // size)
     cells: dict[int, list[Number]] = {}
     for at, sent in ((0, messages), (2, exchanges)):
-        for one in sent:
-            for cell, pairs, nbytes in _by_block(one, size, count):
+        for flow in sent:
+            for cell, pairs, nbytes in _by_block(flow, size, count):
                 sums = cells.setdefault(cell, [0, 0, 0, 0])
-                sums[at] += pairs * one.count
-                sums[at + 1] += nbytes * one.count
+                sums[at] += pairs * flow.count
+                sums[at + 1] += nbytes * flow.count
     rows = tuple(_cell(cell, count, sums) for cell, sums in sorted(cells.items()))
     return Blocks(trace.nprocs, size, count, rows, _distances(messages), _outside(trace), exact)
 
@@ -97,9 +97,9 @@ def summed(trace: Trace, budget: Budget, size: int, what: str, calls: str) -> di
     """
     count = -(-trace.nprocs // size)
     sums: dict[int, Number] = {}
-    for one in flows(trace, budget, calls):
-        for cell, pairs, nbytes in _by_block(one, size, count):
-            amount = (pairs if what == "messages" else nbytes) * one.count
+    for flow in flows(trace, budget, calls):
+        for cell, pairs, nbytes in _by_block(flow, size, count):
+            amount = (pairs if what == "messages" else nbytes) * flow.count
             sums[cell] = sums.get(cell, 0) + amount
     result = {}
     for cell, amount in sorted(sums.items()):
@@ -114,21 +114,21 @@ def _cell(cell: int, count: int, sums: Sequence[Number]) -> tuple[int, int, int,
     return (row, column, round(sums[0]), round(sums[1]), round(sums[2]), round(sums[3]))
 
 
-def _by_block(one: Messages | Exchange, size: int, count: int) -> Iterator[tuple[int, int, int]]:
+def _by_block(flow: Messages | Exchange, size: int, count: int) -> Iterator[tuple[int, int, int]]:
     """Yield cell, pairs of ranks, and bytes of one call of each pair."""
-    if not isinstance(one, Exchange) or not one.product:
-        numbers = one.senders // size * count + one.receivers // size
-        yield from _with_bytes(numbers, one.nbytes)
+    if not isinstance(flow, Exchange) or not flow.product:
+        numbers = flow.senders // size * count + flow.receivers // size
+        yield from _with_bytes(numbers, flow.nbytes)
         return
-    receiving = list(_with_bytes(one.receivers // size, one.nbytes))
-    for row, senders in _counted(one.senders // size):
+    receiving = list(_with_bytes(flow.receivers // size, flow.nbytes))
+    for row, senders in _count_values(flow.senders // size):
         for column, receivers, nbytes in receiving:
             yield row * count + column, senders * receivers, senders * nbytes
 
 
 def _with_bytes(numbers: Ints, nbytes: Ints | int) -> Iterator[tuple[int, int, int]]:
     """Yield the different numbers, how often each occurs, and the bytes of all of them."""
-    counted = sorted(_counted(numbers))
+    counted = sorted(_count_values(numbers))
     if isinstance(nbytes, int):
         yield from ((number, n, n * nbytes) for number, n in counted)
         return
@@ -143,29 +143,29 @@ MAX_BINCOUNT = 1 << 20
 """Numbers up to which counting each is faster than sorting."""
 
 
-def _counted(numbers: Ints) -> list[tuple[int, int]]:
+def _count_values(numbers: Ints) -> list[tuple[int, int]]:
     """Return the different numbers and how often each occurs."""
     if not len(numbers) or (numbers == numbers[0]).all():
         return [(int(number), len(numbers)) for number in numbers[:1]]
     if numbers.min() >= 0 and numbers.max() < MAX_BINCOUNT:
         table = np.bincount(numbers)
-        found = np.flatnonzero(table)
-        return list(zip(found.tolist(), table[found].tolist(), strict=True))
-    found, counts = np.unique(numbers, return_counts=True)
-    return list(zip(found.tolist(), counts.tolist(), strict=True))
+        values = np.flatnonzero(table)
+        return list(zip(values.tolist(), table[values].tolist(), strict=True))
+    values, counts = np.unique(numbers, return_counts=True)
+    return list(zip(values.tolist(), counts.tolist(), strict=True))
 
 
 def _distances(messages: Sequence[Messages]) -> tuple[RankDistance, ...]:
     sums: dict[int, list[Number]] = {}
-    for one in messages:
-        for distance, pairs in _counted(one.receivers - one.senders):
+    for flow in messages:
+        for distance, pairs in _count_values(flow.receivers - flow.senders):
             row = sums.setdefault(distance, [0, 0])
-            row[0] += pairs * one.count
-            row[1] += pairs * one.count * one.nbytes
+            row[0] += pairs * flow.count
+            row[1] += pairs * flow.count * flow.nbytes
     ordered = sorted(sums.items(), key=lambda item: (-item[1][1], -item[1][0], abs(item[0]), item[0]))
     rows = [RankDistance(d, round(n), round(b)) for d, (n, b) in ordered[:MAX_DISTANCES]]
-    if rest := [values for _, values in ordered[MAX_DISTANCES:]]:
-        n, b = (sum(column) for column in zip(*rest, strict=True))
+    if further := [values for _, values in ordered[MAX_DISTANCES:]]:
+        n, b = (sum(column) for column in zip(*further, strict=True))
         rows.append(RankDistance(None, round(n), round(b)))
     return tuple(rows)
 

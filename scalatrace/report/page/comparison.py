@@ -127,8 +127,8 @@ def _rows(rows: list[dict[str, Any]], over: tuple[int, int]) -> tuple[dict[str, 
         {
             **row,
             "call site": row.get("call site", ""),
-            "left": _divided(row["left"], over[0]),
-            "right": _divided(row["right"], over[1]),
+            "left": _divide_by_ranks(row["left"], over[0]),
+            "right": _divide_by_ranks(row["right"], over[1]),
             "change": change(row["time_ratio"], LESS),
         }
         for row in rows[:MAX_ROWS]
@@ -143,7 +143,7 @@ def _calls(rows: list[dict[str, Any]], over: tuple[int, int]) -> Iterator[dict[s
         yield {**flat_sides(row), **marks}
 
 
-def _divided(side: dict[str, Any], ranks: int) -> dict[str, Any]:
+def _divide_by_ranks(side: dict[str, Any], ranks: int) -> dict[str, Any]:
     return side if ranks == 1 else {name: None if n is None else n / ranks for name, n in side.items()}
 
 

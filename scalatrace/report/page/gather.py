@@ -12,14 +12,13 @@ from scalatrace.report.costs.rows import CostRow, rows_of
 from scalatrace.report.page.blocks import Blocks, blocks_of
 from scalatrace.report.page.extrapolated import EXTRAPOLATED, ModelFacts, Provenance, provenance_of
 from scalatrace.report.page.grid import RankGrid, find_grid, rank_grid
-from scalatrace.report.page.histograms import Deltas, Sizes, deltas_of, sizes_of
+from scalatrace.report.page.histograms import Deltas, MessageSizeBins, deltas_of, sizes_of
 from scalatrace.report.page.overview.advice import Advice, advice_of
-from scalatrace.report.page.overview.basis import TimeBasis, basis_of
 from scalatrace.report.page.overview.computing import Computing, computing_of
 from scalatrace.report.page.overview.summary import PageSummary, summary_of
-from scalatrace.report.page.overview.waits import WaitRow, waits_of
+from scalatrace.report.page.overview.waits import TimeBasis, WaitRow, basis_of, waits_of
 from scalatrace.report.page.predictions.simulated import PagePrediction
-from scalatrace.report.page.sources import Sources
+from scalatrace.report.page.sources import SourceReader
 from scalatrace.report.page.timeline import TimeLine, TimelineWindow, some_ranks, time_line
 from scalatrace.report.page.tree import PageTree, SimulatedTimes, node_numbers, tree_of
 from scalatrace.trace.exchange.collectives import Exchange, exchanges_of
@@ -74,7 +73,7 @@ class TraceAggregates:
     tree: PageTree
     blocks: Blocks
     grid: RankGrid
-    sizes: Sizes
+    sizes: MessageSizeBins
     deltas: tuple[Deltas, ...]
     timeline: TimeLine
     provenance: Provenance | None
@@ -103,7 +102,7 @@ def gather(
     numbers = node_numbers(trace)
     grid, source = find_grid(trace, messages)
     summary = summary_of(trace, file_bytes)
-    sources = Sources(trace.meta.get("date", ""), options.source)
+    sources = SourceReader(trace.meta.get("date", ""), options.source)
     prediction = options.prediction
     nodes = {} if prediction is None else prediction.nodes
     basis = basis_of(summary, len(trace.ranks), prediction)

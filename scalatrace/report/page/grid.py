@@ -13,6 +13,7 @@ from math import prod
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import LimitError, UsageError
 from scalatrace.report.style import ranks as ranks_text
 from scalatrace.trace.exchange.messages import Messages
@@ -24,7 +25,7 @@ from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions
 from scalatrace.trace.symbolic.grid import Grid
-from scalatrace.trace.values.from_arrays import Ints, distinct, ranks_in, ranks_of
+from scalatrace.trace.values.from_arrays import distinct, ranks_in, ranks_of
 
 __all__ = ["Axis", "RankGrid", "RankGroup", "find_grid", "rank_grid"]
 
@@ -161,7 +162,7 @@ def rank_grid(trace: Trace, grid: Grid, source: str) -> RankGrid:
         group = RankGroup(ranks_text(trace.ranks), len(trace.ranks))
         return RankGrid(grid.shape, source, tuple(axes), (0,), (group,), False)
     numbers, exact = _group_numbers(trace)
-    groups, numbers = _ordered(numbers)
+    groups, numbers = _number_groups(numbers)
     exact = exact and int(numbers.max()) < MAX_GROUPS - 1
     table = numbers.reshape(grid.shape)
     axes = []
@@ -225,7 +226,7 @@ def _rows(trace: Trace) -> Iterator[Ints | None]:
                 yield None
 
 
-def _ordered(numbers: Ints) -> tuple[tuple[RankGroup, ...], Ints]:
+def _number_groups(numbers: Ints) -> tuple[tuple[RankGroup, ...], Ints]:
     """Number the groups by size; those beyond MAX_GROUPS share the last number."""
     here = numbers >= 0
     found, counts = np.unique(numbers[here], return_counts=True)

@@ -131,7 +131,7 @@ def growth_of(
         there = dict(known.get((op, site), {}))
         there[RESULT] = AtSize(n, (row.comm_ns or 0.0) / n, (row.compute_ns or 0.0) / n, row.timed / n)
         whole |= {key: size.plus(whole.get(key)) for key, size in there.items()}
-        rows.append(_compared(op, site, there, sizes, same_parameters, site_models.get((op, site))))
+        rows.append(_compare_sizes(op, site, there, sizes, same_parameters, site_models.get((op, site))))
     here = {(one.op, one.site) for one in rows}
     for key in known.keys() - here:
         for n, size in known[key].items():
@@ -141,12 +141,12 @@ def growth_of(
     computation = {key: _computation(size) for key, size in whole.items()}
     sums = {ALL_CALLS: whole, IN_MPI: in_mpi, COMPUTATION: computation}
     return [
-        *(_compared(name, "", sizes_of, sizes, same_parameters) for name, sizes_of in sums.items()),
+        *(_compare_sizes(name, "", sizes_of, sizes, same_parameters) for name, sizes_of in sums.items()),
         *rows,
     ]
 
 
-def _compared(
+def _compare_sizes(
     op: str,
     site: str,
     there: dict[int, AtSize],

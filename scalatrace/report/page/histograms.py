@@ -14,7 +14,7 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMM, COMPUTE
 from scalatrace.trace.values.histogram import Histogram
 
-__all__ = ["Deltas", "SizeBin", "Sizes", "TimeBin", "deltas_of", "sizes_of"]
+__all__ = ["Deltas", "MessageSizeBins", "SizeBin", "TimeBin", "deltas_of", "sizes_of"]
 
 BINS_PER_DECADE = 4
 MAX_SITES = 40
@@ -32,7 +32,7 @@ class SizeBin:
 
 
 @dataclass(frozen=True)
-class Sizes:
+class MessageSizeBins:
     """Sizes of point-to-point messages.
 
     Attributes:
@@ -62,7 +62,7 @@ class Deltas:
     inside: tuple[TimeBin, ...]
 
 
-def sizes_of(messages: Sequence[Messages], exact: bool) -> Sizes:
+def sizes_of(messages: Sequence[Messages], exact: bool) -> MessageSizeBins:
     """Count messages by size."""
     sums: dict[int, list[Number]] = {}
     for one in messages:
@@ -73,7 +73,7 @@ def sizes_of(messages: Sequence[Messages], exact: bool) -> Sizes:
         SizeBin(1 << bits >> 1, 1 << bits, round(n), round(nbytes))
         for bits, (n, nbytes) in sorted(sums.items())
     ]
-    return Sizes(tuple(bins), exact)
+    return MessageSizeBins(tuple(bins), exact)
 
 
 def deltas_of(trace: Trace, limit: int = MAX_SITES) -> tuple[Deltas, ...]:

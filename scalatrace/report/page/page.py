@@ -39,7 +39,7 @@ from scalatrace.report.style import (
     percent,
     ratio_text,
 )
-from scalatrace.report.tables import Column
+from scalatrace.report.tables import TableColumn
 from scalatrace.stats.interval_width import is_vague
 from scalatrace.trace.model.callsite import short_frame, split_frame
 
@@ -66,7 +66,7 @@ MIN_ROUNDED = 1e4
 
 def page(traces: Sequence[TraceAggregates], comparison: Comparison | None = None) -> str:
     """Return the page of one or two traces."""
-    data = {"traces": [_embedded(asdict(one)) for one in traces]}
+    data = {"traces": [_embed_data(asdict(one)) for one in traces]}
     values = {
         "traces": [asdict(one) for one in traces],
         "comparison": None if comparison is None else asdict(comparison),
@@ -102,18 +102,18 @@ def rendered(
     environment.filters |= FILTERS
     environment.tests["numeric"] = lambda column: column.kind not in TEXT_KINDS
     environment.tests["vague"] = lambda interval: is_vague(interval["low_ns"], interval["high_ns"])
-    script, style = _inlined(scripts, "js"), _inlined(STYLES, "css")
+    script, style = _inline_files(scripts, "js"), _inline_files(STYLES, "css")
     return environment.get_template(template).render(
-        **_cleaned(values),
+        **_clean_texts(values),
         script=Markup(script),  # our own files
         style=Markup(style),
         policy=f"default-src 'none'; img-src data:; script-src {_hash(script)}; style-src {_hash(style)}; "
         "base-uri 'none'; form-action 'none'",
-        data=htmlsafe_json_dumps(_cleaned(data), dumps=dumps, separators=(",", ":"), allow_nan=False),
+        data=htmlsafe_json_dumps(_clean_texts(data), dumps=dumps, separators=(",", ":"), allow_nan=False),
     )
 
 
-def _embedded(one: dict[str, Any]) -> dict[str, Any]:
+def _embed_data(one: dict[str, Any]) -> dict[str, Any]:
     """What the scripts draw; tables of the template are left out."""
     facts = {name: part for name, part in one.items() if name not in IN_HTML}
     simulated = one["basis"]["simulated"]
@@ -129,14 +129,14 @@ def _embedded(one: dict[str, Any]) -> dict[str, Any]:
     return facts
 
 
-def _cleaned(value: Any) -> Any:
+def _clean_texts(value: Any) -> Any:
     """Escape control characters, also those that change the direction of a text, in all texts."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict):
-        return {key: _cleaned(one) for key, one in value.items()}
+        return {key: _clean_texts(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_cleaned(one) for one in value]
+        return [_clean_texts(one) for one in value]
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
         return LARGEST
     if isinstance(value, float) and not isfinite(value):
@@ -144,7 +144,7 @@ def _cleaned(value: Any) -> Any:
     return round(value) if isinstance(value, float) and abs(value) >= MIN_ROUNDED else value
 
 
-def _inlined(names: Sequence[str], suffix: str) -> str:
+def _inline_files(names: Sequence[str], suffix: str) -> str:
     folder = files(ASSETS) / FOLDER
     return "\n".join((folder / f"{name}.{suffix}").read_text("utf-8") for name in names)
 
@@ -162,7 +162,7 @@ def _without_function(frame: str) -> str:
     return f"{parts.file.rpartition('/')[2]}:{parts.line}" if parts.line else short_frame(frame)
 
 
-def _cell(value: Any, column: Column) -> str:
+def _cell(value: Any, column: TableColumn) -> str:
     return "–" if value is None else str(cell(column, value))
 
 

@@ -20,6 +20,7 @@ from math import isqrt
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.operations import COLLECTIVES, Category, operation
 from scalatrace.report.page.grid import pairs
 from scalatrace.trace.exchange.messages import Messages
@@ -27,9 +28,9 @@ from scalatrace.trace.model import nodes
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.symbolic.grid import Grid
-from scalatrace.trace.values.from_arrays import Ints, distinct
+from scalatrace.trace.values.from_arrays import distinct
 
-__all__ = ["Pattern", "Receives", "loop_pattern", "recognise"]
+__all__ = ["LoopPattern", "Receives", "loop_pattern", "recognise"]
 
 MAX_PAIRS = 1 << 16
 """Pairs of ranks that are looked at; of more, these are a sample."""
@@ -55,7 +56,7 @@ class Receives(Enum):
 
 
 @dataclass(frozen=True)
-class Pattern:
+class LoopPattern:
     """The pattern of a loop.
 
     Attributes:
@@ -76,7 +77,7 @@ class Pattern:
 
 def loop_pattern(
     trace: Trace, children: Sequence[nodes.Node], sent: Mapping[int, Sequence[Messages]], grid: Grid
-) -> Pattern | None:
+) -> LoopPattern | None:
     """Return the pattern of the calls directly in a loop; None where they move nothing.
 
     Args:
@@ -85,36 +86,36 @@ def loop_pattern(
     events = [node for node in children if isinstance(node, Event)]
     ops = [trace.ops[event.op].name for event in events]
     collectives = tuple(dict.fromkeys(op for op in ops if operation(op).category in COLLECTIVES))
-    messages = [one for event in events for one in sent.get(id(event), ())]
-    total = round(sum(len(one.senders) * one.count for one in messages))
-    nbytes = round(sum(len(one.senders) * one.count * one.nbytes for one in messages))
+    messages = [flow for event in events for flow in sent.get(id(event), ())]
+    total = round(sum(len(flow.senders) * flow.count for flow in messages))
+    nbytes = round(sum(len(flow.senders) * flow.count * flow.nbytes for flow in messages))
     if total:
         senders, receivers = pairs(messages, MAX_PAIRS)
-        whole = sum(len(one.senders) for one in messages) <= MAX_PAIRS
+        whole = sum(len(flow.senders) for flow in messages) <= MAX_PAIRS
         kind, detail, dims = recognise(senders, receivers, grid, _receives(events, ops, sent), whole)
-        return Pattern(kind, detail, dims, total, nbytes, collectives)
+        return LoopPattern(kind, detail, dims, total, nbytes, collectives)
     if not collectives:
         return None
     to_all = any("lltoall" in op for op in collectives)
     kind, detail = ("transpose", "every rank with every other") if to_all else ("tree", "collectives only")
-    return Pattern(kind, detail, 0, 0, 0, collectives)
+    return LoopPattern(kind, detail, 0, 0, 0, collectives)
 
 
 def _receives(
     events: Sequence[Event], ops: Sequence[str], sent: Mapping[int, Sequence[Messages]]
 ) -> Receives:
-    found, sends, pending = Receives.ANYWHERE, False, False
+    position, sends, pending = Receives.ANYWHERE, False, False
     for event, op in zip(events, ops, strict=True):
         row = operation(op)
         if row.category is Category.COMPLETION:
             pending = False
         if row.category is Category.RECV and not row.nonblocking:
             if sends:
-                return Receives.ANYWHERE if found is Receives.ANYWHERE else Receives.SOME_FIRST
-            found = Receives.ALL_FIRST
+                return Receives.ANYWHERE if position is Receives.ANYWHERE else Receives.SOME_FIRST
+            position = Receives.ALL_FIRST
         if sent.get(id(event)):
             sends, pending = True, row.nonblocking
-    return Receives.SOME_FIRST if pending and found is Receives.ALL_FIRST else found
+    return Receives.SOME_FIRST if pending and position is Receives.ALL_FIRST else position
 
 
 def recognise(
@@ -127,11 +128,11 @@ def recognise(
     """
     keys = np.unique(senders * grid.nprocs + receivers)
     senders, receivers = np.divmod(keys, grid.nprocs)
-    other = senders != receivers
-    senders, receivers = senders[other], receivers[other]
+    is_other = senders != receivers
+    senders, receivers = senders[is_other], receivers[is_other]
     if not len(senders):
         return "irregular", "messages of each rank to itself", 0
-    for rule in (_star, _ring, _butterfly, _neighbours, _all_pairs, _transposed, _powers, _tree):
+    for rule in (_star, _ring, _butterfly, _neighbours, _all_pairs, _find_transpose, _powers, _tree):
         if result := rule(senders, receivers, grid, receives, whole):
             return result
     return _regular(senders, receivers, grid, whole)
@@ -206,7 +207,7 @@ def _all_pairs(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, w
     return None
 
 
-def _transposed(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
+def _find_transpose(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
     side = isqrt(grid.nprocs)
     if side * side == grid.nprocs and (senders % side * side + senders // side == receivers).all():
         return "transpose", f"{side} x {side} ranks: row with column", 2
@@ -215,16 +216,16 @@ def _transposed(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, 
 
 def _butterfly(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
     """Exclusive-or with powers of two. Neighbours in longer grids have others, too (1 and 2: 3)."""
-    found = np.unique(senders ^ receivers).tolist()
-    if max(grid.dims) > 2 and all(d & (d - 1) == 0 for d in found):
-        return "tree", f"butterfly: xor {', '.join(map(str, found))}", 0
+    masks = np.unique(senders ^ receivers).tolist()
+    if max(grid.dims) > 2 and all(d & (d - 1) == 0 for d in masks):
+        return "tree", f"butterfly: xor {', '.join(map(str, masks))}", 0
     return None
 
 
 def _powers(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
-    found = np.unique(np.abs(receivers - senders)).tolist()
-    if len(found) > 1 and all(d & (d - 1) == 0 for d in found):
-        return "tree", f"distances {', '.join(map(str, found))}", 0
+    distances = np.unique(np.abs(receivers - senders)).tolist()
+    if len(distances) > 1 and all(d & (d - 1) == 0 for d in distances):
+        return "tree", f"distances {', '.join(map(str, distances))}", 0
     return None
 
 
@@ -262,5 +263,9 @@ def _regular(senders: Ints, receivers: Ints, grid: Grid, whole: bool) -> tuple[s
     degrees = np.bincount(senders)
     partners = degrees[degrees > 0]
     least, most = int(partners.min()), int(partners.max())
-    some = f"{most} partner" if most == 1 else f"{most} partners"
-    return "irregular", f"{some} of each rank" if least == most else f"{least} to {some} of each rank", 0
+    partners_text = f"{most} partner" if most == 1 else f"{most} partners"
+    return (
+        "irregular",
+        f"{partners_text} of each rank" if least == most else f"{least} to {partners_text} of each rank",
+        0,
+    )

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from scalatrace.trace.model.callsite import split_frame
 
-__all__ = ["SourceLines", "Sources"]
+__all__ = ["SourceLines", "SourceReader"]
 
 SUFFIXES = frozenset(
     (
@@ -46,7 +46,7 @@ class SourceLines:
     changed: bool
 
 
-class Sources:
+class SourceReader:
     """Reads source lines.
 
     Args:
@@ -73,10 +73,10 @@ class Sources:
         ):
             return None
         first = max(1, place.line - AROUND)
-        found = _lines(str(path), first, place.line + AROUND)
-        if found is None or len(found[0]) <= place.line - first:
+        text_and_time = _lines(str(path), first, place.line + AROUND)
+        if text_and_time is None or len(text_and_time[0]) <= place.line - first:
             return None
-        lines, changed_s = found
+        lines, changed_s = text_and_time
         return SourceLines(place.file, place.line, first, lines, changed_s > self._recorded_s)
 
 

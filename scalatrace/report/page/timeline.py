@@ -115,14 +115,14 @@ def some_ranks(trace: Trace, messages: Sequence[Messages], grid: Grid) -> tuple[
     for rank in chosen:
         if len(chosen) >= DEFAULT_RANKS // 2:
             break
-        near = {one for sent in messages for one in sent.receivers[sent.senders == rank].tolist()}
-        chosen += [one for one in sorted(near) if one in trace.ranks and one not in chosen]
+        near = {partner for sent in messages for partner in sent.receivers[sent.senders == rank].tolist()}
+        chosen += [partner for partner in sorted(near) if partner in trace.ranks and partner not in chosen]
     text = f"The ranks are {number(chosen[0])}{', in the middle of the grid' if chosen[0] == middle else ''}"
     text += ", its partners, and partners of these" if len(chosen) > 1 else ""
     filled = len(chosen) < DEFAULT_RANKS // 2
-    rest = (rank for rank in trace.ranks if rank not in chosen)
+    remaining = (rank for rank in trace.ranks if rank not in chosen)
     while len(chosen) < DEFAULT_RANKS // 2:
-        chosen.append(next(rest))
+        chosen.append(next(remaining))
     return sorted(chosen[:DEFAULT_RANKS]), f"{text}{', and the first ranks' if filled else ''}."
 
 
@@ -266,8 +266,8 @@ def _arrows(walks: Sequence[_Walk], window: TimelineWindow) -> Iterator[tuple[in
     for i, walk in enumerate(walks):
         for channel, bar in walk.wild:
             fitting = (key for key in sent if _fits(channel, key[0]))
-            if (found := next(fitting, None)) is not None:
-                yield (*sent.pop(found), i, bar)
+            if (arrow := next(fitting, None)) is not None:
+                yield (*sent.pop(arrow), i, bar)
 
 
 def _fits(wild: Channel, sent: Channel) -> bool:

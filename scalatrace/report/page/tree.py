@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from scalatrace.operations import operation
 from scalatrace.report.costs.rows import CostRow
-from scalatrace.report.page.patterns import Pattern, loop_pattern
-from scalatrace.report.page.sources import SourceLines, Sources
+from scalatrace.report.page.patterns import LoopPattern, loop_pattern
+from scalatrace.report.page.sources import SourceLines, SourceReader
 from scalatrace.report.style import number
 from scalatrace.report.style import ranks as ranks_text
 from scalatrace.report.values import params, repeat_of
@@ -90,22 +90,22 @@ class TreeNode:
     beyond_ns: float = 0.0
     recorded_ns: float = 0.0
     waiting_ns: float | None = None
-    pattern: Pattern | None = None
+    pattern: LoopPattern | None = None
     left_out: int = 0
     children: list[TreeNode] = field(default_factory=list)
 
-    def add(self, other: TreeNode) -> None:
+    def add(self, added: TreeNode) -> None:
         """Add calls, bytes and times of a node."""
-        self.calls += other.calls
-        self.sent = None if self.sent is None or other.sent is None else self.sent + other.sent
-        known = self.received is not None and other.received is not None
-        self.received = (self.received or 0) + (other.received or 0) if known else None
-        self.comm_ns += other.comm_ns
-        self.compute_ns += other.compute_ns
-        self.beyond_ns += other.beyond_ns
-        self.recorded_ns += other.recorded_ns
-        if other.waiting_ns is not None:
-            self.waiting_ns = (self.waiting_ns or 0.0) + other.waiting_ns
+        self.calls += added.calls
+        self.sent = None if self.sent is None or added.sent is None else self.sent + added.sent
+        known = self.received is not None and added.received is not None
+        self.received = (self.received or 0) + (added.received or 0) if known else None
+        self.comm_ns += added.comm_ns
+        self.compute_ns += added.compute_ns
+        self.beyond_ns += added.beyond_ns
+        self.recorded_ns += added.recorded_ns
+        if added.waiting_ns is not None:
+            self.waiting_ns = (self.waiting_ns or 0.0) + added.waiting_ns
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def tree_of(
     rows: Mapping[int, CostRow],
     messages: AnySequence[Messages],
     grid: Grid,
-    sources: Sources,
+    sources: SourceReader,
     simulated: SimulatedTimes | None = None,
     max_nodes: int = MAX_NODES,
 ) -> PageTree:
@@ -187,7 +187,7 @@ class _Builder:
         rows: Mapping[int, CostRow],
         messages: AnySequence[Messages],
         grid: Grid,
-        sources: Sources,
+        sources: SourceReader,
         simulated: SimulatedTimes,
     ) -> None:
         self._simulated = simulated
@@ -195,8 +195,8 @@ class _Builder:
         self._numbers, self._taking_part = node_numbers(trace), participants(trace)
         self._trips = {id(node): trip_counts(node.repeat, entered) for node, entered in entries(trace)}
         self._sent: dict[int, list[Messages]] = {}
-        for one in messages:
-            self._sent.setdefault(id(one.event), []).append(one)
+        for flow in messages:
+            self._sent.setdefault(id(flow.event), []).append(flow)
         self.sites: list[TreeSite] = []
         self._known: dict[int, int] = {}
         self.timed = any(row.comm_ns is not None or row.compute_ns is not None for row in rows.values())
@@ -216,7 +216,7 @@ class _Builder:
     def _node(self, node: Node) -> tuple[TreeNode, set[int]]:
         """Return a node, and some signatures of the calls in it: more than MAX_PLACED, if there are."""
         taking_part = self._taking_part[id(node)]
-        made = TreeNode(
+        tree_node = TreeNode(
             self._numbers[id(node)],
             repeat=_cut(repeat_of(node.repeat, taking_part)),
             times=_times(self._trips[id(node)]),
@@ -224,29 +224,29 @@ class _Builder:
             nranks=len(taking_part),
         )
         if isinstance(node, Sequence):
-            signatures = self.fill(made, node.nodes)
+            signatures = self.fill(tree_node, node.nodes)
             if len(signatures) <= MAX_PLACED:
-                made.place, made.within = self._place(signatures)
-            return made, signatures
-        self._event(made, node)
-        return made, {node.signature}
+                tree_node.place, tree_node.within = self._place(signatures)
+            return tree_node, signatures
+        self._event(tree_node, node)
+        return tree_node, {node.signature}
 
-    def _event(self, made: TreeNode, event: Event) -> None:
-        made.op = self._trace.ops[event.op].name
-        made.category = operation(made.op).category.value
-        made.params = "  ".join(f"{name}={_cut(value)}" for name, value in params(self._trace, event))
-        made.site = self._site(event.signature)
-        made.alone = self._is_alone(event)
-        if (row := self._rows.get(made.number)) is not None:
-            made.calls, made.sent, made.received = row.calls, row.sent, row.received
-            made.comm_ns, made.compute_ns = row.comm_ns or 0.0, row.compute_ns or 0.0
-            made.beyond_ns = row.beyond_ns or 0.0
-        made.recorded_ns = made.comm_ns
-        if (times := self._simulated.nodes.get(made.number)) is not None:
-            made.waiting_ns = times["waiting_ns"]
+    def _event(self, tree_node: TreeNode, event: Event) -> None:
+        tree_node.op = self._trace.ops[event.op].name
+        tree_node.category = operation(tree_node.op).category.value
+        tree_node.params = "  ".join(f"{name}={_cut(value)}" for name, value in params(self._trace, event))
+        tree_node.site = self._site(event.signature)
+        tree_node.alone = self._is_alone(event)
+        if (row := self._rows.get(tree_node.number)) is not None:
+            tree_node.calls, tree_node.sent, tree_node.received = row.calls, row.sent, row.received
+            tree_node.comm_ns, tree_node.compute_ns = row.comm_ns or 0.0, row.compute_ns or 0.0
+            tree_node.beyond_ns = row.beyond_ns or 0.0
+        tree_node.recorded_ns = tree_node.comm_ns
+        if (times := self._simulated.nodes.get(tree_node.number)) is not None:
+            tree_node.waiting_ns = times["waiting_ns"]
             if self._simulated.replace:
-                made.comm_ns = times["transfer_ns"] + times["waiting_ns"]
-                made.compute_ns = times["compute_ns"]
+                tree_node.comm_ns = times["transfer_ns"] + times["waiting_ns"]
+                tree_node.compute_ns = times["compute_ns"]
 
     def _is_alone(self, event: Event) -> bool:
         if self._trace.nprocs == 1:
@@ -308,11 +308,11 @@ def _prune(root: TreeNode, max_nodes: int) -> None:
     kept = {id(node) for node in ordered[:max_nodes]}
 
     def visit(node: TreeNode) -> None:
-        rest = [child for child in node.children if id(child) not in kept]
+        hidden_nodes = [child for child in node.children if id(child) not in kept]
         node.children = [child for child in node.children if id(child) in kept]
-        if rest:
-            hidden = TreeNode(-1, left_out=sum(1 + sum(1 for _ in _below(child)) for child in rest))
-            for child in rest:
+        if hidden_nodes:
+            hidden = TreeNode(-1, left_out=sum(1 + sum(1 for _ in _below(child)) for child in hidden_nodes))
+            for child in hidden_nodes:
                 hidden.add(child)
             node.children.append(hidden)
         for child in node.children:

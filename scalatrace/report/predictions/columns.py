@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from scalatrace.report.columns import OPERATION, SITE
-from scalatrace.report.tables import Column, Table
+from scalatrace.report.tables import CommandTable, TableColumn
 
-SIMULATED = Table(
+SIMULATED = CommandTable(
     "call site, operation or rank",
     (
         OPERATION,
         SITE,
-        Column("rank", "rank", "count", "with --by rank", shown=str),
-        Column("calls", "calls", "count", "of all ranks"),
-        Column("transfer_ns", "transfer", "ns", "time of messages in the calls, all ranks", exact=False),
-        Column(
+        TableColumn("rank", "rank", "count", "with --by rank", shown=str),
+        TableColumn("calls", "calls", "count", "of all ranks"),
+        TableColumn("transfer_ns", "transfer", "ns", "time of messages in the calls, all ranks", exact=False),
+        TableColumn(
             "waiting_ns", "waiting", "ns", "time in the calls without any transfer, all ranks", exact=False
         ),
-        Column(
+        TableColumn(
             "compute_ns",
             "computation",
             "ns",
@@ -24,14 +24,16 @@ SIMULATED = Table(
             exact=False,
             page_heading="computation before",
         ),
-        Column("in_mpi", None, "share", exact=False, derived=True, page_heading="in MPI, of the run"),
-        Column(
+        TableColumn("in_mpi", None, "share", exact=False, derived=True, page_heading="in MPI, of the run"),
+        TableColumn(
             "path_calls", None, "share", exact=False, derived=True, page_heading="calls on the longest path"
         ),
-        Column("path_compute", None, "share", exact=False, derived=True, page_heading="computation on it"),
-        Column("of_path", "path share", "share", exact=False, derived=True),
-        Column("path_ns", None, "ns", "part of the longest path", exact=False),
-        Column("end_ns", "end", "ns", "end of the rank", exact=False),
+        TableColumn(
+            "path_compute", None, "share", exact=False, derived=True, page_heading="computation on it"
+        ),
+        TableColumn("of_path", "path share", "share", exact=False, derived=True),
+        TableColumn("path_ns", None, "ns", "part of the longest path", exact=False),
+        TableColumn("end_ns", "end", "ns", "end of the rank", exact=False),
     ),
 )  # fmt: skip
 
@@ -54,109 +56,113 @@ PREDICTED_SITES = SIMULATED.only(
 )
 """Columns of the page; times are per rank."""
 
-OPERATION_MODELS = Table(
+OPERATION_MODELS = CommandTable(
     "operation and algorithm",
     (
-        Column("operation", "operation"),
-        Column("algorithm", "algorithm"),
-        Column("asymptotic", "growth"),
-        Column("dominant", "dominant"),
-        Column("exact", "exact"),
-        Column("upper", "upper bound"),
+        TableColumn("operation", "operation"),
+        TableColumn("algorithm", "algorithm"),
+        TableColumn("asymptotic", "growth"),
+        TableColumn("dominant", "dominant"),
+        TableColumn("exact", "exact"),
+        TableColumn("upper", "upper bound"),
     ),
 )
-MESSAGE_RANGES = Table(
+MESSAGE_RANGES = CommandTable(
     "range of message sizes",
     (
-        Column("sizes", "messages"),
-        Column("alpha_ns", "alpha", "ns"),
-        Column("beta_ns", "beta", "ns", shown=lambda ns: f"{ns:.4g} ns/B"),
+        TableColumn("sizes", "messages"),
+        TableColumn("alpha_ns", "alpha", "ns"),
+        TableColumn("beta_ns", "beta", "ns", shown=lambda ns: f"{ns:.4g} ns/B"),
     ),
 )
-MODEL_TIMES = Table(
+MODEL_TIMES = CommandTable(
     "operation, size and number of ranks",
     (
-        Column("operation", "operation", meaning="message, or a collective operation"),
-        Column("algorithm", "algorithm"),
-        Column("chosen", meaning="whether the platform uses this algorithm"),
-        Column("nbytes", "bytes", "bytes", "size"),
-        Column("nranks", "ranks", "count", "ranks"),
-        Column("exact_ns", "time", "ns", "time by the exact formula"),
-        Column("upper_ns", "upper bound", "ns", "upper bound"),
-        Column("fastest", "fastest", meaning="algorithm with the lowest upper bound"),
-        Column("fastest_ns", None, "ns", "its upper bound"),
+        TableColumn("operation", "operation", meaning="message, or a collective operation"),
+        TableColumn("algorithm", "algorithm"),
+        TableColumn("chosen", meaning="whether the platform uses this algorithm"),
+        TableColumn("nbytes", "bytes", "bytes", "size"),
+        TableColumn("nranks", "ranks", "count", "ranks"),
+        TableColumn("exact_ns", "time", "ns", "time by the exact formula"),
+        TableColumn("upper_ns", "upper bound", "ns", "upper bound"),
+        TableColumn("fastest", "fastest", meaning="algorithm with the lowest upper bound"),
+        TableColumn("fastest_ns", None, "ns", "its upper bound"),
     ),
 )
-MODEL_TERMS = Table(
+MODEL_TERMS = CommandTable(
     "call of a program (--trace) and number of ranks",
     (
-        Column("grid", meaning="of the ranks"),
-        Column("nranks", meaning="ranks"),
-        Column("op", "call", meaning="operation"),
-        Column("site", "site", "site", "innermost frame"),
-        Column("calls", "calls", meaning="formula of the number of calls"),
-        Column("each", "each, ns", meaning="formula of the time of a call, ns"),
-        Column("time_ns", "time", "ns", "all calls of the busiest rank"),
-        Column("share", "share", "share", derived=True),
+        TableColumn("grid", meaning="of the ranks"),
+        TableColumn("nranks", meaning="ranks"),
+        TableColumn("op", "call", meaning="operation"),
+        TableColumn("site", "site", "site", "innermost frame"),
+        TableColumn("calls", "calls", meaning="formula of the number of calls"),
+        TableColumn("each", "each, ns", meaning="formula of the time of a call, ns"),
+        TableColumn("time_ns", "time", "ns", "all calls of the busiest rank"),
+        TableColumn("share", "share", "share", derived=True),
     ),
 )
-MODEL_SIZES = Table(
+MODEL_SIZES = CommandTable(
     "number of ranks",
     (
-        Column("nranks", "ranks", "count"),
-        Column("grid", "grid"),
-        Column("time_ns", "time", "ns"),
-        Column("place", "rank"),
+        TableColumn("nranks", "ranks", "count"),
+        TableColumn("grid", "grid"),
+        TableColumn("time_ns", "time", "ns"),
+        TableColumn("place", "rank"),
     ),
 )
 
-INTERVALS = Table(
+INTERVALS = CommandTable(
     "call that ends intervals of computation",
     (
-        Column("op", "ends with", "operation"),
-        Column("site", "call site", "site"),
-        Column("count", "intervals", "count"),
-        Column("mean_ns", "mean", "ns"),
-        Column("slowest_ns", "slowest", "ns", exact=False),
-        Column("over_mean", "over mean", "share", exact=False),
+        TableColumn("op", "ends with", "operation"),
+        TableColumn("site", "call site", "site"),
+        TableColumn("count", "intervals", "count"),
+        TableColumn("mean_ns", "mean", "ns"),
+        TableColumn("slowest_ns", "slowest", "ns", exact=False),
+        TableColumn("over_mean", "over mean", "share", exact=False),
     ),
 )
-SLOWEST = Table(
+SLOWEST = CommandTable(
     "method and number of ranks",
     (
-        Column("method", "method", meaning="pooled, resampled, inter-node or intra-node"),
-        Column("nranks", "ranks", "count", "ranks"),
-        Column(
+        TableColumn("method", "method", meaning="pooled, resampled, inter-node or intra-node"),
+        TableColumn("nranks", "ranks", "count", "ranks"),
+        TableColumn(
             "median_ns",
             "computation of the slowest",
             "ns",
             "computation of the slowest rank",
             exact=False,
         ),
-        Column("low_ns", "95 % from", "ns", "95 % interval", exact=False),
-        Column("high_ns", "to", "ns", "95 % interval", exact=False),
-        Column("over_recorded", "over recorded", "share", exact=False, derived=True),
+        TableColumn("low_ns", "95 % from", "ns", "95 % interval", exact=False),
+        TableColumn("high_ns", "to", "ns", "95 % interval", exact=False),
+        TableColumn("over_recorded", "over recorded", "share", exact=False, derived=True),
     ),
 )
 
-TESTS = Table(
+TESTS = CommandTable(
     "test",
     (
-        Column("factor", "factor", "place", "call site and kind of time, total, or several"),
-        Column("nnew", "mean of the last", meaning="new runs", page_heading="new runs"),
-        Column("nreference", "n", "count", "runs of the history", shown=str, page_heading="history"),
-        Column("reference", "before", "ns", "mean of the history; ns for traces"),
-        Column("new", "now", "ns", "mean of the new runs"),
-        Column("change", "change", "share", "new / reference - 1", shown=lambda change: f"{change:+.2%}"),
-        Column("expected", "expected", "ns", derived=True),
-        Column("low", None, "ns", "fluctuation interval"),
-        Column("high", None, "ns", "fluctuation interval"),
-        Column(
+        TableColumn("factor", "factor", "place", "call site and kind of time, total, or several"),
+        TableColumn("nnew", "mean of the last", meaning="new runs", page_heading="new runs"),
+        TableColumn("nreference", "n", "count", "runs of the history", shown=str, page_heading="history"),
+        TableColumn("reference", "before", "ns", "mean of the history; ns for traces"),
+        TableColumn("new", "now", "ns", "mean of the new runs"),
+        TableColumn(
+            "change", "change", "share", "new / reference - 1", shown=lambda change: f"{change:+.2%}"
+        ),
+        TableColumn("expected", "expected", "ns", derived=True),
+        TableColumn("low", None, "ns", "fluctuation interval"),
+        TableColumn("high", None, "ns", "fluctuation interval"),
+        TableColumn(
             "likelihood", "likelihood", "share", "of such a mean, if nothing changed",
             shown=lambda likelihood: f"{likelihood:.2g}",
         ),
-        Column("detectable", None, "share", "least increase that these runs show; empty for several factors"),
-        Column("result", "result", meaning="slower, faster or as before"),
+        TableColumn(
+            "detectable", None, "share", "least increase that these runs show; empty for several factors"
+        ),
+        TableColumn("result", "result", meaning="slower, faster or as before"),
     ),
 )  # fmt: skip
 SHOWN_TESTS = TESTS.only(
@@ -164,42 +170,42 @@ SHOWN_TESTS = TESTS.only(
 )
 """Columns in text."""
 TESTS_OF_PAGE = TESTS.without("low", "high", "detectable")
-RUNS = Table(
+RUNS = CommandTable(
     "run",
     (
-        Column("run", "run"),
-        Column("run_time_ns", "run time", "ns", exact=False),
-        Column("parallel_efficiency", "parallel efficiency", "share", exact=False),
-        Column("load_balance", "load balance", "share", exact=False),
-        Column("communication_efficiency", "communication efficiency", "share", exact=False),
-        Column("prediction", "slowest", "ns", exact=False),
+        TableColumn("run", "run"),
+        TableColumn("run_time_ns", "run time", "ns", exact=False),
+        TableColumn("parallel_efficiency", "parallel efficiency", "share", exact=False),
+        TableColumn("load_balance", "load balance", "share", exact=False),
+        TableColumn("communication_efficiency", "communication efficiency", "share", exact=False),
+        TableColumn("prediction", "slowest", "ns", exact=False),
     ),
 )
 
-SEGMENTS = Table(
+SEGMENTS = CommandTable(
     "segment of message sizes",
     (
-        Column("level", meaning="memory: within a node, network: between nodes"),
-        Column("from_bytes", "from", "bytes", "smallest message"),
-        Column("latency_ns", "latency", "ns"),
-        Column("per_byte_ns", None, "ns", "time per byte in the network"),
-        Column("per_kb_ns", "per kB", "ns", derived=True),
-        Column("gap_ns", "gap", "ns", "between messages"),
-        Column("send_overhead_ns", "send", "ns"),
-        Column("recv_overhead_ns", "recv", "ns"),
-        Column("send_overhead_per_byte_ns", None, "ns"),
-        Column("recv_overhead_per_byte_ns", None, "ns"),
-        Column("relative_noise", "noise", "share", "standard deviation over mean"),
+        TableColumn("level", meaning="memory: within a node, network: between nodes"),
+        TableColumn("from_bytes", "from", "bytes", "smallest message"),
+        TableColumn("latency_ns", "latency", "ns"),
+        TableColumn("per_byte_ns", None, "ns", "time per byte in the network"),
+        TableColumn("per_kb_ns", "per kB", "ns", derived=True),
+        TableColumn("gap_ns", "gap", "ns", "between messages"),
+        TableColumn("send_overhead_ns", "send", "ns"),
+        TableColumn("recv_overhead_ns", "recv", "ns"),
+        TableColumn("send_overhead_per_byte_ns", None, "ns"),
+        TableColumn("recv_overhead_per_byte_ns", None, "ns"),
+        TableColumn("relative_noise", "noise", "share", "standard deviation over mean"),
     ),
 )
 
-ACCOUNT = Table(
+ACCOUNT = CommandTable(
     "operation and treatment (simulators)",
     (
-        Column("operation", "operation", "operation", "with MPI_"),
-        Column("outcome", "outcome", meaning="kept, lowered or lost"),
-        Column("treatment", "treatment", meaning="what stands for the calls"),
-        Column("calls", "calls", "count", "of all ranks"),
-        Column("bytes", "sent", "bytes", "sent"),
+        TableColumn("operation", "operation", "operation", "with MPI_"),
+        TableColumn("outcome", "outcome", meaning="kept, lowered or lost"),
+        TableColumn("treatment", "treatment", meaning="what stands for the calls"),
+        TableColumn("calls", "calls", "count", "of all ranks"),
+        TableColumn("bytes", "sent", "bytes", "sent"),
     ),
 )

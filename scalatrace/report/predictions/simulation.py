@@ -23,7 +23,7 @@ from scalatrace.report.style import (
     number,
     text_table,
 )
-from scalatrace.report.tables import Column, Table
+from scalatrace.report.tables import CommandTable, TableColumn
 from scalatrace.stats.interval_width import is_vague
 
 __all__ = ["SimulationReporter", "predicted_ns"]
@@ -80,9 +80,9 @@ class SimulationReporter:
             measured, ratio = duration(check["measured_s"] * 1e9), f"{check['ratio']:.3f}"
             out.print(f"measured        {measured}   {ratio} of the predicted time; added to the checks")
         if drawn and drawn["runs"] > 1:
-            one, times = ("one run", "drawn") if facts["drawn_run"] else ("mean times", "mean")
+            kind, times = ("one run", "drawn") if facts["drawn_run"] else ("mean times", "mean")
             out.print(
-                f"{one:<14}  {coarse_duration(facts['time_ns'])}   with {times} computation times, as below"
+                f"{kind:<14}  {coarse_duration(facts['time_ns'])}   with {times} computation times, as below"
             )
         if not (drawn and "checks" in drawn):
             known = f"measured runs of this platform: {number(facts['platform_checks'])}"
@@ -131,19 +131,26 @@ class SimulationReporter:
     def _tolerance(self, out: Console) -> None:
         rows = self.facts.get("tolerance", ())
         for parameter, name in _PARAMETERS.items():
-            own = [row for row in rows if row["parameter"] == parameter]
-            if not own:
+            parameter_rows = [row for row in rows if row["parameter"] == parameter]
+            if not parameter_rows:
                 continue
-            factors = ["any" if row["factor"] is None else f"{coarse(row['factor']):g}" for row in own]
-            parts = [f"{row['slower']:.0%} at {factor} x" for row, factor in zip(own, factors, strict=True)]
+            factors = [
+                "any" if row["factor"] is None else f"{coarse(row['factor']):g}" for row in parameter_rows
+            ]
+            parts = [
+                f"{row['slower']:.0%} at {factor} x"
+                for row, factor in zip(parameter_rows, factors, strict=True)
+            ]
             out.print(f"  slower by {name}: {', '.join(parts)}")
 
     def _sweep(self, out: Console) -> None:
         rows = self.facts.get("sweep", ())
         if not rows:
             return
-        factors = [Column(name, name, "ratio", shown="{:g}".format) for name in rows[0] if name != "time_ns"]
-        ratio = Column("ratio", "ratio", "ratio", shown="{:.4f}".format)
-        table = Table("setting", (*factors, Column("time_ns", "time", "ns", exact=False), ratio))
+        factors = [
+            TableColumn(name, name, "ratio", shown="{:g}".format) for name in rows[0] if name != "time_ns"
+        ]
+        ratio = TableColumn("ratio", "ratio", "ratio", shown="{:.4f}".format)
+        table = CommandTable("setting", (*factors, TableColumn("time_ns", "time", "ns", exact=False), ratio))
         whole = max(self.facts["time_ns"], 1e-9)
         out.print(text_table(table, ({**row, "ratio": row["time_ns"] / whole} for row in rows)))

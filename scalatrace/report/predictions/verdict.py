@@ -75,7 +75,7 @@ def is_unsure(verdict: Mapping[str, Any]) -> bool:
 def undecided_lines(verdict: Mapping[str, Any]) -> Iterator[str]:
     """Yield lines on factors that are slower in the new runs, but within what runs vary."""
     for test in verdict["undecided"][:MAX_NAMED]:
-        name, change = clean(test["factor"]), _signed(test["change"])
+        name, change = clean(test["factor"]), _format_change(test["change"])
         yield f"slower, perhaps by chance: {name} {change}; {shown_from(test)}"
     if (more := len(verdict["undecided"]) - MAX_NAMED) > 0:
         yield f"slower, perhaps by chance: {more} more"
@@ -86,5 +86,5 @@ def _share(change: float) -> str:
     return f"{100 * round(change, 9):.2g} %" if change < 0.995 else f"{100 * change:,.0f} %"
 
 
-def _signed(change: float | None) -> str:
+def _format_change(change: float | None) -> str:
     return "from 0" if change is None else f"{change:+.0%}"

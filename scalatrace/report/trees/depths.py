@@ -121,13 +121,13 @@ def _without_repeats(symbols: Iterable[int]) -> tuple[int, ...]:
         here = places.setdefault(symbol, [])
         kept.append(symbol)
         here.append(len(kept) - 1)
-        length = _repeated(kept, here)
+        length = _repeated_length(kept, here)
         for _ in range(length):
             places[kept.pop()].pop()
     return tuple(kept)
 
 
-def _repeated(kept: list[int], places: list[int]) -> int:
+def _repeated_length(kept: list[int], places: list[int]) -> int:
     """Length of the shortest block at the end that equals the block before it; 0 where there is none."""
     n = len(kept)
     for place in reversed(places[-MAX_CANDIDATES - 1 : -1]):

@@ -93,12 +93,12 @@ class NodeChoice:
         """Mark the nodes with a matching event; whether this is one."""
         if isinstance(node, Event):
             texts = (self.trace.ops[node.op].name, *self.trace.stack(node.signature))
-            found = any(self.selection.at in text for text in texts if self.selection.at is not None)
+            matches = any(self.selection.at in text for text in texts if self.selection.at is not None)
         else:
-            found = sum(map(self._match, node.nodes)) > 0  # of all, so that each is marked
-        if found:
+            matches = sum(map(self._match, node.nodes)) > 0  # of all, so that each is marked
+        if matches:
             self.matching.add(id(node))
-        return found
+        return matches
 
     def _measure(self) -> float:
         """Set the costs of all nodes, in nanoseconds or calls of all ranks; return their sum."""

@@ -119,8 +119,8 @@ def check_payload(anonymous: bytes, original: bytes, allowed: Allowed) -> None:
         if len(text) >= MIN_WORD_LENGTH and _TELLING.search(allowed.rest(text))
     }
     together = "\n".join(sorted(remains))
-    if found := leaked(together, secrets, allowed) | {text for text in secrets if text in together}:
-        raise LeakError(f"the result would hold {len(found)} texts of the original: nothing was written")
+    if leaks := leaked(together, secrets, allowed) | {text for text in secrets if text in together}:
+        raise LeakError(f"the result would hold {len(leaks)} texts of the original: nothing was written")
 
 
 def _texts(payload: bytes) -> set[str]:

@@ -114,12 +114,15 @@ def _argument(word: str, names: AnonymousNames) -> str:
 
 def _library(text: str) -> str:
     """Return name and version of an MPI library: "Open MPI 5.0.6"; "" where neither is known."""
-    name = next((one for one in _LIBRARIES if one.lower() in text.lower()), "")
+    name = next((library for library in _LIBRARIES if library.lower() in text.lower()), "")
     version = _VERSION.search(text) if name else None
     return f"{name} {version[1]}" if version else name
 
 
 def _selection(text: str) -> str:
     """Return the options by which calls were selected, without their values."""
-    given = (word.partition("=")[0] for word in text.split())
-    return " ".join(dict.fromkeys(option for option in given if option in _OPTIONS_OF_SELECTION)) or "yes"
+    options_of_text = (word.partition("=")[0] for word in text.split())
+    return (
+        " ".join(dict.fromkeys(option for option in options_of_text if option in _OPTIONS_OF_SELECTION))
+        or "yes"
+    )

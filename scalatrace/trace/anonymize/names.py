@@ -44,14 +44,14 @@ class AnonymousNames:
         Lines and offsets are numbered within their file.
         """
         file, _, place = split_frame(text)
-        rest = text[len(file) :]
-        if rest.startswith("+"):
+        suffix = text[len(file) :]
+        if suffix.startswith("+"):
             module = self.name("module", file)
             return f"{module}+{self._number(f'offsets of {module}', place):#x}"
         source = self.name("source", file)
-        if not rest:
+        if not suffix:
             return source
-        line = self._number(f"lines of {source}", rest[1:].partition(":")[0])
+        line = self._number(f"lines of {source}", suffix[1:].partition(":")[0])
         return f"{source}:{line}:{self.name('function', place)}"
 
     def file(self, text: str, limit: int) -> str:

@@ -45,17 +45,17 @@ def anonymous_trace(trace: Trace, names: AnonymousNames, options: AnonymizeOptio
     result = replace(
         trace,
         meta=anonymous_header(trace.meta, names, options, stat),
-        stats=[replace(one, name=stat(one.name)) for one in trace.stats],
+        stats=[replace(entry, name=stat(entry.name)) for entry in trace.stats],
         frames=list(trace.frames) if keeps_sites else [names.frame(text) for text in trace.frames],
         comms=[replace(family, kind=communicator_kind(family.kind, names)) for family in trace.comms],
-        types=[anonymous_datatype(one) for one in trace.types],
+        types=[anonymous_datatype(entry) for entry in trace.types],
         strings=[
             text_name(text, frozenset(uses[index]), names, trace.nprocs)
             for index, text in enumerate(trace.strings)
         ],
         counts={counted_name(name, names): count for name, count in trace.counts.items()},
     )
-    return _untimed(result) if options.drop_times else result
+    return _drop_times(result) if options.drop_times else result
 
 
 def _uses(trace: Trace) -> dict[int, set[str]]:
@@ -82,18 +82,18 @@ def _first(vec: Vec) -> Iterable[int]:
     return (vec.constant,) if vec.constant is not None else islice(vec, MAX_STRINGS)
 
 
-def _untimed(trace: Trace) -> Trace:
+def _drop_times(trace: Trace) -> Trace:
     """Return a trace without times and measurements. Choices stay: matched senders, numbers of polls."""
     kept = [not is_time(stat.name) for stat in trace.stats]
 
-    def node(one: Node) -> Node:
-        if isinstance(one, Sequence):
-            return Sequence(one.repeat, tuple(map(node, one.nodes)))
-        return replace(one, stats=tuple(stats(some) for some in one.stats))
+    def node(original: Node) -> Node:
+        if isinstance(original, Sequence):
+            return Sequence(original.repeat, tuple(map(node, original.nodes)))
+        return replace(original, stats=tuple(stats(rows) for rows in original.stats))
 
-    def stats(some: PredStats) -> PredStats:
-        histograms = (h if stays else None for h, stays in zip(some.histograms, kept, strict=True))
-        return PredStats(some.pred, tuple(histograms))
+    def stats(rows: PredStats) -> PredStats:
+        histograms = (h if stays else None for h, stays in zip(rows.histograms, kept, strict=True))
+        return PredStats(rows.pred, tuple(histograms))
 
     load = [vec if stays else None for vec, stays in zip(trace.load, kept, strict=False)]
     return replace(trace, nodes=list(map(node, trace.nodes)), load=load)

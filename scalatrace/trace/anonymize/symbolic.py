@@ -97,7 +97,7 @@ class _Anonymizer:
         return replace(part, shape=parts.shape, formulas=cast("tuple[Value, ...]", parts.slots))
 
     def text(self, entry: tuple[Any, ...], parameter: str) -> tuple[Any, ...]:
-        text, numbers = _filled(entry), list(_numbers(entry))
+        text, numbers = _fill_formulas(entry), list(_numbers(entry))
         if not text or parameter != "filename":
             new = text_name(text, frozenset({parameter}), self.names, self.limit)
             return entry if new == text else (new, "")
@@ -114,7 +114,7 @@ class _Anonymizer:
 
     def datatype(self, entry: tuple[Any, ...], parameter: str) -> tuple[Any, ...]:
         *sizes, description = entry
-        if is_datatype(_filled(description)):
+        if is_datatype(_fill_formulas(description)):
             return entry
         size, extent = (0, 0) if sizes == [BY_DESCRIPTION] else sizes
         return size, extent, ("opaque(", size, ",", extent, ")", "")
@@ -125,6 +125,6 @@ def _numbers(entry: tuple[Any, ...]) -> Iterator[Any]:
     yield from (part for part in entry if type(part) is not str)
 
 
-def _filled(entry: tuple[Any, ...]) -> str:
+def _fill_formulas(entry: tuple[Any, ...]) -> str:
     """Return the text of an entry with 1 in place of formulas."""
     return "".join(part if type(part) is str else "1" for part in entry)

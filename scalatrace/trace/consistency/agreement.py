@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scalatrace.operations import Category, Flow, blocking_name, operation
-from scalatrace.trace.consistency.instances import Instances
-from scalatrace.trace.consistency.partners import Partners, feed, peer_of, tag_of
+from scalatrace.trace.consistency.partners import CallCounts, Instances, feed, peer_of, tag_of
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Peer
@@ -43,7 +42,7 @@ MAX_PAIRS = 1 << 20
 
 def first_conflict(trace: Trace) -> str | None:
     """Return the first call without partner, or whose ranks give different sizes or roots, or None."""
-    partners, agreement = Partners(trace), _Agreement(trace)
+    partners, agreement = CallCounts(trace), _Agreement(trace)
     feed(trace, partners, agreement)
     return partners.unmatched() or agreement.first()
 
@@ -64,7 +63,7 @@ class _Agreement:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self._compares = not any(op.name == "Cancel" for op in trace.ops) and not _summarised(trace)
+        self._compares = not any(op.name == "Cancel" for op in trace.ops) and not _has_summaries(trace)
         self._sizes, self._collectives, self._pairs = _Sizes(), _Collectives(), _Pairs()
         self._outside: str | None = None
 
@@ -110,7 +109,7 @@ def _outside(call: Call) -> Iterator[str]:
             )
 
 
-def _summarised(trace: Trace) -> bool:
+def _has_summaries(trace: Trace) -> bool:
     for leaf in trace.leaves():
         op = trace.ops[leaf.op]
         for (name, _), param in zip(op.params, leaf.params, strict=True):
@@ -164,7 +163,9 @@ class _Sizes:
 
 def _side_by_side(sent: Mapping[int, int], room: Mapping[int, int]) -> Iterator[tuple[int, int]]:
     """Yield the longest message with the largest buffer, and so on."""
-    messages, buffers = (sorted(([s, n] for s, n in one.items()), reverse=True) for one in (sent, room))
+    messages, buffers = (
+        sorted(([s, n] for s, n in amounts.items()), reverse=True) for amounts in (sent, room)
+    )
     while messages and buffers:
         yield messages[0][0], buffers[0][0]
         n = min(messages[0][1], buffers[0][1])
@@ -192,16 +193,18 @@ class _Collectives:
         instance = self._instances.number(comm)
         if instance is None:
             return  # the other world has a trace of its own
-        given = self._given.setdefault((call.op, comm.family, instance), {}).setdefault(call.rank, Counter())
-        given[root, 0 if flow is None else flow.nbytes(call)] += n
+        amounts = self._given.setdefault((call.op, comm.family, instance), {}).setdefault(
+            call.rank, Counter()
+        )
+        amounts[root, 0 if flow is None else flow.nbytes(call)] += n
 
     def disagreement(self) -> str | None:
         for (op, family, _), by_rank in self._given.items():
             first, expected = next(iter(by_rank.items()))
-            for rank, given in by_rank.items():
-                if given != expected:
-                    here = min((expected - given) or expected)
-                    there = min((given - expected) or given)
+            for rank, amounts in by_rank.items():
+                if amounts != expected:
+                    here = min((expected - amounts) or expected)
+                    there = min((amounts - expected) or amounts)
                     return (
                         f"MPI_{op} on communicator {family}: rank {first} gives {_words(here)}, "
                         f"rank {rank} {_words(there)}"
@@ -209,8 +212,8 @@ class _Collectives:
         return None
 
 
-def _words(given: tuple[int, int]) -> str:
-    root, nbytes = given
+def _words(call_key: tuple[int, int]) -> str:
+    root, nbytes = call_key
     return f"{nbytes} bytes" if root < 0 else f"{nbytes} bytes and root {root}" if nbytes else f"root {root}"
 
 
@@ -237,7 +240,7 @@ class _Pairs:
             return
         if call.get("in_place"):
             return
-        instance, own = self._instances.number(comm), comm.rank
+        instance, own_rank = self._instances.number(comm), comm.rank
         if instance is None:
             return  # the other world has a trace of its own
         for flow, sign in (("send", n), ("recv", -n)):
@@ -245,8 +248,8 @@ class _Pairs:
             if not isinstance(counts, tuple) or not hasattr(datatype, "size"):
                 self._full = True  # not recorded: nothing to compare
                 return
-            for other, count in enumerate(counts):
-                pair = (own, other) if flow == "send" else (other, own)
+            for receiver, count in enumerate(counts):
+                pair = (own_rank, receiver) if flow == "send" else (receiver, own_rank)
                 self._bytes[comm.family, instance, comm.world(pair[0]), comm.world(pair[1])] += (
                     sign * count * datatype.size
                 )

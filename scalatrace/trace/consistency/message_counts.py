@@ -94,10 +94,10 @@ class _Flow:
         taken = self._taken.setdefault(receive, Counter())
         for key in self._fitting(receive) if n else ():
             if n and self._left[key]:
-                some = min(n, self._left[key])
-                self._left[key] -= some
-                taken[key] += some
-                n -= some
+                matched_count = min(n, self._left[key])
+                self._left[key] -= matched_count
+                taken[key] += matched_count
+                n -= matched_count
         while n and (path := self._augmenting(receive)):
             n -= self._shift(receive, path, n)
         return n
@@ -122,10 +122,10 @@ class _Flow:
                         here, key = before[giver]
                         path.append((key, giver))
                     return path[::-1]
-                for other, taken in self._taken.items():
-                    if taken[key] and other != receive and other not in before:
-                        before[other] = here, key
-                        queue.append(other)
+                for receive_key, taken in self._taken.items():
+                    if taken[key] and receive_key != receive and receive_key not in before:
+                        before[receive_key] = here, key
+                        queue.append(receive_key)
         return []
 
     def _shift(

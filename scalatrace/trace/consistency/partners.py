@@ -10,18 +10,48 @@ from collections import Counter
 from typing import Protocol
 
 from scalatrace.operations import Category, Flow, Meeting, operation
-from scalatrace.trace.consistency.instances import Instances
 from scalatrace.trace.consistency.message_counts import CountedMessage, Counts, matched
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Peer
+from scalatrace.trace.model.tables import Communicator
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.query.requests import started
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG, UNDEFINED
 
-__all__ = ["Partners", "feed", "first_unmatched", "is_counted", "peer_of", "tag_of"]
+__all__ = ["CallCounts", "Instances", "feed", "first_unmatched", "is_counted", "peer_of", "tag_of"]
+
+
+class Instances:
+    """The communicators seen so far.
+
+    Attributes:
+        members: of each communicator by its number, the world ranks of both groups, in order.
+    """
+
+    def __init__(self) -> None:
+        self.members: list[tuple[int, ...]] = []
+        self._numbers: dict[tuple[int, tuple[int, ...]], int | None] = {}
+        self._seen: dict[tuple[int, int, int], tuple[Communicator, int | None]] = {}
+
+    def number(self, comm: Communicator) -> int | None:
+        """Return the number of a communicator; None if it has processes of another world."""
+        key = comm.family, id(comm.members), id(comm.remote)  # ranks share them; they are kept alive below
+        if key not in self._seen:
+            self._seen[key] = comm, self._number(comm)
+        return self._seen[key][1]
+
+    def _number(self, comm: Communicator) -> int | None:
+        everyone = tuple(sorted((*comm.members, *(comm.remote or ()))))
+        if (comm.family, everyone) not in self._numbers:
+            known = UNDEFINED not in everyone
+            self._numbers[comm.family, everyone] = len(self.members) if known else None
+            if known:
+                self.members.append(everyone)
+        return self._numbers[comm.family, everyone]
+
 
 _MESSAGES = (Category.SEND, Category.RECV, Category.SENDRECV)
 _COUNTED = (Category.COLLECTIVE, Category.NEIGHBOUR, Category.IO, Category.FILE)
@@ -77,12 +107,12 @@ def first_unmatched(trace: Trace) -> str | None:
     Messages are not compared where destinations, sources or tags were not kept or receives were cancelled.
     Time is that of `feed`.
     """
-    partners = Partners(trace)
+    partners = CallCounts(trace)
     feed(trace, partners)
     return partners.unmatched()
 
 
-class Partners:
+class CallCounts:
     """Counts of messages, collective calls and epochs of all ranks."""
 
     def __init__(self, trace: Trace) -> None:

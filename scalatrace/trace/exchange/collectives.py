@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.operations import Category, blocking_name, operation
 from scalatrace.trace.exchange.messages import MessageGroups
 from scalatrace.trace.exchange.neighbours import Neighbours, neighbour_bytes
 from scalatrace.trace.exchange.rank_sets import Budget, Number, RankSet, rank_sets, some_calls, walked_ranks
-from scalatrace.trace.model.call import Call, Place
+from scalatrace.trace.model.call import Call, CompiledEvent
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.query.requests import STARTING, started
 from scalatrace.trace.query.summaries import summarised_names
-from scalatrace.trace.values.from_arrays import Ints
 from scalatrace.trace.values.vec import ROOT
 
 if TYPE_CHECKING:
@@ -94,23 +94,25 @@ def exchanges_of(trace: Trace, budget: Budget) -> Iterator[Exchange]:
     if not any(has_pairs(op.name) for op in trace.ops):
         return
     groups = MessageGroups(trace)
-    for event, one in rank_sets(trace, _matters, budget):
+    for event, rank_set in rank_sets(trace, _matters, budget):
         op = trace.ops[event.op].name
         if blocking_name(op) not in EQUAL or operation(op).flow_later or is_unknown(trace, event):
             continue
-        for part in groups.of_one_size(event, one):
+        for part in groups.of_one_size(event, rank_set):
             for call, n in some_calls(trace, event, part, _matters, budget):
-                yield from _sent(trace, groups, call, part, n * one.weight)
+                yield from _sent(trace, groups, call, part, n * rank_set.weight)
     yield from _by_rank(trace, budget)
 
 
-def _sent(trace: Trace, groups: MessageGroups, call: Call, one: RankSet, n: Number) -> Iterator[Exchange]:
+def _sent(
+    trace: Trace, groups: MessageGroups, call: Call, rank_set: RankSet, n: Number
+) -> Iterator[Exchange]:
     """Yield what ranks with equal calls send; those in intercommunicators one by one."""
     if call.comm.remote is None:
-        yield from _equal(groups, call, one.ranks, n)
+        yield from _equal(groups, call, rank_set.ranks, n)
         return
-    for rank in one.ranks.tolist():
-        yield from _listed(Call(Place(trace, call.node, rank), call.values, -1), n)
+    for rank in rank_set.ranks.tolist():
+        yield from _list_partners(Call(CompiledEvent(trace, call.node, rank), call.values, -1), n)
 
 
 def is_unknown(trace: Trace, event: Event) -> bool:
@@ -131,7 +133,7 @@ def _matters(op: str, name: str) -> bool:
 
 def _equal(groups: MessageGroups, call: Call, ranks: Ints, n: Number) -> Iterator[Exchange]:
     """Yield what ranks with equal calls send: the same amount to each of their partners."""
-    own, size, start, members = groups.arrays(call.family, ranks)
+    own_ranks, size, start, members = groups.arrays(call.family, ranks)
     nbytes, op = _amount(call), blocking_name(call.op)
     if op in TO_ALL:
         yield from _to_all(call, ranks, (size, start, members), n, nbytes)
@@ -141,7 +143,7 @@ def _equal(groups: MessageGroups, call: Call, ranks: Ints, n: Number) -> Iterato
         known = roots >= 0
         yield Exchange(call.node, ranks[known], members[(start + roots)[known]], n, nbytes)
         return
-    here = own == roots
+    here = own_ranks == roots
     yield from _to_all(call, ranks[here], (size[here], start[here], members), n, nbytes)
 
 
@@ -180,17 +182,17 @@ def _by_rank(trace: Trace, budget: Budget) -> Iterator[Exchange]:
     )
     if not listed and not is_started:
         return
-    some, weight = walked_ranks(trace, budget)
-    for rank in some.tolist():
+    sample, weight = walked_ranks(trace, budget)
+    for rank in sample.tolist():
         neighbours = Neighbours()
         for call, n in _calls(trace, rank):
             if call.get("newcomm") is not None:
                 neighbours.follow(call)
             elif _is_listed(call.op) and not is_unknown(trace, call.node):
-                yield from _listed(call, n * weight, neighbours)
+                yield from _list_partners(call, n * weight, neighbours)
         for _, call, n in started(trace, rank) if is_started else ():
             if has_pairs(call.op) and not is_unknown(trace, call.node):
-                yield from _listed(call, n * weight, neighbours)
+                yield from _list_partners(call, n * weight, neighbours)
 
 
 def _is_listed(op: str) -> bool:
@@ -208,7 +210,7 @@ def _calls(trace: Trace, rank: int) -> Iterator[tuple[Call, int]]:
             yield from counted_calls(trace, event, rank, times, _matters)
 
 
-def _listed(call: Call, n: Number, neighbours: Neighbours | None = None) -> Iterator[Exchange]:
+def _list_partners(call: Call, n: Number, neighbours: Neighbours | None = None) -> Iterator[Exchange]:
     """Yield what one rank sends to each of its partners."""
     peers, nbytes = _partners(call, neighbours)
     receivers = np.array([call.comm.world(peer) if peer >= 0 else -1 for peer in peers], dtype=np.int64)

@@ -18,9 +18,9 @@ from scalatrace.trace.query.summaries import summarised
 from scalatrace.trace.query.traffic import traffic
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
+    from scalatrace.arrays import Ints
     from scalatrace.trace.exchange.collectives import Exchange
     from scalatrace.trace.exchange.messages import Messages
     from scalatrace.trace.model.trace import Trace
@@ -60,8 +60,8 @@ class PairTable:
         amounts: integers of 64 bits, or Python integers where these are too small.
     """
 
-    senders: NDArray[np.int64]
-    receivers: NDArray[np.int64]
+    senders: Ints
+    receivers: Ints
     amounts: NDArray[Any]
 
     def __len__(self) -> int:
@@ -134,26 +134,28 @@ def _table(nprocs: int, sent: list[Messages | Exchange], what: str) -> PairTable
     """Add up amounts by pair: in 64 bits if all of them together fit, else as Python integers."""
     import numpy as np  # takes longer to import than most traces to read
 
-    npairs = sum(one.npairs for one in sent)
+    npairs = sum(flow.npairs for flow in sent)
     if npairs > MAX_PAIRS:
         raise LimitError(
             f"calls of {nprocs:,} ranks have {npairs:,} pairs of ranks, too many to list "
             f"(limit {MAX_PAIRS:,}); `scalatrace matrix` and `scalatrace report` draw blocks of ranks"
         )
-    chunks = [one.expanded() for one in sent]
-    keys = np.concatenate([np.zeros(0, np.int64), *(one.senders * nprocs + one.receivers for one in chunks)])
-    parts = [_amounts(one, what) for one in chunks]
+    chunks = [flow.expanded() for flow in sent]
+    keys = np.concatenate(
+        [np.zeros(0, np.int64), *(flow.senders * nprocs + flow.receivers for flow in chunks)]
+    )
+    parts = [_amounts(flow, what) for flow in chunks]
     fits = sum(int(part.sum()) for part in parts) < 1 << 63
     amounts = np.concatenate([np.zeros(0, np.int64 if fits else object), *parts])
     if fits:
         amounts = amounts.astype(np.int64)
     keys, amounts = _by_key(keys, amounts)
-    some = (amounts > 0).astype(bool)  # of Python integers, a comparison gives objects
-    senders, receivers = np.divmod(keys[some], nprocs)
-    return PairTable(senders, receivers, amounts[some])
+    positive = (amounts > 0).astype(bool)  # of Python integers, a comparison gives objects
+    senders, receivers = np.divmod(keys[positive], nprocs)
+    return PairTable(senders, receivers, amounts[positive])
 
 
-def _by_key(keys: NDArray[np.int64], amounts: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def _by_key(keys: Ints, amounts: NDArray[Any]) -> tuple[Ints, NDArray[Any]]:
     """Return the different keys in order, and the sum of the amounts of each."""
     import numpy as np
 
@@ -163,12 +165,12 @@ def _by_key(keys: NDArray[np.int64], amounts: NDArray[Any]) -> tuple[NDArray[np.
     return keys[starts], np.add.reduceat(amounts, starts) if len(starts) else amounts
 
 
-def _amounts(one: Messages | Exchange, what: str) -> NDArray[Any]:
+def _amounts(flow: Messages | Exchange, what: str) -> NDArray[Any]:
     """Return the amount of each pair in all calls, exactly."""
     import numpy as np
 
-    count, n = int(one.count), len(one.senders)
-    nbytes = 1 if what == "messages" else one.nbytes
+    count, n = int(flow.count), len(flow.senders)
+    nbytes = 1 if what == "messages" else flow.nbytes
     largest = nbytes if isinstance(nbytes, int) else int(nbytes.max(initial=0))
     kind: Any = np.int64 if count * largest * max(n, 1) < 1 << 62 else object
     if isinstance(nbytes, int):
@@ -187,16 +189,16 @@ def pairs_by_site(trace: Trace, one_sided: bool = False) -> dict[Site, set[tuple
 
     _check(trace, "messages", POINT_TO_POINT)
     result: dict[Site, set[tuple[int, int]]] = {}
-    for one in messages_of(trace, Budget(sampling=False), {Category.ONE_SIDED} if one_sided else SENDING):
-        if one.count:
-            site = one.call[0], trace.stack(one.call[1])
+    for flow in messages_of(trace, Budget(sampling=False), {Category.ONE_SIDED} if one_sided else SENDING):
+        if flow.count:
+            site = flow.call[0], trace.stack(flow.call[1])
             result.setdefault(site, set()).update(
-                zip(one.senders.tolist(), one.receivers.tolist(), strict=True)
+                zip(flow.senders.tolist(), flow.receivers.tolist(), strict=True)
             )
     return result
 
 
-def matrix(trace: Trace, what: str = "bytes", calls: str = "all") -> NDArray[np.int64]:
+def matrix(trace: Trace, what: str = "bytes", calls: str = "all") -> Ints:
     """Return `pair_table` as nprocs x nprocs; row: sender, column: receiver.
 
     Raises:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import FormatError
 from scalatrace.operations import SENDING, Category, operation, sent_bytes
 from scalatrace.trace.exchange.rank_sets import Budget, Number, RankSet, rank_sets, some_calls, walked_ranks
@@ -20,7 +21,6 @@ from scalatrace.trace.model.peer_encoding import Encoding
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.query.requests import STARTING, started
 from scalatrace.trace.query.summaries import byte_parameters, summarised
-from scalatrace.trace.values.from_arrays import Ints
 from scalatrace.trace.values.vec import ANY_SOURCE, SPECIAL_MAX, Vec
 
 if TYPE_CHECKING:
@@ -83,15 +83,15 @@ def messages_of(trace: Trace, budget: Budget, categories: Collection[Category] =
 
     groups = MessageGroups(trace)
     result = []
-    for event, one in rank_sets(trace, matters, budget):
+    for event, rank_set in rank_sets(trace, matters, budget):
         category = operation(trace.ops[event.op].name).category
         if category not in categories or category is Category.PERSISTENT:
             continue
-        for part in groups.of_one_size(event, one):
+        for part in groups.of_one_size(event, rank_set):
             for call, n in some_calls(trace, event, part, matters, budget):
                 if (receivers := groups.receivers(call, part)) is not None:
                     result.append(_messages(event, part.ranks, receivers, n * part.weight, call))
-    return result + (list(_started(trace, budget)) if Category.PERSISTENT in categories else [])
+    return result + (list(_started_messages(trace, budget)) if Category.PERSISTENT in categories else [])
 
 
 def world_rank(call: Call, peer: int) -> int:
@@ -112,16 +112,16 @@ def _messages(event: Event, senders: Ints, receivers: Ints, n: Number, call: Cal
     known = receivers >= 0
     later = operation(call.op).flow_later
     nbytes = sent_bytes(call.op, call, started=later)
-    made = call.op, call.node.signature
-    return Messages(event, senders[known], receivers[known], n, nbytes, made)
+    origin = call.op, call.node.signature
+    return Messages(event, senders[known], receivers[known], n, nbytes, origin)
 
 
-def _started(trace: Trace, budget: Budget) -> Iterator[Messages]:
+def _started_messages(trace: Trace, budget: Budget) -> Iterator[Messages]:
     """Yield the messages of started persistent requests."""
     if not any(op.name in STARTING for op in trace.ops):
         return
-    some, weight = walked_ranks(trace, budget)
-    for rank in some.tolist():
+    sample, weight = walked_ranks(trace, budget)
+    for rank in sample.tolist():
         for event, call, n in started(trace, rank):
             row = operation(call.op)
             if row.category is Category.PERSISTENT and row.sends and (peer := call.raw(row.peers[0])) >= 0:
@@ -147,22 +147,24 @@ class MessageGroups:
         self._trace = trace
         self._known: dict[int, tuple[Ints, Ints, Ints, Ints]] = {}
 
-    def of_one_size(self, event: Event, one: RankSet) -> Iterator[RankSet]:
+    def of_one_size(self, event: Event, rank_set: RankSet) -> Iterator[RankSet]:
         """Divide a set of ranks so that a peer modulo the size of a communicator means the same to all."""
         peers = [param for param in event.params if isinstance(param, Peer)]
         kinds = zip(self._trace.ops[event.op].params, event.params, strict=True)
         comm = next((param for (_, kind), param in kinds if kind is Kind.COMM), None)
         family = comm.constant if isinstance(comm, Vec) else None
         if comm is None or family == 0 or all(peer.encoding is not Encoding.MODULO for peer in peers):
-            yield one
+            yield rank_set
         elif family is None:
-            yield from (replace(one, ranks=one.ranks[i : i + 1]) for i in range(len(one.ranks)))
+            yield from (
+                replace(rank_set, ranks=rank_set.ranks[i : i + 1]) for i in range(len(rank_set.ranks))
+            )
         else:
-            sizes = self.arrays(family, one.ranks)[1]
+            sizes = self.arrays(family, rank_set.ranks)[1]
             for size in np.unique(sizes).tolist():
-                yield replace(one, ranks=one.ranks[sizes == size])
+                yield replace(rank_set, ranks=rank_set.ranks[sizes == size])
 
-    def receivers(self, call: Call, one: RankSet) -> Ints | None:
+    def receivers(self, call: Call, rank_set: RankSet) -> Ints | None:
         """Return destinations of the ranks of a set as world ranks, -1 for another world; None without any.
 
         Raises:
@@ -172,9 +174,9 @@ class MessageGroups:
         if name not in call or call.raw(name) < SPECIAL_MAX:
             return None  # not recorded; nobody
         if call.comm.remote is not None:
-            return np.array([self._in_remote(call, rank) for rank in one.ranks.tolist()])
-        _, _, start, members = self.arrays(call.family, one.ranks)
-        peers = self.peers(call, name, one.ranks)
+            return np.array([self._in_remote(call, rank) for rank in rank_set.ranks.tolist()])
+        _, _, start, members = self.arrays(call.family, rank_set.ranks)
+        peers = self.peers(call, name, rank_set.ranks)
         world: Ints = np.where(peers < 0, -1, np.maximum(members[start + np.maximum(peers, 0)], -1))
         return world
 
@@ -187,12 +189,12 @@ class MessageGroups:
         param, comm = call.node.params[call.place.names[name]], call.comm
         encoding = param.encoding if isinstance(param, Peer) else Encoding.ABSOLUTE
         stored = encoding.encode(call.raw(name), comm.rank, comm.size)
-        own, size, _, _ = self.arrays(call.family, ranks)
-        peers = np.broadcast_to(np.asarray(encoding.decode(stored, own, size)), own.shape)  # type: ignore[arg-type]
+        own_ranks, size, _, _ = self.arrays(call.family, ranks)
+        peers = np.broadcast_to(np.asarray(encoding.decode(stored, own_ranks, size)), own_ranks.shape)  # type: ignore[arg-type]
         if len(outside := np.flatnonzero(peers >= size)):
             raise FormatError(_outside(int(ranks[outside[0]]), int(peers[outside[0]])))
-        found: Ints = np.maximum(peers, -1)
-        return found
+        world_peers: Ints = np.maximum(peers, -1)
+        return world_peers
 
     def _in_remote(self, call: Call, rank: int) -> int:
         """Return the receiver of one rank in an intercommunicator."""
@@ -216,11 +218,11 @@ class MessageGroups:
             sizes = np.array([len(group) for group in groups])
             members = np.array([rank for group in groups for rank in group], dtype=np.int64)
             starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
-            own, size, start = (np.zeros(nprocs, dtype=np.int64) for _ in range(3))
+            own_ranks, size, start = (np.zeros(nprocs, dtype=np.int64) for _ in range(3))
             here = members >= 0
-            own[members[here]] = (np.arange(len(members)) - starts)[here]
+            own_ranks[members[here]] = (np.arange(len(members)) - starts)[here]
             size[members[here]] = np.repeat(sizes, sizes)[here]
             start[members[here]] = starts[here]
-            self._known[number] = own, size, start, members
-        own, size, start, members = self._known[number]
-        return own[ranks], size[ranks], start[ranks], members
+            self._known[number] = own_ranks, size, start, members
+        own_ranks, size, start, members = self._known[number]
+        return own_ranks[ranks], size[ranks], start[ranks], members

@@ -32,35 +32,37 @@ class Neighbours:
         Raises:
             FormatError: its arrays do not fit together.
         """
-        made = call.get("newcomm")
-        if getattr(made, "kind", "null") == "null":
+        new_comm = call.get("newcomm")
+        if getattr(new_comm, "kind", "null") == "null":
             return
         if call.op == "Cart_create":
             dims, periods = call["dims"], call["periods"]
             _check(call, len(dims) == len(periods))
-            self._keep_grid(made.family, made.rank, dims, periods)
+            self._keep_grid(new_comm.family, new_comm.rank, dims, periods)
         elif call.op == "Cart_sub" and call.family in self._grids:
             dims, periods = self._grids[call.family]
             _check(call, len(dims) == len(call["remain_dims"]))
             kept = [i for i, remains in enumerate(call["remain_dims"]) if remains]
-            self._keep_grid(made.family, made.rank, [dims[i] for i in kept], [periods[i] for i in kept])
+            self._keep_grid(
+                new_comm.family, new_comm.rank, [dims[i] for i in kept], [periods[i] for i in kept]
+            )
         elif call.op == "Graph_create":
             index, edges = call["index"], call["edges"]
-            _check(call, made.rank < len(index))
-            own = edges[index[made.rank - 1] if made.rank else 0 : index[made.rank]]
-            self._lists[made.family] = own, own
+            _check(call, new_comm.rank < len(index))
+            own_edges = edges[index[new_comm.rank - 1] if new_comm.rank else 0 : index[new_comm.rank]]
+            self._lists[new_comm.family] = own_edges, own_edges
         elif call.op == "Dist_graph_create_adjacent":
-            self._lists[made.family] = call["sources"], call["destinations"]
+            self._lists[new_comm.family] = call["sources"], call["destinations"]
         elif call.op.startswith(("Comm_dup", "Comm_idup")):
             if call.family in self._lists:
-                self._lists[made.family] = self._lists[call.family]
+                self._lists[new_comm.family] = self._lists[call.family]
             if call.family in self._grids:
-                self._grids[made.family] = self._grids[call.family]
+                self._grids[new_comm.family] = self._grids[call.family]
 
     def _keep_grid(self, family: int, rank: int, dims: Sequence[int], periods: Sequence[int]) -> None:
         self._grids[family] = tuple(dims), tuple(periods)
-        own = tuple(_around(rank, dims, periods))
-        self._lists[family] = own, own
+        neighbours = tuple(_around(rank, dims, periods))
+        self._lists[family] = neighbours, neighbours
 
 
 def _check(call: Call, fits: bool) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import LimitError, UsageError
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
@@ -21,7 +22,7 @@ from scalatrace.trace.model.nodes import Event, Peer
 from scalatrace.trace.model.rank_classes import class_numbers
 from scalatrace.trace.query.counting import check_countable, check_visits, executions
 from scalatrace.trace.query.grouped import counted_calls
-from scalatrace.trace.values.from_arrays import Ints, distinct, ranks_in
+from scalatrace.trace.values.from_arrays import distinct, ranks_in
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
@@ -100,8 +101,8 @@ def rank_sets(
         except TooManySetsError:
             check_visits(trace)  # each rank is a set of its own
             sets = [RankSet(np.array([rank]), times) for ranks, times in classes if times for rank in ranks]
-        for one in sets:
-            yield event, one
+        for rank_set in sets:
+            yield event, rank_set
 
 
 class TooManySetsError(Exception):
@@ -141,16 +142,16 @@ def sets_of(
             continue
         try:
             rows = [class_numbers(value, ranks, trace.nprocs, MAX_SETS)[0][where] for value in differing]
-            yield from _divided(where, rows, times)
+            yield from _divide_ranks(where, rows, times)
         except UsageError:
             if not sampling:
                 raise TooManySetsError from None
-            some = sampled(where, MAX_SETS)
-            for rank in some.tolist():
-                yield RankSet(np.array([rank]), times, Fraction(len(where), len(some)))
+            sample = sampled(where, MAX_SETS)
+            for rank in sample.tolist():
+                yield RankSet(np.array([rank]), times, Fraction(len(where), len(sample)))
 
 
-def _divided(where: Ints, rows: list[Ints], times: int) -> Iterator[RankSet]:
+def _divide_ranks(where: Ints, rows: list[Ints], times: int) -> Iterator[RankSet]:
     if not rows:
         yield RankSet(where, times)
         return
@@ -168,8 +169,8 @@ def sampled(ranks: Ints, count: int) -> Ints:
     if len(ranks) <= count:
         return ranks
     inner = np.unique(np.random.default_rng(SEED).integers(1, len(ranks) - 1, count - 2))
-    some: Ints = ranks[np.concatenate([[0], inner, [len(ranks) - 1]])]
-    return some
+    sample: Ints = ranks[np.concatenate([[0], inner, [len(ranks) - 1]])]
+    return sample
 
 
 def walked_ranks(trace: Trace, budget: Budget) -> tuple[Ints, Number]:
@@ -182,14 +183,14 @@ def walked_ranks(trace: Trace, budget: Budget) -> tuple[Ints, Number]:
     if not budget.sampling:
         check_visits(trace)
         return every, 1
-    some = sampled(every, MAX_WALKED_RANKS)
-    weight: Number = Fraction(len(every), len(some)) if len(some) < len(every) else 1
+    sample = sampled(every, MAX_WALKED_RANKS)
+    weight: Number = Fraction(len(every), len(sample)) if len(sample) < len(every) else 1
     budget.exact = budget.exact and weight == 1
-    return some, weight
+    return sample, weight
 
 
 def some_calls(
-    trace: Trace, event: Event, one: RankSet, matters: Matters, budget: Budget
+    trace: Trace, event: Event, rank_set: RankSet, matters: Matters, budget: Budget
 ) -> Iterator[tuple[Call, Number]]:
     """Yield the different calls of the first rank of a set with their numbers per rank.
 
@@ -199,14 +200,14 @@ def some_calls(
         LimitError: very many different calls, which may not be sampled.
     """
     if not budget.sampling:
-        yield from counted_calls(trace, event, int(one.ranks[0]), one.times, matters)
+        yield from counted_calls(trace, event, int(rank_set.ranks[0]), rank_set.times, matters)
         return
     limit = min(MAX_CALLS, max(MIN_CALLS, budget.calls))
-    calls = counted_calls(trace, event, int(one.ranks[0]), one.times, matters)
+    calls = counted_calls(trace, event, int(rank_set.ranks[0]), rank_set.times, matters)
     listed = list(islice(calls, limit))
     budget.calls -= len(listed)
     counted = sum(n for _, n in listed)
-    if one.weight != 1 or counted != one.times:
+    if rank_set.weight != 1 or counted != rank_set.times:
         budget.exact = False
     for call, n in listed:
-        yield call, n if counted == one.times else Fraction(n * one.times, counted)
+        yield call, n if counted == rank_set.times else Fraction(n * rank_set.times, counted)

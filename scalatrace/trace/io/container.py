@@ -106,7 +106,7 @@ def read_container(data: bytes, path: str | PathLike[str] = "") -> Container:
     return Container(payload, bool(flags & PART), deflated, bool(flags & SYMBOLIC))
 
 
-def _check_header(version: int, flags: int, stored_size: int, found: int, path: str) -> None:
+def _check_header(version: int, flags: int, stored_size: int, payload_size: int, path: str) -> None:
     if version != FORMAT_VERSION:
         raise FormatError(
             f"format version {version} is unknown, expected "
@@ -116,12 +116,14 @@ def _check_header(version: int, flags: int, stored_size: int, found: int, path: 
         )
     if flags & ~(DEFLATED | PART | SYMBOLIC):
         raise FormatError(f"unknown flags {flags:#x}; use the scalatrace that wrote it", path, 10)
-    if stored_size != found:
-        reason = "the file is cut short" if found < stored_size else "the file has bytes after its payload"
+    if stored_size != payload_size:
+        reason = (
+            "the file is cut short" if payload_size < stored_size else "the file has bytes after its payload"
+        )
         raise FormatError(
-            f"{reason}: {found} bytes instead of {stored_size}; copy or record it again",
+            f"{reason}: {payload_size} bytes instead of {stored_size}; copy or record it again",
             path,
-            HEADER.size + min(found, stored_size),
+            HEADER.size + min(payload_size, stored_size),
         )
 
 

@@ -17,7 +17,7 @@ from scalatrace.trace.model.tables import (
     IntArray,
     Kind,
     Op,
-    Stat,
+    RecordedStat,
     is_resolution,
 )
 from scalatrace.trace.model.trace_tables import LOAD_STEPS, OLD_LOAD_STEPS
@@ -114,12 +114,12 @@ def op(raw: object, fields: Fields) -> Op:
     return Op(name(op_name), tuple((name(pname), Kind(natural(kind))) for pname, kind in pairs))
 
 
-def stat(raw: object, fields: Fields) -> Stat:
+def stat(raw: object, fields: Fields) -> RecordedStat:
     """Decode [name, resolution]."""
     stat_name, resolution = _parts(raw, "a statistic", 2)
     if not is_resolution(resolution):
         raise ValueError(f"statistic {stat_name!r:.50} has a resolution beyond {MAX_RESOLUTION:g} or none")
-    return Stat(text(stat_name), float(resolution))
+    return RecordedStat(text(stat_name), float(resolution))
 
 
 def signature(raw: object, fields: Fields) -> tuple[int, ...]:

@@ -113,8 +113,8 @@ class Ranges:
             vec, count = at(value, rank), _executions(path, rank)
             if vec is None or not count:
                 continue
-            for own, size, stored in self._stored(families, rank, vec, encoding, count):
-                peer = encoding.decode(stored, own, size)
+            for own_rank, size, stored in self._stored_peers(families, rank, vec, encoding, count):
+                peer = encoding.decode(stored, own_rank, size)
                 if stored >= SPECIAL_MAX and size and not 0 <= peer < size:
                     raise ValueError(
                         f"{self._parameter(event, name)} is {peer} on rank {rank}, "
@@ -189,9 +189,9 @@ class Ranges:
         if family not in self._sizes:
             entry, world = self._trace.comms[family], self._trace.comms[WORLD]
             sizes = entry.sizes if entry.remote_sizes is None else entry.remote_sizes
-            own = entry.kind == "self" and entry.members.terms == ()
+            is_self = entry.kind == "self" and entry.members.terms == ()
             in_order = (entry.members, entry.sizes) == (world.members, world.sizes)
-            least = 1 if own else sizes.smallest() or 0
+            least = 1 if is_self else sizes.smallest() or 0
             self._sizes[family] = least, in_order and entry.remote_sizes is None
         return self._sizes[family]
 
@@ -208,7 +208,7 @@ class Ranges:
             self._left -= 1
             yield rank
 
-    def _stored(
+    def _stored_peers(
         self, families: int | Value, rank: int, vec: Vec, encoding: Encoding, count: int
     ) -> Iterator[tuple[int, int, int]]:
         """Yield own rank, size and stored peers of a rank: the smallest and largest, or the first ones."""

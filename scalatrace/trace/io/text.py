@@ -91,22 +91,22 @@ def _header(trace: Trace) -> Iterator[str]:
     yield f"scalatrace trace {TEXT_VERSION}"
     yield f"nprocs {trace.nprocs}"
     yield f"ranks {trace.ranks}"
-    yield from (f"meta {_quoted(key)} {_quoted(value)}" for key, value in trace.meta.items())
-    yield from _numbered(_op(op) for op in trace.ops)
+    yield from (f"meta {_quote(key)} {_quote(value)}" for key, value in trace.meta.items())
+    yield from _number_lines(_op(op) for op in trace.ops)
     yield from (f"stat {_name(stat.name)} {stat.resolution!r}" for stat in trace.stats)
-    yield from _numbered(f"frame {_quoted(frame)}" for frame in trace.frames)
-    yield from _numbered(f"signature [{' '.join(map(str, frames))}]" for frames in trace.signatures)
-    yield from _numbered(map(_family, trace.comms))
-    yield from _numbered(map(_type, trace.types))
-    yield from _numbered(f"string {_quoted(string)}" for string in trace.strings)
-    yield from _numbered(map(_array, trace.arrays))
-    yield from _numbered(_pred(trace, *pair) for pair in trace.preds)
-    yield from (f"count {_quoted(name)} {n}" for name, n in trace.counts.items())
+    yield from _number_lines(f"frame {_quote(frame)}" for frame in trace.frames)
+    yield from _number_lines(f"signature [{' '.join(map(str, frames))}]" for frames in trace.signatures)
+    yield from _number_lines(map(_family, trace.comms))
+    yield from _number_lines(map(_type, trace.types))
+    yield from _number_lines(f"string {_quote(string)}" for string in trace.strings)
+    yield from _number_lines(map(_array, trace.arrays))
+    yield from _number_lines(_pred(trace, *pair) for pair in trace.preds)
+    yield from (f"count {_quote(name)} {n}" for name, n in trace.counts.items())
     yield from ["load between"] if trace.load_between else []
     yield from (f"load {'none' if vec is None else vec}" for vec in trace.load)
 
 
-def _numbered(lines: Iterator[str]) -> Iterator[str]:
+def _number_lines(lines: Iterator[str]) -> Iterator[str]:
     return (f"{line}  # {i}" for i, line in enumerate(lines))
 
 
@@ -123,7 +123,7 @@ def _family(family: Family) -> str:
 
 
 def _type(datatype: Datatype) -> str:
-    return f"type {_quoted(datatype.description)} size {datatype.size} extent {datatype.extent}"
+    return f"type {_quote(datatype.description)} size {datatype.size} extent {datatype.extent}"
 
 
 def _array(array: IntArray) -> str:
@@ -156,7 +156,7 @@ def _event(trace: Trace, event: Event) -> str:
 
 def _comment(trace: Trace, event: Event) -> str:
     stack = trace.stack(event.signature)
-    return f"  # {_quoted(short_frame(stack[0]))[1:-1]}" if stack else ""
+    return f"  # {_quote(short_frame(stack[0]))[1:-1]}" if stack else ""
 
 
 def _param(param: Param) -> str:
@@ -184,9 +184,9 @@ def _histogram(histogram: Histogram) -> str:
     return f"({h.count} {h.min} {h.max} {h.mean} {h.std}{bins})"
 
 
-def _quoted(string: str) -> str:
+def _quote(string: str) -> str:
     return json.dumps(string)
 
 
 def _name(name: str) -> str:
-    return name if _WORD.fullmatch(name) and name not in RESERVED else _quoted(name)
+    return name if _WORD.fullmatch(name) and name not in RESERVED else _quote(name)

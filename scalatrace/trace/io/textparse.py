@@ -127,9 +127,9 @@ class _Plain(Transformer[Any, Any]):
         return _placed(str(token), token)
 
     def start(self, parts: list[Any]) -> Any:
-        version, *rest = parts
-        entries = [part for part in rest if not isinstance(part, RawNode)]
-        return int(version), entries, [part for part in rest if isinstance(part, RawNode)]
+        version, *words = parts
+        entries = [part for part in words if not isinstance(part, RawNode)]
+        return int(version), entries, [part for part in words if isinstance(part, RawNode)]
 
     # values
 
@@ -225,9 +225,11 @@ class _Plain(Transformer[Any, Any]):
         return int(parts[0]), [part for part in parts[1:] if part is not None]
 
     def event(self, parts: list[Any]) -> RawEvent:
-        op, signature, *rest = (part for part in parts if part is not None)
-        params = [part for part in rest if isinstance(part[0], Name)]
-        return RawEvent(op, int(signature), params, [part for part in rest if not isinstance(part[0], Name)])
+        op, signature, *entries = (part for part in parts if part is not None)
+        params = [part for part in entries if isinstance(part[0], Name)]
+        return RawEvent(
+            op, int(signature), params, [part for part in entries if not isinstance(part[0], Name)]
+        )
 
     def sequence(self, parts: list[Any]) -> list[Any]:
         return parts

@@ -14,7 +14,7 @@ from scalatrace.files import write_file
 from scalatrace.trace.io.container import pack_container
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.nodes import Event, Node, Param, Peer, PredStats
-from scalatrace.trace.model.tables import TIMES, Family, IntArray, Op, Stat
+from scalatrace.trace.model.tables import TIMES, Family, IntArray, Op, RecordedStat
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.values.compress import vec_of
@@ -113,15 +113,15 @@ def _family(family: Family) -> tuple[Any, ...]:
     return (*local, family.remote_sizes.terms, family.remote_members.terms)
 
 
-def _node(node: Node, measured: Sequence[Stat], columns: ColumnWriter) -> tuple[Any, ...]:
+def _node(node: Node, measured: Sequence[RecordedStat], columns: ColumnWriter) -> tuple[Any, ...]:
     repeat = elastic.encode(node.repeat)
     if not isinstance(node, Event):
         return repeat, tuple(_node(child, measured, columns) for child in node.nodes)
-    stats = tuple(_stats(one, measured, columns) for one in node.stats)
+    stats = tuple(_stats(row, measured, columns) for row in node.stats)
     return repeat, node.op, node.signature, tuple(map(_param, node.params)), stats
 
 
-def _stats(stats: PredStats, measured: Sequence[Stat], columns: ColumnWriter) -> tuple[Any, ...]:
+def _stats(stats: PredStats, measured: Sequence[RecordedStat], columns: ColumnWriter) -> tuple[Any, ...]:
     """Histograms of times in columns; the numbers of other statistics may be names, such as ranks."""
     pairs = zip(measured, stats.histograms, strict=True)
     return stats.pred, *(h and _histogram(h, stat.name in TIMES, columns) for stat, h in pairs)

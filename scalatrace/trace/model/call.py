@@ -1,4 +1,4 @@
-"""MPI calls of one rank, and event nodes compiled for one rank (`Place`)."""
+"""MPI calls of one rank, and event nodes compiled for one rank (`CompiledEvent`)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from scalatrace.trace.model.trace_tables import TraceTables
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import SPECIAL_MAX, Vec
 
-__all__ = ["Call", "Place", "ended", "vec_at"]
+__all__ = ["Call", "CompiledEvent", "ended", "vec_at"]
 
 WORLD = 0
 
 
-class Place:
+class CompiledEvent:
     """An event node compiled for one rank."""
 
     __slots__ = ("comm_at", "histograms", "names", "node", "op", "own_pred", "rank", "rows", "trace")
@@ -59,19 +59,19 @@ class Place:
 
     def decoded(self, values: tuple[int, ...]) -> tuple[int, ...]:
         """Return the values of one call as a walk yields them, from stored ones: peers become ranks."""
-        given = list(values)
+        params = list(values)
         for i, param in enumerate(self.node.params):
             if isinstance(param, Peer) and param.encoding is not Encoding.ABSOLUTE:
                 family = WORLD if self.comm_at is None else values[self.comm_at]
-                given[i] = param.encoding.decode(values[i], *_self_and_size(self, family))
-        return tuple(given)
+                params[i] = param.encoding.decode(values[i], *_self_and_size(self, family))
+        return tuple(params)
 
     def stat(self, pred: int, index: int) -> Histogram | None:
         """Return the histogram of a statistic after a predecessor, in units of the statistic."""
         if self.histograms is None:
             self.histograms = {s.pred: s.histograms for s in self.node.stats}
-        found = self.histograms.get(pred, ())
-        histogram = found[index] if index < len(found) else None
+        histograms = self.histograms.get(pred, ())
+        histogram = histograms[index] if index < len(histograms) else None
         return None if histogram is None else histogram.scaled(self.trace.stats[index].resolution)
 
 
@@ -87,7 +87,7 @@ class Call:
 
     __slots__ = ("place", "pred", "values")
 
-    def __init__(self, place: Place, values: tuple[int, ...], pred: int) -> None:
+    def __init__(self, place: CompiledEvent, values: tuple[int, ...], pred: int) -> None:
         self.place = place
         self.values = values
         self.pred = pred
@@ -158,35 +158,35 @@ class Call:
         return None if index is None else self.place.stat(self.pred, index)
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={self[name]!r}" for name in self.place.names)
-        return f"<{self.op}({given}) of rank {self.rank}>"
+        params = ", ".join(f"{name}={self[name]!r}" for name in self.place.names)
+        return f"<{self.op}({params}) of rank {self.rank}>"
 
 
-def _rows(place: Place) -> Iterator[tuple[int, ...]]:
+def _rows(place: CompiledEvent) -> Iterator[tuple[int, ...]]:
     """Yield the values of all parameters, call after call."""
     columns = [_column(place, param) for param in place.node.params]
     if all(isinstance(column, repeat) for column in columns):
         return repeat(tuple(next(column) for column in columns))
-    return chain(zip(*columns, strict=False), _ended(place))
+    return chain(zip(*columns, strict=False), _check_end(place))
 
 
-def _ended(place: Place) -> Iterator[tuple[int, ...]]:
+def _check_end(place: CompiledEvent) -> Iterator[tuple[int, ...]]:
     """Raise an error after the last values: an end would silently shorten the walk."""
     yield from ()
     raise FormatError(ended(place))
 
 
-def ended(place: Place) -> str:
+def ended(place: CompiledEvent) -> str:
     """Return the message for a parameter with too few values."""
     return f"a parameter of {place.op.name} has too few values for the calls of rank {place.rank}"
 
 
-def vec_at(place: Place, param: Param) -> Vec:
+def vec_at(place: CompiledEvent, param: Param) -> Vec:
     """Return the stored values of a parameter; those of a peer in its encoding."""
     return _vec(place, param.value if isinstance(param, Peer) else param)
 
 
-def _column(place: Place, param: Param) -> Iterator[int]:
+def _column(place: CompiledEvent, param: Param) -> Iterator[int]:
     if not isinstance(param, Peer):
         return iter(_vec(place, param))
     vec = _vec(place, param.value)
@@ -196,26 +196,26 @@ def _column(place: Place, param: Param) -> Iterator[int]:
     families = Vec(WORLD) if at is None else _vec(place, place.node.params[at])
     if families.constant is None:
         return _peers(place, param.encoding, zip(vec, families, strict=False))
-    own, size = _self_and_size(place, families.constant)
+    own_rank, size = _self_and_size(place, families.constant)
     if vec.constant is not None:
-        return repeat(param.encoding.decode(vec.constant, own, size))
+        return repeat(param.encoding.decode(vec.constant, own_rank, size))
     decode = param.encoding.decode
-    return (decode(value, own, size) for value in vec)
+    return (decode(value, own_rank, size) for value in vec)
 
 
-def _peers(place: Place, encoding: Encoding, pairs: Iterator[tuple[int, int]]) -> Iterator[int]:
+def _peers(place: CompiledEvent, encoding: Encoding, pairs: Iterator[tuple[int, int]]) -> Iterator[int]:
     for value, family in pairs:
-        own, size = _self_and_size(place, family)
-        yield encoding.decode(value, own, size)
+        own_rank, size = _self_and_size(place, family)
+        yield encoding.decode(value, own_rank, size)
 
 
-def _vec(place: Place, param: Param) -> Vec:
+def _vec(place: CompiledEvent, param: Param) -> Vec:
     vec = None if isinstance(param, Peer) else elastic.at(param, place.rank)
     if vec is None:
         raise FormatError(f"a parameter of {place.op.name} has no value for rank {place.rank}")
     return vec
 
 
-def _self_and_size(place: Place, family: int) -> tuple[int, int]:
+def _self_and_size(place: CompiledEvent, family: int) -> tuple[int, int]:
     comm = place.trace.communicator(family, place.rank)
     return comm.rank, max(len(comm.peers), 1)

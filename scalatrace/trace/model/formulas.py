@@ -83,7 +83,7 @@ class Formulas:
             vec = vec_of_part(part, place, loops)
             return None if vec is None else Vec.decode(vec.terms)
 
-        return self._evaluated(rank, checked)
+        return self._evaluate_part(rank, checked)
 
     def trip_counts(self, rank: int) -> Vec | None:
         """Return the same values as `at`, but uncompressed and faster; for the repeats of loops around."""
@@ -94,7 +94,7 @@ class Formulas:
         if rank not in self._trip_counts:
             if len(self._trip_counts) >= MAX_CACHED_RANKS:
                 self._trip_counts.clear()
-            self._trip_counts[rank] = self._evaluated(rank, partial(vec_of_part, folded=False))
+            self._trip_counts[rank] = self._evaluate_part(rank, partial(vec_of_part, folded=False))
         return self._trip_counts[rank]
 
     def ends(self, rank: int) -> Ends | None:
@@ -105,9 +105,9 @@ class Formulas:
         """
         from scalatrace.trace.symbolic.evaluate import ends_of_part
 
-        return self._evaluated(rank, ends_of_part)
+        return self._evaluate_part(rank, ends_of_part)
 
-    def _evaluated(
+    def _evaluate_part(
         self, rank: int, value: Callable[[Part, Mapping[str, Any], tuple[Vec, ...]], T | None]
     ) -> T | None:
         """Return `value` of the part that holds for a rank, at its coordinates and within its loops."""
@@ -131,20 +131,20 @@ class Formulas:
 
     def loops(self, rank: int) -> tuple[Vec, ...] | None:
         """Return how often the loops around run on a rank; None if it does not enter all of them."""
-        found = tuple(vec for loop in self.around if (vec := _trip_counts(loop, rank)) is not None)
-        return found if len(found) == len(self.around) else None
+        trip_counts = tuple(vec for loop in self.around if (vec := _trip_counts(loop, rank)) is not None)
+        return trip_counts if len(trip_counts) == len(self.around) else None
 
     def names(self) -> list[str]:
         """Return the names of the rank and its coordinates that conditions and formulas use."""
-        found = (names_in(part.condition, *(part.formulas or ())) for part in self.parts)
-        return sorted(RANKWISE.intersection(*[set().union(*found)]))
+        names_of_parts = (names_in(part.condition, *(part.formulas or ())) for part in self.parts)
+        return sorted(RANKWISE.intersection(*[set().union(*names_of_parts)]))
 
     def encode(self) -> tuple[Any, ...]:
         """Return the form in the file, without `around`."""
         parts = tuple(
-            one
+            loop
             for part in self.parts
-            for one in (
+            for loop in (
                 format_text(part.condition),
                 part.shape,
                 None if part.formulas is None else tuple(map(written, part.formulas)),
@@ -160,11 +160,11 @@ class Formulas:
         grid = _grid(dims, column_major, nprocs)
         if type(inputs) is not tuple or len(inputs) % 2 or type(parts) is not tuple or len(parts) % 3:
             raise ValueError("formulas have an incomplete list of parameters or parts")
-        given = tuple(zip(inputs[::2], inputs[1::2], strict=True))
-        if any(type(name) is not str or type(value) is not int for name, value in given):
+        pairs = tuple(zip(inputs[::2], inputs[1::2], strict=True))
+        if any(type(name) is not str or type(value) is not int for name, value in pairs):
             raise ValueError("a parameter of formulas is not a pair of name and integer")
         read = tuple(map(_part, parts[::3], parts[1::3], parts[2::3]))
-        return cls(RankList.from_terms(ranks, nprocs), grid, given, read, around)
+        return cls(RankList.from_terms(ranks, nprocs), grid, pairs, read, around)
 
     def _key(self) -> tuple[Any, ...]:
         return self.ranks, self.grid, self.inputs, self.parts, self.around
@@ -243,13 +243,13 @@ def _text(part: Part) -> str:
     condition = "" if part.condition == EVERYWHERE else f"if {json.dumps(format_text(part.condition))} "
     if part.formulas is None:
         return f"{condition}none"
-    rest = iter([json.dumps(written(formula)) for formula in part.formulas])
+    formulas = iter([json.dumps(written(formula)) for formula in part.formulas])
     if part.shape in (CYCLE, INDEXED, LOOPED):
-        return f"{condition}{part.shape} {' '.join(rest)}"
-    return f"{condition}{_filled(part.shape, rest)}"
+        return f"{condition}{part.shape} {' '.join(formulas)}"
+    return f"{condition}{_fill_shape(part.shape, formulas)}"
 
 
-def _filled(shape: Any, texts: Iterator[str]) -> str:
+def _fill_shape(shape: Any, texts: Iterator[str]) -> str:
     if shape is None:
         return next(texts)
-    return "[" + " ".join(_filled(inner, texts) for inner in shape) + "]"
+    return "[" + " ".join(_fill_shape(inner, texts) for inner in shape) + "]"

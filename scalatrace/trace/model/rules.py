@@ -129,8 +129,8 @@ def with_frames(rules: Sequence[Rule], name: Callable[[str], str]) -> tuple[Rule
     def stack(frames: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(map(name, frames))
 
-    def stats(one: StatRule) -> StatRule:
-        return one if one.pred is None else StatRule((one.pred[0], stack(one.pred[1])), one.histograms)
+    def stats(rule: StatRule) -> StatRule:
+        return rule if rule.pred is None else StatRule((rule.pred[0], stack(rule.pred[1])), rule.histograms)
 
     return tuple(
         replace(

@@ -21,7 +21,7 @@ __all__ = [
     "LargeLayout",
     "Layout",
     "Op",
-    "Stat",
+    "RecordedStat",
     "is_resolution",
     "layout_of",
 ]
@@ -64,7 +64,7 @@ class Op:
 
 
 @dataclass(frozen=True, slots=True)
-class Stat:
+class RecordedStat:
     """A statistic: a stored integer times `resolution` is the value."""
 
     name: str
@@ -252,9 +252,9 @@ class Layout:
 
     def of(self, rank: int) -> tuple[Sequence[int], int, Sequence[int] | None] | None:
         """Return members, own position and remote members of a rank's communicator; None if it is in none."""
-        if (found := self._where.get(rank)) is None:
+        if (position_of_rank := self._where.get(rank)) is None:
             return None
-        instance, position = found
+        instance, position = position_of_rank
         return self.groups[instance], position, self.remote[instance] if self.remote is not None else None
 
 
@@ -263,12 +263,12 @@ def _cut(sizes: Vec, members: Vec, nprocs: int) -> list[tuple[int, ...]]:
     ranks = (members.constant,) if members.constant is not None else members.first(members.length or 0)
     if any(not 0 <= rank < nprocs and rank != UNDEFINED for rank in ranks):
         raise ValueError("a communicator has a member that is not a rank of the run")
-    groups, rest, each = [], iter(ranks), iter(sizes)
+    groups, remaining, each = [], iter(ranks), iter(sizes)
     left = len(ranks)
     while left:
         size = next(each, 0)
         if not 0 < size <= left:
             raise ValueError("the sizes of a family do not add up to its members")
-        groups.append(tuple(islice(rest, size)))
+        groups.append(tuple(islice(remaining, size)))
         left -= size
     return groups

@@ -17,9 +17,9 @@ from scalatrace.trace.values.vec import Vec
 from scalatrace.trace.views import views
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
+
+    from scalatrace.arrays import Ints
 
 __all__ = ["MODULES", "NO_PRED", "PARAMETER", "START", "Trace"]
 
@@ -94,7 +94,7 @@ class Trace(TraceTables):
     @property
     def phases(self) -> Phases:
         """Start-up and shut-down; see `scalatrace.trace.phases`. Raises FormatError."""
-        return self._divided()[0]
+        return self._divide_phases()[0]
 
     @property
     def without_phases(self) -> Trace:
@@ -103,9 +103,9 @@ class Trace(TraceTables):
         Raises:
             FormatError: the trace contradicts itself.
         """
-        return self._divided()[1]
+        return self._divide_phases()[1]
 
-    def _divided(self) -> tuple[Phases, Trace]:
+    def _divide_phases(self) -> tuple[Phases, Trace]:
         from scalatrace.trace.phases import find_phases, leave_out_phases
 
         nodes, phases, left = self._phases or ([], None, None)
@@ -142,7 +142,7 @@ class Trace(TraceTables):
             raise UsageError("the node is not in this trace")
         return result
 
-    def matrix(self, what: str = "bytes", calls: str = "all") -> NDArray[np.int64]:
+    def matrix(self, what: str = "bytes", calls: str = "all") -> Ints:
         """Return what each rank (row) sent to each rank (column), point to point and in collectives.
 
         Args:

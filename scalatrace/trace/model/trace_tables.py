@@ -16,7 +16,7 @@ from scalatrace.trace.model.tables import (
     LargeLayout,
     Layout,
     Op,
-    Stat,
+    RecordedStat,
     layout_of,
 )
 from scalatrace.trace.values.ranklist import RankList
@@ -53,7 +53,7 @@ class TraceTables:
     ranks: RankList = field(default_factory=RankList)
     meta: dict[str, str] = field(default_factory=dict)
     ops: list[Op] = field(default_factory=list)
-    stats: list[Stat] = field(default_factory=list)
+    stats: list[RecordedStat] = field(default_factory=list)
     frames: list[str] = field(default_factory=list)
     signatures: list[tuple[int, ...]] = field(default_factory=lambda: [()])
     comms: list[Family] = field(default_factory=list)
@@ -95,10 +95,10 @@ class TraceTables:
             return Communicator(family, kind, (rank,), 0)
         if kind == "null" and self.comms[family].members.terms == ():
             return Communicator(family, kind, (), -1)
-        found = self.layout(family).of(rank)
-        if found is None:
+        instance = self.layout(family).of(rank)
+        if instance is None:
             raise FormatError(f"rank {rank} is in no communicator of family {family}")
-        members, position, remote = found
+        members, position, remote = instance
         return Communicator(family, kind, members, position, remote)
 
     def layout(self, family: int) -> Layout | LargeLayout:

@@ -101,7 +101,7 @@ class _Tokens:
         self.text = text
         self.kind: str | None = None
         self.value = ""
-        self._rest = self._split(text)
+        self._rest = self._split_tokens(text)
         self.next()
 
     def next(self) -> str:
@@ -132,7 +132,7 @@ class _Tokens:
         self.next()
         return int(digits)
 
-    def _split(self, text: str) -> Iterator[tuple[str, str]]:
+    def _split_tokens(self, text: str) -> Iterator[tuple[str, str]]:
         position, end = 0, len(text.rstrip())
         while position < end:
             match = _TOKEN.match(text, position)

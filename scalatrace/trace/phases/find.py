@@ -61,8 +61,8 @@ def find_phases(trace: Trace) -> Phases:
         first, last = (Scan(trace, partners, backward).inside for backward in (False, True))
         last = {number: node for number, node in last.items() if number not in first}
         start_up = list(_start_up(trace, first, set(last), stats))
-        ends = (_taken(event, ranks, event.stats, stats) for event, ranks in last.values())
-        shut_down = [one for taken in ends for one in taken]
+        ends = (_list_histograms(event, ranks, event.stats, stats) for event, ranks in last.values())
+        shut_down = [histogram for taken in ends for histogram in taken]
         if _at_one_point(trace, partners, [*start_up, *shut_down]):
             return Phases()
     except UsageError:
@@ -78,7 +78,7 @@ def leave_out_phases(trace: Trace, phases: Phases) -> Trace:
     """
     if not phases:
         return trace
-    without = {_key(one) for part in phases.taken for one in part}
+    without = {_key(entry) for part in phases.taken for entry in part}
     load = [load_between(trace, i, _of_stat(phases, i)) for i in range(len(trace.load))]
     nodes = [_without(node, without) for node in trace.nodes]
     return replace(trace, nodes=nodes, load=load, load_between=False)
@@ -92,15 +92,15 @@ def run_load(trace: Trace, phases: Phases, stat: int) -> Vec | None:
 
 
 def _of_stat(phases: Phases, stat: int) -> list[tuple[Histogram, RankList]]:
-    return [(one.histogram, one.ranks) for part in phases.taken for one in part if one.stat == stat]
+    return [(entry.histogram, entry.ranks) for part in phases.taken for entry in part if entry.stat == stat]
 
 
 Key = tuple[int, int, int]
 """id of an event node, predecessor, number of the statistic."""
 
 
-def _key(one: Taken) -> Key:
-    return id(one.event), one.pred, one.stat
+def _key(entry: Taken) -> Key:
+    return id(entry.event), entry.pred, entry.stat
 
 
 def _start_up(
@@ -112,18 +112,20 @@ def _start_up(
         last: ids of the event nodes in shut-down.
     """
     for event, ranks in inside.values():
-        yield from _taken(event, ranks, event.stats, stats)
+        yield from _list_histograms(event, ranks, event.stats, stats)
     outside = {(leaf.op, leaf.signature) for leaf in trace.leaves() if id(leaf) not in inside}
     keys = {(event.op, event.signature) for event, _ in inside.values()} - outside
     before = {0} | {trace.pred_index[key] for key in keys if key in trace.pred_index}
     compute = [i for i in stats if trace.stats[i].name == COMPUTE]
     for leaf in trace.leaves():
-        first = [one for one in leaf.stats if one.pred in before]
+        first = [row for row in leaf.stats if row.pred in before]
         if first and id(leaf) not in inside and id(leaf) not in last:
-            yield from _taken(leaf, trace.participants(leaf), first, compute)
+            yield from _list_histograms(leaf, trace.participants(leaf), first, compute)
 
 
-def _taken(event: Event, ranks: RankList, rows: Iterable[PredStats], stats: list[int]) -> Iterator[Taken]:
+def _list_histograms(
+    event: Event, ranks: RankList, rows: Iterable[PredStats], stats: list[int]
+) -> Iterator[Taken]:
     """Yield the histograms of some statistics."""
     for row in rows:
         for i in stats:
@@ -133,11 +135,11 @@ def _taken(event: Event, ranks: RankList, rows: Iterable[PredStats], stats: list
 
 def _phase(trace: Trace, taken: tuple[Taken, ...]) -> Phase:
     total, most = 0.0, dict[int, float]()
-    for one in taken:
-        unit = trace.stats[one.stat].resolution
-        total += one.histogram.total * unit
-        per_rank = -(-one.histogram.count // max(len(one.ranks), 1)) * _largest(one.histogram) * unit
-        for start, stop in one.ranks.runs:
+    for entry in taken:
+        unit = trace.stats[entry.stat].resolution
+        total += entry.histogram.total * unit
+        per_rank = -(-entry.histogram.count // max(len(entry.ranks), 1)) * _largest(entry.histogram) * unit
+        for start, stop in entry.ranks.runs:
             most[start] = most.get(start, 0.0) + per_rank
             most[stop] = most.get(stop, 0.0) - per_rank
     level = largest = 0.0
@@ -159,7 +161,7 @@ def _at_one_point(trace: Trace, partners: PhasePartners, taken: list[Taken]) -> 
     index = trace.stat_index.get(COMPUTE)
     if index is None:
         return False
-    inside = sum(one.histogram.total for one in taken if one.stat == index)
+    inside = sum(entry.histogram.total for entry in taken if entry.stat == index)
     histograms = (row.histograms for leaf in trace.leaves() for row in leaf.stats)
     whole = sum(h.total for row in histograms if index < len(row) and (h := row[index]) is not None)
     if not at_one_point(whole - inside, inside, 0.0):

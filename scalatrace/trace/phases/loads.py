@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from scalatrace.arrays import Floats
 from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.histogram import Histogram
@@ -73,11 +73,11 @@ def _total(trace: Trace, stat: int) -> float:
     return sum(h.total for row in rows if stat < len(row) and (h := row[stat]) is not None)
 
 
-def _per_rank(ranks: RankList, taken: Taken) -> NDArray[np.float64]:
+def _per_rank(ranks: RankList, taken: Taken) -> Floats:
     """Return what each rank has in some histograms, on average."""
     sums = np.zeros(len(ranks))
-    for histogram, some in taken:
-        for start, stop in some.runs:
+    for histogram, ranks_of_histogram in taken:
+        for start, stop in ranks_of_histogram.runs:
             first = ranks.index(start)
-            sums[first : first + stop - start] += histogram.total / len(some)
+            sums[first : first + stop - start] += histogram.total / len(ranks_of_histogram)
     return sums

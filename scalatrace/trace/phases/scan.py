@@ -59,9 +59,9 @@ class PhasePartners:
             return _union(runs)
         result = NO_RANKS
         for ranks, n in runs:
-            for some, vec in rank_classes(value, ranks, MAX_CLASSES):
+            for members, vec in rank_classes(value, ranks, MAX_CLASSES):
                 for family in set(islice(vec, min(n, MAX_VALUES))):
-                    result |= some & self._in_family(family)
+                    result |= members & self._in_family(family)
         return result
 
     def _in_family(self, family: int) -> RankList:
@@ -134,10 +134,10 @@ class Scan:
         runs: dict[int, list[tuple[int, int]]] = {}
         once = True
         for ranks, n in entries:
-            for some, vec in rank_classes(node.repeat, ranks, MAX_CLASSES):
+            for members, vec in rank_classes(node.repeat, ranks, MAX_CLASSES):
                 total = total_of(vec, n)
                 if total > 0:
-                    runs.setdefault(total, []).extend(some.runs)
+                    runs.setdefault(total, []).extend(members.runs)
                     once = once and vec[n - 1 if self._backward else 0] == total
         return [(RankList.from_runs(intervals), n) for n, intervals in runs.items()], once
 

@@ -90,8 +90,8 @@ class _Part:
             return Counter({(self.event, pred): 1}), self.key
         counts: Counts = Counter()
         for part in self.parts:
-            some, pred = part.after(pred)
-            counts.update(some)
+            executions, pred = part.after(pred)
+            counts.update(executions)
         return counts, pred
 
 
@@ -103,8 +103,8 @@ def _part(trace: Trace, node: Node, rank: int, entry_count: int, events: dict[in
     assert repeats is not None  # or it would run 0 times
     if isinstance(node, Event):
         events[id(node)] = node
-        own = trace.pred_index.get((node.op, node.signature), -1)
-        return _Part(id(node), own, iter(repeats), repeats.constant)
+        own_pred = trace.pred_index.get((node.op, node.signature), -1)
+        return _Part(id(node), own_pred, iter(repeats), repeats.constant)
     loop = _Part(-1, -1, iter(repeats), repeats.constant)
     loop.parts = _parts(trace, node.nodes, rank, n, events)
     loop.same = loop.same and all(part.same for part in loop.parts)

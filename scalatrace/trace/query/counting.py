@@ -99,14 +99,14 @@ def executions(trace: Trace) -> Iterator[tuple[Event, Classes]]:
 
 def entries(trace: Trace) -> Iterator[tuple[Node, Classes]]:
     """Yield each node, in preorder, with the sets of ranks that enter it equally often."""
-    return _entered(trace.nodes, [(trace.ranks, 1)])
+    return _walk_entered(trace.nodes, [(trace.ranks, 1)])
 
 
-def _entered(nodes: AnySequence[Node], entries: Classes) -> Iterator[tuple[Node, Classes]]:
+def _walk_entered(nodes: AnySequence[Node], entries: Classes) -> Iterator[tuple[Node, Classes]]:
     for node in nodes:
         yield node, entries
         if not isinstance(node, Event):
-            yield from _entered(node.nodes, _after(node.repeat, entries))
+            yield from _walk_entered(node.nodes, _after(node.repeat, entries))
 
 
 def _spread(nodes: AnySequence[Node], entries: Classes) -> Iterator[tuple[Event, Classes]]:
@@ -121,9 +121,9 @@ def _spread(nodes: AnySequence[Node], entries: Classes) -> Iterator[tuple[Event,
 def _after(repeat: Elastic, entries: Classes) -> Classes:
     runs_of: dict[int, list[tuple[int, int]]] = {}
     for ranks, entry_count in entries:
-        for some, n in _classes(repeat, ranks, entry_count):
+        for members, n in _classes(repeat, ranks, entry_count):
             if n:
-                runs_of.setdefault(n, []).extend(some.runs)
+                runs_of.setdefault(n, []).extend(members.runs)
         if isinstance(repeat, Formulas) and sum(map(len, runs_of.values())) > MAX_COUNTED_RUNS:
             raise UsageError(
                 f"cannot count calls: more than {MAX_COUNTED_RUNS} runs of ranks differ in their calls; "
@@ -142,16 +142,16 @@ def _classes(repeat: Elastic, ranks: RankList, entry_count: int) -> Iterator[tup
         for n, intervals in by_trip_count.items():
             yield RankList.from_runs(intervals), n * entry_count
     elif isinstance(repeat, Formulas):
-        for group, vec in _divided(repeat, ranks):
+        for group, vec in _divide_ranks(repeat, ranks):
             _not_negative(vec)
             yield group, total_of(vec, entry_count)
     else:
         for group, vec in repeat.groups:
-            if some := ranks & group:
-                yield some, total_of(vec, entry_count)
+            if common := ranks & group:
+                yield common, total_of(vec, entry_count)
 
 
-def _divided(repeat: Elastic, ranks: RankList) -> Iterator[tuple[RankList, Vec]]:
+def _divide_ranks(repeat: Elastic, ranks: RankList) -> Iterator[tuple[RankList, Vec]]:
     from scalatrace.trace.model.rank_classes import rank_classes
 
     places = min(MAX_FORMULA_PLACES, MAX_PLACE_COMPARISONS // max(1, len(ranks)))
@@ -164,14 +164,14 @@ def trip_counts(repeat: Elastic, entries: Classes) -> tuple[int, ...]:
     Args:
         entries: the sets of ranks that enter the node equally often, and how often.
     """
-    found: list[int] = []
+    counts: list[int] = []
     for ranks, entry_count in entries:
         if isinstance(repeat, Columns):
-            found += repeat.vec.ends(len(repeat.ranks))
+            counts += repeat.vec.ends(len(repeat.ranks))
         else:
-            for _, vec in _divided(repeat, ranks):
-                found += vec.ends(entry_count)
-    return (min(found), max(found)) if found else ()
+            for _, vec in _divide_ranks(repeat, ranks):
+                counts += vec.ends(entry_count)
+    return (min(counts), max(counts)) if counts else ()
 
 
 def nevents(trace: Trace) -> int:

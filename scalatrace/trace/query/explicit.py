@@ -48,7 +48,7 @@ def _has_formulas(node: Node) -> bool:
 
 def _node(node: Node, taking_part: dict[int, RankList]) -> Node:
     ranks = taking_part[id(node)]
-    repeat = _listed(node.repeat, ranks, False) if isinstance(node.repeat, Formulas) else node.repeat
+    repeat = _list_values(node.repeat, ranks, False) if isinstance(node.repeat, Formulas) else node.repeat
     if isinstance(node, Sequence):
         return Sequence(repeat, tuple(_node(child, taking_part) for child in node.nodes))
     return replace(node, repeat=repeat, params=tuple(_param(param, ranks) for param in node.params))
@@ -61,14 +61,15 @@ def _param(param: Param, ranks: RankList) -> Param:
 
 
 def _value(value: Value, ranks: RankList) -> Value:
-    return _listed(value, ranks, True) if isinstance(value, Formulas) else value
+    return _list_values(value, ranks, True) if isinstance(value, Formulas) else value
 
 
-def _listed(value: Formulas, ranks: RankList, zeros: bool) -> Groups | Columns:
+def _list_values(value: Formulas, ranks: RankList, zeros: bool) -> Groups | Columns:
     """Evaluate formulas for some ranks; `zeros`: include ranks whose values are all 0."""
     classes = rank_classes(value, ranks, len(ranks))
     pairs = sorted(
-        ((some, vec) for some, vec in classes if zeros or vec.constant != 0), key=lambda pair: pair[0].first
+        ((members, vec) for members, vec in classes if zeros or vec.constant != 0),
+        key=lambda pair: pair[0].first,
     )
     groups = Groups(pairs)
     if any(vec.constant is None for _, vec in pairs) or not pairs:

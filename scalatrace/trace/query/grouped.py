@@ -14,7 +14,7 @@ from math import lcm
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.errors import FormatError, LimitError
-from scalatrace.trace.model.call import Call, Place, ended, vec_at
+from scalatrace.trace.model.call import Call, CompiledEvent, ended, vec_at
 from scalatrace.trace.model.callsite import call_site, short_frame
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.values.vec import Vec
@@ -46,7 +46,7 @@ def counted_calls(
     """
     if times <= 0:
         return
-    place = Place(trace, event, rank)
+    place = CompiledEvent(trace, event, rank)
     if place.constant:
         yield Call(place, next(place.rows), -1), times
         return
@@ -69,7 +69,7 @@ def counted_calls(
         yield Call(place, place.decoded(values), -1), n
 
 
-def _first(place: Place, vec: Vec) -> int:
+def _first(place: CompiledEvent, vec: Vec) -> int:
     for value in vec:
         return value
     raise FormatError(ended(place))

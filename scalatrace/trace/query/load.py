@@ -11,9 +11,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from scalatrace.trace.model.call import Call, Place
+from scalatrace.arrays import Floats
+from scalatrace.trace.model.call import Call, CompiledEvent
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace_tables import LOAD_STEPS, OLD_LOAD_STEPS
 from scalatrace.trace.query.contexts import TooLongError, executions_after
@@ -86,10 +86,10 @@ class Loads:
         """
         if not self.kept:
             return 1.0
-        load, own = self._trace.load_factor(self._stat, rank), self.means.of(rank)
-        if own <= 0 or self.means.per_rank <= 0:
+        load, own_mean = self._trace.load_factor(self._stat, rank), self.means.of(rank)
+        if own_mean <= 0 or self.means.per_rank <= 0:
             return load
-        factor = load * self.means.per_rank / own
+        factor = load * self.means.per_rank / own_mean
         return 1.0 if 1 / self._near <= factor <= self._near else factor
 
     def spread(self) -> float:
@@ -115,7 +115,7 @@ class MeanTimes:
     def of_rank(self, rank: int) -> Callable[[Call], float]:
         """Return a function that gives the time of a call of the rank, ns; 0 where none was recorded."""
         factor = self._scale * self._loads.over_means(rank)
-        known: dict[tuple[Place, int], float] = {}
+        known: dict[tuple[CompiledEvent, int], float] = {}
 
         def of(call: Call) -> float:
             key = call.place, call.pred
@@ -139,6 +139,6 @@ def near(steps: Iterable[int]) -> float:
     return float(2.0**exponent)
 
 
-def spread_of(factors: Sequence[float] | NDArray[np.float64]) -> float:
+def spread_of(factors: Sequence[float] | Floats) -> float:
     """Return the standard deviation of positive numbers over their mean; 0 for none."""
     return float(np.std(factors) / np.mean(factors)) if len(factors) else 0.0

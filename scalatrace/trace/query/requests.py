@@ -18,7 +18,7 @@ from scalatrace.operations import operation
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.query.counting import executions_of
-from scalatrace.trace.query.walk import Place, Step, compiled
+from scalatrace.trace.query.walk import CompiledEvent, WalkStep, compiled
 
 if TYPE_CHECKING:
     from scalatrace.trace.model.trace import Trace
@@ -76,20 +76,20 @@ def ended(trace: Trace, rank: int, limit: int) -> tuple[set[tuple[int, Call]], b
     Args:
         limit: calls and iterations that are followed.
     """
-    found = set[Ended]()
+    requests = set[Ended]()
     complete = True
     try:
-        _Started(rank, limit, found).follow(compiled(trace, trace.nodes, rank))
+        _Started(rank, limit, requests).follow(compiled(trace, trace.nodes, rank))
     except LimitError:
         complete = False
-    return {(node, Call(place, values, -1)) for node, place, values in found}, complete
+    return {(node, Call(place, values, -1)) for node, place, values in requests}, complete
 
 
-Counts = Counter[tuple[Place, Place, tuple[int, ...]]]
+Counts = Counter[tuple[CompiledEvent, CompiledEvent, tuple[int, ...]]]
 """(place of the Start, place and values of the call that created the request) -> how many are started."""
 
 
-Ended = tuple[int, Place, tuple[int, ...]]
+Ended = tuple[int, CompiledEvent, tuple[int, ...]]
 """Id of the node of a completion, place and values of the call that created the request."""
 
 
@@ -108,7 +108,7 @@ class _Started:
         self._limit = MAX_WALKED if limit is None else limit
         self._ended = ended
 
-    def follow(self, steps: Sequence[Step]) -> Counts:
+    def follow(self, steps: Sequence[WalkStep]) -> Counts:
         """Follow steps once; return the requests that they start.
 
         An iteration of a loop is like the one before where neither its calls nor the live requests differ.
@@ -121,28 +121,30 @@ class _Started:
                 counts.update(self._follow_calls(step.place, step.times()))
         return counts
 
-    def _follow_calls(self, place: Place, times: int) -> Counts:
+    def _follow_calls(self, place: CompiledEvent, times: int) -> Counts:
         self._count(times)
         calls = (Call(place, values, -1) for values in islice(place.rows, times))
         if _role(place.op.name) is RequestRole.STARTS:
-            return Counter((place, one.place, one.values) for c in calls for one in self._live.started(c))
+            return Counter(
+                (place, request.place, request.values) for c in calls for request in self._live.started(c)
+            )
         for call in calls:
             completed = self._live.follow(call)
             if self._ended is not None:
-                self._ended.update((id(place.node), one.place, one.values) for one in completed)
+                self._ended.update((id(place.node), request.place, request.values) for request in completed)
         return Counter()
 
-    def _follow_loop(self, step: Step) -> Counts:
+    def _follow_loop(self, step: WalkStep) -> Counts:
         counts: Counts = Counter()
         times, steady = step.times(), all(inner.steady for inner in step.steps)
         for i in range(1, times + 1):
             self._count(1)
             # Compared more and more rarely: there may be very many live requests.
             before = self._live.names() if steady and i & (i - 1) == 0 else None
-            own = self.follow(step.steps)
-            counts.update(own)
+            own_ended = self.follow(step.steps)
+            counts.update(own_ended)
             if i < times and before is not None and self._live.names() == before:
-                for key, n in own.items():
+                for key, n in own_ended.items():
                     counts[key] += n * (times - i)
                 break
         return counts
@@ -183,8 +185,8 @@ class LiveRequests(Generic[T]):
         ended = {i for i in positions if freed or not self._is_persistent(self.live[i])}
         if ended:
             first = min(ended)
-            rest = enumerate(self.live[first:], first)
-            self.live[first:] = [request for i, request in rest if i not in ended]
+            later = enumerate(self.live[first:], first)
+            self.live[first:] = [request for i, request in later if i not in ended]
         return result
 
     def _positions(self, ages: Sequence[int]) -> list[int]:
@@ -200,7 +202,7 @@ class _Live:
 
     def started(self, call: Call) -> Sequence[Call]:
         """Return the calls that created the requests which a Start starts."""
-        return [made for made in self._requests.at(ages(call)) if _is_persistent(made)]
+        return [request for request in self._requests.at(ages(call)) if _is_persistent(request)]
 
     def follow(self, call: Call) -> Sequence[Call]:
         """Make, end or free requests as a call does; return the calls that created those it completes."""
@@ -208,11 +210,11 @@ class _Live:
         if role is RequestRole.MAKES:
             self._requests.add(call)
         elif role in (RequestRole.COMPLETES, RequestRole.FREES):
-            made = self._requests.end(ages(call), freed=role is RequestRole.FREES)
-            return made if role is RequestRole.COMPLETES else ()
+            requests = self._requests.end(ages(call), freed=role is RequestRole.FREES)
+            return requests if role is RequestRole.COMPLETES else ()
         return ()
 
-    def names(self) -> list[tuple[Place, tuple[int, ...]]]:
+    def names(self) -> list[tuple[CompiledEvent, tuple[int, ...]]]:
         """Return the places and values of the calls that created the live requests."""
         return [(creator.place, creator.values) for creator in self._requests.live]
 

@@ -34,11 +34,11 @@ def summarised(trace: Trace, which: Callable[[str, str], bool] = lambda op, name
     Args:
         which: called with operation and parameter; leaves out those for which it is false.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     for leaf in trace.leaves():
         op = trace.ops[leaf.op].name
-        found.update(f"{op}.{name}" for name in summarised_names(trace, leaf) if which(op, name))
-    return tuple(sorted(found))
+        names.update(f"{op}.{name}" for name in summarised_names(trace, leaf) if which(op, name))
+    return tuple(sorted(names))
 
 
 def byte_parameters(op: str, name: str) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from scalatrace.errors import FormatError
 from scalatrace.operations import operation, received_bytes, sent_bytes
-from scalatrace.trace.model.call import Call, Place, ended, vec_at
+from scalatrace.trace.model.call import Call, CompiledEvent, ended, vec_at
 from scalatrace.trace.model.elastic import Groups, Summary
 from scalatrace.trace.model.nodes import Event, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -49,9 +49,9 @@ def traffic(trace: Trace) -> Iterator[tuple[Event, int, int, int]]:
                 if left < 0:
                     check_visits(trace)  # raises with the number of visits
                 same = [RankList([rank]) for rank in ranks]
-            for some in same:
-                sent, received = _moved(trace, event, some.first, n)
-                yield event, n * len(some), sent * len(some), received * len(some)
+            for members in same:
+                sent, received = _count_bytes(trace, event, members.first, n)
+                yield event, n * len(members), sent * len(members), received * len(members)
     if any(op.name in STARTING for op in trace.ops):
         check_visits(trace)
         for rank in trace.ranks:
@@ -63,13 +63,13 @@ def traffic(trace: Trace) -> Iterator[tuple[Event, int, int, int]]:
 def traffic_of(trace: Trace, rank: int) -> Iterator[tuple[int, int, int, bool]]:
     """Yield calls, bytes sent and received of a rank's nodes, and whether the bytes are means."""
     for event, times in executions_of(trace, rank):
-        yield times, *_moved(trace, event, rank, times), bytes_estimated(trace, event)
+        yield times, *_count_bytes(trace, event, rank, times), bytes_estimated(trace, event)
     for _, call, n in started(trace, rank):
         sent, received = (f(call.op, call, started=True) for f in (sent_bytes, received_bytes))
         yield 0, n * sent, n * received, bytes_estimated(trace, call.node)
 
 
-def _moved(trace: Trace, event: Event, rank: int, times: int) -> tuple[int, int]:
+def _count_bytes(trace: Trace, event: Event, rank: int, times: int) -> tuple[int, int]:
     """Return the bytes that a rank sends and receives in all calls of a node."""
     op = operation(trace.ops[event.op].name)
     sent = received = 0
@@ -86,25 +86,25 @@ def _proportional(trace: Trace, event: Event, rank: int, times: int) -> tuple[in
     """Return bytes sent and received where they are in proportion to a count that alone varies, else None."""
     op, schema = operation(trace.ops[event.op].name), trace.ops[event.op].params
     counts = {flow.count for flow in (op.sends, op.recvs) if flow}
-    place = Place(trace, event, rank)
+    place = CompiledEvent(trace, event, rank)
     if place.constant:
         return None
-    given, varying = [], None
+    params, varying = [], None
     for (name, kind), param in zip(schema, event.params, strict=True):
         vec = vec_at(place, param)
-        given.append(1 if vec.constant is None else vec.constant)
+        params.append(1 if vec.constant is None else vec.constant)
         if vec.constant is None and byte_parameters(op.name, name):
             if kind is not Kind.INT or counts != {name}:
                 return None
             varying = vec
     if varying is None or (low := varying.smallest()) is None or low < 0:
         return None
-    one = Call(place, place.decoded(tuple(given)), -1)
+    call = Call(place, place.decoded(tuple(params)), -1)
     try:
         total = varying.total(times)
     except ValueError:
         raise FormatError(ended(place)) from None
-    return sent_bytes(one.op, one) * total, received_bytes(one.op, one) * total
+    return sent_bytes(call.op, call) * total, received_bytes(call.op, call) * total
 
 
 def _roots(trace: Trace, family: int, root: int) -> RankList:
@@ -144,10 +144,10 @@ def _same_bytes(trace: Trace, event: Event, ranks: RankList) -> list[RankList] |
         if kind is Kind.COMM:
             continue
         if isinstance(value, Groups):
-            sets = [some for group, _ in value.groups for s in sets if len(some := s & group)]
+            sets = [members for group, _ in value.groups for s in sets if len(members := s & group)]
         elif not isinstance(value, Vec | Summary):
             return None
         if name == "root" and isinstance(value, Vec):
             root = _roots(trace, family, value.constant or 0)
-            sets = [some for s in sets for some in (s & root, s - root) if len(some)]
+            sets = [members for s in sets for members in (s & root, s - root) if len(members)]
     return None if any(flow.times == "self" for flow in flows) else sets

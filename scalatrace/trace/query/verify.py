@@ -227,21 +227,21 @@ def render(call: Call) -> str:
 
 
 def _render_flat(log: FlatLog, flat: FlatCall) -> str:
-    given = {}
+    params = {}
     for (name, kind), value in zip(log.schemas[flat.op], flat.values, strict=True):
-        given[name] = value
+        params[name] = value
         if kind is Kind.COMM and value in log.comms:
             comm = log.comms[value]
-            given[name] = Communicator(value, comm.kind, comm.members, -1, comm.remote)
+            params[name] = Communicator(value, comm.kind, comm.members, -1, comm.remote)
         elif kind is Kind.TYPE and value in log.types:
-            given[name] = log.types[value]
-    return _render(flat.op, given, log.stacks[flat.signature])
+            params[name] = log.types[value]
+    return _render(flat.op, params, log.stacks[flat.signature])
 
 
 def _render(op: str, params: dict[str, Any], stack: Stack) -> str:
-    given = ", ".join(f"{name}={_shown(value)}" for name, value in params.items())
+    listed_params = ", ".join(f"{name}={_shown(value)}" for name, value in params.items())
     site = " < ".join(ascii(short_frame(frame))[1:-1] for frame in stack)
-    return f"{op}({given})" + (f" at {site}" if site else "")
+    return f"{op}({listed_params})" + (f" at {site}" if site else "")
 
 
 def _shown(value: Any) -> str:

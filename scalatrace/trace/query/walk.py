@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from scalatrace.trace.model import elastic
-from scalatrace.trace.model.call import Call, Place
+from scalatrace.trace.model.call import Call, CompiledEvent
 from scalatrace.trace.model.nodes import Event, Node
 from scalatrace.trace.query.counting import runs
 from scalatrace.trace.values.vec import Vec
@@ -20,10 +20,10 @@ from scalatrace.trace.values.vec import Vec
 if TYPE_CHECKING:
     from scalatrace.trace.model.trace import Trace
 
-__all__ = ["Call", "Place", "Step", "calls", "compiled", "distinct_calls", "walk"]
+__all__ = ["Call", "CompiledEvent", "WalkStep", "calls", "compiled", "distinct_calls", "walk"]
 
 
-class Step:
+class WalkStep:
     """A compiled node: an event's place, or the steps of a sequence; None and () for the other.
 
     Attributes:
@@ -34,7 +34,7 @@ class Step:
 
     __slots__ = ("fixed", "place", "repeats", "steady", "steps")
 
-    def __init__(self, repeats: Vec, place: Place | None, steps: tuple[Step, ...]) -> None:
+    def __init__(self, repeats: Vec, place: CompiledEvent | None, steps: tuple[WalkStep, ...]) -> None:
         self.fixed: int | None = repeats.constant
         self.repeats = iter(repeats)
         self.place, self.steps = place, steps
@@ -46,7 +46,7 @@ class Step:
         return next(self.repeats) if self.fixed is None else self.fixed
 
 
-def compiled(trace: Trace, nodes: AnySequence[Node], rank: int, entry_count: int = 1) -> tuple[Step, ...]:
+def compiled(trace: Trace, nodes: AnySequence[Node], rank: int, entry_count: int = 1) -> tuple[WalkStep, ...]:
     """Compile the nodes that the rank executes when it enters their sequence `entry_count` times."""
     steps = []
     for node in nodes:
@@ -56,16 +56,16 @@ def compiled(trace: Trace, nodes: AnySequence[Node], rank: int, entry_count: int
         repeats = elastic.at(node.repeat, rank)
         assert repeats is not None  # or it would run 0 times
         if isinstance(node, Event):
-            steps.append(Step(repeats, Place(trace, node, rank), ()))
+            steps.append(WalkStep(repeats, CompiledEvent(trace, node, rank), ()))
         elif inner := compiled(trace, node.nodes, rank, times):
-            steps.append(Step(repeats, None, inner))
+            steps.append(WalkStep(repeats, None, inner))
     return tuple(steps)
 
 
 def walk(trace: Trace, rank: int) -> Iterator[Call]:
     """Yield the calls of a rank; see Trace.walk."""
     steps, at, left, pred = compiled(trace, trace.nodes, rank, 1), 0, 1, 0
-    stack: list[tuple[tuple[Step, ...], int, int]] = []
+    stack: list[tuple[tuple[WalkStep, ...], int, int]] = []
     while True:
         if at == len(steps):
             left -= 1
@@ -93,7 +93,7 @@ def walk(trace: Trace, rank: int) -> Iterator[Call]:
 
 def calls(trace: Trace, event: Event, rank: int) -> Iterator[Call]:
     """Yield one node's calls by a rank as if it stood alone: no predecessor, and no end of its own."""
-    place = Place(trace, event, rank)
+    place = CompiledEvent(trace, event, rank)
     return (Call(place, values, -1) for values in place.rows)
 
 

@@ -12,13 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.trace.values.vec import Vec
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 MAX_RUNS = 1 << 16
 """Executions on one rank that are looked at one by one."""
@@ -83,8 +81,8 @@ class Chain:
         trips = self._trip_counts
         around = () if self.outer is None else self.outer.counters
         result = [(np.repeat(i, trips), np.repeat(left, trips)) for i, left in around]
-        own = np.arange(self.runs) - np.repeat(np.cumsum(trips) - trips, trips)
-        return (*result, (own, np.repeat(trips, trips) - 1 - own))
+        iterations = np.arange(self.runs) - np.repeat(np.cumsum(trips) - trips, trips)
+        return (*result, (iterations, np.repeat(trips, trips) - 1 - iterations))
 
     def period(self, depth: int) -> int:
         """Return executions per iteration of the loop at a depth (0: in all) if they are equal, else 0."""

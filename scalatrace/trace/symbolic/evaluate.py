@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.errors import FormulaError
 from scalatrace.formula import Value
 from scalatrace.trace.symbolic.counters import MAX_RUNS, chain_of
@@ -16,8 +17,6 @@ from scalatrace.trace.symbolic.special_values import evaluate
 from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.from_arrays import vec_of_array
 from scalatrace.trace.values.vec import Vec
-
-Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 Ends = tuple[int | None, int | None]
 """The least and the greatest of some values; None: without end, or there are none."""
@@ -71,7 +70,7 @@ def ends_of_part(part: Part, place: Mapping[str, Any], loops: tuple[Vec, ...]) -
     """Return the least and the greatest value of `vec_of_part` without making the vec."""
     values: Ints | None = None
     if part.formulas is not None and part.shape == INDEXED:
-        values = _numbered(part.formulas[0], part.formulas[1], place)
+        values = _number_executions(part.formulas[0], part.formulas[1], place)
     elif part.formulas is not None and part.shape == LOOPED and (levels := levels_of(part)):
         values = _along(part.formulas[1], place, loops[-levels:])
     if values is not None:
@@ -119,13 +118,13 @@ def _along(formula: Value, place: Mapping[str, Any], loops: tuple[Vec, ...]) -> 
 
 def counted(length: Value, value: Value, place: Mapping[str, Any], folded: bool = True) -> Vec:
     """Return the vec of a value over the execution number. Raises FormulaError."""
-    values = _numbered(length, value, place)
+    values = _number_executions(length, value, place)
     if not folded and len(values):
         return Vec(int(values[0]) if (values == values[0]).all() else tuple(values.tolist()))
     return vec_of(values.tolist()) if len(values) <= MAX_LISTED else vec_of_array(values)
 
 
-def _numbered(length: Value, value: Value, place: Mapping[str, Any]) -> Ints:
+def _number_executions(length: Value, value: Value, place: Mapping[str, Any]) -> Ints:
     """Return the values over the number of the execution."""
     n = int(evaluate(length, place))
     if n > MAX_VALUES:

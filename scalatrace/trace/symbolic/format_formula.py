@@ -76,16 +76,16 @@ def _table(part: Part) -> str:
     texts = [_entry(entry) for entry in entries]
     if len(texts) == 1:
         return texts[0]
-    return f"{{{', '.join(texts)}}}{_nested(index)}"
+    return f"{{{', '.join(texts)}}}{_format_terms(index)}"
 
 
-def _nested(terms: Any) -> str:
+def _format_terms(terms: Any) -> str:
     """The terms of a vec, or the indices of a cycle: `[0 1 ..]`."""
     if type(terms) is not tuple:
         return terms if type(terms) is str else format_text(terms)
     if terms[0] == CYCLE:
-        return "[" + " ".join(map(_nested, terms[1:])) + " ..]"
-    return "[" + " ".join(map(_nested, terms)) + "]"
+        return "[" + " ".join(map(_format_terms, terms[1:])) + " ..]"
+    return "[" + " ".join(map(_format_terms, terms)) + "]"
 
 
 def _entry(entry: Any) -> str:
@@ -109,11 +109,11 @@ def _tidy(text: str) -> str:
 
 def format_shape(shape: Any, formulas: Sequence[Value]) -> str:
     """Format a shape with the formulas in their places."""
-    rest = iter(formulas)
+    remaining = iter(formulas)
 
     def walk(part: Any) -> str:
         if part is None:
-            return format_text(next(rest))
+            return format_text(next(remaining))
         return "[" + " ".join(map(walk, part)) + "]" if isinstance(part, tuple) else str(part)
 
     return walk(shape)

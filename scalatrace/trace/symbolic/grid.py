@@ -74,9 +74,9 @@ class Grid:
         """Return the values of the names in formulas for one rank."""
         result = {**dict(zip(self.sizes, self.dims, strict=True)), "P": self.nprocs, "r": rank}
         names = list(zip(self.coords, self.dims, strict=True))
-        rest = rank
+        remainder = rank
         for name, side in names if self.column_major else reversed(names):
-            rest, result[name] = divmod(rest, side)
+            remainder, result[name] = divmod(remainder, side)
         return result
 
     def rank(self, place: Sequence[int]) -> int:

@@ -27,11 +27,11 @@ def vec_of(values: Iterable[int]) -> Vec:
     listed = list(values)
     if listed and listed.count(listed[0]) == len(listed):
         return Vec(listed[0])
-    return Vec(_remembered(tuple(listed)) if len(listed) <= MAX_REMEMBERED_VALUES else compress(listed))
+    return Vec(_compress_cached(tuple(listed)) if len(listed) <= MAX_REMEMBERED_VALUES else compress(listed))
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _remembered(values: tuple[int, ...]) -> tuple[Any, ...]:
+def _compress_cached(values: tuple[int, ...]) -> tuple[Any, ...]:
     return compress(values)
 
 

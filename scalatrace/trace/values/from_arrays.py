@@ -6,20 +6,18 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from scalatrace.arrays import Ints, Mask
 from scalatrace.trace.values.compress import fold_terms
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import SPECIAL_MAX, SPECIAL_MIN, Vec
-
-Ints = NDArray[np.int64]
 
 MIN_PROGRESSION_VALUES = 3
 """Values of a progression; fewer are stored one by one."""
 
 MAX_INT64 = (1 << 63) - 1
 
-__all__ = ["Ints", "distinct", "ranks_in", "ranks_of", "ranks_of_mask", "vec_of_array"]
+__all__ = ["distinct", "ranks_in", "ranks_of", "ranks_of_mask", "vec_of_array"]
 
 
 def vec_of_array(values: Ints) -> Vec:
@@ -53,7 +51,7 @@ def _has_symbol(values: Ints) -> bool:
     return bool(((values >= SPECIAL_MIN) & (values < SPECIAL_MAX)).any())
 
 
-def ranks_of_mask(mask: NDArray[np.bool_]) -> RankList:
+def ranks_of_mask(mask: Mask) -> RankList:
     """Return the ranks at which a mask is true."""
     edges = (np.flatnonzero(mask[1:] != mask[:-1]) + 1).tolist()
     if mask.size and mask[0]:
@@ -88,12 +86,12 @@ def distinct(table: Ints) -> tuple[Ints, Ints]:
             keys *= span
             keys += row - least
         if prod(spans) <= table.shape[1]:
-            return _counted(keys, prod(spans))
+            return _count_keys(keys, prod(spans))
         _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     return first, inverse.reshape(-1)
 
 
-def _counted(keys: Ints, span: int) -> tuple[Ints, Ints]:
+def _count_keys(keys: Ints, span: int) -> tuple[Ints, Ints]:
     """Return the same as `distinct` for a row of small numbers, without sorting."""
     first = np.full(span, len(keys))
     first[keys[::-1]] = np.arange(len(keys))[

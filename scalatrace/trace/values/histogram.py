@@ -158,7 +158,7 @@ class Histogram:
         """
         if type(raw) is not int and type(raw) is not bytes:
             raise ValueError("a histogram is an integer or bytes")
-        return _decoded(raw)
+        return _decode_cached(raw)
 
     def encode(self) -> int | bytes:
         """Return the file's form; a single sample is one integer."""
@@ -194,7 +194,7 @@ def _bin(b: Bin, few: bool) -> bytes:
 
 
 @lru_cache(maxsize=1 << 14, typed=True)
-def _decoded(raw: int | bytes) -> Histogram:
+def _decode_cached(raw: int | bytes) -> Histogram:
     """Return a histogram; the same one for equal forms, of which a trace has many."""
     if isinstance(raw, int):
         return Histogram.of(raw)
@@ -217,11 +217,11 @@ def _decoded(raw: int | bytes) -> Histogram:
 def _read_bins(raw: bytes, at: int, few: bool) -> list[Bin]:
     bins: list[Bin] = []
     while at < len(raw) or not bins:
-        one = few and raw[at : at + 2] == b"\1\0"
-        size = _ONE.size if one else _WIDE.size
+        is_single = few and raw[at : at + 2] == b"\1\0"
+        size = _ONE.size if is_single else _WIDE.size
         if len(raw) < at + size or len(bins) == MAX_BINS:
             raise ValueError("a histogram ends in a bin or has too many")
-        if one:
+        if is_single:
             value = _coarse(_ONE.unpack_from(raw, at)[1])
             bins.append(Bin(1, value, value, value))
         else:

@@ -48,7 +48,7 @@ class ColumnWriter:
 
     def add(self, histogram: Histogram) -> bool:
         """Append one. False: it does not fit, as one sample or negative numbers."""
-        bins = _coded(histogram)
+        bins = _code_bins(histogram)
         if histogram.count < 2 or len(bins) > MAX_BINS or histogram.mean < 0 or histogram.std < 0:
             return False
         if any(not 0 <= low <= mean <= high for _, low, mean, high in bins):
@@ -65,16 +65,16 @@ class ColumnWriter:
         means.append(code >> 8)
         low_bytes.append(code & 0xFF)
         deviation = pack(histogram.std, DEVIATION_BITS)
-        _put(deviations, _unsigned(deviation - pack(unpack(code, MEAN_BITS), DEVIATION_BITS)))
+        _put(deviations, _to_unsigned(deviation - pack(unpack(code, MEAN_BITS), DEVIATION_BITS)))
         _put(numbers, len(bins))
         if len(bins) == 1:
             low, high = min(bins[0][1], before), max(bins[0][3], before)
-            _put(minima, _unsigned(low - before))
+            _put(minima, _to_unsigned(low - before))
             _put(maxima, high - low)
             return True
         for count, low, mean, high in bins:
             _put(bin_counts, count)
-            _put(minima, _unsigned(low - before))
+            _put(minima, _to_unsigned(low - before))
             if count > 1:
                 _put(bin_means, mean - low)
                 _put(maxima, high - mean)
@@ -106,22 +106,22 @@ class ColumnReader:
         counts, means, low_bytes, deviations, numbers, bin_counts, minima, bin_means, maxima = self._columns
         self._count = next(counts) or self._count
         mean = unpack(next(means) << 8 | next(low_bytes), MEAN_BITS)
-        deviation = _signed(next(deviations)) + pack(mean, DEVIATION_BITS)
+        deviation = _to_signed(next(deviations)) + pack(mean, DEVIATION_BITS)
         nbins = next(numbers)
         if self._count < 2 or not 1 <= nbins <= MAX_BINS or not 0 <= deviation < MAX_CODE:
             raise ValueError("a histogram in columns has too few samples, no bins or a negative deviation")
         std = unpack(deviation, DEVIATION_BITS)
         before = pack(mean, BIN_BITS)
         if nbins == 1:
-            first = before + _signed(next(minima))
+            first = before + _to_signed(next(minima))
             ends = _value(first), _value(first + next(maxima))
-            within = _shortened(mean)
+            within = _shorten_mean(mean)
             if std == 0:
                 return Histogram(self._count, within, within, mean, 0)
             return Histogram(self._count, min(*ends, within), max(*ends, within), mean, std)
         bins = []
         for _ in range(nbins):
-            size, first = next(bin_counts), before + _signed(next(minima))
+            size, first = next(bin_counts), before + _to_signed(next(minima))
             middle = last = first
             if size != 1:
                 middle = first + next(bin_means)
@@ -145,7 +145,7 @@ def rounded(histogram: Histogram) -> Histogram:
     return ColumnReader(writer.columns).next() if writer.add(histogram) else histogram.rounded()
 
 
-def _coded(histogram: Histogram) -> list[tuple[int, int, int, int]]:
+def _code_bins(histogram: Histogram) -> list[tuple[int, int, int, int]]:
     """For each bin the codes of count, minimum, mean, maximum; bins that rounding made one value are one."""
     bins: list[tuple[float, int, int, int]] = []
     for b in histogram.all_bins:
@@ -157,7 +157,7 @@ def _coded(histogram: Histogram) -> list[tuple[int, int, int, int]]:
     return [(pack(count, BIN_BITS), low, mean, high) for count, low, mean, high in bins]
 
 
-def _shortened(mean: int) -> int:
+def _shorten_mean(mean: int) -> int:
     """Return a mean with as many digits as ends of bins have in rows, and the same code: rows can hold it."""
     return mean >> (cut := max(0, mean.bit_length() - COARSE - 1)) << cut
 
@@ -170,11 +170,11 @@ def _value(code: int) -> int:
     return unpack(code, BIN_BITS)
 
 
-def _unsigned(n: int) -> int:
+def _to_unsigned(n: int) -> int:
     """0, -1, 1, -2, ... as 0, 1, 2, 3, ..."""
     return 2 * n if n >= 0 else -2 * n - 1
 
 
-def _signed(n: int) -> int:
-    """Return the reverse of `_unsigned`."""
+def _to_signed(n: int) -> int:
+    """Return the reverse of `_to_unsigned`."""
     return n >> 1 if n % 2 == 0 else -(n >> 1) - 1

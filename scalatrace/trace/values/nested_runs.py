@@ -25,12 +25,12 @@ MAX_SEARCHED_NESTS = 1 << 10
 
 def fold_runs(runs: Sequence[Any]) -> tuple[Any, ...]:
     """Return nests with the same ranks as runs, which are integers or `(count, 1, start)`."""
-    terms = _repeated(list(runs), 1)
+    terms = _fold_repeats(list(runs), 1)
     while MIN_FOLDED_NESTS < len(terms) <= MAX_SEARCHED_NESTS:
         shorter = terms
         for width in range(2, MAX_GROUP_NESTS + 1):
-            shorter = _repeated(shorter, width)
-        shorter = _repeated(shorter, 1)
+            shorter = _fold_repeats(shorter, width)
+        shorter = _fold_repeats(shorter, 1)
         if _integers(shorter) >= _integers(terms):
             break
         terms = shorter
@@ -71,7 +71,7 @@ def _integers(terms: Sequence[Any]) -> int:
     return sum(1 if type(term) is int else _integers(term) for term in terms)
 
 
-def _repeated(terms: list[Any], width: int) -> list[Any]:
+def _fold_repeats(terms: list[Any], width: int) -> list[Any]:
     """Fold groups of `width` neighbours until none is left to fold."""
     while len(shorter := _fold(terms, width)) < len(terms):
         terms = shorter

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from scalatrace.arrays import Floats
 from scalatrace.trace.values.histogram import Bin, Histogram
 
 __all__ = ["ordered_bins", "quantiles"]
 
-Array = npt.NDArray[np.float64]
 
-
-def quantiles(histogram: Histogram, shares: Array) -> Array:
+def quantiles(histogram: Histogram, shares: Floats) -> Floats:
     """Return the values that these parts of the samples, from 0 to 1, stay below.
 
     In a bin samples lie evenly below and above its mean, in the numbers that give that mean, as
@@ -26,7 +24,7 @@ def quantiles(histogram: Histogram, shares: Array) -> Array:
         start, width = u[-1], b.count / total
         values += [b.min, b.mean, b.max]
         u += [start, start + below * width, start + width]
-    result: Array = np.interp(shares, u[1:], np.maximum.accumulate(values))
+    result: Floats = np.interp(shares, u[1:], np.maximum.accumulate(values))
     return result
 
 

@@ -259,12 +259,12 @@ def _notation(term: Any) -> str:
 
 
 def _nest(numbers: list[int]) -> Any:
-    dimension, *rest = numbers
-    if len(rest) != 1 + 2 * dimension:
+    dimension, *inner = numbers
+    if len(inner) != 1 + 2 * dimension:
         raise ValueError(
-            f"a ranklist of dimension {dimension} takes {1 + 2 * dimension} more numbers, not {len(rest)}"
+            f"a ranklist of dimension {dimension} takes {1 + 2 * dimension} more numbers, not {len(inner)}"
         )
-    nest: Any = rest[0]
+    nest: Any = inner[0]
     for i in range(dimension - 1, -1, -1):
-        nest = (rest[1 + 2 * i], rest[2 + 2 * i], nest)
+        nest = (inner[1 + 2 * i], inner[2 + 2 * i], nest)
     return nest

@@ -30,11 +30,11 @@ def separate_specials(vec: Vec, count: int | None = None) -> Vec:
     """
     if isinstance(vec.terms, int) or not any(_steps_to_special(term) for term in vec.terms):
         return vec
-    parts = _limited(part for term in vec.terms for part in _separated(term, count))
+    parts = _limit_parts(part for term in vec.terms for part in _separate_term(term, count))
     return vec if parts is None else Vec(parts)
 
 
-def _limited(parts: Iterator[Any]) -> tuple[Any, ...] | None:
+def _limit_parts(parts: Iterator[Any]) -> tuple[Any, ...] | None:
     """Return parts as a tuple; None when there are more than MAX_EXPANDED_TERMS."""
     terms = tuple(islice(parts, MAX_EXPANDED_TERMS + 1))
     return terms if len(terms) <= MAX_EXPANDED_TERMS else None
@@ -50,13 +50,13 @@ def _steps_to_special(term: Any) -> bool:
     return any(map(_steps_to_special, inner))
 
 
-def _separated(term: Any, count: int | None) -> Iterator[Any]:
+def _separate_term(term: Any, count: int | None) -> Iterator[Any]:
     if not _steps_to_special(term):
         yield term
         return
     trip_count, stride, *inner = term
     if not stride or trip_count == 1:
-        parts = _limited(part for t in inner for part in _separated(t, count))
+        parts = _limit_parts(part for t in inner for part in _separate_term(t, count))
         yield term if parts is None else (trip_count, stride, *parts)
         return
     if trip_count == 0 and count is not None:
@@ -66,12 +66,12 @@ def _separated(term: Any, count: int | None) -> Iterator[Any]:
         return
     for iteration in range(trip_count):
         for t in inner:
-            yield from _separated(_shifted(t, iteration * stride), count)
+            yield from _separate_term(_shift_term(t, iteration * stride), count)
 
 
-def _shifted(term: Any, by: int) -> Any:
+def _shift_term(term: Any, by: int) -> Any:
     """Return a term with a number added to each of its values."""
     if type(term) is int:
         return term + by
     trip_count, stride, *inner = term
-    return (trip_count, stride, *(_shifted(t, by) for t in inner))
+    return (trip_count, stride, *(_shift_term(t, by) for t in inner))

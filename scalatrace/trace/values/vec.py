@@ -272,12 +272,12 @@ def _loop_prefix(term: Term, n: int) -> tuple[int, int]:
     content = tuple(inner)
     length = sum(_length(t) for t in content)
     n = min(n, trip_count * length) if trip_count else n
-    whole, rest = divmod(n, length)
+    whole, remainder = divmod(n, length)
     total: int = (
         whole * _prefix(content, length) + stride * length * (whole * (whole - 1) // 2) if whole else 0
     )
-    if rest:
-        total += _prefix(content, rest) + whole * stride * rest
+    if remainder:
+        total += _prefix(content, remainder) + whole * stride * remainder
     return total, n
 
 
@@ -291,8 +291,8 @@ def _item(terms: tuple[Term, ...], i: int) -> int:
         trip_count, stride, *inner = term
         length = sum(_length(t) for t in inner)
         if trip_count == 0 or i < trip_count * length:
-            iteration, rest = divmod(i, length)
-            return int(_item(tuple(inner), rest) + iteration * stride)
+            iteration, remainder = divmod(i, length)
+            return int(_item(tuple(inner), remainder) + iteration * stride)
         i -= trip_count * length
     raise IndexError("a value vector ends before that index")
 
@@ -315,8 +315,8 @@ def _find(terms: tuple[Term, ...], value: int) -> int | None:
 
 
 def _find_in_loop(term: Term, value: int) -> int | None:
-    trip_count, stride, *rest = term
-    inner = tuple(rest)
+    trip_count, stride, *content = term
+    inner = tuple(content)
     length = sum(_length(t) for t in inner)
     low, high = min(map(_lowest, inner)), max(map(_highest, inner))
     if stride == 0:
@@ -381,36 +381,36 @@ def _low(term: Term) -> int | None:
 
 
 def _ends(terms: tuple[Term, ...], n: int | None = None) -> tuple[int, ...]:
-    found: list[int] = []
+    ends_of_terms: list[int] = []
     for term in terms:
         if n == 0:
             break
         if type(term) is int:
-            found += [] if is_symbol(term) else [term]
+            ends_of_terms += [] if is_symbol(term) else [term]
             used = 1
         else:
             ends, used = _loop_ends(term, n)
-            found += ends
+            ends_of_terms += ends
         n = None if n is None else n - used
-    return (min(found), max(found)) if found else ()
+    return (min(ends_of_terms), max(ends_of_terms)) if ends_of_terms else ()
 
 
 def _loop_ends(term: Term, n: int | None) -> tuple[list[int], int]:
     """Smallest and largest of up to n values of a loop and of its rest, and how many values there were."""
     trip_count, stride, *inner = term
     content = tuple(inner)
-    used, whole, rest = 0, max(1, trip_count), 0
+    used, whole, remainder = 0, max(1, trip_count), 0
     if n is not None:
         length = sum(_length(t) for t in content)
         used = min(n, trip_count * length) if trip_count else n
-        whole, rest = divmod(used, length)
-    found: list[int] = []
+        whole, remainder = divmod(used, length)
+    ends_of_loop: list[int] = []
     if whole and (ends := _ends(content)):
         reach = stride * (whole - 1)
-        found = [ends[0] + min(0, reach), ends[1] + max(0, reach)]
-    if rest:
-        found += [end + stride * whole for end in _ends(content, rest)]
-    return found, used
+        ends_of_loop = [ends[0] + min(0, reach), ends[1] + max(0, reach)]
+    if remainder:
+        ends_of_loop += [end + stride * whole for end in _ends(content, remainder)]
+    return ends_of_loop, used
 
 
 def _text(term: Term) -> str:

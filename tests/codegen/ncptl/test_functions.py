@@ -16,7 +16,7 @@ from scalatrace.codegen.conceptual.values import functions as f
 from scalatrace.codegen.conceptual.values import places
 from scalatrace.codegen.conceptual.values.draws import Draws
 from scalatrace.codegen.conceptual.values.evaluate import Env, holds, integer, real, values
-from scalatrace.codegen.conceptual.values.progressions import progression
+from scalatrace.codegen.conceptual.values.operators import progression
 
 
 def expression(text: str) -> t.Expr:
@@ -110,7 +110,7 @@ def test_what_is_no_progression(leading: list[int]) -> None:
 def test_long_ranges_are_refused_but_can_be_asked() -> None:
     assert true("1G IS IN {0,2,...,1T}")
     with pytest.raises(ProgramError, match="more than 10,000,000 numbers"):
-        values((t.Progression((t.Integer(0),), t.Integer(2**40)),), Env())
+        values((t.OpenRange((t.Integer(0),), t.Integer(2**40)),), Env())
 
 
 @given(st.integers(-50, 50), st.integers(1, 20), st.integers(1, 8), st.booleans())

@@ -11,7 +11,7 @@ from scalatrace.codegen.conceptual.errors import Note, ProgramError
 from scalatrace.codegen.conceptual.parser import parse as parsing
 from scalatrace.codegen.conceptual.parser.lexer import scan
 from scalatrace.codegen.conceptual.parser.repeated import NotByLinesError, is_repetitive, parse_lines
-from scalatrace.codegen.conceptual.tree import Node
+from scalatrace.codegen.conceptual.tree import SyntaxNode
 from support.ncptl_programs import PROGRAMS
 
 BODIES = [text for text in PROGRAMS.values() if '"--' not in text and "ASSERT" not in text]
@@ -22,7 +22,7 @@ def flat(value: Any) -> Any:
     """All fields of a tree, also those that are not compared."""
     if isinstance(value, (tuple, list)):
         return [flat(each) for each in value]
-    if isinstance(value, Node):
+    if isinstance(value, SyntaxNode):
         return type(value).__name__, [flat(each) for each in vars(value).values()]
     return value
 

@@ -11,9 +11,9 @@ from scalatrace.codegen.conceptual.checks.program import check
 from scalatrace.codegen.conceptual.errors import ProgramError
 from scalatrace.codegen.conceptual.lowering import events as e
 from scalatrace.codegen.conceptual.lowering import lower as lowering
-from scalatrace.codegen.conceptual.lowering.collecting import TooManyError
+from scalatrace.codegen.conceptual.lowering.collecting import TooManyEventsError
 from scalatrace.codegen.conceptual.lowering.faults import find_faults
-from scalatrace.codegen.conceptual.lowering.lower import Lowered, lower
+from scalatrace.codegen.conceptual.lowering.lower import BoundProgram, lower
 from support.ncptl_programs import PROGRAMS
 
 LOOPS = {
@@ -65,7 +65,7 @@ def written_out(events: Sequence[e.Event]) -> Iterator[Any]:
             yield (event, event.env.names) if isinstance(event, e.LocalStep) else event
 
 
-def both(source: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Lowered, Lowered]:
+def both(source: str, monkeypatch: pytest.MonkeyPatch) -> tuple[BoundProgram, BoundProgram]:
     """A program on 4 tasks with all loops written out, and with one iteration where possible."""
     result = []
     for least in (1 << 60, 2):
@@ -122,5 +122,5 @@ def test_faults_of_later_iterations_are_found(
 def test_millions_of_iterations_take_few_steps() -> None:
     source = LOOPS["alignments"].replace("{0,4,...,160}", "{0,4,...,16K}")
     assert find_faults(lower(check(source), 4, most=30_000)) == []
-    with pytest.raises(TooManyError):
+    with pytest.raises(TooManyEventsError):
         lower(check(LOOPS["sums of both"].replace("{0,4,...,160}", "{0,4,...,16K}")), 4, most=30_000)

@@ -138,22 +138,28 @@ def test_strings() -> None:
 
 
 def test_a_hyphen_before_a_word_vanishes() -> None:
-    four = t.Call("SQRT", (t.Integer(4),))
+    four = t.FunctionCall("SQRT", (t.Integer(4),))
     assert shown("-SQRT(4)") == four
-    assert shown("0-(SQRT(4))") == shown("-(SQRT(4))") == t.Binary("-", t.Integer(0), four)
-    assert shown("10-num_tasks") == t.Binary("-", t.Integer(10), t.Variable("num_tasks"))
+    assert shown("0-(SQRT(4))") == shown("-(SQRT(4))") == t.BinaryOperation("-", t.Integer(0), four)
+    assert shown("10-num_tasks") == t.BinaryOperation("-", t.Integer(10), t.Variable("num_tasks"))
     with pytest.raises(ProgramError):
         parse("TASK 0 SENDS A 2 -- MEGABYTE MESSAGE TO TASK 1.")
 
 
 def test_precedence() -> None:
-    assert shown("-2**2") == t.Unary("-", t.Binary("**", t.Integer(2), t.Integer(2)))
-    assert shown("2**3**2") == t.Binary("**", t.Integer(2), t.Binary("**", t.Integer(3), t.Integer(2)))
-    assert shown("10-4-3") == t.Binary("-", t.Binary("-", t.Integer(10), t.Integer(4)), t.Integer(3))
-    assert shown("1|2&3") == t.Binary("|", t.Integer(1), t.Binary("&", t.Integer(2), t.Integer(3)))
-    inner = t.Conditional(t.Integer(3), t.Compare("=", t.Integer(4), t.Integer(4)), t.Integer(5))
+    assert shown("-2**2") == t.Unary("-", t.BinaryOperation("**", t.Integer(2), t.Integer(2)))
+    assert shown("2**3**2") == t.BinaryOperation(
+        "**", t.Integer(2), t.BinaryOperation("**", t.Integer(3), t.Integer(2))
+    )
+    assert shown("10-4-3") == t.BinaryOperation(
+        "-", t.BinaryOperation("-", t.Integer(10), t.Integer(4)), t.Integer(3)
+    )
+    assert shown("1|2&3") == t.BinaryOperation(
+        "|", t.Integer(1), t.BinaryOperation("&", t.Integer(2), t.Integer(3))
+    )
+    inner = t.Conditional(t.Integer(3), t.NumberComparison("=", t.Integer(4), t.Integer(4)), t.Integer(5))
     assert shown("1 IF 2=2 OTHERWISE 3 IF 4=4 OTHERWISE 5") == t.Conditional(
-        t.Integer(1), t.Compare("=", t.Integer(2), t.Integer(2)), inner
+        t.Integer(1), t.NumberComparison("=", t.Integer(2), t.Integer(2)), inner
     )
 
 
@@ -169,9 +175,9 @@ def test_sentences_and_headers() -> None:
     program = parse(
         'REQUIRE LANGUAGE VERSION "1.5"\nn ARE "N" AND COMES FROM "--n" OR "-n" WITH DEFAULT 3.\n{ } { }.'
     )
-    assert program.headers == (t.Version("1.5"), t.Parameter("n", "N", "--n", "-n", t.Integer(3)))
+    assert program.headers == (t.Version("1.5"), t.ProgramParameter("n", "N", "--n", "-n", t.Integer(3)))
     assert len(program.sentences) == 2
-    assert parse("") == t.Program()
+    assert parse("") == t.ProgramTree()
 
 
 def test_places_of_nodes_are_not_compared() -> None:
@@ -181,7 +187,7 @@ def test_places_of_nodes_are_not_compared() -> None:
 
 
 def test_every_node_has_a_place() -> None:
-    def missing(node: t.Node) -> list[t.Node]:
+    def missing(node: t.SyntaxNode) -> list[t.SyntaxNode]:
         return [node] * (node.place.line == 0) + [bad for child in children(node) for bad in missing(child)]
 
     for source in ACCEPTED:

@@ -6,7 +6,7 @@ import pytest
 
 from scalatrace.codegen.conceptual.checks.program import check
 from scalatrace.codegen.conceptual.run.options import parse_options, usage
-from scalatrace.codegen.conceptual.run.table import LogTable, Varies, aggregate, number, quoted
+from scalatrace.codegen.conceptual.run.table import LogTable, Varies, aggregate, number, quote_cell
 from scalatrace.errors import UsageError
 
 VALUES = [4.0, 1.0, 9.0, 2.0]
@@ -39,7 +39,7 @@ def test_numbers_and_strings() -> None:
         "1e+18",
         "1099511627776",
     ]
-    assert quoted('a "b" \\') == '"a \\"b\\" \\\\"'
+    assert quote_cell('a "b" \\') == '"a \\"b\\" \\\\"'
 
 
 def test_columns_of_all_kinds() -> None:

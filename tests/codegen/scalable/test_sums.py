@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scalatrace.codegen.builders.formula import Reader
+from scalatrace.codegen.builders.formula import FormulaReader
 from scalatrace.codegen.builders.sums import sum_of_turns
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.interpret import InterpretSetting, value
@@ -37,7 +37,7 @@ def test_sums_are_what_adding_up_gives(text: str, x: int, times: int, data: st.D
     ]
 
     def total(count: Expr) -> int:
-        reader = Reader({"X": X, "y": Y}, {})
+        reader = FormulaReader({"X": X, "y": Y}, {})
         e = sum_of_turns(parse_number(text), count, Const(times), reader, Domain(), {})
         return value(e, InterpretSetting({"X": x, "y": y, "n": n}, lambda family: (0, 1)))
 
@@ -47,6 +47,6 @@ def test_sums_are_what_adding_up_gives(text: str, x: int, times: int, data: st.D
 
 @pytest.mark.parametrize("text", ["(i1%X==0)*(i1%y==0)", "i1*l1", "l1", "3*l1", "(i1%X==i1)", "i1//X"])
 def test_sums_without_closed_formula_are_refused(text: str) -> None:
-    reader = Reader({"X": X, "y": Y}, {})
+    reader = FormulaReader({"X": X, "y": Y}, {})
     with pytest.raises(GenerateError, match="no closed formula"):
         sum_of_turns(parse_number(text), Var("n", None), Const(9), reader, Domain(), {})

@@ -15,7 +15,7 @@ from scalatrace.extrap.errors import ExtrapolationError, InputError
 from scalatrace.extrap.lossy import calls as calls_module
 from scalatrace.extrap.lossy.extrapolate import LossyExtrapolation
 from scalatrace.extrap.lossy.snippets.parse import parse
-from scalatrace.replay.common.options import Compute, Options
+from scalatrace.replay.common.options import ComputeMode, ReplayOptions
 from scalatrace.replay.run import run
 from scalatrace.replay.transport.memory import MemoryTransport
 from scalatrace.trace.consistency.partners import first_unmatched
@@ -40,7 +40,7 @@ def replays(trace: Trace) -> None:
     assert check_deadlock(trace, synchronous=False) is None
     for rank in range(trace.nprocs):
         transport = MemoryTransport(rank, trace.nprocs)
-        run(trace, transport, Options(Compute.NONE))
+        run(trace, transport, ReplayOptions(ComputeMode.NONE))
         assert len(transport.calls) == trace.nevents(rank)
 
 

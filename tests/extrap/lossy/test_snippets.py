@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scalatrace.errors import FormatError, TextError
-from scalatrace.extrap.lossy.snippets.machine import Edge, Machine, Run
+from scalatrace.extrap.lossy.snippets.machine import Edge, Machine, MachineRun
 from scalatrace.extrap.lossy.snippets.parse import load, parse
-from scalatrace.extrap.lossy.snippets.tree import Distance, Either, Range, Sequence, Times
+from scalatrace.extrap.lossy.snippets.tree import Alternatives, CallSequence, Distance, Range, Repetition
 from scalatrace.formula import parse_number
 from scalatrace.trace.values.vec import PROC_NULL
 from support.snippets import EXAMPLE
@@ -25,12 +25,12 @@ def test_a_file_of_everything(tmp_path: Path) -> None:
     (halo,) = found.snippets
     assert (halo.name, halo.weight) == ("halo", 3)
     receives, sends, waits, last = halo.body.items
-    assert isinstance(receives, Times)
+    assert isinstance(receives, Repetition)
     assert (receives.low, receives.high) == (2, 2)
     assert [type(test) for test in receives.item.tests] == [Distance, Range]  # type: ignore[union-attr]
-    assert isinstance(sends, Either)
-    assert isinstance(sends.choices[1], Sequence)
-    assert isinstance(waits, Times)
+    assert isinstance(sends, Alternatives)
+    assert isinstance(sends.choices[1], CallSequence)
+    assert isinstance(waits, Repetition)
     assert (waits.low, waits.high) == (0, None)
     assert str(last) == "at_least"
     assert found.keep[0].tests[0].low == PROC_NULL  # type: ignore[union-attr]
@@ -100,7 +100,7 @@ def run(text: str, stream: str) -> tuple[list[str], str]:
     """What is accepted and dropped of calls A, B, ... (one letter each); capitals X Y Z are collectives."""
     made = machine(text)
     ops = [test.op for test in made.tests]
-    at_work = Run(made)
+    at_work = MachineRun(made)
     for number, letter in enumerate(stream):
         fits = frozenset(i for i, op in enumerate(ops) if op == letter)
         at_work.feed(number, fits, letter in "XYZ")

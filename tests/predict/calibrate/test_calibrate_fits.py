@@ -17,10 +17,9 @@ from scalatrace.cli import main
 from scalatrace.errors import FormatError
 from scalatrace.predict.calibrate import Archive, Measurement, fit_archive, read_archive
 from scalatrace.predict.calibrate.archive import write_archive
-from scalatrace.predict.calibrate.kernel_fits import cluster_of, kernels_of
+from scalatrace.predict.calibrate.fitting import cluster_of, kernels_of
 from scalatrace.predict.calibrate.loggops import one_way_ns
-from scalatrace.predict.calibrate.plan import Settings, log_uniform, plan
-from scalatrace.predict.calibrate.thresholds import largest
+from scalatrace.predict.calibrate.plan import Settings, largest, log_uniform, plan
 from scalatrace.predict.calibrate.typical import typical
 from scalatrace.predict.calibrate.workloads import draw_calls
 from scalatrace.predict.platform import Network, Segment, read_platform, write_platform

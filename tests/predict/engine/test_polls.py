@@ -10,7 +10,7 @@ from scalatrace import Trace
 from scalatrace.predict.engine.simulate import Simulator
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.nodes import PredStats
-from scalatrace.trace.model.tables import Datatype, Stat
+from scalatrace.trace.model.tables import Datatype, RecordedStat
 from scalatrace.trace.values.histogram import Histogram
 from support.builder import Builder, Comm
 from support.lowered import on
@@ -24,7 +24,7 @@ FEW_AND_MANY = Histogram(2, SHORTEST_NS, 2 * MEAN_NS - SHORTEST_NS, MEAN_NS, 0)
 def polled(op: str, compute_ns: int, times: Histogram = FEW_AND_MANY, polls: int = 0) -> Trace:
     """Rank 1 computes, and polls for a message that rank 0 has sent meanwhile."""
     b = Builder(2)
-    b.trace.stats.append(Stat("comm_ns", 1.0))
+    b.trace.stats.append(RecordedStat("comm_ns", 1.0))
     found = {"count": 8, "datatype": Datatype("MPI_BYTE", 1, 1), "tag": 0, "comm": Comm()}
     if op == "Test":
         first, poll = b.event("Irecv", repeat=on({1: 1}), source=0, **found), b.event(op, request=0)
@@ -35,7 +35,7 @@ def polled(op: str, compute_ns: int, times: Histogram = FEW_AND_MANY, polls: int
         last = b.event("Recv", repeat=on({1: 1}), source=0, **found)
     recorded = [Histogram.of(compute_ns), times]
     if polls:
-        b.trace.stats.append(Stat("polls", 1.0))
+        b.trace.stats.append(RecordedStat("polls", 1.0))
         recorded.append(Histogram.of(polls))
     poll = replace(poll, repeat=on({1: 1}), stats=(PredStats(0, tuple(recorded)),))
     return b.of(first, b.event("Send", repeat=on({0: 1}), dest=1, **found), poll, last)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from scalatrace.predict.export.chakra import CHAKRA, GROUPS, write_chakra
-from scalatrace.predict.lowering import Collective, Lowering, Recv, Send, Wait
+from scalatrace.predict.lowering import CollectiveAction, RecvMessage, SendMessage, TraceLowering, WaitAction
 from support.lowered import every_kind
 
 pytest.importorskip("google.protobuf")
@@ -61,18 +61,18 @@ def attributes(node: Any) -> dict[str, Any]:
 
 def test_decoded(schema: Any, tmp_path: Path) -> None:
     trace = every_kind(6)
-    write_chakra(Lowering(trace, CHAKRA), tmp_path)
+    write_chakra(TraceLowering(trace, CHAKRA), tmp_path)
     groups = json.loads((tmp_path / GROUPS).read_text())
     assert sorted(groups.values()) == [[0, 2, 4], [1, 3, 5]]
     for number in range(6):
         nodes = decoded(schema, tmp_path / f"trace.{number}.et")
-        actions = [a for a in Lowering(trace, CHAKRA).actions(number) if not isinstance(a, Wait)]
+        actions = [a for a in TraceLowering(trace, CHAKRA).actions(number) if not isinstance(a, WaitAction)]
         assert [node.id for node in nodes] == list(range(1, len(actions) + 1))
         for node, action in zip(nodes, actions, strict=True):
             assert all(dep < node.id for dep in node.data_deps)
             given = attributes(node)
             assert given["is_cpu_op"] is False
-            if isinstance(action, Collective):
+            if isinstance(action, CollectiveAction):
                 assert node.type == schema.COMM_COLL_NODE
                 names = {"allreduce": "ALL_REDUCE", "allgather": "ALL_GATHER", "alltoall": "ALL_TO_ALL"}
                 name = names.get(action.shape.operation, "REDUCE_SCATTER")
@@ -81,8 +81,8 @@ def test_decoded(schema: Any, tmp_path: Path) -> None:
                 if action.members:
                     assert groups[given["pg_name"]] == list(action.members)
             else:
-                assert isinstance(action, Send | Recv)
-                sends = isinstance(action, Send)
+                assert isinstance(action, SendMessage | RecvMessage)
+                sends = isinstance(action, SendMessage)
                 assert node.type == (schema.COMM_SEND_NODE if sends else schema.COMM_RECV_NODE)
                 ends = (number, action.peer) if sends else (action.peer, number)
                 assert (given["comm_src"], given["comm_dst"]) == ends

@@ -18,7 +18,7 @@ from scalatrace.predict.export.events.chrome import write_chrome
 from scalatrace.predict.export.events.otf2_archive import write_otf2
 from scalatrace.predict.export.events.paraver import write_paraver
 from scalatrace.predict.export.events.perfetto import write_perfetto
-from scalatrace.predict.export.events.rows import Row, rows
+from scalatrace.predict.export.events.rows import EventRow, rows
 from scalatrace.predict.export.events.tables import write_csv, write_parquet
 from scalatrace.predict.timeline import Timeline, TimelineEvent, TimelineMessage
 from support.builder import DOUBLE, Builder, Comm, stencil
@@ -46,14 +46,14 @@ def test_csv(trace: Trace) -> None:
     timeline = Timeline(trace)
     table = csv_rows(timeline)
     assert [row["call"] for row in table] == [f"MPI_{event.call.op}" for event in all_events(timeline)]
-    assert list(table[0]) == list(Row._fields)
+    assert list(table[0]) == list(EventRow._fields)
     for row, event in zip(table, all_events(timeline), strict=True):
         assert (int(row["rank"]), int(row["start_ns"]), int(row["end_ns"])) == event[:1] + event[2:4]
 
 
 def test_columns() -> None:
     first, second = list(rows(Timeline(stencil(), ranks=[3])))[:2]
-    assert first._replace(start_ns=0, end_ns=0) == Row(
+    assert first._replace(start_ns=0, end_ns=0) == EventRow(
         3, "MPI_Irecv", 2, 800, 7, "world", 0, 0, "src/halo.py:10:exchange"
     )
     assert (second.peer, second.bytes) == (0, 800)
@@ -76,7 +76,7 @@ def test_parquet(tmp_path: Path) -> None:
     with open(tmp_path / "x.parquet", "wb") as file:
         write_parquet(timeline, file)
     table = parquet.read_table(tmp_path / "x.parquet").to_pylist()
-    assert [Row(**row) for row in table] == list(rows(timeline))
+    assert [EventRow(**row) for row in table] == list(rows(timeline))
 
 
 @pytest.mark.parametrize("trace", TRACES)

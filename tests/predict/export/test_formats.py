@@ -17,7 +17,7 @@ from scalatrace.predict.export.extrap_json import experiment
 from scalatrace.predict.export.formats import FORMATS
 from scalatrace.predict.export.goal import GOAL
 from scalatrace.predict.export.simgrid import SIMGRID
-from scalatrace.predict.lowering import Lowering, LoweringTarget
+from scalatrace.predict.lowering import LoweringTarget, TraceLowering
 from scalatrace.predict.timeline import Timeline
 from scalatrace.predict.timeline.window import WindowLowering
 from scalatrace.trace.values.histogram import Histogram
@@ -128,7 +128,7 @@ def test_windows_keep_both_ends(target: LoweringTarget, part: tuple[float, float
     end = Timeline(trace).end_ns
     cut = WindowLowering(trace, (part[0] * end, part[1] * end), target)
     outcome = run(cut)
-    whole = run(Lowering(trace, target))
+    whole = run(TraceLowering(trace, target))
     assert 0 < outcome.sent.total() < whole.sent.total()
     everything = WindowLowering(trace, (0, 2 * end), target)
     assert run(everything).sent == whole.sent
@@ -168,5 +168,5 @@ def test_extrap_parameters() -> None:
 
 
 def test_selected_ranks_of_a_simulator_are_numbered_from_0() -> None:
-    lowering = Lowering(stencil(), GOAL, ranks=[1, 2])
+    lowering = TraceLowering(stencil(), GOAL, ranks=[1, 2])
     assert {a.peer for rank in (1, 2) for a in lowering.actions(rank) if hasattr(a, "peer")} == {0, 1}

@@ -8,7 +8,7 @@ import pytest
 
 from scalatrace import Trace
 from scalatrace.predict.export.goal import GOAL, write_goal
-from scalatrace.predict.lowering import Computation, Lowering, Recv, Send, Wait
+from scalatrace.predict.lowering import Computation, RecvMessage, SendMessage, TraceLowering, WaitAction
 from scalatrace.trace.values.histogram import Histogram
 from support.builder import DOUBLE, Builder, Comm, stencil
 from support.goal import execute, read_goal
@@ -17,7 +17,7 @@ from support.lowered import every_kind
 
 def exported(trace: Trace) -> str:
     out = io.BytesIO()
-    write_goal(Lowering(trace, GOAL), out)
+    write_goal(TraceLowering(trace, GOAL), out)
     return out.getvalue().decode()
 
 
@@ -26,11 +26,11 @@ def test_read_back(trace: Trace) -> None:
     ranks = read_goal(exported(trace))
     execute(ranks)
     for number, rank in enumerate(ranks):
-        actions = [a for a in Lowering(trace, GOAL).actions(number) if not isinstance(a, Wait)]
+        actions = [a for a in TraceLowering(trace, GOAL).actions(number) if not isinstance(a, WaitAction)]
         assert len(rank) == len(actions)
         for operation, action in zip(rank.values(), actions, strict=True):
-            assert isinstance(action, Send | Recv)
-            kind = "send" if isinstance(action, Send) else "recv"
+            assert isinstance(action, SendMessage | RecvMessage)
+            kind = "send" if isinstance(action, SendMessage) else "recv"
             expected = kind, max(action.nbytes, 1), action.peer, action.tag
             assert (operation.kind, operation.size, operation.peer, operation.tag) == expected
 
@@ -41,13 +41,13 @@ def test_what_follows_a_wait_needs_its_requests() -> None:
         labels = iter(rank)
         by_request: dict[int, str] = {}
         awaited: set[str] = set()
-        for action in Lowering(trace, GOAL).actions(number):
-            if isinstance(action, Wait):
+        for action in TraceLowering(trace, GOAL).actions(number):
+            if isinstance(action, WaitAction):
                 awaited |= {by_request[request] for request in action.requests}
                 continue
             label = next(labels)
             assert not awaited - ended_before(rank, label)
-            if isinstance(action, Send | Recv) and action.request is not None:
+            if isinstance(action, SendMessage | RecvMessage) and action.request is not None:
                 by_request[action.request] = label
             else:
                 awaited.add(label)
@@ -75,7 +75,7 @@ def test_remainders_of_times_are_carried() -> None:
     b = Builder(2)
     total = {"count": 1, "datatype": DOUBLE, "op": "MPI_SUM", "comm": Comm()}
     trace = b.of(b.event("Allreduce", compute=Histogram(4, 10, 11, 10.75, 0.4), **total))
-    lowered = Lowering(trace, GOAL)
+    lowered = TraceLowering(trace, GOAL)
     computed = sum(a.ns for a in lowered.actions(0) if isinstance(a, Computation))
     text = exported(trace)
     written = sum(op.size for op in read_goal(text)[0].values() if op.kind == "calc")

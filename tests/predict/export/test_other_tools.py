@@ -16,7 +16,7 @@ from scalatrace.predict.export.events.otf2_archive import write_otf2
 from scalatrace.predict.export.extrap_json import experiment_json
 from scalatrace.predict.export.goal import GOAL, write_goal
 from scalatrace.predict.export.simgrid_run import simgrid_time_ns
-from scalatrace.predict.lowering import Lowering
+from scalatrace.predict.lowering import TraceLowering
 from scalatrace.predict.platform import Network, Platform, Segment
 from scalatrace.predict.timeline import Timeline
 from scalatrace.trace.values.histogram import Histogram
@@ -63,7 +63,7 @@ def test_two_simulators_agree(tmp_path: Path) -> None:
     """LogGOPSim on GOAL and SimGrid's replay, with L = 1 us, o = 0.3 us and no other costs."""
     trace = every_kind(6)
     with open(tmp_path / "x.goal", "wb") as file:
-        write_goal(Lowering(trace, GOAL), file)
+        write_goal(TraceLowering(trace, GOAL), file)
     options = {"cwd": tmp_path, "capture_output": True, "text": True, "timeout": 60, "check": True}
     subprocess.run(["txt2bin", "-i", "x.goal", "-o", "x.bin"], **options)  # type: ignore[call-overload]
     costs = [word for name, value in COSTS.items() for word in (name, value)]

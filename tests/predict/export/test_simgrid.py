@@ -10,9 +10,9 @@ import pytest
 from scalatrace import Trace
 from scalatrace.errors import ScalatraceError
 from scalatrace.predict.export.simgrid import SIMGRID, write_simgrid
-from scalatrace.predict.export.simgrid_platform import unsupported
+from scalatrace.predict.export.simgrid_platform import list_unsupported
 from scalatrace.predict.export.simgrid_run import simgrid_time_ns
-from scalatrace.predict.lowering import Lowering
+from scalatrace.predict.lowering import TraceLowering
 from scalatrace.predict.platform import Network, NetworkTopology, Platform, Segment
 from scalatrace.trace.model.tables import Datatype
 from scalatrace.trace.values.histogram import Histogram
@@ -38,7 +38,7 @@ def message(nbytes: int, nonblocking: bool) -> Trace:
 
 
 def test_text(tmp_path: Path) -> None:
-    lowering = Lowering(stencil(), SIMGRID)
+    lowering = TraceLowering(stencil(), SIMGRID)
     write_simgrid(lowering, tmp_path)
     assert (tmp_path / "ranks.txt").read_text() == "".join(f"rank-{i}.txt\n" for i in range(4))
     lines = (tmp_path / "rank-0.txt").read_text().splitlines()
@@ -100,4 +100,4 @@ def test_what_simgrid_does_not_know() -> None:
         topology=NetworkTopology("torus", (2, 2)),
         memory=Network(SEGMENTS),
     )
-    assert len(unsupported(platform)) == 3
+    assert len(list_unsupported(platform)) == 3

@@ -17,7 +17,7 @@ from scalatrace.predict.kernels import (
     read_kernels,
     write_kernels,
 )
-from scalatrace.predict.kernels.annotated import SHOWN_CALLS, _paired
+from scalatrace.predict.kernels.annotated import SHOWN_CALLS, _pair_by_rank
 from scalatrace.predict.kernels.model import terms_of
 from scalatrace.trace.values.histogram import Bin, Histogram
 
@@ -90,7 +90,7 @@ def test_paired_calls_have_the_times_of_all() -> None:
     times = [10.0 * each["n"] for each in sizes]
     middle, low, high = 15005.0, 10.0, 30000.0
     bins = (Bin(1500, low, 15000.0, 7505.0), Bin(1500, 15010.0, high, 22505.0))
-    calls = list(_paired(sizes, Histogram(3000, low, high, middle, 8660.0, bins)))
+    calls = list(_pair_by_rank(sizes, Histogram(3000, low, high, middle, 8660.0, bins)))
     assert len(calls) <= 2 * SHOWN_CALLS
     assert sum(call.count for call in calls) == pytest.approx(3000)
     assert sum(call.ns * call.count for call in calls) == pytest.approx(sum(times), rel=1e-3)
@@ -105,7 +105,7 @@ def test_calls_of_skewed_bins_have_their_sum() -> None:
         Histogram(2000, 1000, 500_000, 1200, 8000),
         Histogram(2000, 1000, 1000, 1000, 0),
     ):
-        calls = list(_paired(sizes, times))
+        calls = list(_pair_by_rank(sizes, times))
         assert sum(call.ns * call.count for call in calls) == pytest.approx(times.total, rel=1e-9)
         assert all(times.min <= call.ns <= times.max for call in calls)
 

@@ -7,8 +7,16 @@ import pytest
 from scalatrace.cli.export import with_senders
 from scalatrace.errors import UsageError
 from scalatrace.predict.export.simgrid import SIMGRID
-from scalatrace.predict.lowering import Computation, Lowering, LoweringTarget, Outcome, Recv, Send, Wait
-from scalatrace.predict.lowering.channels import FIRST_NUMBERED
+from scalatrace.predict.lowering import (
+    Computation,
+    LoweringTarget,
+    Outcome,
+    RecvMessage,
+    SendMessage,
+    TraceLowering,
+    WaitAction,
+)
+from scalatrace.predict.lowering.messages import FIRST_NUMBERED
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.values.histogram import Histogram
@@ -22,7 +30,7 @@ from support.lowered import every_kind, on, run
     "target", [LoweringTarget(), SIMGRID, LoweringTarget(frozenset({"allreduce"}), groups=True)]
 )
 def test_messages_match(n: int, target: LoweringTarget) -> None:
-    lowering = Lowering(every_kind(n), target)
+    lowering = TraceLowering(every_kind(n), target)
     run(lowering)
     assert lowering.account.count(Outcome.LOST) == 1  # MPI_Mprobe
     per_rank = [sum(1 for _ in lowering.trace.walk(rank)) for rank in range(n)]
@@ -33,26 +41,26 @@ def test_messages_match(n: int, target: LoweringTarget) -> None:
 
 
 def test_point_to_point() -> None:
-    lowering = Lowering(stencil(), SIMGRID)
+    lowering = TraceLowering(stencil(), SIMGRID)
     first = list(lowering.actions(0))[:3]
-    assert first == [Recv(3, 800, 7, 0), Send(1, 800, 7, 1), Wait((0, 1))]
-    assert [type(a).__name__ for a in lowering.actions(2)].count("Collective") == 1
+    assert first == [RecvMessage(3, 800, 7, 0), SendMessage(1, 800, 7, 1), WaitAction((0, 1))]
+    assert [type(a).__name__ for a in lowering.actions(2)].count("CollectiveAction") == 1
     assert run(lowering).nbytes == 4 * 10 * 800
 
 
 def test_communicators_have_tags_of_their_own() -> None:
-    lowering = Lowering(every_kind(), SIMGRID)
-    tags = {action.tag for action in lowering.actions(0) if isinstance(action, Send)}
+    lowering = TraceLowering(every_kind(), SIMGRID)
+    tags = {action.tag for action in lowering.actions(0) if isinstance(action, SendMessage)}
     assert 5 in tags
     assert any(tag >= FIRST_NUMBERED for tag in tags)
 
 
 @pytest.mark.parametrize("kept", [[0, 1], [1, 2, 3], [3]])
 def test_some_ranks(kept: list[int]) -> None:
-    lowering = Lowering(every_kind(), SIMGRID, ranks=kept)
+    lowering = TraceLowering(every_kind(), SIMGRID, ranks=kept)
     for rank in kept:
         for action in lowering.actions(rank):
-            if isinstance(action, Send | Recv):
+            if isinstance(action, SendMessage | RecvMessage):
                 assert 0 <= action.peer < len(kept)
     lost = [row for row in lowering.account.rows() if row["outcome"] == "lost"]
     assert any("not in the result" in row["treatment"] for row in lost)
@@ -65,7 +73,7 @@ def test_times_and_factors() -> None:
     trace = b.of(b.event("Allreduce", compute=times, **total))
 
     def computed(platform: Platform) -> list[Computation]:
-        return [a for a in Lowering(trace, platform=platform).actions(0) if isinstance(a, Computation)]
+        return [a for a in TraceLowering(trace, platform=platform).actions(0) if isinstance(a, Computation)]
 
     assert computed(Platform()) == [Computation(2000.0)]
     scaled = Platform(compute_scale=0.5, reduce_per_byte_ns=1.0)
@@ -74,8 +82,8 @@ def test_times_and_factors() -> None:
 
 def test_partitions_are_sent_when_all_are_ready() -> None:
     ops: list[str] = []
-    for step in Lowering(every_kind()).steps(0):
-        if any(isinstance(action, Send) and action.nbytes == 32 for action in step.actions):
+    for step in TraceLowering(every_kind()).steps(0):
+        if any(isinstance(action, SendMessage) and action.nbytes == 32 for action in step.actions):
             ops.append(step.call.op)
     assert ops[:2] == ["Pready", "Pready"]
 
@@ -86,7 +94,7 @@ def test_open_receives_are_refused() -> None:
         b.event("Recv", count=1, datatype=INT, source=ANY_SOURCE, tag=0, comm=Comm(), repeat=on({0: 1}))
     )
     with pytest.raises(UsageError, match="any source"):
-        list(Lowering(trace).actions(0))
+        list(TraceLowering(trace).actions(0))
 
 
 @pytest.mark.parametrize("tag", [3, ANY_TAG])
@@ -115,18 +123,18 @@ def test_cancelled_receives_take_no_later_message(tag: int, persistent: bool) ->
         b.event("Send", repeat=rank1, dest=0, tag=3, **both),
         b.event("Recv", repeat=rank0, source=1, tag=3, **both),
     )
-    assert sum(run(Lowering(with_senders(trace))).sent.values()) == 3
+    assert sum(run(TraceLowering(with_senders(trace))).sent.values()) == 3
 
 
 def test_unknown_ranks_are_refused() -> None:
     with pytest.raises(UsageError, match="rank 9"):
-        Lowering(stencil(), ranks=[9])
+        TraceLowering(stencil(), ranks=[9])
 
 
 def test_one_sided_communication_is_reported_lost() -> None:
     b = Builder(2)
     trace = b.of(b.event("Put", origin_count=4, origin_datatype=INT, target_rank=1, comm=Comm()))
-    lowering = Lowering(trace)
+    lowering = TraceLowering(trace)
     assert list(lowering.actions(0)) == []
     row = lowering.account.rows()[0]
     assert (row["operation"], row["outcome"], row["bytes"]) == ("MPI_Put", "lost", 16)

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from scalatrace.predict.engine.repeats import interval_of
-from scalatrace.predict.platform import Check, Platform
+from scalatrace.predict.platform import Platform, PlatformCheck
 from scalatrace.predict.platform.accuracy import MIN_CHECKS, accuracy_of
 
 RUNS = 400
 
 
-def checks(ranks: int, *ratios: float) -> tuple[Check, ...]:
-    return tuple(Check(ranks, ratio, 1.0) for ratio in ratios)
+def checks(ranks: int, *ratios: float) -> tuple[PlatformCheck, ...]:
+    return tuple(PlatformCheck(ranks, ratio, 1.0) for ratio in ratios)
 
 
 def test_too_few_checks() -> None:

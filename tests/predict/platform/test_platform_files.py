@@ -14,10 +14,10 @@ from scalatrace.errors import FormatError, UsageError
 from scalatrace.predict.kernels import read_cluster, read_kernels
 from scalatrace.predict.platform import (
     AlgorithmRule,
-    Check,
     Network,
     NetworkTopology,
     Platform,
+    PlatformCheck,
     Segment,
     add_check,
     example_names,
@@ -46,7 +46,7 @@ PLATFORMS = st.builds(
     interface=st.sampled_from(("rank", "node", "unlimited")),
     topology=st.just(NetworkTopology("torus", (4, 2), per_byte_ns=0.5)),
     collectives=st.just({"allreduce": (AlgorithmRule("ring", 100, 8), AlgorithmRule("rabenseifner"))}),
-    checks=st.sampled_from(((), (Check(2, 1.5, 1.25, "a b"), Check(64, 0.1, 0.2)))),
+    checks=st.sampled_from(((), (PlatformCheck(2, 1.5, 1.25, "a b"), PlatformCheck(64, 0.1, 0.2)))),
 )
 
 
@@ -66,17 +66,17 @@ def test_written_platforms_are_read_back(
 def test_a_check_is_added_to_checks_in_brackets(before: str, count: int, tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
     path.write_text("format = 1\n" + before + "[network]\nrendezvous_above_bytes = 5\n")
-    add_check(path, Check(8, 2.5, 2.25, "b"))
+    add_check(path, PlatformCheck(8, 2.5, 2.25, "b"))
     platform = read_platform(path)
     assert platform.network.rendezvous_above_bytes == 5
     assert len(platform.checks) == count + 1
-    assert platform.checks[-1] == Check(8, 2.5, 2.25, "b")
+    assert platform.checks[-1] == PlatformCheck(8, 2.5, 2.25, "b")
 
 
 def test_a_check_is_added_to_the_text(tmp_path: Path) -> None:
     path = tmp_path / "a.toml"
     path.write_text("format = 1\nname = 'mine' # by hand\n[network]\n[[network.segments]]\nlatency_ns = 5\n")
-    for check in (Check(2, 1.5, 1.25, "first"), Check(4, 2.5, 2.25, "second")):
+    for check in (PlatformCheck(2, 1.5, 1.25, "first"), PlatformCheck(4, 2.5, 2.25, "second")):
         add_check(path, check)
     assert "name = 'mine' # by hand" in path.read_text()
     platform = read_platform(path)

@@ -14,7 +14,7 @@ import scalatrace
 from scalatrace.cli import main
 from scalatrace.errors import FormatError
 from scalatrace.predict.variability import intervals, maxima_of, read_times, spread_of_ranks
-from scalatrace.predict.variability.intervals import Interval, Work
+from scalatrace.predict.variability.intervals import ComputeInterval, Work
 from scalatrace.stats.extreme_values import emma
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
@@ -55,9 +55,9 @@ def bulk_synchronous(nprocs: int = 4, steps: int = 10) -> Trace:
     return builder.of(setup, builder.loop(steps, send, total, after))
 
 
-def normal(mean: float, deviation: float, seed: int = 0) -> Interval:
+def normal(mean: float, deviation: float, seed: int = 0) -> ComputeInterval:
     samples = np.random.default_rng(seed).normal(mean, deviation, 20_000)
-    return Interval("Barrier", (), 100, (Work(histogram_of(samples, 200), 1.0, 1.0),))
+    return ComputeInterval("Barrier", (), 100, (Work(histogram_of(samples, 200), 1.0, 1.0),))
 
 
 def test_intervals_end_with_synchronising_calls() -> None:
@@ -96,7 +96,7 @@ def test_maxima_grow_with_the_ranks(nranks: int) -> None:
 def test_what_stays_with_a_rank_adds_up_over_its_computations() -> None:
     """Nine computations: independent ones vary by 3 deviations of one, those of slow ranks by 9."""
     work = normal(1000, 50).works[0]
-    interval = Interval("Barrier", (), 1, (Work(work.times, 9.0, 1.0),))
+    interval = ComputeInterval("Barrier", (), 1, (Work(work.times, 9.0, 1.0),))
     independent, common = maxima_of(interval, 1, 0.0, 4000), maxima_of(interval, 1, 0.05, 4000)
     assert float(independent.std()) == pytest.approx(3 * 50, rel=0.1)
     assert float(common.std()) == pytest.approx(9 * 50, rel=0.1)
@@ -104,7 +104,7 @@ def test_what_stays_with_a_rank_adds_up_over_its_computations() -> None:
 
 def test_many_computations_are_drawn_as_one() -> None:
     work = normal(1000, 50).works[0]
-    times = maxima_of(Interval("Barrier", (), 1, (Work(work.times, 400.0, 1.0),)), 1, 0.0, 2000)
+    times = maxima_of(ComputeInterval("Barrier", (), 1, (Work(work.times, 400.0, 1.0),)), 1, 0.0, 2000)
     assert float(times.mean()) == pytest.approx(400_000, rel=0.001)
     assert float(times.std()) == pytest.approx(20 * 50, rel=0.1)
 
@@ -125,7 +125,7 @@ RARE = histogram_of([*np.full(119, 1000.0), 2e6])
     ],
 )
 def test_the_slowest_rank_is_not_faster_than_the_mean(works: list[Work], nranks: int, spread: float) -> None:
-    interval = Interval("Barrier", (), 29, tuple(works))
+    interval = ComputeInterval("Barrier", (), 29, tuple(works))
     for seed in range(20):
         slowest = float(maxima_of(interval, nranks, spread, 29, seed).mean())
         assert slowest >= interval.mean_ns * (1 - 1e-9)

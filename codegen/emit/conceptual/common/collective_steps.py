@@ -73,11 +73,11 @@ class CollectiveSteps:
         return t.OneTask(expr(self.root))
 
     @property
-    def _message(self) -> t.Message:
-        return t.Message(size=t.Measure(expr(self.nbytes), "BYTES"))
+    def _message(self) -> t.MessageSpec:
+        return t.MessageSpec(size=t.UnitAmount(expr(self.nbytes), "BYTES"))
 
     def _reduce(self, target: t.Tasks | None) -> t.Statement:
-        return t.Reduce(self.tasks, t.Values("INTEGERS", expr(self.integers)), target=target)
+        return t.Reduce(self.tasks, t.ReductionValues("INTEGERS", expr(self.integers)), target=target)
 
     def _send(self, source: t.Tasks, target: t.Tasks) -> t.Statement:
         return t.Send(source, self._message, target, asynchronous=True)

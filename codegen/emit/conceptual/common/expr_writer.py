@@ -27,17 +27,9 @@ from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import is_symbol
 
 __all__ = [
-    "MAX_ALTERNATIVES",
-    "cond",
-    "expr",
-    "integer",
-    "numbers",
-    "range_to",
-    "tasks",
-    "tasks_with",
-    "total",
+    "MAX_ALTERNATIVES", "cond", "expr", "integer", "numbers", "range_to", "tasks", "tasks_with", "total",
     "without",
-]
+]  # fmt: skip
 
 MAX_ALTERNATIVES = 64
 """Alternatives in a chain of conditions for a table; a longer table becomes a tree of conditions."""
@@ -64,21 +56,21 @@ def range_to(last: t.Expr) -> t.Range:
     """Return the range {0, ..., last}."""
     if last in (t.Integer(0), t.Integer(1)):
         return numbers(range(last.value + 1)) if isinstance(last, t.Integer) else t.Listing((last,))
-    return t.Progression((t.Integer(0),), last)
+    return t.OpenRange((t.Integer(0),), last)
 
 
 def numbers(values: Sequence[int]) -> t.Range:
     """Return a range of ascending integers."""
     if len(values) > 2 and values[-1] - values[0] + 1 == len(values):
-        return t.Progression((integer(values[0]),), integer(values[-1]))
+        return t.OpenRange((integer(values[0]),), integer(values[-1]))
     return t.Listing(tuple(map(integer, values)))
 
 
 def total(terms: Sequence[t.Expr]) -> t.Expr:
     """Return the sum of terms."""
-    result, *others = terms
-    for term in others:
-        result = t.Binary("+", result, term)
+    result, *addends = terms
+    for term in addends:
+        result = t.BinaryOperation("+", result, term)
     return result
 
 
@@ -94,12 +86,14 @@ def expr(e: Expr, task: str = "t") -> t.Expr:
         case Var(name):
             result = t.Variable(task if name == RANK else name)
         case Called(name, arguments):
-            result = t.Call(name.upper(), tuple(expr(a, task) for a in arguments))
+            result = t.FunctionCall(name.upper(), tuple(expr(a, task) for a in arguments))
         case Binary(op, a, b) if op in OPERATORS:
-            result = t.Binary(OPERATORS[op], expr(a, task), expr(b, task))
+            result = t.BinaryOperation(OPERATORS[op], expr(a, task), expr(b, task))
         case Choose(c, a, b):
             result = t.Conditional(expr(a, task), cond(c, task), expr(b, task))
         case Item(table, Search(starts, index)):
+            if len(table) > MAX_ENTRIES:
+                raise GenerateError(f"{len(table)} pieces of values follow no formula (limit {MAX_ENTRIES})")
             result = _pieces(table, (0, *starts), expr(index, task))
         case Item(table, index):
             result = _table(table, expr(index, task))
@@ -116,44 +110,33 @@ def _table(table: tuple[int, ...], index: t.Expr) -> t.Expr:
     places: dict[int, list[int]] = {}
     for i, value in enumerate(table):
         places.setdefault(value, []).append(i)
-    *others, last = sorted(places, key=lambda value: len(places[value]))
-    if len(others) > MAX_ALTERNATIVES:
+    *rarer, last = sorted(places, key=lambda value: len(places[value]))
+    if len(rarer) > MAX_ALTERNATIVES:
         if len(table) > MAX_ENTRIES:
             raise GenerateError(
                 f"{len(table)} values ({len(places)} different) follow no formula (limit {MAX_ENTRIES})"
             )
-        return _halves(table, index, 0)
+        return _pieces(table, range(len(table)), index)
     result = expr(Const(last))
-    for value in reversed(others):
+    for value in reversed(rarer):
         result = t.Conditional(expr(Const(value)), _is_in(index, places[value]), result)
     return result
 
 
-def _pieces(values: tuple[int, ...], starts: tuple[int, ...], index: t.Expr) -> t.Expr:
-    """Return the values of pieces, of which the starts are known, as conditions that halve them."""
-    if len(values) > MAX_ENTRIES:
-        raise GenerateError(f"{len(values)} pieces of values follow no formula (limit {MAX_ENTRIES})")
-    if len(values) == 1:
-        return expr(Const(values[0]))
-    middle = len(values) // 2
-    lower, upper = (
-        _pieces(values[some], starts[some], index) for some in (slice(middle), slice(middle, None))
-    )
-    return t.Conditional(lower, t.Compare("<", index, integer(starts[middle])), upper)
-
-
-def _halves(values: tuple[int, ...], index: t.Expr, start: int) -> t.Expr:
-    """Return a long table as conditions within conditions, each of which halves it."""
+def _pieces(values: tuple[int, ...], starts: Sequence[int], index: t.Expr) -> t.Expr:
+    """Return the values of pieces, each from its start on, as conditions that halve them."""
     if len(set(values)) == 1:
         return expr(Const(values[0]))
     middle = len(values) // 2
-    lower, upper = _halves(values[:middle], index, start), _halves(values[middle:], index, start + middle)
-    return t.Conditional(lower, t.Compare("<", index, integer(start + middle)), upper)
+    lower, upper = (
+        _pieces(values[half], starts[half], index) for half in (slice(middle), slice(middle, None))
+    )
+    return t.Conditional(lower, t.NumberComparison("<", index, integer(starts[middle])), upper)
 
 
 def _is_in(e: t.Expr, values: Sequence[int], negated: bool = False) -> t.Rel:
     if len(values) == 1:
-        return t.Compare("<>" if negated else "=", e, integer(values[0]))
+        return t.NumberComparison("<>" if negated else "=", e, integer(values[0]))
     return t.Within(e, (numbers(values),), negated)
 
 
@@ -161,15 +144,15 @@ def cond(c: Cond, task: str = "t") -> t.Rel:
     """Translate a condition; `task` is the variable for the rank."""
     match c:
         case Truth(value):
-            return t.Compare("=", t.Integer(0), t.Integer(0 if value else 1))
+            return t.NumberComparison("=", t.Integer(0), t.Integer(0 if value else 1))
         case Compare("==", Binary("%", Var() as a, Const(m)), Const(0)):
-            return t.Compare("DIVIDES", integer(m), expr(a, task))
+            return t.NumberComparison("DIVIDES", integer(m), expr(a, task))
         case Compare(op, a, b):
-            return t.Compare(RELATIONS[op], expr(a, task), expr(b, task))
+            return t.NumberComparison(RELATIONS[op], expr(a, task), expr(b, task))
         case AllOf(parts) | AnyOf(parts):
-            result, *others = (cond(part, task) for part in parts)
-            for other in others:
-                result = t.Logical(isinstance(c, AllOf), result, other)
+            result, *operands = (cond(part, task) for part in parts)
+            for operand in operands:
+                result = t.Logical(isinstance(c, AllOf), result, operand)
             return result
         case Member(e, values, outside):
             return _is_in(expr(e, task), values, outside)
@@ -196,7 +179,7 @@ def tasks_with(
     if condition is not None:
         return t.SuchThat(task, condition)
     if target:
-        return t.SuchThat(task, t.Compare(">=", t.Variable(task), t.Integer(0)))
+        return t.SuchThat(task, t.NumberComparison(">=", t.Variable(task), t.Integer(0)))
     return t.AllTasks(task if named else None)
 
 
@@ -205,8 +188,8 @@ def without(others: t.Tasks, task: t.Expr) -> t.Tasks:
     match others:
         case t.SuchThat(variable, condition):
             return t.SuchThat(
-                variable, t.Logical(True, condition, t.Compare("<>", t.Variable(variable), task))
+                variable, t.Logical(True, condition, t.NumberComparison("<>", t.Variable(variable), task))
             )
         case t.AllOthers():
-            return t.SuchThat("u", t.Compare("<>", t.Variable("u"), task))
+            return t.SuchThat("u", t.NumberComparison("<>", t.Variable("u"), task))
     return others

@@ -96,7 +96,7 @@ def integers(nbytes: Expr) -> Expr:
     return _each(nbytes, lambda n: max(1, -(-n // 4)))
 
 
-def divided(nbytes: Expr, n: int) -> Expr:
+def divide_bytes(nbytes: Expr, n: int) -> Expr:
     """A share of so many bytes."""
     return _each(nbytes, lambda total: round(total / n))
 

@@ -14,7 +14,7 @@ from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.tree import MpiCall
 from scalatrace.trace.values.ranklist import RankList
 
-__all__ = ["EmittedRequest", "Pending"]
+__all__ = ["EmittedRequest", "PendingRequests"]
 
 MAX_REQUESTS = 1 << 16
 """Live requests of a rank that are tracked; with more, its state is unknown."""
@@ -28,11 +28,11 @@ class EmittedRequest:
     active: bool = True
 
 
-Live = tuple[EmittedRequest, ...] | None
+TrackedRequests = tuple[EmittedRequest, ...] | None
 """Oldest first; None: unknown."""
 
 
-class Pending:
+class PendingRequests:
     """The live requests of all ranks.
 
     Attributes:
@@ -40,12 +40,12 @@ class Pending:
     """
 
     def __init__(self, ranks: RankList) -> None:
-        self.live: dict[int, Live] = dict.fromkeys(ranks, ())
+        self.live: dict[int, TrackedRequests] = dict.fromkeys(ranks, ())
         self.idle: set[int] = set()
 
-    def copy(self) -> Pending:
+    def copy(self) -> PendingRequests:
         """Return a copy of the state."""
-        copy = Pending(RankList())
+        copy = PendingRequests(RankList())
         copy.live, copy.idle = dict(self.live), self.idle
         return copy
 
@@ -90,7 +90,7 @@ class Pending:
             self.idle.add(rank)
         return was_active and not any(request.active for request in left)
 
-    def carried(self, before: Pending, ranks: RankList) -> Pending | None:
+    def carried(self, before: PendingRequests, ranks: RankList) -> PendingRequests | None:
         """Return the state at the start of later iterations if they complete requests of earlier ones."""
         head = before.copy()
         for rank in ranks:
@@ -98,7 +98,7 @@ class Pending:
                 head.live[rank] = self.live[rank]
         return head if head.live != before.live else None
 
-    def looped(self, before: Pending, head: Pending, rank: int, times: int | None) -> None:
+    def looped(self, before: PendingRequests, head: PendingRequests, rank: int, times: int | None) -> None:
         """Set the state of a rank after a loop, from the states before it and at its head."""
         old, new = before.live[rank], self.live[rank]
         if head.live[rank] != old:
@@ -113,7 +113,7 @@ class Pending:
         else:
             self.live[rank] = None
 
-    def either(self, other: Pending) -> None:
+    def either(self, other: PendingRequests) -> None:
         """Merge with the state of another branch: unknown where they differ."""
         for rank, live in other.live.items():
             if self.live[rank] != live:

@@ -8,25 +8,25 @@ from operator import is_not
 from typing import Any, TypeVar
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.names import FIELDS, free, mentioned
+from scalatrace.codegen.conceptual.names import FIELDS, free, list_variables
 
 __all__ = ["WITHOUT_SCOPES", "TreeSubstitution", "rebuilt", "with_parts"]
 
 WITHOUT_SCOPES = (
-    t.Binary,
+    t.BinaryOperation,
     t.Unary,
     t.Conditional,
-    t.Compare,
+    t.NumberComparison,
     t.Logical,
     t.Within,
     t.Between,
     t.Parity,
 )
 """Kinds of expressions and relations, none of which binds a name of a statement."""
-Kind = TypeVar("Kind", bound=t.Node)
+Kind = TypeVar("Kind", bound=t.SyntaxNode)
 
 
-def rebuilt(node: Kind, part: Callable[[t.Node], t.Node]) -> Kind:
+def rebuilt(node: Kind, part: Callable[[t.SyntaxNode], t.SyntaxNode]) -> Kind:
     """Return a node with what `part` returns in place of each node directly below it.
 
     It is the node itself where nothing changes, so that what is known of it stays with it.
@@ -34,12 +34,12 @@ def rebuilt(node: Kind, part: Callable[[t.Node], t.Node]) -> Kind:
     changed: dict[str, Any] = {}
     for name in FIELDS[type(node)]:
         value = getattr(node, name)
-        if isinstance(value, t.Node):
+        if isinstance(value, t.SyntaxNode):
             new: Any = part(value)
             if new is not value:
                 changed[name] = new
         elif isinstance(value, tuple):
-            new = tuple(part(each) if isinstance(each, t.Node) else each for each in value)
+            new = tuple(part(each) if isinstance(each, t.SyntaxNode) else each for each in value)
             if any(map(is_not, new, value)):
                 changed[name] = new
     return replace(node, **changed) if changed else node
@@ -55,18 +55,18 @@ def with_parts(node: Kind, **parts: Any) -> Kind:
 class TreeSubstitution:
     """Replaces expressions, all of which use `variable`, by others. Each expression is rebuilt once."""
 
-    def __init__(self, variable: str, values: dict[t.Node, t.Node]) -> None:
+    def __init__(self, variable: str, values: dict[t.SyntaxNode, t.SyntaxNode]) -> None:
         self.variable, self.values = variable, values
-        self._rebuilt: dict[t.Node, t.Node] = {}
+        self._rebuilt: dict[t.SyntaxNode, t.SyntaxNode] = {}
 
-    def add(self, expr: t.Node, value: t.Node) -> None:
+    def add(self, expr: t.SyntaxNode, value: t.SyntaxNode) -> None:
         """Replace one more expression; larger ones that contain it are rebuilt again."""
         self.values[expr] = value
         self._rebuilt.clear()
 
-    def apply(self, node: t.Node) -> t.Node:
+    def apply(self, node: t.SyntaxNode) -> t.SyntaxNode:
         """Return a node with the expressions replaced."""
-        if self.variable not in mentioned(node):
+        if self.variable not in list_variables(node):
             return node
         if isinstance(node, t.ForEach):  # its variable may hide one of the same name
             values = {each: value for each, value in self.values.items() if node.variable not in free(each)}

@@ -13,12 +13,12 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.names import all_bound, children, free, mentioned
+from scalatrace.codegen.conceptual.names import all_bound, children, free, list_variables
 from scalatrace.codegen.conceptual.tree.node import cached_on_node
 from scalatrace.codegen.conceptual.words import PREDECLARED
 from scalatrace.codegen.emit.conceptual.common.rebuilding import WITHOUT_SCOPES, TreeSubstitution, rebuilt
 
-__all__ = ["shared"]
+__all__ = ["share_expressions"]
 
 MIN_NODES = 4
 """Of an expression that gets a name: `i MOD 4` has three."""
@@ -29,25 +29,25 @@ SAFE = frozenset({"+", "-", "*", "&", "|", "XOR"})
 """Operators that have a value for all operands; / and MOD have one for numbers other than 0."""
 
 
-def shared(program: t.Program) -> t.Program:
+def share_expressions(program: t.ProgramTree) -> t.ProgramTree:
     """Return a program that does the same, with repeated expressions of loop variables bound by LET."""
-    taken = all_bound(program) | mentioned(program)
+    taken = all_bound(program) | list_variables(program)
     prefixes = (PREFIX + n * "_" for n in count())
     prefix = next(each for each in prefixes if not any(name.startswith(each) for name in taken))
-    sharing = _Sharing(prefix)
+    sharing = _LoopSharing(prefix)
     return rebuilt(program, lambda part: sharing.statement(part, frozenset()))
 
 
-class _Sharing:
+class _LoopSharing:
     """Names expressions; `prefix` starts no name of the program."""
 
     def __init__(self, prefix: str, made: int = 0) -> None:
         self.prefix, self.made = prefix, made
 
-    def statement(self, node: t.Node, scope: frozenset[str]) -> t.Statement:
+    def statement(self, node: t.SyntaxNode, scope: frozenset[str]) -> t.Statement:
         """Go through loops from the outside; `scope` are the variables of those around a statement."""
 
-        def part(each: t.Node) -> t.Node:
+        def part(each: t.SyntaxNode) -> t.SyntaxNode:
             return self.statement(each, scope) if _has_loops(each) else each
 
         if isinstance(node, t.ForEach):
@@ -67,7 +67,7 @@ class _Sharing:
         """Return bindings of what a body repeats and depends on its variable, and the body with the names."""
         names = TreeSubstitution(variable, {})
         bindings: list[t.LetValue] = []
-        for each in sorted(_worth(_counted(body, scope, variable), scope, variable), key=_size):
+        for each in sorted(_worth(_count_expressions(body, scope, variable), scope, variable), key=_size):
             # Smaller ones come first, and have names in the larger ones' bindings.
             value = rebuilt(each, names.apply)
             self.made += 1
@@ -77,24 +77,24 @@ class _Sharing:
         return bindings, names.apply(body) if bindings else body  # type: ignore[return-value]
 
 
-def _worth(counts: Counter[t.Node], scope: frozenset[str], variable: str) -> list[t.Node]:
+def _worth(counts: Counter[t.SyntaxNode], scope: frozenset[str], variable: str) -> list[t.SyntaxNode]:
     """Return the expressions whose names make the text shorter."""
-    kept: list[t.Node] = []
+    kept: list[t.SyntaxNode] = []
     for each in sorted(counts, key=lambda e: -_size(e)):
         repeats = counts[each] - 1
         saved = repeats * _size(each) * NODE_CHARACTERS
         if saved <= BINDING_CHARACTERS or not _is_total(each):
             continue
         kept.append(each)
-        for inner, times in _counted(each, scope, variable).items():
+        for inner, times in _count_expressions(each, scope, variable).items():
             if inner is not each and inner in counts:
                 counts[inner] -= repeats * times  # they stand once, in the binding
     return kept
 
 
-def _counted(node: t.Node, scope: frozenset[str], variable: str) -> Counter[t.Node]:
+def _count_expressions(node: t.SyntaxNode, scope: frozenset[str], variable: str) -> Counter[t.SyntaxNode]:
     """Return how often each expression of variables in `scope`, `variable` among them, is in a node."""
-    counts: Counter[t.Node] = Counter()
+    counts: Counter[t.SyntaxNode] = Counter()
     for inner_scope, roots in _roots(node, scope, variable).items():
         # Larger ones first: then all that hold a node have been seen when its turn comes.
         waiting = [(-_size(each), number, each) for number, each in enumerate(roots)]
@@ -103,14 +103,14 @@ def _counted(node: t.Node, scope: frozenset[str], variable: str) -> Counter[t.No
             _, _, each = heappop(waiting)
             times = roots[each]
             if (
-                isinstance(each, (t.Binary, t.Conditional))
+                isinstance(each, (t.BinaryOperation, t.Conditional))
                 and _size(each) >= MIN_NODES
                 and variable in free(each)
                 and free(each) <= inner_scope
             ):
                 counts[each] += times
             for child in children(each):
-                if variable not in mentioned(child):
+                if variable not in list_variables(child):
                     continue
                 if child not in roots:
                     heappush(waiting, (-_size(child), len(roots), child))
@@ -118,44 +118,46 @@ def _counted(node: t.Node, scope: frozenset[str], variable: str) -> Counter[t.No
     return counts
 
 
-def _roots(node: t.Node, scope: frozenset[str], variable: str) -> dict[frozenset[str], Counter[t.Node]]:
+def _roots(
+    node: t.SyntaxNode, scope: frozenset[str], variable: str
+) -> dict[frozenset[str], Counter[t.SyntaxNode]]:
     """Return the whole expressions and relations in a node, how often each is there, by what is in scope."""
-    found: dict[frozenset[str], Counter[t.Node]] = {}
+    roots: dict[frozenset[str], Counter[t.SyntaxNode]] = {}
     waiting = [(node, scope)]
     while waiting:
         each, scope = waiting.pop()
-        if isinstance(each, t.Let) or variable not in mentioned(each):
+        if isinstance(each, t.Let) or variable not in list_variables(each):
             continue
         if isinstance(each, WITHOUT_SCOPES):
-            found.setdefault(scope, Counter())[each] += 1
+            roots.setdefault(scope, Counter())[each] += 1
             continue
         inner = scope - {each.variable} if isinstance(each, (t.ForEach, t.SuchThat)) else scope
         outside = each.ranges if isinstance(each, t.ForEach) else ()
         waiting += [(child, scope if child in outside else inner) for child in reversed(children(each))]
-    return found
+    return roots
 
 
 @cached_on_node
-def _size(node: t.Node) -> int:
+def _size(node: t.SyntaxNode) -> int:
     """Return the number of nodes in a node."""
     return 1 + sum(map(_size, children(node)))
 
 
-def _has_loops(node: t.Node) -> bool:
+def _has_loops(node: t.SyntaxNode) -> bool:
     return isinstance(node, (t.Sentence, t.Block, t.If, t.ForEach, t.ForCount))
 
 
 @cached_on_node
-def _is_total(node: t.Node) -> bool:
+def _is_total(node: t.SyntaxNode) -> bool:
     """Return whether an expression has the same value whenever it is evaluated, and always has one."""
     match node:
-        case t.Binary("/" | "MOD", _, t.Integer(n)) if n:
+        case t.BinaryOperation("/" | "MOD", _, t.Integer(n)) if n:
             pass
-        case t.Binary(operator) if operator not in SAFE:
+        case t.BinaryOperation(operator) if operator not in SAFE:
             return False
         case t.Variable(name) if name in PREDECLARED and name != "num_tasks":
             return False
-        case t.Call() | t.FileData() | t.Real() | t.MyTask():
+        case t.FunctionCall() | t.FileData() | t.Real() | t.MyTask():
             return False
         case t.Comprehension() | t.MeshNeighbor() | t.MeshCoordinate() | t.MeshDistance():
             return False

@@ -11,18 +11,18 @@ from dataclasses import replace
 from typing import Any
 
 from scalatrace.codegen.conceptual import tree as t
-from scalatrace.codegen.conceptual.names import all_bound, children, mentioned
+from scalatrace.codegen.conceptual.names import all_bound, children, list_variables
 from scalatrace.codegen.conceptual.tree.node import cached_on_node
 from scalatrace.codegen.emit.conceptual.common.rebuilding import TreeSubstitution, rebuilt, with_parts
 
-__all__ = ["simplified"]
+__all__ = ["simplify"]
 
 INFINITE = 1 << 80
 """Beyond all 64-bit integers."""
 EVERYTHING = (-INFINITE, INFINITE)
 EMPTY = t.Block(())
 OPPOSITES = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "=": "<>", "<>": "="}
-Interval = tuple[int, int]
+IntBounds = tuple[int, int]
 
 
 class KnownFacts:
@@ -31,49 +31,49 @@ class KnownFacts:
     Programs contain the same expression many times. Equal results are one object.
     """
 
-    def __init__(self, known: Mapping[t.Node, Interval], interned: dict[t.Expr, t.Expr]) -> None:
+    def __init__(self, known: Mapping[t.SyntaxNode, IntBounds], interned: dict[t.Expr, t.Expr]) -> None:
         self.known, self._interned = known, interned
         self._simpler: dict[t.Expr, t.Expr] = {}
-        self._intervals: dict[t.Node, Interval] = {}
+        self._intervals: dict[t.SyntaxNode, IntBounds] = {}
         self._assumed: dict[tuple[t.Rel, bool], KnownFacts] = {}
 
     def expr(self, node: t.Expr) -> t.Expr:
         """Return a simpler expression with the same value."""
         if node not in self._simpler:
-            found = _expr(node, self)
-            self._simpler[node] = self._interned.setdefault(found, found)
+            simpler = _expr(node, self)
+            self._simpler[node] = self._interned.setdefault(simpler, simpler)
         return self._simpler[node]
 
-    def interval(self, node: t.Node) -> Interval:
+    def interval(self, node: t.SyntaxNode) -> IntBounds:
         """Return the least and the greatest value that an expression can have."""
-        found = self._intervals.get(node)
-        if found is None:
-            found = self._intervals[node] = _interval(node, self)
-        return found
+        bounds = self._intervals.get(node)
+        if bounds is None:
+            bounds = self._intervals[node] = _interval(node, self)
+        return bounds
 
     def assuming(self, condition: t.Rel, holds: bool) -> KnownFacts:
         """Return the facts where a condition holds or not."""
         key = condition, holds
         if key not in self._assumed:
-            self._assumed[key] = _assumed(condition, holds, self)
+            self._assumed[key] = _assume(condition, holds, self)
         return self._assumed[key]
 
-    def with_interval(self, node: t.Node, interval: Interval) -> KnownFacts:
+    def with_interval(self, node: t.SyntaxNode, interval: IntBounds) -> KnownFacts:
         """Return these facts and one more."""
         return KnownFacts({**self.known, node: interval}, self._interned)
 
-    def inside(self, loop: t.ForEach, numbers: Interval) -> KnownFacts:
+    def inside(self, loop: t.ForEach, numbers: IntBounds) -> KnownFacts:
         """Return the facts in the body of a loop."""
         name = loop.variable
-        outer = {expr: interval for expr, interval in self.known.items() if name not in mentioned(expr)}
+        outer = {expr: interval for expr, interval in self.known.items() if name not in list_variables(expr)}
         return KnownFacts({**outer, t.Variable(name): numbers}, self._interned)
 
 
-def simplified(program: t.Program) -> t.Program:
+def simplify(program: t.ProgramTree) -> t.ProgramTree:
     """Return a program that does the same, without unreachable cases."""
     facts = KnownFacts({}, {})
     done = [
-        replace(each, statements=tuple(_flat(_statement(one, facts) for one in each.statements)))
+        replace(each, statements=tuple(_flat(_statement(statement, facts) for statement in each.statements)))
         for each in program.sentences
     ]
     return replace(program, sentences=tuple(each for each in done if each.statements))
@@ -135,13 +135,13 @@ def _for_each(node: t.ForEach, facts: KnownFacts) -> t.Statement:
     return EMPTY if body == EMPTY else replace(node, ranges=ranges, body=body)
 
 
-def _numbers(ranges: tuple[t.Node, ...], facts: KnownFacts) -> Interval:
+def _numbers(ranges: tuple[t.SyntaxNode, ...], facts: KnownFacts) -> IntBounds:
     """Return the interval of the numbers in ranges."""
     low, high = INFINITE, -INFINITE
     for each in ranges:
         if isinstance(each, t.Listing):
             ends = [facts.interval(value) for value in each.values]
-        elif isinstance(each, t.Progression) and len(each.leading) == 1:
+        elif isinstance(each, t.OpenRange) and len(each.leading) == 1:
             ends = [facts.interval(each.leading[0]), facts.interval(each.final)]
         else:
             return EVERYTHING
@@ -149,22 +149,22 @@ def _numbers(ranges: tuple[t.Node, ...], facts: KnownFacts) -> Interval:
     return low, high
 
 
-def _is_one(node: t.Node) -> bool:
+def _is_one(node: t.SyntaxNode) -> bool:
     """Return whether a range is one number."""
     if isinstance(node, t.Listing):
         return len(node.values) == 1
-    return isinstance(node, t.Progression) and len(node.leading) == 1 and node.leading[0] == node.final
+    return isinstance(node, t.OpenRange) and len(node.leading) == 1 and node.leading[0] == node.final
 
 
 # expressions
 
 
-def _part(node: t.Node, facts: KnownFacts) -> t.Node:
+def _part(node: t.SyntaxNode, facts: KnownFacts) -> t.SyntaxNode:
     """Return any part of a statement with simpler expressions; a relation on tasks stays one."""
-    if isinstance(node, (t.Compare, t.Parity, t.Within, t.Between, t.Logical)):
+    if isinstance(node, (t.NumberComparison, t.Parity, t.Within, t.Between, t.Logical)):
         relation = _rel(node, facts)
         return node if isinstance(relation, bool) else relation
-    if isinstance(node, (t.Binary, t.Conditional)):
+    if isinstance(node, (t.BinaryOperation, t.Conditional)):
         return facts.expr(node)
     return rebuilt(node, lambda part: _part(part, facts))
 
@@ -174,20 +174,22 @@ def _expr(node: t.Expr, facts: KnownFacts) -> t.Expr:
         return _conditional(node, facts)
     if isinstance(node, (t.Integer, t.Variable)):
         return node
-    if not isinstance(node, t.Binary):
+    if not isinstance(node, t.BinaryOperation):
         return rebuilt(node, lambda part: _part(part, facts))
     result = with_parts(node, left=facts.expr(node.left), right=facts.expr(node.right))
     low, high = facts.interval(result)
     if low == high and isinstance(low, int) and abs(low) < 1 << 63 and _is_pure(result):
         return _integer(low)
     match result:
-        case t.Binary("MOD", left, t.Integer(n)) if (
+        case t.BinaryOperation("MOD", left, t.Integer(n)) if (
             0 <= facts.interval(left)[0] <= facts.interval(left)[1] < n
         ):
             return left
-        case t.Binary("*" | "/", left, t.Integer(1)) | t.Binary("+" | "-", left, t.Integer(0)):
+        case t.BinaryOperation("*" | "/", left, t.Integer(1)) | t.BinaryOperation(
+            "+" | "-", left, t.Integer(0)
+        ):
             return left
-        case t.Binary("+", t.Integer(0), right):
+        case t.BinaryOperation("+", t.Integer(0), right):
             return right
     return result
 
@@ -208,14 +210,14 @@ def _conditional(node: t.Conditional, facts: KnownFacts) -> t.Expr:
 
 
 @cached_on_node
-def _is_pure(node: t.Node) -> bool:
+def _is_pure(node: t.SyntaxNode) -> bool:
     """Return whether a node has a value without drawing random numbers."""
-    if isinstance(node, (t.Call, t.FileData)):
+    if isinstance(node, (t.FunctionCall, t.FileData)):
         return False
     return all(map(_is_pure, children(node)))
 
 
-def _interval(node: t.Node, facts: KnownFacts) -> Interval:
+def _interval(node: t.SyntaxNode, facts: KnownFacts) -> IntBounds:
     if node in facts.known:
         return facts.known[node]
     match node:
@@ -224,15 +226,15 @@ def _interval(node: t.Node, facts: KnownFacts) -> Interval:
         case t.Unary("-", operand):
             low, high = facts.interval(operand)
             return -high, -low
-        case t.Binary(operator, left, right):
-            return _combined(operator, facts.interval(left), facts.interval(right))
+        case t.BinaryOperation(operator, left, right):
+            return _combine(operator, facts.interval(left), facts.interval(right))
         case t.Conditional(value, _, otherwise):
-            one, other = facts.interval(value), facts.interval(otherwise)
-            return min(one[0], other[0]), max(one[1], other[1])
+            then_bounds, else_bounds = facts.interval(value), facts.interval(otherwise)
+            return min(then_bounds[0], else_bounds[0]), max(then_bounds[1], else_bounds[1])
     return EVERYTHING
 
 
-def _combined(operator: str, a: Interval, b: Interval) -> Interval:
+def _combine(operator: str, a: IntBounds, b: IntBounds) -> IntBounds:
     if operator == "MOD":
         return (0, b[0] - 1) if b[0] == b[1] and b[0] > 0 else EVERYTHING
     if max(map(abs, (*a, *b))) >= INFINITE:
@@ -254,17 +256,17 @@ def _combined(operator: str, a: Interval, b: Interval) -> Interval:
 
 def _rel(node: t.Rel, facts: KnownFacts) -> t.Rel | bool:
     match node:
-        case t.Compare(operator, left, right):
+        case t.NumberComparison(operator, left, right):
             left, right = facts.expr(left), facts.expr(right)
-            decided = _compared(operator, facts.interval(left), facts.interval(right))
+            decided = _decide_comparison(operator, facts.interval(left), facts.interval(right))
             return with_parts(node, left=left, right=right) if decided is None else decided
         case t.Logical(conjunction, left, right):
-            one, other = _rel(left, facts), _rel(right, facts)
-            if isinstance(one, bool):
-                return other if one == conjunction else one
-            if isinstance(other, bool):
-                return one if other == conjunction else other
-            return with_parts(node, left=one, right=other)
+            left_rel, right_rel = _rel(left, facts), _rel(right, facts)
+            if isinstance(left_rel, bool):
+                return right_rel if left_rel == conjunction else left_rel
+            if isinstance(right_rel, bool):
+                return left_rel if right_rel == conjunction else right_rel
+            return with_parts(node, left=left_rel, right=right_rel)
         case t.Within():
             return _within(rebuilt(node, lambda part: _part(part, facts)), facts)
     return rebuilt(node, lambda part: _part(part, facts))
@@ -273,7 +275,7 @@ def _rel(node: t.Rel, facts: KnownFacts) -> t.Rel | bool:
 def _within(node: t.Within, facts: KnownFacts) -> t.Rel | bool:
     """Return membership in the listed numbers that the operand can have."""
     low, high = facts.interval(node.operand)
-    listed = _listed(node.ranges)
+    listed = _list_numbers(node.ranges)
     if listed is None or low <= -INFINITE or high >= INFINITE:
         return node
     inside = sorted(number for number in listed if low <= number <= high)
@@ -282,13 +284,15 @@ def _within(node: t.Within, facts: KnownFacts) -> t.Rel | bool:
     if len(inside) == high - low + 1:
         return not node.negated
     if len(inside) == 1:
-        return t.Compare("<>" if node.negated else "=", node.operand, _integer(inside[0]), place=node.place)
+        return t.NumberComparison(
+            "<>" if node.negated else "=", node.operand, _integer(inside[0]), place=node.place
+        )
     if len(inside) == len(listed):
         return node
     return replace(node, ranges=(t.Listing(tuple(map(_integer, inside))),))
 
 
-def _listed(ranges: Iterable[t.Node]) -> set[int] | None:
+def _list_numbers(ranges: Iterable[t.SyntaxNode]) -> set[int] | None:
     """Return the numbers of sets that list them; None where others may be in them."""
     result: set[int] = set()
     nothing = KnownFacts({}, {})
@@ -303,11 +307,11 @@ def _listed(ranges: Iterable[t.Node]) -> set[int] | None:
     return result
 
 
-def _compared(operator: str, a: Interval, b: Interval) -> bool | None:
+def _decide_comparison(operator: str, a: IntBounds, b: IntBounds) -> bool | None:
     """Return what a comparison always is; None where it depends."""
     if operator in (">", ">=", "<>"):
         opposite = {">": "<=", ">=": "<", "<>": "="}[operator]
-        decided = _compared(opposite, a, b)
+        decided = _decide_comparison(opposite, a, b)
         return None if decided is None else not decided
     if operator == "<":
         return True if a[1] < b[0] else False if a[0] >= b[1] else None
@@ -318,16 +322,18 @@ def _compared(operator: str, a: Interval, b: Interval) -> bool | None:
     return None
 
 
-def _assumed(condition: t.Rel, holds: bool, facts: KnownFacts) -> KnownFacts:
+def _assume(condition: t.Rel, holds: bool, facts: KnownFacts) -> KnownFacts:
     """Return the facts where a condition holds or not."""
     match condition:
         case t.Logical(conjunction, left, right) if conjunction == holds:
             return facts.assuming(left, holds).assuming(right, holds)
-        case t.Compare("DIVIDES", t.Integer(n), operand) if n > 0 and _is_pure(operand):
+        case t.NumberComparison("DIVIDES", t.Integer(n), operand) if n > 0 and _is_pure(operand):
             return facts.with_interval(
-                t.Binary("MOD", operand, t.Integer(n)), (0, 0) if holds else (1, n - 1)
+                t.BinaryOperation("MOD", operand, t.Integer(n)), (0, 0) if holds else (1, n - 1)
             )
-        case t.Compare(operator, left, t.Integer(n)) if _is_pure(left):  # else its next value is another one
+        case t.NumberComparison(operator, left, t.Integer(n)) if _is_pure(
+            left
+        ):  # else its next value is another one
             low, high = facts.interval(left)
             if not holds:
                 operator = OPPOSITES.get(operator, "")
@@ -336,7 +342,7 @@ def _assumed(condition: t.Rel, holds: bool, facts: KnownFacts) -> KnownFacts:
                 first, last = bounds[operator]
                 return facts.with_interval(left, (max(low, first), min(high, last)))
             return facts.with_interval(left, _without({n}, low, high)) if operator == "<>" else facts
-        case t.Within(operand, ranges, negated) if _is_pure(operand) and (listed := _listed(ranges)):
+        case t.Within(operand, ranges, negated) if _is_pure(operand) and (listed := _list_numbers(ranges)):
             low, high = facts.interval(operand)
             if holds == negated:
                 return facts.with_interval(operand, _without(listed, low, high))
@@ -344,7 +350,7 @@ def _assumed(condition: t.Rel, holds: bool, facts: KnownFacts) -> KnownFacts:
     return facts
 
 
-def _without(numbers: set[int], low: int, high: int) -> Interval:
+def _without(numbers: set[int], low: int, high: int) -> IntBounds:
     """Return an interval whose ends are not among some numbers; a number of it is left."""
     while low < high and low in numbers:
         low += 1

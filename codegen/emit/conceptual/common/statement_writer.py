@@ -9,9 +9,9 @@ from dataclasses import replace
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.names import free
 from scalatrace.codegen.emit.text import hash_comment
-from scalatrace.codegen.program.tree import MpiCall, Program
+from scalatrace.codegen.program.tree import BenchmarkProgram, MpiCall
 
-__all__ = ["Mark", "StatementWriter", "for_each_or_count"]
+__all__ = ["Mark", "StatementWriter", "for_each_or_count", "transfer"]
 
 Mark = tuple[int, tuple[str, ...]]
 """Number of statements in the open block, and the comment lines for its next statement."""
@@ -69,8 +69,12 @@ class StatementWriter:
         return hash_comment(call.site[0].short_frame()) if call.site else ""
 
     def program(
-        self, program: Program, size: str, headers: Sequence[t.Header], assertions: Sequence[t.Assert]
-    ) -> t.Program:
+        self,
+        program: BenchmarkProgram,
+        size: str,
+        headers: Sequence[t.Header],
+        assertions: Sequence[t.Assert],
+    ) -> t.ProgramTree:
         """Return the whole program, with time measurement around the statements.
 
         Args:
@@ -80,14 +84,32 @@ class StatementWriter:
         title = f" of {hash_comment(program.title)}" if program.title else ""
         everyone = t.AllTasks()
         start = (t.Synchronize(everyone), t.Counters(everyone, "RESETS"))
-        seconds = t.Column(t.Binary("/", t.Variable("elapsed_usecs"), t.Integer(10**6)), "Seconds")
+        seconds = t.LogColumn(
+            t.BinaryOperation("/", t.Variable("elapsed_usecs"), t.Integer(10**6)), "Seconds"
+        )
         last = t.Comments(above=tuple(self._comments))
         end = (t.Synchronize(everyone, comments=last), t.Log(t.OneTask(t.Integer(0)), (seconds,)))
         parts = (*((each,) for each in assertions), start, *((each,) for each in self._statements), end)
         comments = t.Comments(above=(f"Communication benchmark{title}, for {size}.",))
-        return t.Program(tuple(headers), tuple(map(t.Sentence, parts)), comments=comments)
+        return t.ProgramTree(tuple(headers), tuple(map(t.Sentence, parts)), comments=comments)
 
 
 def for_each_or_count(variable: str, values: t.Range, count: t.Expr, body: t.Block) -> t.Statement:
     """Return a loop, with its variable if the body uses the variable."""
     return t.ForEach(variable, (values,), body) if variable in free(body) else t.ForCount(count, body)
+
+
+def transfer(
+    sends: bool, actors: t.Tasks, nbytes: t.Expr, tag: t.Expr | None, peer: t.Expr, asynchronous: bool
+) -> t.Statement:
+    """Return a send to an unsuspecting task, or a receive.
+
+    Args:
+        actors: the tasks that send or receive.
+        peer: the task at the other end, which can depend on the variable of `actors`.
+    """
+    message, peer_task = t.MessageSpec(size=t.UnitAmount(nbytes, "BYTES"), tag=tag), t.OneTask(peer)
+    later = True if asynchronous else None
+    if sends:
+        return t.Send(actors, message, peer_task, asynchronous=later, unsuspecting=True)
+    return t.Receive(actors, message, peer_task, asynchronous=later)

@@ -7,9 +7,9 @@ from itertools import pairwise
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common import expr_writer as writing
 from scalatrace.codegen.emit.conceptual.common.collective_steps import CollectiveSteps
-from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS, divided, integers, mean
-from scalatrace.codegen.emit.conceptual.fixed.sizes import Sizes
-from scalatrace.codegen.emit.conceptual.fixed.tables import combined, listed
+from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS, divide_bytes, integers, mean
+from scalatrace.codegen.emit.conceptual.fixed.sizes import MessageByteSizes
+from scalatrace.codegen.emit.conceptual.fixed.tables import combine, list_combinations
 from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.passes.whatif import SUFFIX
@@ -26,19 +26,19 @@ class CollectiveEmitter:
     """Adds the statements for collectives."""
 
     def __init__(self, writer: FixedWriter) -> None:
-        self.writer, self.sizes = writer, Sizes(writer)
+        self.writer, self.sizes = writer, MessageByteSizes(writer)
 
     def collective(self, call: MpiCall, ranks: RankList) -> None:
         """Add a collective of each communicator of the family, in one statement where possible."""
-        for some, (family,) in self.writer.special.classes([call["comm"]], ranks):
+        for ranks_of_family, (family,) in self.writer.special.classes([call["comm"]], ranks):
             if not isinstance(family, Const):
                 raise GenerateError("its communicator varies between iterations")
             groups: dict[tuple[int, ...], None] = {}
-            for rank in some:
+            for rank in ranks_of_family:
                 comm = self.writer.trace.communicator(family.value, rank)
                 if comm.remote is not None:
                     raise GenerateError("its communicator is an intercommunicator")
-                if not RankList(comm.members) <= some:
+                if not RankList(comm.members) <= ranks_of_family:
                     raise GenerateError("not all ranks of its communicator call it at this place")
                 groups[tuple(comm.members)] = None
             self.together(call, [members for members in groups if len(members) > 1])
@@ -130,7 +130,7 @@ class CollectiveEmitter:
             raise GenerateError("its root is no rank of its communicator")
         if isinstance(roots[0], Const):
             return Const(members[roots[0].value])
-        return number(combined(roots[:1], lambda root: members[root]))
+        return number(combine(roots[:1], lambda root: members[root]))
 
     def volume(self, call: MpiCall, members: tuple[int, ...], kind: str) -> Expr:
         """Bytes of one message, the mean where they differ."""
@@ -142,12 +142,12 @@ class CollectiveEmitter:
         if kind == "block":
             return self.average(call, members, "recvcount", "datatype")
         if kind == "blocks":
-            return divided(self.average(call, members, "recvcounts", "datatype"), n)
+            return divide_bytes(self.average(call, members, "recvcounts", "datatype"), n)
         if kind == "sent":
             return self.average(call, members, "sendcount", "sendtype")
         if kind == "all received":
             whole = self.average(call, members, "recvcounts", "recvtype")
-            return divided(whole, n)
+            return divide_bytes(whole, n)
         return self.average(call, members, "recvcount", "recvtype")
 
     def average(self, call: MpiCall, members: tuple[int, ...], count: str, datatype: str) -> Expr:
@@ -182,7 +182,7 @@ def _distance(roots: list[Expr]) -> int | None:
     steps = set()
     for a, b in pairwise(roots):
         try:
-            steps |= {y - x for x, y in listed([a, b])[1]}
+            steps |= {y - x for x, y in list_combinations([a, b])[1]}
         except GenerateError:
             return None
     return steps.pop() if len(steps) == 1 else None
@@ -190,4 +190,4 @@ def _distance(roots: list[Expr]) -> int | None:
 
 def _in_group(rule: Expr, task: str) -> t.Tasks:
     """Return the tasks of the c-th group."""
-    return t.SuchThat(task, t.Compare("=", writing.expr(rule, task), t.Variable("c")))
+    return t.SuchThat(task, t.NumberComparison("=", writing.expr(rule, task), t.Variable("c")))

@@ -29,11 +29,11 @@ from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.passes.whatif import SUFFIX
 from scalatrace.codegen.program.tree import (
+    BenchmarkProgram,
     Branch,
     ComputeStatement,
     LoopStatement,
     MpiCall,
-    Program,
     Stmt,
     asks_for,
 )
@@ -48,18 +48,18 @@ __all__ = ["FixedEmitter"]
 class FixedEmitter:
     """The tree of a program for the ranks of a trace."""
 
-    def __init__(self, program: Program, options: EmitOptions) -> None:
+    def __init__(self, program: BenchmarkProgram, options: EmitOptions) -> None:
         self.program, self.nprocs = program, program.nprocs
         self.writer = FixedWriter(program, options.drawn)
         self.messages, self.collectives = MessageEmitter(self.writer), CollectiveEmitter(self.writer)
 
-    def tree(self) -> t.Program:
+    def tree(self) -> t.ProgramTree:
         """Return the whole program."""
         self.body(self.program.body, self.writer.everyone)
         self.writer.flush()
         if len(left := self.messages.pending.unfinished() | self.messages.unsure):
             self.writer.add(t.Await(self.writer.tasks(left)))
-        size = t.Compare("=", t.Variable("num_tasks"), t.Integer(self.nprocs))
+        size = t.NumberComparison("=", t.Variable("num_tasks"), t.Integer(self.nprocs))
         assertion = t.Assert(f"this benchmark is for {self.nprocs} tasks", size)
         return self.writer.program(self.program, f"{self.nprocs} tasks", (), (assertion,))
 
@@ -79,42 +79,42 @@ class FixedEmitter:
     def branch(self, cond: Cond, then: Sequence[Stmt], otherwise: Sequence[Stmt], ranks: RankList) -> None:
         """Ranks become sets of tasks, loop variables an IF."""
         left = ranks
-        for some, seen in self.writer.special.conditions(cond, ranks):
+        for chosen, seen in self.writer.special.conditions(cond, ranks):
             if seen == TRUE:
-                self.body(then, some)
-                left = left - some
+                self.body(then, chosen)
+                left = left - chosen
                 continue
-            left = left - some
+            left = left - chosen
             before = self.messages.pending.copy()
             with self.writer.block(partial(t.If, writing.cond(seen))):
-                self.body(then, some)
+                self.body(then, chosen)
             if not otherwise:
                 self.messages.pending.either(before)
                 continue
             after, self.messages.pending = self.messages.pending, before
             with self.writer.block(partial(t.If, writing.cond(negate(seen)))):
-                self.body(otherwise, some)
+                self.body(otherwise, chosen)
             self.messages.pending.either(after)
         if otherwise and len(left):
             self.body(otherwise, left)
 
     def loop(self, loop: LoopStatement, ranks: RankList) -> None:
         """Ranks with the same trip count loop together."""
-        for some, (times,) in self.writer.special.classes([loop.count], ranks):
+        for runners, (times,) in self.writer.special.classes([loop.count], ranks):
             if times == Const(0):
                 continue
             before = self.messages.pending.copy()
             outside, mark = set(before.idle), self.writer.mark()
             before.idle.clear()
-            self.iterations(loop, number(times), some)
-            if (head := self.messages.pending.carried(before, some)) is not None:
+            self.iterations(loop, number(times), runners)
+            if (head := self.messages.pending.carried(before, runners)) is not None:
                 # In the first iteration, an await for messages of earlier iterations returns at once.
                 self.writer.back_to(mark)
                 self.messages.pending = head.copy()
                 head.idle.clear()
-                self.iterations(loop, number(times), some)
+                self.iterations(loop, number(times), runners)
             fixed = times.value if isinstance(times, Const) else None
-            for rank in some:
+            for rank in runners:
                 self.messages.pending.looped(before, head or before, rank, fixed)
             before.idle |= outside
 

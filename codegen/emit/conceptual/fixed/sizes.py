@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scalatrace.codegen.emit.conceptual.fixed.tables import combined
+from scalatrace.codegen.emit.conceptual.fixed.tables import combine
 from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter
 from scalatrace.codegen.program.specialise import per_value
 from scalatrace.formula import (
@@ -20,10 +20,10 @@ from scalatrace.formula import (
     number_or,
 )
 
-__all__ = ["Sizes"]
+__all__ = ["MessageByteSizes"]
 
 
-class Sizes:
+class MessageByteSizes:
     """Works out sizes."""
 
     def __init__(self, writer: FixedWriter) -> None:
@@ -36,7 +36,7 @@ class Sizes:
             return Const(0)
         if isinstance(kind, Choose | Select):
             if not isinstance(n, Const):  # the two go together, and each alone may be what never comes
-                return number(combined([n, kind], lambda a, b: max(0, a) * (sizes[b] if b >= 0 else 0)))
+                return number(combine([n, kind], lambda a, b: max(0, a) * (sizes[b] if b >= 0 else 0)))
             return choose(kind.cond, self.nbytes(n, kind.then), self.nbytes(n, kind.otherwise))
         size = per_value(number_or(kind, -1), lambda i: sizes[i] if i >= 0 else 0)
         if isinstance(size, Const):
@@ -46,7 +46,7 @@ class Sizes:
         if isinstance(size, Item) and isinstance(n, Item) and n.index == size.index:
             pairs = zip(n.table, size.table, strict=False)  # an index is within both: the rest never comes
             return Item(tuple(max(0, a) * b for a, b in pairs), n.index)
-        return number(combined([n, size], lambda a, b: max(0, a) * b))
+        return number(combine([n, size], lambda a, b: max(0, a) * b))
 
     def scaled(self, n: Value, size: int) -> Expr:
         """So many elements in bytes; symbols are none."""

@@ -12,21 +12,21 @@ from scalatrace.errors import FormulaError
 from scalatrace.formula import Const, Expr, Value, Var, add, mul, variables
 from scalatrace.trace.values.compress import vec_of
 
-__all__ = ["combined", "listed"]
+__all__ = ["combine", "list_combinations"]
 
 MAX_ITERATIONS = 1 << 14
 """Iterations whose values are tabulated."""
 
-Values = list[tuple[int, ...]]
+TabulatedValues = list[tuple[int, ...]]
 
 
-def combined(parts: Sequence[Value], of: Callable[..., int]) -> Value:
+def combine(parts: Sequence[Value], of: Callable[..., int]) -> Value:
     """A function of expressions that hold nothing but loop variables, as an expression of those.
 
     Raises:
         GenerateError: a variable has no known limit, or there are too many iterations.
     """
-    every, rows = listed(parts)
+    every, rows = list_combinations(parts)
     index: Expr = Const(0)
     for variable in every:
         assert variable.limit is not None
@@ -34,11 +34,11 @@ def combined(parts: Sequence[Value], of: Callable[..., int]) -> Value:
     return of_vec(vec_of([of(*row) for row in rows]), index)
 
 
-def listed(parts: Sequence[Value]) -> tuple[list[Var], Values]:
+def list_combinations(parts: Sequence[Value]) -> tuple[list[Var], TabulatedValues]:
     """The loop variables, and the values of expressions for each of their combinations.
 
     Raises:
-        GenerateError: as in `combined`.
+        GenerateError: as in `combine`.
     """
     every = list(dict.fromkeys(variables(*parts)))
     total = 1
@@ -46,7 +46,7 @@ def listed(parts: Sequence[Value]) -> tuple[list[Var], Values]:
         total *= variable.limit or MAX_ITERATIONS + 1
     if total > MAX_ITERATIONS:
         raise GenerateError(f"its values follow no formula in over {MAX_ITERATIONS} iterations")
-    rows: Values = []
+    rows: TabulatedValues = []
     for numbers in product(*(range(v.limit or 0) for v in every)):
         at = InterpretSetting({v.name: n for v, n in zip(every, numbers, strict=True)}, lambda family: (0, 1))
         try:

@@ -52,18 +52,18 @@ class ScalableCollectiveEmitter:
         translator = self.writer.translator
         if len(translator.shape.sizes) != 2:
             raise GenerateError("its communicator is a line of a grid of more than two dimensions")
-        other = 1 - axis
+        cross_axis = 1 - axis
         strides = translator.strides()
-        first = add(mul(GROUP, strides[other]), mul(root, strides[axis]))
-        place = translator.coordinate(other)
+        first = add(mul(GROUP, strides[cross_axis]), mul(root, strides[axis]))
+        place = translator.coordinate(cross_axis)
         group = t.Variable(GROUP.name)
-        tasks = t.SuchThat("t", t.Compare("=", writing.expr(place), group))
-        targets: t.Tasks = t.SuchThat("u", t.Compare("=", writing.expr(place, "u"), group))
+        tasks = t.SuchThat("t", t.NumberComparison("=", writing.expr(place), group))
+        targets: t.Tasks = t.SuchThat("u", t.NumberComparison("=", writing.expr(place, "u"), group))
         if step.startswith("multicast"):
             targets = writing.without(targets, writing.expr(first))
         if step == "reduce to each":
             raise GenerateError("no statement reduces to each task of several communicators")
-        last = writing.expr(add(self.side(other), Const(-1)))
+        last = writing.expr(add(self.side(cross_axis), Const(-1)))
         each = self.step(step, tasks, targets, first, size)
         return t.ForEach(GROUP.name, (writing.range_to(last),), each)
 
@@ -90,10 +90,12 @@ class ScalableCollectiveEmitter:
     def significant(self, kind: Expr) -> Expr:
         """The datatype where it means something."""
         if isinstance(kind, Choose):
-            some = self.significant(kind.then), self.significant(kind.otherwise)
-            null = [k for k, e in enumerate(some) if isinstance(e, Const) and self.is_null(e.value)]
+            then_significant = self.significant(kind.then), self.significant(kind.otherwise)
+            null = [
+                k for k, e in enumerate(then_significant) if isinstance(e, Const) and self.is_null(e.value)
+            ]
             if len(null) == 1:
-                return some[1 - null[0]]
+                return then_significant[1 - null[0]]
         return kind
 
     def is_null(self, number: int) -> bool:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
+from math import prod
+from string import ascii_lowercase
 
 import numpy as np
 
@@ -18,17 +21,20 @@ from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common import expr_writer as writing
 from scalatrace.codegen.emit.conceptual.common.operations import COMPLETIONS, RECEIVES, SENDS, SILENT
 from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS, blocking_form
-from scalatrace.codegen.emit.conceptual.common.pending import EmittedRequest, Pending
+from scalatrace.codegen.emit.conceptual.common.pending import EmittedRequest, PendingRequests
 from scalatrace.codegen.emit.conceptual.scalable.collectives import ScalableCollectiveEmitter
+from scalatrace.codegen.emit.conceptual.scalable.expr_translator import NUM_TASKS, ExprTranslator
 from scalatrace.codegen.emit.conceptual.scalable.messages import ScalableMessageEmitter
-from scalatrace.codegen.emit.conceptual.scalable.preamble import clock, preamble
+from scalatrace.codegen.emit.grids import demands, local_demands, sides_of
+from scalatrace.codegen.emit.text import ncptl_text
 from scalatrace.codegen.errors import GenerateError, cannot_write
 from scalatrace.codegen.program.tree import (
+    BenchmarkProgram,
     Branch,
     ComputeStatement,
+    Duration,
     LoopStatement,
     MpiCall,
-    Program,
     Stmt,
     asks_for,
 )
@@ -42,15 +48,15 @@ __all__ = ["ScalableEmitter"]
 class ScalableEmitter:
     """The tree of a program for any number of tasks."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: BenchmarkProgram) -> None:
         assert program.shape is not None
         self.program, self.shape = program, program.shape
         self.writer = ScalableMessageEmitter(program)
         self.collectives = ScalableCollectiveEmitter(self.writer)
 
-    def tree(self) -> t.Program:
+    def tree(self) -> t.ProgramTree:
         """Return the whole program."""
-        headers, assertions = preamble(self.writer.translator)
+        headers, assertions = _preamble(self.writer.translator)
         self.body(self.program.body, TRUE, self.writer.sample.everyone)
         self.writer.flush()
         left = self.writer.unfinished()
@@ -74,10 +80,10 @@ class ScalableEmitter:
     def branch(self, branch: Branch, cond: Cond, ranks: Mask) -> None:
         """Conditions on ranks select tasks, others become an IF."""
         if self.writer.local(branch.cond):
-            for some, body in ((branch.cond, branch.then), (opposite(branch.cond), branch.otherwise)):
-                mine = ranks & self.writer.sample.mask(some) if self.writer.fixed(some) else ranks
+            for case, body in ((branch.cond, branch.then), (opposite(branch.cond), branch.otherwise)):
+                mine = ranks & self.writer.sample.mask(case) if self.writer.fixed(case) else ranks
                 if body:
-                    self.body(body, all_of(cond, some), mine)
+                    self.body(body, all_of(cond, case), mine)
             return
         before = self.writer.pending.copy()
         with self.writer.block(self.condition(branch.cond)):
@@ -112,7 +118,7 @@ class ScalableEmitter:
                 self.body(loop.body, cond, ranks)
         self.record_iterations(times, ranks, before)
 
-    def record_iterations(self, times: Expr, ranks: Mask, before: Pending) -> None:
+    def record_iterations(self, times: Expr, ranks: Mask, before: PendingRequests) -> None:
         """Set the pending messages after a loop."""
         counts = None
         if self.writer.fixed(times):
@@ -137,10 +143,10 @@ class ScalableEmitter:
 
     def compute(self, compute: ComputeStatement, cond: Cond) -> None:
         """`ALL TASKS COMPUTE FOR 12 MICROSECONDS`"""
-        times = [clock(context.duration) for context in compute.contexts]
+        times = [_clock(context.duration) for context in compute.contexts]
         time = times[0]
         if compute.first is not None and len(times) > 1 and times[0] != times[1]:
-            first = t.Compare("=", t.Variable(compute.first.name), t.Integer(0))
+            first = t.NumberComparison("=", t.Variable(compute.first.name), t.Integer(0))
             time = t.Conditional(times[0], first, times[1])
         self.writer.compute(cond, time)
 
@@ -172,3 +178,89 @@ class ScalableEmitter:
                 self.writer.pending.make(self.writer.listed(ranks), EmittedRequest(None, False))
         elif operation(op).category not in SILENT:
             raise GenerateError("no statement for any number of tasks means it")
+
+
+_TASKS: t.Expr = t.Variable(NUM_TASKS.name)
+_ZERO = t.Integer(0)
+
+
+def _preamble(translator: ExprTranslator) -> tuple[list[t.ProgramParameter], list[t.Assert]]:
+    """Return the declarations of sides and parameters, and the assertions on them."""
+    shape = translator.shape
+    if local_demands(shape):
+        demand = local_demands(shape)[0][1]
+        raise GenerateError(
+            f"the formulas hold only if on each rank {demand}: coNCePTuaL cannot check it; use --to c"
+        )
+    dims, _ = min(shape.seen, key=lambda run: prod(run[0]))
+    headers, letters = [], [letter for letter in ascii_lowercase if letter not in shape.coords]
+    if len(shape.sizes) > 1:
+        for name, side in zip(shape.coords, dims, strict=True):
+            headers.append(_parameter(name, f"tasks along {name}", name, name, side))
+    for name in shape.inputs:
+        wish = [name[0].lower(), *letters]
+        letter = next((candidate for candidate in wish if candidate in letters), None)
+        if letter is None:
+            raise GenerateError(f"coNCePTuaL has no letter left for the option of parameter {name}")
+        letters.remove(letter)
+        default = shape.default(name)
+        fallback = shape.seen[0][1][name] if default is None else default
+        headers.append(_parameter(translator.inputs[name], f"parameter {name}", name, letter, fallback))
+    sides = sides_of(shape)[len(shape.sizes) == 1 :]  # a line is as long as there are tasks
+    return headers, [_assertion(*each, translator) for each in (*sides, *demands(shape))]
+
+
+def _parameter(name: str, text: str, option: str, letter: str, default: int) -> t.ProgramParameter:
+    return t.ProgramParameter(
+        name, ncptl_text(text), ncptl_text(f"--{option}"), ncptl_text(f"-{letter}"), writing.integer(default)
+    )
+
+
+def _assertion(wrong: Cond, complaint: str, translator: ExprTranslator) -> t.Assert:
+    return t.Assert(ncptl_text(complaint.lower()), writing.cond(translator.cond(opposite(wrong))))
+
+
+def _clock(duration: Duration) -> t.Expr:
+    """Return a time in microseconds: a number, or a formula of the number of tasks.
+
+    The formula's terms are integers of nanoseconds.
+    """
+    if not duration.law or all(not power and not log for _, power, log in duration.law):
+        ns = sum(c for c, _, _ in duration.law) if duration.law else duration.ns
+        return writing.integer(round(ns / 1000))
+    nanoseconds: t.Expr | None = None
+    for c, power, log in duration.law:
+        term = _term(abs(round(c)), power, log)
+        if nanoseconds is None and c >= 0:
+            nanoseconds = term
+        else:
+            nanoseconds = t.BinaryOperation("-" if c < 0 else "+", nanoseconds or _ZERO, term)
+    assert nanoseconds is not None
+    return t.FunctionCall("MAX", (_ZERO, t.Real(t.BinaryOperation("/", nanoseconds, t.Integer(1000)))))
+
+
+def _term(factor: int, power: float, log: int) -> t.Expr:
+    """Return factor * num_tasks ** power * log2(num_tasks) ** log."""
+    term: t.Expr = t.Integer(factor)
+    if power:
+        term = t.BinaryOperation("*" if power > 0 else "/", term, _raise_to_power(abs(power)))
+    for _ in range(log):
+        term = t.BinaryOperation("/", t.BinaryOperation("*", term, _log10(_TASKS)), _log10(t.Integer(2)))
+    return term
+
+
+def _log10(e: t.Expr) -> t.Expr:
+    return t.FunctionCall("LOG10", (e,))
+
+
+def _raise_to_power(power: float) -> t.Expr:
+    """Return num_tasks to a positive power, a fraction with a small denominator."""
+    fraction = Fraction(power).limit_denominator(12) if power != int(power) else Fraction(int(power))
+    raised = _TASKS
+    if fraction.numerator != 1:
+        raised = t.BinaryOperation("**", _TASKS, t.Integer(fraction.numerator))
+    return (
+        raised
+        if fraction.denominator == 1
+        else t.FunctionCall("ROOT", (t.Integer(fraction.denominator), raised))
+    )

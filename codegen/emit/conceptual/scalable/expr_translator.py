@@ -6,13 +6,16 @@ and `t MOD y`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 
 from scalatrace.codegen.conceptual.words import KEYWORDS, PREDECLARED
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.communicators import OWN
-from scalatrace.codegen.program.grid_shape import Shape
+from scalatrace.codegen.program.grid_shape import GridShape
 from scalatrace.codegen.program.rewrite import rewritten, rewritten_cond
+from scalatrace.codegen.program.tree import MpiCall
 from scalatrace.formula import (
     Binary,
     Called,
@@ -22,6 +25,7 @@ from scalatrace.formula import (
     Const,
     Element,
     Expr,
+    Item,
     Var,
     add,
     bounds,
@@ -29,7 +33,10 @@ from scalatrace.formula import (
     sub,
 )
 
-__all__ = ["NUM_TASKS", "RANK", "ExprTranslator"]
+__all__ = [
+    "NUM_TASKS", "RANK", "ExprTranslator", "choice_in", "multiply_size", "of_task", "replace_part",
+    "with_peer",
+]  # fmt: skip
 
 RANK = Var("rank", 1 << 31)
 NUM_TASKS = Var("num_tasks", 1 << 31, 1)
@@ -39,14 +46,14 @@ TAKEN = frozenset({"t", "u", "c", "r", "s"})
 class ExprTranslator:
     """Translates expressions of a shape's variables."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: GridShape) -> None:
         self.shape = shape
         least = zip(shape.sizes, shape.least, strict=True)
         self.sides: dict[str, Expr] = {size: Var(size.lower(), 1 << 31, low) for size, low in least}
         if len(shape.sizes) == 1:
             self.sides = {"X": NUM_TASKS}
         taken = TAKEN | set(KEYWORDS) | set(PREDECLARED) | set(shape.coords)
-        self.inputs = {name: _named(name.lower(), taken) for name in shape.inputs}
+        self.inputs = {name: _name_parameter(name.lower(), taken) for name in shape.inputs}
         if len(set(self.inputs.values())) < len(self.inputs):
             names = ", ".join(shape.inputs)
             raise GenerateError(f"coNCePTuaL ignores case: rename parameters equal but for case ({names})")
@@ -135,7 +142,7 @@ class ExprTranslator:
         return add(RANK, mul(sub(peer, self.coordinate(axes[0])), stride))
 
 
-def _named(name: str, taken: AbstractSet[str]) -> str:
+def _name_parameter(name: str, taken: AbstractSet[str]) -> str:
     """Return a parameter's name, or another one if the language or the program uses that name."""
     if name[0] == "_":
         return f"p{name}"
@@ -159,3 +166,40 @@ def _diagonal(n: Expr, parts: Expr, shift: Expr, sign: Expr) -> Expr:
 
 def _positive(e: Expr) -> Expr:
     return Called("max", (Const(0), e))
+
+
+def choice_in(e: Expr, local: Callable[[Cond], bool]) -> Choose | None:
+    """Return a choice within an expression whose condition depends on the task (`local`)."""
+    match e:
+        case Choose(cond, a, b):
+            return e if local(cond) else choice_in(a, local) or choice_in(b, local)
+        case Binary(_, a, b):
+            return choice_in(a, local) or choice_in(b, local)
+    return None
+
+
+def replace_part(e: Expr, old: Expr, new: Expr) -> Expr:
+    """An expression with one part replaced."""
+    if e == old:
+        return new
+    return rewritten(e, lambda part: new if part == old else None)
+
+
+def with_peer(call: MpiCall, name: str, peer: Expr) -> MpiCall:
+    """A call with another peer."""
+    arguments = (replace(a, value=peer) if a.name == name else a for a in call.arguments)
+    return replace(call, arguments=tuple(arguments))
+
+
+def multiply_size(leaf: Expr, size: int) -> Expr:
+    """So many elements of a size; a negative number is none."""
+    if isinstance(leaf, Const):
+        return Const(max(0, leaf.value) * size)
+    if isinstance(leaf, Item):
+        return Item(tuple(max(0, v) * size for v in leaf.table), leaf.index)
+    return mul(leaf, Const(size))
+
+
+def of_task(e: Expr, task: Expr) -> Expr:
+    """An expression for one task."""
+    return rewritten(e, lambda part: task if isinstance(part, Var) and part.name == RANK.name else None)

@@ -13,20 +13,21 @@ from scalatrace.codegen.builders.places import RankPlaces, opposite
 from scalatrace.codegen.builders.sample import Mask, RankSample
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common import expr_writer as writing
-from scalatrace.codegen.emit.conceptual.common.no_task import NO_TASK
-from scalatrace.codegen.emit.conceptual.common.pending import EmittedRequest, Pending
-from scalatrace.codegen.emit.conceptual.common.statement_writer import StatementWriter
-from scalatrace.codegen.emit.conceptual.common.transfer import transfer
-from scalatrace.codegen.emit.conceptual.scalable.expr_translator import NUM_TASKS, RANK, ExprTranslator
-from scalatrace.codegen.emit.conceptual.scalable.forms import (
+from scalatrace.codegen.emit.conceptual.common.operations import NO_TASK, ParameterNames
+from scalatrace.codegen.emit.conceptual.common.pending import EmittedRequest, PendingRequests
+from scalatrace.codegen.emit.conceptual.common.statement_writer import StatementWriter, transfer
+from scalatrace.codegen.emit.conceptual.scalable.expr_translator import (
+    NUM_TASKS,
+    RANK,
+    ExprTranslator,
     choice_in,
-    exchanged,
-    multiplied,
+    multiply_size,
     of_task,
+    replace_part,
     with_peer,
 )
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.program.tree import MpiCall, Program, calls
+from scalatrace.codegen.program.tree import BenchmarkProgram, MpiCall, calls
 from scalatrace.formula import (
     TRUE,
     Choose,
@@ -57,20 +58,17 @@ __all__ = ["ScalableMessageEmitter"]
 Ages = Callable[[int], Sequence[int] | None]
 """From a rank of the sample to the requests that a call names; None for all."""
 
-Names = tuple[str, str, str, str]
-"""How a call names count, datatype, peer and tag."""
-
 
 class ScalableMessageEmitter(StatementWriter):
     """Adds the statements for point-to-point calls."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: BenchmarkProgram) -> None:
         super().__init__()
         assert program.shape is not None
         self.program_tree, self.shape, self.sample = program, program.shape, RankSample(program.shape)
         self.places = RankPlaces(self.sample, ())
         self.translator = ExprTranslator(program.shape)
-        self.pending = Pending(RankList.all(self.sample.n))
+        self.pending = PendingRequests(RankList.all(self.sample.n))
         self._computation: tuple[Cond, list[t.Expr]] | None = None
         self.mine = frozenset({"rank", *program.shape.coords})
         self.channels = {
@@ -112,8 +110,8 @@ class ScalableMessageEmitter(StatementWriter):
 
     def tasks(self, cond: Cond, named: bool = True, target: bool = False) -> t.Tasks:
         """Return the tasks for which a condition holds; arguments as in `expr_writer.tasks`."""
-        if (one := self.single(cond)) is not None:
-            return t.OneTask(writing.expr(one))
+        if (single_task := self.single(cond)) is not None:
+            return t.OneTask(writing.expr(single_task))
         condition = None if cond == TRUE else writing.cond(self.translator.cond(cond))
         return writing.tasks_with(condition, named=named, target=target)
 
@@ -139,7 +137,7 @@ class ScalableMessageEmitter(StatementWriter):
         done = [r for r in np.flatnonzero(ranks).tolist() if self.pending.complete(r, (0,))]
         self.awaited(done, call)
 
-    def transfer(self, call: MpiCall, cond: Cond, sends: bool, later: bool, names: Names) -> None:
+    def transfer(self, call: MpiCall, cond: Cond, sends: bool, later: bool, names: ParameterNames) -> None:
         count, datatype, peer, tag = names
         family = call.number("comm") if "comm" in call else Const(0)
         for there, leaf in self.alternatives(call[peer], cond):
@@ -147,15 +145,15 @@ class ScalableMessageEmitter(StatementWriter):
                 raise GenerateError("it receives from any source, and no formula gives its sender")
             if isinstance(leaf, Special):
                 continue  # nothing is sent to PROC_NULL
-            other = number_or(leaf, NO_TASK)
-            if sends and not later and self.own(there, other, family):
-                mine = Compare("==", other, self.shape.variables()["r"])
-                self.transfer(with_peer(call, peer, other), all_of(there, mine), sends, True, names)
+            peer_number = number_or(leaf, NO_TASK)
+            if sends and not later and self.own(there, peer_number, family):
+                mine = Compare("==", peer_number, self.shape.variables()["r"])
+                self.transfer(with_peer(call, peer, peer_number), all_of(there, mine), sends, True, names)
                 there = all_of(there, opposite(mine))
             nbytes = self.nbytes(call[count], call[datatype])
             for here, size in self.cases(nbytes, there):
-                for some, channel in self.channel_cases(call[tag], family, here):
-                    self.one(call, some, sends, later, other, family, size, channel)
+                for case, channel in self.channel_cases(call[tag], family, here):
+                    self.one(call, case, sends, later, peer_number, family, size, channel)
 
     def channel_cases(self, tag: Value, family: Expr, cond: Cond) -> list[tuple[Cond, Expr]]:
         """The channels of messages, each with the condition for its tasks."""
@@ -180,18 +178,18 @@ class ScalableMessageEmitter(StatementWriter):
         tag: Expr,
     ) -> None:
         """Add a message of tasks that all have the same size and tag."""
-        other = self.translator.world(self.translator.expr(peer), family)
+        peer_task = self.translator.world(self.translator.expr(peer), family)
         nbytes, channel = self.translator.expr(size), self.translator.expr(tag)
         if (single := self.single(cond)) is not None:
-            other, nbytes, channel = (of_task(e, single) for e in (other, nbytes, channel))
+            peer_task, nbytes, channel = (of_task(e, single) for e in (peer_task, nbytes, channel))
         each = RANK.name in names_in(nbytes, *([channel] if self.tagged else []))
         task = "s" if each else "t"
         actors: t.Tasks = t.OneTask(t.Variable(task))
         if not each:
-            actors = self.tasks(cond, RANK.name in names_in(other), not sends)
+            actors = self.tasks(cond, RANK.name in names_in(peer_task), not sends)
         tag_used = writing.expr(channel, task) if self.tagged else None
         statement = transfer(
-            sends, actors, writing.expr(nbytes, task), tag_used, writing.expr(other, task), later
+            sends, actors, writing.expr(nbytes, task), tag_used, writing.expr(peer_task, task), later
         )
         self.add(self.task_by_task(cond, statement) if each else statement, self.site(call))
 
@@ -200,7 +198,7 @@ class ScalableMessageEmitter(StatementWriter):
         body = statement
         if cond != TRUE:
             body = t.If(writing.cond(self.translator.cond(cond), "s"), t.Block((statement,)))
-        last = t.Binary("-", t.Variable(NUM_TASKS.name), t.Integer(1))
+        last = t.BinaryOperation("-", t.Variable(NUM_TASKS.name), t.Integer(1))
         return t.ForEach("s", (writing.range_to(last),), body)
 
     def cases(self, e: Expr, cond: Cond) -> list[tuple[Cond, Expr]]:
@@ -217,8 +215,8 @@ class ScalableMessageEmitter(StatementWriter):
         if choice is None or self.single(cond) is not None:
             return [(cond, e)]
         choices = []
-        for some, branch in ((choice.cond, choice.then), (opposite(choice.cond), choice.otherwise)):
-            choices += self.split(exchanged(e, choice, branch), all_of(cond, some))
+        for case, branch in ((choice.cond, choice.then), (opposite(choice.cond), choice.otherwise)):
+            choices += self.split(replace_part(e, choice, branch), all_of(cond, case))
         return choices
 
     def own(self, cond: Cond, peer: Expr, family: Expr) -> bool:
@@ -245,7 +243,7 @@ class ScalableMessageEmitter(StatementWriter):
             return choose(kind.cond, self.nbytes(n, kind.then), self.nbytes(n, kind.otherwise))
         if isinstance(kind, Const):
             size = sizes[kind.value] if kind.value >= 0 else 0
-            e: Expr = map_leaves(n, lambda leaf: multiplied(leaf, size))
+            e: Expr = map_leaves(n, lambda leaf: multiply_size(leaf, size))
             return e
         if isinstance(kind, Item):
             return mul(n, Item(tuple(sizes[i] if i >= 0 else 0 for i in kind.table), kind.index))
@@ -267,12 +265,12 @@ class ScalableMessageEmitter(StatementWriter):
 
     def ages(self, call: MpiCall, ranks: Mask) -> Ages:
         """The requests that a call names, by rank of the sample; None for all."""
-        one = "request" in call
-        named = call["request"] if one else call["requests"]
+        is_single = "request" in call
+        named = call["request"] if is_single else call["requests"]
         if not self.fixed(named):
-            return lambda rank: (0,) if one else None
+            return lambda rank: (0,) if is_single else None
         numbers = np.broadcast_to(self.sample.value(named), ranks.shape).tolist()
-        if one:
+        if is_single:
             return lambda rank: (numbers[rank],)
         assert self.program_tree.shape is not None
         rules, arrays = self.program_tree.shape.arrays, self.program_tree.arrays

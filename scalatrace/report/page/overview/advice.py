@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from scalatrace.operations import Category, operation
 from scalatrace.report.costs.computation import FROM_START
 from scalatrace.report.costs.efficiency import EQUALLY
-from scalatrace.report.page.histograms import Sizes
-from scalatrace.report.page.overview.basis import TimeBasis
+from scalatrace.report.page.histograms import MessageSizeBins
 from scalatrace.report.page.overview.computing import Computing
 from scalatrace.report.page.overview.summary import PageSummary
+from scalatrace.report.page.overview.waits import AwaitedPartner, TimeBasis, waiting
 from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.tree import PageTree, TreeNode, leaves
-from scalatrace.report.page.waiting import Waiting, waiting
 from scalatrace.report.style import coarse_duration, coarse_percent, duration, nbytes, number, percent
 from scalatrace.trace.query.requests import POLLING
 
@@ -63,7 +62,7 @@ class Advice:
 def advice_of(
     summary: PageSummary,
     tree: PageTree,
-    sizes: Sizes,
+    sizes: MessageSizeBins,
     basis: TimeBasis,
     computing: Sequence[Computing] = (),
     prediction: PagePrediction | None = None,
@@ -112,7 +111,11 @@ def _shared_cores(summary: PageSummary, prediction: PagePrediction | None) -> It
     yield Advice("shared-cores", "More ranks than cores", text, 0.0, numbers)
 
 
-KINDS = {"late-senders": Waiting.SENDER, "imbalance": Waiting.ALL, "slow-sends": Waiting.RECEIVER}
+KINDS = {
+    "late-senders": AwaitedPartner.SENDER,
+    "imbalance": AwaitedPartner.ALL,
+    "slow-sends": AwaitedPartner.RECEIVER,
+}
 
 TITLES = {
     "late-senders": "Late senders",
@@ -157,7 +160,7 @@ def _computing(computing: Sequence[Computing], basis: TimeBasis) -> Iterator[Adv
 
 
 def _mean_waiting(
-    calls: list[TreeNode], basis: TimeBasis, kind: Waiting, prediction: PagePrediction | None
+    calls: list[TreeNode], basis: TimeBasis, kind: AwaitedPartner, prediction: PagePrediction | None
 ) -> Iterator[tuple[str, str]]:
     """Yield the waiting of the run with mean times, which lacks that for single long computations."""
     if basis.simulated and prediction is not None and prediction.seed is not None:
@@ -223,7 +226,7 @@ def _waiting(
     calls: list[TreeNode],
     basis: TimeBasis,
     name: str,
-    kind: Waiting,
+    kind: AwaitedPartner,
     prediction: PagePrediction | None,
     more: tuple[tuple[str, str], ...],
 ) -> Iterator[Advice]:
@@ -293,7 +296,7 @@ def _load(summary: PageSummary, basis: TimeBasis, prediction: PagePrediction | N
 
 
 def _small(
-    sizes: Sizes, calls: list[TreeNode], basis: TimeBasis, prediction: PagePrediction | None
+    sizes: MessageSizeBins, calls: list[TreeNode], basis: TimeBasis, prediction: PagePrediction | None
 ) -> Iterator[Advice]:
     """Many small messages: latency counts more than bandwidth."""
     messages = sum(one.messages for one in sizes.bins)

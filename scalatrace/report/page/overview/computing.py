@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from scalatrace.report.costs.computation import Call, between, computation_of_nodes
+from scalatrace.report.costs.computation import SiteCall, between, computation_of_nodes
 from scalatrace.report.costs.rows import distinct_sites, site_of
 from scalatrace.trace.model.trace import Trace
 
@@ -47,8 +47,8 @@ def computing_of(trace: Trace, numbers: Mapping[int, int]) -> tuple[Computing, .
     Args:
         numbers: id of a node -> number in the tree.
     """
-    totals: dict[Call, dict[Call, float]] = defaultdict(lambda: defaultdict(float))
-    nodes: dict[Call, list[int]] = defaultdict(list)
+    totals: dict[SiteCall, dict[SiteCall, float]] = defaultdict(lambda: defaultdict(float))
+    nodes: dict[SiteCall, list[int]] = defaultdict(list)
     for leaf, before in computation_of_nodes(trace):
         call = trace.ops[leaf.op].name, trace.stack(leaf.signature)
         for first, time in before.items():
@@ -63,7 +63,7 @@ def computing_of(trace: Trace, numbers: Mapping[int, int]) -> tuple[Computing, .
     )
 
 
-def _row(after: Call, site: str, following: dict[Call, float], nodes: tuple[int, ...]) -> Computing:
+def _row(after: SiteCall, site: str, following: dict[SiteCall, float], nodes: tuple[int, ...]) -> Computing:
     ordered = sorted(following, key=lambda call: -following[call])
     before = tuple(dict.fromkeys((op, site_of(stack)) for op, stack in ordered))
     return Computing(

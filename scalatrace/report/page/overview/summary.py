@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from scalatrace.errors import LimitError, UsageError
-from scalatrace.report.costs.efficiency import efficiency, longest_ranks, run_time
+from scalatrace.report.costs.efficiency import RankBin, efficiency, longest_ranks, rank_bins, run_time
 from scalatrace.report.costs.performance import plain_efficiency
 from scalatrace.report.costs.phases import phase_line, plain_phases, unknown_efficiency
-from scalatrace.report.costs.rank_bins import RankBin, rank_bins
 from scalatrace.report.costs.rows import CostRow, by_node, timed_by_node, whole_time
 from scalatrace.report.style import number, ranks
 from scalatrace.trace.model.trace import MODULES, Trace

@@ -1,4 +1,4 @@
-"""The calls at which ranks wait most, and the partners that they wait for.
+"""Calls at which ranks wait most, the partners that they wait for, and the times by which waiting is judged.
 
 Waiting is the time beyond the shortest call, or that of a simulated run where ranks shared cores. A
 histogram is of all ranks together, so the time is that of a call site, not of a pair of ranks. Partners are
@@ -8,16 +8,19 @@ those of the calls, and of the requests that a completion ends. Of many ranks so
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import Enum, auto
+from functools import cache
 from itertools import islice
 
 import numpy as np
 
-from scalatrace.operations import Category, blocking_name, operation
+from scalatrace.operations import Category, Meeting, Mode, blocking_name, operation
 from scalatrace.report.costs.rows import distinct_sites
-from scalatrace.report.page.overview.basis import TimeBasis
+from scalatrace.report.page.overview.summary import PageSummary
+from scalatrace.report.page.predictions.simulated import PagePrediction
 from scalatrace.report.page.tree import PageTree, TreeNode, leaves
-from scalatrace.report.page.waiting import Waiting, kind_of, waiting
 from scalatrace.report.style import number
 from scalatrace.trace.exchange.messages import ANY, NONE, world_rank
 from scalatrace.trace.exchange.rank_sets import sampled
@@ -26,11 +29,15 @@ from scalatrace.trace.model.elastic import Summary
 from scalatrace.trace.model.nodes import Event, Node, Peer
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions
-from scalatrace.trace.query.requests import ENDING, ended
+from scalatrace.trace.query.requests import ENDING, POLLING, ended
 from scalatrace.trace.query.walk import distinct_calls
 from scalatrace.trace.values.from_arrays import ranks_in
 
-__all__ = ["WaitRow", "waits_of"]
+__all__ = ["AwaitedPartner", "TimeBasis", "WaitRow", "basis_of", "kind_of", "waiting", "waits_of"]
+
+
+COMPLETING = frozenset({"Wait", "Waitall", "Waitany", "Waitsome"})
+"""Completions that wait; others return at once."""
 
 MAX_WAITS, MIN_SHARE = 8, 0.002
 """Calls that are listed, and the share of all time from which on one is."""
@@ -47,6 +54,64 @@ MAX_DISTANCES, SHOWN_FRAMES = 6, 2
 FROM_ROOT = frozenset({"Bcast", "Scatter", "Scatterv"})
 AT_ROOT = frozenset({"Reduce", "Gather", "Gatherv"})
 """Collective calls in which ranks wait for the root alone, and in which the root alone waits."""
+
+
+@dataclass(frozen=True)
+class TimeBasis:
+    """Times of all ranks by which waiting is judged.
+
+    Attributes:
+        simulated: times are those of a simulated run, in which each rank has a core. Measured times of calls
+            contain waiting for cores where ranks shared them.
+        whole_ns: time of all ranks; 0: the trace has no times.
+        nranks: number of ranks.
+        compute_factor: computation by this basis over the recorded one.
+    """
+
+    simulated: bool
+    whole_ns: float
+    nranks: int
+    compute_factor: float = 1.0
+
+    def waiting_ns(self, leaf: TreeNode) -> float:
+        """Return the time of a call's executions that is waiting: simulated, or at most so much."""
+        return (leaf.waiting_ns or 0.0) if self.simulated else leaf.beyond_ns
+
+
+def basis_of(summary: PageSummary, nranks: int, prediction: PagePrediction | None) -> TimeBasis:
+    """Return the times to judge a trace of so many ranks by."""
+    computed = summary.compute_ns or 0.0
+    if summary.shared_cores and prediction is not None:
+        simulated = sum(times["compute_ns"] for times in prediction.nodes.values())
+        return TimeBasis(True, prediction.time_ns * nranks, nranks, simulated / computed if computed else 1.0)
+    return TimeBasis(False, (summary.comm_ns or 0.0) + computed, nranks)
+
+
+class AwaitedPartner(Enum):
+    """The partner that a call waits for."""
+
+    SENDER = auto()
+    RECEIVER = auto()
+    ALL = auto()
+
+
+@cache
+def kind_of(op: str) -> AwaitedPartner | None:
+    """Return the kind of an operation; None: it does not wait. Polls, and what returns at once, do not."""
+    row = operation(op)
+    if row.nonblocking or row.base in POLLING or row.mode is Mode.BUFFERED:
+        return None
+    if row.base in COMPLETING or row.category in (Category.RECV, Category.SENDRECV, Category.PROBE):
+        return AwaitedPartner.SENDER
+    if row.meeting in (Meeting.ALL, Meeting.SOME, Meeting.SETUP):
+        return AwaitedPartner.ALL
+    return AwaitedPartner.RECEIVER if row.category is Category.SEND else None
+
+
+def waiting(calls: Iterable[TreeNode], kind: AwaitedPartner | None = None) -> list[TreeNode]:
+    """Return the calls of a kind that wait for other ranks; None: of any kind."""
+    kinds = set(AwaitedPartner) if kind is None else {kind}
+    return [call for call in calls if kind_of(call.op) in kinds and not call.alone]
 
 
 @dataclass(frozen=True)
@@ -101,7 +166,7 @@ class _Partners:
         """Add the partner of a call."""
         peer = _peer(call)
         op = "Comm_dup" if call.op.startswith("Comm_idup") else blocking_name(call.op)
-        if kind_of(op) is Waiting.ALL:
+        if kind_of(op) is AwaitedPartner.ALL:
             self.together.add(op)
         elif peer == ANY:
             self.wildcard = True
@@ -172,7 +237,7 @@ def waits_of(trace: Trace, tree: PageTree, numbers: dict[int, int], basis: TimeB
 
 
 def _shown(leaf: TreeNode, partners: _Partners) -> str:
-    if kind_of(leaf.op) is Waiting.ALL:
+    if kind_of(leaf.op) is AwaitedPartner.ALL:
         return _collective(operation(leaf.op).base)
     return partners.text(leaf.nranks)
 

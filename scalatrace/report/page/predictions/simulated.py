@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scalatrace.report.costs.rank_bins import RankBin
+from scalatrace.report.costs.efficiency import RankBin
 from scalatrace.report.page.growth import exponent
 
 __all__ = ["PagePrediction", "SimulatedCurve", "predicted_rows"]
@@ -147,11 +147,14 @@ class PagePrediction:
 def _scaling_growth(rows: Sequence[Mapping[str, float]]) -> Iterator[tuple[str, tuple[float | None, ...]]]:
     """Yield the growth on the ranks of the inputs, and from there to the result."""
     for first, last in ((0, -2), (-2, -1)) if len(rows) > 2 else ():
-        one, other = rows[first], rows[last]
-        words = f"from {one['ranks']:,} to {other['ranks']:,} ranks"
+        smallest, largest = rows[first], rows[last]
+        words = f"from {smallest['ranks']:,} to {largest['ranks']:,} ranks"
         yield (
             words,
-            tuple(exponent(one["ranks"], one[name], other["ranks"], other[name]) for name in SCALING_COLUMNS),
+            tuple(
+                exponent(smallest["ranks"], smallest[name], largest["ranks"], largest[name])
+                for name in SCALING_COLUMNS
+            ),
         )
 
 

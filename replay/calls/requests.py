@@ -1,4 +1,4 @@
-"""Completion of requests.
+"""Requests: completion, persistent requests, partitioned communication.
 
 The same requests complete as in the program. Where MPI may choose (any, some) or return false (Test), the
 replay waits for the recorded requests. It polls where the program polled.
@@ -12,13 +12,13 @@ from typing import Any
 from scalatrace.replay.common.view import AnyCall
 from scalatrace.replay.engine.handlers import handles
 from scalatrace.replay.engine.rank import RankReplay
-from scalatrace.replay.engine.requests import Live
-from scalatrace.replay.transport.args import Constant, Handles, Out, Ref, Statuses
+from scalatrace.replay.engine.requests import LiveRequest
+from scalatrace.replay.transport.args import Constant, Handles, Ints, Out, Ref, Statuses, Wide
 from scalatrace.replay.transport.backoff import Backoff
 from scalatrace.trace.values.vec import UNDEFINED
 
 
-def of_ages(rank: RankReplay, ages: Sequence[int]) -> list[Live]:
+def of_ages(rank: RankReplay, ages: Sequence[int]) -> list[LiveRequest]:
     """Return the requests of these ages; `rank.no_request` for a null request."""
     return [rank.no_request if age == UNDEFINED else rank.requests.at(age) for age in ages]
 
@@ -66,7 +66,7 @@ def any_of(rank: RankReplay, event: AnyCall) -> None:
     lives, wanted = of_ages(rank, event["requests"]), event["index"]
     if wanted != UNDEFINED:
         await_quietly(rank, event.op, [lives[wanted]])
-        lives[:wanted] = [Live(rank.mpi.handle("request")) for _ in range(wanted)]
+        lives[:wanted] = [LiveRequest(rank.mpi.handle("request")) for _ in range(wanted)]
     index, flag = Out(), Out(values=[1])
     args: list[Any] = [len(lives), Handles([live.handle for live in lives]), index]
     if event.op == "Testany":
@@ -110,7 +110,7 @@ def get_status(rank: RankReplay, event: AnyCall) -> None:
     rank.poll("Request_get_status", flag, live.handle, flag, Constant.STATUS)
 
 
-def await_quietly(rank: RankReplay, op: str, lives: Sequence[Live]) -> None:
+def await_quietly(rank: RankReplay, op: str, lives: Sequence[LiveRequest]) -> None:
     """Wait until requests can complete, without completing them. The time counts for the call."""
     start, flag, backoff = rank.pace.wait(), Out(), Backoff(rank.mpi.shares_cores)
     for live in lives:
@@ -120,3 +120,69 @@ def await_quietly(rank: RankReplay, op: str, lives: Sequence[Live]) -> None:
             if not flag.value:
                 backoff.pause()
     rank.stats.of(op, rank.family).ns += rank.pace.called() - start
+
+
+@handles("Start")
+def start(rank: RankReplay, event: AnyCall) -> None:
+    """MPI_Start(request)."""
+    rank.issue("Start", Ref(rank.requests.at(event["request"]).handle))
+
+
+@handles("Startall")
+def startall(rank: RankReplay, event: AnyCall) -> None:
+    """MPI_Startall(count, requests)."""
+    handles_ = [live.handle for live in of_ages(rank, event["requests"])]
+    rank.issue("Startall", len(handles_), Handles(handles_))
+
+
+@handles("Request_free")
+def request_free(rank: RankReplay, event: AnyCall) -> None:
+    """MPI_Request_free(request); MPI may still use the memory of an active one, so that is not used again."""
+    live = rank.requests.at(event["request"])
+    rank.issue("Request_free", Ref(live.handle))
+    rank.requests.remove([live])
+
+
+@handles("Cancel")
+def cancel(rank: RankReplay, event: AnyCall) -> None:
+    """MPI_Cancel(request)."""
+    rank.issue("Cancel", Ref(rank.requests.at(event["request"]).handle))
+
+
+@handles("Psend_init", "Precv_init")
+def init(rank: RankReplay, event: AnyCall) -> None:
+    """MPI_Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request)."""
+    sends = event.op == "Psend_init"
+    built, partitions, count = rank.type(event["datatype"]), event["partitions"], event["count"]
+    buffer = rank.out(partitions * count, built) if sends else rank.room(partitions * count, built)
+    peer = rank.mpi.constant(event["dest" if sends else "source"])
+    tag, comm = rank.mpi.constant(event["tag"]), rank.comm(event.comm.family)
+    rank.start(event, buffer, partitions, Wide(count), built.handle, peer, tag, comm)
+
+
+@handles("Pready")
+def pready(rank: RankReplay, event: AnyCall) -> None:
+    """MPI_Pready(partition, request)."""
+    rank.issue("Pready", event["partition"], rank.requests.at(event["request"]).handle)
+
+
+@handles("Pready_range")
+def pready_range(rank: RankReplay, event: AnyCall) -> None:
+    """MPI_Pready_range(partition_low, partition_high, request)."""
+    low, high = event["partition_low"], event["partition_high"]
+    rank.issue("Pready_range", low, high, rank.requests.at(event["request"]).handle)
+
+
+@handles("Pready_list")
+def pready_list(rank: RankReplay, event: AnyCall) -> None:
+    """MPI_Pready_list(length, array_of_partitions, request)."""
+    partitions = event["array_of_partitions"]
+    request = rank.requests.at(event["request"]).handle
+    rank.issue("Pready_list", len(partitions), Ints(partitions), request)
+
+
+@handles("Parrived")
+def parrived(rank: RankReplay, event: AnyCall) -> None:
+    """MPI_Parrived(request, partition, flag), until the flag is true."""
+    flag = Out()
+    rank.poll("Parrived", flag, rank.requests.at(event["request"]).handle, event["partition"], flag)
