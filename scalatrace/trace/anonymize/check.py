@@ -27,7 +27,7 @@ _OF_MPI = re.compile(r"MPI_[A-Z0-9_]+")
 _TELLING = re.compile(r"[^\x00-\x7f]|[A-Za-z]")
 """A character that a name can have and punctuation or a number cannot."""
 _HEADER = """
-    nprocs ranks meta ops stats frames signatures comms types strings arrays preds counts load
+    nprocs ranks meta ops stats frames signatures comms types strings arrays preds counts load between
     histograms nodes
     program mpi version options parameters signature_tolerance threads choices unconfirmed
     oversubscribed found size extrapolated levels selection hosts per host cores yes param call user

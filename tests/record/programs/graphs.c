@@ -12,8 +12,8 @@ int main(int argc, char **argv) {
                                    MPI_INFO_NULL, 0, &graph);
     MPI_Neighbor_alltoall(sent, 1, MPI_INT, &got, 1, MPI_INT, graph);
     MPI_Comm_free(&graph);
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, incoming, from, incoming ? weights : MPI_WEIGHTS_EMPTY, outgoing,
-                                   to, outgoing ? weights : MPI_WEIGHTS_EMPTY, MPI_INFO_NULL, 0, &graph);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, incoming, from, incoming ? weights : MPI_WEIGHTS_EMPTY, outgoing, to,
+                                   outgoing ? weights : MPI_WEIGHTS_EMPTY, MPI_INFO_NULL, 0, &graph);
     MPI_Comm_free(&graph);
     MPI_Dist_graph_create(MPI_COMM_WORLD, rank == 0, from, degree, to, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
     MPI_Comm_free(&graph);
