@@ -112,7 +112,6 @@ def keep_newest(pattern: str, n: int, used: Path) -> None:
         by_age = sorted(used.parent.glob(pattern), key=lambda path: path.stat().st_mtime, reverse=True)
         for path in by_age[n:]:
             path.unlink(missing_ok=True)
-            path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
 
 
 def writable_folder() -> Path:

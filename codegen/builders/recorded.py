@@ -33,6 +33,7 @@ from scalatrace.trace.query.absolute import absolute
 from scalatrace.trace.query.counting import executions
 from scalatrace.trace.query.explicit import explicit
 from scalatrace.trace.query.load import COMPUTE
+from scalatrace.trace.query.memory import MEMORY
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
@@ -174,6 +175,8 @@ class _RecordedBuilder(TreeBuilder[Node, RankList, _RecordedScope]):
         site = tuple(map(Foreign, self.trace.stack(node.signature)))
         call_arguments = []
         for (name, kind), param in zip(op.params, node.params, strict=True):
+            if name == MEMORY:  # benchmarks use memory of the host
+                continue
             value = param.value if isinstance(param, Peer) else param
             if isinstance(value, Summary):
                 raise GenerateError(

@@ -46,6 +46,7 @@ from scalatrace.formula.domain import Domain
 from scalatrace.predefined import known_thread_level
 from scalatrace.trace.model.rules import Field, Model, Rule, StatRule
 from scalatrace.trace.model.tables import Family, IntArray, Kind
+from scalatrace.trace.query.memory import MEMORY
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
@@ -248,6 +249,7 @@ class _SymbolicBuilder(TreeBuilder[Rule, Mask, _SymbolicScope]):
             arguments = tuple(
                 ProgramArgument(name, kind, join_pieces(places, line.parameter(k), mine))
                 for k, (name, kind) in enumerate(schema)
+                if name != MEMORY
             )
             computes = self.computes(rule, _SymbolicScope(replace(scope.position, ranks=mine), predecessors))
             stmts: list[Stmt] = [*computes, self.call(rule, arguments)]
@@ -260,7 +262,9 @@ class _SymbolicBuilder(TreeBuilder[Rule, Mask, _SymbolicScope]):
         comm = next((p for p in rule.params if p.kind is Kind.COMM), None)
         family = number(self.values.parameter(comm, position, WORLD)) if comm else WORLD
         return tuple(
-            ProgramArgument(p.name, p.kind, self.values.parameter(p, position, family)) for p in rule.params
+            ProgramArgument(p.name, p.kind, self.values.parameter(p, position, family))
+            for p in rule.params
+            if p.name != MEMORY
         )
 
     def call(self, rule: Rule, arguments: tuple[ProgramArgument, ...]) -> MpiCall:

@@ -41,6 +41,7 @@ from scalatrace.files import path_below
 from scalatrace.formula import FUNCTIONS, Const, Expr, Special, Value, Var
 from scalatrace.predefined import NO_DATATYPE, THREAD_LEVELS
 from scalatrace.trace.anonymize.words import words
+from scalatrace.trace.exchange.type_addresses import draw_together
 from scalatrace.trace.model.tables import IntArray, Kind
 from scalatrace.trace.model.typetree import TypeTree, parse
 from scalatrace.trace.values.vec import SPECIAL_MAX, Vec, special_name
@@ -68,6 +69,8 @@ class ImperativeEmitter(ABC):
     end: str
     reserved: frozenset[str] = frozenset()
     syntax: AbstractSet[str] = frozenset()
+    from_zero = False
+    """Whether displacements that are addresses begin at 0: no pointer lies before a buffer."""
 
     @property
     @abstractmethod
@@ -337,7 +340,7 @@ class ProgramText(ABC):
     def of_type(self, index: int, make: Callable[[TypeTree], T]) -> T:
         """Return what a function makes of a datatype's constructors. Raises GenerateError naming a call."""
         try:
-            return make(parse(self.program.types[index].description))
+            return make(self.tree(index)[0])
         except (FormatError, GenerateError) as error:
             size = len(self.program.types)
             type_arguments = (
@@ -346,11 +349,19 @@ class ProgramText(ABC):
             first = next(call for call, argument in type_arguments if index in possible(argument, size))
             raise cannot_write(first.op, first.site, self.emitter.name, error) from None
 
+    def tree(self, index: int) -> tuple[TypeTree, int]:
+        """Return a datatype with its memory drawn together, and by how many bytes its extent is smaller."""
+        tree = parse(self.program.types[index].description)
+        if index in self.type_lists:
+            members = (draw_together(inner, self.emitter.from_zero)[0] for inner in tree.inner)
+            return replace(tree, inner=tuple(members)), 0
+        return draw_together(tree, self.emitter.from_zero)
+
     def sizes(self, index: int) -> str:
         """Size and extent of a datatype, in bytes, as arguments; of one that means nothing 0."""
         datatype = self.program.types[index]
         absent = datatype.description == NO_DATATYPE
-        return "0, 0" if absent else f"{datatype.size}, {datatype.extent}"
+        return "0, 0" if absent else f"{datatype.size}, {datatype.extent - self.tree(index)[1]}"
 
     def us(self, duration: Duration) -> str:
         """A mean in microseconds."""

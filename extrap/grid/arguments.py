@@ -17,7 +17,14 @@ from scalatrace.trace.symbolic.grid import Grid
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["PROGRAM", "Argument", "align_command_lines", "check_arguments", "grids_in_arguments"]
+__all__ = [
+    "PROGRAM",
+    "Argument",
+    "align_command_lines",
+    "check_arguments",
+    "grids_in_arguments",
+    "split_command",
+]
 
 _INTEGER = re.compile(r"\d{1,18}")
 
@@ -31,7 +38,7 @@ def grids_in_arguments(traces: Sequence[Trace]) -> Iterator[tuple[Grid, ...]]:
 
     Of `-P 4 3 1` and `--npx 4 --npy 3` each order of the sides is one; sides that are 1 everywhere are none.
     """
-    words = [trace.meta.get("program", "").split()[1:] for trace in traces]
+    words = [split_command(trace.meta.get("program", ""))[1:] for trace in traces]
     rows = [[int(number) for word in line for number in _INTEGER.findall(word)] for line in words]
     if len({len(row) for row in rows}) > 1:
         return
@@ -64,7 +71,7 @@ def check_arguments(traces: Sequence[Trace], runs: Sequence[Run], order: Sequenc
     Raises:
         InputError: they differ in anything else.
     """
-    lines = [trace.meta.get("program", "").split() for trace in traces]
+    lines = [split_command(trace.meta.get("program", "")) for trace in traces]
     if not all(lines):
         return []  # made by hand, or by something else than `record`
     known, multiples, unknown = dict(_sizes(runs)), dict[str, None](), []
@@ -165,6 +172,15 @@ def _multiple(column: Sequence[int], known: Mapping[tuple[int, ...], str]) -> st
         if factor > 1 and all(number == factor * size for number, size in zip(column, sizes, strict=True)):
             return f"{factor}*{name}"
     return None
+
+
+_RANKS = re.compile(r"(?:^|(?<= : ))-n \d+ ")
+"""Numbers of ranks where these run different programs: `-n 4 ./ocean : -n 2 ./atmosphere`."""
+
+
+def split_command(program: str) -> list[str]:
+    """Return the words of a trace's command line, without the numbers of ranks of each program."""
+    return _RANKS.sub("", program).split()
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,9 +46,11 @@ def graph_create(rank: RankReplay, event: AnyCall) -> None:
 def dist_graph_create_adjacent(rank: RankReplay, event: AnyCall) -> None:
     """MPI_Dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, ...)."""
     sources, destinations = event["sources"], event["destinations"]
+    incoming, outgoing = event["sourceweights"], event["destweights"]
+    weighted = bool(incoming or outgoing)
     args = [
-        *(len(sources), Ints(sources), _weights(event["sourceweights"], len(sources))),
-        *(len(destinations), Ints(destinations), _weights(event["destweights"], len(destinations))),
+        *(len(sources), Ints(sources), _weights(incoming, weighted)),
+        *(len(destinations), Ints(destinations), _weights(outgoing, weighted)),
         *(Constant.INFO_NULL, event["reorder"]),
     ]
     make(rank, event, rank.comm(event.comm.family), *args)
@@ -61,7 +63,7 @@ def dist_graph_create(rank: RankReplay, event: AnyCall) -> None:
     sources, degrees, destinations = event["sources"], event["degrees"], event["destinations"]
     args = [
         *(len(sources), Ints(sources), Ints(degrees), Ints(destinations)),
-        *(_weights(event["weights"], len(destinations)), Constant.INFO_NULL, event["reorder"]),
+        *(_weights(event["weights"], bool(event["weights"])), Constant.INFO_NULL, event["reorder"]),
     ]
     make(rank, event, rank.comm(event.comm.family), *args)
     newcomm = event["newcomm"]
@@ -69,9 +71,12 @@ def dist_graph_create(rank: RankReplay, event: AnyCall) -> None:
         _keep(rank, event, *rank.mpi.degrees(rank.comms[newcomm.family]))
 
 
-def _weights(weights: Sequence[int], n: int) -> Any:
-    """Return recorded weights; none were recorded for MPI_UNWEIGHTED."""
-    return Ints(weights) if weights or not n else Constant.UNWEIGHTED
+def _weights(weights: Sequence[int], weighted: bool) -> Any:
+    """Return the weights of edges, of which a graph has some or MPI_UNWEIGHTED.
+
+    Recorded weights of no edges are [UNDEFINED]; traces of earlier versions have [], as for MPI_UNWEIGHTED.
+    """
+    return Ints(weights) if weighted else Constant.UNWEIGHTED
 
 
 def _keep(rank: RankReplay, event: AnyCall, destinations: int, sources: int) -> None:

@@ -26,13 +26,11 @@ from scalatrace.replay.transport.args import Constant, Count, Out, Ref
 from scalatrace.replay.transport.backoff import Backoff
 from scalatrace.replay.transport.base import Handle, Prepared, Transport, TransportBuffer
 from scalatrace.replay.transport.buffers import BufferPool, attached_nbytes
+from scalatrace.trace.exchange.type_addresses import MIN_ADDRESS, draw_together
 from scalatrace.trace.model.typetree import TypeTree, parse
 
 WORLD, SELF, NULL = 0, 1, 2
 """Families of communicators that every trace has."""
-
-FAR_NBYTES = 1 << 40
-"""Displacements from here on are addresses of the recorded program, relative to MPI_BOTTOM."""
 
 PREDEFINED = {WORLD: "MPI_COMM_WORLD", SELF: "MPI_COMM_SELF", NULL: "MPI_COMM_NULL"}
 
@@ -57,7 +55,7 @@ class BuiltType:
         ends = (first * self.extent, (first + elements - 1) * self.extent)
         low = min(ends) + self.true_lb
         high = max(ends) + self.true_lb + self.true_extent
-        if abs(self.true_lb) < FAR_NBYTES:
+        if abs(self.true_lb) < MIN_ADDRESS:
             low, high = min(0, low), max(0, high)
         return -low, high - low
 
@@ -229,8 +227,9 @@ class RankReplay:
             ReplayError: here it has another size or extent than where it was recorded.
         """
         if datatype.description not in self._types:
-            built = BuiltType(*self.mpi.datatype(parse(datatype.description)))
-            if (built.size, built.extent) != (datatype.size, datatype.extent):
+            tree, removed = draw_together(parse(datatype.description))
+            built = BuiltType(*self.mpi.datatype(tree))
+            if (built.size, built.extent + removed) != (datatype.size, datatype.extent):
                 raise ReplayError(
                     f"datatype {datatype.description} has size {built.size} and extent {built.extent} here, "
                     f"but {datatype.size} and {datatype.extent} in the trace"
@@ -247,7 +246,7 @@ class RankReplay:
 
     def types(self, datatype: Any) -> list[BuiltType]:
         """Return an array of datatypes, which the trace holds as the struct of them."""
-        return [self.built(inner) for inner in parse(datatype.description).inner]
+        return [self.built(draw_together(inner)[0]) for inner in parse(datatype.description).inner]
 
     def op(self, name: str) -> Handle:
         """Return the reduction of a name; for a user-defined one, a function that does nothing."""

@@ -18,7 +18,6 @@ class Constant(Enum):
     IN_PLACE = "MPI_IN_PLACE"
     NULL = "NULL"
     UNWEIGHTED = "MPI_UNWEIGHTED"
-    WEIGHTS_EMPTY = "MPI_WEIGHTS_EMPTY"
     INFO_NULL = "MPI_INFO_NULL"
     ARGV_NULL = "MPI_ARGV_NULL"
     STATUS = "a status to be filled in"

@@ -40,7 +40,6 @@ _CONSTANTS = {
     Constant.NULL: 0,
     Constant.ARGV_NULL: 0,
     Constant.UNWEIGHTED: int(MPI.UNWEIGHTED),
-    Constant.WEIGHTS_EMPTY: int(MPI.WEIGHTS_EMPTY),
 }
 
 

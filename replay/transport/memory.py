@@ -223,8 +223,9 @@ class MemoryPost:
 def _size(tree: TypeTree) -> int:
     if tree.predefined:
         return SIZES.get(tree.name, 8)
-    if tree.name == "opaque" and isinstance(tree.arguments[0], int):
-        return tree.arguments[0]
+    size = tree.arguments[-1 if tree.f90 else 0] if tree.f90 or tree.name == "opaque" else None
+    if isinstance(size, int):
+        return size
     if not tree.inner:
         raise ReplayError(f"datatype {tree.name} of nothing")
     return sum(map(_size, tree.inner))

@@ -98,7 +98,7 @@ class MPITransport:
         if tree.name == "MPI_DATATYPE_NULL":
             return MPI.DATATYPE_NULL, 0, 0, 0, 0
         result = mpi_types.build(tree, self.quiet)
-        if not tree.predefined:
+        if tree.derived:
             self.quiet("Type_commit", Ref(result))
         true_lb, true_extent = result.Get_true_extent()
         return result, result.Get_size(), result.Get_extent()[1], true_lb, true_extent

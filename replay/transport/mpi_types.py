@@ -10,9 +10,9 @@ from mpi4py import MPI
 
 from scalatrace.predefined import DATATYPES, FORTRAN_PAIRS, OPEN_MPI_HANDLES
 from scalatrace.replay.common.errors import ReplayError
-from scalatrace.replay.transport import clibrary
-from scalatrace.replay.transport.args import Handles, Ints, Ref, Wide, Wides
+from scalatrace.replay.transport.args import Count, Counts, Handles, Ints, Ref, Wide, Wides
 from scalatrace.trace.model.typetree import TypeTree
+from scalatrace.trace.values.vec import UNDEFINED
 
 Call = Callable[..., None]
 """Issues MPI_<op>(*args)."""
@@ -20,30 +20,42 @@ Call = Callable[..., None]
 Recipe = Callable[[Sequence[Any], list[Any]], tuple[str, list[Any]]]
 """From a description's arguments and inner types to a constructor and its arguments, but the new type's."""
 
+_BYTE = TypeTree("MPI_BYTE")
 
-def _of_one(op: str) -> Recipe:
-    return lambda a, t: (op, [*a, t[0]])
+
+def _of_f90(kind: str) -> Recipe:
+    return lambda a, t: (f"Type_create_f90_{kind}", [MPI.UNDEFINED if n == UNDEFINED else n for n in a[:-1]])
 
 
 RECIPES: dict[str, Recipe] = {
-    "contiguous": _of_one("Type_contiguous"),
-    "vector": _of_one("Type_vector"),
-    "hvector": lambda a, t: ("Type_create_hvector", [a[0], a[1], Wide(a[2]), t[0]]),
-    "indexed": lambda a, t: ("Type_indexed", [len(a[0]), Ints(a[0]), Ints(a[1]), t[0]]),
-    "hindexed": lambda a, t: ("Type_create_hindexed", [len(a[0]), Ints(a[0]), Wides(a[1]), t[0]]),
-    "indexed_block": lambda a, t: ("Type_create_indexed_block", [len(a[1]), a[0], Ints(a[1]), t[0]]),
-    "hindexed_block": lambda a, t: ("Type_create_hindexed_block", [len(a[1]), a[0], Wides(a[1]), t[0]]),
-    "struct": lambda a, t: ("Type_create_struct", [len(a[0]), Ints(a[0]), Wides(a[1]), Handles(t)]),
+    "contiguous": lambda a, t: ("Type_contiguous", [Count(a[0]), t[0]]),
+    "vector": lambda a, t: ("Type_vector", [*map(Count, a), t[0]]),
+    "hvector": lambda a, t: ("Type_create_hvector", [Count(a[0]), Count(a[1]), Wide(a[2]), t[0]]),
+    "indexed": lambda a, t: ("Type_indexed", [Count(len(a[0])), Counts(a[0]), Counts(a[1]), t[0]]),
+    "hindexed": lambda a, t: ("Type_create_hindexed", [Count(len(a[0])), Counts(a[0]), Wides(a[1]), t[0]]),
+    "indexed_block": lambda a, t: (
+        "Type_create_indexed_block",
+        [Count(len(a[1])), Count(a[0]), Counts(a[1]), t[0]],
+    ),
+    "hindexed_block": lambda a, t: (
+        "Type_create_hindexed_block",
+        [Count(len(a[1])), Count(a[0]), Wides(a[1]), t[0]],
+    ),
+    "struct": lambda a, t: (
+        "Type_create_struct",
+        [Count(len(a[0])), Counts(a[0]), Wides(a[1]), Handles(t)],
+    ),
     "subarray": lambda a, t: (
         "Type_create_subarray",
-        [len(a[0]), Ints(a[0]), Ints(a[1]), Ints(a[2]), _order(a[3]), t[0]],
+        [len(a[0]), *map(Counts, a[:3]), _order(a[3]), t[0]],
     ),
     "darray": lambda a, t: (
         "Type_create_darray",
-        [a[0], a[1], len(a[2]), Ints(a[2]), Ints(a[3]), Ints(a[4]), Ints(a[5]), _order(a[6]), t[0]],
+        [a[0], a[1], len(a[2]), Counts(a[2]), *map(Ints, a[3:6]), _order(a[6]), t[0]],
     ),
     "resized": lambda a, t: ("Type_create_resized", [t[0], Wide(a[0]), Wide(a[1])]),
     "dup": lambda a, t: ("Type_dup", [t[0]]),
+    **{f"f90_{kind}": _of_f90(kind) for kind in ("real", "complex", "integer")},
 }
 
 
@@ -72,23 +84,11 @@ def build(tree: TypeTree, call: Call) -> MPI.Datatype:
     if tree.predefined:
         return predefined(tree.name)
     if tree.name == "opaque":
-        return _bytes(call, *tree.arguments)
+        size, extent = tree.arguments
+        return build(TypeTree("resized", (0, extent), (TypeTree("contiguous", (size,), (_BYTE,)),)), call)
     op, arguments = RECIPES[tree.name](tree.arguments, [build(inner, call) for inner in tree.inner])
     result = MPI.Datatype()
     call(op, *arguments, Ref(result))
-    return result
-
-
-def _bytes(call: Call, size: Any, extent: Any) -> MPI.Datatype:
-    """Return a datatype with the size and extent of an opaque one.
-
-    The tracer records datatypes of large-count constructors as opaque. The same constructors are used here,
-    where MPI has them.
-    """
-    inner, result = MPI.Datatype(), MPI.Datatype()
-    suffix = "_c" if clibrary.has("MPI_Type_contiguous_c") else ""
-    call(f"Type_contiguous{suffix}", Wide(size) if suffix else size, MPI.BYTE, Ref(inner))
-    call(f"Type_create_resized{suffix}", inner, Wide(0), Wide(extent), Ref(result))
     return result
 
 

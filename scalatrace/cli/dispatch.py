@@ -10,6 +10,7 @@ import gc
 import importlib
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, redirect_stdout
 from io import TextIOWrapper
@@ -23,6 +24,7 @@ from scalatrace.cli.registry import COMMANDS, VERSION, Command, find
 from scalatrace.errors import ScalatraceError
 from scalatrace.escapes import LINES, clean
 from scalatrace.files import is_stdout
+from scalatrace.launched import REPORT_S, is_first_to_report, launched_rank
 from scalatrace.spelling import did_you_mean
 
 FAILURE, USAGE = 1, 2
@@ -133,5 +135,8 @@ def _unknown(word: str) -> str:
 
 
 def _complain(message: str, status: int) -> int:
-    print(f"scalatrace: {clean(message, keep=LINES)}", file=sys.stderr)
+    if is_first_to_report(message):
+        print(f"scalatrace: {clean(message, keep=LINES)}", file=sys.stderr, flush=True)
+        if launched_rank() is not None:
+            time.sleep(REPORT_S)  # other ranks may be about to report the same
     return status

@@ -10,6 +10,7 @@ from dataclasses import replace
 from scalatrace.record.__main__ import arguments as record_arguments
 from scalatrace.record.__main__ import options_of
 from scalatrace.record.launch import RecordOptions, launch
+from scalatrace.record.refusal import refused_together
 from scalatrace.trace.model.sites import Range
 
 LINES_S = 60.0
@@ -30,7 +31,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Become the program."""
     words = args.program[1:] if args.program[:1] == ["--"] else args.program
-    launch(_with_offsets(options_of(args), words), words)
+    with refused_together(words):
+        launch(_with_offsets(options_of(args), words), words)
 
 
 def _with_offsets(options: RecordOptions, words: list[str]) -> RecordOptions:

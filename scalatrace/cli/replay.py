@@ -42,6 +42,7 @@ EXAMPLE = (
     "  mpiexec -n 16 scalatrace replay app.st --record again.st"
 )
 THREADS = "several threads of a rank called MPI; one replays their calls in the order in which they ended"
+DEVICES = "calls had buffers on GPUs; this replay uses memory of the host, so its transfers take other times"
 PROGRESS_S = 10
 INTERRUPTED = 130
 RECORDED = "SCALATRACE_REPLAY_RECORDED"
@@ -182,6 +183,7 @@ def _check_replayable(
 ) -> int | None:
     """Return None when the trace can be replayed here; else rank 0 says why not, all have its status."""
     from scalatrace.replay import check
+    from scalatrace.trace.query.memory import uses_devices
     from scalatrace.trace.threads import thread_count
 
     try:
@@ -192,6 +194,8 @@ def _check_replayable(
         return error.exit_status
     if transport.rank == 0 and thread_count(trace.meta) > 1:
         print(f"scalatrace: {THREADS}", file=sys.stderr)
+    if transport.rank == 0 and uses_devices(trace):
+        print(f"scalatrace: {DEVICES}", file=sys.stderr)
     return None
 
 

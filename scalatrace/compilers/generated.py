@@ -5,10 +5,10 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import signal
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from scalatrace import cache
@@ -60,7 +60,7 @@ def shared_library(kind: GeneratedKind, source: str, speaks: bool = False) -> Pa
     command = [str(mpi.compiler), kind.optimisation, *FLAGS]
     name = f"{kind.stem}-{_key(source, command, mpi)}.so"
     notice = kind.notice if speaks else ""
-    path = built_once(name, kind.purpose, lambda folder: _build(kind, source, command, folder), notice)
+    path = built_once(name, kind.purpose, partial(_build, kind, source, command), notice)
     cache.keep_newest(f"{kind.stem}-*.so", MAX_KEPT, path)
     return path
 
@@ -73,12 +73,11 @@ def _key(source: str, command: list[str], mpi: Mpi) -> str:
     return hashlib.sha256("\0".join([*facts, source]).encode()).hexdigest()[:24]
 
 
-def _build(kind: GeneratedKind, source: str, command: list[str], cached: Path) -> bytes:
-    with tempfile.TemporaryDirectory(dir=cached) as folder:
-        text, built = Path(folder, f"{kind.stem}.c"), Path(folder, f"{kind.stem}.so")
-        text.write_text(source)
-        compiler_output([*command, "-o", str(built), str(text), "-lm"], kind.purpose)
-        return built.read_bytes()
+def _build(kind: GeneratedKind, source: str, command: list[str], folder: Path) -> bytes:
+    text, built = folder / f"{kind.stem}.c", folder / f"{kind.stem}.so"
+    text.write_text(source)
+    compiler_output([*command, "-o", str(built), str(text), "-lm"], kind.purpose)
+    return built.read_bytes()
 
 
 def load(kind: GeneratedKind, path: Path) -> ctypes.CDLL:

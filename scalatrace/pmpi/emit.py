@@ -45,17 +45,21 @@ def op_table(procedures: Iterable[Procedure]) -> tuple[str, str]:
     header = ["#ifndef ST_OPS_H", "#define ST_OPS_H", "enum st_op_number {"]
     header += [f"    ST_OP_{op}," for op in order] + ["    ST_NOPS", "};", "#endif", ""]
     body = ['#include "events/events.h"', '#include "ops.h"', ""]
+    with_buffers = {p.op for p in procedures if rules.buffers(p)}
     rows = []
     for op in order:
         values, role = schemas[op]
+        nvalues, has_buffers = len(values), op in with_buffers
+        if has_buffers:
+            values = [*values, rules.MEMORY]
         if values:
             body.append(
                 f"static const char *const names_{op}[] = {{{', '.join(_quote(v.name) for v in values)}}};"
             )
             body.append(f"static const int kinds_{op}[] = {{{', '.join(str(v.kind) for v in values)}}};")
         names = f"names_{op}, kinds_{op}" if values else "NULL, NULL"
-        facts = f"{int(role)}, {int(communicates(op))}, {awaited.get(op, 0)}"
-        rows.append(f'    {{"{op}", {len(values)}, {names}, {facts}}},')
+        facts = f"{int(role)}, {int(communicates(op))}, {awaited.get(op, 0)}, {int(has_buffers)}"
+        rows.append(f'    {{"{op}", {nvalues}, {names}, {facts}}},')
     body += ["const struct st_op st_ops[] = {", *rows, "};", ""]
     return "\n".join(header), "\n".join(body)
 
@@ -128,7 +132,12 @@ def _event(procedure: Procedure, values: list[rules.Value]) -> list[str]:
     lines = _context(procedure)
     lines += [f"    call->event.values[{i}] = {v.text};" for i, v in enumerate(values)]
     lines += _statistics(procedure) if not rules.is_counted(procedure) else []
-    lines.append(f"    st_append(call, {len(values)});")
+    nvalues = str(len(values))
+    if not rules.is_counted(procedure) and (buffers := rules.buffers(procedure)):
+        memory = f"(int64_t)ST_MEMORY({', '.join(buffers)})"
+        lines.append(f"    if (st_shared.has_memory) call->event.values[{nvalues}] = {memory};")
+        nvalues += " + st_shared.has_memory"
+    lines.append(f"    st_append(call, {nvalues});")
     if any("&call->base_group" in line for line in lines):
         lines.append("    PMPI_Group_free(&call->base_group);")
     return lines

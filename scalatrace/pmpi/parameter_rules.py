@@ -9,9 +9,10 @@ from enum import IntEnum
 from scalatrace.pmpi.standard import Procedure, ProcedureParameter
 
 __all__ = [
-    "ANNOTATION", "ARRAY", "COMM", "INT", "PEER", "STRING", "TYPE",
-    "ParameterRole", "Value", "allows_in_place", "communicator", "condition", "ends_split", "frees",
-    "in_place_buffer", "is_counted", "is_event", "length", "made_communicator", "refers", "role", "values",
+    "ANNOTATION", "ARRAY", "COMM", "INT", "MEMORY", "PEER", "STRING", "TYPE",
+    "ParameterRole", "Value", "allows_in_place", "buffers", "communicator", "condition", "ends_split",
+    "frees", "in_place_buffer", "is_counted", "is_event", "length", "made_communicator", "refers", "role",
+    "values",
 ]  # fmt: skip
 
 INT, PEER, COMM, TYPE, STRING, ARRAY = range(6)
@@ -86,6 +87,22 @@ ANNOTATION = [
     *(Value(f"size{i}", INT, "") for i in range(4)),
 ]
 """The values of a Pcontrol event (recording/annotations.c): single sizes, since arrays have no rules."""
+
+
+MEMORY = Value("memory", STRING, "")
+"""Where the buffers of a call lie, on machines with GPUs (recording/memory.c)."""
+
+
+def buffers(procedure: Procedure) -> list[str]:
+    """Return the C expressions of the buffers of an event; MPI_IN_PLACE where one means nothing."""
+    if not is_event(procedure):
+        return []
+    given = []
+    for p in procedure.parameters:
+        if p.kind == "BUFFER":
+            when = condition(procedure, p)
+            given.append(f"{when} ? {p.name} : MPI_IN_PLACE" if when else p.name)
+    return given
 
 
 def is_event(procedure: Procedure) -> bool:

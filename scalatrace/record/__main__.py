@@ -10,6 +10,7 @@ from typing import TypeVar
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.record.launch import STACKS, RecordOptions, launch, parse_meta
 from scalatrace.record.policy import IRREGULAR, RecordingPolicy, from_toml, parse_limit, parse_parameters
+from scalatrace.record.refusal import refused_together
 from scalatrace.record.selection import CallSelection, parse_size, parse_window, parse_words
 from scalatrace.record.stats import BUILTINS, parse_stats
 from scalatrace.trace.model.sites import parse_ranges, parse_sites
@@ -21,7 +22,12 @@ T = TypeVar("T")
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of recording."""
     parser.add_argument(
-        "-o", "--output", default="out.st", metavar="FILE", help="the trace (default: %(default)s)"
+        "-o",
+        "--output",
+        default="out.st",
+        metavar="FILE",
+        help="the trace (default: %(default)s); %%j is the job, %%a the array task, %%r times restarted, "
+        "%%h the host, %%p the process, %%%% a percent sign",
     )
     parser.add_argument("--stacks", choices=STACKS, default="auto", help="call stacks (default: auto)")
     parser.add_argument(
@@ -174,7 +180,8 @@ def main() -> int:
     args = parser.parse_args()
     words = args.program[1:] if args.program[:1] == ["--"] else args.program
     try:
-        launch(options_of(args), words)
+        with refused_together(words):
+            launch(options_of(args), words)
     except ScalatraceError as error:
         print(f"scalatrace: {error}", file=sys.stderr)
         return error.exit_status

@@ -7,9 +7,8 @@ import os
 import shutil
 import signal
 import sys
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
@@ -19,6 +18,7 @@ from scalatrace.compilers.launchers import foreign_launcher, foreign_launcher_in
 from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.files import check_output, remove_leftovers
 from scalatrace.launched import launched_rank, on_one_node
+from scalatrace.record.placeholders import array_task, fill, has_placeholders, restarts
 from scalatrace.record.policy import RecordingPolicy
 from scalatrace.record.shim import shim_of
 
@@ -35,7 +35,7 @@ class RecordOptions:
     """What to record, and where.
 
     Attributes:
-        output: path of the trace.
+        output: path of the trace; it and the two other paths may have placeholders (placeholders.py).
         stacks: which call stacks: one of STACKS; auto is Python's under Python, else native; both: native
             frames that Python called, then Python's.
         stack_depth: innermost frames kept.
@@ -146,11 +146,12 @@ def launch(options: RecordOptions, argv: Sequence[str]) -> NoReturn:
     program = shutil.which(words[0])
     if program is None:
         raise UsageError(f"{words[0]}: no such program; check its path, or PATH")
+    options, placeholders = _filled(options), str(options.output)
     _check_outputs(options)
     if not options.quiet and not launched_rank():
         _warn(program, words)
     added = environment(options, argv, shim_of(words))
-    _discard_old_trace(options, words)
+    added |= _set_earlier_traces_aside(options, words, placeholders)
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which this interpreter ignores, the program would not
         signal.signal(number, signal.SIG_DFL)
     sys.stdout.flush()
@@ -161,44 +162,74 @@ def launch(options: RecordOptions, argv: Sequence[str]) -> NoReturn:
 
 
 def _check_outputs(options: RecordOptions) -> None:
-    """Check that trace and flat logs can be written; on one node, rank 0 reports for all ranks.
+    """Check that trace and flat logs can be written.
 
     Rank 0 writes the trace. Folders of other nodes may differ from its own.
     """
-    rank = launched_rank()
     for option in [name for name in ("resolve", "report") if getattr(options, name)]:
         if os.path.exists(options.output) and not os.path.isfile(options.output):
             raise UsageError(
                 f"--{option} needs a file as output; {options.output} is none: leave --{option} out"
             )
-    try:
-        if options.flat_log:
-            _make_folder(options.flat_log)
-        if not rank or on_one_node():
-            check_output(options.output, "-o")
-            if options.report:
-                check_output(options.report, "--report")
-    except UsageError as error:
-        if rank:
-            time.sleep(1)  # the launcher ends all ranks when one fails: rank 0 is to report before
-            sys.exit(error.exit_status)
-        raise
+    if options.flat_log:
+        _make_folder(options.flat_log)
+    if not launched_rank() or on_one_node():
+        check_output(options.output, "-o")
+        if options.report:
+            check_output(options.report, "--report")
 
 
-def _discard_old_trace(options: RecordOptions, words: Sequence[str]) -> None:
-    """Delete the trace of an earlier run: should this one write none, nobody takes the old one for it.
+def _filled(options: RecordOptions) -> RecordOptions:
+    """Return the options with the values of placeholders in paths (placeholders.py)."""
+    return replace(
+        options,
+        output=fill(str(options.output)),
+        flat_log=options.flat_log and fill(str(options.flat_log)),
+        report=options.report and fill(str(options.report)),
+    )
 
-    A trace that the command line of the program names is an input.
+
+def _set_earlier_traces_aside(
+    options: RecordOptions, words: Sequence[str], placeholders: str
+) -> dict[str, str]:
+    """Delete the trace of an earlier run, or keep it where it is of the same job; return variables to add.
+
+    Should this run write none, nobody takes an old trace for its own. A trace that the command line of the
+    program names is an input. A job that was requeued keeps what it had written before, as do the tasks of an
+    array job, unless the path tells them apart.
     """
+    added = {"SCALATRACE_PLACEHOLDERS": str(int(has_placeholders(placeholders)))}
     path = os.path.realpath(options.output)
     if launched_rank():
-        return
+        return added
     remove_leftovers(path)
+    if array_task() and "%a" not in placeholders and "%p" not in placeholders:
+        _say(options, f"all tasks of this job array write {options.output}: put %a (array task) into -o")
+        return {**added, "SCALATRACE_KEEP": "1"}
+    if restarts() and "%r" not in placeholders and "%p" not in placeholders:
+        _keep_for_restart(options, path, restarts() - 1)
     if not os.path.isfile(path) or os.path.islink(options.output):
-        return
+        return added
     if not any(os.path.realpath(word) == path for word in words):
         with contextlib.suppress(OSError):
             os.unlink(path)
+    return added
+
+
+def _keep_for_restart(options: RecordOptions, path: str, restart: int) -> None:
+    """Rename trace and parts of this job before it was requeued."""
+    kept = f"{path}.restart-{restart}"
+    for ending in ("", ".parts"):
+        with contextlib.suppress(OSError):
+            if os.path.lexists(path + ending) and not os.path.lexists(kept + ending):
+                os.rename(path + ending, kept + ending)
+                text = f"this job was requeued: {path}{ending} is now {kept}{ending}"
+                _say(options, f"{text}; put %r (times restarted) into -o")
+
+
+def _say(options: RecordOptions, text: str) -> None:
+    if not options.quiet:
+        print(f"scalatrace: {text}", file=sys.stderr)
 
 
 def _make_folder(path: str | Path) -> None:
@@ -216,6 +247,31 @@ def _warn(program: str, words: Sequence[str]) -> None:
     """Print a line about a program that cannot be recorded, or that has the launcher of another MPI."""
     if reason := preload_obstacle(program):
         print(f"scalatrace: {program} {reason}: the tracer cannot be loaded into it", file=sys.stderr)
+    if _removes_preload(words):
+        text = "env removes LD_PRELOAD, which loads the tracer: nothing is recorded"
+        print(f"scalatrace: {text}; put scalatrace record behind env", file=sys.stderr)
     wrong = foreign_launcher_in(words) if launched_rank() is None else foreign_launcher(words)
     if wrong:
         print(f"scalatrace: {wrong}", file=sys.stderr)
+
+
+def _removes_preload(words: Sequence[str]) -> bool:
+    """Return whether a command is `env` that starts a program without LD_PRELOAD, or with another one."""
+    if os.path.basename(words[0]) != "env":
+        return False
+    removed, rest = False, iter(words[1:])
+    for word in rest:
+        name, equals, _ = word.partition("=")
+        if word in ("-i", "-", "--ignore-environment"):
+            removed = True
+        elif word in ("-u", "--unset"):
+            removed |= next(rest, "") == "LD_PRELOAD"
+        elif name == "--unset":
+            removed |= word == "--unset=LD_PRELOAD"
+        elif word in ("-C", "--chdir", "-S", "--split-string"):
+            next(rest, "")
+        elif equals and not word.startswith("-"):
+            removed |= name == "LD_PRELOAD"
+        elif not word.startswith("-"):
+            break
+    return removed

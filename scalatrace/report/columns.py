@@ -17,10 +17,11 @@ SITE = TableColumn("call site", "call site", "site", "innermost frame outside wr
 _FRAME = TableColumn("call site", "call site", "site", "innermost frame")
 
 STATS = CommandTable(
-    "operation, call site or rank",
+    "operation, call site, kind of memory or rank",
     (
         OPERATION,
         SITE,
+        TableColumn("memory", "memory", meaning="with --by memory: where the buffers lie"),
         TableColumn("rank", "rank", meaning="with --by rank"),
         TableColumn("calls", "calls", "count", "of all ranks"),
         TableColumn("bytes_sent", "sent", "bytes", "handed to MPI"),
@@ -68,6 +69,7 @@ MEASURES = CommandTable(
         TableColumn("stat", "measured"),
         OPERATION,
         SITE,
+        TableColumn("memory", "memory", meaning="with --by memory"),
         TableColumn("samples", "samples", "count"),
         TableColumn("total", "total", "count"),
         TableColumn("mean", "mean", "count"),

@@ -9,7 +9,7 @@ import pytest
 from scalatrace import Trace
 from scalatrace.extrap.errors import InputError
 from scalatrace.extrap.extrapolate import prepared
-from scalatrace.extrap.grid.arguments import grids_in_arguments
+from scalatrace.extrap.grid.arguments import grids_in_arguments, split_command
 from support.calls import IssuedCall, call
 from support.grids import Rank, halo, steps, trace_of
 
@@ -155,3 +155,9 @@ def test_arguments_that_follow_from_the_ranks(text: str) -> None:
 def test_values_are_in_the_order_of_the_command_line() -> None:
     with pytest.raises(InputError, match="--inputs nx=30,10,20"):
         prepared([recorded(*(f"app --nx {n}" for n in (10, 20, 30)))[at] for at in (2, 0, 1)])
+
+
+def test_programs_that_run_together() -> None:
+    """The numbers of their ranks are no arguments."""
+    assert split_command("./app -n 4 x") == ["./app", "-n", "4", "x"]
+    assert split_command("-n 4 ./ocean in.nml : -n 12 ./air") == ["./ocean", "in.nml", ":", "./air"]

@@ -116,3 +116,20 @@ def test_trace_through_a_fifo(openmpi: Mpi, build: Builder, tmp_path: Path) -> N
             reader.kill()
     assert load(copy).nprocs == 2
     assert fifo.is_fifo()
+
+
+@pytest.mark.parametrize(
+    ("words", "lost"),
+    [
+        (("LD_PRELOAD=", "/bin/true"), True),
+        (("-u", "LD_PRELOAD", "/bin/true"), True),
+        (("--unset=LD_PRELOAD", "A=1", "/bin/true"), True),
+        (("-i", "/bin/true"), True),
+        (("-u", "B", "A=1", "/bin/echo", "LD_PRELOAD="), False),
+    ],
+)
+def test_env_that_removes_the_tracer(
+    openmpi: Mpi, words: tuple[str, ...], lost: bool, tmp_path: Path
+) -> None:
+    done = scalatrace(openmpi, "record", "--", "env", *words, cwd=tmp_path).check()
+    assert done.stderr.count("env removes LD_PRELOAD") == lost

@@ -153,6 +153,14 @@ def test_structure_stays(trace: Trace) -> None:
     assert anonymous_trace(trace, AnonymousNames()) == result
 
 
+def test_loads_without_start_up() -> None:
+    """The name of their entry is a word of the format."""
+    original = replace(named(*PLAIN), load_between=True)
+    result = anonymous_trace(original, AnonymousNames())
+    allowed = check.allowed_in_trace(result, AnonymizeOptions())
+    check.check_payload(pack_payload(result), pack_payload(original), allowed)
+
+
 def test_a_result_is_a_trace(tmp_path: Path) -> None:
     original, names = stencil(), AnonymousNames()
     save(anonymous_trace(original, names), tmp_path / "a.st")

@@ -21,6 +21,7 @@ from scalatrace.trace.model.tables import Datatype
         ("subarray([4,4],[2,3],[0,0],C,MPI_BYTE)", 6),
         ("resized(0,64,dup(MPI_FLOAT))", 4),
         ("opaque(5,8)", 5),
+        ("contiguous(3,f90_complex(15,UNDEFINED,16))", 48),
     ],
 )
 def test_sizes(member: str, nbytes: int) -> None:

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from scalatrace.trace.model.typetree import MAX_TYPE_DEPTH, TypeTree, parse
+from scalatrace.trace.values.vec import UNDEFINED
 
 DOUBLE, INT = TypeTree("MPI_DOUBLE"), TypeTree("MPI_INT")
 
@@ -28,6 +29,8 @@ DOUBLE, INT = TypeTree("MPI_DOUBLE"), TypeTree("MPI_INT")
         ),
         ("resized(0, 16, MPI_INT)", TypeTree("resized", (0, 16), (INT,))),
         ("opaque(24,32)", TypeTree("opaque", (24, 32))),
+        ("f90_real(6,UNDEFINED,4)", TypeTree("f90_real", (6, UNDEFINED, 4))),
+        ("dup(f90_integer(9,4))", TypeTree("dup", (), (TypeTree("f90_integer", (9, 4)),))),
         ("struct([],[],[])", TypeTree("struct", ((), ()))),
     ],
 )
@@ -57,6 +60,8 @@ def test_descriptions(description: str, tree: TypeTree) -> None:
         "darray(4,0,[4],[1],[1],[4],MPI_INT)",
         "resized(0,C,MPI_INT)",
         "opaque(24,32,MPI_INT)",
+        "f90_real(15,307)",
+        "f90_integer(9,C)",
         "contiguous(9223372036854775808,MPI_INT)",
         "triple(3,MPI_INT)",
         "MPI_INT(3)",

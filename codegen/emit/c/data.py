@@ -16,7 +16,7 @@ from scalatrace.formula import Choose, Const, Special, Value, Var
 from scalatrace.predefined import IN_EVERY_HEADER, NO_DATATYPE, OPERATIONS
 from scalatrace.trace.model.tables import IntArray
 from scalatrace.trace.model.typetree import TypeTree
-from scalatrace.trace.values.vec import special_name
+from scalatrace.trace.values.vec import UNDEFINED, special_name
 
 __all__ = ["CData", "construct"]
 
@@ -109,6 +109,14 @@ def _ints(values: Any) -> str:
     return _array("int", map(str, values))
 
 
+def _of_f90(kind: str) -> _Recipe:
+    return lambda a, t, f: (f"create_f90_{kind}", [_or_undefined(n) for n in a[:-1]])
+
+
+def _or_undefined(n: Any) -> str:
+    return "MPI_UNDEFINED" if n == UNDEFINED else str(n)
+
+
 _Recipe = Callable[[Sequence[Any], Sequence[str], _TypeForm], tuple[str, list[str]]]
 
 _RECIPES: dict[str, _Recipe] = {
@@ -142,6 +150,7 @@ _RECIPES: dict[str, _Recipe] = {
     ),
     "resized": lambda a, t, f: ("create_resized", [t[0], str(a[0]), str(a[1])]),
     "dup": lambda a, t, f: ("dup", [t[0]]),
+    **{f"f90_{kind}": _of_f90(kind) for kind in ("real", "complex", "integer")},
 }
 
 
@@ -328,9 +337,9 @@ def _integer(values: Sequence[int | Special]) -> str:
 
 
 def _make_datatype(tree: TypeTree, done: str) -> list[str]:
-    """The statements that make a datatype and keep it, the last one with handle and whether it was made."""
+    """The statements that make a datatype and keep it, the last one with handle and whether to commit it."""
     result, handle = construct(tree)
-    last = done.format(handle, int(bool(result)))
+    last = done.format(handle, int(tree.derived))
     return (
         ["    {", *(f"        {line}" for line in result), f"        {last}", "    }"]
         if result

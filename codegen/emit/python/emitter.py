@@ -29,6 +29,7 @@ from scalatrace.operations import operation
 from scalatrace.predefined import DATATYPES, FORTRAN_PAIRS, IN_EVERY_HEADER, OPEN_MPI_HANDLES, OPERATIONS
 from scalatrace.trace.anonymize.words import words
 from scalatrace.trace.model.typetree import TypeTree
+from scalatrace.trace.values.vec import UNDEFINED
 
 __all__ = ["PythonEmitter"]
 
@@ -95,7 +96,13 @@ def _of_one(method: str) -> Callable[[Sequence[Any], Sequence[str]], str]:
     return lambda a, t: f"{t[0]}.{method}({', '.join(_value(v) for v in a)})"
 
 
+def _of_f90(kind: str) -> Callable[[Sequence[Any], Sequence[str]], str]:
+    return lambda a, t: f"MPI.Datatype.Create_f90_{kind}({', '.join(map(_value, a[:-1]))})"
+
+
 def _value(value: Any) -> str:
+    if value == UNDEFINED:
+        return "MPI.UNDEFINED"
     if isinstance(value, str):
         return "MPI.ORDER_FORTRAN" if value == "Fortran" else "MPI.ORDER_C"
     return str(list(value)) if isinstance(value, tuple) else str(value)
@@ -114,6 +121,7 @@ _RECIPES: dict[str, Callable[[Sequence[Any], Sequence[str]], str]] = {
     "darray": _of_one("Create_darray"),
     "resized": _of_one("Create_resized"),
     "dup": _of_one("Dup"),
+    **{f"f90_{kind}": _of_f90(kind) for kind in ("real", "complex", "integer")},
     "opaque": lambda a, t: f"MPI.BYTE.Create_contiguous({a[0]}).Create_resized(0, {a[1]})",
 }
 
@@ -142,6 +150,7 @@ class PythonEmitter(ImperativeEmitter):
         " io"
     )
     reserved = frozenset({"RANKS", "MPI", "ANY_OP"})
+    from_zero = True
 
     @property
     def library(self) -> RuntimeLibrary:
@@ -276,10 +285,10 @@ class _PythonText(ProgramText):
         """All datatypes, with the sizes they had in the application."""
         lines = []
         for i in self.single_types:
-            constructed, derived = self.of_type(i, lambda tree: (_construct(tree), not tree.predefined))
+            constructed, derived = self.of_type(i, lambda tree: (_construct(tree), tree.derived))
             lines.append(f"types[{self.types[i]}] = Type({constructed}, {self.sizes(i)}, {derived})")
         for i in self.type_lists:
-            inner = self.of_type(i, lambda tree: [(_construct(t), not t.predefined) for t in tree.inner])
+            inner = self.of_type(i, lambda tree: [(_construct(t), t.derived) for t in tree.inner])
             each = (f"Type({constructed}, None, None, {derived})" for constructed, derived in inner)
             lines.append(f"lists[{self.types[i]}] = [{', '.join(each)}]")
         if any(f"{_NAMED}(" in line for line in lines):

@@ -16,15 +16,18 @@ static int degree(int comm, int out) {
 }
 
 //: weights | arrays
-static const int *weights(int array, int n) { return arrays[array].n || !n ? arrays[array].at : MPI_UNWEIGHTED; }
+/* The weights of edges; an array without any is of an unweighted graph, unless the edges of the other side have them. */
+static const int *weights(int array, int other) {
+    return arrays[array].n || arrays[other].n ? arrays[array].at : MPI_UNWEIGHTED;
+}
 
 //: Dist_graph_create_adjacent | tally comms arrays weights
 static void $op(int comm, int n, int sources, int inweights, int m, int destinations, int outweights, int reorder,
                 int made) {
     MPI_Comm handle;
     CALL($op, 0,
-         MPI_$op(comms[comm], n, arrays[sources].at, weights(inweights, n), m, arrays[destinations].at,
-                 weights(outweights, m), MPI_INFO_NULL, reorder, &handle));
+         MPI_$op(comms[comm], n, arrays[sources].at, weights(inweights, outweights), m, arrays[destinations].at,
+                 weights(outweights, inweights), MPI_INFO_NULL, reorder, &handle));
     adopt(made, handle);
 }
 
@@ -32,8 +35,8 @@ static void $op(int comm, int n, int sources, int inweights, int m, int destinat
 static void $op(int comm, int n, int sources, int degrees, int destinations, int all, int reorder, int made) {
     MPI_Comm handle;
     CALL($op, 0,
-         MPI_$op(comms[comm], n, arrays[sources].at, arrays[degrees].at, arrays[destinations].at,
-                 weights(all, arrays[destinations].n), MPI_INFO_NULL, reorder, &handle));
+         MPI_$op(comms[comm], n, arrays[sources].at, arrays[degrees].at, arrays[destinations].at, weights(all, all),
+                 MPI_INFO_NULL, reorder, &handle));
     adopt(made, handle);
 }
 

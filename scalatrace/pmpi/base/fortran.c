@@ -20,8 +20,6 @@ static const char *const symbols[][SYMBOLS] = {
                               "MPIR_F08_MPI_STATUSES_IGNORE_OBJ"},
     [ST_F_UNWEIGHTED] = {"mpi_fortran_unweighted_", "mpi_fortran_unweighted__", "mpi_fortran_unweighted",
                          "MPI_FORTRAN_UNWEIGHTED", "__mpi_f08_link_constants_MOD_mpi_unweighted"},
-    [ST_F_WEIGHTS_EMPTY] = {"mpi_fortran_weights_empty_", "mpi_fortran_weights_empty__", "mpi_fortran_weights_empty",
-                            "MPI_FORTRAN_WEIGHTS_EMPTY", "__mpi_f08_link_constants_MOD_mpi_weights_empty"},
 };
 #define CONSTANTS (sizeof symbols / sizeof *symbols)
 

@@ -10,13 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum st_fortran_constant {
-    ST_F_IN_PLACE,
-    ST_F_STATUS_IGNORE,
-    ST_F_STATUSES_IGNORE,
-    ST_F_UNWEIGHTED,
-    ST_F_WEIGHTS_EMPTY
-};
+enum st_fortran_constant { ST_F_IN_PLACE, ST_F_STATUS_IGNORE, ST_F_STATUSES_IGNORE, ST_F_UNWEIGHTED };
 
 #define ST_MAX_FORTRAN_TEXT 4096 /* bytes of a text argument, with the terminating zero */
 

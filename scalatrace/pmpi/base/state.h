@@ -43,6 +43,7 @@ struct st_shared {
     atomic_bool on;        /* the program wants events (MPI_Pcontrol) */
     atomic_bool gave_up;   /* a wait was too long: this rank records nothing more (wait.h) */
     bool plugins_active;   /* some plug-in measures something besides time */
+    bool has_memory;       /* events tell where buffers lie (recording/memory.h); constant after MPI_Init */
     st_core *core;         /* this rank's compressor; under the lock (lock.h) */
     int rank, nprocs;      /* in MPI_COMM_WORLD */
     int threads;           /* number of threads that made events; under the lock */

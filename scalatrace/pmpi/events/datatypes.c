@@ -92,6 +92,29 @@ static void put_aints(struct text *text, const MPI_Aint *values, int n) {
     put(text, "],");
 }
 
+/* Types of MPI_Type_create_f90_*: found by precision and range, which may be MPI_UNDEFINED. Like predefined ones they
+ * are never committed or freed. */
+static bool is_f90(int combiner) {
+    return combiner == MPI_COMBINER_F90_REAL || combiner == MPI_COMBINER_F90_COMPLEX ||
+           combiner == MPI_COMBINER_F90_INTEGER;
+}
+
+/* f90_real(15,307,8), f90_complex(6,UNDEFINED,8), f90_integer(9,4); the last number is the size in bytes. */
+static void put_f90(struct text *text, MPI_Datatype type, int combiner, const int *i, int n) {
+    int64_t size, extent;
+    extent_of(type, &size, &extent);
+    put(text, combiner == MPI_COMBINER_F90_REAL      ? "f90_real("
+              : combiner == MPI_COMBINER_F90_COMPLEX ? "f90_complex("
+                                                     : "f90_integer(");
+    for (int k = 0; k < n; k++) {
+        if (i[k] == MPI_UNDEFINED)
+            put(text, "UNDEFINED,");
+        else
+            put(text, "%d,", i[k]);
+    }
+    put(text, "%lld)", (long long)size);
+}
+
 static const char *order_name(int order) { return order == MPI_ORDER_FORTRAN ? "Fortran" : "C"; }
 
 /* Write the constructor of a datatype. i, a, t: integers, addresses and datatypes of MPI_Type_get_contents; the MPI
@@ -251,8 +274,10 @@ static int combiner_of(MPI_Datatype type) {
 
 /* Free what MPI_Type_get_contents returned; predefined types must not be freed. */
 static void free_parts(MPI_Datatype *parts, int n) {
-    for (int k = 0; k < n; k++)
-        if (combiner_of(parts[k]) != MPI_COMBINER_NAMED) PMPI_Type_free(&parts[k]);
+    for (int k = 0; k < n; k++) {
+        int combiner = combiner_of(parts[k]);
+        if (combiner != MPI_COMBINER_NAMED && !is_f90(combiner)) PMPI_Type_free(&parts[k]);
+    }
 }
 
 /* Write the constructor of a datatype and what it is made of, or its name. */
@@ -266,12 +291,14 @@ static void describe_parts(struct text *text, MPI_Datatype type) {
     int *ints = calloc((size_t)ni + 1, sizeof *ints);
     MPI_Aint *addresses = calloc((size_t)na + 1, sizeof *addresses);
     MPI_Datatype *parts = calloc((size_t)nt + 1, sizeof *parts);
-    if (ints && addresses && parts && nt > 0 &&
-        PMPI_Type_get_contents(type, ni, na, nt, ints, addresses, parts) == MPI_SUCCESS) {
-        put_contents(text, type, combiner, ints, addresses, parts);
+    if (ints && addresses && parts && PMPI_Type_get_contents(type, ni, na, nt, ints, addresses, parts) == MPI_SUCCESS) {
+        if (is_f90(combiner))
+            put_f90(text, type, combiner, ints, ni);
+        else
+            put_contents(text, type, combiner, ints, addresses, parts);
         free_parts(parts, nt);
     } else {
-        put_opaque(text, type); /* Fortran's parametrised types */
+        put_opaque(text, type);
     }
     free(ints), free(addresses), free(parts);
 }

@@ -11,7 +11,8 @@ static int core_numbers[ST_NOPS]; /* the core's number of an operation, plus one
 static int core_number(int op) {
     const struct st_op *schema = &st_ops[op];
     if (!core_numbers[op]) {
-        int number = st_define_op(st_shared.core, schema->name, schema->nparams, schema->names, schema->kinds);
+        int nparams = schema->nparams + (schema->has_buffers && st_shared.has_memory);
+        int number = st_define_op(st_shared.core, schema->name, nparams, schema->names, schema->kinds);
         if (number >= 0 && schema->communicates) st_core_check(st_set_communicating(st_shared.core, number));
         core_numbers[op] = 1 + number;
     }

@@ -129,10 +129,9 @@ ARRAY_OF(st_aints, MPI_Aint, (int64_t)values[i])
 ARRAY_OF(st_counts_array, MPI_Count, (int64_t)values[i])
 
 uint64_t st_weights(const int *weights, int64_t n) {
-    if (weights == MPI_UNWEIGHTED || weights == MPI_WEIGHTS_EMPTY || st_fortran_is(weights, ST_F_UNWEIGHTED) ||
-        st_fortran_is(weights, ST_F_WEIGHTS_EMPTY))
-        return st_no_array();
-    return st_ints(weights, n);
+    if (weights == MPI_UNWEIGHTED || st_fortran_is(weights, ST_F_UNWEIGHTED)) return st_no_array();
+    const MPI_Aint none = ST_UNDEFINED;
+    return n > 0 && weights != MPI_WEIGHTS_EMPTY ? st_ints(weights, n) : st_aints(&none, 1);
 }
 
 int64_t st_sum(const int *values, int64_t n) {

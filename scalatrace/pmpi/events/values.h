@@ -42,7 +42,8 @@ uint64_t st_ints(const int *values, int64_t n);
 uint64_t st_counts_array(const MPI_Count *values, int64_t n);
 uint64_t st_aints(const MPI_Aint *values, int64_t n);
 uint64_t st_ranks(const int *ranks, int64_t n);
-uint64_t st_weights(const int *weights, int64_t n); /* also MPI_UNWEIGHTED and MPI_WEIGHTS_EMPTY: the empty array */
+/* Weights; MPI_UNWEIGHTED: the empty array; a weighted graph's side without edges: the array [UNDEFINED]. */
+uint64_t st_weights(const int *weights, int64_t n);
 uint64_t st_group(struct st_call *call, MPI_Group group); /* as ranks of call->base_group */
 
 int64_t st_sum(const int *values, int64_t n);

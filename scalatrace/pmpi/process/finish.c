@@ -17,6 +17,7 @@
 #include "base/wait.h"
 #include "process/children.h"
 #include "process/names.h"
+#include "process/output.h"
 #include "process/page.h"
 #include "process/parts.h"
 
@@ -186,9 +187,10 @@ static int write_file(void) {
     sigemptyset(&limit);
     sigaddset(&limit, SIGXFSZ);
     pthread_sigmask(SIG_BLOCK, &limit, &old);
-    written_to = st_options.output;
-    int error = st_core_write(st_shared.core, st_options.output, st_options.compress);
+    written_to = st_output_claim();
+    int error = st_core_write(st_shared.core, written_to, st_options.compress);
     if (error < 0) {
+        st_output_release();
         st_core_warn(error, "%s; the program is not affected", st_core_error(st_shared.core));
         if (error == ST_E_IO) error = write_elsewhere();
     }

@@ -30,10 +30,13 @@
 #include "process/arrival.h"
 #include "process/children.h"
 #include "process/finish.h"
+#include "process/output.h"
 #include "process/parts.h"
+#include "process/program.h"
 #include "process/save.h"
 #include "recording/annotations.h"
 #include "recording/current.h"
+#include "recording/memory.h"
 #include "recording/record.h"
 #include "stacks/loader.h"
 #include "stacks/modules.h"
@@ -206,6 +209,7 @@ static void start_tracing(void) {
     PMPI_Comm_dup(MPI_COMM_WORLD, &st_shared.private_comm);
     PMPI_Comm_set_errhandler(st_shared.private_comm, MPI_ERRORS_RETURN);
     if (start_core()) {
+        st_output_start();
         st_children_start();
         st_policy_start();
         st_selection_start();
@@ -213,7 +217,9 @@ static void start_tracing(void) {
         define_stats();
         st_plugins_start();
         set_meta();
+        st_program_start();
         set_hosts();
+        st_memory_start();
         set_thread_level();
         open_flat_log();
         st_stack_start();

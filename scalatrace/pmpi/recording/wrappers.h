@@ -15,6 +15,7 @@
 #include "handles/objects.h"
 #include "handles/requests.h"
 #include "recording/completion.h"
+#include "recording/memory.h"
 #include "recording/record.h"
 
 #endif

@@ -59,9 +59,15 @@ static bool covers(const ElfW(Sym) * symbol, uintptr_t at) {
     return symbol->st_value <= at && at - symbol->st_value < symbol->st_size;
 }
 
-/* The name of the function at an address of a module; NULL: none. `at`: the address in the file. */
-static const char *symbol_at(const ElfW(Dyn) * entry, uintptr_t load, uintptr_t at) {
-    const ElfW(Sym) *symbols = NULL, *best = NULL;
+/* Dynamic symbols of a module. */
+struct symbols {
+    const ElfW(Sym) * all;
+    const char *texts;
+    size_t n;
+};
+
+static struct symbols symbols_of(const ElfW(Dyn) * entry, uintptr_t load) {
+    const ElfW(Sym) *symbols = NULL;
     const char *texts = NULL;
     size_t n = 0;
     for (; entry && entry->d_tag != DT_NULL; entry++) {
@@ -72,9 +78,16 @@ static const char *symbol_at(const ElfW(Dyn) * entry, uintptr_t load, uintptr_t 
         if (entry->d_tag == DT_HASH && !n) n = ((const ElfW(Word) *)table)[1];
         if (entry->d_tag == DT_GNU_HASH) n = count_by_gnu_hash(table);
     }
-    for (size_t i = 0; symbols && texts && i < n; i++)
-        if (covers(&symbols[i], at) && (!best || symbols[i].st_value > best->st_value)) best = &symbols[i];
-    return best ? texts + best->st_name : NULL;
+    return (struct symbols){symbols, texts, symbols && texts ? n : 0};
+}
+
+/* The name of the function at an address of a module; NULL: none. `at`: the address in the file. */
+static const char *symbol_at(const ElfW(Dyn) * dynamic, uintptr_t load, uintptr_t at) {
+    const struct symbols symbols = symbols_of(dynamic, load);
+    const ElfW(Sym) *best = NULL;
+    for (size_t i = 0; i < symbols.n; i++)
+        if (covers(&symbols.all[i], at) && (!best || symbols.all[i].st_value > best->st_value)) best = &symbols.all[i];
+    return best ? symbols.texts + best->st_name : NULL;
 }
 
 /* Set low and high, and return whether the address lies in a segment. */
@@ -122,6 +135,50 @@ bool st_module_find(const void *address, struct st_module *module) {
     dl_iterate_phdr(look, &search);
     if (locked) pthread_mutex_unlock(&searching);
     return search.ok;
+}
+
+static int read_count(struct dl_phdr_info *info, size_t size, void *count) {
+    (void)size;
+    *(unsigned long long *)count = info->dlpi_adds;
+    return 1;
+}
+
+unsigned long long st_loader_count(void) {
+    unsigned long long count = 0;
+    dl_iterate_phdr(read_count, &count);
+    return count;
+}
+
+struct function_search {
+    const char *library, *function;
+    void *address;
+};
+
+static int look_for_function(struct dl_phdr_info *info, size_t size, void *argument) {
+    struct function_search *search = argument;
+    const ElfW(Dyn) *dynamic = NULL;
+    (void)size;
+    if (!info->dlpi_name || strncmp(st_file_name(info->dlpi_name), search->library, strlen(search->library)) != 0)
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    const struct symbols symbols = symbols_of(dynamic, info->dlpi_addr);
+    for (size_t i = 0; i < symbols.n && !search->address; i++) {
+        const ElfW(Sym) *symbol = &symbols.all[i];
+        if (symbol->st_shndx != SHN_UNDEF && (symbol->st_info & 0xf) == STT_FUNC &&
+            !strcmp(symbols.texts + symbol->st_name, search->function))
+            search->address = (void *)(info->dlpi_addr + symbol->st_value);
+    }
+    return search->address != NULL;
+}
+
+void *st_loader_function(const char *library, const char *function) {
+    struct function_search search = {library, function, NULL};
+    bool locked = st_try_mutex(&searching);
+    dl_iterate_phdr(look_for_function, &search);
+    if (locked) pthread_mutex_unlock(&searching);
+    return search.address;
 }
 
 void st_loader_before_fork(void) { holds_search = !st_thread.busy && st_try_mutex(&searching); }

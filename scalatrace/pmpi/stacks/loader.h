@@ -27,6 +27,10 @@ struct st_module {
 
 /* Find the module that holds an address. Return false when there is none, or no memory. */
 bool st_module_find(const void *address, struct st_module *module);
+/* Return the number of libraries loaded so far: it changes with each that is loaded. */
+unsigned long long st_loader_count(void);
+/* Return a function of a loaded library whose file name begins so; NULL: there is none. */
+void *st_loader_function(const char *library, const char *function);
 /* Around a fork: wait until no thread searches. The child of a fork during a search would have the linker's lock for
  * ever, and wait for it in dlclose, which some libraries call at exit. */
 void st_loader_before_fork(void);

@@ -1,4 +1,4 @@
-"""Rows of calls, bytes and times: of operations, call sites, or ranks.
+"""Rows of calls, bytes and times: of operations, call sites, kinds of memory, or ranks.
 
 Calls and bytes are exact and come from the compressed form; times are the sums of the histograms' means.
 What a persistent request moves belongs to the calls that start it. Histograms are of all ranks together, so a
@@ -21,6 +21,7 @@ from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.query.counting import check_visits
 from scalatrace.trace.query.load import COMM, COMPUTE
+from scalatrace.trace.query.memory import memory_of
 from scalatrace.trace.query.traffic import traffic, traffic_of
 from scalatrace.trace.values.histogram import Histogram
 
@@ -151,9 +152,18 @@ def _site(trace: Trace, event: Event, frames: int = 1) -> tuple[str, ...]:
     return trace.ops[event.op].name, site_of(trace.stack(event.signature), frames)
 
 
+NO_BUFFERS = "(none or unknown)"
+
+
+def _memory(trace: Trace, event: Event) -> tuple[str, ...]:
+    """Where the buffers of the calls lie; of calls with different ones all values."""
+    return (" / ".join(memory_of(trace, event)) or NO_BUFFERS,)
+
+
 KEYS: dict[str, tuple[tuple[str, ...], Key]] = {
     "op": (("operation",), _op),
     "site": (("operation", "call site"), _site),
+    "memory": (("memory",), _memory),
 }
 
 

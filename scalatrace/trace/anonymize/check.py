@@ -18,6 +18,7 @@ from scalatrace.trace.anonymize.words import MIN_WORD_LENGTH, WORD, leaked, word
 from scalatrace.trace.exchange.type_sizes import BY_DESCRIPTION
 from scalatrace.trace.model.rules import Model, Rule, events
 from scalatrace.trace.model.trace import PARAMETER, Trace
+from scalatrace.trace.query.memory import MEMORY_KINDS
 
 __all__ = ["Allowed", "LeakError", "allowed_in_model", "allowed_in_trace", "check_payload"]
 
@@ -26,7 +27,7 @@ _OF_MPI = re.compile(r"MPI_[A-Z0-9_]+")
 _TELLING = re.compile(r"[^\x00-\x7f]|[A-Za-z]")
 """A character that a name can have and punctuation or a number cannot."""
 _HEADER = """
-    nprocs ranks meta ops stats frames signatures comms types strings arrays preds counts load
+    nprocs ranks meta ops stats frames signatures comms types strings arrays preds counts load between
     histograms nodes
     program mpi version options parameters signature_tolerance threads choices unconfirmed
     oversubscribed found size extrapolated levels selection hosts per host cores yes param call user
@@ -36,7 +37,8 @@ _HEADER = """
     MPICH MVAPICH2 MVAPICH Intel Library CRAY ParaStationMPI Microsoft Fujitsu Spectrum selected array
     summed cycle indexed looped choose item thread level run time
 """
-_OWN = frozenset(_HEADER.split()) | frozenset(THREAD_LEVELS) | COMMUNICATORS | CONSTRUCTORS | STATISTICS
+_OWN = frozenset((*_HEADER.split(), *THREAD_LEVELS))
+_OWN |= COMMUNICATORS | CONSTRUCTORS | STATISTICS | MEMORY_KINDS
 """Words of the format, of headers and of the recorder."""
 
 

@@ -7,6 +7,7 @@ import re
 from scalatrace.trace.anonymize.names import AnonymousNames
 from scalatrace.trace.anonymize.words import is_text_of_mpi
 from scalatrace.trace.model.tables import TIMES, Datatype
+from scalatrace.trace.query.memory import MEMORY_KINDS
 
 __all__ = [
     "COMMUNICATORS", "CONSTRUCTORS", "NOT_SELECTED", "STATISTICS", "anonymous_datatype", "communicator_kind",
@@ -22,7 +23,8 @@ COMMUNICATORS = frozenset({
 
 CONSTRUCTORS = frozenset({
     "contiguous", "vector", "hvector", "indexed", "hindexed", "indexed_block", "hindexed_block", "struct",
-    "subarray", "darray", "resized", "dup", "opaque", "C", "Fortran",
+    "subarray", "darray", "resized", "dup", "f90_real", "f90_complex", "f90_integer", "opaque",
+    "C", "Fortran", "UNDEFINED",
 })  # fmt: skip
 """Words of datatype descriptions besides predefined datatypes (docs/reference/format.md)."""
 
@@ -121,6 +123,7 @@ def text_name(text: str, parameters: frozenset[str], names: AnonymousNames, limi
         return text
     if "filename" in parameters:
         return names.file(text, limit)
-    if is_text_of_mpi(text) or text == "user":  # the recorder's word for an operator of the program
+    of_recorder = text == "user" or MEMORY_KINDS.issuperset(text.split("+"))
+    if of_recorder or is_text_of_mpi(text):
         return text
     return names.name("operator" if "op" in parameters else "name", text)

@@ -18,6 +18,7 @@ from scalatrace.trace.model.typetree import TypeTree, parse
 
 __all__ = [
     "BY_DESCRIPTION", "entry_size", "filled_template", "member_sizes", "size_and_extent", "symbolic_size",
+    "tree_bounds",
 ]  # fmt: skip
 
 E = TypeVar("E")
@@ -72,7 +73,7 @@ def size_and_extent(description: str) -> tuple[int, int] | None:
         tree = parse(description)
     except ValueError:
         return None
-    size, bounds = _size(tree), _bounds(tree)
+    size, bounds = _size(tree), tree_bounds(tree)
     return None if size is None or bounds is None else (size, bounds[1] - bounds[0])
 
 
@@ -86,14 +87,16 @@ def entry_size(entry: Sequence[Any], description: str) -> tuple[Any, Any]:
     return (size_and_extent(description) or (0, 0)) if entry[0] == BY_DESCRIPTION else (entry[0], entry[1])
 
 
-def _bounds(tree: TypeTree) -> tuple[int, int] | None:
+def tree_bounds(tree: TypeTree) -> tuple[int, int] | None:
     """Return the lower and the upper bound of a type in bytes; None if this does not know them."""
     if tree.predefined:
         size = _PREDEFINED.get(tree.name)
         return None if size is None or tree.name in PAIRS else (0, size)
+    if tree.f90:
+        return 0, _int(tree, -1)
     if tree.name == "resized":
         return _int(tree, 0), _int(tree, 0) + _int(tree, 1)
-    if len(tree.inner) != 1 or (inner := _bounds(tree.inner[0])) is None:
+    if len(tree.inner) != 1 or (inner := tree_bounds(tree.inner[0])) is None:
         return None
     extent = inner[1] - inner[0]
     match tree.name:
@@ -177,9 +180,9 @@ def _size_by(
     if tree.predefined:
         size = _PREDEFINED.get(tree.name, 0 if tree.name == "MPI_DATATYPE_NULL" else None)
         return None if size is None else value(size)
-    if tree.name == "opaque":
-        first = tree.arguments[0]
-        return value(first) if isinstance(first, int) else None
+    if tree.name == "opaque" or tree.f90:
+        own = tree.arguments[-1 if tree.f90 else 0]
+        return value(own) if isinstance(own, int) else None
     sizes = [_size_by(each, value, mul, add) for each in tree.inner]
     known = [size for size in sizes if size is not None]
     if len(known) < len(sizes):

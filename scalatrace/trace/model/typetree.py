@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scalatrace.errors import FormatError
+from scalatrace.trace.values.vec import UNDEFINED
 
 Argument = int | str | tuple[int, ...]
 
@@ -30,6 +31,9 @@ _FORMS = {
     "darray": ("nnllllo", 1),
     "resized": ("nn", 1),
     "dup": ("", 1),
+    "f90_real": ("nnn", 0),
+    "f90_complex": ("nnn", 0),
+    "f90_integer": ("nn", 0),
     "opaque": ("nn", 0),
 }
 """Constructor -> its arguments (number, list, order), number of types (None: the length of a list)."""
@@ -55,6 +59,16 @@ class TypeTree:
     def predefined(self) -> bool:
         """Return whether this is a predefined datatype."""
         return self.name.startswith("MPI_")
+
+    @property
+    def derived(self) -> bool:
+        """Return whether MPI wants the datatype committed: neither predefined nor one of Fortran 90."""
+        return not self.predefined and not self.f90
+
+    @property
+    def f90(self) -> bool:
+        """Return whether MPI_Type_create_f90_* made it; its last argument is the size in bytes."""
+        return self.name.startswith("f90_")
 
 
 def checked(text: str) -> str:
@@ -160,6 +174,9 @@ def _item(tokens: _Tokens, arguments: list[Argument], inner: list[TypeTree], dep
         arguments.append(tokens.integer())
     elif tokens.value in ("C", "Fortran"):
         arguments.append(tokens.next())
+    elif tokens.value == "UNDEFINED":
+        tokens.next()
+        arguments.append(UNDEFINED)
     elif tokens.kind == "name":
         inner.append(_type(tokens, depth + 1))
     else:

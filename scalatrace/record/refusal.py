@@ -1,0 +1,81 @@
+"""End all ranks when one of them cannot start its program, for which the others would wait in MPI_Init.
+
+Open MPI's mpiexec ends all ranks when one fails. MPICH's does not before MPI_Init, and srun only with the
+option --kill-on-bad-exit. So a rank that refuses calls MPI_Init in place of its program, and MPI_Abort when
+all have come.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn
+
+from scalatrace.compilers.mpi import library_of
+from scalatrace.errors import ScalatraceError
+from scalatrace.launched import REPORT_S, launched_rank, waits_for_failed_ranks
+
+__all__ = ["refused_together"]
+
+INIT_LIMIT_S = 300
+"""Seconds that a refusing rank waits in MPI_Init for the others, which may read input before."""
+
+_MPICH_WORLD, _ABI_WORLD = 0x44000000, 0x101
+"""MPI_COMM_WORLD of MPICH, an int, and of the standard ABI, a pointer. In Open MPI it is an address."""
+
+
+@contextmanager
+def refused_together(argv: Sequence[str]) -> Iterator[None]:
+    """Raise errors of the context; under a launcher that leaves the other ranks waiting, end them instead.
+
+    Args:
+        argv: the program that this rank does not start.
+    """
+    try:
+        yield
+    except ScalatraceError as error:
+        if waits_for_failed_ranks() and (library := _library(argv)):
+            _abort(library, error)
+        raise
+
+
+def _library(argv: Sequence[str]) -> Path | None:
+    try:
+        return library_of(argv)
+    except (OSError, ScalatraceError):
+        return None
+
+
+def _abort(path: Path, error: ScalatraceError) -> NoReturn:
+    """Print an error once for all ranks, and end them with its status."""
+    if not launched_rank():
+        _report(error)
+    watchdog = threading.Timer(INIT_LIMIT_S, os._exit, [error.exit_status])
+    watchdog.daemon = True
+    watchdog.start()
+    library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+    library.MPI_Init(None, None)
+    if launched_rank():  # rank 0 may refuse, too, and ends this one
+        time.sleep(REPORT_S)
+        _report(error)
+    library.MPI_Abort(_world(path, library), error.exit_status)
+    os._exit(error.exit_status)
+
+
+def _world(path: Path, library: ctypes.CDLL) -> object:
+    if hasattr(library, "ompi_mpi_comm_world"):
+        return ctypes.c_void_p(ctypes.addressof(ctypes.c_char.in_dll(library, "ompi_mpi_comm_world")))
+    return ctypes.c_void_p(_ABI_WORLD) if "mpi_abi" in path.resolve().name else _MPICH_WORLD
+
+
+def _report(error: ScalatraceError) -> None:
+    rank = launched_rank()
+    where = f"rank {rank} on {socket.gethostname()}: " if rank else ""
+    print(f"scalatrace: {where}{error}", file=sys.stderr, flush=True)

@@ -1,0 +1,137 @@
+#!/bin/bash
+# Slurm on this machine: srun with and without a matching PMI, refusals, job arrays, requeued and cancelled jobs.
+#
+#     apt-get download slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge libmunge2 libpmix2 libhwloc15 ...
+#     for deb in *.deb; do dpkg -x $deb root; done
+#     SLURM_ROOT=$PWD/root tests/clusters/slurm.sh pmi2     # with the scalatrace, mpicc and srun type of one MPI
+#
+# Needs root: the packages are laid over /usr in namespaces of its own. Exit status: 0 right, 1 wrong, 77 skipped.
+set -u
+type=${1:-pmi2}
+root=${SLURM_ROOT:-}
+work=${SLURM_WORK:-$(mktemp -d)}
+
+if [ -z "${SLURM_WORK:-}" ]; then
+    [ -x "$root/usr/sbin/slurmctld-wlm" ] || { echo "skipped: SLURM_ROOT names no folder with Slurm"; exit 77; }
+    [ "$(id -u)" = 0 ] && unshare -m -p -f true 2>/dev/null || { echo "skipped: no right to make namespaces"; exit 77; }
+    trap 'rm -rf "$work"' EXIT
+    SLURM_WORK=$work timeout 1200 unshare -m --propagation private -p -f --mount-proc "$0" "$type"
+    exit
+fi
+
+# -- inside the namespaces: Slurm on one node with eight processors ------------------------------------------------
+ln -sf slurmstepd-wlm "$root/usr/sbin/slurmstepd"
+ln -sf libpmix.so.2 "$root/usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so" # which the plug-in of srun opens
+mount -t overlay overlay -o "lowerdir=$root/usr:/usr" /usr || exit 77
+mount -t tmpfs shm /dev/shm # the memory of jobs that were killed has the numbers of new jobs
+mkdir -p "$work/state" "$work/spool"
+cat >"$work/slurm.conf" <<END
+ClusterName=test
+SlurmctldHost=localhost
+AuthType=auth/none
+CredType=cred/none
+SlurmUser=root
+SlurmdUser=root
+StateSaveLocation=$work/state
+SlurmdSpoolDir=$work/spool
+SlurmctldPidFile=$work/slurmctld.pid
+SlurmdPidFile=$work/slurmd.pid
+SlurmctldLogFile=$work/slurmctld.log
+SlurmdLogFile=$work/slurmd.log
+SlurmctldPort=16817
+SlurmdPort=16818
+SlurmdParameters=config_overrides
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SwitchType=switch/none
+SchedulerParameters=batch_sched_delay=1,sched_interval=2
+NodeName=localhost CPUs=8 CoresPerSocket=8 RealMemory=1000
+PartitionName=main Nodes=ALL Default=YES State=UP
+END
+export SLURM_CONF=$work/slurm.conf
+slurmctld-wlm && slurmd-wlm -N localhost || exit 77
+sleep 3
+
+failed=0
+wrong() { echo "WRONG: $*"; failed=1; }
+has() { grep -qF -- "$2" "$1" || wrong "$1 lacks '$2': $(head -3 "$1" | cut -c1-200)"; }
+once() { [ "$(grep -cF -- "$2" "$1")" = 1 ] || wrong "$1 has '$2' $(grep -cF -- "$2" "$1") times: $(head -3 "$1" | cut -c1-200)"; }
+there() { for f in "$@"; do [ -s "$f" ] || wrong "no $f"; done; }
+drain() { for _ in $(seq 120); do squeue -h | grep -q . || return; sleep 1; done; wrong "jobs do not end"; }
+cd "$work" || exit 1
+cat >hello.c <<'END'
+#include <mpi.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    if (argc > 1) sleep(atoi(argv[1]));
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+END
+mpicc -o hello hello.c || exit 77
+timeout 120 srun --mpi="$type" -n 4 ./hello >plain.out 2>&1 || { echo "skipped: $type of this Slurm does not start this MPI"; exit 77; }
+scalatrace doctor --build >doctor.out 2>&1
+run() { local out=$1; shift; timeout 120 srun --mpi="$type" "$@" >"$out" 2>&1; [ $? != 124 ] || wrong "$out: ranks wait for ever"; }
+
+echo "-- one world"
+run a.out -n 4 scalatrace record -o a.st -- ./hello
+has a.out "4 ranks"
+echo "-- no PMI: each task is a world"
+timeout 120 srun --mpi=none -n 3 scalatrace record -o b.st -- ./hello >b.out 2>&1
+once b.out "the launcher started 3 tasks"
+there b.st.task-0 b.st.task-1 b.st.task-2
+echo "-- refusals"
+cat >refuse.sh <<'END'
+#!/bin/bash
+[ "$SLURM_PROCID" = "$1" ] && set -- "$1" --flat-log /proc/none
+shift
+exec scalatrace record "$@" -o c.st -- ./hello
+END
+chmod +x refuse.sh
+for rank in 0 2; do
+    run c.out -n 3 ./refuse.sh $rank
+    once c.out "--flat-log /proc/none: cannot create"
+done
+run d.out -n 3 scalatrace record -o /nonexistent/a.st -- ./hello
+once d.out "there is no folder /nonexistent"
+run e.out -n 3 scalatrace record --foo -- ./hello
+once e.out "no option --foo"
+run f.out -n 3 scalatrace record -- ./nosuch
+once f.out "./nosuch: no such program"
+echo "-- a job array"
+cat >array.sh <<END
+#!/bin/bash
+srun --mpi=$type scalatrace record -o 'arr-%a.st' -- ./hello
+srun --mpi=$type scalatrace record -o same.st -- ./hello 1
+END
+sbatch -n 2 --array=1-2 -o array.out --open-mode=append array.sh
+drain
+there arr-1.st arr-2.st same.st same.st.run-2
+has array.out "put %a (array task) into -o"
+echo "-- a requeued job"
+cat >requeue.sh <<END
+#!/bin/bash
+srun --mpi=$type scalatrace record -o job.st -- ./hello
+srun --mpi=$type scalatrace record -o 'job-%j-%r.st' -- ./hello
+[ "\${SLURM_RESTART_COUNT:-0}" = 0 ] && scontrol requeue \$SLURM_JOB_ID && sleep 20
+END
+job=$(sbatch -n 2 --requeue --parsable -o requeue.out --open-mode=append requeue.sh)
+for _ in 1 2 3 4 5 6; do sleep 4; scontrol update JobId="$job" StartTime=now 2>/dev/null; done # not in two minutes
+drain
+there job.st job.st.restart-0 "job-$job-0.st" "job-$job-1.st"
+has requeue.out "this job was requeued"
+echo "-- a cancelled job"
+job=$(sbatch -n 2 --parsable -o long.out --wrap "srun --mpi=$type scalatrace record -o long.st -- ./hello 30")
+for _ in 1 2 3 4 5 6 7 8 9; do sleep 1; pgrep -f './hello 30' >/dev/null && break; done
+sleep 2
+scancel --signal=TERM "$job"
+drain
+there long.st.parts/rank-0.part long.st.parts/rank-1.part
+[ $failed = 0 ] && echo right
+exit $failed
