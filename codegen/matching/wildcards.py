@@ -106,7 +106,7 @@ class ExecutionPlan:
         _check_known(trace)
         self.trace = trace
         self._matching = Matching(trace, blocking)
-        self.unnamed = list(_unnamed_events(trace))
+        self.unnamed = list({id(event): event for event in _unnamed_events(trace)}.values())
         ops = {event.op for event in self.unnamed}
         persistent = any(operation(trace.ops[op].name).flow_later for op in ops)
         self.starts = [

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from scalatrace.arrays import Ints
+from scalatrace.errors import UsageError
 from scalatrace.executor.fields import EngineQuantity, constant
 from scalatrace.executor.operations import EngineOp, Flags, treatment
 from scalatrace.executor.parameters import Parameters
@@ -84,9 +85,12 @@ class MatchLowering(ProgramLowering):
         row, op = operation(name), treatment(name).op
         makes = Flags.PERSISTENT if row.flow_later else Flags.NONBLOCKING if row.makes_request else 0
         lowered = LoweredTrace(op, event, flags=makes, fields={"repeat": self.repeat(event)})
-        parameters = Parameters(self.trace, self.families, event, counts)
+        parameters = Parameters(self.trace, self.families, event, counts, "match calls")
         if op in _ABOUT_REQUESTS:
-            self.used |= completion_fields(lowered, parameters)
+            try:
+                self.used |= completion_fields(lowered, parameters)
+            except UsageError:  # requests were recorded as a histogram: the call completes none
+                lowered.fields["list"] = constant(UNDEFINED)
         elif is_collective(name):
             self._fill_meeting(lowered, parameters, row)
         elif row.category in _POINT_TO_POINT and not (row.matched and not row.is_matched_probe):
@@ -113,7 +117,8 @@ class MatchLowering(ProgramLowering):
         else:
             lowered.op = EngineOp.SEND if sends else EngineOp.RECV
         if row.sends is not None:
-            fields["peer"] = _peer(parameters, row.sends.peer)
+            parameters.elastic(row.sends.peer)  # or it is an error
+            fields["peer"] = parameters.peer(row.sends.peer)
             fields["tag"] = _tag(parameters, "sendtag")
         if row.recvs is not None:
             of_receive = ("peer2", "tag2") if sends else ("peer", "tag")
@@ -179,7 +184,10 @@ def _each(quantity: EngineQuantity, nranks: int) -> Ints:
 def _recurs(quantity: EngineQuantity, times: Ints) -> bool:
     """Return whether a quantity that varies takes the same values whenever it is taken so many times."""
     assert quantity.class_of is not None
-    return bool(quantity.period) and not (times[quantity.class_of >= 0] % quantity.period).any()
+    assert quantity.offsets is not None
+    taking_part = quantity.class_of >= 0
+    lengths = np.diff(quantity.offsets)[quantity.class_of[taking_part]]
+    return bool(quantity.period) and not (times[taking_part] % lengths).any()
 
 
 def _total(repeat: EngineQuantity, entered: Ints) -> Ints | None:

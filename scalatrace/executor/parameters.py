@@ -32,8 +32,15 @@ class Parameters:
     """
 
     def __init__(
-        self, trace: Trace, families: Families, event: Event, counts: list[tuple[RankList, int]]
+        self,
+        trace: Trace,
+        families: Families,
+        event: Event,
+        counts: list[tuple[RankList, int]],
+        purpose: str = "simulate",
     ) -> None:
+        """`purpose`: what errors say that a missing parameter is needed for."""
+        self._purpose = purpose
         self.trace, self.families, self.event, self.counts = trace, families, event, counts
         op = trace.ops[event.op]
         self.name = op.name
@@ -47,15 +54,15 @@ class Parameters:
             UsageError: it was recorded as a histogram, or not at all.
         """
         if name not in self.names:
-            raise UsageError(f"cannot simulate: {self.name} was recorded without its parameter {name}")
+            raise UsageError(f"cannot {self._purpose}: {self.name} was recorded without its parameter {name}")
         param = self.event.params[self.names[name]]
         value = param.value if isinstance(param, Peer) else param
         if isinstance(value, Summary):
             stack = self.trace.stack(self.event.signature)
             where = f" at {short_frame(stack[0])}" if stack else ""
             raise UsageError(
-                f"cannot simulate: {name} of {self.name}{where} was recorded as a histogram; record it again "
-                f"without --histograms for {name}"
+                f"cannot {self._purpose}: {name} of {self.name}{where} was recorded as a histogram; record "
+                f"it again without --histograms for {name}"
             )
         return value
 
