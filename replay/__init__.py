@@ -1,6 +1,6 @@
 """Replay: issue the calls of a trace again, over the same number of ranks (dissertation §3.4, §5.2.6).
 
-from replay import ReplayOptions, check, run
+from scalatrace.replay import ReplayOptions, check, run
 from scalatrace.replay.transport.mpi import MPITransport      # brings MPI up
 
 transport = MPITransport()
