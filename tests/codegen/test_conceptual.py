@@ -16,9 +16,9 @@ from scalatrace.codegen.conceptual.lowering.lower import lower
 from scalatrace.codegen.conceptual.printer.program import show
 from scalatrace.codegen.conceptual.values.draws import Draws
 from scalatrace.codegen.conceptual.values.evaluate import Env, integer
-from scalatrace.codegen.emit.conceptual.fixed.sizes import MessageByteSizes
-from scalatrace.codegen.emit.conceptual.fixed.tables import combine
-from scalatrace.codegen.emit.conceptual.fixed.writer import FixedWriter, draw
+from scalatrace.codegen.emit.conceptual.common.computation import draw
+from scalatrace.codegen.emit.conceptual.sets.recorded import RecordedTasks
+from scalatrace.codegen.emit.conceptual.sets.tables import combine
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.generate import GenerateOptions, generate
@@ -108,7 +108,7 @@ def test_many_values_without_a_rule() -> None:
 
 def test_tables_of_one_index_may_be_of_different_lengths() -> None:
     """Whichever is longer, what lies beyond the other's end never comes."""
-    sizes, i = MessageByteSizes(FixedWriter(BenchmarkProgram(2, (), types=(INT, DOUBLE)))), Var("i", 3)
+    sizes, i = RecordedTasks(BenchmarkProgram(2, (), types=(INT, DOUBLE))), Var("i", 3)
     for counts, kinds in (((1, 2, 5), (0, 1)), ((1, 2), (0, 1, 0))):
         size = sizes.nbytes(Item(counts, i), Item(kinds, i))
         assert [value(size, InterpretSetting({"i": k}, lambda family: (0, 1))) for k in range(2)] == [4, 16]

@@ -282,7 +282,7 @@ def test_texts_that_a_language_refuses_are_internal_errors(monkeypatch: pytest.M
     ):
         generate(wrong, "python", SKIPPING)
     monkeypatch.setattr(
-        "scalatrace.codegen.emit.conceptual.common.statement_writer.StatementWriter.site",
+        "scalatrace.codegen.emit.conceptual.calls.statement_writer.StatementWriter.site",
         lambda self, call: "x\nTASK TASK",
     )
     with pytest.raises(GenerateError, match=r"internal error: .* no coNCePTuaL .* line \d+: "):

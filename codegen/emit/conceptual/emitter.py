@@ -9,6 +9,7 @@ from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.errors import ProgramError
 from scalatrace.codegen.conceptual.parser.parse import parse
 from scalatrace.codegen.conceptual.printer.program import show
+from scalatrace.codegen.emit.conceptual.calls.program import StatementEmitter
 from scalatrace.codegen.emit.conceptual.common.operations import (
     COMPLETIONS,
     EXCHANGES,
@@ -21,8 +22,9 @@ from scalatrace.codegen.emit.conceptual.common.operations import (
 from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS, blocking_form
 from scalatrace.codegen.emit.conceptual.common.sharing import share_expressions
 from scalatrace.codegen.emit.conceptual.common.simplify import simplify
-from scalatrace.codegen.emit.conceptual.fixed.emitter import FixedEmitter
-from scalatrace.codegen.emit.conceptual.scalable.emitter import ScalableEmitter
+from scalatrace.codegen.emit.conceptual.sets.grid import GridTasks
+from scalatrace.codegen.emit.conceptual.sets.recorded import RecordedTasks
+from scalatrace.codegen.emit.conceptual.sets.task_sets import TaskSets
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.errors import make_rejection
 from scalatrace.codegen.passes.whatif import SUFFIX
@@ -64,8 +66,8 @@ class ConceptualEmitter:
 
     def emit(self, program: BenchmarkProgram, options: EmitOptions) -> str:
         """Return the text. Raises GenerateError also for a text that the language's parser rejects."""
-        emitter = ScalableEmitter(program) if program.shape else FixedEmitter(program, options)
-        text = show(shorter_tree(emitter.tree()))
+        sets: TaskSets = GridTasks(program) if program.shape else RecordedTasks(program)
+        text = show(shorter_tree(StatementEmitter(sets, options.drawn).tree()))
         try:
             parse(text)
         except ProgramError as error:

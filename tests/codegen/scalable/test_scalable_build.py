@@ -10,7 +10,7 @@ from math import prod
 import pytest
 
 from scalatrace.codegen.builders.symbolic import build_scalable
-from scalatrace.codegen.emit.conceptual.scalable.expr_translator import ExprTranslator
+from scalatrace.codegen.emit.conceptual.sets.grid_formulas import ExprTranslator
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.generate import GenerateOptions, generate, generate_scalable
@@ -240,6 +240,28 @@ def test_sizes_of_blocks_divide_tasks() -> None:
     text = generate_scalable(found, "conceptual", still, FUNCTIONS).text
     fixed = generate(of_model(found, 20, (4, 5), {"n": 31}, accept_unconfirmed=True).trace, "conceptual").text
     assert told(text, 20, {"x": 4, "y": 5, "n": 31}) == told(fixed, 20, {})
+
+
+def persistent(rank: Rank) -> list[IssuedCall]:
+    """Persistent requests around a ring, then an exchange in place."""
+    size = rank.dims[0]
+    left, right = (rank.number - 1) % size, (rank.number + 1) % size
+    step = [call("Startall", 72, requests=(1, 0)), call("Waitall", 73, requests=(1, 0))]
+    return [
+        call("Recv_init", 70, count=8, source=left, tag=1, comm="world"),
+        call("Send_init", 71, count=8, dest=right, tag=1, comm="world"),
+        *step * 3,
+        call("Sendrecv_replace", 74, count=2, dest=right, sendtag=2, source=left, recvtag=2, comm="world"),
+    ]
+
+
+def test_persistent_requests_and_exchanges_in_place() -> None:
+    found = typed(model(persistent, LINES))
+    text = generate_scalable(found, "conceptual", still, FUNCTIONS).text
+    fixed = generate(of_model(found, 7, (7,)).trace, "conceptual").text
+    assert "ASYNCHRONOUSLY SEND A 64 BYTE MESSAGE" in text
+    assert "SEND A 16 BYTE MESSAGE" in text
+    assert told(text, 7, {}) == told(fixed, 7, {})
 
 
 SQUARES = [(4, 4), (5, 5), (6, 6), (7, 7)]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.errors import GenerateError
-from scalatrace.codegen.program.conditions import RANK, among
+from scalatrace.codegen.program.conditions import RANK
 from scalatrace.formula import (
     AllOf,
     AnyOf,
@@ -23,11 +23,10 @@ from scalatrace.formula import (
     Truth,
     Var,
 )
-from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import is_symbol
 
 __all__ = [
-    "MAX_ALTERNATIVES", "cond", "expr", "integer", "numbers", "range_to", "tasks", "tasks_with", "total",
+    "MAX_ALTERNATIVES", "cond", "expr", "integer", "numbers", "range_to", "tasks_with", "total",
     "without",
 ]  # fmt: skip
 
@@ -158,24 +157,15 @@ def cond(c: Cond, task: str = "t") -> t.Rel:
             return _is_in(expr(e, task), values, outside)
 
 
-def tasks(ranks: RankList, nprocs: int, task: str = "t", named: bool = True, target: bool = False) -> t.Tasks:
-    """Return a set of ranks as tasks.
+def tasks_with(
+    condition: t.Rel | None, task: str = "t", named: bool = True, target: bool = False
+) -> t.AllTasks | t.SuchThat:
+    """Return the tasks that meet a condition, or (None) all.
 
     Args:
         named: the rest of the statement uses the variable.
         target: the receiving side, which ALL TASKS cannot be.
     """
-    if len(ranks) == 1:
-        return t.OneTask(integer(ranks.first))
-    if len(ranks) == nprocs:
-        return tasks_with(None, task, named, target)
-    return tasks_with(cond(among(ranks, RankList.all(nprocs), nprocs), task), task)
-
-
-def tasks_with(
-    condition: t.Rel | None, task: str = "t", named: bool = True, target: bool = False
-) -> t.AllTasks | t.SuchThat:
-    """Return the tasks that meet a condition, or (None) all; arguments as in `tasks`."""
     if condition is not None:
         return t.SuchThat(task, condition)
     if target:

@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from scalatrace.formula import Binary, Const, Expr, Item, Var, mul
+from scalatrace.formula import Binary, Const, Expr, Item, Var, add, mul
+from scalatrace.formula.domain import Domain
+from scalatrace.formula.polynomials import quotient
 from scalatrace.operations import blocking_name, operation
 
 __all__ = ["PATTERNS", "SourcePattern", "blocking_form", "integers", "mean"]
@@ -26,30 +28,31 @@ class SourcePattern:
     Attributes:
         steps: "barrier", "multicast" from the root, "all to all", "reduce" to the root, "reduce to all",
             "reduce to each", "multicast all" (the gathered pieces, from the root).
-        volume: how the size of a message follows from a call; see `volumes`.
+        count, datatype: the parameters that the size of a message follows from; "": it has none.
     """
 
     steps: tuple[str, ...]
-    volume: str
+    count: str = ""
+    datatype: str = ""
 
 
 PATTERNS = {
-    "Barrier": SourcePattern(("barrier",), "nothing"),
-    "Bcast": SourcePattern(("multicast",), "count"),
-    "Reduce": SourcePattern(("reduce",), "count"),
-    "Allreduce": SourcePattern(("reduce to all",), "count"),
-    "Scan": SourcePattern(("reduce to all",), "count"),
-    "Exscan": SourcePattern(("reduce to all",), "count"),
-    "Gather": SourcePattern(("reduce",), "sent"),
-    "Gatherv": SourcePattern(("reduce",), "sent"),
-    "Scatter": SourcePattern(("multicast",), "received"),
-    "Scatterv": SourcePattern(("multicast",), "received"),
-    "Allgather": SourcePattern(("reduce", "multicast all"), "received"),
-    "Allgatherv": SourcePattern(("reduce", "multicast all"), "all received"),
-    "Alltoall": SourcePattern(("all to all",), "received"),
-    "Alltoallv": SourcePattern(("all to all",), "all received"),
-    "Reduce_scatter": SourcePattern(("reduce to each",), "blocks"),
-    "Reduce_scatter_block": SourcePattern(("reduce to each",), "block"),
+    "Barrier": SourcePattern(("barrier",)),
+    "Bcast": SourcePattern(("multicast",), "count", "datatype"),
+    "Reduce": SourcePattern(("reduce",), "count", "datatype"),
+    "Allreduce": SourcePattern(("reduce to all",), "count", "datatype"),
+    "Scan": SourcePattern(("reduce to all",), "count", "datatype"),
+    "Exscan": SourcePattern(("reduce to all",), "count", "datatype"),
+    "Gather": SourcePattern(("reduce",), "sendcount", "sendtype"),
+    "Gatherv": SourcePattern(("reduce",), "sendcount", "sendtype"),
+    "Scatter": SourcePattern(("multicast",), "recvcount", "recvtype"),
+    "Scatterv": SourcePattern(("multicast",), "recvcount", "recvtype"),
+    "Allgather": SourcePattern(("reduce", "multicast all"), "recvcount", "recvtype"),
+    "Allgatherv": SourcePattern(("reduce", "multicast all"), "recvcounts", "recvtype"),
+    "Alltoall": SourcePattern(("all to all",), "recvcount", "recvtype"),
+    "Alltoallv": SourcePattern(("all to all",), "recvcounts", "recvtype"),
+    "Reduce_scatter": SourcePattern(("reduce to each",), "recvcounts", "datatype"),
+    "Reduce_scatter_block": SourcePattern(("reduce to each",), "recvcount", "datatype"),
 }
 
 
@@ -93,7 +96,9 @@ def _typical(part: Expr) -> float:
 
 def integers(nbytes: Expr) -> Expr:
     """How many integers of four bytes there are in so many bytes, at least one."""
-    return _each(nbytes, lambda n: max(1, -(-n // 4)))
+    if isinstance(nbytes, Const | Item):
+        return _each(nbytes, lambda n: max(1, -(-n // 4)))
+    return quotient(add(nbytes, Const(3)), Const(4), Domain())
 
 
 def divide_bytes(nbytes: Expr, n: int) -> Expr:

@@ -8,8 +8,11 @@ from dataclasses import replace
 
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.names import free
+from scalatrace.codegen.emit.conceptual.common.computation import ZERO, drawn_sum, mean_sum
+from scalatrace.codegen.emit.conceptual.sets.task_sets import Preamble, TaskSet, TaskSets
 from scalatrace.codegen.emit.text import hash_comment
-from scalatrace.codegen.program.tree import BenchmarkProgram, MpiCall
+from scalatrace.codegen.program.tree import Duration, MpiCall
+from scalatrace.formula import Var
 
 __all__ = ["Mark", "StatementWriter", "for_each_or_count", "transfer"]
 
@@ -20,12 +23,39 @@ Mark = tuple[int, tuple[str, ...]]
 class StatementWriter:
     """The statements of the innermost open block, and comment lines for its next statement."""
 
-    def __init__(self) -> None:
+    def __init__(self, sets: TaskSets, is_drawn: bool = False) -> None:
+        self.sets = sets
+        self._sum: Callable[[Sequence[Duration]], t.Expr] = drawn_sum if is_drawn else mean_sum
         self._statements: list[t.Statement] = []
         self._comments: list[str] = []
+        self._computation: tuple[TaskSet, list[Duration], list[Duration], Var | None] | None = None
+
+    def compute(self, chosen: TaskSet, early: Duration, late: Duration, first: Var | None) -> None:
+        """Record that tasks compute; `flush` adds one statement for consecutive computations.
+
+        Args:
+            early, late: times in the first iteration and in the others.
+            first: the variable of the loop that has such a first iteration.
+        """
+        if self._computation is not None:
+            tasks, before, later, variable = self._computation
+            if tasks == chosen and (variable or first) == first:
+                self._computation = chosen, [*before, early], [*later, late], first
+                return
+            self.flush()
+        self._computation = chosen, [early], [late], first
 
     def flush(self) -> None:
-        """Add the statement for computations since the last message; a subclass that merges them has one."""
+        """Add the statement for computations since the last message."""
+        if self._computation is None:
+            return
+        (chosen, before, later, first), self._computation = self._computation, None
+        early, late = self._sum(before), self._sum(later)
+        time = late
+        if first is not None and early != late:
+            time = t.Conditional(early, t.NumberComparison("=", t.Variable(first.name), ZERO), late)
+        if (early, late) != (ZERO, ZERO):
+            self.add(t.Delay(self.sets.tasks(chosen, named=False), False, time, "MICROSECONDS"))
 
     def add(self, statement: t.Statement, site: str = "") -> None:
         """Add a statement, with the call site of the application as a comment."""
@@ -68,19 +98,11 @@ class StatementWriter:
         """Return where the application made a call."""
         return hash_comment(call.site[0].short_frame()) if call.site else ""
 
-    def program(
-        self,
-        program: BenchmarkProgram,
-        size: str,
-        headers: Sequence[t.Header],
-        assertions: Sequence[t.Assert],
-    ) -> t.ProgramTree:
-        """Return the whole program, with time measurement around the statements.
-
-        Args:
-            size: the tasks that the program is for, in the comment at its head.
-        """
+    def program(self, preamble: Preamble) -> t.ProgramTree:
+        """Return the whole program, with time measurement around the statements."""
         self.flush()
+        size, headers, assertions = preamble
+        program = self.sets.program
         title = f" of {hash_comment(program.title)}" if program.title else ""
         everyone = t.AllTasks()
         start = (t.Synchronize(everyone), t.Counters(everyone, "RESETS"))

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 
 from scalatrace.codegen.conceptual.words import KEYWORDS, PREDECLARED
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.communicators import OWN
 from scalatrace.codegen.program.grid_shape import GridShape
 from scalatrace.codegen.program.rewrite import rewritten, rewritten_cond
-from scalatrace.codegen.program.tree import MpiCall
 from scalatrace.formula import (
     Binary,
     Called,
@@ -25,7 +23,6 @@ from scalatrace.formula import (
     Const,
     Element,
     Expr,
-    Item,
     Var,
     add,
     bounds,
@@ -33,10 +30,7 @@ from scalatrace.formula import (
     sub,
 )
 
-__all__ = [
-    "NUM_TASKS", "RANK", "ExprTranslator", "choice_in", "multiply_size", "of_task", "replace_part",
-    "with_peer",
-]  # fmt: skip
+__all__ = ["NUM_TASKS", "RANK", "ExprTranslator", "choice_in", "of_task", "replace_part"]
 
 RANK = Var("rank", 1 << 31)
 NUM_TASKS = Var("num_tasks", 1 << 31, 1)
@@ -104,6 +98,8 @@ class ExprTranslator:
                 return Binary("/", whole, b)
             case Called("log2", (n,)):
                 return sub(Called("bits", (n,)), Const(1))
+            case Called("ceil_log2", (n,)):  # of sizes, which are at least 1
+                return Called("bits", (sub(n, Const(1)),))
             case Called("block", (n, parts, k)):
                 more = Compare("<", Binary("%", k, parts), Binary("%", n, parts))
                 return add(Binary("/", n, parts), Choose(more, Const(1), Const(0)))
@@ -183,21 +179,6 @@ def replace_part(e: Expr, old: Expr, new: Expr) -> Expr:
     if e == old:
         return new
     return rewritten(e, lambda part: new if part == old else None)
-
-
-def with_peer(call: MpiCall, name: str, peer: Expr) -> MpiCall:
-    """A call with another peer."""
-    arguments = (replace(a, value=peer) if a.name == name else a for a in call.arguments)
-    return replace(call, arguments=tuple(arguments))
-
-
-def multiply_size(leaf: Expr, size: int) -> Expr:
-    """So many elements of a size; a negative number is none."""
-    if isinstance(leaf, Const):
-        return Const(max(0, leaf.value) * size)
-    if isinstance(leaf, Item):
-        return Item(tuple(max(0, v) * size for v in leaf.table), leaf.index)
-    return mul(leaf, Const(size))
 
 
 def of_task(e: Expr, task: Expr) -> Expr:
