@@ -25,6 +25,7 @@ from scalatrace.codegen.timing.predecessors import Predecessors, choose_context
 from scalatrace.codegen.timing.rank_means import RankMeans
 from scalatrace.formula import Cond, Const, Expr, Value, Var, add, mul, number
 from scalatrace.predefined import known_thread_level
+from scalatrace.trace.exchange.buffer_memory import MEMORY
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.model.nodes import Event, Node, Peer
 from scalatrace.trace.model.tables import Kind
@@ -33,7 +34,6 @@ from scalatrace.trace.query.absolute import absolute
 from scalatrace.trace.query.counting import executions
 from scalatrace.trace.query.explicit import explicit
 from scalatrace.trace.query.load import COMPUTE
-from scalatrace.trace.query.memory import MEMORY
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 

@@ -44,9 +44,9 @@ from scalatrace.formula import (
 )
 from scalatrace.formula.domain import Domain
 from scalatrace.predefined import known_thread_level
+from scalatrace.trace.exchange.buffer_memory import MEMORY
 from scalatrace.trace.model.rules import Field, Model, Rule, StatRule
 from scalatrace.trace.model.tables import Family, IntArray, Kind
-from scalatrace.trace.query.memory import MEMORY
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 

@@ -183,7 +183,7 @@ def _check_replayable(
 ) -> int | None:
     """Return None when the trace can be replayed here; else rank 0 says why not, all have its status."""
     from scalatrace.replay import check
-    from scalatrace.trace.query.memory import uses_devices
+    from scalatrace.trace.exchange.buffer_memory import uses_devices
     from scalatrace.trace.threads import thread_count
 
     try:

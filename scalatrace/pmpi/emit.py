@@ -274,8 +274,9 @@ def _is_needed(procedure: Procedure) -> str:
 def _prepare(procedure: Procedure, fortran: bool) -> list[str]:
     """Before the call: take out of the tables what the call ends."""
     lines = []
-    star = "*" if fortran else ""
+    pointers = {p.name for p in procedure.parameters if fortran or "*" in p.text}
     for field, name in _fields(procedure).items():
+        star = "*" if name in pointers else ""
         f = "f_" if fortran and field == "handle" else ""
         lines.append(f"    call.{f}{field} = {star}{name};")
     for p in procedure.parameters:

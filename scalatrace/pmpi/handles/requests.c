@@ -6,6 +6,7 @@
 #include "base/fortran.h"
 #include "base/lock.h"
 #include "base/state.h"
+#include "events/events.h"
 #include "events/selection.h"
 #include "events/values.h"
 #include "handles/live.h"
@@ -52,7 +53,7 @@ static void describe(struct st_slot *slot, const struct st_call *call) {
     slot->described = true;
     slot->op = (short)call->op;
     slot->peer = call->peer, slot->tag = call->tag;
-    slot->comm = call->comm->name;
+    if (st_ops[call->op].awaits & ST_AWAITS_COMM) slot->comm = call->comm->name; /* messages and files have none */
 }
 
 void st_request_add(struct st_call *call, MPI_Request *request, bool persistent, bool any_source) {

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from scalatrace.report.columns import AMOUNTS
+from scalatrace.trace.exchange.buffer_memory import memory_of
 from scalatrace.trace.model.callsite import Stack, callers
 from scalatrace.trace.model.nodes import Event, PredStats
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.query.counting import check_visits
 from scalatrace.trace.query.load import COMM, COMPUTE
-from scalatrace.trace.query.memory import memory_of
 from scalatrace.trace.query.traffic import traffic, traffic_of
 from scalatrace.trace.values.histogram import Histogram
 

@@ -15,10 +15,10 @@ from scalatrace.trace.anonymize.names import KINDS
 from scalatrace.trace.anonymize.options import AnonymizeOptions
 from scalatrace.trace.anonymize.tables import COMMUNICATORS, CONSTRUCTORS, STATISTICS
 from scalatrace.trace.anonymize.words import MIN_WORD_LENGTH, WORD, leaked, words
+from scalatrace.trace.exchange.buffer_memory import MEMORY_KINDS
 from scalatrace.trace.exchange.type_sizes import BY_DESCRIPTION
 from scalatrace.trace.model.rules import Model, Rule, events
 from scalatrace.trace.model.trace import PARAMETER, Trace
-from scalatrace.trace.query.memory import MEMORY_KINDS
 
 __all__ = ["Allowed", "LeakError", "allowed_in_model", "allowed_in_trace", "check_payload"]
 

@@ -6,8 +6,8 @@ import re
 
 from scalatrace.trace.anonymize.names import AnonymousNames
 from scalatrace.trace.anonymize.words import is_text_of_mpi
+from scalatrace.trace.exchange.buffer_memory import MEMORY_KINDS
 from scalatrace.trace.model.tables import TIMES, Datatype
-from scalatrace.trace.query.memory import MEMORY_KINDS
 
 __all__ = [
     "COMMUNICATORS", "CONSTRUCTORS", "NOT_SELECTED", "STATISTICS", "anonymous_datatype", "communicator_kind",
