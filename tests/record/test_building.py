@@ -19,8 +19,9 @@ NO_FLOCK = """\
 int flock(int fd, int op) { (void)fd; (void)op; errno = ENOSYS; return -1; }
 """
 SLOW = """
-import sys, time
+import signal, sys, time
 from scalatrace.compilers.build import built_once
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which shells ignore in the background
 def build(folder):
     (folder / "half.o").write_text("half")
     print(flush=True)
