@@ -1,7 +1,7 @@
 """ctypes binding of the native core (include/st_core.h). One `Core` is one rank's compressor.
 
-The recorder does not come by here: its shim calls the library directly. This serves `scalatrace merge`, and
-tests that drive the compressor without MPI.
+The recorder does not come by here: its shim calls the library directly. This serves tools that
+compress calls or merge parts, and tests that drive the compressor without MPI.
 """
 
 from __future__ import annotations

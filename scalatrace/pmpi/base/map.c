@@ -69,3 +69,9 @@ bool st_map_drop(struct st_map *map, uint64_t key, uint64_t *value) {
     map->used--;
     return true;
 }
+
+uint64_t st_hash_text(const char *text) {
+    uint64_t hash = UINT64_C(14695981039346656037);
+    while (*text) hash = (hash ^ (unsigned char)*text++) * UINT64_C(1099511628211);
+    return hash;
+}

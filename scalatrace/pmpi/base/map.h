@@ -29,4 +29,7 @@ bool st_map_put(struct st_map *map, uint64_t key, uint64_t value);
 /* Remove a key and store its value in `*value` unless that is NULL. Return false when there is no such key. */
 bool st_map_drop(struct st_map *map, uint64_t key, uint64_t *value);
 
+/* Return the hash of a text (FNV-1a), which is the same on all ranks. */
+uint64_t st_hash_text(const char *text);
+
 #endif

@@ -142,15 +142,13 @@ void st_select_early(struct st_call *call, int op) {
 }
 
 /* A program may name a communicator at any time, often after using it. So the name is read for each call; the patterns
- * are matched again only when its hash (FNV-1a) has changed. The hash is odd, since 0 means: never checked. */
+ * are matched again only when its hash has changed. The hash is odd, since 0 means: never checked. */
 bool st_comm_selected(struct st_comm *info, MPI_Comm comm) {
     char name[MPI_MAX_OBJECT_NAME] = "";
     int n = 0;
     if (!info->kind || comm == MPI_COMM_NULL) return false;
     PMPI_Comm_get_name(comm, name, &n);
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (const char *at = name; *at; at++) hash = (hash ^ (unsigned char)*at) * UINT64_C(1099511628211);
-    hash |= 1;
+    uint64_t hash = st_hash_text(name) | 1;
     if (info->selected_name == hash) return info->selected;
     info->selected = false;
     for (int i = 0; i < npatterns && !info->selected; i++)

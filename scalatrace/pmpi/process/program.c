@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/options.h"
 #include "base/state.h"
 
@@ -30,15 +31,9 @@ static void own_command(char *text) {
     snprintf(text, MAX_COMMAND, "%.*s", at ? (int)strcspn(at, "\x1f") : 0, at ? at : "");
 }
 
-static uint64_t hash_of(const char *text) {
-    uint64_t hash = UINT64_C(14695981039346656037);
-    while (*text) hash = (hash ^ (unsigned char)*text++) * UINT64_C(1099511628211); /* FNV-1a */
-    return hash;
-}
-
 /* Does the rank before run another program? */
 static bool is_first(const char *command) {
-    uint64_t own = hash_of(command), before = 0;
+    uint64_t own = st_hash_text(command), before = 0;
     int left = st_shared.rank ? st_shared.rank - 1 : MPI_PROC_NULL;
     int right = st_shared.rank + 1 < st_shared.nprocs ? st_shared.rank + 1 : MPI_PROC_NULL;
     PMPI_Sendrecv(&own, 1, MPI_UINT64_T, right, 0, &before, 1, MPI_UINT64_T, left, 0, st_shared.private_comm,
