@@ -19,7 +19,16 @@ from scalatrace.errors import ScalatraceError
 from scalatrace.files import replace_file
 from scalatrace.launched import launched_rank
 
-__all__ = ["configured_folder", "distrust", "find", "keep_newest", "read", "store", "writable_folder"]
+__all__ = [
+    "configured_folder",
+    "distrust",
+    "find",
+    "folders",
+    "keep_newest",
+    "read",
+    "store",
+    "writable_folder",
+]
 
 VARIABLE = "SCALATRACE_CACHE"
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -42,10 +51,12 @@ def _fallback_folder() -> Path:
     return Path(os.path.realpath(tempfile.gettempdir()), f"scalatrace-{os.geteuid()}")
 
 
-def _folders() -> Iterator[Path]:
-    if folder := configured_folder():
-        yield Path(os.path.realpath(folder))
-    yield _fallback_folder()
+def folders(without: str = "") -> Iterator[Path]:
+    """The folders of the cache, the first one to look in first, whose paths have none of the characters."""
+    configured = configured_folder()
+    for folder in (configured and Path(os.path.realpath(configured)), _fallback_folder()):
+        if folder and not set(without) & set(str(folder)):
+            yield folder
 
 
 def distrust(folder: Path) -> str | None:
@@ -64,9 +75,9 @@ def _distrust_reason(info: os.stat_result) -> str | None:
     return "can be written by other users" if info.st_mode & _OTHERS_WRITE else None
 
 
-def find(name: str) -> Path | None:
+def find(name: str, without: str = "") -> Path | None:
     """Return the path of a file in the cache; None when it is not there, or others could have written it."""
-    return next((path for folder in _folders() if (path := _find_in(folder, name))), None)
+    return next((path for folder in folders(without) if (path := _find_in(folder, name))), None)
 
 
 def _find_in(folder: Path, name: str) -> Path | None:
@@ -93,14 +104,14 @@ def read(name: str) -> bytes | None:
         return None
 
 
-def store(name: str, data: bytes) -> Path:
+def store(name: str, data: bytes, without: str = "") -> Path:
     """Put a file into the cache and return its path.
 
     Raises:
         ScalatraceError: there is no folder for it.
         OSError: it cannot be written.
     """
-    path = writable_folder() / name
+    path = writable_folder(without) / name
     replace_file(str(path), data, _FILE_MODE)
     return path
 
@@ -114,14 +125,17 @@ def keep_newest(pattern: str, n: int, used: Path) -> None:
             path.unlink(missing_ok=True)
 
 
-def writable_folder() -> Path:
+def writable_folder(without: str = "") -> Path:
     """Return the folder to write to, created if need be (only its owner may enter it).
+
+    Args:
+        without: characters that its path must not have.
 
     Raises:
         ScalatraceError: there is none that only this user can write to.
     """
     reasons = []
-    for folder in _folders():
+    for folder in folders(without):
         reason = _unusable(folder)
         if reason is None:
             return folder

@@ -14,9 +14,9 @@ SCALATRACE = Path(__file__).resolve().parents[1] / "scalatrace"
 #: Folders of each library, the lowest first; files on top of them may include all.
 SHIM = ("base", "events", "stacks", "plugins", "handles", "recording", "process")
 CORE = ("io", "values", "tree", "fold", "merge", "core")
-LIBRARIES = [(SCALATRACE / "pmpi", SHIM), (SCALATRACE / "core/src", CORE)]
+LIBRARIES = [(SCALATRACE / "pmpi", SHIM), (SCALATRACE / "core/src", CORE), (SCALATRACE / "front", ())]
 
-libraries = pytest.mark.parametrize(("root", "folders"), LIBRARIES, ids=["pmpi", "core"])
+libraries = pytest.mark.parametrize(("root", "folders"), LIBRARIES, ids=["pmpi", "core", "front"])
 
 
 def sources(root: Path) -> list[Path]:

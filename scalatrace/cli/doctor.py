@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from scalatrace.cli.output import add_json, print_json
 from scalatrace.compilers.programs import find_program
+from scalatrace.errors import UsageError
 
 if TYPE_CHECKING:
     from scalatrace.record.doctor import Fact
@@ -18,6 +19,11 @@ EXAMPLE = "scalatrace doctor --build"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("--build", action="store_true", help="build the tracer for every MPI that is found")
+    parser.add_argument(
+        "--into",
+        metavar="DIR",
+        help="with --build: a folder for the tracers, which others name in SCALATRACE_SHIMS",
+    )
     parser.add_argument("--include", action="store_true", help="print only the folder of st_plugin.h")
     add_json(parser)
 
@@ -38,10 +44,12 @@ def run(args: argparse.Namespace) -> int:
     from scalatrace.report.checks import ChecksReporter, DoctorCheck
     from scalatrace.report.style import console
 
+    if args.into and not args.build:
+        raise UsageError("--into needs --build")
     if args.include:
         print(INCLUDE)
         return 0
-    built = build_all() if args.build else []
+    built = build_all(args.into) if args.build else []
     checks = [*facts(), *built, _simgrid()]
     if args.json:
         print_json([asdict(fact) for fact in checks])

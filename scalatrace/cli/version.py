@@ -8,7 +8,6 @@ import sys
 from typing import Any
 
 from scalatrace.cli.output import add_json, print_json
-from scalatrace.errors import ScalatraceError
 
 EXAMPLE = "scalatrace --version"
 
@@ -51,13 +50,10 @@ def _facts() -> dict[str, Any]:
 
 def _mpi() -> dict[str, str | None] | None:
     """Return the MPI that programs of this Python use; None: there is none."""
-    from scalatrace.compilers.mpi import find_mpi, mpi_version
+    from scalatrace.compilers.mpi import library_of, mpi_version
 
-    try:
-        mpi = find_mpi([sys.executable])
-    except ScalatraceError:
-        return None
-    return {"library": str(mpi.library), "version": mpi_version(mpi.library)}
+    library = library_of([sys.executable])
+    return {"library": str(library), "version": mpi_version(library)} if library else None
 
 
 def _mpi4py() -> str | None:

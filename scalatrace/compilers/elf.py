@@ -15,7 +15,7 @@ __all__ = ["is_elf", "linked_files", "linked_mpi", "loaded_mpi", "preload_obstac
 PT_INTERP = 3
 """Kind of a program header: the dynamic linker's path."""
 
-_MPI = re.compile(r"lib(mpi|mpich)\.so[.\d]*")
+_MPI = re.compile(r"lib(mpi|mpich|mpi_abi)\.so[.\d]*")
 
 
 def is_elf(path: str | Path) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from scalatrace.compilers.elf import linked_mpi
-from scalatrace.compilers.mpi import Mpi, beside_launcher, is_launcher, library_of
+from scalatrace.compilers.mpi import Mpi, beside_launcher, is_launcher, is_same_library, library_of
 from scalatrace.errors import ScalatraceError
 
 __all__ = ["foreign_launcher", "foreign_launcher_in"]
@@ -72,9 +72,11 @@ def _mismatch(launcher: Path, program: str, library: Path, may_change: str = "")
         may_change: the program's file if the launcher may still change which library it is linked to.
     """
     theirs = beside_launcher(str(launcher))
-    if theirs is None or theirs.library.resolve() == library.resolve():
+    if theirs is None or is_same_library(theirs.library, library):
         return ""
     flavour = Mpi(library, theirs.compiler).flavour
+    if flavour == "mpi_abi":
+        return ""  # that of any MPI
     if may_change and flavour == theirs.flavour and linked_mpi(may_change):
         return ""
     what = "its ranks may not find each other" if flavour != theirs.flavour else "it may be slow or fail"

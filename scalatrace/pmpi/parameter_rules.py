@@ -41,7 +41,10 @@ _EVENTS = re.compile(
         )
     )
 )
-_BY_HAND = frozenset({"Init", "Init_thread", "Finalize", "Abort", "Pcontrol", "Session_init"})
+BY_HAND = frozenset({"Init", "Init_thread", "Finalize", "Abort", "Pcontrol", "Session_init"})
+"""Wrapped by hand, in `process/lifecycle.c`."""
+_VERSIONS = frozenset({"Get_version", "Get_library_version", "Abi_get_version"})
+"""Programs look for these functions to find an MPI; they must not find them in the tracer."""
 _IN_PLACE = re.compile(
     r"I?(gatherv?|allgatherv?|alltoall[vw]?|reduce|allreduce|reduce_scatter(_block)?|scan|exscan|scatterv?)(_init)?",
     re.I,
@@ -112,7 +115,8 @@ def is_event(procedure: Procedure) -> bool:
 
 def is_counted(procedure: Procedure) -> bool:
     """Whether calls are only counted: local queries."""
-    return not is_event(procedure) and procedure.op not in _BY_HAND and not procedure.op.startswith("T_")
+    left_out = procedure.op in BY_HAND | _VERSIONS or procedure.op.startswith("T_")
+    return not left_out and not is_event(procedure)
 
 
 def allows_in_place(procedure: Procedure) -> bool:

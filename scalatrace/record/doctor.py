@@ -11,16 +11,18 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib import metadata
+from pathlib import Path
 
 from scalatrace import cache
 from scalatrace.compilers.launchers import foreign_launcher_in
-from scalatrace.compilers.mpi import Mpi, installed
+from scalatrace.compilers.mpi import Mpi, installed, library_of, mpi_of
 from scalatrace.compilers.programs import find_program, run_tool
 from scalatrace.errors import ScalatraceError
-from scalatrace.record.shim import core_library, shim_for, shim_name
+from scalatrace.record.shim import copy_shim, core_library, find_shim, shim_for
 
 __all__ = ["Fact", "LaunchResult", "build_all", "facts", "try_launcher"]
 
@@ -119,17 +121,22 @@ def facts() -> list[Fact]:
     return [*checks, *_launcher()]
 
 
-def build_all() -> list[Fact]:
-    """Build the shim for every MPI that is found; one fact for each."""
-    return [_attempt(f"shim for {mpi.library}", partial(_built, mpi), "") for mpi in _distinct()]
+def build_all(into: str | None = None) -> list[Fact]:
+    """Build the shim for every MPI that is found, into a folder if one is given; one fact for each."""
+    return [_attempt(f"shim for {mpi.library}", partial(_built, mpi, into), "") for mpi in _distinct()]
 
 
-def _built(mpi: Mpi) -> str:
-    return str(shim_for(mpi))
+def _built(mpi: Mpi, into: str | None) -> str:
+    shim = shim_for(mpi)
+    return str(copy_shim(shim, Path(into).absolute()) if into else shim)
 
 
 def _distinct() -> list[Mpi]:
+    """The installed MPIs, that of this Python first."""
     by_library: dict[str, Mpi] = {}
+    with suppress(ScalatraceError, OSError):
+        if library := library_of([sys.executable]):
+            by_library[str(library.resolve())] = mpi_of(library, sys.executable)
     for mpi in installed():
         by_library.setdefault(str(mpi.library.resolve()), mpi)
     return list(by_library.values())
@@ -199,9 +206,8 @@ def _check_start(result: LaunchResult) -> Fact:
 
 def _mpi(mpi: Mpi) -> Iterator[Fact]:
     yield Fact("MPI", True, f"{mpi.library} ({mpi.flavour}, {mpi.compiler})")
-    name = shim_name(mpi)
-    if shim := cache.find(name):
+    if shim := find_shim(mpi.library):
         yield Fact("shim", True, f"{shim} (built)")
     else:
         hint = "built when first needed, or now with scalatrace doctor --build"
-        yield Fact("shim", False, f"{name}: not built yet", hint, optional=True)
+        yield Fact("shim", False, f"for {mpi.library}: not built yet", hint, optional=True)

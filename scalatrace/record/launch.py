@@ -20,7 +20,7 @@ from scalatrace.files import check_output, remove_leftovers
 from scalatrace.launched import launched_rank, on_one_node
 from scalatrace.record.placeholders import array_task, fill, has_placeholders, restarts
 from scalatrace.record.policy import RecordingPolicy
-from scalatrace.record.shim import shim_of
+from scalatrace.record.shim import front_environment
 
 __all__ = ["STACKS", "RecordOptions", "environment", "launch", "parse_meta"]
 
@@ -28,6 +28,8 @@ STACKS = ("auto", "python", "native", "both", "none")
 MAX_STACK_DEPTH = 128
 """Frames of a call stack."""
 _SEPARATOR = "\x1f"
+_ASAN_OPTION = "verify_asan_link_order=0"
+"""Programs built with -fsanitize=address do not start where another library is preloaded, unless told so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +89,12 @@ def parse_meta(option: str, pairs: Sequence[str], prefix: str = "") -> dict[str,
     return meta
 
 
-def environment(options: RecordOptions, argv: Sequence[str], shim: Path) -> dict[str, str]:
-    """Return the environment variables to add for the program."""
+def environment(options: RecordOptions, argv: Sequence[str], front: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment variables to add for the program.
+
+    Args:
+        front: those of the library to preload (`front_environment`).
+    """
     flags = {
         "SCALATRACE_OUTPUT": os.path.abspath(options.output),
         "SCALATRACE_STACKS": options.stacks,
@@ -98,17 +104,20 @@ def environment(options: RecordOptions, argv: Sequence[str], shim: Path) -> dict
         "SCALATRACE_RECORD_QUERIES": str(int(options.record_queries)),
         "SCALATRACE_QUIET": str(int(options.quiet)),
         "SCALATRACE_COMPRESS": str(int(options.compress)),
-        "SCALATRACE_PYTHON": sys.executable,
         "SCALATRACE_RESOLVE": str(int(options.resolve)),
         "SCALATRACE_REPORT": os.path.abspath(options.report) if options.report else "",
         "SCALATRACE_META": _SEPARATOR.join(f"{k}={_plain(v)}" for k, v in _meta(options, argv).items()),
-        "SCALATRACE_SHIM": str(shim),
         "SCALATRACE_PID": str(os.getpid()),
         **options.policy.environment(),
         **options.policy.selection.environment(options.record_queries),
+        **front,
     }
-    libraries = [p for p in os.environ.get("LD_PRELOAD", "").replace(":", " ").split() if p != str(shim)]
-    return {**flags, "LD_PRELOAD": ":".join([str(shim), *libraries])}
+    preload = [front["SCALATRACE_FRONT"], *os.environ.get("LD_PRELOAD", "").replace(":", " ").split()]
+    return {
+        **flags,
+        "LD_PRELOAD": ":".join(dict.fromkeys(preload)),
+        "ASAN_OPTIONS": ":".join(filter(None, (os.environ.get("ASAN_OPTIONS"), _ASAN_OPTION))),
+    }
 
 
 def _plain(text: str) -> str:
@@ -150,10 +159,13 @@ def launch(options: RecordOptions, argv: Sequence[str]) -> NoReturn:
     _check_outputs(options)
     if not options.quiet and not launched_rank():
         _warn(program, words)
-    added = environment(options, argv, shim_of(words))
+    added = environment(options, argv, front_environment())
     added |= _set_earlier_traces_aside(options, words, placeholders)
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # which this interpreter ignores, the program would not
         signal.signal(number, signal.SIG_DFL)
+    if signal.getitimer(signal.ITIMER_PROF)[0]:
+        # A profiler in LD_PRELOAD has started it in this process. It survives exec, its handler does not.
+        signal.setitimer(signal.ITIMER_PROF, 0)
     sys.stdout.flush()
     try:
         os.execvpe(program, words, {**os.environ, **added})

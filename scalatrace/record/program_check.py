@@ -50,7 +50,7 @@ def check_program(path: str) -> dict[str, Any]:
         return facts
     mpi = mpi_of(library, path)
     facts["library"], facts["flavour"] = str(library), mpi.flavour
-    wrapped = symbols(shim_for(mpi), defined=True)
+    wrapped = {name.removeprefix("scalatrace_") for name in symbols(shim_for(mpi), defined=True)}
     known = {p.name.lower(): p for p in procedures()}
     used, defined_names = _list_functions(path)
     for name, users in sorted(used.items()):

@@ -1,36 +1,47 @@
-"""Build the shim for an MPI once: `libscalatrace_<mpi>.so` in the user's cache.
+"""Build the shim for an MPI once: `libscalatrace_mpi-<identity>-<key>.so` in the user's cache.
 
-The MPI of each program is cached, too: every rank needs it, and finding it runs compilers.
+The identity is that of the MPI library, the key that of our sources and of the core, a copy of which lies
+beside. So a shim serves every node that has the same library, and can be shipped beside the package.
 
-The key of a shim is what it depends on: the MPI library, our sources, the core's place.
+`python -m scalatrace.record.shim LIBRARY` builds the shim for a program that needs it; the preloaded library
+runs this (`scalatrace/front/shim.c`).
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import shlex
 import shutil
 import sys
-import tempfile
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator
+from functools import cache as once
 from pathlib import Path
 
 from scalatrace import cache
 from scalatrace.compilers.build import built_once, compiler_output
-from scalatrace.compilers.mpi import Mpi, find_mpi
+from scalatrace.compilers.mpi import Mpi, identify, mpi_of
 from scalatrace.errors import ScalatraceError
+from scalatrace.files import replace_file
 from scalatrace.launched import launched_rank
 
-__all__ = ["INCLUDE", "core_library", "shim_for", "shim_name", "shim_of"]
+__all__ = [
+    "INCLUDE",
+    "copy_shim",
+    "core_library",
+    "find_shim",
+    "front_environment",
+    "front_library",
+    "shim_for",
+]
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _SOURCES = _PACKAGE / "pmpi"
 INCLUDE = _PACKAGE / "core" / "include"
 """Folder of st_core.h and st_plugin.h."""
 _PURPOSE = "the tracer"
+NO_PATH = " :"
+"""Characters that a path in LD_PRELOAD cannot have."""
 _FLAGS = [
     *("-shared", "-fPIC", "-O2", "-std=gnu11", "-fvisibility=hidden"),
     *("-Wall", "-Wextra", "-Wno-deprecated-declarations"),
@@ -42,37 +53,90 @@ def core_library() -> Path:
 
     Raises ScalatraceError when it is not built.
     """
-    if path := os.environ.get("SCALATRACE_CORE"):
-        return Path(path).absolute()
-    result = _PACKAGE / "core" / "libscalatrace_core.so"
-    if not result.exists():
-        result = _installed_core() or result
-    if not result.exists():
-        raise ScalatraceError(f"{result} is missing: the native core is not built; reinstall scalatrace")
-    return result
+    if given := os.environ.get("SCALATRACE_CORE"):
+        return Path(given).absolute()
+    return _native("core")
 
 
-def _installed_core() -> Path | None:
-    """An editable install may keep the library elsewhere in the package's search path."""
-    import scalatrace.core
+def _native(name: str) -> Path:
+    """A library that is built when the package is installed, in an editable install perhaps elsewhere."""
+    import scalatrace
 
-    folders = (Path(p) for p in scalatrace.core.__path__)
-    return next((p for f in folders if (p := f / "libscalatrace_core.so").exists()), None)
+    file = f"libscalatrace_{name}.so"
+    folders: list[str] = [str(_PACKAGE), *scalatrace.__path__]
+    paths = [Path(folder, name, file) for folder in folders]
+    for path in paths:
+        if path.exists():
+            return path
+    raise ScalatraceError(f"{paths[0]} is missing: the native {name} is not built; reinstall scalatrace")
 
 
-def shim_name(mpi: Mpi) -> str:
-    """Return the file name of the shim for this MPI in the cache."""
-    return f"libscalatrace_{mpi.flavour}-{_key(mpi)}.so"
+def front_library() -> Path:
+    """The library to preload, copied to the cache: containers see the home folder, but not this package.
+
+    LD_PRELOAD separates paths by spaces and colons. Raises ScalatraceError when it is not built.
+    """
+    data = _native("front").read_bytes()
+    name = f"libscalatrace_front-{hashlib.sha256(data).hexdigest()[:16]}.so"
+    try:
+        return cache.find(name, NO_PATH) or cache.store(name, data, NO_PATH)
+    except OSError as error:
+        raise ScalatraceError(f"cannot write {name} to the cache: {error.strerror}") from None
+
+
+def front_environment() -> dict[str, str]:
+    """The variables by which the preloaded library finds shims, or lets one be built."""
+    return {
+        "SCALATRACE_FRONT": str(front_library()),
+        "SCALATRACE_SOURCES": _key(),
+        "SCALATRACE_SHIM_FOLDERS": "\x1f".join(
+            [*map(str, _shared_folders()), *(f"!{folder}" for folder in cache.folders())]
+        ),
+        "SCALATRACE_PYTHON": sys.executable,
+    }
+
+
+def _shared_folders() -> Iterator[Path]:
+    """Where shims are that `doctor --build --into` made: $SCALATRACE_SHIMS, and the package's own folder."""
+    yield from (Path(p).absolute() for p in os.environ.get("SCALATRACE_SHIMS", "").split(os.pathsep) if p)
+    yield _PACKAGE / "shims"
+
+
+def find_shim(library: Path) -> Path | None:
+    """The shim for an MPI library, if there is one."""
+    name = _shim_name(library)
+    return next((p for f in _shared_folders() if (p := f / name).exists()), None) or cache.find(name)
+
+
+def _shim_name(library: Path) -> str:
+    return f"libscalatrace_mpi-{identify(library)}-{_key()}.so"
+
+
+def copy_shim(shim: Path, folder: Path) -> Path:
+    """Copy a shim and its core to a folder that other users, or other nodes, read. Raises ScalatraceError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in (shim.with_name(_core_name()), shim):
+            if path.parent.resolve() != folder.resolve():
+                shutil.copy(path, folder)
+                (folder / path.name).chmod(0o644)
+    except OSError as error:
+        raise ScalatraceError(
+            f"cannot copy the tracer to {folder}: {error.strerror}; give another folder"
+        ) from None
+    return folder / shim.name
 
 
 def shim_for(mpi: Mpi) -> Path:
-    """The shim for this MPI, built if need be; rank 0 says so if it takes long.
+    """Return the shim for this MPI, built if need be; rank 0 says so if it takes long.
 
     Raises ScalatraceError with the compiler's words.
     """
+    if path := find_shim(mpi.library):
+        return path
     notice = f"compiling the tracer for {mpi.library}, once for this MPI; this takes 20 to 100 s"
     shown = "" if launched_rank() else notice  # under mpiexec, standard error is a pipe of the launcher
-    return built_once(shim_name(mpi), _PURPOSE, lambda folder: _build(mpi, folder), shown)
+    return built_once(_shim_name(mpi.library), _PURPOSE, lambda folder: _build(mpi, folder), shown)
 
 
 def _extra_flags() -> list[str]:
@@ -80,14 +144,18 @@ def _extra_flags() -> list[str]:
     return shlex.split(os.environ.get("SCALATRACE_SHIM_FLAGS", ""))
 
 
-def _key(mpi: Mpi) -> str:
-    library = mpi.library.resolve()
-    facts = library.stat()
-    digest = hashlib.sha256(f"{library} {facts.st_size} {facts.st_mtime_ns} {core_library()}".encode())
+@once
+def _key() -> str:
+    digest = hashlib.sha256(_core_name().encode())
     digest.update(" ".join(_extra_flags()).encode())
     for source in _source_files():
         digest.update(source.read_bytes())
     return digest.hexdigest()[:16]
+
+
+@once
+def _core_name() -> str:
+    return f"libscalatrace_core-{hashlib.sha256(core_library().read_bytes()).hexdigest()[:16]}.so"
 
 
 def _source_files() -> list[Path]:
@@ -95,26 +163,27 @@ def _source_files() -> list[Path]:
     return [*sorted(sources), _PACKAGE / "operations.py", *sorted(INCLUDE.glob("*.h"))]
 
 
-def _build(mpi: Mpi, cached: Path) -> bytes:
+def _build(mpi: Mpi, folder: Path) -> bytes:
+    """Build the shim in a new folder inside the cache, and put the core beside that."""
     from scalatrace.pmpi.generate import generate
     from scalatrace.pmpi.standard import declarations
 
-    with tempfile.TemporaryDirectory(dir=cached) as folder:
-        header = Path(folder, "probe.c")
-        header.write_text("#include <mpi.h>\n")
-        preprocessed = compiler_output([str(mpi.compiler), "-E", str(header)], _PURPOSE)
-        header.unlink()
-        for source, text in generate(declarations(preprocessed)).items():
-            Path(folder, source).write_text(text)
-        built = Path(folder, "shim.so")
-        _compile(mpi, Path(folder), built)
-        return built.read_bytes()
+    header = folder / "probe.c"
+    header.write_text("#include <mpi.h>\n")
+    preprocessed = compiler_output([str(mpi.compiler), "-E", str(header)], _PURPOSE)
+    header.unlink()
+    for source, text in generate(declarations(preprocessed)).items():
+        (folder / source).write_text(text)
+    core, built = folder.parent / _core_name(), folder / "shim.so"
+    if not core.exists():
+        replace_file(str(core), core_library().read_bytes(), 0o644)
+    _compile(mpi, folder, core, built)
+    return built.read_bytes()
 
 
-def _compile(mpi: Mpi, folder: Path, built: Path) -> None:
+def _compile(mpi: Mpi, folder: Path, core: Path, built: Path) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
-    core = core_library()
     flags = [*_FLAGS, *_extra_flags()]
     includes = [f"-I{folder}", f"-I{_SOURCES}", f"-I{INCLUDE}"]
     sources = [*sorted(_SOURCES.rglob("*.c")), *sorted(folder.glob("*.c"))]
@@ -126,7 +195,8 @@ def _compile(mpi: Mpi, folder: Path, built: Path) -> None:
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         list(pool.map(compile_one, sorted(zip(sources, objects, strict=True), key=_largest_first)))
-    link = [*flags, *objects, "-o", str(built), str(core), f"-Wl,-rpath,{core.parent}", "-ldl", "-lpthread"]
+    libraries = [f"-L{core.parent}", f"-l:{core.name}", "-Wl,-rpath,$ORIGIN", "-ldl", "-lpthread"]
+    link = [*flags, *objects, "-o", str(built), *libraries]
     compiler_output([str(mpi.compiler), *link], _PURPOSE)
 
 
@@ -134,38 +204,16 @@ def _largest_first(pair: tuple[Path, str]) -> int:
     return -pair[0].stat().st_size
 
 
-_ENVIRONMENT = ("PATH", "MPICC", "SCALATRACE_MPICC", "LD_LIBRARY_PATH", "VIRTUAL_ENV", "PYTHONPATH")
-
-
-def shim_of(argv: Sequence[str]) -> Path:
-    """Return the shim for the MPI that the program `argv` will use; see `find_mpi` and `shim_for`."""
-    note = f"program-{_program_key(argv)}.json"
-    if (mpi := _read_note(note)) and (path := cache.find(shim_name(mpi))):
-        return path
-    mpi = find_mpi(argv)
-    path = shim_for(mpi)
-    _write_note(note, mpi)
-    return path
-
-
-def _program_key(argv: Sequence[str]) -> str:
-    program = shutil.which(argv[0]) or argv[0]
-    facts = [os.path.abspath(program), sys.executable, *(os.environ.get(name, "") for name in _ENVIRONMENT)]
-    with suppress(OSError):
-        facts.append(str(os.stat(program).st_mtime_ns))
-    return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:16]
-
-
-def _read_note(note: str) -> Mpi | None:
+def main() -> int:
+    library = Path(sys.argv[1])
     try:
-        facts = json.loads(cache.read(note) or b"")
-        mpi = Mpi(Path(facts["library"]), Path(facts["compiler"]))
-    except (ValueError, KeyError, TypeError):
-        return None
-    return mpi if mpi.library.exists() and mpi.compiler.exists() else None
+        shim_for(mpi_of(library, "this program"))
+    except ScalatraceError as error:
+        if not launched_rank():
+            print(f"scalatrace: {error}; nothing is recorded", file=sys.stderr)
+        return error.exit_status
+    return 0
 
 
-def _write_note(note: str, mpi: Mpi) -> None:
-    facts = {"library": str(mpi.library), "compiler": str(mpi.compiler)}
-    with suppress(OSError, ScalatraceError):  # only speed is lost
-        cache.store(note, json.dumps(facts).encode())
+if __name__ == "__main__":
+    sys.exit(main())

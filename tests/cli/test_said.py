@@ -74,7 +74,8 @@ def test_rank_0_says_that_the_tracer_is_built(
     if rank is not None:
         monkeypatch.setenv(RANKS[0], rank)
     notices: list[str] = []
-    monkeypatch.setattr(shim, "shim_name", lambda mpi: "a.so")
+    monkeypatch.setattr(shim, "find_shim", lambda library: None)
+    monkeypatch.setattr(shim, "_shim_name", lambda library: "a.so")
     monkeypatch.setattr(shim, "built_once", lambda name, purpose, build, notice: notices.append(notice))
     mpi: Any = SimpleNamespace(library="libmpi.so")
     shim.shim_for(mpi)

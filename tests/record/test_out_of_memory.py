@@ -73,7 +73,7 @@ def test_no_memory_for_the_trace_of_another_rank(
     trace = tmp_path / "a.st"
     environment = {
         "LD_PRELOAD": str(failing),
-        "FAIL_LIBRARY": "libscalatrace_openmpi",
+        "FAIL_LIBRARY": "libscalatrace_mpi",
         "FAIL_BYTES": "20000",  # more than tables of handles, less than the trace of a rank
         "FAIL_FIRST": "0",
         "FAIL_ALL": "1",

@@ -3,8 +3,6 @@
 #include "base/fortran.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SYMBOLS 5 /* spellings of each constant */
@@ -24,16 +22,6 @@ static const char *const symbols[][SYMBOLS] = {
 #define CONSTANTS (sizeof symbols / sizeof *symbols)
 
 static const void *addresses[CONSTANTS][SYMBOLS];
-
-/* The symbol exists: our wrapper runs only in a program that links it. */
-void *st_fortran_next(const char *symbol) {
-    void *next = dlsym(RTLD_NEXT, symbol);
-    if (!next) {
-        fprintf(stderr, "scalatrace: %s is not in the libraries of this program\n", symbol);
-        abort();
-    }
-    return next;
-}
 
 void st_fortran_start(void) {
     for (size_t constant = 0; constant < CONSTANTS; constant++)

@@ -1,4 +1,4 @@
-/* fortran.h - what differs in Fortran: constants that are addresses, blank-padded text, the next library's symbols.
+/* fortran.h - what differs in Fortran: constants that are addresses, and blank-padded text.
  *
  * MPI_IN_PLACE, MPI_STATUS_IGNORE and the like are variables in Fortran: an argument is the constant when it has the
  * variable's address. Each MPI library has its own names for these variables.
@@ -9,6 +9,17 @@
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+/* The library of the MPI-5 ABI has no Fortran: its bindings are a library of their own, which calls the C functions. */
+#if defined(MPI_ABI_VERSION) && !defined(OPEN_MPI) && !defined(MPICH_NAME)
+#define ST_STANDARD_ABI
+typedef int MPI_Fint;
+#define PMPI_Request_f2c PMPI_Request_fromint
+#define PMPI_Request_c2f PMPI_Request_toint
+#define PMPI_Type_f2c PMPI_Type_fromint
+#define PMPI_Comm_f2c PMPI_Comm_fromint
+#define PMPI_Status_f2c(fortran, status) (*(status) = *(const MPI_Status *)(const void *)(fortran))
+#endif
 
 enum st_fortran_constant { ST_F_IN_PLACE, ST_F_STATUS_IGNORE, ST_F_STATUSES_IGNORE, ST_F_UNWEIGHTED };
 
@@ -25,8 +36,5 @@ bool st_fortran_is(const void *address, enum st_fortran_constant constant);
 
 /* Convert blank-padded text of `length` bytes to a C string. `to` has ST_MAX_FORTRAN_TEXT bytes; longer text is cut. */
 void st_fortran_text(char *to, const char *from, size_t length);
-
-/* Return the function that the program would have called without us. Ends the process when it does not exist. */
-void *st_fortran_next(const char *symbol);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/fortran.h"
 #include "st_core.h"
 
 /* Key of an MPI handle in a map: handles are pointers in Open MPI, integers in MPICH. */

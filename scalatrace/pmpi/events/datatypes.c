@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fortran.h"
 #include "base/lock.h"
 #include "base/map.h"
 #include "base/state.h"

@@ -3,7 +3,6 @@
 #include "process/lifecycle.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -20,6 +19,7 @@
 #include "base/options.h"
 #include "base/signals.h"
 #include "base/state.h"
+#include "base/wait.h"
 #include "events/comms.h"
 #include "events/policy.h"
 #include "events/selection.h"
@@ -42,54 +42,13 @@
 #include "stacks/modules.h"
 #include "stacks/stack.h"
 
-/* -- the environment ------------------------------------------------------------------------------------- */
-
-/* Is the main program Python, or linked with MPI? Else it is a launcher (bash, numactl), which will exec the program
- * and must keep LD_PRELOAD. */
-static bool may_use_mpi(void) {
-    if (dlsym(RTLD_DEFAULT, "Py_IsInitialized")) return true;
-    const struct link_map *program = dlopen(NULL, RTLD_LAZY);
-    const char *strings = NULL;
-    for (const ElfW(Dyn) *d = program ? program->l_ld : NULL; d && d->d_tag != DT_NULL; d++)
-        if (d->d_tag == DT_STRTAB) strings = (const char *)d->d_un.d_ptr;
-    for (const ElfW(Dyn) *d = program ? program->l_ld : NULL; strings && d && d->d_tag != DT_NULL; d++)
-        if (d->d_tag == DT_NEEDED && strstr(strings + d->d_un.d_val, "mpi")) return true;
-    return false;
-}
-
-/* Remove this library from LD_PRELOAD: programs that this one starts are not traced. */
-static void leave_environment(void) {
-    const char *preload = getenv("LD_PRELOAD");
-    Dl_info self;
-    if (!preload || !dladdr((void *)leave_environment, &self) || !self.dli_fname) return;
-    const char *slash = strrchr(self.dli_fname, '/'), *name = slash ? slash + 1 : self.dli_fname;
-    char *old = strdup(preload), *rest = calloc(1, strlen(preload) + 1), *state = NULL;
-    if (old && rest) {
-        for (char *word = strtok_r(old, ": ", &state); word; word = strtok_r(NULL, ": ", &state)) {
-            if (strstr(word, name)) continue;
-            if (*rest) strcat(rest, ":");
-            strcat(rest, word);
-        }
-        if (*rest)
-            setenv("LD_PRELOAD", rest, 1);
-        else
-            unsetenv("LD_PRELOAD");
-    }
-    free(old), free(rest);
-}
-
-/* Before main(): the program's own children must not be traced. */
-__attribute__((constructor)) static void on_load(void) {
-    if (may_use_mpi()) leave_environment();
-}
-
 /* -- start and stop -------------------------------------------------------------------------------------- */
 
 static pid_t process; /* that called MPI_Init, unlike a forked child */
 static bool started, has_sessions;
 static bool is_first_of_sessions; /* rank 0 of a program with sessions, which prints its warning */
 
-bool st_started(void) { return started || has_sessions; }
+ST_EXPORT bool scalatrace_started(void) { return started || has_sessions; }
 
 /* A forked child is no rank. */
 static void in_child(void) {
@@ -196,7 +155,6 @@ static void start_tracing(void) {
     if (st_shared.core) return;
     st_thread.depth = 1;
     started = true;
-    leave_environment();
     st_clock_start();
     st_read_options();
     PMPI_Comm_rank(MPI_COMM_WORLD, &st_shared.rank);
@@ -275,7 +233,7 @@ static bool is_recorded(void) { return st_shared.active || st_shared.gave_up; }
 /* The program ends without MPI_Finalize: save the events of this node's ranks. Where a signal handler called exit()
  * while this thread was inside the tracer, the thread holds the lock and the core is half changed: nothing can be
  * saved. */
-void st_save_unfinished(void) {
+ST_EXPORT void scalatrace_save_unfinished(void) {
     if (!is_recorded() || getpid() != process) return;
     st_thread.depth = 1;
     if (st_thread.busy)
@@ -286,7 +244,7 @@ void st_save_unfinished(void) {
 }
 
 /* Recording goes on where the new program does not start. Nothing may change here in a vfork()ed child. */
-void st_save_before_exec(const char *program) {
+ST_EXPORT void scalatrace_save_before_exec(const char *program) {
     if (!is_recorded() || getpid() != process || st_thread.busy) return;
     bool was_inside = st_thread.depth;
     st_thread.depth = 1;
@@ -298,27 +256,33 @@ void st_save_before_exec(const char *program) {
 __attribute__((destructor)) static void on_exit_without_finalize(void) {
     if (is_first_of_sessions && !started)
         st_warn_once("the program uses sessions and never calls MPI_Init: no trace is written");
-    st_save_unfinished();
+    scalatrace_save_unfinished();
 }
 
 /* -- the calls in C -------------------------------------------------------------------------------------- */
 
+/* The function that MPI_X jumps to, and the pointer to what comes next. */
+#define NEXT(name) scalatrace_next_MPI_##name
+#define ST_WRAPPER(name, ...)                                                                                          \
+    ST_EXPORT int (*NEXT(name))(__VA_ARGS__) = PMPI_##name;                                                            \
+    ST_EXPORT int scalatrace_MPI_##name(__VA_ARGS__)
+
 /* The MPI library may call MPI_Init itself, from MPI_Init_thread or Fortran: depth tells. */
-ST_EXPORT int MPI_Init(int *argc, char ***argv) {
-    if (st_thread.depth) return PMPI_Init(argc, argv);
+ST_WRAPPER(Init, int *argc, char ***argv) {
+    if (st_thread.depth) return NEXT(Init)(argc, argv);
     st_thread.depth = 1;
     st_signals_before_init();
-    int error = PMPI_Init(argc, argv);
+    int error = NEXT(Init)(argc, argv);
     st_thread.depth = 0;
     if (error == MPI_SUCCESS) start_tracing();
     return error;
 }
 
-ST_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
-    if (st_thread.depth) return PMPI_Init_thread(argc, argv, required, provided);
+ST_WRAPPER(Init_thread, int *argc, char ***argv, int required, int *provided) {
+    if (st_thread.depth) return NEXT(Init_thread)(argc, argv, required, provided);
     st_thread.depth = 1;
     st_signals_before_init();
-    int error = PMPI_Init_thread(argc, argv, required, provided);
+    int error = NEXT(Init_thread)(argc, argv, required, provided);
     st_thread.depth = 0;
     if (error == MPI_SUCCESS) start_tracing();
     return error;
@@ -326,8 +290,8 @@ ST_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provid
 
 #ifdef MPI_SESSION_NULL
 /* Recording starts with MPI_Init: with sessions there is no call in which all processes are known to take part. */
-ST_EXPORT int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session *session) {
-    int error = PMPI_Session_init(info, handler, session), rank = MPI_UNDEFINED;
+ST_WRAPPER(Session_init, MPI_Info info, MPI_Errhandler handler, MPI_Session *session) {
+    int error = NEXT(Session_init)(info, handler, session), rank = MPI_UNDEFINED;
     MPI_Group world;
     if (error == MPI_SUCCESS) st_requests_of_sessions();
     if (error != MPI_SUCCESS || started || st_thread.depth) return error;
@@ -353,9 +317,9 @@ static void end_tracing(void) {
 }
 
 /* The MPI library never calls MPI_Finalize: also a thread that seems to be in a call is the program's. */
-ST_EXPORT int MPI_Finalize(void) {
+ST_WRAPPER(Finalize, void) {
     end_tracing();
-    return PMPI_Finalize();
+    return NEXT(Finalize)();
 }
 
 /* PMPI_Abort may call _exit, which finds nothing to save any more. */
@@ -364,12 +328,12 @@ static void save_before_abort(void) {
     st_shared.active = false;
 }
 
-ST_EXPORT int MPI_Abort(MPI_Comm comm, int code) {
+ST_WRAPPER(Abort, MPI_Comm comm, int code) {
     if (is_ours()) save_before_abort();
-    return PMPI_Abort(comm, code);
+    return NEXT(Abort)(comm, code);
 }
 
-ST_EXPORT int MPI_Pcontrol(const int level, ...) {
+ST_WRAPPER(Pcontrol, const int level, ...) {
     if (level == ST_KERNEL_BEGINS) {
         va_list sizes;
         va_start(sizes, level);
@@ -380,12 +344,10 @@ ST_EXPORT int MPI_Pcontrol(const int level, ...) {
         st_annotate(level, "", NULL, 0, __builtin_return_address(0), __builtin_frame_address(0));
     } else if (is_ours())
         st_enable_events(level != 0);
-    return PMPI_Pcontrol(level);
+    return NEXT(Pcontrol)(level);
 }
 
 /* -- for Python, by ctypes ------------------------------------------------------------------------------- */
-
-ST_EXPORT int scalatrace_active(void) { return st_shared.active; }
 
 /* Switch events on or off. Return the state before, 1 or 0; -1 where nothing is traced. */
 ST_EXPORT int scalatrace_tracing(int on) {
@@ -405,41 +367,45 @@ ST_EXPORT void scalatrace_kernel(const char *kernel, const int64_t *sizes, int n
  *
  * These bindings call PMPI_X, and so bypass the C wrappers: all of Open MPI's, those of MPICH's mpi_f08. */
 
-#define NEXT(type, name) ((type)st_fortran_next(name))
+#define FORTRAN_WRAPPER(symbol, ...)                                                                                   \
+    ST_EXPORT void (*scalatrace_next_##symbol)(__VA_ARGS__);                                                           \
+    ST_EXPORT void scalatrace_##symbol(__VA_ARGS__)
 
 #define FORTRAN_INIT(symbol)                                                                                           \
-    ST_EXPORT void symbol(MPI_Fint *error) {                                                                           \
+    FORTRAN_WRAPPER(symbol, MPI_Fint *error) {                                                                         \
         int before = st_thread.depth++;                                                                                \
         st_signals_before_init();                                                                                      \
-        NEXT(void (*)(MPI_Fint *), #symbol)(error);                                                                    \
+        scalatrace_next_##symbol(error);                                                                               \
         st_thread.depth = before;                                                                                      \
         if (!before && (!error || *error == MPI_SUCCESS)) start_tracing();                                             \
     }
 #define FORTRAN_INIT_THREAD(symbol)                                                                                    \
-    ST_EXPORT void symbol(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error) {                                   \
+    FORTRAN_WRAPPER(symbol, MPI_Fint *required, MPI_Fint *provided, MPI_Fint *error) {                                 \
         int before = st_thread.depth++;                                                                                \
         st_signals_before_init();                                                                                      \
-        NEXT(void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *), #symbol)(required, provided, error);                        \
+        scalatrace_next_##symbol(required, provided, error);                                                           \
         st_thread.depth = before;                                                                                      \
         if (!before && (!error || *error == MPI_SUCCESS)) start_tracing();                                             \
     }
 #define FORTRAN_FINALIZE(symbol)                                                                                       \
-    ST_EXPORT void symbol(MPI_Fint *error) {                                                                           \
+    FORTRAN_WRAPPER(symbol, MPI_Fint *error) {                                                                         \
         end_tracing();                                                                                                 \
-        NEXT(void (*)(MPI_Fint *), #symbol)(error);                                                                    \
+        scalatrace_next_##symbol(error);                                                                               \
     }
 #define FORTRAN_ABORT(symbol)                                                                                          \
-    ST_EXPORT void symbol(MPI_Fint *comm, MPI_Fint *code, MPI_Fint *error) {                                           \
+    FORTRAN_WRAPPER(symbol, MPI_Fint *comm, MPI_Fint *code, MPI_Fint *error) {                                         \
         if (is_ours()) save_before_abort();                                                                            \
-        NEXT(void (*)(MPI_Fint *, MPI_Fint *, MPI_Fint *), #symbol)(comm, code, error);                                \
+        scalatrace_next_##symbol(comm, code, error);                                                                   \
     }
 #define FORTRAN_PCONTROL(symbol)                                                                                       \
-    ST_EXPORT void symbol(MPI_Fint *level) {                                                                           \
+    FORTRAN_WRAPPER(symbol, MPI_Fint *level) {                                                                         \
         if (is_ours()) st_enable_events(*level != 0);                                                                  \
-        NEXT(void (*)(MPI_Fint *), #symbol)(level);                                                                    \
+        scalatrace_next_##symbol(level);                                                                               \
     }
 #ifdef OPEN_MPI
 #define BOTH(macro, name) macro(name##_) macro(name##_f08_)
+#elif defined(ST_STANDARD_ABI)
+#define BOTH(macro, name)
 #else
 #define BOTH(macro, name) macro(name##_f08_)
 #endif

@@ -5,12 +5,12 @@
 #include <stdbool.h>
 
 /* Has the program called MPI_Init or MPI_Session_init? */
-bool st_started(void);
+bool scalatrace_started(void);
 
 /* The process ends: save the events of this node's ranks, unless MPI_Finalize has done so. Safe in signal handlers and
  * in forked children. */
-void st_save_unfinished(void);
+void scalatrace_save_unfinished(void);
 /* This process will be replaced by another program: save this rank's events. They are recorded further where it is not. */
-void st_save_before_exec(const char *program);
+void scalatrace_save_before_exec(const char *program);
 
 #endif

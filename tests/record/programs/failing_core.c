@@ -4,7 +4,7 @@
  *     malloc <-- caller: an address in the library's text?  yes: count it, or fail
  *
  *     FAIL_RANK      the rank
- *     FAIL_LIBRARY   in the library's file name: libscalatrace_core, libscalatrace_openmpi
+ *     FAIL_LIBRARY   in the library's file name: libscalatrace_core, libscalatrace_mpi
  *     FAIL_BYTES     only allocations of at least so many bytes count
  *     FAIL_FIRST     number of the allocation that fails, from 0
  *     FAIL_ALL       all later ones fail, too
@@ -24,7 +24,7 @@ extern void *__libc_realloc(void *old, size_t n);
 static uintptr_t low, high; /* the library's text, once it is loaded */
 static long first = -1, count;
 static size_t min_bytes;
-static const char *name;
+static const char *name, *first_number;
 static int all, reported;
 
 static int find_library(struct dl_phdr_info *library, size_t n, void *unused) {
@@ -46,8 +46,17 @@ __attribute__((constructor)) static void start(void) {
     all = getenv("FAIL_ALL") != NULL;
     name = getenv("FAIL_LIBRARY");
     min_bytes = strtoul(getenv("FAIL_BYTES"), NULL, 10);
-    dl_iterate_phdr(find_library, NULL);
-    if (low) first = atol(number);
+    first_number = number;
+}
+
+/* The tracer is loaded at the program's first MPI call. */
+void *dlopen(const char *path, int flags) {
+    void *(*next)(const char *, int), *library;
+    *(void **)&next = dlsym(RTLD_NEXT, "dlopen");
+    library = next(path, flags);
+    if (first_number && !low) dl_iterate_phdr(find_library, NULL);
+    if (first_number && low && first < 0) first = atol(first_number);
+    return library;
 }
 
 /* Does this allocation fail? A line says so once: a test sees that it happened. */

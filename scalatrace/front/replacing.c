@@ -1,22 +1,21 @@
 /* replacing.c - the exec functions, which replace the program without running destructors: save the events first.
  *
  * The C library's exec functions call each other inside the library, so each is wrapped. The lists of arguments become
- * arrays on the stack. A forked child replaces itself, not the rank; st_save_before_exec tells. */
+ * arrays on the stack. A forked child replaces itself, not the rank; the shim tells. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/state.h"
-#include "process/lifecycle.h"
+#include "front.h"
 
 typedef int exec_function(const char *path, char *const argv[], char *const envp[]);
 
 /* Save unless the program is known not to start; a name without a slash is looked up by the C library. */
 static void save_before(const char *path) {
     if (!path || (strchr(path, '/') && access(path, X_OK))) return;
-    st_save_before_exec(path);
+    if (front_hooks.save_before_exec) front_hooks.save_before_exec(path);
 }
 
 /* Looked up early: a child of vfork() may not call dlsym. */
@@ -34,21 +33,21 @@ static int replace(exec_function **next, const char *path, char *const argv[], c
     return (*next)(path, argv, envp);
 }
 
-ST_EXPORT int execve(const char *path, char *const argv[], char *const envp[]) {
+FRONT_EXPORT int execve(const char *path, char *const argv[], char *const envp[]) {
     return replace(&next_execve, path, argv, envp);
 }
 
-ST_EXPORT int execv(const char *path, char *const argv[]) { return replace(&next_execve, path, argv, environ); }
+FRONT_EXPORT int execv(const char *path, char *const argv[]) { return replace(&next_execve, path, argv, environ); }
 
-ST_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[]) {
+FRONT_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[]) {
     return replace(&next_execvpe, file, argv, envp);
 }
 
-ST_EXPORT int execvp(const char *file, char *const argv[]) { return replace(&next_execvpe, file, argv, environ); }
+FRONT_EXPORT int execvp(const char *file, char *const argv[]) { return replace(&next_execvpe, file, argv, environ); }
 
-ST_EXPORT int fexecve(int file, char *const argv[], char *const envp[]) {
+FRONT_EXPORT int fexecve(int file, char *const argv[], char *const envp[]) {
     if (!next_fexecve) find_functions();
-    st_save_before_exec(argv && argv[0] ? argv[0] : "a file");
+    if (front_hooks.save_before_exec) front_hooks.save_before_exec(argv && argv[0] ? argv[0] : "a file");
     return next_fexecve(file, argv, envp);
 }
 
@@ -77,10 +76,10 @@ static void collect(char **argv, const char *first, va_list *arguments) {
     va_end(arguments);                                                                                                 \
     return replace(next, path, argv, envp)
 
-ST_EXPORT int execl(const char *path, const char *first, ...) { EXEC_LIST(&next_execve, path, first, environ); }
+FRONT_EXPORT int execl(const char *path, const char *first, ...) { EXEC_LIST(&next_execve, path, first, environ); }
 
-ST_EXPORT int execlp(const char *file, const char *first, ...) { EXEC_LIST(&next_execvpe, file, first, environ); }
+FRONT_EXPORT int execlp(const char *file, const char *first, ...) { EXEC_LIST(&next_execvpe, file, first, environ); }
 
-ST_EXPORT int execle(const char *path, const char *first, ...) {
+FRONT_EXPORT int execle(const char *path, const char *first, ...) {
     EXEC_LIST(&next_execve, path, first, va_arg(arguments, char *const *));
 }

@@ -4,18 +4,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/state.h"
-#include "process/lifecycle.h"
+#include "front.h"
 
 /* Looked up early: _exit may be called in a signal handler. */
 static void (*next_exit)(int);
 __attribute__((constructor)) static void find_exit(void) { *(void **)&next_exit = dlsym(RTLD_NEXT, "_exit"); }
 
 static _Noreturn void leave(int status) {
-    st_save_unfinished();
+    if (front_hooks.save_unfinished) front_hooks.save_unfinished();
     if (next_exit) next_exit(status);
     for (;;) syscall(SYS_exit_group, status);
 }
 
-ST_EXPORT void _exit(int status) { leave(status); }
-ST_EXPORT void _Exit(int status) { leave(status); }
+FRONT_EXPORT void _exit(int status) { leave(status); }
+FRONT_EXPORT void _Exit(int status) { leave(status); }

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "process/lifecycle.h"
+#include "front.h"
 
 static bool is_watching;
 static char *trace, *parts;
@@ -31,19 +31,10 @@ static bool is_same(const struct stat *a, const struct stat *b) {
            a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-static bool is_first_rank(void) {
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
-    for (int i = 0; i < 4; i++) {
-        const char *rank = getenv(names[i]);
-        if (rank) return atoi(rank) == 0;
-    }
-    return true;
-}
-
 __attribute__((constructor)) static void watch(void) {
     const char *pid = getenv("SCALATRACE_PID"), *output = getenv("SCALATRACE_OUTPUT"),
                *quiet = getenv("SCALATRACE_QUIET");
-    if (!pid || !output || atol(pid) != (long)getpid() || !is_first_rank() || (quiet && atoi(quiet))) return;
+    if (!pid || !output || atol(pid) != (long)getpid() || !front_is_first_rank() || (quiet && atoi(quiet))) return;
     trace = strdup(output);
     if (!trace || asprintf(&parts, "%s.parts", output) < 0) return;
     trace_before = status_of(trace), parts_before = status_of(parts);
@@ -60,9 +51,15 @@ static bool is_stderr_open(void) {
 
 __attribute__((destructor)) static void report(void) {
     const char *pid = getenv("SCALATRACE_PID");
-    if (!is_watching || st_started() || (pid && atol(pid) != (long)getpid()) || !is_stderr_open()) return;
+    if (!is_watching || front_has_started() || (pid && atol(pid) != (long)getpid()) || !is_stderr_open()) return;
     const struct stat trace_now = status_of(trace), parts_now = status_of(parts);
     if (!is_same(&trace_before, &trace_now) || !is_same(&parts_before, &parts_now)) return;
-    dprintf(STDERR_FILENO, "scalatrace: %s never called MPI_Init: nothing was recorded, %s is not written\n",
-            program_invocation_short_name, trace);
+    if (front_was_bypassed())
+        dprintf(STDERR_FILENO,
+                "scalatrace: %s called MPI past the tracer, as libraries opened with RTLD_DEEPBIND do, and tools in "
+                "LD_PRELOAD before the tracer: nothing was recorded, %s is not written\n",
+                program_invocation_short_name, trace);
+    else
+        dprintf(STDERR_FILENO, "scalatrace: %s never called MPI_Init: nothing was recorded, %s is not written\n",
+                program_invocation_short_name, trace);
 }
