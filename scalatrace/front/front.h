@@ -13,6 +13,7 @@
 #define FRONT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define FRONT_EXPORT __attribute__((visibility("default")))
@@ -41,10 +42,6 @@ bool front_is_active(void);
 bool front_has_started(void);
 /* Has the program called MPI_Init without reaching a stub? */
 bool front_was_bypassed(void);
-/* Is this process the first rank, as launchers number them? True without a launcher. */
-bool front_is_first_rank(void);
-/* Print a line on standard error, on the first rank only, unless --quiet. */
-void front_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The C library's dlsym. */
 extern void *(*front_next_dlsym)(void *handle, const char *name);
 
@@ -54,6 +51,15 @@ extern struct front_hooks {
     void (*save_unfinished)(void);
     void (*save_before_exec)(const char *program);
 } front_hooks;
+
+/* -- messages.c */
+
+/* Is this process the first rank, as launchers number them? True without a launcher. */
+bool front_is_first_rank(void);
+/* Print a line on standard error, once for the ranks of a node, unless --quiet. */
+void front_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The CRC of zlib.crc32. */
+uint32_t front_crc32(const void *data, size_t n);
 
 /* -- symbols.c */
 

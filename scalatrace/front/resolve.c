@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,26 +158,6 @@ bool front_was_bypassed(void) {
 }
 
 bool front_has_started(void) { return used && (!shim || front_hooks.started()); }
-
-bool front_is_first_rank(void) {
-    static const char *const ranks[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
-    for (int i = 0; i < 4; i++) {
-        const char *rank = getenv(ranks[i]);
-        if (rank) return atoi(rank) == 0;
-    }
-    return true;
-}
-
-void front_print(const char *format, ...) {
-    const char *quiet = getenv("SCALATRACE_QUIET");
-    va_list arguments;
-    char text[1024];
-    if ((quiet && atoi(quiet)) || !front_is_first_rank()) return;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    dprintf(STDERR_FILENO, "scalatrace: %s\n", text);
-}
 
 /* Remove this library from LD_PRELOAD: what starts programs before it uses MPI is a launcher, which the tracer follows;
  * programs that a rank starts are no ranks. */

@@ -32,18 +32,6 @@ extern char **environ;
 
 /* -- the name -------------------------------------------------------------------------------------------- */
 
-/* The CRC of zlib.crc32. */
-static uint32_t crc32_of(const unsigned char *data, size_t n) {
-    uint32_t table[256], crc = ~0u;
-    for (uint32_t i = 0; i < 256; i++) {
-        uint32_t value = i;
-        for (int bit = 0; bit < 8; bit++) value = value >> 1 ^ (value & 1 ? 0xedb88320u : 0);
-        table[i] = value;
-    }
-    for (size_t i = 0; i < n; i++) crc = table[(crc ^ data[i]) & 255] ^ crc >> 8;
-    return ~crc;
-}
-
 static bool identify(char *text, size_t size, const char *path) {
     char real[PATH_MAX];
     if (!realpath(path, real)) return false;
@@ -56,7 +44,7 @@ static bool identify(char *text, size_t size, const char *path) {
     int file = open(real, O_RDONLY | O_CLOEXEC);
     unsigned char *data = malloc(MAX_READ);
     ssize_t n = file >= 0 && data && !fstat(file, &info) ? read(file, data, MAX_READ) : -1;
-    if (n > 0) snprintf(text, size, "%08x-%llx", crc32_of(data, (size_t)n), (unsigned long long)info.st_size);
+    if (n > 0) snprintf(text, size, "%08x-%llx", front_crc32(data, (size_t)n), (unsigned long long)info.st_size);
     if (file >= 0) close(file);
     free(data);
     return n > 0;
@@ -88,15 +76,12 @@ static bool find_file(char *path, const char *name) {
 
 static bool is_preload(const char *entry) { return !strncmp(entry, "LD_PRELOAD=", 11); }
 
-/* Let Python build the shim; it prints why it cannot. Ranks that need it at the same moment wait for the one that
- * builds. Return false where Python does not start. */
-static bool build(const char *library) {
+/* Start Python with a pipe for its standard output. */
+static bool start_python(pid_t *child, char *library, const int *pipe_ends) {
     char *python = getenv("SCALATRACE_PYTHON");
-    char *const argv[] = {python, "-P", "-m", "scalatrace.record.shim", (char *)library, NULL};
+    char *const argv[] = {python, "-P", "-m", "scalatrace.record.shim", library, NULL};
     posix_spawn_file_actions_t files;
     size_t n = 0, kept = 0;
-    int status = 0;
-    pid_t child, ended;
     while (environ[n]) n++;
     char **variables = calloc(n + 1, sizeof *variables);
     if (!python || !variables || posix_spawn_file_actions_init(&files)) {
@@ -106,12 +91,39 @@ static bool build(const char *library) {
     for (size_t i = 0; i < n; i++)
         if (!is_preload(environ[i])) variables[kept++] = environ[i];
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
-    int error = posix_spawn(&child, python, &files, NULL, argv, variables);
+    posix_spawn_file_actions_adddup2(&files, pipe_ends[1], STDOUT_FILENO);
+    int error = posix_spawn(child, python, &files, NULL, argv, variables);
     posix_spawn_file_actions_destroy(&files);
     free(variables);
-    if (error) return false;
+    return !error;
+}
+
+/* Let Python build the shim. Ranks that need it at the same moment wait for the one that builds. What Python writes to
+ * standard output says why it cannot. Return false where Python does not start. */
+static bool build(const char *library) {
+    char reason[4096], *path = strdup(library);
+    size_t n = 0;
+    int ends[2], status = 0;
+    pid_t child, ended;
+    ssize_t got;
+    if (!path || pipe2(ends, O_CLOEXEC)) {
+        free(path);
+        return false;
+    }
+    bool started = start_python(&child, path, ends);
+    close(ends[1]);
+    while (started && n < sizeof reason - 1 && (got = read(ends[0], reason + n, sizeof reason - 1 - n)) != 0)
+        if (got > 0)
+            n += (size_t)got;
+        else if (errno != EINTR)
+            break;
+    close(ends[0]);
+    free(path);
+    if (!started) return false;
     while ((ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) continue;
+    while (n && reason[n - 1] == '\n') n--;
+    reason[n] = '\0';
+    if (n) front_print("nothing is recorded: %s", reason);
     return ended < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 127; /* posix_spawn's way to say ENOENT */
 }
 
@@ -129,10 +141,11 @@ void *front_load_shim(const struct front_object *mpi) {
     if (!sources || !identify(identity, sizeof identity, mpi->path)) return NULL;
     snprintf(name, sizeof name, "libscalatrace_mpi-%s-%s.so", identity, sources);
     if (!find_file(path, name)) {
+        const char *python = getenv("SCALATRACE_PYTHON");
         if (!build(mpi->path))
             front_print("no tracer is built for %s, and %s does not start here to build it: nothing is recorded; run "
                         "scalatrace doctor --build where it does",
-                        mpi->path, getenv("SCALATRACE_PYTHON"));
+                        mpi->path, python ? python : "Python");
         if (!find_file(path, name)) return NULL;
     }
     void *shim = dlopen(path, RTLD_NOW | RTLD_LOCAL);

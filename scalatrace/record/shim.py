@@ -4,7 +4,7 @@ The identity is that of the MPI library, the key that of our sources and of the 
 beside. So a shim serves every node that has the same library, and can be shipped beside the package.
 
 `python -m scalatrace.record.shim LIBRARY` builds the shim for a program that needs it; the preloaded library
-runs this (`scalatrace/front/shim.c`).
+runs this and prints what it says (`scalatrace/front/shim.c`).
 """
 
 from __future__ import annotations
@@ -209,8 +209,7 @@ def main() -> int:
     try:
         shim_for(mpi_of(library, "this program"))
     except ScalatraceError as error:
-        if not launched_rank():
-            print(f"scalatrace: {error}; nothing is recorded", file=sys.stderr)
+        print(error)
         return error.exit_status
     return 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -205,6 +206,25 @@ def test_a_node_without_a_compiler(openmpi: Mpi, copied: Path, build: Builder, t
     assert done.stderr.count("nothing is recorded") == 1
     assert len(done.stderr.splitlines()) == 1
     assert not (tmp_path / "b.st").exists()
+
+
+@pytest.mark.mpi
+def test_one_of_three_nodes_without_a_tracer(mpi: Mpi, build: Builder, tmp_path: Path) -> None:
+    """It says why, and the other ranks go on after the limit."""
+    start = tmp_path / "start.sh"
+    recorder = shlex.join(mpi.recorder())
+    start.write_text(
+        f"""#!/bin/bash
+[ "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" = 1 ] && export SCALATRACE_SHIM_FLAGS=-fno-such-flag
+exec {recorder} -o a.st -- {build(mpi, "late.c")}
+"""
+    )
+    start.chmod(0o755)
+    env = {"SCALATRACE_WAIT_LIMIT": "2"}
+    done = mpirun(mpi, 3, [start], cwd=tmp_path, env=env)
+    assert done.returncode == 0
+    assert "nothing is recorded: " in done.stderr
+    assert "only 2 of 3 ranks of MPI_COMM_WORLD reached the tracer" in done.stderr
 
 
 @pytest.mark.mpi
