@@ -1,5 +1,6 @@
 #!/bin/bash
 # Slurm on this machine: srun with and without a matching PMI, refusals, job arrays, requeued and cancelled jobs.
+# Nodes without a compiler, without flock, with a home that is read-only.
 #
 #     apt-get download slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge libmunge2 libpmix2 libhwloc15 ...
 #     for deb in *.deb; do dpkg -x $deb root; done
@@ -133,5 +134,28 @@ sleep 2
 scancel --signal=TERM "$job"
 drain
 there long.st.parts/rank-0.part long.st.parts/rank-1.part
+echo "-- nodes without mpicc, then without flock, then with a read-only home"
+cat >noflock.c <<'END'
+#include <errno.h>
+int flock(int file, int how) { return (void)file, (void)how, errno = ENOSYS, -1; }
+END
+gcc -shared -fPIC -o noflock.so noflock.c || exit 77
+mkdir -m 700 cache flockless
+env LD_PRELOAD="$work/noflock.so" SCALATRACE_CACHE="$work/flockless" scalatrace doctor --build >noflock.out 2>&1
+ls flockless/libscalatrace_mpi-* >/dev/null 2>&1 || wrong "no tracer is built without flock: $(tail -2 noflock.out)"
+SCALATRACE_CACHE=$work/cache scalatrace doctor --build --into "$work/shims" >into.out 2>&1
+mpicc=$(readlink -f "$(command -v mpicc)")
+mount --bind /bin/false "$mpicc"
+export SCALATRACE_CACHE=$work/cache
+run g.out -n 3 scalatrace record -o g.st -- ./hello
+run h.out -n 3 --export=NONE /usr/bin/env "SCALATRACE_CACHE=$SCALATRACE_CACHE" "$(command -v scalatrace)" record -o h.st -- "$work/hello"
+SCALATRACE_CACHE=$work/flockless run i.out -n 3 scalatrace record -o i.st -- ./hello
+mkdir -p home && mount -t tmpfs -o ro home home
+HOME=$work/home SCALATRACE_CACHE='' SCALATRACE_SHIMS=$work/shims run j.out -n 3 scalatrace record -o j.st -- ./hello
+SCALATRACE_CACHE=$work/empty run k.out -n 3 scalatrace record -o k.st -- ./hello
+for trace in g h i j; do there $trace.st; done
+has k.out "nothing is recorded: "
+[ -e k.st ] && wrong "k.st is written without a tracer"
+umount "$mpicc"
 [ $failed = 0 ] && echo right
 exit $failed
