@@ -8,16 +8,9 @@ from scalatrace.executor import binding
 from scalatrace.executor.binding import PS
 from scalatrace.executor.operations import COLLECTIVES
 from scalatrace.predict.platform import Network, Platform
-from scalatrace.predict.platform.algorithms import ALGORITHMS, DEFAULT_RULES
+from scalatrace.predict.platform.algorithms import DEFAULT_RULES, algorithm_table
 
-__all__ = ["NUMBER_OF", "PlatformArrays"]
-
-_ALGORITHMS = (
-    "dissemination recursive_doubling tree linear binomial scatter_allgather chain rabenseifner ring"
-    " reduce_bcast bruck gather_bcast pairwise recursive_halving"
-)
-NUMBER_OF = {name: number for number, name in enumerate(_ALGORITHMS.split())}
-"""Algorithm -> number in collectives.hpp."""
+__all__ = ["PlatformArrays"]
 
 
 class PlatformArrays:
@@ -28,11 +21,11 @@ class PlatformArrays:
         rules = [
             binding.RuleParameters(
                 COLLECTIVES[operation],
-                NUMBER_OF[rule.algorithm],
+                algorithms[rule.algorithm].number,
                 -1 if rule.max_bytes is None else rule.max_bytes,
                 -1 if rule.max_ranks is None else rule.max_ranks,
             )
-            for operation in ALGORITHMS
+            for operation, algorithms in algorithm_table().items()
             for rule in (*platform.collectives.get(operation, ()), *DEFAULT_RULES[operation])
         ]
         self._rules = (binding.RuleParameters * len(rules))(*rules)

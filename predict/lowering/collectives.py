@@ -7,6 +7,8 @@ order is the same on all ranks, independent of the order in which they complete 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 
 from scalatrace.errors import FormatError
 from scalatrace.executor.operations import OPERATION_OF
@@ -22,7 +24,7 @@ from scalatrace.predict.lowering.actions import (
 from scalatrace.predict.lowering.messages import LoweredMessages
 from scalatrace.predict.lowering.report import Account, Outcome
 from scalatrace.predict.lowering.requests import PendingCollective, RequestNumbers
-from scalatrace.predict.lowering.schedules import Round, RoundShape, expand, used_algorithm
+from scalatrace.predict.lowering.schedules import RoundShape, schedule, used_algorithm
 from scalatrace.predict.platform import Platform
 from scalatrace.trace.exchange.neighbours import Neighbours, neighbour_bytes
 from scalatrace.trace.exchange.type_sizes import member_sizes
@@ -98,6 +100,9 @@ def _blocks(call: Call, side: str) -> tuple[int, ...]:
     size = _size(call, f"{side}type")
     return tuple(max(n, 0) * size for n in counts)
 
+
+Step = tuple[int, int, int, int, int, int]
+"""Round, destination, source, whether what it receives is reduced, bytes sent and received."""
 
 MemberGroup = tuple[Sequence[int], int, bool]
 """Members as ranks of the result, own position, and whether some members are left out."""
@@ -185,24 +190,26 @@ class LoweredCollectives:
             root = members[shape.root] if everyone else shape.root
             return [CollectiveAction(shape._replace(root=root), None if everyone else tuple(members))]
         rule = self._platform.algorithm(shape.operation.removesuffix("v"), shape.nbytes, shape.nranks)
-        algorithm = used_algorithm(shape, rule)
+        algorithm = used_algorithm(rule, shape)
         self._account.add(call.op, Outcome.LOWERED, f"{note}messages, {algorithm}", nbytes)
         tag = self._messages.tag(call, 0, "collective")
+        rounds = groupby(schedule(algorithm, *shape).tolist(), key=itemgetter(0))
         return [
-            action
-            for each in expand(shape, algorithm)
-            for action in self._of_round(each, members, tag, exchange)
+            action for _, steps in rounds for action in self._of_round(list(steps), members, tag, exchange)
         ]
 
     def _of_round(
-        self, each: Round, members: Sequence[int], tag: int, exchange: RequestNumbers
+        self, steps: list[Step], members: Sequence[int], tag: int, exchange: RequestNumbers
     ) -> list[LoweredAction]:
         messages: list[SendMessage | RecvMessage] = [
-            RecvMessage(members[peer], nbytes, tag) for peer, nbytes in each.recvs
+            RecvMessage(members[source], nbytes, tag) for _, _, source, _, _, nbytes in steps if source >= 0
         ]
-        messages += [SendMessage(members[peer], nbytes, tag) for peer, nbytes in each.sends]
+        messages += [
+            SendMessage(members[dest], nbytes, tag) for _, dest, _, _, nbytes, _ in steps if dest >= 0
+        ]
         actions = exchange.together(messages)
-        if ns := each.reduced_bytes * self._platform.reduce_per_byte_ns:
+        reduced_bytes = sum(received for _, _, _, reduces, _, received in steps if reduces)
+        if ns := reduced_bytes * self._platform.reduce_per_byte_ns:
             actions.append(Computation(ns))
         return actions
 

@@ -172,7 +172,7 @@ def _halving(s: float, p: int) -> Iterator[ModelRound]:
 
 
 def _rabenseifner(s: float, p: int) -> Iterator[ModelRound]:
-    """Halving, then doubling of the reduced parts; ranks beyond a power of two receive the result after."""
+    """Halving, then the reduced parts; ranks beyond a power of two get the result last."""
     yield from _halving(s, p)
     yield from (ModelRound(s / 2**i) for i in range(1, p.bit_length()))
     if p & (p - 1):
@@ -234,9 +234,7 @@ COSTS: dict[str, dict[str, Cost]] = {
     },
     "reduce": {
         "binomial": Cost(LOG * _R, _binomial(RECEIVES, 1)),
-        "rabenseifner": Cost(
-            2 * _SHARED_TREE + _PART * GAMMA * S, _then(_tree(1, share=True), _tree(share=True))
-        ),
+        "rabenseifner": Cost(2 * _SHARED_TREE + _PART * GAMMA * S, _rabenseifner),
         "linear": Cost(_LINEAR_REDUCE, _linear(RECEIVES, 1)),
     },
     "allreduce": {

@@ -7,22 +7,45 @@ vector of Bcast, Reduce, Allreduce and Scan, one rank's block of the others (the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from itertools import count
 
-__all__ = ["ALGORITHMS", "DEFAULT_RULES", "AlgorithmRule"]
+from scalatrace.executor import binding
+from scalatrace.executor.operations import COLLECTIVES
 
-ALGORITHMS = {
-    "barrier": ("dissemination", "recursive_doubling", "tree", "linear"),
-    "bcast": ("binomial", "scatter_allgather", "chain", "linear"),
-    "reduce": ("binomial", "rabenseifner", "linear"),
-    "allreduce": ("recursive_doubling", "rabenseifner", "ring", "reduce_bcast"),
-    "gather": ("binomial", "linear"),
-    "scatter": ("binomial", "linear"),
-    "allgather": ("recursive_doubling", "ring", "bruck", "gather_bcast"),
-    "alltoall": ("bruck", "pairwise", "linear"),
-    "reduce_scatter": ("pairwise", "recursive_halving", "linear"),
-    "scan": ("recursive_doubling", "linear"),
-}
-"""Operation, without `MPI_` and in lower case -> its algorithms."""
+__all__ = ["DEFAULT_RULES", "AlgorithmRule", "CollectiveAlgorithm", "algorithm_table"]
+
+
+@dataclass(frozen=True)
+class CollectiveAlgorithm:
+    """An algorithm of a collective operation.
+
+    Attributes:
+        number: in the executor's table (`native/schedules.hpp`).
+        condition: on calls ("an even number of ranks"); "": none.
+        otherwise: name of the algorithm that calls without the condition use.
+    """
+
+    name: str
+    number: int
+    condition: str
+    otherwise: str
+
+
+@cache
+def algorithm_table() -> dict[str, dict[str, CollectiveAlgorithm]]:
+    """Return the algorithms of the executor by operation, without `MPI_` and in lower case, and name."""
+    table: dict[str, dict[str, CollectiveAlgorithm]] = {operation: {} for operation in COLLECTIVES}
+    operations = list(COLLECTIVES)
+    for number in count():
+        row = binding.library().st_sim_describe_algorithm(number)
+        if row.name is None:
+            return table
+        name, condition, otherwise = (
+            (text or b"").decode() for text in (row.name, row.condition, row.otherwise)
+        )
+        table[operations[row.collective]][name] = CollectiveAlgorithm(name, number, condition, otherwise)
+    raise AssertionError("the table has no end")
 
 
 @dataclass(frozen=True)

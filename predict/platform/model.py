@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, fields
 
 from scalatrace.errors import UsageError
 from scalatrace.predefined import THREAD_LEVELS
-from scalatrace.predict.platform.algorithms import ALGORITHMS, DEFAULT_RULES, AlgorithmRule
+from scalatrace.predict.platform.algorithms import DEFAULT_RULES, AlgorithmRule, algorithm_table
 
 __all__ = [
     "AlgorithmRule",
@@ -220,10 +220,10 @@ class Platform:
             names = "ranks_per_node, compute_scale and measured_up_to_bytes"
             raise UsageError(f"{names} must be 0 or more")
         for operation, rules in self.collectives.items():
-            known = ALGORITHMS.get(operation)
+            known = algorithm_table().get(operation)
             if known is None:
                 raise UsageError(
-                    f"collectives.{operation}: no collective operation; known: {', '.join(ALGORITHMS)}"
+                    f"collectives.{operation}: no collective operation; known: {', '.join(algorithm_table())}"
                 )
             for rule in rules:
                 if rule.algorithm not in known:

@@ -6,8 +6,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from scalatrace.executor.operations import COLLECTIVES
 from scalatrace.predict.lowering import LoweringTarget, TraceLowering
-from scalatrace.predict.platform.algorithms import ALGORITHMS
 from scalatrace.predict.timeline.needs import Finished, Posted, RankMessages, Received, SentMessage
 from scalatrace.predict.timeline.times import TimelineTimes, call_times
 from scalatrace.trace.model.call import Call
@@ -15,7 +15,7 @@ from scalatrace.trace.model.trace import Trace
 
 __all__ = ["Timeline", "TimelineEvent", "TimelineMessage"]
 
-CALLS = LoweringTarget(frozenset({*ALGORITHMS, "gatherv", "scatterv"}), groups=True, several_sizes=True)
+CALLS = LoweringTarget(frozenset({*COLLECTIVES, "gatherv", "scatterv"}), groups=True, several_sizes=True)
 """Collectives stay calls."""
 
 

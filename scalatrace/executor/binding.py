@@ -32,6 +32,7 @@ __all__ = [
     "PATH",
     "PROGRESS",
     "PS",
+    "AlgorithmRow",
     "EngineFamily",
     "EngineField",
     "EngineMatching",
@@ -153,6 +154,17 @@ class RuleParameters(ctypes.Structure):
     )
 
 
+class AlgorithmRow(ctypes.Structure):
+    """struct st_sim_algorithm."""
+
+    _fields_ = (
+        ("collective", c_int32),
+        ("name", c_char_p),
+        ("condition", c_char_p),
+        ("otherwise", c_char_p),
+    )
+
+
 class PlatformParameters(ctypes.Structure):
     """struct st_sim_platform."""
 
@@ -260,9 +272,16 @@ def library() -> Any:
     )  # fmt: skip
     loaded.st_sim_run_path.restype = c_int
     loaded.st_sim_collective_times.argtypes = (
-        POINTER(PlatformParameters), c_int32, c_int32, c_int64, c_int32, c_int32, _INT64,
+        POINTER(PlatformParameters), c_int32, c_int64, c_int32, c_int32, _INT64,
     )  # fmt: skip
     loaded.st_sim_collective_times.restype = None
+    loaded.st_sim_describe_algorithm.argtypes = (c_int32,)
+    loaded.st_sim_describe_algorithm.restype = AlgorithmRow
+    loaded.st_sim_usable_algorithm.argtypes = (c_int32, c_int32, c_int32)
+    loaded.st_sim_schedule.argtypes = (
+        c_int32, c_int32, c_int32, c_int64, c_int32, _INT64, _INT64, c_int64, c_void_p,
+    )  # fmt: skip
+    loaded.st_sim_schedule.restype = c_int64
     _declare_matching(loaded)
     return loaded
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterator
 
-from scalatrace.predict.lowering.schedules import schedule
+from scalatrace.predict.lowering.schedules import RoundShape
 from scalatrace.predict.platform import Network
+from support.rounds import list_rounds
 
 Step = tuple[str, int, int, int]
 """"send" or "recv", the peer, bytes, and bytes that are reduced afterwards."""
@@ -14,7 +15,7 @@ Step = tuple[str, int, int, int]
 
 def steps(operation: str, algorithm: str, rank: int, nranks: int, nbytes: int) -> Iterator[Step]:
     """Yield the messages of one rank; those of a round are sent before it receives."""
-    for round_ in schedule(operation, algorithm, rank, nranks, nbytes):
+    for round_ in list_rounds(algorithm, RoundShape(operation, rank, nranks, nbytes)):
         for peer, size in round_.sends:
             yield "send", peer, size, 0
         for number, (peer, size) in enumerate(round_.recvs, 1):

@@ -1,5 +1,6 @@
 /* capi.cpp - the C ABI: no exception passes it. */
 #include "engine.hpp"
+#include "schedules.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -52,15 +53,33 @@ extern "C" int st_sim_run_path(const st_sim_program *program, const st_sim_platf
     }
 }
 
-extern "C" void st_sim_collective_times(const st_sim_platform *platform, int32_t collective, int32_t algorithm,
-                                        int64_t nbytes, int32_t root, int32_t size, int64_t *times) {
+extern "C" void st_sim_collective_times(const st_sim_platform *platform, int32_t algorithm, int64_t nbytes,
+                                        int32_t root, int32_t size, int64_t *times) {
     try {
         sim::Network network(*platform);
         std::vector<sim::Clock> clocks(static_cast<size_t>(size));
         for (int32_t i = 0; i < size; ++i) clocks[i].t = times[i];
-        sim::run_algorithm(network, {collective, nbytes, root}, algorithm, nullptr, clocks);
+        sim::run_algorithm(network, {sim::describe_algorithm(algorithm).collective, nbytes, root}, algorithm, nullptr,
+                           clocks);
         std::transform(clocks.begin(), clocks.end(), times, [](const sim::Clock &c) { return c.t; });
     } catch (const std::exception &) {
         std::fill(times, times + size, -1);
+    }
+}
+
+extern "C" st_sim_algorithm st_sim_describe_algorithm(int32_t algorithm) { return sim::describe_algorithm(algorithm); }
+
+extern "C" int32_t st_sim_usable_algorithm(int32_t algorithm, int32_t size, int32_t equal_sizes) {
+    return sim::usable_algorithm(algorithm, size, equal_sizes);
+}
+
+extern "C" int64_t st_sim_schedule(int32_t algorithm, int32_t rank, int32_t size, int64_t nbytes, int32_t root,
+                                   const int64_t *sends, const int64_t *recvs, int64_t capacity, st_sim_step *steps) {
+    try {
+        const auto listed = sim::list_steps(algorithm, rank, root, sim::Sizes(size, nbytes, rank, sends, recvs));
+        std::copy_n(listed.begin(), std::min(capacity, static_cast<int64_t>(listed.size())), steps);
+        return static_cast<int64_t>(listed.size());
+    } catch (const std::exception &) {
+        return ST_SIM_E_MEMORY;
     }
 }

@@ -1,6 +1,6 @@
 /* collectives.hpp - exit times of collective operations from the times at which their members enter.
  *
- * An algorithm is a number of rounds. In a round, a member may send one message and receive one:
+ * In each round of an algorithm (schedules.hpp):
  *
  *   exit[i] = max(entry[i] + o, entry[j] + o + L + n G) + o        member i receives from member j
  */
@@ -14,24 +14,6 @@
 
 namespace sim {
 
-/* Algorithms, numbered over all operations as in platform/algorithms.py. */
-enum Algorithm : int32_t {
-    kDissemination,
-    kRecursiveDoubling,
-    kTree,
-    kLinear,
-    kBinomial,
-    kScatterAllgather,
-    kChain,
-    kRabenseifner,
-    kRing,
-    kReduceBcast,
-    kBruck,
-    kGatherBcast,
-    kPairwise,
-    kRecursiveHalving
-};
-
 struct Call {
     int32_t collective;
     int64_t nbytes; /* the whole vector of bcast, reduce, allreduce, scan; one rank's block of the others */
@@ -41,7 +23,7 @@ struct Call {
 /* Replace the clocks of the members when they enter by those when they leave. members: their world ranks, or NULL. */
 void run_collective(Network &network, const Call &call, const int32_t *members, std::vector<Clock> &clocks);
 
-/* The same with a given algorithm. */
+/* The same with a given row of kAlgorithms. */
 void run_algorithm(Network &network, const Call &call, int32_t algorithm, const int32_t *members,
                    std::vector<Clock> &clocks);
 

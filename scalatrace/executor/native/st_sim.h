@@ -143,8 +143,8 @@ struct st_sim_network {
 };
 
 struct st_sim_rule {
-    int32_t collective, algorithm;
-    int64_t max_bytes, max_ranks; /* -1: any */
+    int32_t collective, algorithm; /* its number in schedules.hpp */
+    int64_t max_bytes, max_ranks;  /* -1: any */
 };
 
 struct st_sim_platform {
@@ -212,10 +212,36 @@ ST_SIM_API int st_sim_run(const struct st_sim_program *program, const struct st_
 ST_SIM_API int st_sim_run_path(const struct st_sim_program *program, const struct st_sim_platform *platform,
                                struct st_sim_result *result, int64_t *by_node, int (*progress)(int64_t executed));
 
+/* An algorithm of a collective operation (schedules.hpp). */
+struct st_sim_algorithm {
+    int32_t collective;
+    const char *name;      /* NULL: there is none of this number */
+    const char *condition; /* on calls; "": none */
+    const char *otherwise; /* name of the algorithm of other calls, or NULL */
+};
+
+/* What a member does in a round: -1 where it sends, or receives, no message. */
+struct st_sim_step {
+    int32_t round, to, from, reduces; /* reduces: what it receives */
+    int64_t sent, received;           /* bytes */
+};
+
+ST_SIM_API struct st_sim_algorithm st_sim_describe_algorithm(int32_t algorithm);
+
+/* Number of the algorithm that is used where a call does not fulfil the condition of one. */
+ST_SIM_API int32_t st_sim_usable_algorithm(int32_t algorithm, int32_t size, int32_t equal_sizes);
+
+/* Steps of a member in the order of rounds; messages of a round are under way together. Returns the number of steps,
+ * of which at most `capacity` are written, or ST_SIM_E_MEMORY. sends, recvs: bytes that the member sends to each, and
+ * receives from each, or NULL where sizes are equal. */
+ST_SIM_API int64_t st_sim_schedule(int32_t algorithm, int32_t rank, int32_t size, int64_t nbytes, int32_t root,
+                                   const int64_t *sends, const int64_t *recvs, int64_t capacity,
+                                   struct st_sim_step *steps);
+
 /* Exit clocks of one collective call of members on ranks 0..size-1, for tests: times in ps, in and out; -1 where it
  * takes too long. */
-ST_SIM_API void st_sim_collective_times(const struct st_sim_platform *platform, int32_t collective, int32_t algorithm,
-                                        int64_t nbytes, int32_t root, int32_t size, int64_t *times);
+ST_SIM_API void st_sim_collective_times(const struct st_sim_platform *platform, int32_t algorithm, int64_t nbytes,
+                                        int32_t root, int32_t size, int64_t *times);
 
 /* Matching: executions without time. */
 

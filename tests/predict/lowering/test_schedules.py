@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scalatrace.predict.lowering.schedules import Round, RoundShape, expand, schedule
-from scalatrace.predict.platform.algorithms import ALGORITHMS
+from scalatrace.predict.lowering.schedules import RoundShape, schedule, used_algorithm
+from scalatrace.predict.platform.algorithms import algorithm_table
+from support.rounds import Round, list_rounds
 
-CASES = [(operation, name) for operation, names in ALGORITHMS.items() for name in names]
+CASES = [(operation, name) for operation, names in algorithm_table().items() for name in names]
 sizes = st.integers(1, 21)
 few = settings(max_examples=15, deadline=None)
 
@@ -45,7 +46,7 @@ def exchanged(rounds: list[list[Round]]) -> Counter[tuple[int, int]]:
 
 
 def all_rounds(operation: str, algorithm: str, n: int, nbytes: int, root: int) -> list[list[Round]]:
-    return [list(schedule(operation, algorithm, rank, n, nbytes, root)) for rank in range(n)]
+    return [list_rounds(algorithm, RoundShape(operation, rank, n, nbytes, root)) for rank in range(n)]
 
 
 @pytest.mark.parametrize(("operation", "algorithm"), CASES)
@@ -119,31 +120,48 @@ def test_several_sizes(n: int, data: st.DataObject) -> None:
     column = [tuple(table[i][j] for i in range(n)) for j in range(n)]
     shapes = [RoundShape("alltoall", rank, n, 0, 0, tuple(table[rank]), column[rank]) for rank in range(n)]
     for algorithm in ("pairwise", "linear", "bruck"):
-        moved = exchanged([list(expand(shape, algorithm)) for shape in shapes])
+        moved = exchanged([list_rounds(algorithm, shape) for shape in shapes])
         wanted = {(i, j): table[i][j] for i in range(n) for j in range(n) if i != j and table[i][j]}
         assert {pair: size for pair, size in moved.items() if size} == wanted
     blocks, root = tuple(table[0]), data.draw(st.integers(0, n - 1))
-    for algorithm in ("ring", "bruck", "recursive_doubling", "gather_bcast"):
+    for algorithm in algorithm_table()["allgather"]:
         exchanged(
-            [list(expand(RoundShape("allgather", r, n, 0, 0, None, blocks), algorithm)) for r in range(n)]
+            [list_rounds(algorithm, RoundShape("allgather", r, n, 0, 0, None, blocks)) for r in range(n)]
         )
-    for algorithm in ("pairwise", "recursive_halving", "linear"):
-        exchanged(
-            [
-                list(expand(RoundShape("reduce_scatter", r, n, 0, 0, None, blocks), algorithm))
-                for r in range(n)
-            ]
-        )
+    for algorithm in algorithm_table()["reduce_scatter"]:
+        shapes = [RoundShape("reduce_scatter", rank, n, 0, 0, None, blocks) for rank in range(n)]
+        exchanged([list_rounds(algorithm, shape) for shape in shapes])
 
     def rooted(operation: str) -> Iterator[list[Round]]:
         for rank in range(n):
             known = blocks if rank == root else None
             sends, recvs = (known, None) if operation == "scatterv" else (None, known)
-            yield list(expand(RoundShape(operation, rank, n, blocks[rank], root, sends, recvs), "linear"))
+            yield list_rounds("binomial", RoundShape(operation, rank, n, blocks[rank], root, sends, recvs))
 
     others = sum(size for rank, size in enumerate(blocks) if rank != root)
     assert sum(exchanged(list(rooted("gatherv"))).values()) == others
     assert sum(exchanged(list(rooted("scatterv"))).values()) == others
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "shape", "used"),
+    [
+        ("recursive_doubling", RoundShape("allgather", 2, 6, 99), "bruck"),
+        ("bruck", RoundShape("alltoall", 2, 3, 9, 0, (9, 0, 8), (7, 0, 9)), "pairwise"),
+        ("binomial", RoundShape("gatherv", 2, 6, 99), "linear"),
+        ("binomial", RoundShape("gather", 2, 6, 99), "binomial"),
+    ],
+)
+def test_calls_without_the_condition_of_an_algorithm(algorithm: str, shape: RoundShape, used: str) -> None:
+    assert used_algorithm(algorithm, shape) == used
+    assert list_rounds(algorithm, shape) == list_rounds(used, shape)
+
+
+def test_every_condition_has_another_algorithm() -> None:
+    for algorithms in algorithm_table().values():
+        for row in algorithms.values():
+            assert bool(row.condition) == bool(row.otherwise)
+            assert not row.otherwise or row.otherwise in algorithms
 
 
 def test_costs_of_the_papers() -> None:
@@ -151,8 +169,8 @@ def test_costs_of_the_papers() -> None:
     n, nbytes = 16, 1600
 
     def cost(operation: str, algorithm: str) -> tuple[int, int]:
-        own = list(schedule(operation, algorithm, 3, n, nbytes))
-        return len(own), sum(size for each in own for _, size in each.sends)
+        own = schedule(algorithm, operation, 3, n, nbytes)
+        return len(own), int(own["sent"].sum())
 
     assert cost("allreduce", "recursive_doubling") == (4, 4 * nbytes)
     assert cost("allreduce", "rabenseifner") == (8, 2 * nbytes * 15 // 16)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scalatrace.errors import UsageError
+from scalatrace.predict.lowering.schedules import schedule
 from scalatrace.predict.models import MESSAGE, OPERATIONS, algorithms_of, levels, times
-from scalatrace.predict.models.collectives import COSTS, time_ns
+from scalatrace.predict.models.collectives import COSTS, Cost, time_ns
 from scalatrace.predict.models.messages import exchange_gap_ns, gap_ns, receive_gap_ns
 from scalatrace.predict.models.symbols import (  # fmt: skip
     ALPHA,
     BETA,
     CONGESTION,
     GAMMA,
+    LOG,
     MATCH,
     PHI,
     QUEUE,
@@ -28,7 +31,7 @@ from scalatrace.predict.models.symbols import (  # fmt: skip
     as_sympy,
 )
 from scalatrace.predict.platform import Network, NetworkTopology, Platform, Segment, read_platform
-from scalatrace.predict.platform.algorithms import ALGORITHMS
+from scalatrace.predict.platform.algorithms import algorithm_table
 from support.loggp_clock import finish_ns
 
 SMALL = Segment(0, 1000.0, 0.1, 40.0, 200.0, 300.0, 0.01, 0.02)
@@ -37,19 +40,34 @@ TWO_RANGES = Platform(network=Network((SMALL, LARGE)), reduce_per_byte_ns=0.05)
 ONE_RANGE = Platform(network=Network((SMALL,)), reduce_per_byte_ns=0.05)
 EVERY = [(operation, algorithm) for operation in COSTS for algorithm in COSTS[operation]]
 
-POWERS_ONLY = {
-    ("barrier", "recursive_doubling"), ("bcast", "scatter_allgather"), ("reduce", "rabenseifner"),
-    ("allreduce", "recursive_doubling"), ("gather", "binomial"), ("scatter", "binomial"),
-    ("allgather", "gather_bcast"), ("reduce_scatter", "recursive_halving"),
+Range = tuple[float, float]
+ROUNDS_BETWEEN: dict[tuple[str, str], Range] = {
+    ("barrier", "recursive_doubling"): (1, 1.5), ("bcast", "scatter_allgather"): (1, 1.34),
+    ("allreduce", "recursive_doubling"): (1, 1.5), ("gather", "binomial"): (1, 2),
+    ("scatter", "binomial"): (1, 2), ("allgather", "gather_bcast"): (1, 1.5),
+    ("reduce_scatter", "recursive_halving"): (0.83, 1.5),
 }  # fmt: skip
-"""Algorithms whose models are exact for powers of two only."""
+"""Algorithms whose rounds are exact for powers of two only: their share of the longest path between these."""
+
+FORMULAS_BETWEEN: dict[tuple[str, str], Range] = {
+    ("barrier", "recursive_doubling"): (0.75, 1), ("barrier", "tree"): (1, 2), ("bcast", "binomial"): (1, 2),
+    ("bcast", "scatter_allgather"): (1, 1.34), ("reduce", "binomial"): (1, 2),
+    ("reduce", "rabenseifner"): (0.44, 1), ("allreduce", "recursive_doubling"): (0.75, 1),
+    ("allreduce", "rabenseifner"): (0.44, 1), ("allreduce", "reduce_bcast"): (1, 2),
+    ("gather", "binomial"): (1, 2), ("scatter", "binomial"): (1, 2), ("allgather", "gather_bcast"): (1, 2),
+    ("alltoall", "bruck"): (1, 1.5),
+    ("reduce_scatter", "recursive_halving"): (0.4, 1),
+}  # fmt: skip
+"""The same of formulas."""
 
 BOUND = ("alltoall", "linear")
 """Its model may have one latency and transfer too much, where the processor is the slower part."""
 
 
 def test_all_algorithms_of_platforms_have_models() -> None:
-    assert {name: tuple(costs) for name, costs in COSTS.items()} == ALGORITHMS
+    assert {name: set(costs) for name, costs in COSTS.items()} == {
+        name: set(algorithms) for name, algorithms in algorithm_table().items()
+    }
 
 
 @pytest.mark.parametrize(("operation", "algorithm"), EVERY)
@@ -65,6 +83,62 @@ def test_formulas_are_the_sums_of_the_rounds(operation: str, algorithm: str, nra
         assert float(sized.subs(values)) == pytest.approx(
             time_ns(ONE_RANGE, operation, algorithm, nbytes, nranks), rel=1e-9
         )
+
+
+def longest_paths(operation: str, algorithm: str, nranks: int, nbytes: int) -> list[int]:
+    """Return the largest numbers of messages, of bytes, and of reduced bytes on a path of messages."""
+    steps = [schedule(algorithm, operation, rank, nranks, nbytes) for rank in range(nranks)]
+    ranks = np.repeat(np.arange(nranks), [len(own) for own in steps])
+    table = np.concatenate(steps)
+    clocks = np.zeros((nranks, 3), dtype=np.int64)
+    for number in range(table["round"].max() + 1):
+        receives = (table["round"] == number) & (table["from"] >= 0)
+        received, at = table[receives], ranks[receives]
+        bytes_, zero = received["received"], np.zeros(len(received), dtype=np.int64)
+        before = clocks.copy()
+        np.maximum.at(clocks, at, before[received["from"]] + np.stack([zero + 1, bytes_, zero], axis=1))
+        np.add.at(clocks[:, 2], at, bytes_ * received["reduces"])
+    return [int(value) for value in clocks.max(axis=0)]
+
+
+def sums_of_rounds(cost: Cost, nranks: int, nbytes: int) -> list[float]:
+    """Return the messages, bytes and reduced bytes of a model's rounds; gaps are no messages."""
+    rounds = list(cost.rounds(float(nbytes), nranks))
+    return [
+        sum(each.times for each in rounds if not each.is_gap),
+        sum(each.times * each.nbytes for each in rounds if not each.is_gap),
+        sum(each.times * each.reduced for each in rounds),
+    ]
+
+
+def coefficients(cost: Cost, nranks: int, nbytes: int) -> list[float]:
+    """Return the messages, bytes and reduced bytes of a model's formula."""
+    formula = cost.formula
+    for gap in (TAU, RHO, PHI):
+        formula = formula.replace(gap, lambda size: 0)
+    formula = sympy.expand(formula.subs({LOG: (nranks - 1).bit_length(), P: nranks, S: nbytes}))
+    return [float(formula.coeff(symbol)) for symbol in (ALPHA, BETA, GAMMA)]
+
+
+@pytest.mark.parametrize("key", EVERY, ids="-".join)
+def test_models_against_schedules(key: tuple[str, str]) -> None:
+    """All ranks send parts of equal size: numbers of bytes are multiples of all numbers of parts."""
+    cost = COSTS[key[0]][key[1]]
+    for nranks in range(2, 71):
+        nbytes = 0 if key[0] == "barrier" else nranks * 128
+        paths = longest_paths(*key, nranks, nbytes)
+        is_power = nranks & (nranks - 1) == 0
+        for values, between in (
+            (sums_of_rounds(cost, nranks, nbytes), ROUNDS_BETWEEN),
+            (coefficients(cost, nranks, nbytes), FORMULAS_BETWEEN),
+        ):
+            if is_power or key not in between:
+                assert values == pytest.approx(paths)
+            else:
+                low, high = between[key]
+                assert all(
+                    low * path <= value <= high * path for value, path in zip(values, paths, strict=True)
+                )
 
 
 @pytest.mark.parametrize("key", EVERY, ids="-".join)
@@ -88,7 +162,7 @@ def test_other_numbers_of_ranks(key: tuple[str, str], nranks: int) -> None:
     nbytes = 160 * nranks
     reference = finish_ns(ONE_RANGE.network, 0.05, *key, nranks, nbytes)
     model = time_ns(ONE_RANGE, *key, nbytes, nranks)
-    if key in POWERS_ONLY or key == BOUND:
+    if key in ROUNDS_BETWEEN or key == BOUND:
         assert 0.9 * reference <= model <= 1.9 * reference
     else:
         assert model == pytest.approx(reference, rel=1e-9)

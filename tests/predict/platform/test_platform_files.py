@@ -25,6 +25,7 @@ from scalatrace.predict.platform import (
     read_platform,
     write_platform,
 )  # fmt: skip
+from scalatrace.predict.platform.algorithms import algorithm_table
 
 TIMES = st.floats(0, 1e6, allow_nan=False)
 SEGMENTS = st.builds(Segment, st.just(0), *[TIMES] * (len(fields(Segment)) - 1))
@@ -158,6 +159,18 @@ def test_a_segment_starts_at_its_size() -> None:
     network = Network((Segment(0, 1.0), Segment(100, 2.0)), 1000)
     assert [network.segment(n).latency_ns for n in (0, 99, 100, 5000)] == [1.0, 1.0, 2.0, 2.0]
     assert [network.is_eager(n) for n in (1000, 1001)] == [True, False]
+
+
+def test_conditions_of_algorithms_are_documented() -> None:
+    rows = [
+        f"| {operation} | `{name}` | {row.condition} | `{row.otherwise}` |"
+        for operation, algorithms in algorithm_table().items()
+        for name, row in algorithms.items()
+        if row.condition
+    ]
+    page = Path(__file__).resolve().parents[3] / "docs/guide/simulate.md"
+    table = page.read_text(encoding="utf-8").split("| operation | algorithm | needs | other calls use |\n")[1]
+    assert table.split("\n\n")[0].splitlines()[1:] == rows
 
 
 def test_default_algorithms_follow_sizes() -> None:

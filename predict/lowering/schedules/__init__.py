@@ -1,9 +1,0 @@
-"""Schedules of collective algorithms: who sends how many bytes to whom, in which round.
-
-In: operation, algorithm (of `platform.algorithms`), rank, sizes in bytes. Out: the rounds of that rank.
-"""
-
-from scalatrace.predict.lowering.schedules.expand import expand, schedule, used_algorithm
-from scalatrace.predict.lowering.schedules.rounds import Round, RoundShape
-
-__all__ = ["Round", "RoundShape", "expand", "schedule", "used_algorithm"]
