@@ -3,7 +3,8 @@
 For each algorithm there is a formula in alpha, beta, gamma and tau, and the rounds one after the other with
 their message sizes, so that each message takes the parameters of its own protocol range. All ranks start at
 the same time. Formulas are exact for powers of two. Between them trees take at most one round less; recursive
-doubling and halving take more, for the ranks beyond a power of two, which the rounds count.
+doubling and halving take more, for the ranks beyond a power of two, which the rounds count. Neighbor exchange
+is a ring on odd numbers of ranks, likewise.
 """
 
 from __future__ import annotations
@@ -192,6 +193,15 @@ def _bruck(s: float, p: int) -> Iterator[ModelRound]:
         yield ModelRound(s * sum(1 for distance in range(1, p) if distance >> i & 1))
 
 
+def _neighbor_exchange(s: float, p: int) -> Iterator[ModelRound]:
+    """One block, then two in each round; odd numbers of ranks use a ring."""
+    if p % 2:
+        yield from _each()(s, p)
+        return
+    yield ModelRound(s)
+    yield ModelRound(2 * s, p // 2 - 1)
+
+
 def _then(*parts: Rounds) -> Rounds:
     return lambda s, p: (step for part in parts for step in part(s, p))
 
@@ -252,6 +262,7 @@ COSTS: dict[str, dict[str, Cost]] = {
         "ring": Cost((P - 1) * _T, _each()),
         "bruck": Cost(_TREE, _tree()),
         "gather_bcast": Cost(_TREE + LOG * _T.subs(_WHOLE), _then(_tree(), _whole(_binomial(SENDS)))),
+        "neighbor_exchange": Cost(P / 2 * ALPHA + (P - 1) * BETA * S, _neighbor_exchange),
     },
     "alltoall": {
         "bruck": Cost(LOG * (ALPHA + P / 2 * BETA * S), _bruck),

@@ -75,16 +75,16 @@ class Rounds {
         }
     }
 
-    /* Once all clocks are equal on a uniform network, each
-     * further round adds the same. More than kMaxRounds are not run one by one: all members then start with the last,
-     * and each round takes as long as the middle one, which is an upper bound. */
-    template <class F> void rounds(int32_t n, F &&step) {
+    /* Once all clocks are equal on a uniform network, each further round adds the same. More than kMaxRounds are not
+     * run one by one: all members then start with the last, and each `period` rounds take as long as the middle ones,
+     * which is an upper bound. */
+    template <class F> void rounds(int32_t n, F &&step, int32_t period = 1) {
         if (n > kMaxRounds) {
             synchronize();
             const Clock before = now_[0];
-            round([&](int32_t i) { return step(n / 2, i); });
+            for (int32_t k = 0; k < period; ++k) round([&](int32_t i) { return step(n / 2 + k, i); });
             const Clock after = latest();
-            finish(before, after, n - 1);
+            finish(before, after, (n - 1) / period);
             return;
         }
         for (int32_t r = 0; r < n; ++r) {

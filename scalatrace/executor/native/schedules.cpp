@@ -25,7 +25,7 @@ class Lister {
         }
         round_ += !together_;
     }
-    template <class F> void rounds(int32_t n, F &&step) {
+    template <class F> void rounds(int32_t n, F &&step, int32_t = 1) {
         for (int32_t k = 0; k < n; ++k) round([&](int32_t i) { return step(k, i); });
     }
     template <class F> void together(F &&body) {
@@ -47,12 +47,14 @@ constexpr auto &kTable = kAlgorithms<Lister>;
 constexpr auto kNumber = static_cast<int32_t>(std::size(kTable));
 
 /* In the order of enum Condition. */
-constexpr const char *kConditions[] = {"", "equal sizes", "a power of two ranks"};
+constexpr const char *kConditions[] = {"", "equal sizes", "an even number of ranks", "a power of two ranks"};
 
 bool holds(Condition condition, int32_t size, bool equal_sizes) {
     switch (condition) {
     case kEqualSizes:
         return equal_sizes;
+    case kEvenRanks:
+        return size % 2 == 0;
     case kPowerOfTwo:
         return power_below(size) == size;
     default:

@@ -8,12 +8,13 @@
  *
  *   size(), root(), sizes()     of the call
  *   round(step)                 step(i): what member i does
- *   rounds(n, step)             n rounds of step(k, i) in which every member sends and receives as many bytes as the
- *                               others
+ *   rounds(n, step, period)     n rounds of step(k, i) in which every member sends and receives as many bytes as the
+ *                               others; after `period` rounds the partners repeat
  *   together(body)              the messages of all rounds of `body` are under way together
  *
  * Sources: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH" (2005);
- * Bruck et al. (1997) for alltoall and allgather; Hensgen, Finkel, Manber (1988) for the dissemination barrier.
+ * Bruck et al. (1997) for alltoall and allgather; Hensgen, Finkel, Manber (1988) for the dissemination barrier;
+ * Chen et al. (2005) for neighbor exchange.
  */
 #ifndef ST_SIM_SCHEDULES_HPP
 #define ST_SIM_SCHEDULES_HPP
@@ -230,6 +231,20 @@ template <class R, class F> void ring(R &r, F &&nbytes, int32_t ahead, bool redu
     });
 }
 
+/* Pairs of neighbors, on alternate sides, pass on the two blocks that they got last. */
+template <class R> void neighbor_exchange(R &r) {
+    const int32_t p = r.size();
+    const auto step = [&](int32_t k, int32_t i) {
+        const int32_t other = (i + ((i + k) % 2 ? p - 1 : 1)) % p;
+        if (k == 0) return Step{other, other, r.sizes().blocks(i, 1), false};
+        const int32_t steps = k % 2 ? k / 2 : -k / 2; /* pairs of blocks between this one and the member's own */
+        const int32_t first = i / 2 * 2 + 2 * (i % 2 ? -steps : steps);
+        return Step{other, other, r.sizes().blocks((first + p) % p, 2), false};
+    };
+    r.round([&](int32_t i) { return step(0, i); });
+    r.rounds(p / 2 - 1, [&](int32_t k, int32_t i) { return step(k + 1, i); }, 2);
+}
+
 /* nbytes(from, to) */
 template <class R, class F> void pairwise(R &r, F &&nbytes, bool reduces) {
     const int32_t p = r.size();
@@ -323,7 +338,7 @@ template <class R> void scan(R &r) {
 }
 
 /* An algorithm of an operation. On calls without its condition, the operation's algorithm `otherwise` is used. */
-enum Condition : int32_t { kAlways, kEqualSizes, kPowerOfTwo };
+enum Condition : int32_t { kAlways, kEqualSizes, kEvenRanks, kPowerOfTwo };
 
 template <class R> struct Algorithm {
     int32_t collective;
@@ -367,6 +382,7 @@ constexpr Algorithm<R> kAlgorithms[] = {
          up(r, 0, block_sizes(r), false);
          down(r, 0, [&](int64_t, int64_t) { return r.sizes().whole(); });
      }},
+    {ST_SIM_ALLGATHER, "neighbor_exchange", [](R &r) { neighbor_exchange(r); }, kEvenRanks, "ring"},
     {ST_SIM_ALLTOALL, "bruck", [](R &r) { bruck_alltoall(r); }, kEqualSizes, "pairwise"},
     {ST_SIM_ALLTOALL, "pairwise", [](R &r) { pairwise(r, pair_sizes(r), false); }},
     {ST_SIM_ALLTOALL, "linear", [](R &r) { r.together([&] { pairwise(r, pair_sizes(r), false); }); }},

@@ -18,6 +18,7 @@ from scalatrace.predict.lowering import (
 )
 from scalatrace.predict.lowering.messages import FIRST_NUMBERED
 from scalatrace.predict.platform import Platform
+from scalatrace.predict.platform.algorithms import AlgorithmRule
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
@@ -78,6 +79,22 @@ def test_times_and_factors() -> None:
     assert computed(Platform()) == [Computation(2000.0)]
     scaled = Platform(compute_scale=0.5, reduce_per_byte_ns=1.0)
     assert computed(scaled) == [Computation(1000.0), Computation(8.0), Computation(8.0)]
+
+
+@pytest.mark.parametrize("n", [2, 6, 7])
+def test_neighbor_exchange_of_a_platform(n: int) -> None:
+    """Half as many rounds as ranks if these are even; each rank sends all blocks but one."""
+    b = Builder(n)
+    sides = {"sendtype": INT, "recvtype": INT, "comm": Comm()}
+    trace = b.of(b.event("Allgather", sendcount=3, recvcount=3, **sides))
+    platform = Platform(collectives={"allgather": (AlgorithmRule("neighbor_exchange"),)})
+    lowering = TraceLowering(trace, platform=platform)
+    for rank in range(n):
+        sent = [a.nbytes for a in lowering.actions(rank) if isinstance(a, SendMessage)]
+        assert sent == ([12] * (n - 1) if n % 2 else [12] + [24] * (n // 2 - 1))
+    assert run(lowering).nbytes == n * (n - 1) * 12
+    used = "ring" if n % 2 else "neighbor_exchange"
+    assert {row["treatment"] for row in lowering.account.rows()} == {f"messages, {used}"}
 
 
 def test_partitions_are_sent_when_all_are_ready() -> None:

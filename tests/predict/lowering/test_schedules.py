@@ -143,9 +143,35 @@ def test_several_sizes(n: int, data: st.DataObject) -> None:
     assert sum(exchanged(list(rooted("scatterv"))).values()) == others
 
 
+@pytest.mark.parametrize("n", range(2, 15, 2))
+def test_neighbor_exchange_of_even_numbers_of_ranks(n: int) -> None:
+    """Block i has 2^i bytes, so sizes tell blocks: ranks send what they have, and get each block once."""
+    sizes = tuple(1 << i for i in range(n))
+    rounds = [
+        list_rounds("neighbor_exchange", RoundShape("allgather", rank, n, 0, 0, None, sizes))
+        for rank in range(n)
+    ]
+    known = list(sizes)
+    for number in range(n // 2):
+        blocks = 2 if number else 1
+        sent = {rank: own[number].sends for rank, own in enumerate(rounds)}
+        assert all(nbytes.bit_count() == blocks for ((_, nbytes),) in sent.values())
+        assert all(nbytes & known[rank] == nbytes for rank, ((_, nbytes),) in sent.items())
+        for rank, ((peer, _),) in sent.items():
+            assert peer in ((rank + 1) % n, (rank - 1) % n)
+            assert rounds[rank][number].recvs == ((peer, sent[peer][0][1]),)
+            assert known[rank] & sent[peer][0][1] == 0
+        for rank, own in enumerate(rounds):
+            known[rank] |= own[number].recvs[0][1]
+    assert known == [2**n - 1] * n
+    assert all(len(own) == n // 2 for own in rounds)
+
+
 @pytest.mark.parametrize(
     ("algorithm", "shape", "used"),
     [
+        ("neighbor_exchange", RoundShape("allgather", 2, 7, 99), "ring"),
+        ("neighbor_exchange", RoundShape("allgather", 2, 6, 99), "neighbor_exchange"),
         ("recursive_doubling", RoundShape("allgather", 2, 6, 99), "bruck"),
         ("bruck", RoundShape("alltoall", 2, 3, 9, 0, (9, 0, 8), (7, 0, 9)), "pairwise"),
         ("binomial", RoundShape("gatherv", 2, 6, 99), "linear"),
@@ -177,6 +203,7 @@ def test_costs_of_the_papers() -> None:
     assert cost("allreduce", "ring") == (30, 2 * nbytes * 15 // 16)
     assert cost("allgather", "ring") == (15, 15 * nbytes)
     assert cost("allgather", "bruck") == (4, 15 * nbytes)
+    assert cost("allgather", "neighbor_exchange") == (8, 15 * nbytes)
     assert cost("alltoall", "bruck") == (4, 4 * 8 * nbytes)
     assert cost("alltoall", "pairwise") == (15, 15 * nbytes)
     assert cost("reduce_scatter", "recursive_halving") == (4, 15 * nbytes)

@@ -55,7 +55,7 @@ FORMULAS_BETWEEN: dict[tuple[str, str], Range] = {
     ("reduce", "rabenseifner"): (0.44, 1), ("allreduce", "recursive_doubling"): (0.75, 1),
     ("allreduce", "rabenseifner"): (0.44, 1), ("allreduce", "reduce_bcast"): (1, 2),
     ("gather", "binomial"): (1, 2), ("scatter", "binomial"): (1, 2), ("allgather", "gather_bcast"): (1, 2),
-    ("alltoall", "bruck"): (1, 1.5),
+    ("allgather", "neighbor_exchange"): (0.5, 1), ("alltoall", "bruck"): (1, 1.5),
     ("reduce_scatter", "recursive_halving"): (0.4, 1),
 }  # fmt: skip
 """The same of formulas."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -44,3 +45,18 @@ def test_simulator(operation: str, algorithm: str, nranks: int, nbytes: int) -> 
     model_ns = time_ns(MACHINE, operation, algorithm, nbytes, nranks)
     simulated = simulated_ps(MACHINE, operation, algorithm, nbytes, nranks)
     assert simulated == pytest.approx(1000 * model_ns, rel=1e-4)
+
+
+@pytest.mark.parametrize("nranks", [6, 7])
+def test_neighbor_exchange_of_other_numbers_of_ranks(nranks: int) -> None:
+    model_ns = time_ns(MACHINE, "allgather", "neighbor_exchange", 3000, nranks)
+    simulated = simulated_ps(MACHINE, "allgather", "neighbor_exchange", 3000, nranks)
+    assert simulated == pytest.approx(1000 * model_ns, rel=1e-4)
+
+
+def test_partners_on_alternate_sides_of_many_ranks() -> None:
+    """Two ranks of a node: every second round is between nodes, also where rounds are not run one by one."""
+    memory = Network((Segment(0, 10.0, 0.01, 0.0, 20.0, 30.0),))
+    nodes = replace(MACHINE, memory=memory, ranks_per_node=2)
+    few, many = (simulated_ps(nodes, "allgather", "neighbor_exchange", 64, n) for n in (8000, 16000))
+    assert many == pytest.approx(2 * few, rel=0.01)

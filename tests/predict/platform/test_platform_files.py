@@ -161,6 +161,19 @@ def test_a_segment_starts_at_its_size() -> None:
     assert [network.is_eager(n) for n in (1000, 1001)] == [True, False]
 
 
+def test_neighbor_exchange_is_an_algorithm_of_allgather_only(tmp_path: Path) -> None:
+    rule = 'format = 1\n[[collectives.{}]]\nalgorithm = "neighbor_exchange"\nmax_bytes = 100\n'
+    path = tmp_path / "a.toml"
+    path.write_text(rule.format("allgather"))
+    platform = read_platform(path)
+    assert [platform.algorithm("allgather", n, 6) for n in (100, 101)] == [
+        "neighbor_exchange", "recursive_doubling",
+    ]  # fmt: skip
+    path.write_text(rule.format("allreduce"))
+    with pytest.raises(UsageError, match="no algorithm 'neighbor_exchange'"):
+        read_platform(path)
+
+
 def test_conditions_of_algorithms_are_documented() -> None:
     rows = [
         f"| {operation} | `{name}` | {row.condition} | `{row.otherwise}` |"
