@@ -12,7 +12,7 @@ from scalatrace.extrap.timing.assemble import proportional, with_count
 from scalatrace.trace.model.nodes import Event, Node, PredStats
 from scalatrace.trace.model.tables import TIMES
 from scalatrace.trace.model.trace import Trace
-from scalatrace.trace.query.counting import executions
+from scalatrace.trace.query.counting import calls_by_rank, total_calls
 
 __all__ = ["with_a_sample_per_call"]
 
@@ -20,7 +20,7 @@ __all__ = ["with_a_sample_per_call"]
 def with_a_sample_per_call(trace: Trace) -> None:
     """Scale the numbers of samples of each event, so that their sum is the number of its calls."""
     times = [at for at, stat in enumerate(trace.stats) if stat.name in TIMES]
-    calls = {id(event): sum(len(ranks) * n for ranks, n in counts) for event, counts in executions(trace)}
+    calls = {id(event): total_calls(counts) for event, counts in calls_by_rank(trace)}
 
     def scaled(node: Node) -> Node:
         if isinstance(node, Event):

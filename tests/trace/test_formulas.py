@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,10 +16,12 @@ from scalatrace.trace.io.text import text
 from scalatrace.trace.io.textparse import parse
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Columns, Formulas, Groups
-from scalatrace.trace.model.nodes import Event
-from scalatrace.trace.model.rank_classes import rank_classes
+from scalatrace.trace.model.nodes import Event, Node, Sequence
+from scalatrace.trace.model.rank_classes import formula_totals, rank_classes
 from scalatrace.trace.model.tables import Kind, Op
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.counting import least_and_most
+from scalatrace.trace.symbolic.counters import chain_of
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Part
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.ranklist import RankList
@@ -78,6 +81,59 @@ def test_groups_are_the_same_where_equal_places_are_found_first(value: Formulas)
     with mock.patch("scalatrace.trace.model.rank_classes.MAX_SINGLE_PLACES", 0):
         found = {rank: vec for ranks, vec in rank_classes(value, everyone, 12) for rank in ranks}
     assert [found.get(rank) for rank in everyone] == [value.at(rank) for rank in everyone]
+
+
+@settings(deadline=None)
+@given(formulas(), st.lists(st.integers(1, 6), min_size=12, max_size=12))
+def test_totals_are_the_sums_of_what_each_rank_has(value: Formulas, numbers: list[int]) -> None:
+    """Within loops, a node is entered as often as these run; else any number of times."""
+    ranks = [rank for rank in value.ranks if value.at(rank) is not None]
+    counts = [_entries(value, rank, numbers[rank]) for rank in ranks]
+    try:
+        expected = [vec.total(n) for r, n in zip(ranks, counts, strict=True) if (vec := value.at(r))]
+    except ValueError:
+        with pytest.raises(FormatError, match=r"than it has values|ends [0-9]+ values too early"):
+            formula_totals(value, np.array(ranks), np.array(counts), 12)
+        return
+    found = formula_totals(value, np.array(ranks, dtype=int), np.array(counts, dtype=int), 12)
+    assert found.tolist() == expected
+
+
+def _entries(value: Formulas, rank: int, number: int) -> int:
+    loops = value.loops(rank) if value.around else ()
+    chain = chain_of(loops or ())
+    return number if chain is None else chain.runs
+
+
+def test_totals_of_a_binomial_tree_of_a_million_ranks() -> None:
+    """Each rank has its own vector: a message for each bit of its number."""
+    nprocs = 1 << 20
+    ranks = RankList.all(nprocs)
+    value = Formulas(ranks, Grid((nprocs,)), (), [part("1", LOOPED, ("1", "(r>>i1)%2"))], (Vec(5), Vec(20)))
+    trace = Trace(
+        nprocs,
+        nodes=[Sequence(Vec(5), (Sequence(Vec(20), (Event(value, 0, 0, ()),)),))],
+        ops=[Op("Barrier", ())],
+    )
+    assert trace.nevents() == 5 * 20 * nprocs // 2
+    assert least_and_most(trace) == (0, 100)
+
+
+@pytest.mark.parametrize(
+    ("text", "around", "why"),
+    [
+        ("0-x", (), "negative trip count"),
+        ("9223372036854775807", (Vec(5),), "too often"),
+        ("1//x", (), "formulas of a node's repeat fail"),
+    ],
+)
+def test_repeats_without_a_total_are_one_error(text: str, around: tuple[Vec, ...], why: str) -> None:
+    value = Formulas(RankList.all(4), Grid((4,)), (), [part("1", None, (text,))])
+    node: Node = Event(value, 0, 0, ())
+    for repeat in around:
+        node = Sequence(repeat, (node,))
+    with pytest.raises(FormatError, match=why):
+        Trace(4, nodes=[node], ops=[Op("Barrier", ())]).nevents()
 
 
 def test_many_places_with_few_values_are_few_classes() -> None:

@@ -1,4 +1,8 @@
-"""Divide ranks into classes with equal value vectors, for all kinds of elastic values."""
+"""Divide ranks into classes with equal value vectors, for all kinds of elastic values, and sum up formulas.
+
+All ranks of a binomial tree have value vectors of their own. How often they run a node is asked all the
+same, so formulas are summed up for many ranks at once, without the vectors.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +12,23 @@ from typing import Any
 import numpy as np
 
 from scalatrace.arrays import Ints
-from scalatrace.errors import ScalatraceError, UsageError
+from scalatrace.errors import FormatError, FormulaError, ScalatraceError, UsageError
 from scalatrace.formula import Value, names_in
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas, Groups
-from scalatrace.trace.symbolic.counters import chain_of, is_counter
-from scalatrace.trace.symbolic.field import INDEXED, LOOPED, Part, levels_of
+from scalatrace.trace.symbolic.counters import MAX_RUNS, chain_of, is_counter
+from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Part, levels_of
+from scalatrace.trace.symbolic.shapes import vec_from
 from scalatrace.trace.symbolic.special_values import evaluate
 from scalatrace.trace.values.from_arrays import distinct, ranks_in, ranks_of
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["class_numbers", "equal_places", "rank_classes"]
+__all__ = ["class_numbers", "equal_places", "formula_totals", "rank_classes"]
 
 MAX_SINGLE_PLACES = 64
 """Places of a grid whose value vectors are made one by one; more are first grouped by equal values."""
+
+MAX_INT64 = (1 << 63) - 1
 
 
 def rank_classes(value: Elastic, ranks: RankList, max_classes: int) -> Iterator[tuple[RankList, Vec]]:
@@ -216,3 +223,134 @@ def _check(evaluations: int, place: Mapping[str, Any]) -> None:
     """Raise _TooManyError if a formula is evaluated too often at these places."""
     if evaluations * max(map(np.size, place.values()), default=1) > MAX_EVALUATIONS:
         raise _TooManyError
+
+
+def formula_totals(value: Formulas, ranks: Ints, counts: Ints, max_classes: int) -> Ints:
+    """Return, for each of some ranks, the sum of its first values.
+
+    Args:
+        value: the repeat of a node.
+        ranks: ascending; all are participants.
+        counts: how many values of each rank are summed up; shape of `ranks`.
+        max_classes: value vectors, and ways in which loops around run, that are looked at one by one.
+
+    Raises:
+        UsageError: there are more of them.
+        FormatError: a formula has no value, too few, or a negative one.
+    """
+    result = np.zeros(len(ranks), dtype=np.int64)
+    if not len(ranks):
+        return result
+    grid = value.grid
+    place = {**grid.place(int(ranks[0])), **{name: grid.columns[name][ranks] for name in value.names()}}
+    place |= dict(value.inputs)
+    loops = _loop_classes(value, ranks_of(ranks), ranks, max_classes)
+    try:
+        parts = _part_numbers(value.parts, place, len(ranks))
+        first, like = distinct(np.array([parts, loops]))
+        for group, example in enumerate(first.tolist()):
+            part = value.parts[parts[example]] if parts[example] >= 0 else None
+            around = value.loops(int(ranks[example]))
+            if part is None or part.formulas is None or (part.shape == LOOPED and around is None):
+                continue
+            mine = np.flatnonzero(like == group)
+            here = {name: at[mine] if np.ndim(at) else at for name, at in place.items()}
+            result[mine] = _total(part, here, counts[mine], around or (), max_classes)
+    except (FormulaError, ValueError, RecursionError) as error:
+        raise FormatError(f"corrupt trace: the formulas of a node's repeat fail: {error}") from None
+    return result
+
+
+def _total(
+    part: Part, place: Mapping[str, Any], counts: Ints, loops: tuple[Vec, ...], max_classes: int
+) -> Ints:
+    """Return the sums of a part's values, of ranks that run the loops around alike."""
+    assert part.formulas is not None
+    if part.shape == LOOPED:
+        levels = levels_of(part)
+        return _along_loops(part, place, counts, loops[-levels:] if levels else ())
+    if part.shape == INDEXED:
+        return _over_executions(part, place, counts)
+    slots = [_column(evaluate(formula, place), counts) for formula in part.formulas]
+    if part.shape is None:
+        return _product(_natural(slots[0]), counts)
+    if part.shape == CYCLE:
+        turns, rest = np.divmod(counts, len(slots))
+        total = np.zeros_like(counts)
+        for i, values in enumerate(slots):
+            total += _product(_natural(values), turns + (rest > i))
+        return total
+    first, like = distinct(np.array([counts, *slots]))
+    if len(first) > max_classes:
+        raise UsageError(
+            f"cannot count calls: {len(first)} ranks have trip counts of their own (limit {max_classes}); "
+            "extrapolate to fewer ranks"
+        )
+    vecs = [vec_from(part.shape, iter([int(at[i]) for at in slots])) for i in first.tolist()]
+    if any((low := vec.smallest()) is not None and low < 0 for vec in vecs):
+        raise _negative()
+    return np.array([vec.total(int(counts[i])) for vec, i in zip(vecs, first.tolist(), strict=True)])[like]
+
+
+def _along_loops(part: Part, place: Mapping[str, Any], counts: Ints, loops: tuple[Vec, ...]) -> Ints:
+    """Return the sums of values that follow the counters of loops and begin again with their next turn."""
+    assert part.formulas is not None
+    formula, chain = part.formulas[1], chain_of(loops)
+    if chain is None:
+        return _product(_natural(_column(evaluate(formula, place), counts)), counts)
+    if not chain.small:
+        raise ValueError(f"a value changes over more than {MAX_RUNS} executions: too many")
+    if not chain.runs:
+        return np.zeros_like(counts)
+    columns = chain.columns(0)
+    names = [name for name in sorted(names_in(formula)) if is_counter(name) and name in columns]
+    table = np.array([columns[name] for name in names], dtype=np.int64).reshape(len(names), chain.runs)
+    turns, rest = np.divmod(counts, chain.runs)
+    rows, like = (
+        np.unique(table, axis=1, return_inverse=True) if names else (table[:, :1], np.zeros(chain.runs, int))
+    )
+    total = np.zeros_like(counts)
+    for number, row in enumerate(rows.T.tolist()):
+        values = _column(evaluate(formula, {**place, **dict(zip(names, row, strict=True))}), counts)
+        where = np.flatnonzero(like == number)
+        total += _product(_natural(values), turns * len(where) + np.searchsorted(where, rest))
+    return total
+
+
+def _over_executions(part: Part, place: Mapping[str, Any], counts: Ints) -> Ints:
+    """Return the sums of values that follow the number of the execution."""
+    assert part.formulas is not None
+    lengths = _column(evaluate(part.formulas[0], place), counts)
+    total, least, most = np.zeros_like(counts), np.full_like(counts, MAX_INT64), np.zeros_like(counts)
+    for i in range(int(np.max(lengths, initial=0))):
+        there = i < lengths
+        here = {name: at[there] if np.ndim(at) else at for name, at in place.items()}
+        values = _natural(_column(evaluate(part.formulas[1], {**here, "i": i}), counts[there]))
+        total[there] += np.where(i < counts[there], values, 0)
+        least[there], most[there] = np.minimum(least[there], values), np.maximum(most[there], values)
+    short = counts > lengths
+    if (short & (least != most)).any():
+        raise ValueError("a rank executes it more often than it has values")
+    total[short] = _product(most[short], counts[short])
+    return total
+
+
+def _column(values: Any, like: Ints) -> Ints:
+    return np.broadcast_to(np.asarray(values, dtype=np.int64), like.shape)
+
+
+def _natural(values: Ints) -> Ints:
+    if (values < 0).any():
+        raise _negative()
+    return values
+
+
+def _negative() -> FormatError:
+    return FormatError("corrupt trace: the formulas of a node's repeat give a negative trip count")
+
+
+def _product(values: Ints, counts: Ints) -> Ints:
+    """Return the products of numbers that are not negative. Raises ValueError beyond 64 bits."""
+    if int(values.max(initial=0)) * int(counts.max(initial=0)) > MAX_INT64:
+        raise ValueError("a node runs too often")
+    return values * counts

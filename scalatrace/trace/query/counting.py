@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence as AnySequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from scalatrace.arrays import Ints
 from scalatrace.errors import FormatError, LimitError, UsageError
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas
 from scalatrace.trace.model.nodes import Event, Node, named_ranks
+from scalatrace.trace.model.rank_classes import formula_totals, rank_classes
+from scalatrace.trace.values.from_arrays import ranks_in
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
@@ -19,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MAX_VISITS",
     "Classes",
+    "calls_by_rank",
     "check_countable",
     "check_visits",
     "entries",
@@ -29,6 +36,7 @@ __all__ = [
     "participants",
     "runs",
     "takes_long",
+    "total_calls",
     "total_of",
     "trip_counts",
 ]
@@ -38,6 +46,9 @@ Classes = list[tuple[RankList, int]]
 
 MAX_FORMULA_PLACES = 1 << 13
 """Grid places at which a repeat by formulas is evaluated to count the calls of all ranks."""
+
+MAX_SUMMAND = 1 << 32
+"""Numbers up to which a sum over all ranks fits into 64 bits."""
 
 MAX_COUNTED_RUNS = 1 << 16
 """Runs of consecutive ranks with different numbers of calls."""
@@ -152,8 +163,6 @@ def _classes(repeat: Elastic, ranks: RankList, entry_count: int) -> Iterator[tup
 
 
 def _divide_ranks(repeat: Elastic, ranks: RankList) -> Iterator[tuple[RankList, Vec]]:
-    from scalatrace.trace.model.rank_classes import rank_classes
-
     places = min(MAX_FORMULA_PLACES, MAX_PLACE_COMPARISONS // max(1, len(ranks)))
     return rank_classes(repeat, ranks, places)
 
@@ -174,9 +183,69 @@ def trip_counts(repeat: Elastic, entries: Classes) -> tuple[int, ...]:
     return (min(counts), max(counts)) if counts else ()
 
 
+def calls_by_rank(trace: Trace) -> Iterator[tuple[Event, Classes | Ints]]:
+    """Yield each event node with how often ranks execute it.
+
+    Where that follows formulas, nearly each rank may differ from its neighbours: then it is an array with a
+    number for each rank, else sets of ranks with equal numbers.
+    """
+    return _count_below(trace.nodes, [(trace.ranks, 1)], trace.nprocs)
+
+
+def _count_below(
+    nodes: AnySequence[Node], entered: Classes | Ints, nprocs: int
+) -> Iterator[tuple[Event, Classes | Ints]]:
+    for node in nodes:
+        if isinstance(node.repeat, Formulas) or isinstance(entered, np.ndarray):
+            counts: Classes | Ints = _after_by_rank(node.repeat, _by_rank(entered, nprocs))
+        else:
+            counts = _after(node.repeat, entered)
+        if isinstance(node, Event):
+            yield node, counts
+        elif len(counts):
+            yield from _count_below(node.nodes, counts, nprocs)
+
+
+def _by_rank(entered: Classes | Ints, nprocs: int) -> Ints:
+    if isinstance(entered, np.ndarray):
+        return entered
+    counts = np.zeros(nprocs, dtype=np.int64)
+    for ranks, n in entered:
+        for start, stop in ranks.runs:
+            counts[start:stop] = n
+    return counts
+
+
+def _after_by_rank(repeat: Elastic, entered: Ints) -> Ints:
+    """Return how often each rank runs the content of a node, which it enters so often."""
+    counts = np.zeros_like(entered)
+    if isinstance(repeat, Formulas):
+        where = ranks_in(repeat.ranks)
+        where = where[entered[where] > 0]
+        counts[where] = formula_totals(repeat, where, entered[where], MAX_FORMULA_PLACES)
+        return counts
+    if isinstance(repeat, Columns):
+        where = ranks_in(repeat.ranks)
+        counts[where] = entered[where] * np.array(repeat.vec.first(len(where)), dtype=np.int64)
+        return counts
+    groups = [(None, repeat)] if isinstance(repeat, Vec) else repeat.groups
+    for ranks, vec in groups:
+        where = np.arange(len(entered)) if ranks is None else ranks_in(ranks)
+        numbers, like = np.unique(entered[where], return_inverse=True)
+        counts[where] = np.array([total_of(vec, n) for n in numbers.tolist()], dtype=np.int64)[like]
+    return counts
+
+
+def total_calls(counts: Classes | Ints) -> int:
+    """Return how often all ranks together execute a node."""
+    if isinstance(counts, np.ndarray):
+        return int(counts.sum(dtype=object)) if counts.max(initial=0) > MAX_SUMMAND else int(counts.sum())
+    return sum(len(ranks) * n for ranks, n in counts)
+
+
 def nevents(trace: Trace) -> int:
     """Return the number of calls of all ranks. Raises UsageError when too many ranks differ."""
-    return sum(len(ranks) * n for _, classes in executions(trace) for ranks, n in classes)
+    return sum(total_calls(counts) for _, counts in calls_by_rank(trace))
 
 
 def check_countable(trace: Trace) -> None:
@@ -215,17 +284,22 @@ def takes_long(nodes: AnySequence[Node]) -> bool:
 def least_and_most(trace: Trace) -> tuple[int, int]:
     """Return the smallest and the largest number of calls of a rank."""
     changes: dict[int, int] = {}
-    for _, classes in [(None, [(trace.ranks, 0)]), *executions(trace)]:
-        for ranks, n in classes:
+    by_rank = np.zeros(trace.nprocs, dtype=np.int64)
+    for _, counts in [(None, [(trace.ranks, 0)]), *calls_by_rank(trace)]:
+        if isinstance(counts, np.ndarray):
+            by_rank += counts
+            continue
+        for ranks, n in counts:
             for start, stop in ranks.runs:
                 changes[start] = changes.get(start, 0) + n
                 changes[stop] = changes.get(stop, 0) - n
-    totals, calls = [], 0
-    for rank, change in sorted(changes.items()):
-        calls += change
-        if rank in trace.ranks:
-            totals.append(calls)
-    return min(totals, default=0), max(totals, default=0)
+    ends: list[tuple[int, int]] = []
+    calls, starts = 0, sorted(changes)
+    for start, stop in pairwise(starts):
+        calls += changes[start]
+        if start in trace.ranks:
+            ends.append((calls + int(by_rank[start:stop].min()), calls + int(by_rank[start:stop].max())))
+    return min((low for low, _ in ends), default=0), max((high for _, high in ends), default=0)
 
 
 def participants(trace: Trace) -> dict[int, RankList]:
