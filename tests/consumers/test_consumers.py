@@ -30,8 +30,8 @@ def assert_agreed(campaign: Campaign, programs: int) -> None:
 @pytest.mark.mpi
 def test_consumers_agree(openmpi: Mpi, tmp_path: Path) -> None:
     campaign = Campaign(openmpi, tmp_path, seed=1)
-    campaign.run(100, group=50)
-    assert_agreed(campaign, 100)
+    campaign.run(40, group=20)
+    assert_agreed(campaign, 40)
 
 
 @pytest.mark.mpi

@@ -97,8 +97,15 @@ def test_late_ranks_after_it(
     assert len(load(trace).ranks) == nprocs
 
 
-@pytest.mark.parametrize("call", ["PMPI_Isend", "PMPI_Irecv"])
-@pytest.mark.parametrize("rank", [0, 1, 3])
+@pytest.mark.parametrize(
+    ("rank", "call"),
+    [
+        (0, "PMPI_Irecv"),
+        (3, "PMPI_Isend"),
+        *(pytest.param(rank, "PMPI_Isend", marks=pytest.mark.slow) for rank in (0, 1)),
+        *(pytest.param(rank, "PMPI_Irecv", marks=pytest.mark.slow) for rank in (1, 3)),
+    ],
+)
 def test_late_ranks_in_finalize(
     mpi: Mpi, rank: int, call: str, build: Builder, delays: Path, tmp_path: Path
 ) -> None:
