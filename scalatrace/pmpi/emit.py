@@ -14,9 +14,8 @@ __all__ = ["c_entry", "fortran_entries", "needs_fortran", "op_table", "recorder"
 _COMPLETION = frozenset(
     ("Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome", "Request_free")
 )
-_AGREED = frozenset(
-    {"Comm_create_group", "Comm_create_from_group", "Intercomm_create", "Intercomm_create_from_groups"}
-)
+_AGREED = frozenset({"Comm_create_group", "Intercomm_create"})
+_TAGGED = frozenset({"Comm_create_from_group", "Intercomm_create_from_groups"})
 _TRACKED = frozenset({"REQUEST", "MESSAGE", "COMMUNICATOR", "WINDOW", "FILE"})
 _F2C = {
     "COMMUNICATOR": "PMPI_Comm_f2c",
@@ -166,6 +165,8 @@ def _before(procedure: Procedure) -> list[str]:
         lines.append(
             f"    st_comm_agree(call, {parent.name if parent else 'MPI_COMM_NULL'}, *{new_comm.name});"
         )
+    if procedure.op in _TAGGED and new_comm:
+        lines.append(f"    st_comm_name_by_tag(call, *{new_comm.name}, stringtag);")
     return lines
 
 
@@ -199,7 +200,9 @@ def _group_context(procedure: Procedure, comm: ProcedureParameter | None) -> lis
     window = procedure.find("WINDOW")
     if window:
         return [f"    PMPI_Win_get_group({window.name}, &call->base_group);"]
-    return [f"    PMPI_Comm_group({comm.name if comm else 'MPI_COMM_WORLD'}, &call->base_group);"]
+    if comm is None:
+        return ["    call->base_group = st_world_group();"]
+    return [f"    PMPI_Comm_group({comm.name}, &call->base_group);"]
 
 
 def _is_blocking_receive(procedure: Procedure) -> bool:
@@ -228,6 +231,9 @@ def _after(procedure: Procedure) -> list[str]:
         lines.append(f"    st_message_add(call, *{message.name});")
     if message and message.direction == "INOUT":
         lines.append("    st_message_drop(call);")
+    new_comm = rules.made_communicator(procedure)
+    if procedure.op in _TAGGED and new_comm:
+        lines.append(f"    st_unique_start(*{new_comm.name});")
     if procedure.op.startswith("File_") and procedure.op.endswith("_begin"):
         lines.append("    st_set_split_recorded(call, fh);")
     return lines

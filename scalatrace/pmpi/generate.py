@@ -51,7 +51,7 @@ def front_names() -> str:
     for procedure in procedures():
         fortran = [f"mpi_{procedure.name.lower()}{end}" for end in ("_", "_f08_")]
         if procedure.name in rules.BY_HAND:
-            names += [f"MPI_{procedure.name}", *(fortran if procedure.name != "Session_init" else ())]
+            names += [f"MPI_{procedure.name}", *fortran]
         elif rules.is_event(procedure) or rules.is_counted(procedure):
             names += [f"MPI_{procedure.name}", *(fortran if emit.needs_fortran(procedure) else ())]
     calls = " ".join(f"FRONT_NAME({name})" for name in names)

@@ -41,7 +41,9 @@ _EVENTS = re.compile(
         )
     )
 )
-BY_HAND = frozenset({"Init", "Init_thread", "Finalize", "Abort", "Pcontrol", "Session_init"})
+BY_HAND = frozenset(
+    {"Init", "Init_thread", "Finalize", "Abort", "Pcontrol", "Session_init", "Session_finalize"}
+)
 """Wrapped by hand, in `process/lifecycle.c`."""
 _VERSIONS = frozenset({"Get_version", "Get_library_version", "Abi_get_version"})
 """Programs look for these functions to find an MPI; they must not find them in the tracer."""

@@ -9,6 +9,7 @@
 #include "base/state.h"
 #include "base/wait.h"
 #include "events/values.h"
+#include "events/world.h"
 
 #define AGREED UINT64_C(0x8000000000000000) /* bit of the ordinals of agreed families, which others do not have */
 #define UNIQUE UINT64_C(0x4000000000000000) /* bit of agreed ordinals that only one process can propose */
@@ -21,7 +22,6 @@ static struct {             /* the communicator of the call before */
 static struct st_map created_by_members; /* hash of members -> number of communicators created with them */
 static int64_t nagreed;                  /* lowest number that this process has not agreed on yet */
 static int64_t nproposals;               /* numbers with this rank in their upper half that were proposed */
-static MPI_Group world_group = MPI_GROUP_NULL;
 static struct st_comm null_comm = {.name = ST_COMM_NULL, .indegree = 0, .outdegree = 0};
 
 /* World ranks of a group, allocated; ST_UNDEFINED for a process of another world. NULL: out of memory. */
@@ -34,8 +34,9 @@ static int64_t *world_ranks(MPI_Group group, int *n) {
         return NULL;
     }
     int *world = local + *n;
-    for (int i = 0; i < *n; i++) local[i] = i;
-    PMPI_Group_translate_ranks(group, *n, local, world_group, world);
+    MPI_Group everyone = st_world_group();
+    for (int i = 0; i < *n; i++) local[i] = i, world[i] = MPI_UNDEFINED;
+    if (everyone != MPI_GROUP_NULL) PMPI_Group_translate_ranks(group, *n, local, everyone, world);
     for (int i = 0; i < *n; i++) ranks[i] = st_int(world[i]);
     free(local);
     return ranks;
@@ -230,6 +231,22 @@ static bool max_of_all(MPI_Comm comm, int64_t pair[2]) {
     return ok;
 }
 
+/* Name what is created from these members, which have created as many communicators before. The lock is held. */
+static uint64_t next_of_members(uint64_t hash) {
+    uint64_t *ncreated = st_map_find(&created_by_members, hash), ordinal = ncreated ? (*ncreated)++ : 0;
+    if (!ncreated) st_map_put(&created_by_members, hash, 1);
+    return st_family(hash, ordinal);
+}
+
+void st_comm_name_by_tag(struct st_call *call, MPI_Comm comm, const char *tag) {
+    bool before;
+    uint64_t hash;
+    if (comm == MPI_COMM_NULL || !st_hold(&before)) return;
+    is_of_this_world(comm, &hash);
+    call->agreed_family = next_of_members(st_family(hash, st_hash_text(tag)));
+    st_release(before);
+}
+
 /* First round: the highest number that any member has not used, and the name of the parents, of which the highest
  * counts. Groups without a common rank may get the same number; they are then one family.
  *
@@ -237,20 +254,16 @@ static bool max_of_all(MPI_Comm comm, int64_t pair[2]) {
  * one to use it reports a conflict, and its group takes a number that no other process can propose. No lock is held
  * while MPI communicates.
  *
- * Processes of another MPI_COMM_WORLD may have no tracer. With them nothing is agreed on: the members of a communicator,
- * and the number of earlier ones with these members, name it. */
+ * Processes of another MPI_COMM_WORLD may have no tracer, and those of a session. With them nothing is agreed on: the
+ * members of a communicator, and the number of earlier ones with these members, name it. */
 void st_comm_agree(struct st_call *call, MPI_Comm parent, MPI_Comm comm) {
     bool before;
     uint64_t hash;
-    if (comm == MPI_COMM_NULL) return;
-    if (!is_of_this_world(comm, &hash)) {
-        if (!st_hold(&before)) return;
-        uint64_t *ncreated = st_map_find(&created_by_members, hash), ordinal = ncreated ? (*ncreated)++ : 0;
-        if (!ncreated) st_map_put(&created_by_members, hash, 1);
-        st_release(before);
-        call->agreed_family = st_family(hash, ordinal);
-        return;
-    }
+    if (comm == MPI_COMM_NULL || !st_hold(&before)) return;
+    bool agrees = is_of_this_world(comm, &hash) && st_shared.private_comm != MPI_COMM_NULL;
+    if (!agrees) call->agreed_family = next_of_members(hash);
+    st_release(before);
+    if (!agrees) return;
     int64_t number[2] = {0, 0}, conflict[2] = {0, 0};
     if (st_hold(&before)) {
         number[0] = nagreed, number[1] = (int64_t)(st_comm_name(parent) >> 1);
@@ -275,8 +288,13 @@ void st_comm_agree_only(MPI_Comm comm) {
     int64_t number[2] = {0, 0}, conflict[2] = {0, 0};
     uint64_t hash;
     if (st_shared.private_comm == MPI_COMM_NULL || comm == MPI_COMM_NULL) return;
+    bool before, agrees = true;
+    if (st_hold_to_save(&before)) {
+        agrees = is_of_this_world(comm, &hash);
+        st_release(before);
+    }
     st_thread.depth++;
-    if (is_of_this_world(comm, &hash) && max_of_all(comm, number)) max_of_all(comm, conflict);
+    if (agrees && max_of_all(comm, number)) max_of_all(comm, conflict);
     st_thread.depth--;
 }
 
@@ -309,12 +327,23 @@ void st_set_comm(struct st_call *call, MPI_Comm comm) {
     call->event.size = info->size;
 }
 
-void st_comms_start(void) {
-    PMPI_Comm_group(MPI_COMM_WORLD, &world_group);
-    define(MPI_COMM_WORLD, enter(MPI_COMM_WORLD, ST_COMM_WORLD, "world"), ST_COMM_NULL, "world");
-    define(MPI_COMM_SELF, enter(MPI_COMM_SELF, ST_COMM_SELF, "self"), ST_COMM_NULL, "self");
+/* Before MPI_Init there are no communicators, but the calls of sessions are in the same world. */
+static void define_without_mpi(void) {
+    int64_t self = st_shared.rank, *members = malloc((size_t)st_shared.nprocs * sizeof *members);
+    for (int i = 0; members && i < st_shared.nprocs; i++) members[i] = i;
+    if (members)
+        st_core_check(st_define_comm(st_shared.core, ST_COMM_WORLD, ST_COMM_NULL, "world", members,
+                                     (size_t)st_shared.nprocs, NULL, 0));
+    st_core_check(st_define_comm(st_shared.core, ST_COMM_SELF, ST_COMM_NULL, "self", &self, 1, NULL, 0));
+    free(members);
 }
 
-void st_comms_stop(void) {
-    if (world_group != MPI_GROUP_NULL) PMPI_Group_free(&world_group);
+void st_comms_start(void) {
+    if (st_shared.private_comm == MPI_COMM_NULL) {
+        define_without_mpi();
+        return;
+    }
+    st_world_start();
+    define(MPI_COMM_WORLD, enter(MPI_COMM_WORLD, ST_COMM_WORLD, "world"), ST_COMM_NULL, "world");
+    define(MPI_COMM_SELF, enter(MPI_COMM_SELF, ST_COMM_SELF, "self"), ST_COMM_NULL, "self");
 }

@@ -8,9 +8,12 @@
  * A call that is collective over the parent creates the family (parent, number of families before): all ranks count
  * alike. A call that is collective over the new group only (Comm_create_group, Intercomm_create) may occur more
  * often on some ranks of the parent than on others. For these the members of the group agree on a number that none
- * of them has used, by two reductions over the new communicator (st_comm_agree).
+ * of them has used, by two reductions over the new communicator (st_comm_agree). A communicator that is created from
+ * groups, without a parent, has a text (MPI_Comm_create_from_group): its members, the text, and the number of earlier
+ * ones with both name it (st_comm_name_by_tag).
  *
- * The lock is held in all functions but those that take it themselves: st_comm_remove, st_comm_agree.
+ * The lock is held in all functions but those that take it themselves: st_comm_remove, st_comm_agree,
+ * st_comm_agree_only, st_comm_name_by_tag.
  */
 #ifndef ST_COMMS_H
 #define ST_COMMS_H
@@ -20,9 +23,8 @@
 
 #include "events/call.h"
 
-/* In MPI_Init: define the predefined communicators. In MPI_Finalize: free what belongs to MPI. */
+/* In MPI_Init, or before it at the first session: define the predefined communicators. */
 void st_comms_start(void);
-void st_comms_stop(void);
 
 /* Return the description of a communicator, never NULL; it is valid until the communicator is freed. A communicator of
  * unknown origin is named by its members. Out of memory: the description of MPI_COMM_NULL. */
@@ -50,7 +52,9 @@ uint64_t st_comm_idup(struct st_call *call, const char *kind, MPI_Comm parent, M
 /* Before the call: agree with all members of `comm` on its name. `parent`: what this rank created it from, which may
  * differ between the members. */
 void st_comm_agree(struct st_call *call, MPI_Comm parent, MPI_Comm comm);
-/* The same where the call is not recorded, since the tracer gave up or MPI or a callback made it: the other members wait
+/* The same for a communicator that is created from groups with a text, without a message. */
+void st_comm_name_by_tag(struct st_call *call, MPI_Comm comm, const char *tag);
+/* st_comm_agree where the call is not recorded, since the tracer gave up or MPI or a callback made it: the other members wait
  * for this rank's part of the agreement. */
 void st_comm_agree_only(MPI_Comm comm);
 /* The call frees the communicator: copy its description to call->freed_comm and forget it. */

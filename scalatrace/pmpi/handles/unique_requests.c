@@ -55,14 +55,17 @@ static void check_pair(MPI_Request *pair) {
     PMPI_Waitall(2, pair, MPI_STATUSES_IGNORE);
 }
 
-void st_unique_start(void) {
+void st_unique_start(MPI_Comm comm) {
+    static bool started;
     MPI_Request pair[2];
-    MPI_Comm comm = st_shared.private_comm;
     int none = 0;
+    if (started || comm == MPI_COMM_NULL) return;
+    started = true;
     for (int i = 0; i < 2; i++) PMPI_Irecv(&none, 0, MPI_INT, MPI_PROC_NULL, 0, comm, &pair[i]);
     check_pair(pair);
     for (int i = 0; i < 2; i++) PMPI_Isend(&none, 0, MPI_INT, MPI_PROC_NULL, 0, comm, &pair[i]);
     check_pair(pair);
+    if (st_shared.private_comm == MPI_COMM_NULL) return; /* before MPI_Init */
     for (int i = 0; i < 2; i++) PMPI_Ibarrier(MPI_COMM_SELF, &pair[i]);
     check_pair(pair);
 }

@@ -15,8 +15,8 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-/* In MPI_Init: find out which handles are predefined. */
-void st_unique_start(void);
+/* On the first communicator that there is: find out which handles are predefined. Later calls do nothing. */
+void st_unique_start(MPI_Comm comm);
 /* A request is waited for. `in_place`: in the variable that MPI stored it in. */
 void st_unique_claimed(bool in_place);
 /* Return a substitute for a predefined handle, else the handle itself. `overwrites`: the variable it was stored in has

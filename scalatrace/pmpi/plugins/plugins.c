@@ -220,21 +220,31 @@ static struct st_plugin_entry *find(const char *spec) {
     return NULL;
 }
 
+/* The minimum of each number over all ranks; before MPI_Init, a world of sessions, this rank's. */
+static void find_lowest(const int *own, int *lowest, int n) {
+    memcpy(lowest, own, (size_t)n * sizeof *own);
+    if (st_shared.private_comm != MPI_COMM_NULL)
+        PMPI_Allreduce(own, lowest, n, MPI_INT, MPI_MIN, st_shared.private_comm);
+}
+
+static void spread(void *bytes, int n, int from) {
+    if (st_shared.private_comm != MPI_COMM_NULL) PMPI_Bcast(bytes, n, MPI_BYTE, from, st_shared.private_comm);
+}
+
 /* Agree on the plug-ins, in one round for each. Programs started together may have been asked for different plug-ins,
  * and a plug-in may be usable on some ranks only. It becomes a stat if any rank can use it; of the ranks that cannot,
  * the lowest one prints the reason. */
 static void agree(void) {
-    MPI_Comm comm = st_shared.private_comm;
     char spec[MAX_SPEC], levels[ST_MAX_PLUGINS * ST_STAT_NAME] = "";
     for (int rounds = 0; rounds < 4 * ST_MAX_PLUGINS; rounds++) {
         int next = 0, candidate = st_shared.nprocs, first = st_shared.nprocs;
         while (next < nplugins && plugins[next].agreed) next++;
         if (next < nplugins) candidate = st_shared.rank;
-        PMPI_Allreduce(&candidate, &first, 1, MPI_INT, MPI_MIN, comm);
+        find_lowest(&candidate, &first, 1);
         if (first == st_shared.nprocs) break;
         memset(spec, 0, sizeof spec);
         if (first == st_shared.rank) strcpy(spec, plugins[next].spec);
-        PMPI_Bcast(spec, MAX_SPEC, MPI_CHAR, first, comm);
+        spread(spec, MAX_SPEC, first);
         struct st_plugin_entry *own = find(spec);
         int none = st_shared.nprocs, self[2] = {none, none}; /* this rank if it can use it, if it cannot */
         int lowest[2] = {none, none};
@@ -242,7 +252,7 @@ static void agree(void) {
             own->agreed = true;
             self[own->plugin ? 0 : 1] = st_shared.rank;
         }
-        PMPI_Allreduce(self, lowest, 2, MPI_INT, MPI_MIN, comm);
+        find_lowest(self, lowest, 2);
         if (lowest[1] == st_shared.rank) st_warn("the stat %s is not measured: %s", own->name, own->why);
         if (lowest[0] == none) continue;
         struct facts facts = {.windows = 0};
@@ -251,7 +261,7 @@ static void agree(void) {
                 .resolution = own->plugin->resolution, .windows = own->windows, .flags = own->plugin->flags};
             strcpy(facts.name, own->name);
         }
-        PMPI_Bcast(&facts, sizeof facts, MPI_BYTE, lowest[0], comm);
+        spread(&facts, sizeof facts, lowest[0]);
         if (strlen(levels) + strlen(facts.name) + 2 < sizeof levels) define_stats(own, &facts, levels);
     }
     if (*levels) st_core_check(st_set_meta(st_shared.core, "levels", levels));

@@ -16,6 +16,7 @@
 #include "base/state.h"
 #include "base/wait.h"
 #include "process/children.h"
+#include "process/gather.h"
 #include "process/names.h"
 #include "process/output.h"
 #include "process/page.h"
@@ -271,6 +272,13 @@ static void preserve_and_merge(int child) {
     merge_child(child);
 }
 
+/* What follows when the file is there. */
+static void end_written(void) {
+    st_names_store(written_to);
+    if (!st_options.quiet) report_written(st_shared.core);
+    st_page_write(written_to);
+}
+
 bool st_finish(void) {
     wait_for_all();
     int parent = each_child(preserve_and_merge);
@@ -280,10 +288,14 @@ bool st_finish(void) {
         outcome = write_trace();
     spread_outcome(parent);
     settle_parts(parent);
-    if (parent < 0 && outcome == WRITTEN) {
-        st_names_store(written_to);
-        if (!st_options.quiet) report_written(st_shared.core);
-        st_page_write(written_to);
-    }
+    if (parent < 0 && outcome == WRITTEN) end_written();
     return outcome == WRITTEN && !without_others;
+}
+
+void st_finish_without_mpi(void) {
+    if (!st_gather()) return;
+    outcome = write_trace();
+    if (outcome != WRITTEN) return;
+    st_gather_discard();
+    end_written();
 }

@@ -15,5 +15,7 @@
 /* Merge the traces of all ranks and write the file on rank 0. Every rank takes part. When it is written, the parts that
  * some ranks may have saved are deleted. Return whether all messages were received. */
 bool st_finish(void);
+/* The same at the end of a program that never called MPI_Init (gather.h): no rank takes part in another one's call. */
+void st_finish_without_mpi(void);
 
 #endif

@@ -23,6 +23,7 @@
 #include "events/comms.h"
 #include "events/policy.h"
 #include "events/selection.h"
+#include "events/world.h"
 #include "handles/pending.h"
 #include "handles/requests.h"
 #include "handles/unique_requests.h"
@@ -30,6 +31,7 @@
 #include "process/arrival.h"
 #include "process/children.h"
 #include "process/finish.h"
+#include "process/gather.h"
 #include "process/output.h"
 #include "process/parts.h"
 #include "process/program.h"
@@ -44,9 +46,9 @@
 
 /* -- start and stop -------------------------------------------------------------------------------------- */
 
-static pid_t process; /* that called MPI_Init, unlike a forked child */
-static bool started, has_sessions;
-static bool is_first_of_sessions; /* rank 0 of a program with sessions, which prints its warning */
+static pid_t process; /* that started MPI, unlike a forked child */
+static bool started;  /* MPI_Init was called */
+static bool has_sessions;
 
 ST_EXPORT bool scalatrace_started(void) { return started || has_sessions; }
 
@@ -127,14 +129,14 @@ static void open_flat_log(void) {
     if (error < 0) st_core_warn(error, "no flat log: %s", st_core_error(st_shared.core));
 }
 
-/* Create the cores, and the number of this run, which parts of another run do not have. Tracing communicates, so all
- * ranks trace or none does. Return false when some rank is out of memory. */
+/* Create the cores, unless a session did, and the number of this run, which parts of another run do not have. Tracing
+ * communicates, so all ranks trace or none does. Return false when some rank is out of memory. */
 static bool start_core(void) {
     char run[32];
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     uint64_t number = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-    st_shared.core = st_core_new(st_shared.rank, st_shared.nprocs);
+    if (!st_shared.core) st_shared.core = st_core_new(st_shared.rank, st_shared.nprocs);
     int ok = st_shared.core != NULL, all_ok = 0;
     PMPI_Allreduce(&ok, &all_ok, 1, MPI_INT, MPI_MIN, st_shared.private_comm);
     PMPI_Bcast(&number, 1, MPI_UINT64_T, 0, st_shared.private_comm);
@@ -144,22 +146,50 @@ static bool start_core(void) {
         return true;
     }
     if (!ok) st_warn_once("the tracer is out of memory; this run is not traced");
+    st_shared.active = st_shared.on = false;
     st_core_free(st_shared.core);
     st_shared.core = NULL;
     return false;
 }
 
-/* Called in MPI_Init, after MPI is initialised. The order matters: output paths before saving, the core's settings
- * before its first event. */
-static void start_tracing(void) {
-    if (st_shared.core) return;
-    st_thread.depth = 1;
-    started = true;
+/* Before the first event, on this rank alone. The core's settings come first. */
+static void start_recording(void) {
+    st_policy_start();
+    st_selection_start();
+    define_stats();
+    st_plugins_start();
+    set_meta();
+    st_stack_start();
+    st_fortran_start();
+    st_current_add_thread();
+    pthread_atfork(st_loader_before_fork, st_loader_after_fork, in_child);
+}
+
+/* From now on calls are events. */
+static void begin_events(void) {
+    if (st_shared.plugins_active) st_plugins_exit(NULL);
+    st_thread.depth = 0;
+    st_thread.last_exit = st_now();
+    st_shared.start_ns = st_thread.last_exit;
+    st_selection_set_start(st_thread.last_exit);
+}
+
+static void start_process(void) {
     st_clock_start();
     st_read_options();
+    process = getpid();
+}
+
+/* Called in MPI_Init, after MPI is initialised. Output paths come before saving. `before`: a session has started to
+ * record; the ranks find each other all the same. */
+static void start_tracing(void) {
+    if (started) return;
+    bool before = st_shared.core != NULL;
+    st_thread.depth = 1;
+    started = true;
+    if (!before) start_process();
     PMPI_Comm_rank(MPI_COMM_WORLD, &st_shared.rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &st_shared.nprocs);
-    process = getpid();
     if (!st_arrive()) {
         st_thread.depth = 0;
         return;
@@ -169,34 +199,43 @@ static void start_tracing(void) {
     if (start_core()) {
         st_output_start();
         st_children_start();
-        st_policy_start();
-        st_selection_start();
         st_save_start();
-        define_stats();
-        st_plugins_start();
-        set_meta();
+        if (!before) start_recording();
         st_program_start();
         set_hosts();
-        st_memory_start();
+        if (!before) st_memory_start();
         set_thread_level();
-        open_flat_log();
-        st_stack_start();
-        st_fortran_start();
+        if (!before) open_flat_log();
         st_comms_start();
         if (!has_sessions) st_requests_start();
-        st_unique_start();
-        st_current_add_thread();
-        pthread_atfork(st_loader_before_fork, st_loader_after_fork, in_child);
+        st_unique_start(st_shared.private_comm);
         st_shared.active = st_shared.on = true;
     } else {
         PMPI_Comm_free(&st_shared.private_comm);
         st_shared.private_comm = MPI_COMM_NULL;
     }
-    if (st_shared.plugins_active) st_plugins_exit(NULL);
-    st_thread.depth = 0;
-    st_thread.last_exit = st_now();
-    st_shared.start_ns = st_thread.last_exit;
-    st_selection_set_start(st_thread.last_exit);
+    if (before)
+        st_thread.depth = 0;
+    else
+        begin_events();
+}
+
+/* Are there events, which the end of the program must not lose? */
+static bool is_recorded(void) { return st_shared.active || st_shared.gave_up; }
+
+/* Complete this rank's events. Return false where another thread holds the lock, and for ever. */
+static bool complete_events(bool *was_busy) {
+    bool locked = st_hold_to_save(was_busy);
+    st_shared.active = st_shared.on = false;
+    if (locked && st_shared.core) {
+        st_pending_flush();
+        st_publish_totals();
+        st_modules_publish();
+        st_core_check(st_core_finish(st_shared.core));
+        if (st_options.flat_log) st_core_check(st_flatlog_close(st_shared.core));
+    }
+    if (locked) st_release(*was_busy);
+    return locked;
 }
 
 /* Called in MPI_Finalize, before MPI is finalised: complete this rank's events, merge, write, free. */
@@ -206,29 +245,17 @@ static void stop_tracing(void) {
     st_thread.depth = 1;
     st_current_finalize();
     if (st_thread.busy) st_give_up("a signal handler left a call by longjmp while it was being recorded");
-    bool locked = st_hold_to_save(&was_busy);
-    st_shared.active = st_shared.on = false;
-    if (locked && st_shared.core) {
-        st_pending_flush();
-        st_publish_totals();
-        st_modules_publish();
-        st_core_check(st_core_finish(st_shared.core));
-        if (st_options.flat_log) st_core_check(st_flatlog_close(st_shared.core));
-    }
-    if (locked) st_release(was_busy);
+    bool locked = complete_events(&was_busy);
     st_plugins_stop();
     bool complete = st_finish();
     bool unused = st_save_stop() && locked; /* does no other thread use the core? */
-    st_comms_stop();
+    st_world_stop();
     if (complete) PMPI_Comm_free(&st_shared.private_comm); /* MPICH ends a program that frees one with messages left */
     st_shared.private_comm = MPI_COMM_NULL;
     if (unused) st_core_free(st_shared.core);
     st_shared.core = NULL;
     st_thread.depth = 0;
 }
-
-/* Are there events, which the end of the program must not lose? */
-static bool is_recorded(void) { return st_shared.active || st_shared.gave_up; }
 
 /* The program ends without MPI_Finalize: save the events of this node's ranks. Where a signal handler called exit()
  * while this thread was inside the tracer, the thread holds the lock and the core is half changed: nothing can be
@@ -253,10 +280,34 @@ ST_EXPORT void scalatrace_save_before_exec(const char *program) {
     st_thread.depth = was_inside;
 }
 
+/* Has the program used sessions only, and closed them all? */
+static bool has_closed_sessions(void) {
+#ifdef MPI_SESSION_NULL
+    return is_recorded() && st_shared.private_comm == MPI_COMM_NULL && !st_thread.busy && st_world_sessions() == 0;
+#else
+    return false;
+#endif
+}
+
+/* The last function of the process. */
+static void end_process(void *unused) {
+    bool was_busy;
+    (void)unused;
+    if (getpid() == process && has_closed_sessions()) {
+        st_thread.depth = 1;
+        st_current_end();
+        if (complete_events(&was_busy)) st_finish_without_mpi();
+    } else {
+        scalatrace_save_unfinished();
+    }
+}
+
+extern int __cxa_atexit(void (*function)(void *), void *argument, void *library);
+
+/* Destructors of other libraries, which come after this one, may call MPI_Finalize or close a session. Functions that
+ * are registered while destructors run are called when all these have. */
 __attribute__((destructor)) static void on_exit_without_finalize(void) {
-    if (is_first_of_sessions && !started)
-        st_warn_once("the program uses sessions and never calls MPI_Init: no trace is written");
-    scalatrace_save_unfinished();
+    if (is_recorded() && __cxa_atexit(end_process, NULL, NULL)) end_process(NULL);
 }
 
 /* -- the calls in C -------------------------------------------------------------------------------------- */
@@ -289,21 +340,66 @@ ST_WRAPPER(Init_thread, int *argc, char ***argv, int required, int *provided) {
 }
 
 #ifdef MPI_SESSION_NULL
-/* Recording starts with MPI_Init: with sessions there is no call in which all processes are known to take part. */
-ST_WRAPPER(Session_init, MPI_Info info, MPI_Errhandler handler, MPI_Session *session) {
-    int error = NEXT(Session_init)(info, handler, session), rank = MPI_UNDEFINED;
+/* -- sessions ---------------------------------------------------------------------------------------------- *
+ *
+ * A session opens and closes on each process by itself, so recording starts and ends without the others (gather.h).
+ */
+
+/* The first session, before MPI_Init. */
+static void start_with_session(MPI_Session session) {
     MPI_Group world;
-    if (error == MPI_SUCCESS) st_requests_of_sessions();
-    if (error != MPI_SUCCESS || started || st_thread.depth) return error;
+    start_process();
+    if (PMPI_Group_from_session_pset(session, "mpi://WORLD", &world) != MPI_SUCCESS) return;
+    PMPI_Group_rank(world, &st_shared.rank);
+    PMPI_Group_size(world, &st_shared.nprocs);
+    PMPI_Group_free(&world);
+    st_shared.core = st_core_new(st_shared.rank, st_shared.nprocs);
+    if (!st_shared.core) return;
+    st_output_start();
+    st_gather_start();
+    st_save_start();
+    start_recording();
+    open_flat_log();
+    st_comms_start();
+    st_shared.active = st_shared.on = true;
+    begin_events();
+}
+
+static void warn_after_finalize(void) {
+    if (started && !st_shared.core && st_shared.rank == 0)
+        st_warn_once("calls in sessions after MPI_Finalize are not recorded");
+}
+
+static void open_session(MPI_Session session) {
+    bool was_busy;
     has_sessions = true;
-    st_thread.depth++;
-    if (PMPI_Group_from_session_pset(*session, "mpi://WORLD", &world) == MPI_SUCCESS) {
-        PMPI_Group_rank(world, &rank);
-        PMPI_Group_free(&world);
-    }
-    is_first_of_sessions = rank == 0;
-    st_thread.depth--;
+    st_requests_of_sessions();
+    warn_after_finalize();
+    st_thread.depth = 1;
+    if (!started && !st_shared.core) start_with_session(session);
+    st_thread.depth = 0;
+    if (!st_hold(&was_busy)) return;
+    st_world_add(session);
+    st_release(was_busy);
+}
+
+static void close_session(MPI_Session session) {
+    bool was_busy;
+    warn_after_finalize();
+    if (!st_hold_to_save(&was_busy)) return;
+    st_world_remove(session);
+    st_release(was_busy);
+}
+
+ST_WRAPPER(Session_init, MPI_Info info, MPI_Errhandler handler, MPI_Session *session) {
+    int error = NEXT(Session_init)(info, handler, session);
+    if (error == MPI_SUCCESS && !st_thread.depth) open_session(*session);
     return error;
+}
+
+ST_WRAPPER(Session_finalize, MPI_Session *session) {
+    if (!st_thread.depth) close_session(*session);
+    return NEXT(Session_finalize)(session);
 }
 #endif
 
@@ -402,6 +498,16 @@ ST_EXPORT void scalatrace_kernel(const char *kernel, const int64_t *sizes, int n
         if (is_ours()) st_enable_events(*level != 0);                                                                  \
         scalatrace_next_##symbol(level);                                                                               \
     }
+#define FORTRAN_SESSION_INIT(symbol)                                                                                   \
+    FORTRAN_WRAPPER(symbol, MPI_Fint *info, MPI_Fint *handler, MPI_Fint *session, MPI_Fint *error) {                   \
+        scalatrace_next_##symbol(info, handler, session, error);                                                       \
+        if (!st_thread.depth && (!error || *error == MPI_SUCCESS)) open_session(PMPI_Session_f2c(*session));           \
+    }
+#define FORTRAN_SESSION_FINALIZE(symbol)                                                                               \
+    FORTRAN_WRAPPER(symbol, MPI_Fint *session, MPI_Fint *error) {                                                      \
+        if (!st_thread.depth) close_session(PMPI_Session_f2c(*session));                                               \
+        scalatrace_next_##symbol(session, error);                                                                      \
+    }
 #ifdef OPEN_MPI
 #define BOTH(macro, name) macro(name##_) macro(name##_f08_)
 #elif defined(ST_STANDARD_ABI)
@@ -415,3 +521,7 @@ BOTH(FORTRAN_INIT_THREAD, mpi_init_thread)
 BOTH(FORTRAN_FINALIZE, mpi_finalize)
 BOTH(FORTRAN_ABORT, mpi_abort)
 BOTH(FORTRAN_PCONTROL, mpi_pcontrol)
+#ifdef MPI_SESSION_NULL
+BOTH(FORTRAN_SESSION_INIT, mpi_session_init)
+BOTH(FORTRAN_SESSION_FINALIZE, mpi_session_finalize)
+#endif

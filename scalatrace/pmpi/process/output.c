@@ -42,7 +42,9 @@ static int task_without_world(int *ntasks) {
                      {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
     MPI_Comm parent = MPI_COMM_NULL;
     int task = -1;
-    if (st_shared.nprocs > 1 || PMPI_Comm_get_parent(&parent) != MPI_SUCCESS || parent != MPI_COMM_NULL) return -1;
+    if (st_shared.nprocs > 1) return -1;
+    if (st_shared.private_comm != MPI_COMM_NULL) PMPI_Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL) return -1;
     for (int i = 0; i < 3; i++) {
         int size = number_in(launchers[i].size);
         if (size == 1) return -1;
@@ -61,7 +63,7 @@ static void share_path(void) {
 
 void st_output_start(void) {
     int ntasks = 0, task = task_without_world(&ntasks);
-    share_path();
+    if (st_shared.private_comm != MPI_COMM_NULL) share_path();
     if (task >= 0) {
         char path[MAX_PATH];
         snprintf(path, sizeof path, "%s.task-%d", st_options.output, task);

@@ -8,7 +8,8 @@
 #ifndef ST_OUTPUT_H
 #define ST_OUTPUT_H
 
-/* In MPI_Init, before an output path is used: set st_options.output. Every rank takes part. */
+/* Before an output path is used: set st_options.output. In MPI_Init every rank takes part; before it, in a world of
+ * sessions, each rank has its own path. */
 void st_output_start(void);
 
 /* Before rank 0 writes the trace: return its path, reserved by an empty file where there was none. */

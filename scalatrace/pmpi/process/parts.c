@@ -89,15 +89,16 @@ static void unlink_text(const char *output) {
 }
 
 void st_parts_report(void) {
+    const char *call = st_shared.private_comm == MPI_COMM_NULL ? "MPI_Session_finalize" : "MPI_Finalize";
     char path[4096];
     if (is_planted(st_options.output)) return;
     snprintf(path, sizeof path, "%s.parts/README", st_options.output);
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file < 0) return;
-    dprintf(file, "Events of a program that ended without MPI_Finalize. A trace of them: scalatrace merge %s.parts\n",
+    dprintf(file, "Events of a program that ended without %s. A trace of them: scalatrace merge %s.parts\n", call,
             st_options.output);
     close(file);
-    st_warn("the program ends without MPI_Finalize; its events are saved: scalatrace merge %s.parts makes a trace",
+    st_warn("the program ends without %s; its events are saved: scalatrace merge %s.parts makes a trace", call,
             st_options.output);
 }
 

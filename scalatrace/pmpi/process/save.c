@@ -93,6 +93,7 @@ static void find_siblings(void) {
     MPI_Comm node;
     int n = 0;
     struct sibling self = {getpid(), started_at(getpid()), st_shared.rank};
+    if (st_shared.private_comm == MPI_COMM_NULL) return; /* before MPI_Init, in a world of sessions */
     if (PMPI_Comm_split_type(st_shared.private_comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS)
         return;
     PMPI_Comm_size(node, &n);
@@ -220,7 +221,12 @@ void st_save_in_child(void) {
 }
 
 void st_save_start(void) {
-    st_parts_discard_own_stale();
+    if (helper_runs) { /* MPI_Init after the first session: the siblings wake a helper by another semaphore */
+        if (!st_save_stop()) return;
+        stopping = false;
+    } else {
+        st_parts_discard_own_stale();
+    }
     sem_init(&own_wake, 0, 0);
     find_siblings();
     start_helper();

@@ -21,6 +21,7 @@
 static struct st_thread *threads; /* under the lock */
 static pthread_key_t end_of_thread;
 static bool has_key;
+static bool has_ended;
 static int64_t finalize_ns; /* when the program called MPI_Finalize, 0: not yet */
 
 /* The thread ends, and its state with it. */
@@ -46,6 +47,8 @@ void st_current_add_thread(void) {
 }
 
 void st_current_finalize(void) { finalize_ns = st_now(); }
+
+void st_current_end(void) { has_ended = true; }
 
 /* -- the text ---------------------------------------------------------------------------------------------- */
 
@@ -163,6 +166,7 @@ static const char *entry_name(void) {
 void st_current_publish(void) {
     int64_t last_exit = 0;
     bool is_inside = false;
+    if (has_ended) return;
     text.n = 0;
     print("[");
     if (finalize_ns) {

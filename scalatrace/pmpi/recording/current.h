@@ -20,6 +20,8 @@
 void st_current_add_thread(void);
 /* The program has called MPI_Finalize. */
 void st_current_finalize(void);
+/* The program ends: no thread is in a call any more. */
+void st_current_end(void);
 /* Write the calls into the header entry. The lock is held. */
 void st_current_publish(void);
 /* Remove the header entry: the trace is complete. The lock is held. */
