@@ -48,6 +48,17 @@ def test_parts_of_all_ranks(
     assert "3 of 3 ranks" in merged.stdout
 
 
+@pytest.mark.parametrize("how", ["exit", "destructor"])
+def test_finalize_when_the_program_has_ended(
+    any_mpi: Mpi, how: str, build: Builder, traced: Callable[..., Traced]
+) -> None:
+    run = traced(any_mpi, 3, [build(any_mpi, "late_finalize.c"), how])
+    run.finished.check()
+    assert run.finished.warnings == ""
+    assert "lossless" in scalatrace(any_mpi, "verify", run.trace, run.logs).check().stdout
+    assert not run.trace.with_name("a.st.parts").exists()
+
+
 @pytest.mark.parametrize("how", ["leave", "fatal", "asleep"])
 def test_endings_without_destructors_and_sleeping_ranks(
     openmpi: Mpi, how: str, build: Builder, traced: Callable[..., Traced], tmp_path: Path
