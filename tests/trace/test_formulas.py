@@ -136,6 +136,20 @@ def test_repeats_without_a_total_are_one_error(text: str, around: tuple[Vec, ...
         Trace(4, nodes=[node], ops=[Op("Barrier", ())]).nevents()
 
 
+def test_totals_of_too_many_values_are_refused_at_once() -> None:
+    value = Formulas(RankList.all(4), Grid((4,)), (), [part("1", INDEXED, ("1099511627776", "i"))])
+    with pytest.raises(UsageError, match="cannot count calls: more than 268435456 values of a formula"):
+        formula_totals(value, np.arange(4), np.ones(4, dtype=int), 4)
+
+
+def test_repeats_inside_formulas_that_exceed_64_bits_are_one_error() -> None:
+    inner = Event(Vec(1 << 62), 0, 0, ())
+    repeat = Formulas(RankList.all(4), Grid((4,)), (), [part("1", None, ("x+2",))])
+    for repeats in (inner, Event(Columns(RankList.all(4), Vec(((0, 1, 1 << 62),))), 0, 0, ())):
+        with pytest.raises(FormatError, match="a node runs too often"):
+            Trace(4, nodes=[Sequence(repeat, (repeats,))], ops=[Op("Barrier", ())]).nevents()
+
+
 def test_many_places_with_few_values_are_few_classes() -> None:
     """A tag that depends on whether a rank is at a border, in two loops: four classes of a million places."""
     grid, everyone = Grid((1024, 1024)), RankList.all(1 << 20)

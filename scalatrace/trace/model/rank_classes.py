@@ -19,16 +19,21 @@ from scalatrace.trace.symbolic.counters import MAX_RUNS, chain_of, is_counter
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Part, levels_of
 from scalatrace.trace.symbolic.shapes import vec_from
 from scalatrace.trace.symbolic.special_values import evaluate
-from scalatrace.trace.values.from_arrays import distinct, ranks_in, ranks_of
+from scalatrace.trace.values.from_arrays import MAX_INT64, distinct, ranks_in, ranks_of
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
-__all__ = ["class_numbers", "equal_places", "formula_totals", "rank_classes"]
+__all__ = [
+    "check_trip_counts",
+    "class_numbers",
+    "equal_places",
+    "formula_totals",
+    "multiply_counts",
+    "rank_classes",
+]
 
 MAX_SINGLE_PLACES = 64
 """Places of a grid whose value vectors are made one by one; more are first grouped by equal values."""
-
-MAX_INT64 = (1 << 63) - 1
 
 
 def rank_classes(value: Elastic, ranks: RankList, max_classes: int) -> Iterator[tuple[RankList, Vec]]:
@@ -113,11 +118,15 @@ def _loop_classes(value: Formulas, ranks: RankList, where: Ints, max_classes: in
 
 def _equal(value: Formulas, ranks: Ints, loop_class: Ints, max_classes: int) -> tuple[Ints, Ints] | None:
     """Return places with equal values, as `equal_places`, of a rank for each place."""
-    columns = value.grid.columns
-    coordinates = {name: columns[name][ranks] for name in value.names()}
+    return equal_places(value.parts, *_surroundings(value, ranks, loop_class), max_classes)
+
+
+def _surroundings(value: Formulas, ranks: Ints, loop_class: Ints) -> tuple[dict[str, Any], Ints, list[Loops]]:
+    """Return what names stand for at some ranks, the class of loops of each, and the loops of each class."""
+    coordinates = {name: value.grid.columns[name][ranks] for name in value.names()}
     place = {**value.grid.place(int(ranks[0])), **coordinates, **dict(value.inputs)}
     first, number = distinct(loop_class[None])
-    return equal_places(value.parts, place, number, [value.loops(int(ranks[i])) for i in first], max_classes)
+    return place, number, [value.loops(int(ranks[i])) for i in first]
 
 
 MAX_EVALUATIONS = 1 << 28
@@ -150,14 +159,9 @@ def equal_places(
     nplaces, nclasses = len(loop_class), 0
     result = np.zeros(nplaces, dtype=np.int64)
     try:
-        part_of = _part_numbers(parts, place, nplaces)
-        one_of, group_of = distinct(np.array([part_of, loop_class]))
-        for group, first_place in enumerate(one_of.tolist()):
-            mine = np.flatnonzero(group_of == group)
+        for mine, part, around, coordinates in _alike(parts, place, loop_class, loops):
             like = np.zeros(len(mine), dtype=np.int64)
-            coordinates = {name: value[mine] if np.ndim(value) else value for name, value in place.items()}
-            part = parts[part_of[first_place]] if part_of[first_place] >= 0 else None
-            for column in _columns(part, coordinates, loops[loop_class[first_place]]):
+            for column in _columns(part, coordinates, around):
                 first, like = distinct(np.array([like, np.broadcast_to(column, mine.shape)]))
                 if len(first) > max_classes:
                     return None
@@ -170,6 +174,19 @@ def equal_places(
 
 class _TooManyError(Exception):
     """Internal signal: more evaluations than MAX_EVALUATIONS."""
+
+
+def _alike(
+    parts: Sequence[Part], place: Mapping[str, Any], loop_class: Ints, loops: Sequence[Loops]
+) -> Iterator[tuple[Ints, Part | None, Loops, dict[str, Any]]]:
+    """Yield the places with the same part and the same loops, both, and what names stand for there."""
+    part_of = _part_numbers(parts, place, len(loop_class))
+    first, group_of = distinct(np.array([part_of, loop_class]))
+    for group, example in enumerate(first.tolist()):
+        mine = np.flatnonzero(group_of == group)
+        here = {name: value[mine] if np.ndim(value) else value for name, value in place.items()}
+        part = parts[part_of[example]] if part_of[example] >= 0 else None
+        yield mine, part, loops[loop_class[example]], here
 
 
 def _part_numbers(parts: Sequence[Part], place: Mapping[str, Any], nplaces: int) -> Ints:
@@ -191,7 +208,7 @@ def _columns(part: Part | None, place: Mapping[str, Any], loops: Loops) -> Itera
         yield lengths
         longest = int(np.max(lengths))
         _check(longest, place)
-        yield from _over(value, place, {"i": np.arange(longest)})
+        yield from (values for values, _ in _over(value, place, {"i": np.arange(longest)}))
     elif part.shape == LOOPED and (levels := levels_of(part)):
         if loops is None:
             return
@@ -200,23 +217,27 @@ def _columns(part: Part | None, place: Mapping[str, Any], loops: Loops) -> Itera
         if not chain.small:
             raise _TooManyError
         if chain.runs:
-            yield from _over(part.formulas[1], place, chain.columns(0))
+            yield from (values for values, _ in _over(part.formulas[1], place, chain.columns(0)))
     elif part.shape == LOOPED:
         yield evaluate(part.formulas[1], place)
     else:
         yield from (evaluate(formula, place) for formula in part.formulas)
 
 
-def _over(formula: Value, place: Mapping[str, Any], counters: Mapping[str, Ints]) -> Iterator[Any]:
-    """Yield the values of a formula, for each combination of the counters that it uses."""
+def _over(
+    formula: Value, place: Mapping[str, Any], counters: Mapping[str, Ints]
+) -> Iterator[tuple[Any, Ints]]:
+    """Yield the values of a formula for each combination of its counters, and the executions that have it."""
     names = [name for name in sorted(names_in(formula)) if is_counter(name) and name in counters]
     if not names:
-        yield evaluate(formula, place)
+        yield evaluate(formula, place), np.arange(len(next(iter(counters.values()), ())))
         return
-    rows = np.unique(np.array([counters[name] for name in names]), axis=1).T
-    _check(len(rows), place)
-    for row in rows.tolist():
-        yield evaluate(formula, {**place, **dict(zip(names, row, strict=True))})
+    rows, like = np.unique(np.array([counters[name] for name in names]), axis=1, return_inverse=True)
+    _check(rows.shape[1], place)
+    in_order = np.argsort(like.reshape(-1), kind="stable")
+    executions = np.split(in_order, np.cumsum(np.bincount(like.reshape(-1)))[:-1])
+    for row, where in zip(rows.T.tolist(), executions, strict=True):
+        yield evaluate(formula, {**place, **dict(zip(names, row, strict=True))}), where
 
 
 def _check(evaluations: int, place: Mapping[str, Any]) -> None:
@@ -235,27 +256,21 @@ def formula_totals(value: Formulas, ranks: Ints, counts: Ints, max_classes: int)
         max_classes: value vectors, and ways in which loops around run, that are looked at one by one.
 
     Raises:
-        UsageError: there are more of them.
+        UsageError: there are more of them, or more than MAX_EVALUATIONS values of a formula.
         FormatError: a formula has no value, too few, or a negative one.
     """
     result = np.zeros(len(ranks), dtype=np.int64)
     if not len(ranks):
         return result
-    grid = value.grid
-    place = {**grid.place(int(ranks[0])), **{name: grid.columns[name][ranks] for name in value.names()}}
-    place |= dict(value.inputs)
-    loops = _loop_classes(value, ranks_of(ranks), ranks, max_classes)
+    loop_class = _loop_classes(value, ranks_of(ranks), ranks, max_classes)
     try:
-        parts = _part_numbers(value.parts, place, len(ranks))
-        first, like = distinct(np.array([parts, loops]))
-        for group, example in enumerate(first.tolist()):
-            part = value.parts[parts[example]] if parts[example] >= 0 else None
-            around = value.loops(int(ranks[example]))
-            if part is None or part.formulas is None or (part.shape == LOOPED and around is None):
-                continue
-            mine = np.flatnonzero(like == group)
-            here = {name: at[mine] if np.ndim(at) else at for name, at in place.items()}
-            result[mine] = _total(part, here, counts[mine], around or (), max_classes)
+        for mine, part, loops, place in _alike(value.parts, *_surroundings(value, ranks, loop_class)):
+            if part is not None and part.formulas is not None and (part.shape != LOOPED or loops is not None):
+                result[mine] = _total(part, place, counts[mine], loops or (), max_classes)
+    except _TooManyError:
+        raise UsageError(
+            f"cannot count calls: more than {MAX_EVALUATIONS} values of a formula; extrapolate to fewer ranks"
+        ) from None
     except (FormulaError, ValueError, RecursionError) as error:
         raise FormatError(f"corrupt trace: the formulas of a node's repeat fail: {error}") from None
     return result
@@ -273,12 +288,12 @@ def _total(
         return _over_executions(part, place, counts)
     slots = [_column(evaluate(formula, place), counts) for formula in part.formulas]
     if part.shape is None:
-        return _product(_natural(slots[0]), counts)
+        return multiply_counts(_natural(slots[0]), counts)
     if part.shape == CYCLE:
         turns, rest = np.divmod(counts, len(slots))
         total = np.zeros_like(counts)
         for i, values in enumerate(slots):
-            total += _product(_natural(values), turns + (rest > i))
+            total += multiply_counts(_natural(values), turns + (rest > i))
         return total
     first, like = distinct(np.array([counts, *slots]))
     if len(first) > max_classes:
@@ -287,8 +302,8 @@ def _total(
             "extrapolate to fewer ranks"
         )
     vecs = [vec_from(part.shape, iter([int(at[i]) for at in slots])) for i in first.tolist()]
-    if any((low := vec.smallest()) is not None and low < 0 for vec in vecs):
-        raise _negative()
+    for vec in vecs:
+        check_trip_counts(vec)
     return np.array([vec.total(int(counts[i])) for vec, i in zip(vecs, first.tolist(), strict=True)])[like]
 
 
@@ -297,23 +312,16 @@ def _along_loops(part: Part, place: Mapping[str, Any], counts: Ints, loops: tupl
     assert part.formulas is not None
     formula, chain = part.formulas[1], chain_of(loops)
     if chain is None:
-        return _product(_natural(_column(evaluate(formula, place), counts)), counts)
+        return multiply_counts(_natural(_column(evaluate(formula, place), counts)), counts)
     if not chain.small:
         raise ValueError(f"a value changes over more than {MAX_RUNS} executions: too many")
     if not chain.runs:
         return np.zeros_like(counts)
-    columns = chain.columns(0)
-    names = [name for name in sorted(names_in(formula)) if is_counter(name) and name in columns]
-    table = np.array([columns[name] for name in names], dtype=np.int64).reshape(len(names), chain.runs)
     turns, rest = np.divmod(counts, chain.runs)
-    rows, like = (
-        np.unique(table, axis=1, return_inverse=True) if names else (table[:, :1], np.zeros(chain.runs, int))
-    )
     total = np.zeros_like(counts)
-    for number, row in enumerate(rows.T.tolist()):
-        values = _column(evaluate(formula, {**place, **dict(zip(names, row, strict=True))}), counts)
-        where = np.flatnonzero(like == number)
-        total += _product(_natural(values), turns * len(where) + np.searchsorted(where, rest))
+    for values, where in _over(formula, place, chain.columns(0)):
+        times = turns * len(where) + np.searchsorted(where, rest)
+        total += multiply_counts(_natural(_column(values, counts)), times)
     return total
 
 
@@ -322,7 +330,9 @@ def _over_executions(part: Part, place: Mapping[str, Any], counts: Ints) -> Ints
     assert part.formulas is not None
     lengths = _column(evaluate(part.formulas[0], place), counts)
     total, least, most = np.zeros_like(counts), np.full_like(counts, MAX_INT64), np.zeros_like(counts)
-    for i in range(int(np.max(lengths, initial=0))):
+    longest = int(np.max(lengths, initial=0))
+    _check(longest, place)
+    for i in range(longest):
         there = i < lengths
         here = {name: at[there] if np.ndim(at) else at for name, at in place.items()}
         values = _natural(_column(evaluate(part.formulas[1], {**here, "i": i}), counts[there]))
@@ -331,7 +341,7 @@ def _over_executions(part: Part, place: Mapping[str, Any], counts: Ints) -> Ints
     short = counts > lengths
     if (short & (least != most)).any():
         raise ValueError("a rank executes it more often than it has values")
-    total[short] = _product(most[short], counts[short])
+    total[short] = multiply_counts(most[short], counts[short])
     return total
 
 
@@ -345,12 +355,19 @@ def _natural(values: Ints) -> Ints:
     return values
 
 
+def check_trip_counts(vec: Vec) -> None:
+    """Refuse negative repeats by formulas; the reader checks all others. Raises FormatError."""
+    low = vec.smallest()
+    if vec.terms != () and (low is None or low < 0):
+        raise _negative()
+
+
 def _negative() -> FormatError:
     return FormatError("corrupt trace: the formulas of a node's repeat give a negative trip count")
 
 
-def _product(values: Ints, counts: Ints) -> Ints:
-    """Return the products of numbers that are not negative. Raises ValueError beyond 64 bits."""
+def multiply_counts(values: Ints, counts: Ints) -> Ints:
+    """Return the products of numbers that are not negative. Raises FormatError beyond 64 bits."""
     if int(values.max(initial=0)) * int(counts.max(initial=0)) > MAX_INT64:
-        raise ValueError("a node runs too often")
+        raise FormatError("corrupt trace: a node runs too often")
     return values * counts

@@ -14,8 +14,13 @@ from scalatrace.errors import FormatError, LimitError, UsageError
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Columns, Elastic, Formulas
 from scalatrace.trace.model.nodes import Event, Node, named_ranks
-from scalatrace.trace.model.rank_classes import formula_totals, rank_classes
-from scalatrace.trace.values.from_arrays import ranks_in
+from scalatrace.trace.model.rank_classes import (
+    check_trip_counts,
+    formula_totals,
+    multiply_counts,
+    rank_classes,
+)
+from scalatrace.trace.values.from_arrays import MAX_INT64, ranks_in
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
@@ -70,15 +75,8 @@ def runs(repeat: Elastic, rank: int, entry_count: int) -> int:
     if vec is None:
         return 0
     if isinstance(repeat, Formulas):
-        _not_negative(vec)
+        check_trip_counts(vec)
     return total_of(vec, entry_count)
-
-
-def _not_negative(vec: Vec) -> None:
-    """Refuse negative repeats by formulas; the reader checks all others."""
-    low = vec.smallest()
-    if vec.terms != () and (low is None or low < 0):
-        raise FormatError("corrupt trace: the formulas of a node's repeat give a negative trip count")
 
 
 def total_of(vec: Vec, entry_count: int) -> int:
@@ -154,7 +152,7 @@ def _classes(repeat: Elastic, ranks: RankList, entry_count: int) -> Iterator[tup
             yield RankList.from_runs(intervals), n * entry_count
     elif isinstance(repeat, Formulas):
         for group, vec in _divide_ranks(repeat, ranks):
-            _not_negative(vec)
+            check_trip_counts(vec)
             yield group, total_of(vec, entry_count)
     else:
         for group, vec in repeat.groups:
@@ -226,13 +224,17 @@ def _after_by_rank(repeat: Elastic, entered: Ints) -> Ints:
         return counts
     if isinstance(repeat, Columns):
         where = ranks_in(repeat.ranks)
-        counts[where] = entered[where] * np.array(repeat.vec.first(len(where)), dtype=np.int64)
+        values = np.array(repeat.vec.first(len(where)), dtype=np.int64)
+        counts[where] = multiply_counts(values, entered[where])
         return counts
     groups = [(None, repeat)] if isinstance(repeat, Vec) else repeat.groups
     for ranks, vec in groups:
         where = np.arange(len(entered)) if ranks is None else ranks_in(ranks)
         numbers, like = np.unique(entered[where], return_inverse=True)
-        counts[where] = np.array([total_of(vec, n) for n in numbers.tolist()], dtype=np.int64)[like]
+        totals = [total_of(vec, n) for n in numbers.tolist()]
+        if max(totals, default=0) > MAX_INT64:
+            raise FormatError("corrupt trace: a node runs too often")
+        counts[where] = np.array(totals, dtype=np.int64)[like]
     return counts
 
 

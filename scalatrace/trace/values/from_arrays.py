@@ -17,7 +17,7 @@ MIN_PROGRESSION_VALUES = 3
 
 MAX_INT64 = (1 << 63) - 1
 
-__all__ = ["distinct", "ranks_in", "ranks_of", "ranks_of_mask", "vec_of_array"]
+__all__ = ["MAX_INT64", "distinct", "ranks_in", "ranks_of", "ranks_of_mask", "vec_of_array"]
 
 
 def vec_of_array(values: Ints) -> Vec:
