@@ -27,6 +27,10 @@ struct front_object {
 
 /* -- resolve.c */
 
+/* Does a loaded object contain an address? */
+struct dl_phdr_info;
+bool front_contains(const struct dl_phdr_info *info, uintptr_t address);
+
 /* The names of names.def. */
 enum { FRONT_MAX_NAMES = 2048 };
 extern const char *const front_names[];
@@ -68,7 +72,7 @@ void front_make_conditional(void);
 
 /* -- shim.c */
 
-/* Load the shim for an MPI library, which is built where it is missing. NULL: it cannot be; one line says why. */
+/* Load the shim for an MPI library; build it if it is missing. NULL: that fails, and the reason is printed. */
 void *front_load_shim(const struct front_object *mpi);
 
 #endif

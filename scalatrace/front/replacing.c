@@ -1,7 +1,7 @@
 /* replacing.c - the exec functions, which replace the program without running destructors: save the events first.
  *
  * The C library's exec functions call each other inside the library, so each is wrapped. The lists of arguments become
- * arrays on the stack. A forked child replaces itself, not the rank; the shim tells. */
+ * arrays on the stack. A forked child replaces itself, not the rank: the shim compares process numbers. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdarg.h>

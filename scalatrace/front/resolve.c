@@ -59,21 +59,28 @@ static void *look_up(void *handle, const char *name) {
     return handle ? front_next_dlsym(handle, name) : NULL;
 }
 
+bool front_contains(const struct dl_phdr_info *info, uintptr_t address) {
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + part->p_vaddr;
+        if (part->p_type == PT_LOAD && start <= address && address - start < part->p_memsz) return true;
+    }
+    return false;
+}
+
 /* Called for each object: set low and high where it holds the address `low`. */
 static int measure(struct dl_phdr_info *info, size_t size, void *argument) {
     struct front_object *object = argument;
     uintptr_t low = UINTPTR_MAX, high = 0;
-    bool here = false;
     (void)size;
+    if (!front_contains(info, object->low)) return 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
         uintptr_t start = info->dlpi_addr + part->p_vaddr;
         if (part->p_type != PT_LOAD) continue;
-        here |= start <= object->low && object->low - start < part->p_memsz;
         if (start < low) low = start;
         if (start + part->p_memsz > high) high = start + part->p_memsz;
     }
-    if (!here) return 0;
     object->low = low, object->high = high;
     return 1;
 }

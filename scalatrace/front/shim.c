@@ -98,8 +98,8 @@ static bool start_python(pid_t *child, char *library, const int *pipe_ends) {
     return !error;
 }
 
-/* Let Python build the shim. Ranks that need it at the same moment wait for the one that builds. What Python writes to
- * standard output says why it cannot. Return false where Python does not start. */
+/* Let Python build the shim. Ranks that need it at the same moment wait for the one that builds. Python writes
+ * the reason of a failure to standard output. Return false where Python does not start. */
 static bool build(const char *library) {
     char reason[4096], *path = strdup(library);
     size_t n = 0;

@@ -17,7 +17,7 @@
 
 #include "front.h"
 
-/* What the dynamic section of an object says. */
+/* The tables that the dynamic section of an object names. */
 struct tables {
     uintptr_t load;
     const ElfW(Sym) * symbols;
@@ -109,14 +109,7 @@ static const ElfW(Sym) * find_symbol(const struct tables *tables, const char *na
     return tables->hash ? find_by_hash(tables, name) : NULL;
 }
 
-static bool is_front(const struct dl_phdr_info *info) {
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-        uintptr_t start = info->dlpi_addr + part->p_vaddr, self = (uintptr_t)exists;
-        if (part->p_type == PT_LOAD && start <= self && self - start < part->p_memsz) return true;
-    }
-    return false;
-}
+static bool is_front(const struct dl_phdr_info *info) { return front_contains(info, (uintptr_t)exists); }
 
 /* Called for each object: stop at one that defines a name. */
 static int look_for_definition(struct dl_phdr_info *info, size_t size, void *name) {

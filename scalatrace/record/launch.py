@@ -29,7 +29,7 @@ MAX_STACK_DEPTH = 128
 """Frames of a call stack."""
 _SEPARATOR = "\x1f"
 _ASAN_OPTION = "verify_asan_link_order=0"
-"""Programs built with -fsanitize=address do not start where another library is preloaded, unless told so."""
+"""Without this option, programs built with -fsanitize=address do not start behind a preloaded library."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/launcher.h"
 #include "base/options.h"
 #include "base/state.h"
 
@@ -15,6 +16,7 @@
 #define MAX_SLEEP_US 10000 /* between two tests of a request */
 #define SLEEP_SHARE 64     /* a sleep is this part of the time waited so far */
 #define NSPINS 20          /* tests before the first sleep */
+#define MAX_LOOK_US 100000 /* between two looks for what other processes do */
 
 struct timespec st_time_in(int seconds) {
     struct timespec until;
@@ -38,14 +40,9 @@ bool st_lock_mutex(pthread_mutex_t *mutex, const char *name) {
     return false;
 }
 
-int st_ranks_here(void) {
-    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE",
-                                        "SLURM_STEP_TASKS_PER_NODE"};
-    for (int i = 0; i < 4; i++) {
-        const char *value = getenv(names[i]);
-        if (value && atoi(value) > 0) return atoi(value);
-    }
-    return 1;
+void st_sleep_longer(useconds_t *sleep_us) {
+    usleep(*sleep_us);
+    if (*sleep_us < MAX_LOOK_US) *sleep_us += *sleep_us / 4;
 }
 
 int st_start_limit(void) {

@@ -5,6 +5,7 @@
  *     other ranks: in MPI_Init                      st_start_limit()        the same, with more ranks than cores longer
  *     other ranks: of a new communicator            none
  *     other ranks: in MPI_Finalize                  st_options.rank_limit   SCALATRACE_RANK_LIMIT (3600 s)
+ *     other ranks: at the end, sessions only        st_options.wait_limit   SCALATRACE_WAIT_LIMIT, from the last rank
  *
  * A thread of the program may hold what the tracer waits for, and wait itself for the thread that is in the tracer.
  * After the limit the tracer gives up: it prints one line, this rank records nothing more, and the program continues.
@@ -20,6 +21,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <time.h>
+#include <unistd.h>
 
 /* The time of CLOCK_REALTIME in so many seconds. */
 struct timespec st_time_in(int seconds);
@@ -30,10 +32,12 @@ bool st_try_mutex(pthread_mutex_t *mutex);
 /* The same, and the tracer gives up where it fails. `name`: of what the mutex guards. */
 bool st_lock_mutex(pthread_mutex_t *mutex, const char *name);
 
-/* Number of this host's ranks, as the launcher says; 1 where it does not. */
-int st_ranks_here(void);
 /* Seconds to wait for a rank in MPI_Init: many ranks on few cores start slowly. */
 int st_start_limit(void);
+
+/* Sleep between two looks for what other processes do: longer each time, to a tenth of a second. */
+void st_sleep_longer(useconds_t *sleep_us);
+#define ST_FIRST_SLEEP_US 1000
 
 #define ST_NO_LIMIT (-1)
 

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/launcher.h"
 #include "base/state.h"
 #include "base/wait.h"
 
-#define MAX_SIGN_POLL_US 100000 /* between two looks for the sign of rank 0 */
-#define TAG_BELOW_LIMIT 5903    /* the tag is the highest one less this number, which programs hardly use */
+#define TAG_BELOW_LIMIT 5903 /* the tag is the highest one less this number, which programs hardly use */
 
 static const char HELLO = 1, WAITS = 2, WITHDRAWN = 3; /* to rank 0 */
 static const char HERE = 4, GO = 5, STOP = 6;          /* from rank 0 */
@@ -47,8 +47,7 @@ static bool post(int from, struct receive *receive) {
 
 /* Beginning of its name, in Linux's abstract name space. Jobs of launchers that give no number share it. */
 static int sign_prefix(char *name, size_t n) {
-    const char *job = getenv("PMIX_NAMESPACE"), *slurm = getenv("SLURM_STEP_ID");
-    return snprintf(name, n, "scalatrace-%ld-%.40s-%.10s-", (long)getuid(), job ? job : "", slurm ? slurm : "");
+    return snprintf(name, n, "scalatrace-%ld-%016llx-", (long)getuid(), (unsigned long long)st_job());
 }
 
 /* Return the socket, or -1. */
@@ -78,11 +77,10 @@ static bool is_sign_shown(void) {
 
 static bool wait_for_sign(void) {
     int64_t end = st_now() + st_start_limit() * INT64_C(1000000000);
-    useconds_t sleep_us = 1000;
+    useconds_t sleep_us = ST_FIRST_SLEEP_US;
     while (!is_sign_shown()) {
         if (st_now() > end) return false;
-        usleep(sleep_us);
-        if (sleep_us < MAX_SIGN_POLL_US) sleep_us += sleep_us / 4;
+        st_sleep_longer(&sleep_us);
     }
     return true;
 }

@@ -10,42 +10,33 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/launcher.h"
 #include "base/lock.h"
 #include "base/options.h"
 #include "base/state.h"
+#include "base/wait.h"
 #include "process/parts.h"
 
-#define MAX_POLL_US 100000 /* between two looks for other ranks */
-
-/* What tells this job's files from those of an earlier one, as far as launchers give a name. */
-static void job_name(char *name, size_t n) {
-    const char *job = getenv("PMIX_NAMESPACE"), *slurm = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
-    snprintf(name, n, "%.80s %.20s %.20s\n", job ? job : "", slurm ? slurm : "", step ? step : "");
-}
+/* A rank's .done file names the job, so that a file of an earlier one counts for nothing. */
+static void job_text(char *text, size_t n) { snprintf(text, n, "%016llx\n", (unsigned long long)st_job()); }
 
 static void done_path(char *path, size_t n, int rank) {
     snprintf(path, n, "%s.parts/rank-%d.done", st_options.output, rank);
 }
 
-static bool is_planted(void) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s.parts", st_options.output);
-    return st_has_planted_link(path);
-}
-
 void st_gather_start(void) {
     char path[4096];
     done_path(path, sizeof path, st_shared.rank);
-    if (!is_planted()) unlink(path);
+    if (!st_parts_are_planted(st_options.output)) unlink(path);
 }
 
 /* -- ranks other than 0 ---------------------------------------------------------------------------------- */
 
-/* The part is complete before the file exists that says so. */
+/* Save the part, then create the .done file. */
 static void give(void) {
-    char path[4096], name[160];
+    char path[4096], name[32];
     if (st_save_part(true) != ST_OK) return;
-    job_name(name, sizeof name);
+    job_text(name, sizeof name);
     done_path(path, sizeof path, st_shared.rank);
     int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file < 0 || write(file, name, strlen(name)) != (ssize_t)strlen(name)) st_warn("cannot write %s", path);
@@ -56,8 +47,8 @@ static void give(void) {
 
 /* Is the rank done in this job? */
 static bool is_done(int rank) {
-    char path[4096], name[160], text[160] = "";
-    job_name(name, sizeof name);
+    char path[4096], name[32], text[32] = "";
+    job_text(name, sizeof name);
     done_path(path, sizeof path, rank);
     int file = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t n = file >= 0 ? read(file, text, sizeof text - 1) : -1;
@@ -84,14 +75,13 @@ static int count_done(bool *done) {
 static bool wait_for_all(void) {
     bool *done = calloc((size_t)st_shared.nprocs, sizeof *done);
     int n = 0, left = st_shared.nprocs - 1;
-    useconds_t sleep_us = 1000;
+    useconds_t sleep_us = ST_FIRST_SLEEP_US;
     int64_t since = st_now();
     while (done && n < left && st_now() - since < st_options.wait_limit * INT64_C(1000000000)) {
         int before = n;
         n = count_done(done);
-        if (n > before) since = st_now(), sleep_us = 1000;
-        if (n < left) usleep(sleep_us);
-        if (sleep_us < MAX_POLL_US) sleep_us += sleep_us / 4;
+        if (n > before) since = st_now(), sleep_us = ST_FIRST_SLEEP_US;
+        if (n < left) st_sleep_longer(&sleep_us);
     }
     free(done);
     if (n == left) return true;
@@ -139,7 +129,7 @@ bool st_gather(void) {
 void st_gather_discard(void) {
     char path[4096];
     st_part_discard();
-    if (is_planted()) return;
+    if (st_parts_are_planted(st_options.output)) return;
     for (int rank = 1; rank < st_shared.nprocs; rank++) {
         st_part_path(path, sizeof path, rank);
         unlink(path);

@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-/* When this rank begins to record: delete what says that its part of an earlier run is complete. */
+/* When this rank begins to record: delete its .done file of an earlier run. */
 void st_gather_start(void);
 /* Give this rank's events to rank 0. Return true on rank 0 where its core has the events of all ranks now. */
 bool st_gather(void);

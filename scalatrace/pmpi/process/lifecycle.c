@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "process/lifecycle.h"
 
-#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdarg.h>

@@ -24,8 +24,7 @@ static size_t npreserved;
 
 static void parts_directory(char *path, size_t n) { snprintf(path, n, "%s.parts", st_options.output); }
 
-/* Whether another user redirects the directory of parts: nothing is deleted there; the core writes nothing there. */
-static bool is_planted(const char *output) {
+bool st_parts_are_planted(const char *output) {
     char path[8192];
     snprintf(path, sizeof path, "%s.parts", output);
     return st_has_planted_link(path);
@@ -43,7 +42,7 @@ int st_save_part(bool last) {
     if (!st_hold_to_save(&was_busy)) return error;
     if (st_shared.core && !closed) {
         parts_directory(path, sizeof path);
-        if (!is_planted(st_options.output)) mkdir(path, 0777);
+        if (!st_parts_are_planted(st_options.output)) mkdir(path, 0777);
         st_part_path(path, sizeof path, st_shared.rank);
         written = true;
         if (last && !preserved) st_pending_flush();
@@ -79,7 +78,7 @@ void st_part_discard(void) {
         st_release(was_busy);
     }
     st_part_path(path, sizeof path, st_shared.rank);
-    if (written && !is_planted(st_options.output)) unlink(path);
+    if (written && !st_parts_are_planted(st_options.output)) unlink(path);
 }
 
 static void unlink_text(const char *output) {
@@ -91,7 +90,7 @@ static void unlink_text(const char *output) {
 void st_parts_report(void) {
     const char *call = st_shared.private_comm == MPI_COMM_NULL ? "MPI_Session_finalize" : "MPI_Finalize";
     char path[4096];
-    if (is_planted(st_options.output)) return;
+    if (st_parts_are_planted(st_options.output)) return;
     snprintf(path, sizeof path, "%s.parts/README", st_options.output);
     int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file < 0) return;
@@ -104,7 +103,7 @@ void st_parts_report(void) {
 
 void st_parts_remove_directory(void) {
     char path[4096];
-    if (is_planted(st_options.output)) return;
+    if (st_parts_are_planted(st_options.output)) return;
     unlink_text(st_options.output);
     parts_directory(path, sizeof path);
     rmdir(path);
@@ -113,7 +112,7 @@ void st_parts_remove_directory(void) {
 void st_parts_discard_stale(const char *output, int rank) {
     char path[8192];
     int part_rank;
-    if (is_planted(output)) return;
+    if (st_parts_are_planted(output)) return;
     snprintf(path, sizeof path, "%s.parts", output);
     DIR *folder = opendir(path);
     size_t n = strlen(path);
@@ -130,6 +129,6 @@ void st_parts_discard_stale(const char *output, int rank) {
 void st_parts_discard_own_stale(void) {
     char path[4096];
     st_part_path(path, sizeof path, st_shared.rank);
-    if (!is_planted(st_options.output)) unlink(path);
+    if (!st_parts_are_planted(st_options.output)) unlink(path);
     if (st_shared.rank == 0) st_parts_discard_stale(st_options.output, st_shared.nprocs);
 }

@@ -27,6 +27,8 @@ void st_part_preserve(void);
 void st_part_discard(void);
 /* Delete the directory of the parts, after all ranks have discarded theirs. */
 void st_parts_remove_directory(void);
+/* Does another user redirect the directory of parts? Then nothing is deleted there; the core writes nothing there. */
+bool st_parts_are_planted(const char *output);
 /* Delete what an earlier run of this output left: this rank's part; on rank 0 those of ranks that do not exist now. */
 void st_parts_discard_own_stale(void);
 /* Delete parts of an earlier run of `output`: those of ranks from `rank` on, and unfinished files. */
