@@ -60,6 +60,7 @@ BLOCKS = (
     "({n}//{s}+({c}<{n}%{s}))",
     "(({c}+1)*{n}//{s}-{c}*{n}//{s})",
     "((2*{n}+{s})//(2*{s}))",
+    "({n}//{s}+({c}=={s}-1)*({n}%{s}))",
 )
 """Sizes of blocks: parameter n over size s, at coordinate c."""
 

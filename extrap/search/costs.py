@@ -1,0 +1,69 @@
+"""Description lengths in bits: of a formula, of an integer, and of a table of values (minimum description length).
+
+The less a formula takes, the likelier programs compute with it: a formula of b bits has the prior 2**-b.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import log2
+
+import numpy as np
+
+from scalatrace.arrays import Ints
+
+__all__ = [
+    "BINARY", "BLOCK", "CONDITION", "LISTED", "NAME", "SELECT", "UNARY", "literal_bits", "table_bits",
+]  # fmt: skip
+
+NAME = 3
+"""Of a size, a coordinate, a parameter, a counter."""
+
+BINARY = {
+    "+": 2, "-": 2, "*": 3, "//": 4, "%": 4, "min": 6, "max": 6, "^": 7, ">>": 6, "<": 3, "==": 3,
+}  # fmt: skip
+"""Of operators and functions of two operands."""
+
+UNARY = {"1<<": 5, "log2": 8, "ceil_log2": 8, "trailing_zeros": 8}
+"""Of functions of one operand."""
+
+BLOCK = 8
+"""Of the choice of a distribution's kind, besides its size, its number of parts and the part."""
+
+LISTED = 8
+"""Of the choice of an entry of the library without operands of its own, such as the number of neighbours."""
+
+CONDITION, SELECT = 4, 3
+"""Of a comparison between two sizes, besides the operator; of a choice between two formulas."""
+
+
+@lru_cache(maxsize=1 << 14)
+def literal_bits(number: int) -> int:
+    """Return the bits of an integer: short for small ones, and for few digits before a power of 2 or 10."""
+    sign = int(number < 0)
+    number = abs(number)
+    if number <= 2:
+        return 2 + number + sign
+    best = _direct(number)
+    for base in (2, 10):
+        digits, zeros = number, 0
+        while digits % base == 0:
+            digits, zeros = digits // base, zeros + 1
+        if zeros > 1:
+            best = min(best, 3 + _direct(digits) + _direct(zeros))
+    return round(best) + sign
+
+
+def _direct(number: int) -> float:
+    size = log2(number + 1)
+    return 2 + size + 2 * log2(size + 1)
+
+
+def table_bits(values: Ints, run_of: Ints) -> float:
+    """Return the bits of values without a rule: for each trace its different values, then which one each is."""
+    total = 0.0
+    for run in np.unique(run_of):
+        mine = values[run_of == run]
+        different = np.unique(mine)
+        total += sum(literal_bits(int(value)) for value in different) + len(mine) * log2(len(different))
+    return total

@@ -1,0 +1,347 @@
+"""Hits: formulas over the bank with the values of a quantity on all samples.
+
+A formula is in the bank, or a combination of few that are: a multiple and a constant, a sum of two multiples, a sum,
+product or quotient of two, a block of a number that nobody gives, a choice between two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations_with_replacement
+from math import gcd
+
+import numpy as np
+
+from scalatrace.arrays import Floats, Ints
+from scalatrace.extrap.search.bank import Bank, Unit, columns_hash, columns_weights
+from scalatrace.extrap.search.costs import BINARY, BLOCK, SELECT, literal_bits
+from scalatrace.extrap.search.library import DISTRIBUTIONS
+from scalatrace.formula import Compare, Const, Expr, Var, choose, evaluate, linear_combination
+from scalatrace.formula.nodes import Choose
+
+__all__ = ["Hit", "Search"]
+
+MAX_LINEAR = 500
+"""The shortest formulas of which sums of two multiples are sought."""
+
+MAX_CHOSEN = 4_000
+MAX_CONDITIONS = 500
+"""The shortest formulas and conditions of which choices are sought."""
+
+MAX_HITS = 400
+"""Hits of one kind that are kept, the shortest ones."""
+
+MAX_NUMBERS = 4_096
+"""Sizes of a problem that are tried for one kind of blocks."""
+
+MAX_FACTORS = 120
+"""The shortest formulas of elements of which multiples of products are sought."""
+
+MAX_EQUAL = 3
+"""Formulas with equal values on all samples that are tried within sums and products, the shortest ones."""
+
+ENOUGH = 18
+"""So short a formula needs no choices: these are longer."""
+
+EXACT = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A formula of so many bits, and its values on samples and probes."""
+
+    formula: Callable[[], Expr]
+    bits: int
+    column: Ints
+
+
+class Search:
+    """The search over one bank: for the quantities that have values on the same rows."""
+
+    def __init__(self, bank: Bank, count: int, places: Sequence[tuple[Expr, Expr, int]], columns: dict[str, Ints]) -> None:
+        """Prepare a bank; `places`: what is divided by, see `library.divisors`."""
+        self.bank, self._count, self._places, self._columns = bank, count, places, columns
+        self._total = bank.table.shape[1]
+        self._samples = np.ascontiguousarray(bank.table[:, :count])
+        self._weights = columns_weights(count)
+        hashes = columns_hash(self._samples, self._weights)
+        self._order = np.argsort(hashes, kind="stable")
+        self._hashes, self._sorted = hashes, hashes[self._order]
+
+    def hits(self, values: Ints) -> list[Hit]:
+        """Return the formulas with these values on all samples, the shortest first."""
+        found = [*self._exact(values), *self._affine(values), *self._sums(values), *self._products(values)]
+        found += self._unknown_blocks(values)
+        found += self._affine_products(values)
+        if min((hit.bits for hit in found), default=ENOUGH + 1) > ENOUGH:
+            found += self._linear(values)
+            found += self._choices(values)
+        return sorted(found, key=lambda hit: hit.bits)[:MAX_HITS]
+
+    def _of(self, wanted: Ints) -> Iterator[tuple[int, int]]:
+        """Yield which of some hashes the bank has, and each of its formulas with that hash."""
+        first = np.searchsorted(self._sorted, wanted, side="left")
+        last = np.searchsorted(self._sorted, wanted, side="right")
+        for at in np.flatnonzero(last > first):
+            for k in range(int(first[at]), int(last[at])):
+                yield int(at), int(self._order[k])
+
+    def _hit(self, at: int) -> Hit:
+        return Hit(lambda: self.bank.formula(at), int(self.bank.bits[at]), self.bank.table[at])
+
+    def _exact(self, values: Ints) -> Iterator[Hit]:
+        for _, at in self._of(columns_hash(values[None, :], self._weights)):
+            yield self._hit(at)
+
+    def _scaled(self, at: int, factor: int, constant: int) -> Hit:
+        bits = int(self.bank.bits[at]) + (0 if factor == 1 else literal_bits(factor) + BINARY["*"])
+        bits += literal_bits(constant) + BINARY["+"] if constant else 0
+        return Hit(
+            lambda: linear_combination(constant, [factor], [self.bank.formula(at)]),
+            bits,
+            factor * self.bank.table[at] + constant,
+        )
+
+    def _affine(self, values: Ints) -> Iterator[Hit]:
+        """Yield a multiple of a formula plus a constant."""
+        for at, factor, constant in _lines(self._samples, values):
+            if (factor, constant) != (1, 0):
+                yield self._scaled(at, factor, constant)
+
+    def _affine_products(self, values: Ints) -> Iterator[Hit]:
+        """Yield a multiple of a product of two formulas plus a constant: points of a face with its halo."""
+        left, right, table = self._faces
+        bank = self.bank
+        for at, factor, constant in _lines(table, values):
+            a, b = int(left[at]), int(right[at])
+            bits = int(bank.bits[a] + bank.bits[b]) + BINARY["*"]
+            bits += 0 if factor == 1 else literal_bits(factor) + BINARY["*"]
+            bits += literal_bits(constant) + BINARY["+"] if constant else 0
+            product = self._combined("*", a, b)
+            yield Hit(
+                lambda c=constant, k=factor, of=product: linear_combination(c, [k], [of()]),
+                bits,
+                factor * bank.table[a] * bank.table[b] + constant,
+            )
+
+    @cached_property
+    def _faces(self) -> tuple[Ints, Ints, Ints]:
+        """Products of the shortest formulas that count elements."""
+        light = [at for at in self._light.tolist() if self.bank.units[at] == Unit.ELEMENTS][:MAX_FACTORS]
+        pairs = np.array(list(combinations_with_replacement(light, 2)), dtype=np.int64).reshape(-1, 2)
+        return pairs[:, 0], pairs[:, 1], self._samples[pairs[:, 0]] * self._samples[pairs[:, 1]]
+
+    def _sums(self, values: Ints) -> Iterator[Hit]:
+        """Yield sums and differences of two formulas, found by their hashes, which add up."""
+        whole = columns_hash(values[None, :], self._weights)[0]
+        bank = self.bank
+        for sign, wanted in ((1, whole - self._hashes), (-1, whole + self._hashes)):
+            a, b = self._pairs_of(wanted, np.arange(len(bank)), sign > 0)
+            mixed = (bank.units[a] + bank.units[b] == Unit.ELEMENTS + Unit.RANKS) & (bank.units[a] != bank.units[b])
+            a, b = a[~mixed], b[~mixed]
+            for f, g in self._shortest_pairs(a, b):
+                column = bank.table[g] + sign * bank.table[f]
+                bits = int(bank.bits[f] + bank.bits[g]) + BINARY["+"]
+                yield Hit(self._combined("+" if sign > 0 else "-", g, f), bits, column)
+
+    def _pairs_of(self, wanted: Ints, owners: Ints, symmetric: bool) -> tuple[Ints, Ints]:
+        """Return pairs of formulas: owners of hashes, and the shortest formulas that have these hashes."""
+        first = np.searchsorted(self._sorted, wanted, side="left")
+        last = np.searchsorted(self._sorted, wanted, side="right")
+        found = [(owners[at], self._order[first[at] + k])
+                 for k in range(MAX_EQUAL) for at in [np.flatnonzero(last > first + k)]]
+        a, b = (np.concatenate(side) for side in zip(*found, strict=True))
+        units = self.bank.units
+        kept = (units[a] != Unit.PURE) & (units[b] != Unit.PURE) & ((a <= b) | (not symmetric))
+        return a[kept], b[kept]
+
+    def _shortest_pairs(self, a: Ints, b: Ints) -> Iterator[tuple[int, int]]:
+        order = np.argsort(self.bank.bits[a] + self.bank.bits[b], kind="stable")[:MAX_HITS]
+        yield from zip(a[order].tolist(), b[order].tolist(), strict=True)
+
+    def _combined(self, op: str, a: int, b: int) -> Callable[[], Expr]:
+        def formula() -> Expr:
+            left, right = self.bank.formula(a), self.bank.formula(b)
+            return {"+": left + right, "-": left - right, "*": left * right}[op]
+
+        return formula
+
+    def _products(self, values: Ints) -> Iterator[Hit]:
+        """Yield products of two formulas, times the common factor of the values or not."""
+        if not values.any():
+            return
+        common = int(np.gcd.reduce(np.abs(values)))
+        for factor in {1, common}:
+            rest = values // factor
+            divides = (self._samples != 0) & (np.abs(self._samples) > 1)
+            usable = np.flatnonzero(divides.all(axis=1))
+            usable = usable[(rest % self._samples[usable] == 0).all(axis=1)]
+            if not len(usable):
+                continue
+            quotients = columns_hash(rest // self._samples[usable], self._weights)
+            for a, b in self._shortest_pairs(*self._pairs_of(quotients, usable, True)):
+                bits = int(self.bank.bits[a] + self.bank.bits[b]) + BINARY["*"]
+                bits += 0 if factor == 1 else literal_bits(factor) + BINARY["*"]
+                column = factor * self.bank.table[a] * self.bank.table[b]
+                yield Hit(self._scaled_product(factor, a, b), bits, column)
+
+    def _scaled_product(self, factor: int, a: int, b: int) -> Callable[[], Expr]:
+        product = self._combined("*", a, b)
+        return product if factor == 1 else lambda: Const(factor) * product()
+
+    @cached_property
+    def _light(self) -> Ints:
+        """The shortest formulas with different values."""
+        varied = (self._samples != self._samples[:, :1]).any(axis=1)
+        order = np.argsort(self.bank.bits, kind="stable")
+        return order[varied[order]][:MAX_LINEAR]
+
+    @cached_property
+    def _gram(self) -> tuple[Floats, Floats]:
+        rows = self._samples[self._light].astype(np.float64)
+        centred = rows - rows.mean(axis=1, keepdims=True)
+        return centred, centred @ centred.T
+
+    def _linear(self, values: Ints) -> Iterator[Hit]:
+        """Yield sums of multiples of two formulas and a constant."""
+        light = self._light
+        if len(light) < 2 or len(np.unique(values)) < 3:
+            return
+        centred, gram = self._gram
+        own = values - values.mean()
+        norm = float(own @ own)
+        along = centred @ own
+        diagonal = np.diag(gram)
+        determinant = diagonal[:, None] * diagonal[None, :] - gram**2
+        independent = determinant > EXACT * diagonal[:, None] * diagonal[None, :]
+        determinant = np.where(independent, determinant, 1)
+        first = (diagonal[None, :] * along[:, None] - gram * along[None, :]) / determinant
+        second = (diagonal[:, None] * along[None, :] - gram * along[:, None]) / determinant
+        left = norm - first * along[:, None] - second * along[None, :]
+        fits = np.triu(independent & (left < EXACT * norm + EXACT), 1)
+        pairs = np.argwhere(fits)
+        bits = self.bank.bits[light]
+        order = np.argsort(bits[pairs[:, 0]] + bits[pairs[:, 1]], kind="stable")[:MAX_HITS]
+        for i, k in pairs[order]:
+            a, b = round(float(first[i, k])), round(float(second[i, k]))
+            f, g = int(light[i]), int(light[k])
+            constant = int(values[0] - a * self._samples[f, 0] - b * self._samples[g, 0])
+            if not a or not b or (a * self._samples[f] + b * self._samples[g] + constant != values).any():
+                continue
+            total = int(self.bank.bits[f] + self.bank.bits[g]) + BINARY["+"]
+            total += sum(literal_bits(c) + BINARY["*"] for c in (a, b) if c != 1)
+            total += literal_bits(constant) + BINARY["+"] if constant else 0
+            yield Hit(
+                lambda a=a, b=b, c=constant, f=f, g=g: linear_combination(
+                    c, [a, b], [self.bank.formula(f), self.bank.formula(g)]
+                ),
+                total,
+                a * self.bank.table[f] + b * self.bank.table[g] + constant,
+            )
+
+    def _unknown_blocks(self, values: Ints) -> Iterator[Hit]:
+        """Yield blocks of a number of elements that is no parameter, along a dimension or over all ranks."""
+        if (values <= 0).any():
+            return
+        rest = int(np.gcd.reduce(values - values[0])) or 1
+        for factor in sorted({1, 2, 4, 8, rest, gcd(rest, int(values[0]))}):
+            for constant in (0, 1, 2, -1):
+                shares, over = np.divmod(values - constant, factor)
+                if not over.any() and (shares > 0).all():
+                    yield from self._blocks_of_numbers(shares, factor, constant)
+
+    def _blocks_of_numbers(self, shares: Ints, factor: int, constant: int) -> Iterator[Hit]:
+        for parts, coord, own in self._places:
+            sides = np.broadcast_to(np.asarray(evaluate(parts, self._columns)), (self._total,))
+            samples = sides[: self._count]
+            if (samples < 1).any() or (samples == samples[0]).all():
+                continue
+            least = int(((shares - 1) * samples).max())
+            most = int(((shares + 1) * samples).min())
+            if not 0 <= most - least <= MAX_NUMBERS:
+                continue
+            kinds = {"down": lambda n, s, c: n // s, "up": lambda n, s, c: -(-n // s), **DISTRIBUTIONS}
+            candidates = np.arange(max(least, 1), most + 1)[:, None]
+            here = {name: column[None, : self._count] for name, column in self._columns.items()}
+            for kind in kinds.values():
+                formula = kind(Var("n_"), parts, coord)
+                try:
+                    table = np.broadcast_to(
+                        np.asarray(evaluate(formula, {**here, "n_": candidates})), (len(candidates), self._count)
+                    )
+                except Exception:  # noqa: BLE001
+                    continue
+                for at in np.flatnonzero((table == shares).all(axis=1)):
+                    number = int(candidates[at, 0])
+                    yield self._block_hit(kind, number, parts, coord, own, factor, constant)
+
+    def _block_hit(self, kind, number, parts, coord, own, factor, constant) -> Hit:  # type: ignore[no-untyped-def]
+        block = kind(Const(number), parts, coord)
+        whole = linear_combination(constant, [factor], [block])
+        bits = BLOCK + own + literal_bits(number)
+        bits += 0 if factor == 1 else literal_bits(factor) + BINARY["*"]
+        bits += literal_bits(constant) + BINARY["+"] if constant else 0
+        column = np.broadcast_to(np.asarray(evaluate(whole, self._columns)), (self._total,))
+        return Hit(lambda: whole, bits, column.astype(np.int64))
+
+    def _choices(self, values: Ints) -> Iterator[Hit]:
+        """Yield choices between two formulas or numbers by a condition."""
+        bank = self.bank
+        truth = np.flatnonzero(bank.units == Unit.TRUTH)
+        truth = truth[np.argsort(bank.bits[truth], kind="stable")][:MAX_CONDITIONS]
+        if not len(truth):
+            return
+        order = np.argsort(bank.bits, kind="stable")
+        order = order[bank.units[order] != Unit.TRUTH][:MAX_CHOSEN]
+        numbers = [int(v) for v in np.unique(values)][:40]
+        table = np.concatenate([bank.table[order], np.repeat(np.array(numbers)[:, None], self._total, axis=1)])
+        bits = np.concatenate([bank.bits[order], [literal_bits(n) for n in numbers]])
+        wrong = (table[:, : self._count] != values).astype(np.float32)
+        inside = self._samples[truth].astype(np.float32)
+        errors_inside, errors = wrong @ inside.T, wrong.sum(axis=1, keepdims=True)
+        for k, condition in enumerate(truth):
+            within = np.flatnonzero(errors_inside[:, k] < 0.5)
+            without = np.flatnonzero(errors[:, 0] - errors_inside[:, k] < 0.5)
+            if not len(within) or not len(without):
+                continue
+            for a in within[np.argsort(bits[within], kind="stable")][:3]:
+                for b in without[np.argsort(bits[without], kind="stable")][:3]:
+                    if a == b:
+                        continue
+                    holds = bank.table[condition] != 0
+                    yield Hit(
+                        self._chosen(int(condition), (order, numbers), int(a), int(b)),
+                        int(bits[a] + bits[b] + bank.bits[condition]) + SELECT,
+                        np.where(holds, table[a], table[b]),
+                    )
+
+    def _chosen(self, condition: int, known: tuple[Ints, list[int]], a: int, b: int) -> Callable[[], Expr]:
+        order, numbers = known
+
+        def part(at: int) -> Expr:
+            return self.bank.formula(int(order[at])) if at < len(order) else Const(numbers[at - len(order)])
+
+        def formula() -> Expr:
+            holds = self.bank.formula(condition)
+            if isinstance(holds, Choose):
+                return choose(holds.cond, part(a), part(b))
+            return choose(Compare("!=", holds, Const(0)), part(a), part(b))
+
+        return formula
+
+
+def _lines(table: Ints, values: Ints) -> Iterator[tuple[int, int, int]]:
+    """Yield rows of which a multiple plus a constant are the values, with both, in the order of the rows."""
+    high, low = int(np.argmax(values)), int(np.argmin(values))
+    rise = values[high] - values[low]
+    if not rise or not len(table):
+        return
+    own = table[:, high] - table[:, low]
+    usable = np.flatnonzero((own != 0) & (rise % np.where(own == 0, 1, own) == 0))
+    factors = rise // own[usable]
+    constants = values[high] - factors * table[usable, high]
+    holds = (factors[:, None] * table[usable] + constants[:, None] == values).all(axis=1)
+    for k in np.flatnonzero(holds)[:MAX_HITS]:
+        yield int(usable[k]), int(factors[k]), int(constants[k])

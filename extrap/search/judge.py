@@ -1,0 +1,60 @@
+"""The judge: whether a formula may be believed, by the description lengths of its rivals and of a table.
+
+The hits are grouped by their values on all rows. A group's mass is the sum of 2**-bits; a formula is believed if a
+table of the values takes `MARGIN` bits more, and what is left out besides its rivals has not `MARGIN` bits of mass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log2
+
+from scalatrace.extrap.search.hits import Hit
+
+__all__ = ["Verdict", "judge"]
+
+MARGIN = 6.0
+"""Bits by which rivals must be longer to be left out, and a table to be refused."""
+
+MAX_BITS = 48
+"""Longer formulas are beyond what is searched completely: others as short are not known."""
+
+MAX_RIVALS = 24
+"""Rivals that a target may decide between."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The believed formula, its bits, and formulas with other values on other grids, as likely."""
+
+    best: Hit
+    rivals: tuple[Hit, ...]
+    bits: float
+
+
+def judge(hits: Sequence[Hit], table_bits: float) -> Verdict | None:
+    """Return the formula to believe with its rivals; None if there is none."""
+    groups: dict[bytes, list[Hit]] = {}
+    for hit in hits:
+        groups.setdefault(hit.column.tobytes(), []).append(hit)
+    ordered = sorted(groups.values(), key=_mass_bits)
+    if not ordered:
+        return None
+    best = _mass_bits(ordered[0])
+    if best > MAX_BITS or best + MARGIN > table_bits:
+        return None
+    near = [group for group in ordered[1:] if _mass_bits(group) < best + MARGIN]
+    if len(near) > MAX_RIVALS:
+        return None
+    return Verdict(_shortest(ordered[0]), tuple(map(_shortest, near)), best)
+
+
+def _shortest(group: Sequence[Hit]) -> Hit:
+    return min(group, key=lambda hit: hit.bits)
+
+
+def _mass_bits(group: Sequence[Hit]) -> float:
+    """Return the bits of a group's mass."""
+    least = min(hit.bits for hit in group)
+    return least - log2(sum(2.0 ** (least - hit.bits) for hit in group))

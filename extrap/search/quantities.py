@@ -1,0 +1,176 @@
+"""Fit a quantity by the search: integer by integer where all ranks have one shape, else by loop iterations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from scalatrace.arrays import Ints
+from scalatrace.errors import FormulaError
+from scalatrace.extrap.fit.fit_types import Chains, Samples
+from scalatrace.extrap.fit.sequences import list_values
+from scalatrace.extrap.grid.space import Space
+from scalatrace.extrap.search.bank import Bank
+from scalatrace.extrap.search.costs import table_bits
+from scalatrace.extrap.search.hits import Search
+from scalatrace.extrap.search.judge import Verdict, judge
+from scalatrace.extrap.search.library import divisors, leaves
+from scalatrace.extrap.search.rows import Rows, rows_of
+from scalatrace.formula import Const, Expr, Value
+from scalatrace.trace.model.rules import LOOPED
+from scalatrace.trace.model.tables import IntArray
+from scalatrace.trace.symbolic.counters import rows_equal
+from scalatrace.trace.symbolic.field import ELEMENTS, EVERYWHERE, SUMMED_ELEMENTS, Field, Part
+from scalatrace.trace.symbolic.shapes import Parts, is_vec
+from scalatrace.trace.symbolic.special_values import constant, evaluate
+from scalatrace.trace.values.vec import special_name
+
+__all__ = ["fit", "fit_arrays"]
+
+MAX_VALUES = 1 << 16
+"""Values of a quantity that are looked at one by one."""
+
+NO_NUMBERS: Mapping[str, Ints] = {}
+
+Pair = tuple[Expr, Expr]
+
+
+def fit(space: Space, samples: Samples, chains: Chains) -> tuple[Field, float] | None:
+    """Return a field through all samples with its bits; None if no formula is believed."""
+    order = np.array(sorted(samples), dtype=np.int64)
+    values = [samples[int(point)] for point in order]
+    if any(value is None for value in values):
+        return None
+    present = [value for value in values if value is not None]
+    if all(value.shape == present[0].shape for value in present):
+        fitted = _by_slots(space, order, present)
+        if fitted is not None:
+            return fitted
+    return _by_loops(space, order, present, chains)
+
+
+def fit_arrays(space: Space, arrays: Mapping[int, IntArray]) -> tuple[Field, float] | None:
+    """Return a field of arrays by formulas for their length and, over its index, an element; None: no such."""
+    points = np.array(sorted(arrays), dtype=np.int64)
+    rows = [arrays[int(point)] for point in points]
+    lengths = np.array([row.length for row in rows], dtype=np.int64)
+    summed = {row.summed for row in rows if row.length}
+    if any(row.relative for row in rows) or len(summed) != 1 or not 1 < lengths.sum() <= MAX_VALUES:
+        return None
+    length = _column(space, points, NO_NUMBERS, lengths)
+    index = np.concatenate([np.arange(n) for n in lengths])
+    elements = np.concatenate([np.array(row.vec.first(row.length), dtype=np.int64) for row in rows])
+    if length is None or (element := _column(space, np.repeat(points, lengths), {"i": index}, elements)) is None:
+        return None
+    shape = SUMMED_ELEMENTS if summed.pop() else ELEMENTS
+    part = Part(EVERYWHERE, shape, (length[0], element[0]), tuple(dict.fromkeys((*length[1], *element[1]))))
+    bits = length[2] + element[2]
+    return Field((part,), bits, bits), bits
+
+
+def _by_slots(space: Space, order: Ints, values: Sequence[Parts]) -> tuple[Field, float] | None:
+    """Return the field by a formula for each integer of the values."""
+    table = np.array([value.slots for value in values], dtype=np.int64).reshape(len(values), -1)
+    formulas: list[Value] = []
+    rivals: list[Pair] = []
+    total = 0.0
+    known: dict[bytes, Any] = {}
+    for column in table.T:
+        key = column.tobytes()
+        if key not in known:
+            known[key] = _column(space, order, NO_NUMBERS, np.ascontiguousarray(column))
+        if known[key] is None:
+            return None
+        formula, others, bits = known[key]
+        formulas.append(formula)
+        rivals += others
+        total += bits
+    part = Part(EVERYWHERE, values[0].shape, tuple(formulas), tuple(dict.fromkeys(rivals)))
+    return Field((part,), total, total), total
+
+
+def _column(
+    space: Space, points: Ints, numbers: Mapping[str, Ints], values: Ints
+) -> tuple[Value, list[Pair], float] | None:
+    """Return the formula of one integer at each point, with its rivals and bits."""
+    if (values == values[0]).all():
+        return constant(int(values[0])), [], 2.0
+    if any(special_name(int(value)) is not None for value in np.unique(values)):
+        return None
+    rows, search = _search(space, points, numbers)
+    chosen = values[rows.chosen]
+    verdict = judge(search.hits(chosen), table_bits(chosen, rows.run_of))
+    if verdict is None:
+        return None
+    return _checked(space, points, numbers, values, verdict)
+
+
+def _checked(
+    space: Space, points: Ints, numbers: Mapping[str, Ints], values: Ints, verdict: Verdict
+) -> tuple[Value, list[Pair], float] | None:
+    """Return the formulas of a verdict that hold at all points."""
+    columns = {name: column[points] for name, column in space.columns.items()} | dict(numbers)
+
+    def holds(formula: Expr) -> bool:
+        try:
+            return bool((np.asarray(evaluate(formula, columns)) == values).all())
+        except FormulaError:
+            return False
+
+    formulas = [formula for hit in (verdict.best, *verdict.rivals) if holds(formula := hit.formula())]
+    if not formulas:
+        return None
+    best, *rivals = formulas
+    return best, [(best, rival) for rival in rivals], verdict.bits
+
+
+def _search(space: Space, points: Ints, numbers: Mapping[str, Ints]) -> tuple[Rows, Search]:
+    key = points.tobytes(), tuple((name, column.tobytes()) for name, column in numbers.items())
+    known = space.memo.setdefault("searches", {})
+    if key not in known:
+        rows = rows_of(space, points, numbers)
+        bank = Bank(leaves(space, rows, False), rows.count)
+        known[key] = rows, Search(bank, rows.count, divisors(space), dict(rows.columns))
+    result: tuple[Rows, Search] = known[key]
+    return result
+
+
+def _by_loops(
+    space: Space, order: Ints, values: Sequence[Parts], chains: Chains
+) -> tuple[Field, float] | None:
+    """Return the field by a formula over the iterations of the loops around it."""
+    around = [chains.get(int(point)) for point in order]
+    deep = {0 if chain is None else len(chain.levels) for chain in around}
+    if len(deep) != 1 or any(chain is None or not chain.small for chain in around):
+        return None
+    rows: list[Ints] = []
+    for value, chain in zip(values, around, strict=True):
+        assert chain is not None
+        if value.times != chain.runs or not is_vec(value.shape):
+            return None
+        rows.append(np.array(list_values(value, value.times), dtype=np.int64))
+    if sum(map(len, rows)) > MAX_VALUES:
+        return None
+    levels = deep.pop()
+    for depth in range(levels, -1, -1):
+        periods = [_period(row, chain, depth) for row, chain in zip(rows, around, strict=True)]
+        if not all(periods):
+            continue
+        columns = [chain.columns(depth) for chain in around if chain is not None]
+        numbers = {name: np.concatenate([column[name] for column in columns]) for name in columns[0]}
+        flat = np.concatenate([row[:period] for row, period in zip(rows, periods, strict=True)])
+        fitted = _column(space, np.repeat(order, periods), numbers, flat)
+        if fitted is not None:
+            formula, rivals, bits = fitted
+            part = Part(EVERYWHERE, LOOPED, (Const(levels - depth), formula), tuple(rivals))
+            return Field((part,), bits, bits), bits
+        return None
+    return None
+
+
+def _period(row: Ints, chain: Any, depth: int) -> int:
+    """Return the values within an iteration of the loop at a depth, if they are the same in each; else 0."""
+    period: int = chain.period(depth)
+    return period if period and rows_equal(row, len(row) // period) else 0
