@@ -57,7 +57,7 @@ _PRODUCTS = {
     (N, C): C, (L, C): L, (E, C): E,
 }  # fmt: skip
 _QUOTIENTS = {
-    (R, R): R, (E, R): E, (R, N): R, (E, N): E, (L, N): L, (L, R): L, (L, E): R, (E, E): R,
+    (R, R): R, (E, R): E, (R, N): R, (E, N): E, (L, N): L, (L, R): L, (L, E): R, (E, E): R, (R, L): R,
 }  # fmt: skip
 _RESTS = {(R, R): R, (E, R): E, (R, N): R, (E, N): E, (L, N): L, (L, R): R, (R, E): R}
 _LEAST = {(R, R): R, (E, E): E, (L, L): L, (R, L): R, (L, R): R, (R, N): R, (L, N): L, (E, N): E}
@@ -75,8 +75,8 @@ UNITS = {
 
 COMMUTATIVE = frozenset(["+", "*", "min", "max", "^", "=="])
 
-MAX_FORMULAS = 20_000
-MAX_TRIES = 350_000
+MAX_FORMULAS = 40_000
+MAX_TRIES = 500_000
 MAX_BITS = 27
 """Limits of a bank: its formulas, those that are tried, and the bits of one."""
 

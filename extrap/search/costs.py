@@ -13,7 +13,7 @@ import numpy as np
 from scalatrace.arrays import Ints
 
 __all__ = [
-    "BINARY", "BLOCK", "CONDITION", "LISTED", "NAME", "SELECT", "UNARY", "literal_bits", "table_bits",
+    "BINARY", "BLOCK", "CONDITION", "LISTED", "NAME", "SELECT", "UNARY", "line_bits", "literal_bits", "table_bits",
 ]  # fmt: skip
 
 NAME = 3
@@ -57,6 +57,15 @@ def literal_bits(number: int) -> int:
 def _direct(number: int) -> float:
     size = log2(number + 1)
     return 2 + size + 2 * log2(size + 1)
+
+
+def line_bits(factor: int, constant: int) -> int:
+    """Return the bits of a factor and a constant besides those of a formula: `factor*formula + constant`."""
+    bits = 0 if factor == 1 else literal_bits(factor) + BINARY["*"]
+    if constant:
+        shared = constant // factor if constant % factor == 0 else constant
+        bits += min(literal_bits(constant), literal_bits(shared)) + BINARY["+"]
+    return bits
 
 
 def table_bits(values: Ints, run_of: Ints) -> float:

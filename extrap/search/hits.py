@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations_with_replacement
-from math import gcd
+from itertools import combinations_with_replacement, product
+from math import gcd, isqrt
 
 import numpy as np
 
 from scalatrace.arrays import Floats, Ints
 from scalatrace.extrap.search.bank import Bank, Unit, columns_hash, columns_weights
-from scalatrace.extrap.search.costs import BINARY, BLOCK, SELECT, literal_bits
+from scalatrace.extrap.search.costs import BINARY, BLOCK, SELECT, line_bits, literal_bits
 from scalatrace.extrap.search.library import DISTRIBUTIONS
 from scalatrace.formula import Compare, Const, Expr, Var, choose, evaluate, linear_combination
 from scalatrace.formula.nodes import Choose
@@ -36,8 +36,11 @@ MAX_HITS = 400
 MAX_NUMBERS = 4_096
 """Sizes of a problem that are tried for one kind of blocks."""
 
-MAX_FACTORS = 120
-"""The shortest formulas of elements of which multiples of products are sought."""
+MAX_FACES = 4_000_000
+"""Values of the products of the shortest formulas of elements, of which multiples are sought."""
+
+SMALL = (0, 1, -1, 2, -2)
+"""Constants beside a product and another formula."""
 
 MAX_EQUAL = 3
 """Formulas with equal values on all samples that are tried within sums and products, the shortest ones."""
@@ -57,6 +60,18 @@ class Hit:
     column: Ints
 
 
+@dataclass(frozen=True, slots=True)
+class _Faces:
+    """Products of two formulas of the bank, by ascending bits; `order` sorts them by their hashes."""
+
+    left: Ints
+    right: Ints
+    bits: Ints
+    table: Ints
+    hashes: Ints
+    order: Ints
+
+
 class Search:
     """The search over one bank: for the quantities that have values on the same rows."""
 
@@ -74,9 +89,10 @@ class Search:
         """Return the formulas with these values on all samples, the shortest first."""
         found = [*self._exact(values), *self._affine(values), *self._sums(values), *self._products(values)]
         found += self._unknown_blocks(values)
-        found += self._affine_products(values)
+        found += [*self._affine_products(values), *self._parities(values)]
         if min((hit.bits for hit in found), default=ENOUGH + 1) > ENOUGH:
             found += self._linear(values)
+            found += self._products_and_rests(values)
             found += self._choices(values)
         return sorted(found, key=lambda hit: hit.bits)[:MAX_HITS]
 
@@ -96,8 +112,7 @@ class Search:
             yield self._hit(at)
 
     def _scaled(self, at: int, factor: int, constant: int) -> Hit:
-        bits = int(self.bank.bits[at]) + (0 if factor == 1 else literal_bits(factor) + BINARY["*"])
-        bits += literal_bits(constant) + BINARY["+"] if constant else 0
+        bits = int(self.bank.bits[at]) + line_bits(factor, constant)
         return Hit(
             lambda: linear_combination(constant, [factor], [self.bank.formula(at)]),
             bits,
@@ -112,26 +127,92 @@ class Search:
 
     def _affine_products(self, values: Ints) -> Iterator[Hit]:
         """Yield a multiple of a product of two formulas plus a constant: points of a face with its halo."""
-        left, right, table = self._faces
-        bank = self.bank
-        for at, factor, constant in _lines(table, values):
-            a, b = int(left[at]), int(right[at])
-            bits = int(bank.bits[a] + bank.bits[b]) + BINARY["*"]
-            bits += 0 if factor == 1 else literal_bits(factor) + BINARY["*"]
-            bits += literal_bits(constant) + BINARY["+"] if constant else 0
-            product = self._combined("*", a, b)
+        faces = self._faces
+        for at, factor, constant in _lines(faces.table, values):
+            bits = int(faces.bits[at]) + line_bits(factor, constant)
+            of = self._combined("*", int(faces.left[at]), int(faces.right[at]))
             yield Hit(
-                lambda c=constant, k=factor, of=product: linear_combination(c, [k], [of()]),
+                lambda c=constant, k=factor, of=of: linear_combination(c, [k], [of()]),
                 bits,
-                factor * bank.table[a] * bank.table[b] + constant,
+                factor * self._face_column(at) + constant,
+            )
+
+    def _face_column(self, at: int) -> Ints:
+        column: Ints = self.bank.table[self._faces.left[at]] * self.bank.table[self._faces.right[at]]
+        return column
+
+    def _products_and_rests(self, values: Ints) -> Iterator[Hit]:
+        """Yield a product of two formulas plus or minus another one plus a small constant."""
+        faces, bank = self._faces, self.bank
+        if not len(faces.table):
+            return
+        whole = columns_hash(values[None, :], self._weights)[0]
+        one = self._weights.sum()
+        found: list[tuple[int, int, int, int, int]] = []
+        for sign, constant in product((1, -1), SMALL):
+            wanted = whole - sign * self._hashes - constant * one
+            at = np.searchsorted(faces.hashes, wanted)
+            at = np.minimum(at, len(faces.hashes) - 1)
+            for rest in np.flatnonzero(faces.hashes[at] == wanted).tolist():
+                face = int(faces.order[at[rest]])
+                if bank.units[rest] == Unit.PURE:
+                    continue
+                bits = int(faces.bits[face] + bank.bits[rest]) + BINARY["+"] + line_bits(1, constant)
+                found.append((bits, face, rest, sign, constant))
+        for bits, face, rest, sign, constant in sorted(found)[:MAX_HITS]:
+            of = self._combined("*", int(faces.left[face]), int(faces.right[face]))
+            yield Hit(
+                lambda of=of, g=rest, k=sign, c=constant: linear_combination(
+                    c, [1, k], [of(), self.bank.formula(g)]
+                ),
+                bits,
+                self._face_column(face) + sign * bank.table[rest] + constant,
             )
 
     @cached_property
-    def _faces(self) -> tuple[Ints, Ints, Ints]:
-        """Products of the shortest formulas that count elements."""
-        light = [at for at in self._light.tolist() if self.bank.units[at] == Unit.ELEMENTS][:MAX_FACTORS]
-        pairs = np.array(list(combinations_with_replacement(light, 2)), dtype=np.int64).reshape(-1, 2)
-        return pairs[:, 0], pairs[:, 1], self._samples[pairs[:, 0]] * self._samples[pairs[:, 1]]
+    def _faces(self) -> _Faces:
+        """Products of the shortest formulas of elements and ranks."""
+        units = self.bank.units[self._varied]
+        most = isqrt(MAX_FACES // self._count)
+        elements, ranks = (self._varied[units == unit][:most] for unit in (Unit.ELEMENTS, Unit.RANKS))
+        pairs = [
+            *combinations_with_replacement(elements.tolist(), 2),
+            *product(elements.tolist(), ranks[: most // 2].tolist()),
+            *combinations_with_replacement(ranks[: most // 2].tolist(), 2),
+        ]
+        sides = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+        bits = self.bank.bits[sides].sum(axis=1) + BINARY["*"]
+        sides = sides[np.argsort(bits, kind="stable")]
+        table = self._samples[sides[:, 0]] * self._samples[sides[:, 1]]
+        hashes = columns_hash(table, self._weights)
+        order = np.argsort(hashes, kind="stable")
+        return _Faces(sides[:, 0], sides[:, 1], np.sort(bits, kind="stable"), table, hashes[order], order)
+
+    def _parities(self, values: Ints) -> Iterator[Hit]:
+        """Yield sums of two formulas modulo 2, plus a constant: of a chessboard's colours."""
+        least = int(values.min())
+        if set(np.unique(values).tolist()) != {least, least + 1}:
+            return
+        bank = self.bank
+        keys = np.packbits((self._samples & 1).astype(np.uint8), axis=1)
+        wanted = np.packbits((values - least).astype(np.uint8))
+        shortest: dict[bytes, int] = {}
+        for at in np.argsort(bank.bits, kind="stable").tolist():
+            if bank.units[at] != Unit.PURE:
+                shortest.setdefault(keys[at].tobytes(), at)
+        pairs = []
+        for key, a in shortest.items():
+            other = (np.frombuffer(key, dtype=np.uint8) ^ wanted).tobytes()
+            b = shortest.get(other)
+            if b is not None and a < b:
+                pairs.append((int(bank.bits[a] + bank.bits[b]), a, b))
+        for bits, a, b in sorted(pairs)[:MAX_HITS]:
+            total = self._combined("+", a, b)
+            yield Hit(
+                lambda of=total: linear_combination(least, [1], [of() % 2]),
+                bits + BINARY["+"] + BINARY["%"] + literal_bits(2) + line_bits(1, least),
+                (bank.table[a] + bank.table[b]) % 2 + least,
+            )
 
     def _sums(self, values: Ints) -> Iterator[Hit]:
         """Yield sums and differences of two formulas, found by their hashes, which add up."""
@@ -188,15 +269,19 @@ class Search:
                 yield Hit(self._scaled_product(factor, a, b), bits, column)
 
     def _scaled_product(self, factor: int, a: int, b: int) -> Callable[[], Expr]:
-        product = self._combined("*", a, b)
-        return product if factor == 1 else lambda: Const(factor) * product()
+        of = self._combined("*", a, b)
+        return of if factor == 1 else lambda: Const(factor) * of()
 
     @cached_property
-    def _light(self) -> Ints:
-        """The shortest formulas with different values."""
+    def _varied(self) -> Ints:
+        """The formulas with different values on the samples, the shortest first."""
         varied = (self._samples != self._samples[:, :1]).any(axis=1)
         order = np.argsort(self.bank.bits, kind="stable")
-        return order[varied[order]][:MAX_LINEAR]
+        return order[varied[order]]
+
+    @property
+    def _light(self) -> Ints:
+        return self._varied[:MAX_LINEAR]
 
     @cached_property
     def _gram(self) -> tuple[Floats, Floats]:
@@ -281,8 +366,7 @@ class Search:
         block = kind(Const(number), parts, coord)
         whole = linear_combination(constant, [factor], [block])
         bits = BLOCK + own + literal_bits(number)
-        bits += 0 if factor == 1 else literal_bits(factor) + BINARY["*"]
-        bits += literal_bits(constant) + BINARY["+"] if constant else 0
+        bits += line_bits(factor, constant)
         column = np.broadcast_to(np.asarray(evaluate(whole, self._columns)), (self._total,))
         return Hit(lambda: whole, bits, column.astype(np.int64))
 

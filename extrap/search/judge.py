@@ -17,7 +17,7 @@ __all__ = ["Verdict", "judge"]
 MARGIN = 6.0
 """Bits by which rivals must be longer to be left out, and a table to be refused."""
 
-MAX_BITS = 48
+MAX_BITS = 52
 """Longer formulas are beyond what is searched completely: others as short are not known."""
 
 MAX_RIVALS = 24

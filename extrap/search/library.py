@@ -16,8 +16,9 @@ from scalatrace.extrap.search.costs import BLOCK, LISTED, NAME, literal_bits
 from scalatrace.extrap.search.rows import Rows
 from scalatrace.formula import Called, Compare, Const, Expr, Var, evaluate, indicator, names_in
 from scalatrace.trace.symbolic.counters import is_counter
+from scalatrace.trace.symbolic.field import RANKWISE
 
-__all__ = ["DISTRIBUTIONS", "divisors", "leaves"]
+__all__ = ["DISTRIBUTIONS", "leaves", "places"]
 
 DISTRIBUTIONS = {
     "first parts longer": lambda n, s, c: Called("block", (n, s, c)),
@@ -35,6 +36,9 @@ STARTS = {
 }
 """Where blocks begin."""
 
+TRIPS = 6
+"""Bits of the trip count of a loop around."""
+
 BACKWARDS = 3
 """Bits of the iterations that are left, besides those of a counter."""
 
@@ -42,11 +46,12 @@ BACKWARDS = 3
 def leaves(space: Space, rows: Rows, sized_only: bool) -> list[Leaf]:
     """Return names, literals and entries of the library for rows; without those of a rank if `sized_only`."""
     total = len(rows.columns["P"])
+    numbers = {name for name in rows.columns if is_counter(name)}
     result = list(literals(total))
     for formula, bits, unit in _entries(space, rows, sized_only):
         column = np.broadcast_to(np.asarray(evaluate(formula, rows.columns)), (total,)).astype(np.int64)
-        sized = names_in(formula) <= rows.sized
-        if not sized_only or sized:
+        sized = names_in(formula) <= rows.sized or (bits == TRIPS and rows.is_sized(column))
+        if not sized_only or sized or names_in(formula) <= rows.sized | numbers:
             result.append(Leaf(formula, bits, unit, column, sized))
     return result
 
@@ -54,7 +59,23 @@ def leaves(space: Space, rows: Rows, sized_only: bool) -> list[Leaf]:
 Entry = tuple[Expr, int, Unit]
 
 
-def divisors(space: Space) -> list[tuple[Expr, Expr, int]]:
+Place = tuple[Expr, Expr, int]
+"""A number of parts, one of these, and the bits of the choice."""
+
+
+def places(space: Space, rows: Rows, sized_only: bool) -> list[Place]:
+    """Return the parts that numbers without a parameter are divided into: by the own rank, and by iterations."""
+    result = [] if sized_only else divisors(space)
+    counters = [Var(name) for name in rows.columns if is_counter(name) and name[0] == "i"]
+    for parts, _, bits in divisors(space):
+        result += [(parts, counter, bits + NAME) for counter in counters]
+        result += [(parts, counter + 1, bits + NAME + 4) for counter in counters]
+    if sized_only and not counters:
+        result += [(parts, Const(0), bits) for parts, _, bits in divisors(space)]
+    return result
+
+
+def divisors(space: Space) -> list[Place]:
     """Return what is divided by: the number of parts, the part of a rank, and the bits of the choice."""
     pairs: list[tuple[Expr, Expr, int]] = [
         (Var(size), Var(coord), NAME) for size, coord in zip(space.names.sizes, space.names.coords, strict=True)
@@ -74,6 +95,9 @@ def _entries(space: Space, rows: Rows, sized_only: bool) -> Iterator[Entry]:
     counters = [Var(name) for name in rows.columns if is_counter(name)]
     for counter in counters:
         yield counter, NAME + BACKWARDS * (counter.name[0] == "l"), Unit.LEVEL
+    for level in range(1, len(counters)):
+        if f"i{level}" in rows.columns:
+            yield Var(f"i{level}") + Var(f"l{level}") + 1, TRIPS, Unit.LEVEL
     if not sized_only:
         yield from ((Var(coord), NAME, Unit.RANKS) for coord in names.coords)
         if len(names.sizes) > 1:
@@ -87,7 +111,10 @@ def _blocks(space: Space, counters: Sequence[Expr], sized_only: bool) -> Iterato
     for name, (parts, coord, bits) in product(space.names.inputs, divisors(space)):
         n: Expr = Var(name)
         yield -(-n // parts), BLOCK + NAME + bits, Unit.ELEMENTS
-        for index, own in [] if sized_only else _indices(parts, coord, counters):
+        indices = _indices(parts, coord, counters)
+        if sized_only:
+            indices = ((index, own) for index, own in indices if not names_in(index) & RANKWISE)
+        for index, own in indices:
             for kind in (*DISTRIBUTIONS.values(), *STARTS.values()):
                 yield kind(n, parts, index), BLOCK + NAME + bits + own, Unit.ELEMENTS
 
@@ -97,8 +124,8 @@ def _indices(parts: Expr, coord: Expr, counters: Sequence[Var]) -> Iterator[tupl
     yield coord, 0
     yield (coord + 1) % parts, 5
     yield (coord - 1) % parts, 5
-    yield coord + 1, 5
-    yield coord - 1, 5
+    yield coord + 1, 2
+    yield coord - 1, 2
     for counter in (c for c in counters if c.name[0] == "i"):
         yield counter, NAME
         yield counter + 1, NAME + 4

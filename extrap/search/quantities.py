@@ -16,7 +16,7 @@ from scalatrace.extrap.search.bank import Bank
 from scalatrace.extrap.search.costs import table_bits
 from scalatrace.extrap.search.hits import Search
 from scalatrace.extrap.search.judge import Verdict, judge
-from scalatrace.extrap.search.library import divisors, leaves
+from scalatrace.extrap.search.library import leaves, places
 from scalatrace.extrap.search.rows import Rows, rows_of
 from scalatrace.formula import Const, Expr, Value
 from scalatrace.trace.model.rules import LOOPED
@@ -99,12 +99,22 @@ def _column(
         return constant(int(values[0])), [], 2.0
     if any(special_name(int(value)) is not None for value in np.unique(values)):
         return None
-    rows, search = _search(space, points, numbers)
+    first = _first_of_each(space, points, numbers, values)
+    if first is not None:  # formulas of sizes and iterations, which can be longer then
+        points, values = points[first], values[first]
+        numbers = {name: column[first] for name, column in numbers.items()}
+    rows, search = _search(space, points, numbers, first is not None)
     chosen = values[rows.chosen]
     verdict = judge(search.hits(chosen), table_bits(chosen, rows.run_of))
-    if verdict is None:
-        return None
-    return _checked(space, points, numbers, values, verdict)
+    return None if verdict is None else _checked(space, points, numbers, values, verdict)
+
+
+def _first_of_each(space: Space, points: Ints, numbers: Mapping[str, Ints], values: Ints) -> Ints | None:
+    """Return one of the rows of each trace and iteration, if all of these have one value; else None."""
+    keys = np.array([space.all_runs()[points], *numbers.values()])
+    _, first, like = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+    like = like.reshape(-1)
+    return np.sort(first) if (values[first][like] == values).all() else None
 
 
 def _checked(
@@ -126,13 +136,16 @@ def _checked(
     return best, [(best, rival) for rival in rivals], verdict.bits
 
 
-def _search(space: Space, points: Ints, numbers: Mapping[str, Ints]) -> tuple[Rows, Search]:
-    key = points.tobytes(), tuple((name, column.tobytes()) for name, column in numbers.items())
+def _search(
+    space: Space, points: Ints, numbers: Mapping[str, Ints], sized: bool
+) -> tuple[Rows, Search]:
+    """Return the rows and the search of quantities at points; `sized`: without coordinates of ranks."""
+    key = sized, points.tobytes(), tuple((name, column.tobytes()) for name, column in numbers.items())
     known = space.memo.setdefault("searches", {})
     if key not in known:
         rows = rows_of(space, points, numbers)
-        bank = Bank(leaves(space, rows, False), rows.count)
-        known[key] = rows, Search(bank, rows.count, divisors(space), dict(rows.columns))
+        bank = Bank(leaves(space, rows, sized), rows.count)
+        known[key] = rows, Search(bank, rows.count, places(space, rows, sized), dict(rows.columns))
     result: tuple[Rows, Search] = known[key]
     return result
 

@@ -44,6 +44,12 @@ class Rows:
     chosen: Ints
     sized: frozenset[str]
 
+    def is_sized(self, column: Ints) -> bool:
+        """Return whether a column has one value in each trace."""
+        _, first, run = np.unique(self.run_of, return_index=True, return_inverse=True)
+        own = column[: self.count]
+        return bool((own[first][run] == own).all())
+
 
 def rows_of(space: Space, points: Ints, numbers: Mapping[str, Ints]) -> Rows:
     """Return the rows of values at points, which depend on numbers such as the iteration of a loop."""
