@@ -435,6 +435,8 @@ class Fitter:
             searched = quantities.fit(space, samples, chains)
             if searched is not None:
                 return searched[0]
+        if whole is not None and whole.weight:
+            whole = quantities.judged(space, whole, samples)
         if smaller is None or whole is None or not whole.weight:
             return whole
         start = int(smaller.starts[-1])

@@ -5,15 +5,17 @@ The less a formula takes, the likelier programs compute with it: a formula of b 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from math import log2
 
 import numpy as np
 
 from scalatrace.arrays import Ints
+from scalatrace.formula import Binary, Called, Choose, Compare, Cond, Const, Expr, Value, Var, children
 
 __all__ = [
-    "BINARY", "BLOCK", "CONDITION", "LISTED", "NAME", "SELECT", "UNARY", "line_bits", "literal_bits", "table_bits",
+    "BINARY", "BLOCK", "CONDITION", "LISTED", "NAME", "SELECT", "UNARY", "formula_bits", "line_bits", "literal_bits", "table_bits",
 ]  # fmt: skip
 
 NAME = 3
@@ -32,6 +34,9 @@ BLOCK = 8
 
 LISTED = 8
 """Of the choice of an entry of the library without operands of its own, such as the number of neighbours."""
+
+OTHER = 8
+"""Of any other operator or function."""
 
 CONDITION, SELECT = 4, 3
 """Of a comparison between two sizes, besides the operator; of a choice between two formulas."""
@@ -66,6 +71,40 @@ def line_bits(factor: int, constant: int) -> int:
         shared = constant // factor if constant % factor == 0 else constant
         bits += min(literal_bits(constant), literal_bits(shared)) + BINARY["+"]
     return bits
+
+
+def formula_bits(part: Value | Cond, known: Mapping[Expr, int]) -> float:
+    """Return the bits of a formula or condition.
+
+    Args:
+        known: the bits of entries of the library.
+    """
+    if isinstance(part, Expr) and part in known:
+        return known[part]
+
+    def total(*parts: Value | Cond) -> float:
+        return sum(formula_bits(inner, known) for inner in parts)
+
+    match part:
+        case Var():
+            return NAME
+        case Const(number):
+            return literal_bits(number)
+        case Choose(cond, Const(1), Const(0)):
+            return total(cond)
+        case Choose(cond, then, otherwise):
+            return SELECT + total(cond, then, otherwise)
+        case Compare(_, left, right):
+            return BINARY["<"] + total(left, right)
+        case Binary("<<", Const(1), right):
+            return UNARY["1<<"] + total(right)
+        case Binary(op, left, right):
+            return BINARY.get(op, OTHER) + total(left, right)
+        case Called(name, (argument,)):
+            return UNARY.get(name, OTHER) + total(argument)
+        case Called(name, (left, right)):
+            return BINARY.get(name, OTHER) + total(left, right)
+    return OTHER + total(*children(part))
 
 
 def table_bits(values: Ints, run_of: Ints) -> float:

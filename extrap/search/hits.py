@@ -78,6 +78,7 @@ class Search:
     def __init__(self, bank: Bank, count: int, places: Sequence[tuple[Expr, Expr, int]], columns: dict[str, Ints]) -> None:
         """Prepare a bank; `places`: what is divided by, see `library.divisors`."""
         self.bank, self._count, self._places, self._columns = bank, count, places, columns
+        self.known: dict[Expr, int] = {}
         self._total = bank.table.shape[1]
         self._samples = np.ascontiguousarray(bank.table[:, :count])
         self._weights = columns_weights(count)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -13,21 +15,28 @@ from scalatrace.extrap.fit.fit_types import Chains, Samples
 from scalatrace.extrap.fit.sequences import list_values
 from scalatrace.extrap.grid.space import Space
 from scalatrace.extrap.search.bank import Bank
-from scalatrace.extrap.search.costs import table_bits
-from scalatrace.extrap.search.hits import Search
+from scalatrace.extrap.search.costs import formula_bits, table_bits
+from scalatrace.extrap.search.hits import Hit, Search
 from scalatrace.extrap.search.judge import Verdict, judge
 from scalatrace.extrap.search.library import leaves, places
 from scalatrace.extrap.search.rows import Rows, rows_of
-from scalatrace.formula import Const, Expr, Value
+from scalatrace.formula import Const, Expr, Value, choose, names_in
 from scalatrace.trace.model.rules import LOOPED
 from scalatrace.trace.model.tables import IntArray
 from scalatrace.trace.symbolic.counters import rows_equal
-from scalatrace.trace.symbolic.field import ELEMENTS, EVERYWHERE, SUMMED_ELEMENTS, Field, Part
+from scalatrace.trace.symbolic.field import (
+    ELEMENTS,
+    EVERYWHERE,
+    RANKWISE,
+    SUMMED_ELEMENTS,
+    Field,
+    Part,
+)
 from scalatrace.trace.symbolic.shapes import Parts, is_vec
 from scalatrace.trace.symbolic.special_values import constant, evaluate
 from scalatrace.trace.values.vec import special_name
 
-__all__ = ["fit", "fit_arrays"]
+__all__ = ["fit", "fit_arrays", "judged"]
 
 MAX_VALUES = 1 << 16
 """Values of a quantity that are looked at one by one."""
@@ -91,6 +100,82 @@ def _by_slots(space: Space, order: Ints, values: Sequence[Parts]) -> tuple[Field
     return Field((part,), total, total), total
 
 
+def judged(space: Space, field: Field, samples: Samples) -> Field:
+    """Return a field with what the search finds as likely: as rivals, or in its place where that is likelier.
+
+    Values that change from execution to execution are left as they are, and those of few bits.
+    """
+    order = np.array(sorted(samples), dtype=np.int64)
+    values = [value for point in order if (value := samples[int(point)]) is not None]
+    shape = field.parts[0].shape
+    if len(values) < len(order) or not all(part.shape == shape for part in (*field.parts, *values)):
+        return field
+    formulas: list[Value] = []
+    rivals: list[Pair] = []
+    is_other = False
+    for k, column in enumerate(np.array([value.slots for value in values], dtype=np.int64).T):
+        own = _chosen(field, k)
+        if own is None:
+            return field
+        judgement = None if (column == column[0]).all() else _judged_column(space, order, np.ascontiguousarray(column), own)
+        if judgement is None:
+            formulas.append(own)
+            continue
+        formula, others = judgement
+        is_other |= formula != own
+        formulas.append(formula)
+        rivals += [(formula, other) for other in others]
+    if is_other:
+        return Field((Part(EVERYWHERE, shape, tuple(formulas), tuple(rivals)),), field.cost, field.weight)
+    parts = tuple(replace(part, rivals=(*part.rivals, *rivals)) for part in field.parts)
+    return replace(field, parts=parts)
+
+
+def _chosen(field: Field, slot: int) -> Expr | None:
+    """Return an integer of a field as one formula; None if there is none everywhere, or a symbol."""
+    result: Expr | None = None
+    for part in reversed(field.parts):
+        formula = None if part.formulas is None else part.formulas[slot]
+        if not isinstance(formula, Expr):
+            return None
+        result = formula if result is None else choose(part.condition, formula, result)
+    return result
+
+
+def _judged_column(
+    space: Space, points: Ints, values: Ints, own: Expr
+) -> tuple[Expr, list[Expr]] | None:
+    """Return the likeliest formula of values, one that is known among them, and its rivals; None: as known."""
+    first = _first_of_each(space, points, NO_NUMBERS, values)
+    if first is not None and not names_in(own) & RANKWISE:
+        points, values = points[first], values[first]
+    else:
+        first = None
+    rows, search = _search(space, points, NO_NUMBERS, first is not None)
+    bits = formula_bits(own, search.known)
+    if bits <= TRUSTED:
+        return None
+    try:
+        column = np.broadcast_to(np.asarray(evaluate(own, rows.columns)), (len(rows.columns["P"]),))
+    except FormulaError:
+        return None
+    chosen = values[rows.chosen]
+    hits = [*search.hits(chosen), Hit(lambda: own, round(bits), column.astype(np.int64))]
+    verdict = judge(hits, inf)
+    if verdict is None:
+        return None
+    checked = _checked(space, points, NO_NUMBERS, values, verdict)
+    if checked is None or not isinstance(checked[0], Expr):
+        return None
+    if np.array_equal(verdict.best.column, column):
+        return own, [rival for _, rival in checked[1]]
+    return checked[0], [rival for _, rival in checked[1]]
+
+
+TRUSTED = 28
+"""Bits of formulas that need no comparison: their rivals are found where they are fitted."""
+
+
 def _column(
     space: Space, points: Ints, numbers: Mapping[str, Ints], values: Ints
 ) -> tuple[Value, list[Pair], float] | None:
@@ -144,8 +229,11 @@ def _search(
     known = space.memo.setdefault("searches", {})
     if key not in known:
         rows = rows_of(space, points, numbers)
-        bank = Bank(leaves(space, rows, sized), rows.count)
-        known[key] = rows, Search(bank, rows.count, places(space, rows, sized), dict(rows.columns))
+        entries = leaves(space, rows, sized)
+        bank = Bank(entries, rows.count)
+        search = Search(bank, rows.count, places(space, rows, sized), dict(rows.columns))
+        search.known = {leaf.formula: leaf.bits for leaf in entries}
+        known[key] = rows, search
     result: tuple[Rows, Search] = known[key]
     return result
 
