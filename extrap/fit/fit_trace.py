@@ -435,7 +435,7 @@ class Fitter:
             searched = quantities.fit(space, samples, chains)
             if searched is not None:
                 return searched[0]
-        if whole is not None and whole.weight:
+        if whole is not None and whole.weight and efforts is EFFORTS:
             whole = quantities.judged(space, whole, samples)
         if smaller is None or whole is None or not whole.weight:
             return whole
