@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scalatrace.arrays import Ints
 from scalatrace.errors import FormatError, LimitError, ScalatraceError
 from scalatrace.executor import binding
+from scalatrace.executor.alone import why_not_alone
 from scalatrace.executor.binding import PARTS, PATH
 from scalatrace.executor.call_times import TooLongCallError, load_factors
 from scalatrace.executor.fields import pointer
@@ -286,7 +287,7 @@ class Simulator:
         else:
             status = binding.library().st_sim_run_path(*arguments, pointer(on_path, ctypes.c_int64), callback)
         if status == binding.E_DEADLOCK:
-            if note := order_note(self._trace):
+            if note := why_not_alone(self._trace) or order_note(self._trace):
                 raise SimulationThreadsError(
                     f"the calls cannot be simulated in the order of the trace: {note}"
                 )

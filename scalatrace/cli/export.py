@@ -135,10 +135,12 @@ def with_senders(trace: Trace) -> Trace:
 
 
 def _notes(args: argparse.Namespace, selection: ExportSelection, trace: Trace) -> list[str]:
+    from scalatrace.executor.alone import why_not_alone
     from scalatrace.predict.export.simgrid_platform import HOSTS, PLATFORM, list_unsupported
-    from scalatrace.trace.threads import order_note
+    from scalatrace.trace.threads import order_note, thread_count
 
-    threads = [f"a simulator may not end: {note}"] if (note := order_note(trace)) else []
+    note = order_note(trace) if thread_count(trace.meta) > 1 else why_not_alone(trace)
+    threads = [f"a simulator may not end: {note}"] if note else []
 
     if args.to == "simgrid":
         platform = selection.platform

@@ -111,8 +111,18 @@ class Simulated:
             "last_rank": result.last_rank,
             "path": path_parts(result),
             "phases": plain_phases(self._trace.phases),
-            "notes": self._simulator.program.notes | self._thread_note() | self._platform_note(),
+            "notes": self._simulator.program.notes
+            | self._part_note()
+            | self._thread_note()
+            | self._platform_note(),
         }
+
+    def _part_note(self) -> dict[str, str]:
+        """A note if the calls of a part of a program lack partners."""
+        from scalatrace.executor.alone import why_not_alone
+
+        note = why_not_alone(self._trace)
+        return {"trace": note} if note else {}
 
     def _platform_note(self) -> dict[str, str]:
         """A note of what speaks against the platform, and what the run did not use of it."""

@@ -57,7 +57,10 @@ def op_table(procedures: Iterable[Procedure]) -> tuple[str, str]:
             )
             body.append(f"static const int kinds_{op}[] = {{{', '.join(str(v.kind) for v in values)}}};")
         names = f"names_{op}, kinds_{op}" if values else "NULL, NULL"
-        facts = f"{int(role)}, {int(communicates(op))}, {awaited.get(op, 0)}, {int(has_buffers)}"
+        facts = (
+            f"{int(role)}, {int(communicates(op))}, {awaited.get(op, 0)}, {int(op.endswith('_init'))}, "
+            f"{int(has_buffers)}"
+        )
         rows.append(f'    {{"{op}", {nvalues}, {names}, {facts}}},')
     body += ["const struct st_op st_ops[] = {", *rows, "};", ""]
     return "\n".join(header), "\n".join(body)
@@ -272,9 +275,10 @@ def _fields(procedure: Procedure) -> dict[str, str]:
 
 
 def _is_needed(procedure: Procedure) -> str:
-    """Whether the call is needed even while events are off: it makes or ends something that is tracked."""
+    """Whether the call is needed even while events are off: it makes, uses or ends what is tracked."""
     touched = any(p.kind in _TRACKED and p.is_out for p in procedure.parameters)
-    return "true" if touched else "false"
+    follows = rules.role(procedure) is rules.ParameterRole.FOLLOWS
+    return "true" if touched or follows else "false"
 
 
 def _prepare(procedure: Procedure, fortran: bool) -> list[str]:

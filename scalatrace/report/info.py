@@ -17,6 +17,7 @@ from scalatrace.report.costs.performance import PerformanceReporter
 from scalatrace.report.style import DIM, TITLE, number, print_more, ranks, text_table
 from scalatrace.report.trees.depths import advised_depth
 from scalatrace.report.values import comm_name
+from scalatrace.trace.consistency.partial import LEFT_OUT, NOT_SELECTED, SWITCHED_OFF
 from scalatrace.trace.io.writer import signatures
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Columns, Formulas, Groups, Value
@@ -29,8 +30,6 @@ from scalatrace.trace.query.unfinished import UNFINISHED
 COMMS_SHOWN = 20
 RANKS_LISTED = 1 << 16
 """Ranks that the JSON form lists one by one; it has the ranklist of any number."""
-NOT_SELECTED = "not selected"
-"""Among the counts: calls of all operations that the user did not want recorded."""
 
 
 def print_header(console: Console, rows: Sequence[tuple[str, str]]) -> None:
@@ -78,6 +77,7 @@ class InfoReporter:
             "datatypes": [t.description for t in trace.types],
             "counted": self._queries(),
             "not_selected": trace.counts.get(NOT_SELECTED, 0),
+            "switched_off": trace.counts.get(SWITCHED_OFF, 0),
             "performance": self.performance.plain(),
             "payload_bytes": shares(trace),
         }
@@ -112,8 +112,9 @@ class InfoReporter:
             ("events", _event_counts(facts)),
             ("nodes", f"{number(facts['nodes'])}, of {facts['call_sites']} call sites"),
         ]
-        if facts["not_selected"]:
-            rows.append(("left out", f"{number(facts['not_selected'])} calls not selected"))
+        for name, what in (("not_selected", "not selected"), ("switched_off", "while recording was off")):
+            if facts[name]:
+                rows.append(("left out", f"{number(facts[name])} calls {what}"))
         if any(family.kind == "spawn" for family in self.trace.comms):
             rows.append(("spawned", ", ".join(self.children) or "processes that were not traced"))
         if self.file_bytes:
@@ -158,7 +159,7 @@ class InfoReporter:
         }
 
     def _queries(self) -> dict[str, int]:
-        return {name: n for name, n in self.trace.counts.items() if name != NOT_SELECTED}
+        return {name: n for name, n in self.trace.counts.items() if name not in LEFT_OUT}
 
     def _print_counted(self, console: Console, counts: dict[str, int]) -> None:
         if not counts:

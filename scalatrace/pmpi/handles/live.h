@@ -36,6 +36,7 @@ struct st_slot {
     bool persistent;   /* a persistent request: lives until it is freed */
     bool any_source;   /* a receive from MPI_ANY_SOURCE */
     bool hidden;       /* created by a call that is not selected */
+    bool started_off;  /* the last start of the persistent request is not recorded: events were off */
     bool described;    /* is the call that created it known, with the fields of call.h? */
     short op;
     int peer, tag;

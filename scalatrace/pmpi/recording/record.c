@@ -25,6 +25,14 @@ bool st_was_left(const void *frame) {
     return true;
 }
 
+/* The time while events are off belongs to no event. */
+bool st_enter_paused(int op, bool needed) {
+    if (!st_shared.paused || st_thread.depth) return needed;
+    if (!needed) st_count_skipped(op);
+    st_thread.last_exit = 0;
+    return needed;
+}
+
 void st_free_call(struct st_call *call) {
     if (call->claimed != call->inline_claims) free(call->claimed);
     free(call->statuses);
@@ -100,12 +108,15 @@ void st_set_polls(struct st_call *call, int op) {
 }
 
 void st_enable_events(bool on) {
+    static int64_t off_ns; /* when events were switched off */
     if (!st_shared.active || st_shared.on == on) return;
+    if (!on) st_selection.active = true, off_ns = st_shared.end_ns ? st_shared.end_ns : st_shared.start_ns;
+    st_shared.paused = !on;
     st_shared.on = on;
     if (on && st_shared.plugins_active) st_plugins_exit(NULL);
     st_thread.last_exit = st_now();
     st_thread.poll_ns = st_thread.before_ns = 0;
-    if (on) st_shared.start_ns += st_between(st_shared.end_ns ? st_shared.end_ns : st_shared.start_ns, st_now());
+    if (on) st_shared.start_ns += st_between(off_ns, st_now());
 }
 
 void st_publish_totals(void) {
@@ -117,6 +128,11 @@ void st_publish_totals(void) {
         st_core_check(st_set_meta(st_shared.core, "elapsed-ns", elapsed));
     }
     st_publish_counts();
-    uint64_t nskipped = __atomic_load_n(&st_selection.nskipped, __ATOMIC_RELAXED);
-    if (nskipped) st_core_check(st_set_count(st_shared.core, "not selected", nskipped));
+    const struct {
+        const char *name;
+        uint64_t ncalls;
+    } rows[] = {{"not selected", __atomic_load_n(&st_selection.nskipped, __ATOMIC_RELAXED)},
+                {"switched off", __atomic_load_n(&st_selection.npaused, __ATOMIC_RELAXED)}};
+    for (int i = 0; i < 2; i++)
+        if (rows[i].ncalls) st_core_check(st_set_count(st_shared.core, rows[i].name, rows[i].ncalls));
 }
