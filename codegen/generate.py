@@ -20,6 +20,7 @@ from scalatrace.codegen.program.check_arithmetic import check_arithmetic
 from scalatrace.codegen.program.tree import BenchmarkProgram, MpiCall, calls
 from scalatrace.errors import UsageError
 from scalatrace.formula import Function
+from scalatrace.trace.consistency.failed import repeatable
 from scalatrace.trace.model.rules import Model, events
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.factors import FactorRule, Factors
@@ -86,7 +87,7 @@ def generate(trace: Trace, language: str, options: GenerateOptions | None = None
         MatchingError: the language wants a sender for every receive, and the calls do not go together.
     """
     options = options or GenerateOptions()
-    target = emitter(language)
+    target, trace = emitter(language), repeatable(trace)
     if target.matched:
         trace = resolve_wildcards(align_collectives(trace))
         trace = with_late_collectives(trace)

@@ -25,6 +25,7 @@ from scalatrace.codegen.timing.predecessors import Predecessors, choose_context
 from scalatrace.codegen.timing.rank_means import RankMeans
 from scalatrace.formula import Cond, Const, Expr, Value, Var, add, mul, number
 from scalatrace.predefined import known_thread_level
+from scalatrace.trace.consistency.failed import WITH_ERRORS
 from scalatrace.trace.exchange.buffer_memory import MEMORY
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.model.nodes import Event, Node, Peer
@@ -68,6 +69,7 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Benchma
         strings=tuple(map(Foreign, trace.strings)),
         arrays=tuple(trace.arrays),
         imbalance=imbalance,
+        truncates=WITH_ERRORS in trace.counts,
     )
 
 

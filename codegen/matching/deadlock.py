@@ -15,6 +15,7 @@ from scalatrace.codegen.matching.diagnosis.diagnose import count_unmatched
 from scalatrace.codegen.matching.diagnosis.report import MatchingProblem, MatchingReport
 from scalatrace.codegen.matching.wildcards import ExecutionPlan
 from scalatrace.executor.matching import MatchExecution, SenderPolicy
+from scalatrace.trace.consistency.failed import repeatable
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.explicit import explicit
 
@@ -38,7 +39,7 @@ def check_deadlock(trace: Trace, synchronous: bool = True) -> MatchingReport | N
     Raises:
         UsageError: the trace does not know its peers or tags.
     """
-    trace = explicit(trace)
+    trace = explicit(repeatable(trace))
     plan = ExecutionPlan(trace)
     certain = plan.is_certain()
     careful, problem = SenderPolicy.CAREFUL, None

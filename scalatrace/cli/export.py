@@ -91,9 +91,10 @@ def run(args: argparse.Namespace) -> int:
     from scalatrace.predict.export.formats import FORMATS, estimated_bytes, export, size_of
     from scalatrace.report.predictions.export import ExportReporter
     from scalatrace.report.style import nbytes
+    from scalatrace.trace.consistency.failed import repeatable
 
     form, selection = FORMATS[args.to], _selection(args)
-    traces = read_traces(args.traces, args)
+    traces = [repeatable(trace) for trace in read_traces(args.traces, args)]
     if form.kind != "experiment":
         traces = [with_senders(trace) for trace in traces]
     estimate = 0 if form.kind == "experiment" else estimated_bytes(form, traces[0], selection)

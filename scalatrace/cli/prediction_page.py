@@ -41,8 +41,9 @@ def predict(
     from scalatrace.report.costs.efficiency import Efficiency, rank_bins
     from scalatrace.report.page.predictions.simulated import PagePrediction
     from scalatrace.report.page.tree import node_numbers
+    from scalatrace.trace.consistency.failed import repeatable
 
-    trace = trace.without_phases
+    trace = repeatable(trace, keep_failed=True).without_phases
     simulated = Simulated(trace, platform)
     numbers = node_numbers(trace)
     mean_ns, interval = simulated.means()["time_ns"], simulated.drawn()

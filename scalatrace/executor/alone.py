@@ -5,6 +5,7 @@ from __future__ import annotations
 from scalatrace.errors import LimitError, UsageError
 from scalatrace.executor.matching import MatchExecution, Matching, SenderPolicy
 from scalatrace.trace.consistency.agreement import first_conflict
+from scalatrace.trace.consistency.failed import repeatable
 from scalatrace.trace.consistency.partial import part_note
 from scalatrace.trace.model.nodes import Event
 from scalatrace.trace.model.trace import Trace
@@ -19,7 +20,7 @@ def why_not_alone(trace: Trace) -> str:
     Numbers and sizes are compared first, whose messages are clearer. Then the calls are executed without
     time, which finds ranks that wait for ever. What was recorded as histograms is not compared.
     """
-    note = part_note(trace)
+    note, trace = part_note(trace), repeatable(trace)
     missing = note and (first_conflict(trace) or _first_wait(trace))
     return f"{note}, and the trace cannot run alone: {missing}" if missing else ""
 

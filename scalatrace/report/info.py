@@ -17,7 +17,8 @@ from scalatrace.report.costs.performance import PerformanceReporter
 from scalatrace.report.style import DIM, TITLE, number, print_more, ranks, text_table
 from scalatrace.report.trees.depths import advised_depth
 from scalatrace.report.values import comm_name
-from scalatrace.trace.consistency.partial import LEFT_OUT, NOT_SELECTED, SWITCHED_OFF
+from scalatrace.trace.consistency.failed import nfailed
+from scalatrace.trace.consistency.partial import NO_OPERATIONS, NOT_SELECTED, SWITCHED_OFF
 from scalatrace.trace.io.writer import signatures
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Columns, Formulas, Groups, Value
@@ -78,6 +79,7 @@ class InfoReporter:
             "counted": self._queries(),
             "not_selected": trace.counts.get(NOT_SELECTED, 0),
             "switched_off": trace.counts.get(SWITCHED_OFF, 0),
+            "failed": nfailed(trace),
             "performance": self.performance.plain(),
             "payload_bytes": shares(trace),
         }
@@ -115,6 +117,8 @@ class InfoReporter:
         for name, what in (("not_selected", "not selected"), ("switched_off", "while recording was off")):
             if facts[name]:
                 rows.append(("left out", f"{number(facts[name])} calls {what}"))
+        if facts["failed"]:
+            rows.append(("failed", f"{number(facts['failed'])} calls returned an error"))
         if any(family.kind == "spawn" for family in self.trace.comms):
             rows.append(("spawned", ", ".join(self.children) or "processes that were not traced"))
         if self.file_bytes:
@@ -159,7 +163,7 @@ class InfoReporter:
         }
 
     def _queries(self) -> dict[str, int]:
-        return {name: n for name, n in self.trace.counts.items() if name not in LEFT_OUT}
+        return {name: n for name, n in self.trace.counts.items() if name not in NO_OPERATIONS}
 
     def _print_counted(self, console: Console, counts: dict[str, int]) -> None:
         if not counts:

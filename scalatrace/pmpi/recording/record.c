@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/lock.h"
+#include "events/values.h"
 #include "handles/pending.h"
 #include "ops.h"
 #include "recording/current.h"
@@ -79,8 +80,10 @@ void st_append(struct st_call *call, int nvalues) {
     if (call->t1 > atomic_load_explicit(&st_shared.end_ns, memory_order_relaxed))
         atomic_store_explicit(&st_shared.end_ns, call->t1, memory_order_relaxed); /* under the lock */
     st_set_times(call);
+    if (__builtin_expect(call->on != ST_SUCCEEDED, 0))
+        call->event.values[nvalues++] = (int64_t)st_error_name(call->error);
     call->event.nvalues = (uint32_t)nvalues;
-    st_append_event(&call->event, (int)call->event.op);
+    st_append_event(&call->event, (int)call->event.op, call->on);
 }
 
 void st_end(struct st_call *call) {
@@ -88,8 +91,21 @@ void st_end(struct st_call *call) {
     st_unlock();
 }
 
-void st_count_failed(const struct st_call *call, int op) {
-    if (!call->skipped) st_count(op);
+bool st_had_effect(struct st_call *call, int error) {
+    int class = MPI_ERR_OTHER;
+    PMPI_Error_class(error, &class);
+    if (class != MPI_ERR_TRUNCATE && class != MPI_ERR_IN_STATUS && class != MPI_ERR_PENDING) return false;
+    if (call->on) call->on = ST_WITH_ERROR, call->error = error;
+    return true;
+}
+
+/* Its parameters may be invalid: nothing is looked up. */
+void st_record_failed(struct st_call *call, int op, int error) {
+    if (ST_SELECTING && (st_ops[op].role == ST_FOLLOWS || st_selection.by_comm || st_selection.by_size)) st_skip(call);
+    if (call->on) call->on = ST_FAILED, call->error = error;
+    if (!st_begin(call, op)) return;
+    st_append(call, 0);
+    st_end(call);
 }
 
 void st_count_failed_poll(struct st_call *call, int op, bool at_once) {

@@ -115,8 +115,11 @@ void st_end(struct st_call *call);
 /* Set the times of the call's event, and reset those that the thread keeps. The lock is held. */
 void st_set_times(struct st_call *call);
 
-/* The call returned an error: for the trace it did not happen, but it is counted. */
-void st_count_failed(const struct st_call *call, int op);
+/* The call returned an error. Did it do something nevertheless, as a receive whose message was too long? Then its event
+ * has all values, and the error. */
+bool st_had_effect(struct st_call *call, int error);
+/* Record that the call returned this error and did nothing. */
+void st_record_failed(struct st_call *call, int op, int error);
 /* The poll found nothing: keep its time for a later event. `at_once`: the wrapper has taken no lock since PMPI returned,
  * so that is the exit. This saves one of the three readings of the clock, which are most of what such a poll costs. */
 void st_count_failed_poll(struct st_call *call, int op, bool at_once);

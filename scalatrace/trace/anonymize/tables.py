@@ -6,7 +6,7 @@ import re
 
 from scalatrace.trace.anonymize.names import AnonymousNames
 from scalatrace.trace.anonymize.words import is_text_of_mpi
-from scalatrace.trace.consistency.partial import LEFT_OUT
+from scalatrace.trace.consistency.partial import NO_OPERATIONS
 from scalatrace.trace.exchange.buffer_memory import MEMORY_KINDS
 from scalatrace.trace.model.tables import TIMES, Datatype
 
@@ -91,7 +91,7 @@ def statistic_name(statistic: str, names: AnonymousNames) -> str:
 
 def counted_name(operation: str, names: AnonymousNames) -> str:
     """Return the name of an operation that was counted; a new one if it has parts that no name of MPI has."""
-    known = operation in LEFT_OUT or _PARTS.issuperset(operation.split("_"))
+    known = operation in NO_OPERATIONS or _PARTS.issuperset(operation.split("_"))
     return operation if known else names.name("operation", operation)
 
 
