@@ -5,6 +5,7 @@
 
 #include "base/state.h"
 #include "events/call.h"
+#include "events/values.h"
 #include "ops.h"
 
 uint64_t st_counts[ST_NOPS];
@@ -35,8 +36,12 @@ static int core_number(int op, int outcome) {
     return *number - 1;
 }
 
+void st_add_error(struct st_event *event, int error, int outcome) {
+    event->values[event->nvalues++] = (int64_t)st_error_name(error);
+    nfailed[outcome]++;
+}
+
 void st_append_event(struct st_event *event, int op, int outcome) {
-    if (__builtin_expect(outcome != ST_SUCCEEDED, 0)) nfailed[outcome]++;
     int number = core_number(op, outcome);
     if (number < 0) {
         st_core_check(number);

@@ -40,6 +40,8 @@ extern uint64_t st_counts[];
 
 static inline void st_count(int op) { __atomic_fetch_add(&st_counts[op], 1, __ATOMIC_RELAXED); }
 
+/* Add the error as the event's last value, and count it. */
+void st_add_error(struct st_event *event, int error, int outcome);
 /* Append a complete event of this operation to the core. The lock is held. Errors become a warning. `outcome`: of enum
  * st_outcome (call.h), ST_SUCCEEDED or the kind of failure; the error is then the last value. */
 void st_append_event(struct st_event *event, int op, int outcome);

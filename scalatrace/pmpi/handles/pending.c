@@ -6,7 +6,6 @@
 #include "base/state.h"
 #include "events/events.h"
 #include "events/selection.h"
-#include "events/values.h"
 #include "handles/requests.h"
 #include "plugins/plugins.h"
 
@@ -33,7 +32,7 @@ void st_pending_flush(void) {
     qsort(pending.ages, (size_t)pending.n, sizeof *pending.ages, by_falling_age);
     pending.event.values[0] = (int64_t)st_array(st_shared.core, pending.ages, (size_t)pending.n);
     pending.event.nvalues = 1;
-    if (pending.error) pending.event.values[pending.event.nvalues++] = (int64_t)st_error_name(pending.error);
+    if (pending.error) st_add_error(&pending.event, pending.error, ST_WITH_ERROR);
     st_append_event(&pending.event, pending.op, pending.error ? ST_WITH_ERROR : ST_SUCCEEDED);
     pending.error = 0;
     for (int i = 0; i < pending.n; i++)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/lock.h"
-#include "events/values.h"
 #include "handles/pending.h"
 #include "ops.h"
 #include "recording/current.h"
@@ -72,7 +71,7 @@ void st_set_times(struct st_call *call) {
 }
 
 void st_append(struct st_call *call, int nvalues) {
-    if (!call->on) return;
+    if (call->on == ST_NO_EVENT) return;
     if (__builtin_expect(!st_thread.counted, 0)) {
         st_thread.counted = true, st_shared.threads++;
         st_current_add_thread();
@@ -80,9 +79,8 @@ void st_append(struct st_call *call, int nvalues) {
     if (call->t1 > atomic_load_explicit(&st_shared.end_ns, memory_order_relaxed))
         atomic_store_explicit(&st_shared.end_ns, call->t1, memory_order_relaxed); /* under the lock */
     st_set_times(call);
-    if (__builtin_expect(call->on != ST_SUCCEEDED, 0))
-        call->event.values[nvalues++] = (int64_t)st_error_name(call->error);
     call->event.nvalues = (uint32_t)nvalues;
+    if (__builtin_expect(call->on != ST_SUCCEEDED, 0)) st_add_error(&call->event, call->error, call->on);
     st_append_event(&call->event, (int)call->event.op, call->on);
 }
 
