@@ -6,9 +6,7 @@ import ctypes
 
 from scalatrace.executor import binding
 from scalatrace.executor.binding import PS
-from scalatrace.executor.operations import COLLECTIVES
 from scalatrace.predict.platform import Network, Platform
-from scalatrace.predict.platform.algorithms import DEFAULT_RULES, algorithm_table
 
 __all__ = ["PlatformArrays"]
 
@@ -18,24 +16,14 @@ class PlatformArrays:
 
     def __init__(self, platform: Platform) -> None:
         self._segments: list[ctypes.Array[binding.SegmentParameters]] = []
-        rules = [
-            binding.RuleParameters(
-                COLLECTIVES[operation],
-                algorithms[rule.algorithm].number,
-                -1 if rule.max_bytes is None else rule.max_bytes,
-                -1 if rule.max_ranks is None else rule.max_ranks,
-            )
-            for operation, algorithms in algorithm_table().items()
-            for rule in (*platform.collectives.get(operation, ()), *DEFAULT_RULES[operation])
-        ]
-        self._rules = (binding.RuleParameters * len(rules))(*rules)
+        self._rules = platform.rules.array
         self.struct = binding.PlatformParameters(
             network=self._network(platform.network),
             memory=self._network(platform.memory or platform.network),
             has_memory=platform.memory is not None,
             ranks_per_node=platform.ranks_per_node,
             serializes=platform.interface != "unlimited",
-            nrules=len(rules),
+            nrules=len(self._rules),
             rules=self._rules,
             reduce_per_byte=platform.reduce_per_byte_ns * PS,
             match_entry=platform.matching.per_entry_ns * PS,
