@@ -15,12 +15,13 @@ from collections.abc import Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
+from scalatrace.errors import UsageError
 from scalatrace.operations import communicates
 from scalatrace.trace.model.elastic import Formulas, Summary
 from scalatrace.trace.model.nodes import Event, Node, Peer, events
 from scalatrace.trace.model.rank_classes import rank_classes
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.query.counting import Classes, total_of
+from scalatrace.trace.query.counting import Classes, runs_after
 from scalatrace.trace.values.ranklist import RankList
 
 if TYPE_CHECKING:
@@ -131,15 +132,17 @@ class Scan:
 
     def _runs(self, node: Node, entries: Classes) -> tuple[Classes, bool]:
         """Return sets of ranks and how often each runs a node; and whether all that is in the first entry."""
-        runs: dict[int, list[tuple[int, int]]] = {}
-        once = True
-        for ranks, n in entries:
-            for members, vec in rank_classes(node.repeat, ranks, MAX_CLASSES):
-                total = total_of(vec, n)
-                if total > 0:
-                    runs.setdefault(total, []).extend(members.runs)
-                    once = once and vec[n - 1 if self._backward else 0] == total
-        return [(RankList.from_runs(intervals), n) for n, intervals in runs.items()], once
+        runs = runs_after(node.repeat, entries)
+        if len(runs) > MAX_CLASSES:
+            raise UsageError(f"more than {MAX_CLASSES} sets of ranks differ in how often they run a node")
+        if self._backward:  # the last entry of each rank
+            return runs, not runs_after(node.repeat, [(ranks, n - 1) for ranks, n in entries if n > 1])
+        first = runs_after(node.repeat, [(ranks, 1) for ranks, _ in entries])
+        return runs, _by_count(runs) == _by_count(first)
+
+
+def _by_count(runs: Classes) -> dict[int, RankList]:
+    return {n: ranks for ranks, n in runs}
 
 
 def _union(classes: Classes) -> RankList:
