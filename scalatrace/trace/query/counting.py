@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence as AnySequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,6 +45,7 @@ __all__ = [
     "total_calls",
     "total_of",
     "trip_counts",
+    "union_of",
 ]
 
 Classes = list[tuple[RankList, int]]
@@ -135,14 +136,22 @@ def runs_after(repeat: Elastic, entries: Classes) -> Classes:
         UsageError: formulas give more than MAX_COUNTED_RUNS runs of ranks.
         FormatError: the repeat has too few values, or negative ones.
     """
-    runs_of: dict[int, list[tuple[int, int]]] = {}
+    members_of: dict[int, list[RankList]] = {}
+    nruns = 0
     for ranks, entry_count in entries:
         for members, n in _classes(repeat, ranks, entry_count):
             if n:
-                runs_of.setdefault(n, []).extend(members.runs)
-        if isinstance(repeat, Formulas):
-            _check_runs(sum(map(len, runs_of.values())))
-    return [(RankList.from_runs(intervals), n) for n, intervals in runs_of.items()]
+                members_of.setdefault(n, []).append(members)
+                nruns += len(members.runs) if isinstance(repeat, Formulas) else 0
+        _check_runs(nruns)
+    return [(union_of(members), n) for n, members in members_of.items()]
+
+
+def union_of(sets: AnySequence[RankList]) -> RankList:
+    """Return the union of disjoint sets of ranks."""
+    return (
+        sets[0] if len(sets) == 1 else RankList.from_runs(chain.from_iterable(ranks.runs for ranks in sets))
+    )
 
 
 def _classes(repeat: Elastic, ranks: RankList, entry_count: int) -> Iterator[tuple[RankList, int]]:
