@@ -141,9 +141,9 @@ def _runs_of_traces(
     import scalatrace
     from scalatrace.predict.regress import Runs
     from scalatrace.report.costs.efficiency import efficiency
-    from scalatrace.report.costs.factors import KnownSites, time_factors
     from scalatrace.report.costs.performance import plain_efficiency
     from scalatrace.report.costs.phases import plain_phases
+    from scalatrace.report.predictions.regress import KnownSites, time_factors
     from scalatrace.trace.threads import check_one_thread
 
     rows, efficiencies, phases, nprocs, sites = [], [], [], 0, KnownSites()
