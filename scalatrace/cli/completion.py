@@ -11,6 +11,7 @@ import argparse
 from collections.abc import Iterator
 from functools import partial
 
+from scalatrace.cli.dispatch import parser_of
 from scalatrace.cli.parsing import Parser, subparsers_of
 from scalatrace.cli.registry import COMMANDS
 
@@ -41,8 +42,6 @@ def run(args: argparse.Namespace) -> int:
 def whole_parser() -> Parser:
     """Return one parser with all commands, whose arguments for paths are marked for shtab."""
     import shtab
-
-    from scalatrace.cli.dispatch import parser_of
 
     whole = Parser(prog="scalatrace")
     whole.add_argument("--version", action="store_true", help="print versions")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgpack  # type: ignore[import-untyped]
 
+import scalatrace
 from scalatrace.cli.budget import over_memory
 from scalatrace.cli.output import add_formats, need_file, print_csv, print_json
 from scalatrace.cli.progress import stage
@@ -102,7 +103,6 @@ def _plan(args: argparse.Namespace) -> tuple[str, list[Path]]:
 
 def _write(whole: Core, args: argparse.Namespace, output: str) -> int:
     """Check the merged trace, write it, and say which ranks it has."""
-    import scalatrace
     from scalatrace.report.style import console
 
     with TemporaryDirectory(prefix="scalatrace-") as folder:

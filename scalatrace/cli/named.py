@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import scalatrace
 from scalatrace.cli.progress import stage
 from scalatrace.cli.sizes import read_trace, read_traces
 from scalatrace.errors import ScalatraceError
@@ -28,7 +29,6 @@ def load_named(path: str, limit_s: float, args: argparse.Namespace | None = None
     Args:
         args: of `sizes.add_sizes`, for formulas; None: the file has to be a trace.
     """
-    import scalatrace
 
     if args is None:
         stage("reading")

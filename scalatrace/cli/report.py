@@ -20,7 +20,8 @@ from scalatrace.cli.named import SiteNames, load_named, load_named_alike
 from scalatrace.cli.output import add_json, add_names, add_trace, print_json
 from scalatrace.cli.progress import track
 from scalatrace.cli.sizes import add_sizes
-from scalatrace.errors import UsageError
+from scalatrace.errors import ScalatraceError, UsageError
+from scalatrace.files import check_output, write_file
 
 if TYPE_CHECKING:
     from scalatrace import Trace
@@ -64,7 +65,6 @@ def run(args: argparse.Namespace) -> int:
     """Load the traces, gather what the page shows, and write it."""
     from dataclasses import asdict
 
-    from scalatrace.files import check_output, write_file
     from scalatrace.report.page.page import page
 
     if not args.json:
@@ -231,7 +231,6 @@ def _scaling(traces: Iterable[Trace], platform: Platform) -> Iterator[dict[str, 
     Traces that cannot be simulated are left out.
     """
     from scalatrace.cli.simulation import Simulated
-    from scalatrace.errors import ScalatraceError
 
     for trace in traces:
         with suppress(ScalatraceError):
