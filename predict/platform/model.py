@@ -249,8 +249,8 @@ class Platform:
 
     def network_between(self, a: int, b: int) -> Network:
         """Return the parameters of messages between two ranks."""
-        same = self.memory is not None and self.node_of(a) == self.node_of(b)
-        return self.memory if same and self.memory is not None else self.network
+        within_node = self.memory is not None and self.node_of(a) == self.node_of(b)
+        return self.memory if within_node and self.memory is not None else self.network
 
     def algorithm(self, operation: str, nbytes: int, nranks: int) -> str:
         """Return the algorithm of a collective operation.

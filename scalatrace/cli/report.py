@@ -125,9 +125,9 @@ def _with_predictions(
     platform = read_platform(args.platform)
     instances_of_traces = [instances(model, trace) if model else [] for trace in traces]
     result = []
-    for one, trace, sizes in zip(shown, traces, instances_of_traces, strict=True):
+    for aggregates, trace, sizes in zip(shown, traces, instances_of_traces, strict=True):
         prediction, rank_times = predict(trace, platform, sizes)
-        result.append(replace(one, prediction=prediction, rank_times=rank_times))
+        result.append(replace(aggregates, prediction=prediction, rank_times=rank_times))
     return result
 
 

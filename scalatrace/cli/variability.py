@@ -138,8 +138,8 @@ def of_trace(trace: Trace, options: RankProjection) -> dict[str, Any] | None:
         maxima = maxima_of(each, nranks, spread, drawn, options.seed + number)
         site = each.stack[0] if each.stack else ""
         rows.append(_interval(each.op, site, each.count, each.mean_ns, maxima))
-        found = _project_interval(options, methods, maxima, nranks, each.count)
-        predictions.append([(each.count, interval) for interval in found])
+        projection = _project_interval(options, methods, maxima, nranks, each.count)
+        predictions.append([(each.count, interval) for interval in projection])
     rows.sort(key=lambda row: -row["count"] * row["slowest_ns"])
     return {
         "nranks": nranks,

@@ -211,13 +211,13 @@ class StatsReporter:
 def _notes(trace: Trace, by: str) -> Iterator[str]:
     """Yield what the numbers are not: measured per rank, exact."""
     single = len(trace.ranks) == 1
-    for stat, what in ((COMM, "MPI time"), (COMPUTE, "computation")) if by == "rank" and not single else ():
+    for stat, kind in ((COMM, "MPI time"), (COMPUTE, "computation")) if by == "rank" and not single else ():
         if trace.has_load(stat):
-            yield f"{what} per rank is measured, and stored within 5 %"
+            yield f"{kind} per rank is measured, and stored within 5 %"
         elif stat in trace.stat_index and trace.phases:
-            yield f"{what}: {unknown_efficiency(trace.phases)}"
+            yield f"{kind}: {unknown_efficiency(trace.phases)}"
         elif stat in trace.stat_index:
-            yield f"{what} per rank is not known: the trace stores that of all ranks together"
+            yield f"{kind} per rank is not known: the trace stores that of all ranks together"
     if names := summarised(trace, byte_parameters):
-        what = "are not known" if by == "rank" and not single else "are estimated from their means"
-        yield f"bytes of calls whose sizes are kept as histograms {what}: {', '.join(names)}"
+        state = "are not known" if by == "rank" and not single else "are estimated from their means"
+        yield f"bytes of calls whose sizes are kept as histograms {state}: {', '.join(names)}"

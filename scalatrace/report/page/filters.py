@@ -39,7 +39,7 @@ def _without_function(frame: str) -> str:
 FILTERS: dict[str, Callable[..., str]] = {
     "cell": _cell,
     "duration": _or_dash(duration),
-    "interval": lambda one: " to ".join(interval_ends(one["low_ns"], one["high_ns"])),
+    "interval": lambda interval: " to ".join(interval_ends(interval["low_ns"], interval["high_ns"])),
     "coarse_duration": _or_dash(coarse_duration),
     "coarse_percent": _or_dash(coarse_percent),
     "nbytes": _or_dash(nbytes),

@@ -55,9 +55,9 @@ MIN_ROUNDED = 1e4
 
 def page(traces: Sequence[TraceAggregates], comparison: Comparison | None = None) -> str:
     """Return the page of one or two traces."""
-    data = {"traces": [_embed_data(asdict(one)) for one in traces]}
+    data = {"traces": [_embed_data(asdict(aggregates)) for aggregates in traces]}
     values = {
-        "traces": [asdict(one) for one in traces],
+        "traces": [asdict(aggregates) for aggregates in traces],
         "comparison": None if comparison is None else asdict(comparison),
         "tables": {
             "stats": STATS_OF_SITES,
@@ -102,18 +102,18 @@ def rendered(
     )
 
 
-def _embed_data(one: dict[str, Any]) -> dict[str, Any]:
+def _embed_data(aggregates: dict[str, Any]) -> dict[str, Any]:
     """What the scripts draw; tables of the template are left out."""
-    facts = {name: part for name, part in one.items() if name not in IN_HTML}
-    simulated = one["basis"]["simulated"]
-    facts["ranks"] = one["prediction" if simulated else "summary"]["ranks"]
+    facts = {name: part for name, part in aggregates.items() if name not in IN_HTML}
+    simulated = aggregates["basis"]["simulated"]
+    facts["ranks"] = aggregates["prediction" if simulated else "summary"]["ranks"]
     facts["simulated"] = simulated
-    facts["runTime"] = one["summary"]["run_time_ns"]
-    facts["operations"] = one["summary"]["operations"]
-    facts["fits"] = one["provenance"]["fits"] if one["provenance"] else []
-    if one["prediction"]:
+    facts["runTime"] = aggregates["summary"]["run_time_ns"]
+    facts["operations"] = aggregates["summary"]["operations"]
+    facts["fits"] = aggregates["provenance"]["fits"] if aggregates["provenance"] else []
+    if aggregates["prediction"]:
         facts["prediction"] = {
-            name: one["prediction"][name] for name in ("time_ns", "path", "curves", "operations")
+            name: aggregates["prediction"][name] for name in ("time_ns", "path", "curves", "operations")
         }
     return facts
 
@@ -123,9 +123,9 @@ def _clean_texts(value: Any) -> Any:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict):
-        return {key: _clean_texts(one) for key, one in value.items()}
+        return {key: _clean_texts(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_clean_texts(one) for one in value]
+        return [_clean_texts(part) for part in value]
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
         return LARGEST
     if isinstance(value, float) and not isfinite(value):

@@ -232,9 +232,9 @@ def time_factors(trace: Trace, by: str = "site", known: KnownSites | None = None
     first = {} if known is None or by == "op" else known.add(row.key for row in rows)
     for row in rows:
         place = "" if by == "op" else f" {_place(first.get(row.key, row.key)[1], by)}"
-        for what, ns in (("MPI", row.comm_ns), ("before", row.compute_ns)):
+        for quantity, ns in (("MPI", row.comm_ns), ("before", row.compute_ns)):
             if ns is not None:
-                name = f"{row.key[0]}{place} {what}"
+                name = f"{row.key[0]}{place} {quantity}"
                 factors[name] = factors.get(name, 0.0) + ns / len(trace.ranks)
     return factors
 

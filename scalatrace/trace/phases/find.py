@@ -184,12 +184,12 @@ def _at_one_point(trace: Trace, partners: PhasePartners, taken: list[Taken]) -> 
         return False
     inside = sum(entry.histogram.total for entry in taken if entry.stat == index)
     histograms = (row.histograms for leaf in trace.leaves() for row in leaf.stats)
-    whole = sum(h.total for row in histograms if index < len(row) and (h := row[index]) is not None)
-    if not at_one_point(whole - inside, inside, 0.0):
+    total = sum(h.total for row in histograms if index < len(row) and (h := row[index]) is not None)
+    if not at_one_point(total - inside, inside, 0.0):
         return False
     runs = ((event, (ranks, n)) for event, classes in executions(trace) for ranks, n in classes)
     calls = sum(each[1] * len(partners.of(event, [each])) for event, each in runs)
-    return at_one_point(whole - inside, inside, calls / len(trace.ranks))
+    return at_one_point(total - inside, inside, calls / len(trace.ranks))
 
 
 def at_one_point(between: float, inside: float, calls: float) -> bool:
@@ -206,8 +206,8 @@ def _without(node: Node, taken: set[Key]) -> Node:
     """Return a node without some histograms; the same one where it has none of them."""
     if isinstance(node, Sequence):
         nodes = tuple(_without(child, taken) for child in node.nodes)
-        same = all(new is old for new, old in zip(nodes, node.nodes, strict=True))
-        return node if same else Sequence(node.repeat, nodes)
+        is_unchanged = all(new is old for new, old in zip(nodes, node.nodes, strict=True))
+        return node if is_unchanged else Sequence(node.repeat, nodes)
     changed = False
     rows = []
     for row in node.stats:

@@ -118,12 +118,12 @@ class Scan:
                 raise UsageError(f"more than {MAX_CLASSES} sets of ranks differ in how often they run a node")
             if not runs:
                 continue
-            here = at_end and (not communicating or self._run_once(node, entries, runs))
+            node_at_end = at_end and (not communicating or self._run_once(node, entries, runs))
             if isinstance(node, Event):
-                self._take(node, runs, here)
+                self._take(node, runs, node_at_end)
             else:
                 below = any(leaf.op in self._partners.communicating for leaf in events(node.nodes))
-                self._scan(node.nodes, runs, here, below)
+                self._scan(node.nodes, runs, node_at_end, below)
 
     def _take(self, event: Event, runs: Classes, at_end: bool) -> None:
         ranks = union_of([ranks for ranks, _ in runs])

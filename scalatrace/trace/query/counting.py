@@ -340,6 +340,6 @@ def participants(trace: Trace) -> dict[int, RankList]:
 def _mark(nodes: AnySequence[Node], ranks: RankList, table: dict[int, RankList]) -> None:
     for node in nodes:
         named = named_ranks(node.repeat)
-        table[id(node)] = here = ranks if named is None else ranks & named
+        table[id(node)] = members = ranks if named is None else ranks & named
         if not isinstance(node, Event):
-            _mark(node.nodes, here, table)
+            _mark(node.nodes, members, table)

@@ -83,10 +83,10 @@ class RecordedPeers:
 
     def world(self, peer: Expr, family: Expr, rank: int) -> Expr:
         """The world rank (in loop variables) of a peer of a rank."""
-        which = self.special.expr(family, rank)
-        if not isinstance(which, Const):
-            return number_or(combine([which, peer], lambda n, p: self.placed(n, p, rank)), NO_TASK)
-        members = self.trace.communicator(which.value, rank).peers
+        family_number = self.special.expr(family, rank)
+        if not isinstance(family_number, Const):
+            return number_or(combine([family_number, peer], lambda n, p: self.placed(n, p, rank)), NO_TASK)
+        members = self.trace.communicator(family_number.value, rank).peers
         if members == self.everyone:
             return peer
 
@@ -109,8 +109,8 @@ class RecordedPeers:
             return NO_TASK
 
     def is_world(self, family: Expr, rank: int) -> bool:
-        which = self.special.expr(family, rank)
-        return isinstance(which, Const) and self.trace.communicator(which.value, rank).peers == self.everyone
+        index = self.special.expr(family, rank)
+        return isinstance(index, Const) and self.trace.communicator(index.value, rank).peers == self.everyone
 
     def ruled(self, peers: dict[int, int]) -> list[tuple[RankList, Expr]]:
         """Peers by the rule that needs the fewest sets: distance, distance around the ring, exclusive-or."""
@@ -220,13 +220,13 @@ class RecordedTasks(TaskSets):
         self, call: MpiCall, name: str, chosen: TaskSet, apart: bool
     ) -> Iterator[tuple[TaskSet, Expr, bool]]:
         for ranks, e in self._peers.of(call, name, chosen.ranks):
-            own = RankList(rank for rank in ranks if apart and self._peers.is_own(e, rank))
-            if len(own):
-                if not self._peers.is_only_own(e, own.first):
-                    self.unsure |= own
-                yield TaskSet(own), e, True
-            if len(ranks - own):
-                yield TaskSet(ranks - own), e, False
+            own_ranks = RankList(rank for rank in ranks if apart and self._peers.is_own(e, rank))
+            if len(own_ranks):
+                if not self._peers.is_only_own(e, own_ranks.first):
+                    self.unsure |= own_ranks
+                yield TaskSet(own_ranks), e, True
+            if len(ranks - own_ranks):
+                yield TaskSet(ranks - own_ranks), e, False
 
     def communicators(self, call: MpiCall, chosen: TaskSet) -> Iterator[CommunicatorTasks]:
         for ranks_of_family, (family,) in self.special.classes([call["comm"]], chosen.ranks):
@@ -300,8 +300,8 @@ class RecordedTasks(TaskSets):
             if isinstance(kind, Const) and self.is_null(kind.value):
                 continue  # in place, or not significant on this rank
             parts.append(self.nbytes(n, kind))
-        whole = mean(parts) if parts else Const(0)
-        return divide_bytes(whole, len(members)) if is_array else whole
+        mean_bytes = mean(parts) if parts else Const(0)
+        return divide_bytes(mean_bytes, len(members)) if is_array else mean_bytes
 
     def _total(self, leaf: Expr) -> Expr:
         """The sum of an array's elements."""
