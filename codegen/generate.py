@@ -161,7 +161,7 @@ def _complaint(program: BenchmarkProgram, unsupported: list[MpiCall], language: 
     first: dict[str, MpiCall] = {}
     dynamic = dynamic_windows(program)
     for call in unsupported:
-        what = " to an address in a dynamic window" if reaches(dynamic, call) else ""
-        first.setdefault(f"MPI_{call.op}{what}", call)
-    named = "; ".join(f"{what}{where(call.site)}" for what, call in first.items())
+        target = " to an address in a dynamic window" if reaches(dynamic, call) else ""
+        first.setdefault(f"MPI_{call.op}{target}", call)
+    named = "; ".join(f"{target}{where(call.site)}" for target, call in first.items())
     return f"cannot write {named} to {language}: it has no such operation; --skip-unsupported leaves them out"

@@ -209,12 +209,12 @@ class _RecordedBuilder(TreeBuilder[Node, RankList, _RecordedScope]):
                 scaled = histogram.scaled(resolution).within_ranks(self.spread)
                 known[stats.pred] = Duration(scaled.mean, scaled)
         arrivals = scope.predecessors.of(scope.ranks)
-        whole, by_iteration = (choose_context(known, arrivals, exact) for exact in (self.exact_times, True))
-        if whole is None or by_iteration is None:
+        overall, by_iteration = (choose_context(known, arrivals, exact) for exact in (self.exact_times, True))
+        if overall is None or by_iteration is None:
             return []
         decided = by_iteration.first is not None or len(by_iteration.contexts) == 1
         if self.exact_times or decided:
-            return [whole]
+            return [overall]
         if (turns := self.by_schedule(node, known, scope)) is not None:
             return turns
         rank_computes = self.rank_means.split(node, known, scope.ranks, scope.predecessors)
@@ -222,7 +222,7 @@ class _RecordedBuilder(TreeBuilder[Node, RankList, _RecordedScope]):
             stmt
             for compute, ranks in rank_computes
             for stmt in under(among(ranks, scope.ranks, self.trace.nprocs), [compute])
-        ] or [whole]
+        ] or [overall]
 
     def by_schedule(
         self, node: Event, known: dict[int, Duration], scope: _RecordedScope

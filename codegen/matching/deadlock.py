@@ -47,16 +47,16 @@ def check_deadlock(trace: Trace, synchronous: bool = True) -> MatchingReport | N
         strict, problem = plan.execute(careful, synchronous=True, polls_wait=False)
         if problem is None:  # with buffers ranks wait less, and the same messages meet
             return _left_over(strict)
-    first, found = plan.execute(careful, synchronous=False, polls_wait=False)
-    if found is not None:
-        return found
+    first, deadlock = plan.execute(careful, synchronous=False, polls_wait=False)
+    if deadlock is not None:
+        return deadlock
     if not certain:
         few = first.steps <= MAX_CHECKED_STEPS
         policies = (SenderPolicy.ADVERSE, SenderPolicy.LOWEST, SenderPolicy.HIGHEST)
         for policy in policies if few else policies[:1]:
-            _, found = plan.execute(policy, synchronous=False, polls_wait=False)
-            if found is not None:
-                return found
+            _, deadlock = plan.execute(policy, synchronous=False, polls_wait=False)
+            if deadlock is not None:
+                return deadlock
     left = _left_over(first)
     if left is None and synchronous:
         if not certain:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+import scalatrace
 from scalatrace.cli.extrapolation import (
     ExtrapolationTarget,
     FitOptions,
@@ -96,7 +97,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace, workers: int) -> int:
-    import scalatrace
     from scalatrace.extrap.grid.plugins import load_plugins
     from scalatrace.report.extrapolation import ExtrapolationReporter
     from scalatrace.trace.consistency.failed import repeatable

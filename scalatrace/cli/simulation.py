@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.progress import stage, track
+from scalatrace.errors import LimitError, UsageError
 from scalatrace.predefined import THREAD_LEVEL
 
 if TYPE_CHECKING:
@@ -242,7 +243,6 @@ class Simulated:
 
 def _largest_message(trace: Trace) -> int:
     """Return the bytes of the largest message or part of a collective, of a sample of many ranks."""
-    from scalatrace.errors import LimitError, UsageError
     from scalatrace.trace.exchange.matrix import flows
     from scalatrace.trace.exchange.rank_sets import Budget
 

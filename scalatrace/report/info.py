@@ -173,9 +173,9 @@ class InfoReporter:
         console.print(Text.assemble(("counted, not recorded  ", TITLE), (listed, DIM)))
 
     def _shares(self, console: Console, parts: dict[str, int]) -> None:
-        whole = sum(parts.values())
+        total = sum(parts.values())
         ordered = sorted(parts.items(), key=lambda item: -item[1])
-        rows = ({"name": name, "bytes": size, "share": (size, whole)} for name, size in ordered)
+        rows = ({"name": name, "bytes": size, "share": (size, total)} for name, size in ordered)
         console.print(text_table(PAYLOAD, rows))
 
 

@@ -240,9 +240,9 @@ class _CText(CData):
             if arrays:
                 raise GenerateError("an array holds numbers that an int does not")
             return call.op
-        both = zip(call.arguments, pieces[call.op].parameters, large.parameters, strict=False)
+        pairs = zip(call.arguments, pieces[call.op].parameters, large.parameters, strict=False)
         sized = self.program.shape is None
-        needed = (small != wide and beyond_int(argument.value, sized) for argument, small, wide in both)
+        needed = (small != wide and beyond_int(argument.value, sized) for argument, small, wide in pairs)
         return large.name if arrays or any(needed) else call.op
 
     def arrays_of(self, call: MpiCall) -> Iterator[int]:

@@ -276,8 +276,8 @@ class _PythonText(ProgramText):
                 lines.append(f"A{i} = [{', '.join(map(self.constant, array.values))}]")
             else:
                 lines.append(f"A{i} = [{formula} for i in range({array.length})]")
-        whole = ", ".join(f"{i}: A{i}" for i in self.used_arrays)
-        return "\n".join([*lines, f"arrays = {{{whole}}}"]) + "\n"
+        arrays_text = ", ".join(f"{i}: A{i}" for i in self.used_arrays)
+        return "\n".join([*lines, f"arrays = {{{arrays_text}}}"]) + "\n"
 
     def array_at(self, index: str) -> str:
         """The array with a number that is worked out."""

@@ -206,11 +206,11 @@ class _Collectives:
             first, expected = next(iter(by_rank.items()))
             for rank, amounts in by_rank.items():
                 if amounts != expected:
-                    here = min((expected - amounts) or expected)
-                    there = min((amounts - expected) or amounts)
+                    expected_amount = min((expected - amounts) or expected)
+                    different_amount = min((amounts - expected) or amounts)
                     return (
-                        f"MPI_{op} on communicator {family}: rank {first} gives {_words(here)}, "
-                        f"rank {rank} {_words(there)}"
+                        f"MPI_{op} on communicator {family}: rank {first} gives {_words(expected_amount)}, "
+                        f"rank {rank} {_words(different_amount)}"
                     )
         return None
 
