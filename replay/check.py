@@ -6,6 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from scalatrace.errors import UsageError
+from scalatrace.executor.alone import why_not_alone
 from scalatrace.replay import calls as _registered  # noqa: F401  (the handlers)
 from scalatrace.replay.common.errors import (
     AloneError,
@@ -18,12 +19,11 @@ from scalatrace.replay.common.options import CollectiveMode, ReplayOptions
 from scalatrace.replay.engine.handlers import missing
 from scalatrace.replay.engine.rank import PREDEFINED
 from scalatrace.replay.probabilistic.sampled_calls import check_sampled, is_probabilistic
-from scalatrace.trace.consistency.partners import first_unmatched
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.model.nodes import Peer
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.query.factors import Factors
-from scalatrace.trace.threads import order_note
+from scalatrace.trace.threads import order_note, thread_count
 from scalatrace.trace.values.ranks_text import ranks as ranks_text
 from scalatrace.trace.values.vec import Vec
 
@@ -69,16 +69,13 @@ def check(trace: Trace, size: int, options: ReplayOptions | None = None, force: 
     _check_communicators(trace)
     if options:
         Factors(options.rules).check(trace)
-    if not force and (note := order_note(trace)):
+    if not force and thread_count(trace.meta) > 1:
         raise ThreadsError(
-            f"{note}. Record a run in which one thread calls MPI (try OMP_NUM_THREADS=1), or "
+            f"{order_note(trace)}. Record a run in which one thread calls MPI (try OMP_NUM_THREADS=1), or "
             "replay it all the same with --force; info, show, stats, matrix and report need no replay"
         )
-    if not force and (selection := trace.meta.get("selection")) and (alone := first_unmatched(trace)):
-        raise AloneError(
-            f"only a part of the program was recorded ({selection}), and it cannot run alone: {alone} "
-            f"(--force replays it all the same)"
-        )
+    if not force and (why := why_not_alone(trace)):
+        raise AloneError(f"{why} (--force replays it all the same)")
 
 
 def _check_communicators(trace: Trace) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from scalatrace.errors import UsageError
+from scalatrace.trace.consistency.partial import part_note
 from scalatrace.trace.model.trace import Trace
 
 __all__ = ["check_one_thread", "elapsed_ns", "order_note", "thread_count"]
@@ -45,12 +46,13 @@ def check_one_thread(trace: Trace, what: str) -> None:
 
 
 def order_note(trace: Trace) -> str:
-    """Return why calls of a trace may wait for ever although the program ended; "": not because of threads.
+    """Return why calls of a trace may wait for ever although the program ended; "": not known.
 
     Threads of two ranks may have ended their calls in different orders, and the trace has one order per rank.
+    A part of a program may lack the partners of its calls.
     """
     if (n := thread_count(trace.meta)) < 2:
-        return ""
+        return part_note(trace)
     return (
         f"{n} threads of a rank called MPI, and the trace does not know which one made a call; "
         "one thread would make all in the order in which they ended, "

@@ -14,6 +14,7 @@ static struct {
     int op;                /* Waitsome or Testsome, ... */
     const void *array;     /* ... on this array */
     struct st_event event; /* without its value */
+    int error;             /* of its last call, 0: none */
     int64_t *ages;         /* of the completed requests */
     int *slots;            /* of those that died, else -1 */
     int n, capacity;
@@ -31,7 +32,9 @@ void st_pending_flush(void) {
     qsort(pending.ages, (size_t)pending.n, sizeof *pending.ages, by_falling_age);
     pending.event.values[0] = (int64_t)st_array(st_shared.core, pending.ages, (size_t)pending.n);
     pending.event.nvalues = 1;
-    st_append_event(&pending.event, pending.op);
+    if (pending.error) st_add_error(&pending.event, pending.error, ST_WITH_ERROR);
+    st_append_event(&pending.event, pending.op, pending.error ? ST_WITH_ERROR : ST_SUCCEEDED);
+    pending.error = 0;
     for (int i = 0; i < pending.n; i++)
         if (pending.slots[i] >= 0) st_request_drop(pending.slots[i]);
     pending.n = 0;
@@ -42,7 +45,8 @@ bool st_pending_joins(const struct st_call *call, int op, const MPI_Request *arr
 }
 
 void st_pending_join(struct st_call *call, int op, const MPI_Request *array) {
-    if (!st_pending_joins(call, op, array)) st_pending_flush();
+    if (!st_pending_joins(call, op, array) || pending.error) st_pending_flush();
+    if (call->on == ST_WITH_ERROR) pending.error = call->error;
     if (!pending.alive) {
         pending.alive = true;
         pending.op = op;
