@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice, product
+from itertools import product
 from math import inf, prod
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +19,7 @@ from scalatrace.extrap.alignment.canonical_folding import Foldings, foldings_of
 from scalatrace.extrap.alignment.rank_tree import RankNode, normalize_vec
 from scalatrace.extrap.errors import ExtrapolationError, PollingError, UnconfirmedError
 from scalatrace.extrap.fit import fit_field as fields
+from scalatrace.extrap.fit import searched
 from scalatrace.extrap.fit.array_forms import ArrayForm, array_form
 from scalatrace.extrap.fit.fit_types import (
     BY_INDEX,
@@ -52,7 +53,6 @@ from scalatrace.extrap.fit.undetermined.stage_counts import stages_among, with_l
 from scalatrace.extrap.grid.communicators import fit_families
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule, StatRule
 from scalatrace.extrap.grid.space import Run, Space
-from scalatrace.extrap.search import quantities
 from scalatrace.extrap.solve.features import torus
 from scalatrace.extrap.solve.numbered_names import Widths, widths_of
 from scalatrace.extrap.workers import each
@@ -432,11 +432,11 @@ class Fitter:
         space, smaller = (spaces or self._of_others).whole, (spaces or self._of_others).smaller
         whole = fields.fit(space, samples, chains, repeats, efforts)
         if whole is None and efforts is EFFORTS:
-            searched = quantities.fit(space, samples, chains)
-            if searched is not None:
-                return searched[0]
+            found = searched.fit(space, samples, chains)
+            if found is not None:
+                return found[0]
         if whole is not None and whole.weight and efforts is EFFORTS:
-            whole = quantities.judged(space, whole, samples)
+            whole = searched.judged(space, whole, samples)
         if smaller is None or whole is None or not whole.weight:
             return whole
         start = int(smaller.starts[-1])
@@ -520,8 +520,8 @@ class Fitter:
             if isinstance(fitted, Field) and len(fitted.parts) == 1:
                 samples[Encoding.ABSOLUTE] = absolute
                 candidates = [(fitted.cost, Encoding.ABSOLUTE, fitted)]
-        if not candidates and (searched := self._searched_peers(decoded, inside)) is not None:
-            return ParamRule(name, kind, *searched)
+        if not candidates and (by_search := self._searched_peers(decoded, inside)) is not None:
+            return ParamRule(name, kind, *by_search)
         if not candidates:
             what = f"{name} of {where(node)}"
             peers = encode_peers(decoded, Encoding.ABSOLUTE)
@@ -540,11 +540,13 @@ class Fitter:
         )
         return ParamRule(name, kind, field, encoding, rivals)
 
-    def _searched_peers(self, decoded: Mapping[int, RankPeers], inside: Chains) -> tuple[Field, Encoding] | None:
+    def _searched_peers(
+        self, decoded: Mapping[int, RankPeers], inside: Chains
+    ) -> tuple[Field, Encoding] | None:
         """Return the shortest believed formulas of peers, and their encoding."""
         found: list[tuple[float, Field, Encoding]] = []
         for encoding in (Encoding.ABSOLUTE, Encoding.RELATIVE, Encoding.XOR):
-            fitted = quantities.fit(self.space, encode_peers(decoded, encoding), inside)
+            fitted = searched.fit(self.space, encode_peers(decoded, encoding), inside)
             if fitted is not None:
                 found.append((fitted[1], fitted[0], encoding))
         if not found:
@@ -569,9 +571,9 @@ class Fitter:
             if (fitted := self._fit(in_form, inside)) is not None:
                 return self._found(name, node, in_form, inside, fitted, kind)
         if field is None and kind is Kind.ARRAY and (arrays := self._arrays(node, at)) is not None:
-            searched = quantities.fit_arrays(self.space, arrays)
-            if searched is not None:
-                return searched[0]
+            by_element = searched.fit_arrays(self.space, arrays)
+            if by_element is not None:
+                return by_element[0]
         if kind is Kind.TYPE and isinstance(field, Field) and self._are_predefined(node, at):
             field = replace(field, parts=tuple(map(_with_known_sizes, field.parts)))
         return self._found(name, node, samples, inside, field, kind)
@@ -612,7 +614,7 @@ class Fitter:
         """Return whether some rank's array is one of sums."""
         for point, trace, local, event in self._events(node):
             used = vec_of_rank(event.params[at], self.run_of[point][1])
-            some = (used.constant,) if used.constant is not None else islice(used, min(local.runs, MAX_LISTED))
+            some = [used.constant] if used.constant is not None else used.first(min(local.runs, MAX_LISTED))
             if any(index >= 0 and trace.arrays[index].summed for index in set(some)):
                 return True
         return False

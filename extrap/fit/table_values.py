@@ -64,7 +64,7 @@ def table_content(
         short: arrays up to this length are taken value by value.
         form: how to write arrays that follow a pattern.
         widths: of the numbers in names.
-        sums: whether longer arrays of the parameter are sums, so that a short one may be sums of equal counts.
+        sums: whether arrays of the parameter are sums, so that a short one may be sums of equal counts.
 
     Raises:
         ExtrapolationError: more entries than can be looked at.

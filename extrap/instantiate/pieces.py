@@ -117,7 +117,7 @@ class Pieces:
         return list(by_vec.items())
 
     def arrays(self, part: Part, mine: Mask, most: int) -> list[Piece]:
-        """Return the arrays of a part whose elements depend on their index: an entry per set of coordinates."""
+        """Return the arrays of a part whose elements depend on their index, one per set of coordinates."""
         assert part.formulas is not None
         length, element = part.formulas
         names = sorted((names_in(length, element)) & RANKWISE)

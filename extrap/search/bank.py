@@ -1,7 +1,7 @@
 """The bank: all formulas of a grammar up to a description length, one per column of values on the rows.
 
-Formulas are built bottom-up, the shortest first. Each has a unit: ranks and elements do not add up, and nothing is
-divided by a coordinate. Those with equal values on all rows, samples and probes, are one formula.
+Formulas are built bottom-up, the shortest first. Each has a unit: ranks and elements do not add up, and
+nothing is divided by a coordinate. Those with equal values on all rows, samples and probes, are one formula.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ __all__ = ["Bank", "Leaf", "Unit", "columns_hash"]
 
 
 class Unit(IntEnum):
-    """What a formula counts: ranks, elements, levels or iterations, nothing (a literal), truth (0 or 1), neighbours."""
+    """What a formula counts: ranks, elements, iterations, nothing (a literal), truth (0 or 1), neighbours."""
 
     RANKS = 0
     ELEMENTS = 1
@@ -49,7 +50,8 @@ R, E, L, N, T, C = Unit
 
 _SUMS = {
     (R, R): R, (E, E): E, (L, L): L, (R, L): R, (L, R): R, (N, R): R, (R, N): R, (N, E): E, (E, N): E,
-    (N, L): L, (L, N): L, (C, N): C, (C, C): C, (T, R): R, (R, T): R, (T, E): E, (E, T): E, (T, L): L, (L, T): L, (T, T): L,
+    (N, L): L, (L, N): L, (C, N): C, (C, C): C, (T, R): R, (R, T): R, (T, E): E, (E, T): E,
+    (T, L): L, (L, T): L, (T, T): L,
 }  # fmt: skip
 _PRODUCTS = {
     (R, R): R, (R, E): E, (E, R): E, (E, E): E, (L, R): R, (R, L): R, (L, E): E, (E, L): E,
@@ -62,8 +64,8 @@ _QUOTIENTS = {
 _RESTS = {(R, R): R, (E, R): E, (R, N): R, (E, N): E, (L, N): L, (L, R): R, (R, E): R}
 _LEAST = {(R, R): R, (E, E): E, (L, L): L, (R, L): R, (L, R): R, (R, N): R, (L, N): L, (E, N): E}
 _ORDERS = {
-    (R, R): T, (L, L): T, (R, L): T, (L, R): T, (R, E): T, (R, N): T, (N, R): T, (L, N): T, (N, L): T, (E, N): T,
-    (L, C): T, (C, N): T,
+    (R, R): T, (L, L): T, (R, L): T, (L, R): T, (R, E): T, (R, N): T, (N, R): T, (L, N): T, (N, L): T,
+    (E, N): T, (L, C): T, (C, N): T,
 }  # fmt: skip
 _EQUALS = {(R, R): T, (L, L): T, (R, L): T, (R, N): T, (L, N): T, (C, N): T}
 
@@ -166,14 +168,16 @@ class Bank:
                     if len(self._nodes) > MAX_FORMULAS or self._tries > MAX_TRIES:
                         return
 
-    def _pairs(self, op: str, first: tuple[int, Unit], second: tuple[int, Unit], unit: Unit, bits: int) -> None:
+    def _pairs(
+        self, op: str, first: tuple[int, Unit], second: tuple[int, Unit], unit: Unit, bits: int
+    ) -> None:
         left, right = self._group(*first), self._group(*second)
         if left is None or right is None:
             return
         literal = second[1] is N
-        valid = np.ones(len(right.indices), dtype=bool)
+        valid: Any = np.ones(len(right.indices), dtype=bool)
         if op in ("//", "%"):
-            valid = (right.sized | literal) & (right.table[:, : self._samples] > literal).all(axis=1)
+            valid = (right.sized | literal) & np.all(right.table[:, : self._samples] > literal, axis=1)
         elif op == ">>":
             valid = (right.table[:, : self._samples] >= 0).all(axis=1)
         for node, row, flag in zip(left.indices.tolist(), left.table, left.sized, strict=True):
@@ -186,15 +190,21 @@ class Bank:
                 continue
             others = right.indices[usable]
             column = _binary(op, row, right.table[usable])
-            self._add([(op, node, k) for k in others.tolist()], column, bits, unit, right.sized[usable] & flag)
+            self._add(
+                [(op, node, k) for k in others.tolist()], column, bits, unit, right.sized[usable] & flag
+            )
 
     def _group(self, bits: int, unit: Unit) -> _Group | None:
         """Return the formulas of a unit with so many bits, all of which are known."""
         key = bits, int(unit)
         if key not in self._groups:
             indices = self._of_bits.get(bits, {}).get(unit, [])
-            self._groups[key] = None if not indices else _Group(
-                np.array(indices), np.array([self._tables[i] for i in indices]), self._flags(indices)
+            self._groups[key] = (
+                None
+                if not indices
+                else _Group(
+                    np.array(indices), np.array([self._tables[i] for i in indices]), self._flags(indices)
+                )
             )
         return self._groups[key]
 
@@ -216,7 +226,7 @@ class Bank:
             if key not in self._seen:
                 self._seen.add(key)
                 kept.append(len(self._nodes))
-                self._nodes.append(nodes[i])
+                self._nodes.append(nodes[int(i)])
                 self._tables.append(table[i])
                 self._bits.append(bits)
                 self._units.append(int(unit))

@@ -1,4 +1,4 @@
-"""Description lengths in bits: of a formula, of an integer, and of a table of values (minimum description length).
+"""Description lengths in bits: of a formula, of an integer, and of a table of values.
 
 The less a formula takes, the likelier programs compute with it: a formula of b bits has the prior 2**-b.
 """
@@ -15,7 +15,8 @@ from scalatrace.arrays import Ints
 from scalatrace.formula import Binary, Called, Choose, Compare, Cond, Const, Expr, Value, Var, children
 
 __all__ = [
-    "BINARY", "BLOCK", "CONDITION", "LISTED", "NAME", "SELECT", "UNARY", "formula_bits", "line_bits", "literal_bits", "table_bits",
+    "BINARY", "BLOCK", "CONDITION", "LISTED", "NAME", "SELECT", "UNARY", "formula_bits", "line_bits",
+    "literal_bits", "table_bits",
 ]  # fmt: skip
 
 NAME = 3
@@ -108,7 +109,7 @@ def formula_bits(part: Value | Cond, known: Mapping[Expr, int]) -> float:
 
 
 def table_bits(values: Ints, run_of: Ints) -> float:
-    """Return the bits of values without a rule: for each trace its different values, then which one each is."""
+    """Return the bits of values without a rule: of each trace its different values, then which each is."""
     total = 0.0
     for run in np.unique(run_of):
         mine = values[run_of == run]

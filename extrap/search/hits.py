@@ -1,14 +1,14 @@
 """Hits: formulas over the bank with the values of a quantity on all samples.
 
-A formula is in the bank, or a combination of few that are: a multiple and a constant, a sum of two multiples, a sum,
-product or quotient of two, a block of a number that nobody gives, a choice between two.
+A formula is in the bank, or a combination of few that are: a multiple and a constant, a sum of two multiples,
+a sum or product of two, a block of a number that is no parameter, a choice between two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations_with_replacement, product
 from math import gcd, isqrt
 
@@ -17,7 +17,8 @@ import numpy as np
 from scalatrace.arrays import Floats, Ints
 from scalatrace.extrap.search.bank import Bank, Unit, columns_hash, columns_weights
 from scalatrace.extrap.search.costs import BINARY, BLOCK, SELECT, line_bits, literal_bits
-from scalatrace.extrap.search.library import DISTRIBUTIONS
+from scalatrace.extrap.search.library import DISTRIBUTIONS, Place
+from scalatrace.extrap.search.rows import Rows
 from scalatrace.formula import Compare, Const, Expr, Var, choose, evaluate, linear_combination
 from scalatrace.formula.nodes import Choose
 
@@ -49,13 +50,21 @@ ENOUGH = 18
 """So short a formula needs no choices: these are longer."""
 
 EXACT = 1e-6
+"""What is left of a sum of squares, as a part of it, where multiples of two formulas fit."""
+
+UNKNOWN = Var("n_")
+"""Stands for the number of elements of unknown blocks."""
+
+
+MakeFormula = Callable[[], Expr]
+"""Builds a formula: of thousands of hits few are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A formula of so many bits, and its values on samples and probes."""
 
-    formula: Callable[[], Expr]
+    formula: MakeFormula
     bits: int
     column: Ints
 
@@ -75,19 +84,33 @@ class _Faces:
 class Search:
     """The search over one bank: for the quantities that have values on the same rows."""
 
-    def __init__(self, bank: Bank, count: int, places: Sequence[tuple[Expr, Expr, int]], columns: dict[str, Ints]) -> None:
-        """Prepare a bank; `places`: what is divided by, see `library.divisors`."""
-        self.bank, self._count, self._places, self._columns = bank, count, places, columns
-        self.known: dict[Expr, int] = {}
-        self._total = bank.table.shape[1]
-        self._samples = np.ascontiguousarray(bank.table[:, :count])
-        self._weights = columns_weights(count)
+    def __init__(self, bank: Bank, rows: Rows, parts: Sequence[Place], known: Mapping[Expr, int]) -> None:
+        """Prepare a bank.
+
+        Args:
+            rows: that its columns are over.
+            parts: what numbers without a parameter are divided into.
+            known: the bits of the library's entries.
+        """
+        self.bank, self.known, self._rows, self._parts = bank, known, rows, parts
+        self._known_hits: dict[bytes, list[Hit]] = {}
+        self._count, self._total = rows.count, bank.table.shape[1]
+        self._samples = np.ascontiguousarray(bank.table[:, : self._count])
+        self._weights = columns_weights(self._count)
         hashes = columns_hash(self._samples, self._weights)
         self._order = np.argsort(hashes, kind="stable")
         self._hashes, self._sorted = hashes, hashes[self._order]
 
     def hits(self, values: Ints) -> list[Hit]:
         """Return the formulas with these values on all samples, the shortest first."""
+        key = values.tobytes()
+        if (
+            key not in self._known_hits
+        ):  # both halves of an exchange, and several alignments, ask for the same
+            self._known_hits[key] = self._hits(values)
+        return self._known_hits[key]
+
+    def _hits(self, values: Ints) -> list[Hit]:
         found = [*self._exact(values), *self._affine(values), *self._sums(values), *self._products(values)]
         found += self._unknown_blocks(values)
         found += [*self._affine_products(values), *self._parities(values)]
@@ -115,10 +138,14 @@ class Search:
     def _scaled(self, at: int, factor: int, constant: int) -> Hit:
         bits = int(self.bank.bits[at]) + line_bits(factor, constant)
         return Hit(
-            lambda: linear_combination(constant, [factor], [self.bank.formula(at)]),
+            self._combination(constant, [factor], [partial(self.bank.formula, at)]),
             bits,
             factor * self.bank.table[at] + constant,
         )
+
+    @staticmethod
+    def _combination(constant: int, factors: Sequence[int], terms: Sequence[MakeFormula]) -> MakeFormula:
+        return lambda: linear_combination(constant, factors, [term() for term in terms])
 
     def _affine(self, values: Ints) -> Iterator[Hit]:
         """Yield a multiple of a formula plus a constant."""
@@ -133,13 +160,14 @@ class Search:
             bits = int(faces.bits[at]) + line_bits(factor, constant)
             of = self._combined("*", int(faces.left[at]), int(faces.right[at]))
             yield Hit(
-                lambda c=constant, k=factor, of=of: linear_combination(c, [k], [of()]),
+                self._combination(constant, [factor], [of]),
                 bits,
                 factor * self._face_column(at) + constant,
             )
 
     def _face_column(self, at: int) -> Ints:
-        column: Ints = self.bank.table[self._faces.left[at]] * self.bank.table[self._faces.right[at]]
+        left, right = self._faces.left[at], self._faces.right[at]
+        column: Ints = np.multiply(self.bank.table[left], self.bank.table[right])
         return column
 
     def _products_and_rests(self, values: Ints) -> Iterator[Hit]:
@@ -163,9 +191,7 @@ class Search:
         for bits, face, rest, sign, constant in sorted(found)[:MAX_HITS]:
             of = self._combined("*", int(faces.left[face]), int(faces.right[face]))
             yield Hit(
-                lambda of=of, g=rest, k=sign, c=constant: linear_combination(
-                    c, [1, k], [of(), self.bank.formula(g)]
-                ),
+                self._combination(constant, [1, sign], [of, partial(self.bank.formula, rest)]),
                 bits,
                 self._face_column(face) + sign * bank.table[rest] + constant,
             )
@@ -210,7 +236,7 @@ class Search:
         for bits, a, b in sorted(pairs)[:MAX_HITS]:
             total = self._combined("+", a, b)
             yield Hit(
-                lambda of=total: linear_combination(least, [1], [of() % 2]),
+                self._combination(least, [1], [partial(_parity, total)]),
                 bits + BINARY["+"] + BINARY["%"] + literal_bits(2) + line_bits(1, least),
                 (bank.table[a] + bank.table[b]) % 2 + least,
             )
@@ -221,7 +247,8 @@ class Search:
         bank = self.bank
         for sign, wanted in ((1, whole - self._hashes), (-1, whole + self._hashes)):
             a, b = self._pairs_of(wanted, np.arange(len(bank)), sign > 0)
-            mixed = (bank.units[a] + bank.units[b] == Unit.ELEMENTS + Unit.RANKS) & (bank.units[a] != bank.units[b])
+            units = bank.units[a], bank.units[b]
+            mixed = (np.minimum(*units) == Unit.RANKS) & (np.maximum(*units) == Unit.ELEMENTS)
             a, b = a[~mixed], b[~mixed]
             for f, g in self._shortest_pairs(a, b):
                 column = bank.table[g] + sign * bank.table[f]
@@ -232,8 +259,11 @@ class Search:
         """Return pairs of formulas: owners of hashes, and the shortest formulas that have these hashes."""
         first = np.searchsorted(self._sorted, wanted, side="left")
         last = np.searchsorted(self._sorted, wanted, side="right")
-        found = [(owners[at], self._order[first[at] + k])
-                 for k in range(MAX_EQUAL) for at in [np.flatnonzero(last > first + k)]]
+        found = [
+            (owners[at], self._order[first[at] + k])
+            for k in range(MAX_EQUAL)
+            for at in [np.flatnonzero(last > first + k)]
+        ]
         a, b = (np.concatenate(side) for side in zip(*found, strict=True))
         units = self.bank.units
         kept = (units[a] != Unit.PURE) & (units[b] != Unit.PURE) & ((a <= b) | (not symmetric))
@@ -243,7 +273,7 @@ class Search:
         order = np.argsort(self.bank.bits[a] + self.bank.bits[b], kind="stable")[:MAX_HITS]
         yield from zip(a[order].tolist(), b[order].tolist(), strict=True)
 
-    def _combined(self, op: str, a: int, b: int) -> Callable[[], Expr]:
+    def _combined(self, op: str, a: int, b: int) -> MakeFormula:
         def formula() -> Expr:
             left, right = self.bank.formula(a), self.bank.formula(b)
             return {"+": left + right, "-": left - right, "*": left * right}[op]
@@ -269,7 +299,7 @@ class Search:
                 column = factor * self.bank.table[a] * self.bank.table[b]
                 yield Hit(self._scaled_product(factor, a, b), bits, column)
 
-    def _scaled_product(self, factor: int, a: int, b: int) -> Callable[[], Expr]:
+    def _scaled_product(self, factor: int, a: int, b: int) -> MakeFormula:
         of = self._combined("*", a, b)
         return of if factor == 1 else lambda: Const(factor) * of()
 
@@ -278,7 +308,8 @@ class Search:
         """The formulas with different values on the samples, the shortest first."""
         varied = (self._samples != self._samples[:, :1]).any(axis=1)
         order = np.argsort(self.bank.bits, kind="stable")
-        return order[varied[order]]
+        result: Ints = order[varied[order]]
+        return result
 
     @property
     def _light(self) -> Ints:
@@ -320,9 +351,7 @@ class Search:
             total += sum(literal_bits(c) + BINARY["*"] for c in (a, b) if c != 1)
             total += literal_bits(constant) + BINARY["+"] if constant else 0
             yield Hit(
-                lambda a=a, b=b, c=constant, f=f, g=g: linear_combination(
-                    c, [a, b], [self.bank.formula(f), self.bank.formula(g)]
-                ),
+                self._combination(constant, [a, b], [partial(self.bank.formula, at) for at in (f, g)]),
                 total,
                 a * self.bank.table[f] + b * self.bank.table[g] + constant,
             )
@@ -339,8 +368,8 @@ class Search:
                     yield from self._blocks_of_numbers(shares, factor, constant)
 
     def _blocks_of_numbers(self, shares: Ints, factor: int, constant: int) -> Iterator[Hit]:
-        for parts, coord, own in self._places:
-            sides = np.broadcast_to(np.asarray(evaluate(parts, self._columns)), (self._total,))
+        for parts, index, own in self._parts:
+            sides = np.broadcast_to(np.asarray(evaluate(parts, self._rows.columns)), (self._total,))
             samples = sides[: self._count]
             if (samples < 1).any() or (samples == samples[0]).all():
                 continue
@@ -348,28 +377,19 @@ class Search:
             most = int(((shares + 1) * samples).min())
             if not 0 <= most - least <= MAX_NUMBERS:
                 continue
-            kinds = {"down": lambda n, s, c: n // s, "up": lambda n, s, c: -(-n // s), **DISTRIBUTIONS}
-            candidates = np.arange(max(least, 1), most + 1)[:, None]
-            here = {name: column[None, : self._count] for name, column in self._columns.items()}
-            for kind in kinds.values():
-                formula = kind(Var("n_"), parts, coord)
-                try:
-                    table = np.broadcast_to(
-                        np.asarray(evaluate(formula, {**here, "n_": candidates})), (len(candidates), self._count)
-                    )
-                except Exception:  # noqa: BLE001
-                    continue
-                for at in np.flatnonzero((table == shares).all(axis=1)):
-                    number = int(candidates[at, 0])
-                    yield self._block_hit(kind, number, parts, coord, own, factor, constant)
+            numbers = np.arange(max(least, 1), most + 1)[:, None]
+            here = {name: column[None, : self._count] for name, column in self._rows.columns.items()}
+            for kind in (_rounded_down, _rounded_up, *DISTRIBUTIONS.values()):
+                table = np.asarray(evaluate(kind(UNKNOWN, parts, index), {**here, UNKNOWN.name: numbers}))
+                holds = np.broadcast_to(table == shares, (len(numbers), self._count)).all(axis=1)
+                for number in numbers[holds, 0].tolist():
+                    block = kind(Const(number), parts, index)
+                    bits = BLOCK + own + literal_bits(number) + line_bits(factor, constant)
+                    yield self._evaluated(linear_combination(constant, [factor], [block]), bits)
 
-    def _block_hit(self, kind, number, parts, coord, own, factor, constant) -> Hit:  # type: ignore[no-untyped-def]
-        block = kind(Const(number), parts, coord)
-        whole = linear_combination(constant, [factor], [block])
-        bits = BLOCK + own + literal_bits(number)
-        bits += line_bits(factor, constant)
-        column = np.broadcast_to(np.asarray(evaluate(whole, self._columns)), (self._total,))
-        return Hit(lambda: whole, bits, column.astype(np.int64))
+    def _evaluated(self, formula: Expr, bits: int) -> Hit:
+        column = np.broadcast_to(np.asarray(evaluate(formula, self._rows.columns)), (self._total,))
+        return Hit(lambda: formula, bits, column.astype(np.int64))
 
     def _choices(self, values: Ints) -> Iterator[Hit]:
         """Yield choices between two formulas or numbers by a condition."""
@@ -381,7 +401,9 @@ class Search:
         order = np.argsort(bank.bits, kind="stable")
         order = order[bank.units[order] != Unit.TRUTH][:MAX_CHOSEN]
         numbers = [int(v) for v in np.unique(values)][:40]
-        table = np.concatenate([bank.table[order], np.repeat(np.array(numbers)[:, None], self._total, axis=1)])
+        table = np.concatenate(
+            [bank.table[order], np.repeat(np.array(numbers)[:, None], self._total, axis=1)]
+        )
         bits = np.concatenate([bank.bits[order], [literal_bits(n) for n in numbers]])
         wrong = (table[:, : self._count] != values).astype(np.float32)
         inside = self._samples[truth].astype(np.float32)
@@ -402,7 +424,7 @@ class Search:
                         np.where(holds, table[a], table[b]),
                     )
 
-    def _chosen(self, condition: int, known: tuple[Ints, list[int]], a: int, b: int) -> Callable[[], Expr]:
+    def _chosen(self, condition: int, known: tuple[Ints, list[int]], a: int, b: int) -> MakeFormula:
         order, numbers = known
 
         def part(at: int) -> Expr:
@@ -415,6 +437,18 @@ class Search:
             return choose(Compare("!=", holds, Const(0)), part(a), part(b))
 
         return formula
+
+
+def _parity(of: MakeFormula) -> Expr:
+    return of() % 2
+
+
+def _rounded_down(n: Expr, parts: Expr, _: Expr) -> Expr:
+    return n // parts
+
+
+def _rounded_up(n: Expr, parts: Expr, _: Expr) -> Expr:
+    return -(-n // parts)
 
 
 def _lines(table: Ints, values: Ints) -> Iterator[tuple[int, int, int]]:

@@ -1,7 +1,7 @@
 """The judge: whether a formula may be believed, by the description lengths of its rivals and of a table.
 
-The hits are grouped by their values on all rows. A group's mass is the sum of 2**-bits; a formula is believed if a
-table of the values takes `MARGIN` bits more, and what is left out besides its rivals has not `MARGIN` bits of mass.
+The hits are grouped by their values on all rows. A group's mass is the sum of 2**-bits. A formula is believed
+if a table of the values takes `MARGIN` bits more; groups whose mass is at most `MARGIN` bits less are rivals.
 """
 
 from __future__ import annotations

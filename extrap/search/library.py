@@ -1,11 +1,11 @@
-"""The library of a search: what programs compute of their ranks, each with a meaning, an evaluation and a formula.
+"""The library of a search: what programs compute of their ranks, each with a meaning and a formula.
 
 A rule of programs that the search lacks is an entry here, not a search of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 
 import numpy as np
@@ -18,19 +18,20 @@ from scalatrace.formula import Called, Compare, Const, Expr, Var, evaluate, indi
 from scalatrace.trace.symbolic.counters import is_counter
 from scalatrace.trace.symbolic.field import RANKWISE
 
-__all__ = ["DISTRIBUTIONS", "leaves", "places"]
+__all__ = ["DISTRIBUTIONS", "Place", "leaves", "places"]
 
-DISTRIBUTIONS = {
+Blocks = Callable[[Expr, Expr, Expr], Expr]
+"""The formula of n elements, the number of parts, and which part."""
+
+DISTRIBUTIONS: dict[str, Blocks] = {
     "first parts longer": lambda n, s, c: Called("block", (n, s, c)),
     "last part longer": lambda n, s, c: n // s + indicator(Compare("==", c, s - 1)) * (n % s),
-    "last part shorter": lambda n, s, c: (
-        Called("min", (-(-n // s), n - c * -(-n // s)))
-    ),
+    "last part shorter": lambda n, s, c: Called("min", (-(-n // s), n - c * -(-n // s))),
     "cut evenly": lambda n, s, c: (c + 1) * n // s - c * n // s,
 }
 """Sizes of blocks: part c of n elements in s parts."""
 
-STARTS = {
+STARTS: dict[str, Blocks] = {
     "first parts longer": lambda n, s, c: Called("block_start", (n, s, c)),
     "cut evenly": lambda n, s, c: c * n // s,
 }
@@ -64,7 +65,7 @@ Place = tuple[Expr, Expr, int]
 
 
 def places(space: Space, rows: Rows, sized_only: bool) -> list[Place]:
-    """Return the parts that numbers without a parameter are divided into: by the own rank, and by iterations."""
+    """Return the parts that numbers without a parameter are divided into: of a rank, and of an iteration."""
     result = [] if sized_only else divisors(space)
     counters = [Var(name) for name in rows.columns if is_counter(name) and name[0] == "i"]
     for parts, _, bits in divisors(space):
@@ -78,7 +79,8 @@ def places(space: Space, rows: Rows, sized_only: bool) -> list[Place]:
 def divisors(space: Space) -> list[Place]:
     """Return what is divided by: the number of parts, the part of a rank, and the bits of the choice."""
     pairs: list[tuple[Expr, Expr, int]] = [
-        (Var(size), Var(coord), NAME) for size, coord in zip(space.names.sizes, space.names.coords, strict=True)
+        (Var(size), Var(coord), NAME)
+        for size, coord in zip(space.names.sizes, space.names.coords, strict=True)
     ]
     if len(pairs) > 1:
         pairs.append((Var("P"), Var("r"), NAME))
@@ -106,7 +108,7 @@ def _entries(space: Space, rows: Rows, sized_only: bool) -> Iterator[Entry]:
     yield from _blocks(space, counters, sized_only)
 
 
-def _blocks(space: Space, counters: Sequence[Expr], sized_only: bool) -> Iterator[Entry]:
+def _blocks(space: Space, counters: Sequence[Var], sized_only: bool) -> Iterator[Entry]:
     """Yield the blocks of each parameter along each dimension, of this rank and of those around it."""
     for name, (parts, coord, bits) in product(space.names.inputs, divisors(space)):
         n: Expr = Var(name)

@@ -70,7 +70,7 @@ def _probes(space: Space, numbers: Mapping[str, Ints], rng: np.random.Generator)
     parts: dict[str, list[Ints]] = {}
     for at, dims in enumerate(_grids(len(space.names.sizes))):
         grid = Grid(dims, space.runs[0].grid.column_major)
-        ranks = np.unique(rng.integers(0, grid.nprocs, RANKS_OF_PROBE).tolist() + [0, grid.nprocs - 1])
+        ranks = np.unique([*rng.integers(0, grid.nprocs, RANKS_OF_PROBE).tolist(), 0, grid.nprocs - 1])
         inputs = space.runs[at % len(space.runs)].inputs
         for name in space.columns:
             value = inputs[name] if name in inputs else grid.columns[name]
@@ -88,4 +88,3 @@ def _grids(ndims: int) -> Sequence[tuple[int, ...]]:
         return PROBES[ndims]
     base = PROBES[2] if ndims > 1 else PROBES[1]
     return [(*dims, *((3, 4, 5, 2)[(k + j) % 4] for j in range(ndims - 2))) for k, dims in enumerate(base)]
-

@@ -1,9 +1,10 @@
-"""Fit a quantity by the search: integer by integer where all ranks have one shape, else by loop iterations."""
+"""Fit a quantity by the search: by integers where all ranks have one shape, else by loop iterations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from hashlib import blake2b
 from math import inf
 from typing import Any
 
@@ -41,6 +42,9 @@ __all__ = ["fit", "fit_arrays", "judged"]
 MAX_VALUES = 1 << 16
 """Values of a quantity that are looked at one by one."""
 
+TRUSTED = 28
+"""Bits of formulas that need no comparison: their rivals are found where they are fitted."""
+
 NO_NUMBERS: Mapping[str, Ints] = {}
 
 Pair = tuple[Expr, Expr]
@@ -61,7 +65,7 @@ def fit(space: Space, samples: Samples, chains: Chains) -> tuple[Field, float] |
 
 
 def fit_arrays(space: Space, arrays: Mapping[int, IntArray]) -> tuple[Field, float] | None:
-    """Return a field of arrays by formulas for their length and, over its index, an element; None: no such."""
+    """Return a field of arrays by a formula for their length and one over the index of an element."""
     points = np.array(sorted(arrays), dtype=np.int64)
     rows = [arrays[int(point)] for point in points]
     lengths = np.array([row.length for row in rows], dtype=np.int64)
@@ -71,7 +75,10 @@ def fit_arrays(space: Space, arrays: Mapping[int, IntArray]) -> tuple[Field, flo
     length = _column(space, points, NO_NUMBERS, lengths)
     index = np.concatenate([np.arange(n) for n in lengths])
     elements = np.concatenate([np.array(row.vec.first(row.length), dtype=np.int64) for row in rows])
-    if length is None or (element := _column(space, np.repeat(points, lengths), {"i": index}, elements)) is None:
+    if (
+        length is None
+        or (element := _column(space, np.repeat(points, lengths), {"i": index}, elements)) is None
+    ):
         return None
     shape = SUMMED_ELEMENTS if summed.pop() else ELEMENTS
     part = Part(EVERYWHERE, shape, (length[0], element[0]), tuple(dict.fromkeys((*length[1], *element[1]))))
@@ -108,7 +115,8 @@ def judged(space: Space, field: Field, samples: Samples) -> Field:
     order = np.array(sorted(samples), dtype=np.int64)
     values = [value for point in order if (value := samples[int(point)]) is not None]
     shape = field.parts[0].shape
-    if len(values) < len(order) or not all(part.shape == shape for part in (*field.parts, *values)):
+    shapes = [*(part.shape for part in field.parts), *(value.shape for value in values)]
+    if len(values) < len(order) or any(own != shape for own in shapes):
         return field
     formulas: list[Value] = []
     rivals: list[Pair] = []
@@ -117,7 +125,11 @@ def judged(space: Space, field: Field, samples: Samples) -> Field:
         own = _chosen(field, k)
         if own is None:
             return field
-        judgement = None if (column == column[0]).all() else _judged_column(space, order, np.ascontiguousarray(column), own)
+        judgement = (
+            None
+            if (column == column[0]).all()
+            else _judged_column(space, order, np.ascontiguousarray(column), own)
+        )
         if judgement is None:
             formulas.append(own)
             continue
@@ -142,10 +154,8 @@ def _chosen(field: Field, slot: int) -> Expr | None:
     return result
 
 
-def _judged_column(
-    space: Space, points: Ints, values: Ints, own: Expr
-) -> tuple[Expr, list[Expr]] | None:
-    """Return the likeliest formula of values, one that is known among them, and its rivals; None: as known."""
+def _judged_column(space: Space, points: Ints, values: Ints, own: Expr) -> tuple[Expr, list[Expr]] | None:
+    """Return the likeliest of a known formula and those of the search, with its rivals; None: the known."""
     first = _first_of_each(space, points, NO_NUMBERS, values)
     if first is not None and not names_in(own) & RANKWISE:
         points, values = points[first], values[first]
@@ -170,10 +180,6 @@ def _judged_column(
     if np.array_equal(verdict.best.column, column):
         return own, [rival for _, rival in checked[1]]
     return checked[0], [rival for _, rival in checked[1]]
-
-
-TRUSTED = 28
-"""Bits of formulas that need no comparison: their rivals are found where they are fitted."""
 
 
 def _column(
@@ -221,21 +227,26 @@ def _checked(
     return best, [(best, rival) for rival in rivals], verdict.bits
 
 
-def _search(
-    space: Space, points: Ints, numbers: Mapping[str, Ints], sized: bool
-) -> tuple[Rows, Search]:
+def _search(space: Space, points: Ints, numbers: Mapping[str, Ints], sized: bool) -> tuple[Rows, Search]:
     """Return the rows and the search of quantities at points; `sized`: without coordinates of ranks."""
-    key = sized, points.tobytes(), tuple((name, column.tobytes()) for name, column in numbers.items())
-    known = space.memo.setdefault("searches", {})
-    if key not in known:
-        rows = rows_of(space, points, numbers)
+    rows = rows_of(space, points, numbers)
+    digest = blake2b(repr((sized, rows.count, space.names.sizes, tuple(rows.columns))).encode())
+    for column in rows.columns.values():
+        digest.update(column.tobytes())
+    key = digest.digest()
+    if key not in _SEARCHES:
+        if len(_SEARCHES) >= MAX_SEARCHES:
+            del _SEARCHES[next(iter(_SEARCHES))]
         entries = leaves(space, rows, sized)
-        bank = Bank(entries, rows.count)
-        search = Search(bank, rows.count, places(space, rows, sized), dict(rows.columns))
-        search.known = {leaf.formula: leaf.bits for leaf in entries}
-        known[key] = rows, search
-    result: tuple[Rows, Search] = known[key]
-    return result
+        known = {leaf.formula: leaf.bits for leaf in entries}
+        _SEARCHES[key] = Search(Bank(entries, rows.count), rows, places(space, rows, sized), known)
+    return rows, _SEARCHES[key]
+
+
+_SEARCHES: dict[bytes, Search] = {}
+"""The latest searches, by all that decides their banks: spaces of the same traces share them."""
+
+MAX_SEARCHES = 6
 
 
 def _by_loops(
