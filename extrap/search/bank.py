@@ -258,7 +258,7 @@ def applied(op: str, a: Expr, b: Expr | None) -> Expr:
 
 def _unary(op: str, table: Ints) -> Ints:
     if op == "1<<":
-        return np.where((table >= 0) & (table < 40), 1 << np.clip(table, 0, 40), 0)
+        return 1 << np.clip(table, 0, 41)
     positive = np.maximum(table, 1)
     if op == "log2":
         return np.where(table > 0, np.floor(np.log2(positive)).astype(np.int64), -1)

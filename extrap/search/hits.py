@@ -175,11 +175,11 @@ class Search:
         faces, bank = self._faces, self.bank
         if not len(faces.table):
             return
-        whole = columns_hash(values[None, :], self._weights)[0]
-        one = self._weights.sum()
+        whole = columns_hash(values[None, :], self._weights)
+        ones = columns_hash(np.ones((1, self._count), dtype=np.int64), self._weights)
         found: list[tuple[int, int, int, int, int]] = []
         for sign, constant in product((1, -1), SMALL):
-            wanted = whole - sign * self._hashes - constant * one
+            wanted = whole - sign * self._hashes - constant * ones
             at = np.searchsorted(faces.hashes, wanted)
             at = np.minimum(at, len(faces.hashes) - 1)
             for rest in np.flatnonzero(faces.hashes[at] == wanted).tolist():
