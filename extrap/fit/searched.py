@@ -17,8 +17,8 @@ from scalatrace.extrap.fit.sequences import list_values
 from scalatrace.extrap.grid.space import Space
 from scalatrace.extrap.search.bank import Bank
 from scalatrace.extrap.search.costs import formula_bits, table_bits
-from scalatrace.extrap.search.hits import Hit, Search
-from scalatrace.extrap.search.judge import Verdict, judge
+from scalatrace.extrap.search.hits import FormulaSearch, Hit
+from scalatrace.extrap.search.judge import BelievedFormula, judge
 from scalatrace.extrap.search.library import leaves, places
 from scalatrace.extrap.search.rows import Rows, rows_of
 from scalatrace.formula import Const, Expr, Value, choose, names_in
@@ -209,7 +209,7 @@ def _first_of_each(space: Space, points: Ints, numbers: Mapping[str, Ints], valu
 
 
 def _checked(
-    space: Space, points: Ints, numbers: Mapping[str, Ints], values: Ints, verdict: Verdict
+    space: Space, points: Ints, numbers: Mapping[str, Ints], values: Ints, verdict: BelievedFormula
 ) -> tuple[Value, list[Pair], float] | None:
     """Return the formulas of a verdict that hold at all points."""
     columns = {name: column[points] for name, column in space.columns.items()} | dict(numbers)
@@ -227,7 +227,9 @@ def _checked(
     return best, [(best, rival) for rival in rivals], verdict.bits
 
 
-def _search(space: Space, points: Ints, numbers: Mapping[str, Ints], sized: bool) -> tuple[Rows, Search]:
+def _search(
+    space: Space, points: Ints, numbers: Mapping[str, Ints], sized: bool
+) -> tuple[Rows, FormulaSearch]:
     """Return the rows and the search of quantities at points; `sized`: without coordinates of ranks."""
     rows = rows_of(space, points, numbers)
     digest = blake2b(repr((sized, rows.count, space.names.sizes, tuple(rows.columns))).encode())
@@ -239,11 +241,11 @@ def _search(space: Space, points: Ints, numbers: Mapping[str, Ints], sized: bool
             del _SEARCHES[next(iter(_SEARCHES))]
         entries = leaves(space, rows, sized)
         known = {leaf.formula: leaf.bits for leaf in entries}
-        _SEARCHES[key] = Search(Bank(entries, rows.count), rows, places(space, rows, sized), known)
+        _SEARCHES[key] = FormulaSearch(Bank(entries, rows.count), rows, places(space, rows, sized), known)
     return rows, _SEARCHES[key]
 
 
-_SEARCHES: dict[bytes, Search] = {}
+_SEARCHES: dict[bytes, FormulaSearch] = {}
 """The latest searches, by all that decides their banks: spaces of the same traces share them."""
 
 MAX_SEARCHES = 6

@@ -22,7 +22,7 @@ from scalatrace.extrap.search.rows import Rows
 from scalatrace.formula import Compare, Const, Expr, Var, choose, evaluate, linear_combination
 from scalatrace.formula.nodes import Choose
 
-__all__ = ["Hit", "Search"]
+__all__ = ["FormulaSearch", "Hit"]
 
 MAX_LINEAR = 500
 """The shortest formulas of which sums of two multiples are sought."""
@@ -81,7 +81,7 @@ class _Faces:
     order: Ints
 
 
-class Search:
+class FormulaSearch:
     """The search over one bank: for the quantities that have values on the same rows."""
 
     def __init__(self, bank: Bank, rows: Rows, parts: Sequence[Place], known: Mapping[Expr, int]) -> None:

@@ -12,7 +12,7 @@ from math import log2
 
 from scalatrace.extrap.search.hits import Hit
 
-__all__ = ["Verdict", "judge"]
+__all__ = ["BelievedFormula", "judge"]
 
 MARGIN = 6.0
 """Bits by which rivals must be longer to be left out, and a table to be refused."""
@@ -25,7 +25,7 @@ MAX_RIVALS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class BelievedFormula:
     """The believed formula, its bits, and formulas with other values on other grids, as likely."""
 
     best: Hit
@@ -33,7 +33,7 @@ class Verdict:
     bits: float
 
 
-def judge(hits: Sequence[Hit], table_bits: float) -> Verdict | None:
+def judge(hits: Sequence[Hit], table_bits: float) -> BelievedFormula | None:
     """Return the formula to believe with its rivals; None if there is none."""
     groups: dict[bytes, list[Hit]] = {}
     for hit in hits:
@@ -47,7 +47,7 @@ def judge(hits: Sequence[Hit], table_bits: float) -> Verdict | None:
     near = [group for group in ordered[1:] if _mass_bits(group) < best + MARGIN]
     if len(near) > MAX_RIVALS:
         return None
-    return Verdict(_shortest(ordered[0]), tuple(map(_shortest, near)), best)
+    return BelievedFormula(_shortest(ordered[0]), tuple(map(_shortest, near)), best)
 
 
 def _shortest(group: Sequence[Hit]) -> Hit:

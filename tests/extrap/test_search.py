@@ -15,7 +15,7 @@ from scalatrace.errors import ScalatraceError
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.search.bank import Bank
 from scalatrace.extrap.search.costs import formula_bits, literal_bits, table_bits
-from scalatrace.extrap.search.hits import Hit, Search
+from scalatrace.extrap.search.hits import FormulaSearch, Hit
 from scalatrace.extrap.search.judge import judge
 from scalatrace.extrap.search.library import leaves, places
 from scalatrace.extrap.search.rows import rows_of
@@ -102,18 +102,18 @@ def test_random_counts_follow_no_rule() -> None:
         extrap.extrapolate([trace_of(program, dims, 100) for dims in LINE], 12, params={"n": 100})
 
 
-def searched(dims: list[tuple[int, ...]], n: int) -> tuple[Space, Search, np.ndarray]:
+def searched(dims: list[tuple[int, ...]], n: int) -> tuple[Space, FormulaSearch, np.ndarray]:
     """The search over all ranks of traces on some grids."""
     space = Space([Run(Grid(sides), {"n": n}) for sides in dims])
     points = np.arange(int(space.starts[-1]))
     rows = rows_of(space, points, {})
     entries = leaves(space, rows, sized_only=False)
     known = {leaf.formula: leaf.bits for leaf in entries}
-    return space, Search(Bank(entries, rows.count), rows, places(space, rows, False), known), points
+    return space, FormulaSearch(Bank(entries, rows.count), rows, places(space, rows, False), known), points
 
 
 @pytest.fixture(scope="module")
-def line() -> tuple[Space, Search, np.ndarray]:
+def line() -> tuple[Space, FormulaSearch, np.ndarray]:
     return searched(LINE, 101)
 
 
@@ -125,7 +125,7 @@ FORMULAS = (
 @settings(max_examples=12, deadline=None)
 @given(st.sampled_from(FORMULAS), st.integers(1, 9), st.integers(-5, 40))
 def test_the_formula_or_a_rival_is_right(
-    line: tuple[Space, Search, np.ndarray], text: str, factor: int, constant: int
+    line: tuple[Space, FormulaSearch, np.ndarray], text: str, factor: int, constant: int
 ) -> None:
     """What the judge believes holds on every sample, and on larger grids itself or one of its rivals."""
     space, search, points = line
@@ -143,7 +143,7 @@ def test_the_formula_or_a_rival_is_right(
     assert any((np.asarray(evaluate(one, there)) == expected).all() for one in found), format_text(found[0])
 
 
-def test_all_formulas_of_a_bank_have_its_columns(line: tuple[Space, Search, np.ndarray]) -> None:
+def test_all_formulas_of_a_bank_have_its_columns(line: tuple[Space, FormulaSearch, np.ndarray]) -> None:
     """The columns that the bank computes are the values of the formulas."""
     space, search, points = line
     here = {name: column[points] for name, column in space.columns.items()}
