@@ -39,6 +39,9 @@ from scalatrace.trace.values.vec import special_name
 
 __all__ = ["fit", "fit_arrays", "judged"]
 
+MIN_TRACES = 4
+"""Traces that must have values: what three of them show, many formulas show."""
+
 MAX_VALUES = 1 << 16
 """Values of a quantity that are looked at one by one."""
 
@@ -189,6 +192,8 @@ def _column(
     if (values == values[0]).all():
         return constant(int(values[0])), [], 2.0
     if any(special_name(int(value)) is not None for value in np.unique(values)):
+        return None
+    if len(np.unique(space.all_runs()[points])) < MIN_TRACES:
         return None
     first = _first_of_each(space, points, numbers, values)
     if first is not None:  # formulas of sizes and iterations, which can be longer then

@@ -17,6 +17,9 @@ __all__ = ["BelievedFormula", "judge"]
 MARGIN = 6.0
 """Bits by which rivals must be longer to be left out, and a table to be refused."""
 
+MAX_SHARE = 0.55
+"""Of the bits of a table. Of a few values, formulas that are hardly shorter hold by chance."""
+
 MAX_BITS = 52
 """Longer formulas are beyond what is searched completely: others as short are not known."""
 
@@ -42,7 +45,7 @@ def judge(hits: Sequence[Hit], table_bits: float) -> BelievedFormula | None:
     if not ordered:
         return None
     best = _mass_bits(ordered[0])
-    if best > MAX_BITS or best + MARGIN > table_bits:
+    if best > MAX_BITS or best + MARGIN > table_bits or best > MAX_SHARE * table_bits:
         return None
     near = [group for group in ordered[1:] if _mass_bits(group) < best + MARGIN]
     if len(near) > MAX_RIVALS:
