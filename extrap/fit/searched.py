@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from scalatrace.extrap.fit.fit_types import Chains, Samples
 from scalatrace.extrap.fit.sequences import list_values
 from scalatrace.extrap.grid.space import Space
 from scalatrace.extrap.search.bank import Bank
-from scalatrace.extrap.search.costs import formula_bits, table_bits
+from scalatrace.extrap.search.costs import formula_bits
 from scalatrace.extrap.search.hits import FormulaSearch, Hit
 from scalatrace.extrap.search.judge import BelievedFormula, judge
 from scalatrace.extrap.search.library import leaves, places
@@ -119,7 +118,7 @@ def judged(space: Space, field: Field, samples: Samples) -> Field:
     values = [value for point in order if (value := samples[int(point)]) is not None]
     shape = field.parts[0].shape
     shapes = [*(part.shape for part in field.parts), *(value.shape for value in values)]
-    if len(values) < len(order) or any(own != shape for own in shapes):
+    if len(values) < len(order) or any(own != shape for own in shapes) or _are_few(space, order):
         return field
     formulas: list[Value] = []
     rivals: list[Pair] = []
@@ -174,7 +173,7 @@ def _judged_column(space: Space, points: Ints, values: Ints, own: Expr) -> tuple
         return None
     chosen = values[rows.chosen]
     hits = [*search.hits(chosen), Hit(lambda: own, round(bits), column.astype(np.int64))]
-    verdict = judge(hits, inf)
+    verdict = judge(hits, chosen, rows.samples)
     if verdict is None:
         return None
     checked = _checked(space, points, NO_NUMBERS, values, verdict)
@@ -193,7 +192,7 @@ def _column(
         return constant(int(values[0])), [], 2.0
     if any(special_name(int(value)) is not None for value in np.unique(values)):
         return None
-    if len(np.unique(space.all_runs()[points])) < MIN_TRACES:
+    if _are_few(space, points) or _rest_on_one_trace(space, points, values):
         return None
     first = _first_of_each(space, points, numbers, values)
     if first is not None:  # formulas of sizes and iterations, which can be longer then
@@ -201,8 +200,19 @@ def _column(
         numbers = {name: column[first] for name, column in numbers.items()}
     rows, search = _search(space, points, numbers, first is not None)
     chosen = values[rows.chosen]
-    verdict = judge(search.hits(chosen), table_bits(chosen, rows.run_of))
+    verdict = judge(search.hits(chosen), chosen, rows.samples)
     return None if verdict is None else _checked(space, points, numbers, values, verdict)
+
+
+def _are_few(space: Space, points: Ints) -> bool:
+    return len(np.unique(space.all_runs()[points])) < MIN_TRACES
+
+
+def _rest_on_one_trace(space: Space, points: Ints, values: Ints) -> bool:
+    """Return whether values are a constant but for those of one trace."""
+    run_of = space.all_runs()[points]
+    others = (values[run_of != run] for run in np.unique(run_of))
+    return any((rest == rest[0]).all() for rest in others)
 
 
 def _first_of_each(space: Space, points: Ints, numbers: Mapping[str, Ints], values: Ints) -> Ints | None:

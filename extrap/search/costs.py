@@ -5,7 +5,7 @@ The less a formula takes, the likelier programs compute with it: a formula of b 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import log2
 
@@ -108,11 +108,14 @@ def formula_bits(part: Value | Cond, known: Mapping[Expr, int]) -> float:
     return OTHER + total(*children(part))
 
 
-def table_bits(values: Ints, run_of: Ints) -> float:
-    """Return the bits of values without a rule: of each trace its different values, then which each is."""
-    total = 0.0
-    for run in np.unique(run_of):
-        mine = values[run_of == run]
-        different = np.unique(mine)
-        total += sum(literal_bits(int(value)) for value in different) + len(mine) * log2(len(different))
-    return total
+def table_bits(values: Ints, arguments: Sequence[Ints]) -> float:
+    """Return the bits of values without a rule: the different ones, then which each argument has.
+
+    Args:
+        arguments: columns of what the values may depend on. Rows that are equal there are one row.
+    """
+    if arguments:
+        _, rows = np.unique(np.array(arguments), axis=1, return_index=True)
+        values = values[rows]
+    different = np.unique(values)
+    return sum(literal_bits(int(value)) for value in different) + len(values) * log2(len(different))

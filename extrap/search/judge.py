@@ -1,16 +1,20 @@
 """The judge: whether a formula may be believed, by the description lengths of its rivals and of a table.
 
 The hits are grouped by their values on all rows. A group's mass is the sum of 2**-bits. A formula is believed
-if a table of the values takes `MARGIN` bits more; groups whose mass is at most `MARGIN` bits less are rivals.
+if a table of the values over its names takes `MARGIN` bits more; groups whose mass is at most `MARGIN` bits
+less are rivals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
 
+from scalatrace.arrays import Ints
+from scalatrace.extrap.search.costs import table_bits
 from scalatrace.extrap.search.hits import Hit
+from scalatrace.formula import names_in
 
 __all__ = ["BelievedFormula", "judge"]
 
@@ -36,21 +40,26 @@ class BelievedFormula:
     bits: float
 
 
-def judge(hits: Sequence[Hit], table_bits: float) -> BelievedFormula | None:
-    """Return the formula to believe with its rivals; None if there is none."""
+def judge(hits: Sequence[Hit], values: Ints, columns: Mapping[str, Ints]) -> BelievedFormula | None:
+    """Return the formula to believe with its rivals; None if there is none.
+
+    Args:
+        columns: what names stand for on the samples.
+    """
     groups: dict[bytes, list[Hit]] = {}
     for hit in hits:
         groups.setdefault(hit.column.tobytes(), []).append(hit)
     ordered = sorted(groups.values(), key=_mass_bits)
     if not ordered:
         return None
-    best = _mass_bits(ordered[0])
-    if best > MAX_BITS or best + MARGIN > table_bits or best > MAX_SHARE * table_bits:
+    best, bits = _shortest(ordered[0]), _mass_bits(ordered[0])
+    table = table_bits(values, [columns[name] for name in sorted(names_in(best.formula()))])
+    if bits > MAX_BITS or bits + MARGIN > table or bits > MAX_SHARE * table:
         return None
-    near = [group for group in ordered[1:] if _mass_bits(group) < best + MARGIN]
+    near = [group for group in ordered[1:] if _mass_bits(group) < bits + MARGIN]
     if len(near) > MAX_RIVALS:
         return None
-    return BelievedFormula(_shortest(ordered[0]), tuple(map(_shortest, near)), best)
+    return BelievedFormula(best, tuple(map(_shortest, near)), bits)
 
 
 def _shortest(group: Sequence[Hit]) -> Hit:

@@ -105,18 +105,25 @@ def _entries(space: Space, rows: Rows, sized_only: bool) -> Iterator[Entry]:
         if len(names.sizes) > 1:
             yield Var("r"), NAME, Unit.RANKS
         yield from _neighbours(names.sizes, names.coords)
-    yield from _blocks(space, counters, sized_only)
+    yield from _blocks(space, rows, counters, sized_only)
 
 
-def _blocks(space: Space, counters: Sequence[Var], sized_only: bool) -> Iterator[Entry]:
-    """Yield the blocks of each parameter along each dimension, of this rank and of those around it."""
+def _blocks(space: Space, rows: Rows, counters: Sequence[Var], sized_only: bool) -> Iterator[Entry]:
+    """Yield the blocks of each parameter along each dimension: of this rank, and of those around it.
+
+    Shares rounded up, and to the nearest number, are those of all ranks.
+    """
     for name, (parts, coord, bits) in product(space.names.inputs, divisors(space)):
         n: Expr = Var(name)
-        yield -(-n // parts), BLOCK + NAME + bits, Unit.ELEMENTS
+        for share in (-(-n // parts), (2 * n + parts) // (2 * parts)):
+            yield share, BLOCK + NAME + bits, Unit.ELEMENTS
         indices = _indices(parts, coord, counters)
         if sized_only:
             indices = ((index, own) for index, own in indices if not names_in(index) & RANKWISE)
         for index, own in indices:
+            here, most = (np.asarray(evaluate(e, rows.samples)) for e in (index, parts))
+            if (here < 0).any() or (here >= most).any():
+                continue
             for kind in (*DISTRIBUTIONS.values(), *STARTS.values()):
                 yield kind(n, parts, index), BLOCK + NAME + bits + own, Unit.ELEMENTS
 
@@ -124,8 +131,8 @@ def _blocks(space: Space, counters: Sequence[Var], sized_only: bool) -> Iterator
 def _indices(parts: Expr, coord: Expr, counters: Sequence[Var]) -> Iterator[tuple[Expr, int]]:
     """Yield which part: the own one, a neighbour's, that of an iteration, one that travels around a ring."""
     yield coord, 0
-    yield (coord + 1) % parts, 5
-    yield (coord - 1) % parts, 5
+    yield (coord + 1) % parts, 7
+    yield (coord - 1) % parts, 7
     yield coord + 1, 2
     yield coord - 1, 2
     for counter in (c for c in counters if c.name[0] == "i"):

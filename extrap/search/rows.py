@@ -44,6 +44,11 @@ class Rows:
     chosen: Ints
     sized: frozenset[str]
 
+    @property
+    def samples(self) -> dict[str, Ints]:
+        """Return the columns of the rows with values."""
+        return {name: column[: self.count] for name, column in self.columns.items()}
+
     def is_sized(self, column: Ints) -> bool:
         """Return whether a column has one value in each trace."""
         _, first, run = np.unique(self.run_of, return_index=True, return_inverse=True)

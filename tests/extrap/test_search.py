@@ -14,7 +14,7 @@ from scalatrace import extrap
 from scalatrace.errors import ScalatraceError
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.search.bank import Bank
-from scalatrace.extrap.search.costs import formula_bits, literal_bits, table_bits
+from scalatrace.extrap.search.costs import formula_bits, literal_bits
 from scalatrace.extrap.search.hits import FormulaSearch, Hit
 from scalatrace.extrap.search.judge import judge
 from scalatrace.extrap.search.library import leaves, places
@@ -132,7 +132,7 @@ def test_the_formula_or_a_rival_is_right(
     formula = parse_number(f"{factor}*({text})+{constant}")
     here = {name: column[points] for name, column in space.columns.items()}
     values = np.broadcast_to(np.asarray(evaluate(formula, here)), points.shape).astype(np.int64)
-    verdict = judge(search.hits(values), table_bits(values, space.all_runs()))
+    verdict = judge(search.hits(values), values, here)
     if verdict is None:
         return
     grid = Grid((48,))
@@ -156,10 +156,11 @@ def test_rivals_are_what_is_nearly_as_short() -> None:
     def hit(number: int, bits: int) -> Hit:
         return Hit(lambda: Const(number), bits, np.full(3, number))
 
-    verdict = judge([hit(1, 10), hit(2, 14), hit(3, 40)], table_bits=60)
+    values = np.arange(20)
+    verdict = judge([hit(1, 10), hit(2, 14), hit(3, 40)], values, {})
     assert verdict is not None
     assert [found.formula() for found in (verdict.best, *verdict.rivals)] == [Const(1), Const(2)]
-    assert judge([hit(1, 10)], table_bits=12) is None
+    assert judge([hit(1, 10)], np.array([1, 2]), {}) is None
 
 
 def test_round_numbers_are_short() -> None:
