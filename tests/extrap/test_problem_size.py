@@ -53,7 +53,7 @@ def test_result_is_that_of_the_real_run(n: int, factor: int, constant: int, larg
 
 
 def test_remainder_of_one_may_belong_to_the_last_block() -> None:
-    """Of 96 points on 3, 4 and 5 columns the last block has one more at most: it may have all that is left."""
+    """Of 96 points on 3, 4 and 5 columns the last block has one more at most: it may have all the rest."""
     body = borders(96, 20, 100, larger_last=True)
     with pytest.raises(ExtrapolationError, match="the traces cannot tell"):
         extrap.extrapolate(traces(body), 42, (7, 6), dims_of=GRIDS)
