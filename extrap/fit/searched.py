@@ -192,7 +192,7 @@ def _column(
         return constant(int(values[0])), [], 2.0
     if any(special_name(int(value)) is not None for value in np.unique(values)):
         return None
-    if _are_few(space, points) or _rest_on_one_trace(space, points, values):
+    if _are_few(space, points):
         return None
     first = _first_of_each(space, points, numbers, values)
     if first is not None:  # formulas of sizes and iterations, which can be longer then
@@ -206,13 +206,6 @@ def _column(
 
 def _are_few(space: Space, points: Ints) -> bool:
     return len(np.unique(space.all_runs()[points])) < MIN_TRACES
-
-
-def _rest_on_one_trace(space: Space, points: Ints, values: Ints) -> bool:
-    """Return whether values are a constant but for those of one trace."""
-    run_of = space.all_runs()[points]
-    others = (values[run_of != run] for run in np.unique(run_of))
-    return any((rest == rest[0]).all() for rest in others)
 
 
 def _first_of_each(space: Space, points: Ints, numbers: Mapping[str, Ints], values: Ints) -> Ints | None:
