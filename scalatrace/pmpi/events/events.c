@@ -14,6 +14,7 @@ static int core_number(int op) {
         int nparams = schema->nparams + (schema->has_buffers && st_shared.has_memory);
         int number = st_define_op(st_shared.core, schema->name, nparams, schema->names, schema->kinds);
         if (number >= 0 && schema->communicates) st_core_check(st_set_communicating(st_shared.core, number));
+        if (number >= 0 && schema->collective) st_core_check(st_set_collective(st_shared.core, number));
         core_numbers[op] = 1 + number;
     }
     return core_numbers[op] - 1;

@@ -9,9 +9,8 @@
 #include "handles/pending.h"
 #include "ops.h"
 #include "recording/current.h"
+#include "recording/streams.h"
 #include "stacks/stack.h"
-
-static uint64_t polls[ST_NOPS]; /* unsuccessful polls since the last successful one */
 
 #define MAX_STACK ((uintptr_t)8 << 20) /* bytes; frames that are further apart are of different stacks */
 
@@ -38,6 +37,11 @@ bool st_begin(struct st_call *call, int op) {
     if (call->on && st_options.stacks != ST_STACKS_NONE) call->event.signature = st_stack(call);
     if (!st_lock()) return false;
     if (ST_SELECTING && st_ops[op].role == ST_SELECTABLE && st_site_skipped(call)) st_skip(call);
+    if (__builtin_expect(!st_thread.has_stream, 0)) {
+        st_stream_take();
+        st_current_add_thread();
+    }
+    call->event.thread = st_thread.stream;
     if (!call->on || (op != ST_OP_Waitsome && op != ST_OP_Testsome)) st_pending_flush();
     call->event.self = st_shared.rank;
     call->event.size = st_shared.nprocs;
@@ -65,7 +69,7 @@ void st_set_times(struct st_call *call) {
 void st_append(struct st_call *call, int nvalues) {
     if (!call->on) return;
     if (__builtin_expect(!st_thread.counted, 0)) {
-        st_thread.counted = true, st_shared.threads++;
+        st_thread.counted = true, st_shared.threads += st_stream_count();
         st_current_add_thread();
     }
     if (call->t1 > atomic_load_explicit(&st_shared.end_ns, memory_order_relaxed))
@@ -87,7 +91,7 @@ void st_count_failed(const struct st_call *call, int op) {
 void st_count_failed_poll(struct st_call *call, int op, bool at_once) {
     if (call->skipped) return;
     call->at_once = at_once && !st_shared.plugins_active && !ST_SELECTING && !call->statuses;
-    __atomic_fetch_add(&polls[op], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&st_stream_polls()[op], 1, __ATOMIC_RELAXED);
     if (!call->on) return;
     if (st_thread.last_exit) st_thread.before_ns += st_between(st_thread.last_exit, call->t0);
     st_thread.poll_ns += st_between(call->t0, call->t1);
@@ -96,7 +100,7 @@ void st_count_failed_poll(struct st_call *call, int op, bool at_once) {
 
 void st_set_polls(struct st_call *call, int op) {
     if (call->skipped) return;
-    call->event.stats[ST_STAT_POLLS] = (double)(1 + __atomic_exchange_n(&polls[op], 0, __ATOMIC_RELAXED));
+    call->event.stats[ST_STAT_POLLS] = (double)(1 + __atomic_exchange_n(&st_stream_polls()[op], 0, __ATOMIC_RELAXED));
 }
 
 void st_enable_events(bool on) {
