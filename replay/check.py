@@ -69,6 +69,12 @@ def check(trace: Trace, size: int, options: ReplayOptions | None = None, force: 
     _check_communicators(trace)
     if options:
         Factors(options.rules).check(trace)
+    if trace.has_streams:
+        raise ThreadsError(
+            f"{len(trace.threads)} threads of a rank called MPI, and a replay has one thread. Record a run "
+            "in which one thread calls MPI (try OMP_NUM_THREADS=1); info, show, stats, matrix, simulate and "
+            "report take several threads"
+        )
     if not force and (note := order_note(trace)):
         raise ThreadsError(
             f"{note}. Record a run in which one thread calls MPI (try OMP_NUM_THREADS=1), or "

@@ -1,7 +1,8 @@
 """Programs that call MPI from several threads: number of threads, elapsed time, unsupported uses.
 
-The calls of all threads of a rank are one sequence, in the order in which they ended. Their times are those
-of each thread, so they overlap: their sum is up to the number of threads times the elapsed time.
+Under MPI_THREAD_MULTIPLE the calls of each thread are a stream (`Trace.has_streams`). Below it, and in traces
+of earlier versions, those of all threads of a rank are one sequence, in the order in which they ended. Times
+are those of each thread, so they overlap: their sum is up to the number of threads times the elapsed time.
 """
 
 from __future__ import annotations
@@ -11,7 +12,14 @@ from collections.abc import Mapping
 from scalatrace.errors import UsageError
 from scalatrace.trace.model.trace import Trace
 
-__all__ = ["check_one_thread", "elapsed_ns", "order_note", "thread_count"]
+__all__ = [
+    "check_no_streams",
+    "check_one_order",
+    "check_one_thread",
+    "elapsed_ns",
+    "order_note",
+    "thread_count",
+]
 
 THREADS, ELAPSED = "threads", "elapsed-ns"
 """Entries of the header, where several threads of a rank made calls."""
@@ -44,12 +52,29 @@ def check_one_thread(trace: Trace, what: str) -> None:
         )
 
 
+def check_one_order(trace: Trace, what: str) -> None:
+    """Raise UsageError where several threads of a rank made calls that are one sequence, without streams."""
+    if not trace.has_streams:
+        check_one_thread(trace, what)
+
+
+def check_no_streams(trace: Trace, what: str) -> None:
+    """Raise UsageError where threads of a rank have streams of their own; `what` cannot be done then."""
+    if trace.has_streams:
+        raise UsageError(
+            f"cannot {what}: {len(trace.threads)} threads of a rank call MPI, and this takes one thread of "
+            "each rank; `simulate`, `show` and `stats` take several. Record a run in which one calls MPI"
+        )
+
+
 def order_note(trace: Trace) -> str:
     """Return why calls of a trace may wait for ever although the program ended; "": not because of threads.
 
+    The executor runs streams side by side, each in its own order.
+
     Threads of two ranks may have ended their calls in different orders, and the trace has one order per rank.
     """
-    if (n := thread_count(trace.meta)) < 2:
+    if (n := thread_count(trace.meta)) < 2 or trace.has_streams:
         return ""
     return (
         f"{n} threads of a rank called MPI, and the trace does not know which one made a call; "

@@ -14,7 +14,10 @@ from hypothesis import strategies as st
 
 from record.conftest import Builder, Traced
 from scalatrace import Trace, load
+from scalatrace.executor.matching import Matching, SenderPolicy
 from scalatrace.operations import is_collective
+from scalatrace.predict.engine.simulate import simulate
+from scalatrace.predict.platform import read_platform
 from scalatrace.trace.io.reader import loads
 from scalatrace.trace.io.text import text
 from scalatrace.trace.io.textparse import parse
@@ -161,6 +164,15 @@ def check_turns(trace: Trace) -> None:
             assert Counter(islice(vec, sum(calls.values()))) == calls
 
 
+def check_execution(trace: Trace) -> None:
+    """Check that streams side by side come to their ends, without time and on a platform."""
+    execution = Matching(trace).execute(SenderPolicy.CAREFUL, synchronous=False)
+    assert execution.ended
+    assert not execution.left()
+    simulation = simulate(trace, read_platform("cluster"))
+    assert simulation.nevents == trace.nevents()
+
+
 def test_random_threads(any_mpi: Mpi, build: Builder, tmp_path_factory: pytest.TempPathFactory) -> None:
     """The trace is lossless for each thread, and names the right requests whichever thread made them."""
     program = build(any_mpi, "streams.c")
@@ -186,6 +198,7 @@ def test_random_threads(any_mpi: Mpi, build: Builder, tmp_path_factory: pytest.T
         if trace.has_streams:
             check_uses(script, trace)
             check_turns(trace)
+            check_execution(trace)
             assert loads(dumps(trace)) == trace
             assert parse(text(trace)) == trace
 

@@ -58,6 +58,7 @@ class Trace(TraceTables):
         super().__post_init__()
         self._participants: dict[int, RankList] = {}
         self._in_table: list[Node] = []  # keeps the nodes of the table, hence their ids
+        self._threads: tuple[list[Node], dict[int, int]] | None = None  # by id of an event
         self._phases: tuple[list[Node], Phases, Trace] | None = None
         self._run_load: tuple[Phases, list[Vec | None], dict[int, Vec | None]] | None = None
 
@@ -74,6 +75,15 @@ class Trace(TraceTables):
     def stream(self, thread: int) -> list[Node]:
         """Return the nodes of a thread."""
         return [node for node in self.nodes if thread_of(node) == thread]
+
+    def thread_of(self, event: Event) -> int:
+        """Return the number of the thread whose calls an event node of this trace has."""
+        if not self.has_streams:
+            return 0
+        if self._threads is None or len(self._threads[0]) != len(self.nodes):
+            leaves = {id(leaf): thread_of(node) for node in self.nodes for leaf in events([node])}
+            self._threads = list(self.nodes), leaves
+        return self._threads[1].get(id(event), 0)
 
     def walk(self, rank: int, thread: int | None = None) -> Iterator[Call]:
         """Yield the calls of a world rank in order, from the compressed form.

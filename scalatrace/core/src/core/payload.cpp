@@ -450,7 +450,13 @@ class Writer {
             named.spread(comm.ranks);
             p_.array(2);
             p_.integer(core_.tables.comms.index(name));
-            put_elastic(named, ST_INT);
+            p_.map(1);
+            p_.integer(0);
+            p_.array(2 * named.ngroups());
+            for (const Group &g : named.groups()) { // closed: no node tells their number
+                put_closed(p_, g.ranks.to_vec());
+                put_closed(p_, g.vec);
+            }
         }
     }
 
