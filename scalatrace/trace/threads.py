@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from scalatrace.errors import UsageError
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.requests import STARTING
 
 __all__ = [
     "check_no_streams",
@@ -23,6 +24,12 @@ __all__ = [
 
 THREADS, ELAPSED = "threads", "elapsed-ns"
 """Entries of the header, where several threads of a rank made calls."""
+
+
+PERSISTENT = (
+    "threads of a rank use persistent requests, and the trace does not know in which order they start, "
+    "complete and free those that they share"
+)
 
 
 def thread_count(meta: Mapping[str, str]) -> int:
@@ -70,11 +77,14 @@ def check_no_streams(trace: Trace, what: str) -> None:
 def order_note(trace: Trace) -> str:
     """Return why calls of a trace may wait for ever although the program ended; "": not because of threads.
 
-    The executor runs streams side by side, each in its own order.
+    The executor runs streams side by side, each in its own order. Persistent requests that they share are
+    used in the usual order, which may be another one than the program's.
 
     Threads of two ranks may have ended their calls in different orders, and the trace has one order per rank.
     """
-    if (n := thread_count(trace.meta)) < 2 or trace.has_streams:
+    if trace.has_streams:
+        return PERSISTENT if any(op.name in STARTING for op in trace.ops) else ""
+    if (n := thread_count(trace.meta)) < 2:
         return ""
     return (
         f"{n} threads of a rank called MPI, and the trace does not know which one made a call; "

@@ -16,7 +16,7 @@ from record.conftest import Builder, Traced
 from scalatrace import Trace, load
 from scalatrace.executor.matching import Matching, SenderPolicy
 from scalatrace.operations import is_collective
-from scalatrace.predict.engine.simulate import simulate
+from scalatrace.predict.engine.simulate import SimulationThreadsError, simulate
 from scalatrace.predict.platform import read_platform
 from scalatrace.trace.io.reader import loads
 from scalatrace.trace.io.text import text
@@ -25,6 +25,7 @@ from scalatrace.trace.io.writer import dumps
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import at
 from scalatrace.trace.query.requests import thread_requests
+from scalatrace.trace.threads import order_note
 from support.mpis import Mpi
 from support.running import record, scalatrace
 
@@ -166,11 +167,16 @@ def check_turns(trace: Trace) -> None:
 
 def check_execution(trace: Trace) -> None:
     """Check that streams side by side come to their ends, without time and on a platform."""
-    execution = Matching(trace).execute(SenderPolicy.CAREFUL, synchronous=False)
-    assert execution.ended
-    assert not execution.left()
-    simulation = simulate(trace, read_platform("cluster"))
+    try:
+        simulation = simulate(trace, read_platform("cluster"))
+    except SimulationThreadsError:  # the order of uses of shared persistent requests is not known
+        assert any(op.name == "Start" for op in trace.ops)
+        return
     assert simulation.nevents == trace.nevents()
+    execution = Matching(trace).execute(SenderPolicy.CAREFUL, synchronous=False)
+    if not order_note(trace):
+        assert execution.ended
+        assert not execution.left()
 
 
 def test_random_threads(any_mpi: Mpi, build: Builder, tmp_path_factory: pytest.TempPathFactory) -> None:
