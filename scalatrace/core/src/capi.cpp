@@ -211,7 +211,7 @@ int st_set_option(st_core *core, const char *name, int64_t value) {
         else if (option == "loop_agnostic")
             core->loop_agnostic = value != 0;
         else if (option == "threads")
-            core->threads = value != 0;
+            core->thread_limit = value ? kMaxStreams : 1;
         else if (option == "fold_recursion")
             core->fold_recursion = value != 0;
         else
@@ -258,7 +258,7 @@ int st_core_append(st_core *core, const struct st_event *event) {
         if (event->op >= core->ops.size()) return fail(core, ST_E_USAGE, "an event of an unknown operation");
         if (event->nvalues != core->ops[event->op].kinds.size())
             return fail(core, ST_E_USAGE, "an event with another number of values than its operation has parameters");
-        if (event->thread && (event->thread >= kMaxStreams || !core->threads))
+        if (event->thread >= core->thread_limit)
             return fail(core, ST_E_USAGE, "an event of a thread without the option 'threads', or of too many");
         core->append(*event);
         return 0;

@@ -50,6 +50,7 @@ struct st_shared {
     bool has_memory;       /* events tell where buffers lie (recording/memory.h); constant after MPI_Init */
     st_core *core;         /* this rank's compressor; under the lock (lock.h) */
     int rank, nprocs;      /* in MPI_COMM_WORLD */
+    int npending;          /* pending events of all streams (handles/pending.h); under the lock */
     int threads;           /* number of threads that made events; under the lock */
     atomic_llong start_ns; /* when the first computation began, later by the time without events (MPI_Pcontrol) */
     atomic_llong end_ns;   /* when the last call of an event ended; under the lock */

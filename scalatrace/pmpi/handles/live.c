@@ -27,7 +27,6 @@ static struct st_order *order_of(struct st_live *live, int stream) {
 
 /* Add to the count at a position; the Fenwick tree counts from 1. */
 static void tree_add(struct st_order *order, int position, int delta) {
-    order->ncounted += delta;
     for (int i = position + 1; i <= order->capacity; i += i & -i) order->tree[i] += delta;
 }
 
@@ -38,13 +37,17 @@ static int tree_upto(const struct st_order *order, int position) {
     return sum;
 }
 
+/* Number of things counted: the last entry of the tree, since the capacity is a power of two. */
+static int tree_sum(const struct st_order *order) { return order->capacity ? order->tree[order->capacity] : 0; }
+
 /* Number of things at a position that other streams ended. */
 static int ended_elsewhere(int at) { return at < -1 ? -1 - at : 0; }
 
 /* Give the living the positions from 0 on, and room for as many again at least: renumbering costs O(1) per new thing in
  * the mean. Return false when out of memory. */
 static bool renumber(struct st_live *live, struct st_order *order) {
-    int capacity = 4 * order->nlive < MIN_CAPACITY ? MIN_CAPACITY : 8 * order->nlive;
+    int capacity = MIN_CAPACITY;
+    while (capacity < 4 * order->nlive) capacity *= 2;
     int *tree = calloc((size_t)capacity + 1, sizeof *tree), *at = malloc((size_t)capacity * sizeof *at);
     if (!tree || !at) {
         free(tree), free(at);
@@ -62,7 +65,6 @@ static bool renumber(struct st_live *live, struct st_order *order) {
     }
     free(order->tree), free(order->at);
     order->tree = tree, order->at = at, order->capacity = capacity, order->npositions = n;
-    order->ncounted = 0;
     for (int i = 0; i < n; i++) {
         if (at[i] < 0) {
             tree_add(order, i, ended_elsewhere(at[i]));
@@ -213,14 +215,17 @@ void st_live_drop(struct st_live *live, int slot, int stream) {
     const struct st_slot *s = &live->slots[slot];
     struct st_order *order = order_of(live, s->stream);
     int position = s->position;
-    bool elsewhere = s->stream != stream && !s->hidden;
-    if (!s->hidden && !elsewhere) tree_add(order, position, -1);
-    order->at[position] = elsewhere ? -2 : -1;
+    if (__builtin_expect(s->stream != stream && !s->hidden, 0)) {
+        order->at[position] = -2;
+    } else {
+        if (!s->hidden) tree_add(order, position, -1);
+        order->at[position] = -1;
+        if (position == order->npositions - 1) order->npositions--; /* the newest dies first: never renumbered */
+    }
     order->nlive--;
     live->free_slots[live->nfree++] = slot;
-    if (!elsewhere && position == order->npositions - 1) order->npositions--; /* the newest first: never renumbered */
     if (order->nlive) return;
-    for (int i = 0; order->ncounted && i < order->npositions; i++) tree_add(order, i, -ended_elsewhere(order->at[i]));
+    for (int i = 0; tree_sum(order) && i < order->npositions; i++) tree_add(order, i, -ended_elsewhere(order->at[i]));
     order->npositions = 0;
 }
 
@@ -251,5 +256,5 @@ int64_t st_live_name(struct st_live *live, int slot, int stream) {
     const struct st_slot *s = &live->slots[slot];
     if (__builtin_expect(s->stream != stream, 0)) return st_live_foreign_name(live, s->stream, s->ordinal, stream);
     const struct st_order *order = order_of(live, stream);
-    return order->ncounted - tree_upto(order, s->position);
+    return order->tree[order->capacity] - tree_upto(order, s->position);
 }

@@ -58,9 +58,8 @@ struct st_slot {
 struct st_order {
     int *tree;                /* Fenwick tree: counts of living, not hidden things over positions */
     int *at;                  /* position -> slot; -1: dead; -1 - n: n things that other streams ended */
-    int npositions, capacity; /* positions used, and room for */
+    int npositions, capacity; /* positions used, and room for: a power of two */
     int nlive;                /* slots in `at` */
-    int64_t ncounted;         /* sum of the tree */
     int64_t ncreated;         /* recorded things so far */
     int64_t *next;            /* by stream: ordinal behind the thing of that stream that this one named last ... */
     int nnext;                /* ... and the length of this array; streams without an entry have 0 */

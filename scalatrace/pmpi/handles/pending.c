@@ -51,7 +51,7 @@ static int by_falling_age(const void *a, const void *b) {
 
 static void flush(struct pending *pending) {
     if (!pending->alive) return;
-    pending->alive = false;
+    pending->alive = false, st_shared.npending--;
     int stream = pending->event.thread;
     qsort(pending->ages, (size_t)pending->n, sizeof *pending->ages, by_falling_age);
     for (int i = 0; i < pending->n; i++) {
@@ -68,7 +68,7 @@ static void flush(struct pending *pending) {
     pending->n = 0;
 }
 
-void st_pending_flush(void) { flush(own(false)); }
+void st_pending_write(void) { flush(own(false)); }
 
 void st_pending_flush_all(void) {
     flush(&first);
@@ -86,7 +86,7 @@ void st_pending_join(struct st_call *call, int op, const MPI_Request *array) {
     struct pending *pending = own(true);
     if (pending == &lost) return;
     if (!pending->alive) {
-        pending->alive = true;
+        pending->alive = true, st_shared.npending++;
         pending->op = op;
         pending->array = array;
         pending->event = call->event;

@@ -15,11 +15,15 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "base/state.h"
 #include "events/call.h"
 
 /* Write the pending event of this thread's stream, if there is one; those of all streams. */
-void st_pending_flush(void);
+void st_pending_write(void);
 void st_pending_flush_all(void);
+static inline void st_pending_flush(void) {
+    if (__builtin_expect(st_shared.npending, 0)) st_pending_write();
+}
 /* Would this call's event join the pending one? */
 bool st_pending_joins(const struct st_call *call, int op, const MPI_Request *requests);
 /* Start a pending event with this call's times, or add them to the one it joins. */

@@ -29,6 +29,13 @@ void st_free_call(struct st_call *call) {
     free(call->statuses);
 }
 
+/* The first call of this thread: return its stream. */
+static __attribute__((noinline)) int start_thread(void) {
+    st_stream_take();
+    st_current_add_thread();
+    return st_thread.stream;
+}
+
 /* The stack comes first, since it may wait for Python's GIL. A pending Waitsome event comes before this call's event,
  * and the requests it completed must be dead when this call names requests. Only a call that may join it leaves it
  * open. */
@@ -37,17 +44,13 @@ bool st_begin(struct st_call *call, int op) {
     if (call->on && st_options.stacks != ST_STACKS_NONE) call->event.signature = st_stack(call);
     if (!st_lock()) return false;
     if (ST_SELECTING && st_ops[op].role == ST_SELECTABLE && st_site_skipped(call)) st_skip(call);
-    if (__builtin_expect(!st_thread.has_stream, 0)) {
-        st_stream_take();
-        st_current_add_thread();
-    }
-    call->event.thread = st_thread.stream;
-    if (!call->on || (op != ST_OP_Waitsome && op != ST_OP_Testsome)) st_pending_flush();
+    call->event.thread = (uint32_t)(__builtin_expect(st_thread.has_stream, 1) ? st_thread.stream : start_thread());
     call->event.self = st_shared.rank;
     call->event.size = st_shared.nprocs;
     call->event.stats[ST_STAT_SOURCE] = NAN;
     call->event.stats[ST_STAT_POLLS] = NAN;
     call->event.op = (uint32_t)op;
+    if (!call->on || (op != ST_OP_Waitsome && op != ST_OP_Testsome)) st_pending_flush();
     return true;
 }
 

@@ -183,7 +183,7 @@ void st_core::append(const st_event &e) {
         narrays = tables.arrays.size();
     }
     own.last_key = key;
-    if (threads && op.turn_at >= 0)
+    if (__builtin_expect(thread_limit > 1, 0) && op.turn_at >= 0)
         turns.note(static_cast<uint64_t>(e.values[op.turn_at]), static_cast<int32_t>(e.thread));
     running.add(e.stats, stats.size(), op.communicates && has_partners(e, op, tables, nprocs));
     ++nevents;
@@ -265,7 +265,7 @@ std::unique_ptr<st_core> st_core::snapshot() {
     copy->totals = totals;
     copy->running = running;
     copy->added = added;
-    copy->threads = threads;
+    copy->thread_limit = thread_limit;
     copy->turns = turns;
     copy->shared = shared;
     copy->roots.resize(roots.size());

@@ -79,7 +79,7 @@ struct st_core {
     st::Similar similar;
     bool loop_agnostic = true;
     bool fold_recursion = true;
-    bool threads = false;      // may events have other threads than 0?
+    uint32_t thread_limit = 1; // events have threads below it
     st::Turns turns;           // of this rank, where they may
     st::RunningTotals running; // of this rank
     st::RunningTotals added;   // as they were when `totals` got those of this rank
