@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, islice
+from itertools import groupby
 from typing import Protocol
 
 import numpy as np
@@ -166,8 +166,8 @@ class EngineArrays:
         return cls(offsets.astype(np.int64), values)
 
 
-MAX_TURNS = 1 << 26
-"""Changes between the threads of a rank on one communicator, of all ranks and communicators."""
+MAX_TURNS = 1 << 24
+"""Collective calls of threads that share a communicator, of all ranks and communicators."""
 
 
 class EngineThreads:
@@ -192,12 +192,13 @@ class EngineThreads:
                 vec = at(order, rank)
                 if vec is None:
                     continue
-                runs = [(thread, sum(1 for _ in calls)) for thread, calls in groupby(islice(vec, left + 1))]
-                left -= sum(n for _, n in runs)
+                assert vec.length is not None  # readers check it
+                left -= vec.length
                 if left < 0:
                     raise LimitError(
                         f"threads take more than {MAX_TURNS} turns in collective calls; record fewer steps"
                     )
+                runs = [(thread, sum(1 for _ in calls)) for thread, calls in groupby(vec)]
                 orders.append((family, rank, np.array(runs, dtype=np.int64).ravel()))
         self._runs = [runs for _, _, runs in orders]  # the structures point to them
         self.turns = (binding.EngineTurns * len(orders))(

@@ -225,6 +225,8 @@ def turns(raw: object, fields: Fields) -> tuple[int, Elastic]:
     value = repeat(order, fields["nprocs"])
     if isinstance(value, elastic.Formulas):
         raise ValueError("the order of threads on a communicator has formulas")
+    if any(vec.length is None for vec in elastic.vecs(value)):
+        raise ValueError("the order of threads on a communicator has no end")
     return natural(family_index), value
 
 
