@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from record.conftest import Builder, Traced
@@ -18,6 +18,8 @@ from scalatrace.executor.matching import Matching, SenderPolicy
 from scalatrace.operations import is_collective
 from scalatrace.predict.engine.simulate import SimulationThreadsError, simulate
 from scalatrace.predict.platform import read_platform
+from scalatrace.trace.consistency.agreement import first_conflict
+from scalatrace.trace.consistency.partners import first_unmatched
 from scalatrace.trace.io.reader import loads
 from scalatrace.trace.io.text import text
 from scalatrace.trace.io.textparse import parse
@@ -65,6 +67,12 @@ class Script:
         return "\n".join([f"{self.nthreads} {niterations}", *self.lines, ""])
 
 
+STEPS = (
+    "request", "request", "any", "persistent", "probe", "exchange", "end", "collective", "dup", "split",
+    "sleep",
+)  # fmt: skip
+
+
 @st.composite
 def scripts(draw: st.DrawFn) -> Script:
     """Draw a program without deadlocks: each rank exchanges messages with its neighbours on a ring."""
@@ -72,15 +80,13 @@ def scripts(draw: st.DrawFn) -> Script:
     threads = st.integers(0, script.nthreads - 1)
     open_slots: list[tuple[int, bool]] = []  # slot, whether it is persistent
     for _ in range(draw(st.integers(2, 10))):
-        step = draw(
-            st.sampled_from(["exchange", "exchange", "persistent", "end", "collective", "dup", "sleep"])
-        )
+        step = draw(st.sampled_from(STEPS))
         thread = draw(threads)
         comm = draw(st.integers(0, script.ncomms - 1))
-        if step in ("exchange", "persistent") and script.nslots < 40:
-            letter = "p" if step == "persistent" else "i"
+        if step in ("request", "any", "persistent") and script.nslots < 40:
             tag = script.nslots
             for kind in ("recv", "send"):
+                letter = "any" if (step, kind) == ("any", "recv") else "p" if step == "persistent" else "i"
                 slot, script.nslots = script.nslots, script.nslots + 1
                 maker = draw(threads)
                 script.add(
@@ -95,9 +101,18 @@ def scripts(draw: st.DrawFn) -> Script:
             _end(draw, script, thread, open_slots, draw(st.integers(1, 4)))
         elif step == "collective":
             script.add(thread, f"{draw(st.sampled_from(['barrier', 'reduce']))} {comm}", ("comm", comm))
-        elif step == "dup" and script.ncomms < 8:
-            script.add(thread, f"dup {comm} {script.ncomms}", ("comm", comm), ("comm", script.ncomms))
+        elif step in ("dup", "split") and script.ncomms < 8:
+            script.add(thread, f"{step} {comm} {script.ncomms}", ("comm", comm), ("comm", script.ncomms))
             script.ncomms += 1
+        elif step == "exchange":
+            script.add(thread, f"exchange 64 3000 {comm} {draw(st.integers(1, 3))}", ("comm", comm))
+        elif step == "probe" and script.nslots < 40:
+            slot, script.nslots = script.nslots, script.nslots + 2
+            script.add(draw(threads), f"isend {slot + 1} {2000 + slot} {slot} {comm}", ("comm", comm))
+            script.last_user["slot", slot + 1] = int(script.lines[-1].split()[0])
+            open_slots.append((slot + 1, False))
+            script.add(thread, f"mprobe {slot} {slot} {comm}", ("comm", comm), ("message", slot))
+            script.add(draw(threads), f"mrecv {slot} {2000 + slot}", ("message", slot))
         elif step == "sleep":
             script.add(thread, f"sleep {draw(st.integers(1, 300))}")
     while open_slots:
@@ -173,22 +188,27 @@ def check_execution(trace: Trace) -> None:
         assert any(op.name == "Start" for op in trace.ops)
         return
     assert simulation.nevents == trace.nevents()
-    execution = Matching(trace).execute(SenderPolicy.CAREFUL, synchronous=False)
-    if not order_note(trace):
-        assert execution.ended
-        assert not execution.left()
+    for policy in SenderPolicy:
+        execution = Matching(trace).execute(policy, synchronous=False)
+        if not order_note(trace):
+            assert execution.ended
+            assert not execution.left()
 
 
-def test_random_threads(any_mpi: Mpi, build: Builder, tmp_path_factory: pytest.TempPathFactory) -> None:
+@pytest.mark.parametrize("nprograms", [2, pytest.param(40, marks=pytest.mark.slow)])
+def test_random_threads(
+    any_mpi: Mpi, build: Builder, tmp_path_factory: pytest.TempPathFactory, nprograms: int
+) -> None:
     """The trace is lossless for each thread, and names the right requests whichever thread made them."""
     program = build(any_mpi, "streams.c")
 
     @settings(
-        max_examples=12,
+        max_examples=nprograms,
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
         derandomize=True,
+        phases=[Phase.generate],
     )
     @given(script=scripts())
     def check(script: Script) -> None:
@@ -201,6 +221,8 @@ def test_random_threads(any_mpi: Mpi, build: Builder, tmp_path_factory: pytest.T
         finished.check()
         assert "lossless" in scalatrace(any_mpi, "verify", path, logs).check().stdout
         trace = load(path)
+        assert first_unmatched(trace) is None
+        assert first_conflict(trace) is None
         if trace.has_streams:
             check_uses(script, trace)
             check_turns(trace)

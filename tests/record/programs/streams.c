@@ -4,7 +4,8 @@
  *
  *     THREAD OPERATION NUMBER...        THREAD executes it in each iteration; all threads wait at the end of one
  *
- * A thread may use requests and communicators that another one made: signal K comes before await K.
+ * A thread may use requests, messages and communicators that another one made: signal K comes before await K. Neighbours
+ * are those on the ring of a communicator.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -20,9 +21,10 @@ static struct line {
     int thread, n, numbers[MAX_NUMBERS];
     char operation[16];
 } lines[MAX_LINES];
-static int nlines, nthreads, niterations, rank, size;
+static int nlines, nthreads, niterations, world_rank;
 static MPI_Request requests[MAX_REQUESTS];
 static char buffers[MAX_REQUESTS][BUFFER];
+static MPI_Message messages[MAX_REQUESTS];
 static MPI_Comm comms[64];
 static sem_t signals[1024];
 static pthread_barrier_t end;
@@ -48,10 +50,29 @@ static void wait_all(const int *slots, int n) {
     for (int i = 0; i < n; i++) requests[slots[i]] = array[i];
 }
 
+/* Exchange messages with the neighbours, blocking. */
+static void exchange(int count, int tag, MPI_Comm comm, int left, int right, int times) {
+    static _Thread_local char out[BUFFER], in[BUFFER];
+    for (int i = 0; i < times; i++)
+        MPI_Sendrecv(out, count, MPI_BYTE, right, tag, in, BUFFER, MPI_BYTE, left, tag, comm, MPI_STATUS_IGNORE);
+}
+
 static void execute(const struct line *line) {
     const int *a = line->numbers;
-    int left = (rank + size - 1) % size, right = (rank + 1) % size, x = 0;
+    int comm = is(line, "mprobe") || is(line, "exchange")                           ? a[2]
+               : strstr(line->operation, "recv") || strstr(line->operation, "send") ? a[3]
+                                                                                    : 0;
+    int rank, size, x = 0;
+    MPI_Comm_rank(comms[comm], &rank);
+    MPI_Comm_size(comms[comm], &size);
+    int left = (rank + size - 1) % size, right = (rank + 1) % size;
     if (is(line, "irecv")) MPI_Irecv(buffers[a[0]], a[1], MPI_BYTE, left, a[2], comms[a[3]], &requests[a[0]]);
+    if (is(line, "anyrecv"))
+        MPI_Irecv(buffers[a[0]], a[1], MPI_BYTE, MPI_ANY_SOURCE, a[2], comms[a[3]], &requests[a[0]]);
+    if (is(line, "mprobe")) MPI_Mprobe(left, a[1], comms[a[2]], &messages[a[0]], MPI_STATUS_IGNORE);
+    if (is(line, "mrecv")) MPI_Mrecv(buffers[a[0]], a[1], MPI_BYTE, &messages[a[0]], MPI_STATUS_IGNORE);
+    if (is(line, "exchange")) exchange(a[0], a[1], comms[a[2]], left, right, a[3]);
+    if (is(line, "split")) MPI_Comm_split(comms[a[0]], world_rank / 2, 0, &comms[a[1]]);
     if (is(line, "isend")) MPI_Isend(buffers[a[0]], a[1], MPI_BYTE, right, a[2], comms[a[3]], &requests[a[0]]);
     if (is(line, "precv")) MPI_Recv_init(buffers[a[0]], a[1], MPI_BYTE, left, a[2], comms[a[3]], &requests[a[0]]);
     if (is(line, "psend")) MPI_Send_init(buffers[a[0]], a[1], MPI_BYTE, right, a[2], comms[a[3]], &requests[a[0]]);
@@ -66,7 +87,7 @@ static void execute(const struct line *line) {
     if (is(line, "release")) MPI_Comm_free(&comms[a[0]]);
     if (is(line, "signal")) sem_post(&signals[a[0]]);
     if (is(line, "await")) sem_wait(&signals[a[0]]);
-    if (is(line, "sleep")) usleep((unsigned)a[0] * (unsigned)(1 + rank));
+    if (is(line, "sleep")) usleep((unsigned)a[0] * (unsigned)(1 + world_rank));
 }
 
 static void *run(void *number) {
@@ -96,8 +117,7 @@ int main(int argc, char **argv) {
     pthread_t threads[16];
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     if (provided < MPI_THREAD_MULTIPLE) return 77;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     comms[0] = MPI_COMM_WORLD;
     read_script(fopen(argv[1], "r"));
     for (int i = 0; i < 1024; i++) sem_init(&signals[i], 0, 0);
