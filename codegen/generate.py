@@ -20,6 +20,7 @@ from scalatrace.codegen.program.check_arithmetic import check_arithmetic
 from scalatrace.codegen.program.tree import BenchmarkProgram, MpiCall, calls
 from scalatrace.errors import UsageError
 from scalatrace.formula import Function
+from scalatrace.trace.consistency.failed import repeatable
 from scalatrace.trace.model.rules import Model, events
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.factors import FactorRule, Factors
@@ -88,7 +89,7 @@ def generate(trace: Trace, language: str, options: GenerateOptions | None = None
     """
     check_no_streams(trace, f"generate a benchmark in {language}")
     options = options or GenerateOptions()
-    target = emitter(language)
+    target, trace = emitter(language), repeatable(trace)
     if target.matched:
         trace = resolve_wildcards(align_collectives(trace))
         trace = with_late_collectives(trace)
@@ -162,7 +163,7 @@ def _complaint(program: BenchmarkProgram, unsupported: list[MpiCall], language: 
     first: dict[str, MpiCall] = {}
     dynamic = dynamic_windows(program)
     for call in unsupported:
-        what = " to an address in a dynamic window" if reaches(dynamic, call) else ""
-        first.setdefault(f"MPI_{call.op}{what}", call)
-    named = "; ".join(f"{what}{where(call.site)}" for what, call in first.items())
+        target = " to an address in a dynamic window" if reaches(dynamic, call) else ""
+        first.setdefault(f"MPI_{call.op}{target}", call)
+    named = "; ".join(f"{target}{where(call.site)}" for target, call in first.items())
     return f"cannot write {named} to {language}: it has no such operation; --skip-unsupported leaves them out"

@@ -16,6 +16,7 @@ from scalatrace.extrap.grid.target import grids_like
 from scalatrace.extrap.instantiate.instantiate import instantiate
 from scalatrace.extrap.timing.rules import no_times
 from scalatrace.trace.consistency.agreement import first_conflict
+from scalatrace.trace.consistency.partial import part_note
 from scalatrace.trace.model.elastic import Formulas
 from scalatrace.trace.model.nodes import Peer
 from scalatrace.trace.symbolic.grid import Grid
@@ -58,7 +59,8 @@ def check_consistent(traces: Sequence[Trace]) -> str:
     """Return a message about the first conflict in the traces themselves, "" if there is none."""
     for trace in traces:
         if conflict := _conflict(trace):
-            return f"in the trace of {trace.nprocs} ranks {conflict}"
+            note = part_note(trace)
+            return f"in the trace of {trace.nprocs} ranks {conflict}" + (f" ({note})" if note else "")
     return ""
 
 

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from scalatrace.errors import UsageError
+from scalatrace.executor.alone import why_not_alone
 from scalatrace.operations import operation
 from scalatrace.replay import calls as _registered  # noqa: F401  (the handlers)
 from scalatrace.replay.common.errors import (
@@ -19,13 +20,12 @@ from scalatrace.replay.common.options import CollectiveMode, ReplayOptions
 from scalatrace.replay.engine.handlers import missing
 from scalatrace.replay.engine.rank import PREDEFINED
 from scalatrace.replay.probabilistic.sampled_calls import check_sampled, is_probabilistic
-from scalatrace.trace.consistency.partners import first_unmatched
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.model.nodes import Peer
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.query.factors import Factors
 from scalatrace.trace.query.requests import OF_STREAM, is_foreign
-from scalatrace.trace.threads import order_note
+from scalatrace.trace.threads import order_note, thread_count
 from scalatrace.trace.values.ranks_text import ranks as ranks_text
 from scalatrace.trace.values.vec import Vec
 
@@ -76,16 +76,13 @@ def check(trace: Trace, size: int, options: ReplayOptions | None = None, force: 
         Factors(options.rules).check(trace)
     if trace.has_streams:
         _check_threads(trace, options)
-    if not force and (note := order_note(trace)):
+    elif not force and thread_count(trace.meta) > 1:
         raise ThreadsError(
-            f"{note}. Record a run in which one thread calls MPI (try OMP_NUM_THREADS=1), or "
+            f"{order_note(trace)}. Record a run in which one thread calls MPI (try OMP_NUM_THREADS=1), or "
             "replay it all the same with --force; info, show, stats, matrix and report need no replay"
         )
-    if not force and (selection := trace.meta.get("selection")) and (alone := first_unmatched(trace)):
-        raise AloneError(
-            f"only a part of the program was recorded ({selection}), and it cannot run alone: {alone} "
-            f"(--force replays it all the same)"
-        )
+    if not force and (why := why_not_alone(trace)):
+        raise AloneError(f"{why} (--force replays it all the same)")
 
 
 def _check_threads(trace: Trace, options: ReplayOptions | None) -> None:
@@ -106,8 +103,8 @@ def _check_threads(trace: Trace, options: ReplayOptions | None) -> None:
         shared.append("communicators that a nonblocking call makes")
     if is_probabilistic(trace) or (options and options.collectives is CollectiveMode.P2P):
         raise ThreadsError(
-            f"{len(trace.threads)} threads of a rank call MPI: such traces are replayed without histograms of "
-            "counts (record without --histograms) and without --collectives p2p"
+            f"{len(trace.threads)} threads of a rank call MPI: such traces cannot be replayed with "
+            "histograms of counts (record without --histograms) or --collectives p2p"
         )
     if shared:
         raise ThreadsError(

@@ -4,10 +4,10 @@
     thread 1   events of stream 1 -> handlers -> transport
                   `-- RankThreads: communicators, requests that another thread made, turns --'
 
-What the trace fixes, the threads wait for: a request or communicator of another thread is made before it is used,
-collective calls on a communicator come in the recorded order of threads, and a communicator is freed last. The
-trace does not have an order of messages that several threads receive on one channel. There, each receive has room
-for the largest one.
+Threads wait for what the trace fixes: a request or communicator of another thread is made before it is used,
+collective calls on a communicator come in the recorded order of threads, and a communicator is freed last.
+The trace does not have an order of messages that several threads receive on one channel. There, each receive
+has room for the largest one.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ __all__ = ["RankThreads"]
 SWITCH_S = 1e-4
 """Seconds after which a thread passes the interpreter on to one that returns from a call."""
 
+NO_FAMILY = -1
+
 FREES = frozenset({"Comm_free", "Comm_disconnect"})
 
 
@@ -85,7 +87,7 @@ class RankThreads:
             worker.start()
 
     def _look_ahead(self) -> None:
-        """Count the uses of communicators that are freed; find the channels on which several threads receive."""
+        """Count uses of communicators that are freed; find channels on which several threads receive."""
         freed = set[int]()
         uses = Counter[int]()
         any_tag = set[int]()
@@ -112,9 +114,13 @@ class RankThreads:
             self._receives.update((key, widest) for key in self._receives if key[0] == family)
 
     def room_of(self, event: AnyCall) -> int:
-        """Return the bytes that a receive needs: another thread may take the message that the program received."""
-        nbytes, threads = self._receives.get((event.family, tag_of(event, "recvtag")), (0, set()))
+        """Return the bytes that a receive needs: it may get a message that another thread received."""
+        nbytes, threads = self._receives.get((event.family, self._tag_of(event)), (0, set()))
         return nbytes * self._whatif.max_nbytes_factor if len(threads) > 1 else 0
+
+    @staticmethod
+    def _tag_of(event: AnyCall) -> int:
+        return int(event["recvtag" if "recvtag" in event else "tag"])
 
     # -- waiting for other threads --
 
@@ -167,14 +173,12 @@ class RankThreads:
     @contextmanager
     def in_order(self, thread: int, call: Call) -> Iterator[None]:
         """Issue a call after those of other threads that come first."""
-        family = call.family if "comm" in call else None
+        family = call.family if "comm" in call else NO_FAMILY
         takes_turn = family in self._turn and is_collective(call.op)
         if takes_turn:
             with self._changed:
-                self.wait_until(
-                    lambda: self._turn[family] in (thread, None),
-                    f"the turn on communicator {family} is thread {self._turn[family]}'s",
-                )
+                what = f"another call on communicator {family} comes first"
+                self.wait_until(lambda: self._turn[family] in (thread, None), what)
         if call.op in FREES:
             with self._changed:
                 self.wait_until(lambda: self._uses[family] == 0, f"communicator {family} is still used")
@@ -223,8 +227,7 @@ class RankThreads:
                     rank.pace.due_in(before(event))
                     rank.family = event.family
                     HANDLERS[event.op](rank, self._whatif.view(event))
-                    rank.requests.publish()
-                    rank.messages.publish()
+                    rank.publish()
         except ReplayError as error:
             where = f"thread {rank.thread}: {error}" if rank.thread else str(error)
             raise rank.with_location(ReplayError(where), number, "" if event is None else event.op) from None
@@ -235,12 +238,11 @@ class RankThreads:
     def result(self, wall_ns: int) -> RankResult:
         """Return the sum of the threads' results."""
         results = [RankResult.of(rank, wall_ns) for rank in self.threads]
-        rows = dict[tuple[str, int], list[int]]()
+        rows = dict[tuple[str, int], tuple[int, int, int]]()
         for result in results:
-            for op, family, *counts in result.rows:
-                rows[op, family] = [
-                    a + b for a, b in zip(rows.get((op, family), (0, 0, 0)), counts, strict=True)
-                ]
+            for op, family, calls, ns, sent in result.rows:
+                before = rows.get((op, family), (0, 0, 0))
+                rows[op, family] = before[0] + calls, before[1] + ns, before[2] + sent
         return replace(
             results[0],
             computed_ns=sum(result.computed_ns for result in results),
@@ -251,7 +253,7 @@ class RankThreads:
         )
 
     def position(self, position_of: Callable[[RankReplay], ReplayPosition]) -> ReplayPosition:
-        """Return where the rank is: the sum of the threads' events, at the call of the first that has not ended."""
+        """Return where the rank is: its events so far, and the call of the first thread with calls left."""
         positions = [position_of(rank) for rank in self.threads]
         thread = min(self._left, default=0)
         at = next(p for p, rank in zip(positions, self.threads, strict=True) if rank.thread == thread)
@@ -267,8 +269,13 @@ class ThreadReplay(RankReplay):
         for name in ("comms", "windows", "attached", "exposed", "ports", "files", "split_io", "topologies"):
             setattr(self, name, getattr(first, name))
         self._io_folder = first._io_folder
-        self.requests: ThreadRequests = ThreadRequests(threads, "request", thread)
-        self.messages = ThreadRequests(threads, "matched message", thread)
+        self.requests = self._requests = ThreadRequests(threads, "request", thread)
+        self.messages = self._messages = ThreadRequests(threads, "matched message", thread)
+
+    def publish(self) -> None:
+        """Let other threads find what the last call has made."""
+        self._requests.publish()
+        self._messages.publish()
 
     def comm(self, family: int) -> Handle:
         """Return the communicator of a family, which another thread may have to make first."""
@@ -295,7 +302,7 @@ class ThreadReplay(RankReplay):
         return super().message(event, out, count, datatype, nbytes)
 
     def issue_completing(self, event: AnyCall, lives: Iterable[LiveRequest], *args: Any) -> None:
-        """Issue a call that completes requests. No call is kept for later ones: names depend on those before."""
+        """Issue a call that completes requests. It is not cached: names depend on those before."""
         self.issue(event.op, *args)
         self.complete(list(lives))
 
@@ -315,7 +322,7 @@ class ThreadRequests(LiveList):
         self._named: dict[int, tuple[int, LiveRequest]] = {}
 
     def add(self, live: LiveRequest) -> LiveRequest:
-        """Make `live` the newest. Older ones that other threads ended count in ages only before living ones."""
+        """Make `live` the newest; oldest ones that other threads have ended do not count in any age."""
         while self.items and self.items[0].ended_elsewhere:
             del self.items[0]
         self._new.append(live)

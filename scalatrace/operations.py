@@ -293,10 +293,19 @@ _MODES = {"Bsend": Mode.BUFFERED, "Ssend": Mode.SYNCHRONOUS, "Rsend": Mode.READY
 _MATCHED = frozenset({"Mprobe", "Improbe", "Mrecv"})
 
 
+ERROR, FAILED = "_error", "_failed"
+"""Endings of the names of calls that returned an error."""
+
+
 @cache
 def operation(name: str) -> Operation:
-    """The row of an operation or of one of its variants; an unknown name is Category.OTHER without flows."""
-    base = name.removesuffix("_c")
+    """The row of an operation or of one of its variants; an unknown name is Category.OTHER without flows.
+
+    A call that returned an error has done what it does without one (X_error), or nothing (X_failed).
+    """
+    if name.endswith(FAILED):
+        return Operation(name, Category.OTHER, base=name)
+    base = name.removesuffix(ERROR).removesuffix("_c")
     row = replace(_row(name, base), base=base)
     blocking = _blocking(row)
     meeting = _MEETING.get(blocking) or _meeting(row)

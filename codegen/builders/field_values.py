@@ -226,8 +226,8 @@ class FieldValues:
             e = self.reader.value(formula, facts)
             if (fraction := divided_evenly(formula)) is not None:
                 text = format_text(formula)
-                whole, by = (self.reader.number(part, self.facts) for part in fraction)
-                remaining = remainder(whole, by, self.facts)
+                dividend, by = (self.reader.number(part, self.facts) for part in fraction)
+                remaining = remainder(dividend, by, self.facts)
                 self._require(compare("==", remaining, Const(0)), self._where(share), f"{text} is a fraction")
             if what and not isinstance(e, Const | Symbolic) and not nonnegative(e, self.facts):
                 complaint = f"{what} = {format_text(formula)} is negative"
@@ -241,19 +241,21 @@ class FieldValues:
             if any(is_counter(name) for name in names):  # on every rank in some iteration
                 pairs = [(n, s) for n in self.shape.inputs for s in self.shape.sizes if {n, s} <= names]
                 for n, s in pairs:
-                    rest = remainder(
+                    remaining = remainder(
                         self.reader.number(Var(n), self.facts),
                         self.reader.number(Var(s), self.facts),
                         self.facts,
                     )
                     self._require(
-                        compare("==", rest, Const(0)), TRUE, f"no trace shows {n} that {s} does not divide"
+                        compare("==", remaining, Const(0)),
+                        TRUE,
+                        f"no trace shows {n} that {s} does not divide",
                     )
                 continue
-            first, other = (self.reader.number(formula, self.facts) for formula in (division, rival))
+            first, rival_number = (self.reader.number(formula, self.facts) for formula in (division, rival))
             texts = f"{format_text(division)} and {format_text(rival)}"
             complaint = f"{texts} are equal in all traces, but not here"
-            self._require(compare("==", first, other), self._where(share), complaint)
+            self._require(compare("==", first, rival_number), self._where(share), complaint)
 
     def _where(self, share: _Share) -> Cond:
         """Return the condition that holds on the ranks with this part; if none is found, the part's own."""

@@ -102,7 +102,7 @@ class FormulaReader:
             case Binary("*", Const(-1), Binary("//", Binary("*", Const(-1), a), b)):
                 return quotient(add(of(a), sub(of(b), Const(1))), of(b), domain)  # rounded up
             case Binary(op, a, b):
-                return self._binary(op, of(a), of(b), domain)
+                return simplify_binary(op, of(a), of(b), domain)
             case Choose(Compare(op, a, b), Const(1), Const(0)):
                 return choose(decide_comparison(op, of(a), of(b), domain), Const(1), Const(0))
             case Choose(cond, a, b):
@@ -133,20 +133,6 @@ class FormulaReader:
             case Compare(op, a, b):
                 return keep_comparison(op, self.number(a, domain), self.number(b, domain))
 
-    def _binary(self, op: str, a: Expr, b: Expr, domain: Domain) -> Expr:
-        match op:
-            case "+":
-                return add(a, b)
-            case "-":
-                return sub(a, b)
-            case "*":
-                return mul(a, b)
-            case "//":
-                return quotient(a, b, domain)
-            case "%":
-                return remainder(a, b, domain)
-        return Binary(op, a, b)
-
     def _called(self, name: str, arguments: list[Expr], domain: Domain) -> Expr:
         if name in PROGRAM_FUNCTIONS:
             return Called(name, tuple(arguments))
@@ -161,6 +147,22 @@ class FormulaReader:
                 f"the function {name} is no plain formula of its arguments ({error}): no program can hold it"
             ) from None
         return _plain(result)
+
+
+def simplify_binary(op: str, a: Expr, b: Expr, domain: Domain) -> Expr:
+    """An operation; simplified by what is known of the variables."""
+    match op:
+        case "+":
+            return add(a, b)
+        case "-":
+            return sub(a, b)
+        case "*":
+            return mul(a, b)
+        case "//":
+            return quotient(a, b, domain)
+        case "%":
+            return remainder(a, b, domain)
+    return Binary(op, a, b)
 
 
 def decide_comparison(op: str, a: Expr, b: Expr, domain: Domain) -> Cond:
@@ -196,14 +198,7 @@ class _Symbol:
 
     def _with(self, op: str, other: Any, turned: bool = False) -> _Symbol:
         a, b = (_plain(other), self.e) if turned else (self.e, _plain(other))
-        result = {
-            "+": lambda: add(a, b),
-            "-": lambda: sub(a, b),
-            "*": lambda: mul(a, b),
-            "//": lambda: quotient(a, b, self.domain),
-            "%": lambda: remainder(a, b, self.domain),
-        }.get(op, lambda: Binary(op, a, b))()
-        return _Symbol(result, self.domain)
+        return _Symbol(simplify_binary(op, a, b, self.domain), self.domain)
 
     def _compared(self, op: str, other: Any) -> _Symbol:
         return _Symbol(choose(keep_comparison(op, self.e, _plain(other)), Const(1), Const(0)), self.domain)

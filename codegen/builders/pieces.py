@@ -46,10 +46,10 @@ def join_pieces(places: RankPlaces, pieces: Sequence[FieldPiece], universe: Mask
     if not parts:
         return Const(0)
     *smaller, last = sorted(parts, key=lambda piece: int(piece.ranks.sum()))
-    there, chain = universe, []
+    remaining_ranks, chain = universe, []
     for piece in smaller:
-        chain.append((places.cond(piece.ranks, there, piece.cond), piece.e))
-        there = there & ~piece.ranks
+        chain.append((places.cond(piece.ranks, remaining_ranks, piece.cond), piece.e))
+        remaining_ranks = remaining_ranks & ~piece.ranks
     e = last.e
     for cond, before in reversed(chain):
         e = select(cond, before, e)

@@ -116,10 +116,10 @@ class RankPlaces:
                 n = int((first_mask & left).sum()) * 2
                 best = max(best, (n, a, first_mask), key=lambda b: b[0]) if best else (n, a, first_mask)
             for b, second_mask in useful[i + 1 :]:
-                both = first_mask & second_mask
-                if not (both & outside).any() and (n := int((both & left).sum())):
+                joint = first_mask & second_mask
+                if not (joint & outside).any() and (n := int((joint & left).sum())):
                     cond = all_of(a, b)
-                    best = max(best, (n, cond, both), key=lambda b: b[0]) if best else (n, cond, both)
+                    best = max(best, (n, cond, joint), key=lambda b: b[0]) if best else (n, cond, joint)
         return best and (best[1], best[2])
 
 

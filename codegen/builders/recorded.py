@@ -25,6 +25,7 @@ from scalatrace.codegen.timing.predecessors import Predecessors, choose_context
 from scalatrace.codegen.timing.rank_means import RankMeans
 from scalatrace.formula import Cond, Const, Expr, Value, Var, add, mul, number
 from scalatrace.predefined import known_thread_level
+from scalatrace.trace.consistency.failed import WITH_ERRORS
 from scalatrace.trace.exchange.buffer_memory import MEMORY
 from scalatrace.trace.model.elastic import Columns, Elastic, Groups, Summary
 from scalatrace.trace.model.nodes import Event, Node, Peer
@@ -68,6 +69,7 @@ def build(trace: Trace, exact_times: bool = True, sites: bool = True) -> Benchma
         strings=tuple(map(Foreign, trace.strings)),
         arrays=tuple(trace.arrays),
         imbalance=imbalance,
+        truncates=WITH_ERRORS in trace.counts,
     )
 
 
@@ -207,12 +209,12 @@ class _RecordedBuilder(TreeBuilder[Node, RankList, _RecordedScope]):
                 scaled = histogram.scaled(resolution).within_ranks(self.spread)
                 known[stats.pred] = Duration(scaled.mean, scaled)
         arrivals = scope.predecessors.of(scope.ranks)
-        whole, by_iteration = (choose_context(known, arrivals, exact) for exact in (self.exact_times, True))
-        if whole is None or by_iteration is None:
+        overall, by_iteration = (choose_context(known, arrivals, exact) for exact in (self.exact_times, True))
+        if overall is None or by_iteration is None:
             return []
         decided = by_iteration.first is not None or len(by_iteration.contexts) == 1
         if self.exact_times or decided:
-            return [whole]
+            return [overall]
         if (turns := self.by_schedule(node, known, scope)) is not None:
             return turns
         rank_computes = self.rank_means.split(node, known, scope.ranks, scope.predecessors)
@@ -220,7 +222,7 @@ class _RecordedBuilder(TreeBuilder[Node, RankList, _RecordedScope]):
             stmt
             for compute, ranks in rank_computes
             for stmt in under(among(ranks, scope.ranks, self.trace.nprocs), [compute])
-        ] or [whole]
+        ] or [overall]
 
     def by_schedule(
         self, node: Event, known: dict[int, Duration], scope: _RecordedScope

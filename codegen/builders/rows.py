@@ -75,14 +75,14 @@ def align_rows(places: RankPlaces, rows: Sequence[TableRow]) -> list[RowLine]:
 def _common(places: RankPlaces, lines: Sequence[RowLine], row: TableRow) -> dict[int, int]:
     """A longest common subsequence: number in the row -> number of the line."""
     n, m = len(lines), len(row.calls)
-    same = [[_alike(places, line, row, values) for values in row.calls] for line in lines]
+    equal = [[_alike(places, line, row, values) for values in row.calls] for line in lines]
     best = [[0] * (m + 1) for _ in range(n + 1)]
     for i in range(n - 1, -1, -1):
         for j in range(m - 1, -1, -1):
-            best[i][j] = max(best[i + 1][j], best[i][j + 1], best[i + 1][j + 1] + 1 if same[i][j] else 0)
+            best[i][j] = max(best[i + 1][j], best[i][j + 1], best[i + 1][j + 1] + 1 if equal[i][j] else 0)
     result, i, j = {}, 0, 0
     while i < n and j < m:
-        if same[i][j] and best[i][j] == best[i + 1][j + 1] + 1:
+        if equal[i][j] and best[i][j] == best[i + 1][j + 1] + 1:
             result[j] = i
             i, j = i + 1, j + 1
         elif best[i + 1][j] >= best[i][j + 1]:

@@ -138,8 +138,8 @@ class _Sums:
                 return self.of_product([a, b], n)
             case Binary("%", Var(self.name), m) if not self._varies(m):
                 period = self._number(m)
-                whole, part = quotient(n, period, self.facts), remainder(n, period, self.facts)
-                return add(mul(whole, self._triangle(period)), self._triangle(part))
+                turns, part = quotient(n, period, self.facts), remainder(n, period, self.facts)
+                return add(mul(turns, self._triangle(period)), self._triangle(part))
             case Choose(Compare(op, Binary("%", a, m), c), Const(1), Const(0)) if not (
                 self._varies(m) or self._varies(c)
             ):
@@ -189,20 +189,20 @@ class _Sums:
 
     def _counted(self, op: str, n: Expr, period: Expr, bound: Expr) -> Expr:
         """How many numbers below n compare so with a bound, modulo a period."""
-        whole = quotient(n, period, self.facts)
+        turns = quotient(n, period, self.facts)
         if op == ">" and bound == Const(0):
             return sub(n, quotient(add(n, sub(period, Const(1))), period, self.facts))
         if op == "<" and sub(period, bound) == Const(1):
-            return sub(n, whole)
+            return sub(n, turns)
         part = remainder(n, period, self.facts)
         count = nonnegative(bound, self.facts)
         if op == "<":
             bound = bound if count else Called("max", (bound, Const(0)))
             if not nonnegative(sub(period, bound), self.facts):
                 bound = Called("min", (bound, period))
-            return add(mul(whole, bound), Called("min", (part, bound)))
+            return add(mul(turns, bound), Called("min", (part, bound)))
         if op == "==":
-            counted = add(whole, choose(Compare(">", part, bound), Const(1), Const(0)))
+            counted = add(turns, choose(Compare(">", part, bound), Const(1), Const(0)))
             counted = counted if count else choose(compare(">=", bound, Const(0)), counted, Const(0))
             if nonnegative(sub(sub(period, Const(1)), bound), self.facts):
                 return counted

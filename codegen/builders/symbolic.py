@@ -144,8 +144,8 @@ class _SymbolicBuilder(TreeBuilder[Rule, Mask, _SymbolicScope]):
             if lines is not None:
                 stmts, predecessors = self.unrolled(rule, lines, inner)
             else:
-                what = "a trip count" if rule.op is None else f"the number of MPI_{rule.op}"
-                times = self.values.value(rule.repeat, position, what)
+                quantity = "a trip count" if rule.op is None else f"the number of MPI_{rule.op}"
+                times = self.values.value(rule.repeat, position, quantity)
                 stmts, predecessors = self.repeated(rule, times, inner)
         except (GenerateError, FormulaError) as error:
             if rule.op is None or str(error).startswith("MPI_"):
@@ -234,8 +234,8 @@ class _SymbolicBuilder(TreeBuilder[Rule, Mask, _SymbolicScope]):
         result: list[tuple[Mask, Cond]] = [(ranks, TRUE)]
         for shares in divided:
             pairs = product(result, shares)
-            both = [(mask & s.ranks, all_of(cond, s.cond)) for (mask, cond), s in pairs]
-            result = [(mask, cond) for mask, cond in both if mask.any()]
+            joint_classes = [(mask & s.ranks, all_of(cond, s.cond)) for (mask, cond), s in pairs]
+            result = [(mask, cond) for mask, cond in joint_classes if mask.any()]
         return result
 
     def unrolled(self, rule: Rule, lines: Sequence[RowLine], scope: _SymbolicScope) -> Built:

@@ -41,10 +41,10 @@ class ProgramTables:
         numbers = [self._entry(kind, entry, facts) for entry in entries]
         if isinstance(pattern, tuple):
             again_and_again = ((Const(0), Const(0), *pattern[1:]),)
-            which = at(again_and_again if pattern[0] == CYCLE else pattern, n(), facts)
+            position = at(again_and_again if pattern[0] == CYCLE else pattern, n(), facts)
         else:
-            which = pattern
-        value: Value = map_leaves(which, lambda leaf: row(numbers, leaf))
+            position = pattern
+        value: Value = map_leaves(position, lambda leaf: row(numbers, leaf))
         return value
 
     def _entry(self, kind: Kind, entry: Any, facts: Domain) -> Const | Special:
@@ -66,8 +66,8 @@ class ProgramTables:
         if (numbers := _numbers((length, *terms))) is not None:
             result: Any = IntArray(numbers[0], _vec(terms, numbers[0], word == "summed", facts))
         else:
-            here = facts.within(ELEMENT, Const(0), length)
-            element: Value = (prefix if word == "summed" else at)(terms, ELEMENT, here)
+            element_domain = facts.within(ELEMENT, Const(0), length)
+            element: Value = (prefix if word == "summed" else at)(terms, ELEMENT, element_domain)
             result = Array(length, ELEMENT, element)
         return self.arrays.setdefault(result, len(self.arrays))
 

@@ -112,7 +112,7 @@ class TreeBuilder(ABC, Generic[NodeT, RanksT, ScopeT]):
         if children is None:
             pred = self.predecessor(node)
             return predecessors if pred is None else predecessors.called(pred, self.listed(ranks))
-        whole = self.listed(ranks)
+        listed_ranks = self.listed(ranks)
         for child in children:
             runners = self.runners(child, ranks)
             if runners is None:
@@ -122,7 +122,7 @@ class TreeBuilder(ABC, Generic[NodeT, RanksT, ScopeT]):
             after = self.flow(child, runners, before)
             if self.may_skip(child):
                 after = before.either(after)
-            predecessors = after.joined(predecessors.only(whole - mine))
+            predecessors = after.joined(predecessors.only(listed_ranks - mine))
         return predecessors
 
     @abstractmethod

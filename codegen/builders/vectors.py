@@ -115,12 +115,12 @@ def _prefix_of_piece(piece: list[Term], n: Expr, facts: Domain) -> Expr:
         return number(row(sums, n))
     _, stride, *content = piece[0]
     period = _length(content)
-    whole, within = quotient(n, period, facts), remainder(n, period, facts)
-    total = add(mul(whole, prefix(content, period, facts)), prefix(content, within, facts))
+    turns, within = quotient(n, period, facts), remainder(n, period, facts)
+    total = add(mul(turns, prefix(content, period, facts)), prefix(content, within, facts))
     if stride == Const(0):
         return total
-    pairs = quotient(mul(whole, sub(whole, Const(1))), Const(2), facts)
-    return add(total, mul(stride, add(mul(pairs, period), mul(whole, within))))
+    pairs = quotient(mul(turns, sub(turns, Const(1))), Const(2), facts)
+    return add(total, mul(stride, add(mul(pairs, period), mul(turns, within))))
 
 
 def row(values: Sequence[Value], index: Expr) -> Value:

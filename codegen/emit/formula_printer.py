@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from scalatrace.formula import Binary, Cond, Element, Expr, Special, Value, bounds
-from scalatrace.formula.evaluation.scalar import MAX_SHIFT
+from scalatrace.formula.bounds import MAX_SHIFT
 from scalatrace.formula.printing.base import ATOM, CHOICE, OR, PRODUCT, SUM, Printed, Printer
 
 __all__ = ["Infix", "Notation"]

@@ -89,10 +89,10 @@ def sides_of(shape: GridShape) -> list[tuple[Cond, str]]:
     result = [(_is("<", names[s], low), f"{s} is at least {low}") for s, low in _least(shape)]
     unequal = Compare("!=", product, Var("P"))
     if shape.square:
-        what = "squares" if len(shape.sizes) == 2 else "cubes"
+        shapes = "squares" if len(shape.sizes) == 2 else "cubes"
         first, *more = (names[size] for size in shape.sizes)
         differs = either(*(Compare("!=", first, side) for side in more), unequal)
-        result.insert(0, (differs, f"this benchmark is for {what} of ranks: {' = '.join(shape.sizes)}"))
+        result.insert(0, (differs, f"this benchmark is for {shapes} of ranks: {' = '.join(shape.sizes)}"))
     result.insert(0, (unequal, f"{text} has to be the number of ranks"))
     if shape.square:
         result[0], result[1] = result[1], result[0]
@@ -170,7 +170,9 @@ def places(shape: GridShape, quotient: str) -> list[str]:
     pairs = list(zip(shape.coords, shape.sizes, strict=True))
     result, stride = [], ""
     for i, (coord, size) in enumerate(pairs if shape.column_major else reversed(pairs)):
-        whole = f"r {quotient} ({stride})" if "*" in stride else f"r {quotient} {stride}" if stride else "r"
-        result.append(f"{coord} = {whole}" + ("" if i == len(pairs) - 1 else f" % {size}"))
+        quotient_text = (
+            f"r {quotient} ({stride})" if "*" in stride else f"r {quotient} {stride}" if stride else "r"
+        )
+        result.append(f"{coord} = {quotient_text}" + ("" if i == len(pairs) - 1 else f" % {size}"))
         stride = f"{stride} * {size}" if stride else size
     return result

@@ -15,6 +15,7 @@ from scalatrace.codegen.matching.diagnosis.diagnose import count_unmatched
 from scalatrace.codegen.matching.diagnosis.report import MatchingProblem, MatchingReport
 from scalatrace.codegen.matching.wildcards import ExecutionPlan
 from scalatrace.executor.matching import MatchExecution, SenderPolicy
+from scalatrace.trace.consistency.failed import repeatable
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.explicit import explicit
 
@@ -38,7 +39,7 @@ def check_deadlock(trace: Trace, synchronous: bool = True) -> MatchingReport | N
     Raises:
         UsageError: the trace does not know its peers or tags.
     """
-    trace = explicit(trace)
+    trace = explicit(repeatable(trace))
     plan = ExecutionPlan(trace)
     certain = plan.is_certain()
     careful, problem = SenderPolicy.CAREFUL, None
@@ -46,16 +47,16 @@ def check_deadlock(trace: Trace, synchronous: bool = True) -> MatchingReport | N
         strict, problem = plan.execute(careful, synchronous=True, polls_wait=False)
         if problem is None:  # with buffers ranks wait less, and the same messages meet
             return _left_over(strict)
-    first, found = plan.execute(careful, synchronous=False, polls_wait=False)
-    if found is not None:
-        return found
+    first, deadlock = plan.execute(careful, synchronous=False, polls_wait=False)
+    if deadlock is not None:
+        return deadlock
     if not certain:
         few = first.steps <= MAX_CHECKED_STEPS
         policies = (SenderPolicy.ADVERSE, SenderPolicy.LOWEST, SenderPolicy.HIGHEST)
         for policy in policies if few else policies[:1]:
-            _, found = plan.execute(policy, synchronous=False, polls_wait=False)
-            if found is not None:
-                return found
+            _, deadlock = plan.execute(policy, synchronous=False, polls_wait=False)
+            if deadlock is not None:
+                return deadlock
     left = _left_over(first)
     if left is None and synchronous:
         if not certain:

@@ -105,12 +105,12 @@ class _Later:
         collective before.
         """
         ages: tuple[int, ...] = call["requests"] if "requests" in call else (call["request"],)
-        there = [len(live) - 1 - age if age >= 0 else -1 for age in ages]
-        chosen = there if "index" not in call else there[call["index"] :][:1] if call["index"] >= 0 else []
+        places = [len(live) - 1 - age if age >= 0 else -1 for age in ages]
+        chosen = places if "index" not in call else places[call["index"] :][:1] if call["index"] >= 0 else []
         ending = operation(call.op).base in ENDING or call.op == "Request_free"
         ended = sorted(at for at in chosen if 0 <= at < len(live)) if ending else []
         late = [live[at] for at in ended if self._is_late(live[at])]
-        left = self._changed(call, live, ages, there) if any(map(self._is_late, live)) else call
+        left = self._changed(call, live, ages, places) if any(map(self._is_late, live)) else call
         awaits = any(not self._is_late(live[at]) for at in ended)
         yield from (*late, left) if awaits else (left, *late)
         gone = {at for at in ended if call.op == "Request_free" or not operation(live[at].op).flow_later}
@@ -119,7 +119,9 @@ class _Later:
     def _is_late(self, starting_call: Call) -> bool:
         return starting_call.node.op in self.late
 
-    def _changed(self, call: Call, live: list[Call], ages: tuple[int, ...], there: list[int]) -> Call:
+    def _changed(
+        self, call: Call, live: list[Call], ages: tuple[int, ...], live_positions: list[int]
+    ) -> Call:
         """The call with the ages that requests have when collectives make none."""
         newer = [
             sum(not self._is_late(starting_call) for starting_call in live[at + 1 :])
@@ -127,7 +129,7 @@ class _Later:
         ]
         kept = [
             (i, newer[at] if 0 <= at < len(live) else age)
-            for i, (age, at) in enumerate(zip(ages, there, strict=True))
+            for i, (age, at) in enumerate(zip(ages, live_positions, strict=True))
             if not (0 <= at < len(live) and self._is_late(live[at]))
         ]
         values = list(call.values)

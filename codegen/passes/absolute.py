@@ -173,20 +173,20 @@ class _AbsoluteRanks:
         """Each rank's peer as a world rank, as far as the rank has the communicator."""
         for rank in range(self.nprocs):
             try:
-                peer_rank, which = self.special.expr(peer, rank), self.special.expr(family, rank)
-                yield rank, self.of_rank(peer_rank, which, rank)
+                peer_rank, family_number = self.special.expr(peer, rank), self.special.expr(family, rank)
+                yield rank, self.of_rank(peer_rank, family_number, rank)
             except (FormatError, IndexError):
                 continue  # a rank that does not come here
 
-    def of_rank(self, peer: Value, which: Expr, rank: int) -> Value:
+    def of_rank(self, peer: Value, family_number: Expr, rank: int) -> Value:
         if isinstance(peer, Special):
             return peer
-        if not isinstance(which, Const):
+        if not isinstance(family_number, Const):
             if not isinstance(peer, Const):
                 raise GenerateError("peer and communicator both vary from iteration to iteration")
             place = peer.value
-            return per_value(which, lambda n: self.trace.communicator(n, rank).peers[place])
-        members = self.trace.communicator(which.value, rank).peers
+            return per_value(family_number, lambda n: self.trace.communicator(n, rank).peers[place])
+        members = self.trace.communicator(family_number.value, rank).peers
         return Const(members[peer.value]) if isinstance(peer, Const) else peer
 
     def ruled(self, peers: dict[int, int]) -> Value:
@@ -272,9 +272,9 @@ class _AbsoluteRanks:
                 comm = self.trace.communicator(number, rank)
             except FormatError:
                 comm = None
-            there = comm is not None and rank in comm.members
-            color[rank] = comm.members[0] if comm is not None and there else UNDEFINED
-            key[rank] = comm.rank if comm is not None and there else 0
+            is_member = comm is not None and rank in comm.members
+            color[rank] = comm.members[0] if comm is not None and is_member else UNDEFINED
+            key[rank] = comm.rank if comm is not None and is_member else 0
         colored = {rank: c for rank, c in color.items() if c != UNDEFINED}
         outside = RankList(rank for rank, c in color.items() if c == UNDEFINED)
         who = among(outside, RankList.all(self.nprocs), self.nprocs)

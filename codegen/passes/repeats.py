@@ -190,8 +190,8 @@ class _Repeats:
                 inner = self.block(body, {**scope, variable.name: variable})
                 return self.numbered(replace(stmt, body=()), inner)
             case Branch(_, then, otherwise):
-                both = self.block(then, scope), self.block(otherwise, scope)
-                return self.numbered(replace(stmt, then=(), otherwise=()), *both)
+                branches = self.block(then, scope), self.block(otherwise, scope)
+                return self.numbered(replace(stmt, then=(), otherwise=()), *branches)
             case MpiCall() if stmt.mark is not None and stmt.mark not in self.marks:
                 return self.numbered(replace(stmt, mark=None))
         return self.numbered(stmt)

@@ -49,8 +49,8 @@ def scale_compute(program: BenchmarkProgram, scale: float, factors: Factors = NO
                 case LoopStatement():
                     changed = replace(stmt, body=change(stmt.body, following))
                 case Branch():
-                    both = (change(part, following) for part in (stmt.then, stmt.otherwise))
-                    changed = Branch(stmt.cond, *both)
+                    branches = (change(part, following) for part in (stmt.then, stmt.otherwise))
+                    changed = Branch(stmt.cond, *branches)
                 case ComputeStatement():
                     changed = _scaled_compute(stmt, scale * _compute_factor(following, factors))
             if changed is not None:

@@ -85,8 +85,8 @@ def _by_rank(groups: Sequence[RankGroup], universe: RankList, nprocs: int) -> Va
         groups = _join_tables(groups, nprocs)
     if len(groups) > MAX_ALTERNATIVES:
         numbered = [(ranks, Const(i)) for i, (ranks, _) in enumerate(groups)]
-        which = number(_by_rank(numbered, universe, nprocs))
-        return one_of([(i, e) for i, (_, e) in enumerate(groups)], which)
+        piece_number = number(_by_rank(numbered, universe, nprocs))
+        return one_of([(i, e) for i, (_, e) in enumerate(groups)], piece_number)
     # The last one needs no condition: the largest, if conditions can select the others.
     *smaller, (_, last) = sorted(groups, key=lambda group: len(group[0]))
     left = universe
@@ -94,8 +94,8 @@ def _by_rank(groups: Sequence[RankGroup], universe: RankList, nprocs: int) -> Va
     for ranks, e in smaller:
         chain.append((ranks, left, e))
         left = left - ranks
-    for ranks, there, e in reversed(chain):
-        last = select(among(ranks, there, nprocs), e, last)
+    for ranks, remaining_ranks, e in reversed(chain):
+        last = select(among(ranks, remaining_ranks, nprocs), e, last)
     return last
 
 

@@ -92,17 +92,17 @@ class ProgramPeers:
         return Binary("%", add(rank_expr, distance), size)
 
 
-def decoder(encoding: Encoding, own: Expr, modulo: Callable[[Expr], Expr]) -> Callable[[Expr], Expr]:
+def decoder(encoding: Encoding, own_rank: Expr, modulo: Callable[[Expr], Expr]) -> Callable[[Expr], Expr]:
     """Return the function that decodes a stored peer.
 
     Args:
-        own: this process's rank in the communicator.
+        own_rank: this process's rank in the communicator.
         modulo: gives the rank at a distance around the ring.
     """
 
     def decoded(leaf: Expr) -> Expr:
         if encoding is Encoding.RELATIVE:
-            return add(own, leaf)
-        return modulo(leaf) if encoding is Encoding.MODULO else xor(own, leaf)
+            return add(own_rank, leaf)
+        return modulo(leaf) if encoding is Encoding.MODULO else xor(own_rank, leaf)
 
     return decoded

@@ -105,12 +105,12 @@ class _RankView(ExprRewriter):
         self._seen[e] = result
         return result
 
-    def of_families(self, family: Expr, own: bool) -> Expr:
+    def of_families(self, family: Expr, wants_rank: bool) -> Expr:
         """Return the rank in a communicator, or its number of peers; a table if it varies."""
 
         def of(number: int) -> int:
             comm = self.trace.communicator(number, self.rank)
-            return comm.rank if own else max(len(comm.peers), 1)
+            return comm.rank if wants_rank else max(len(comm.peers), 1)
 
         return per_value(family, of)
 

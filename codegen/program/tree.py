@@ -201,6 +201,7 @@ class BenchmarkProgram:
         imbalance: per rank round(SHARE_STEPS log2(computation over the means of its calls)); None: all 1.
         subsets: communicators that are there from the start; others are made by calls.
         thread_level: of MPI in the recorded program, of `scalatrace.predefined.THREAD_LEVELS`; "": not known.
+        truncates: messages may be too long for their receives: some calls of the application returned errors.
         body: the statements.
         shape: the grid that is given when it runs, of a scalable benchmark.
     """
@@ -216,6 +217,7 @@ class BenchmarkProgram:
     shape: GridShape | None = None
     subsets: tuple[Subset, ...] = ()
     thread_level: str = ""
+    truncates: bool = False
 
     def with_body(self, body: tuple[Stmt, ...]) -> BenchmarkProgram:
         """The same with other statements."""

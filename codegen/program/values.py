@@ -139,9 +139,9 @@ def _stride(piece: Terms) -> int:
 
 def _pieces(terms: Terms) -> list[Terms]:
     """Single integers side by side become one table, and so does all that a table makes not much longer."""
-    whole = _length(terms)
-    if len(terms) > MAX_UNLISTED_TERMS and whole is not None and whole <= 8 * len(terms):
-        return [Vec(terms).first(whole)]
+    total_length = _length(terms)
+    if len(terms) > MAX_UNLISTED_TERMS and total_length is not None and total_length <= 8 * len(terms):
+        return [Vec(terms).first(total_length)]
     pieces: list[Terms] = []
     for term in terms:
         if isinstance(term, int) and pieces and isinstance(pieces[-1][0], int):
@@ -184,9 +184,9 @@ def _piece(terms: Terms, index: Expr, limit: int | None) -> Value:
     content = tuple(inner)
     period = _length(content)
     assert period is not None
-    whole = turns == 1 or (limit is not None and limit <= period)
-    quotient = Const(0) if whole else div(index, period)
-    at = _at(content, index if whole else mod(index, period), period)
+    is_single_turn = turns == 1 or (limit is not None and limit <= period)
+    quotient = Const(0) if is_single_turn else div(index, period)
+    at = _at(content, index if is_single_turn else mod(index, period), period)
     return add(number(at), mul(quotient, Const(stride))) if stride else at
 
 
@@ -236,10 +236,10 @@ def _prefix_of_piece(terms: Terms, n: Expr) -> Expr:
     content = tuple(inner)
     period = _length(content)
     assert period is not None
-    whole, within = div(n, period), mod(n, period)
-    total = add(mul(whole, Const(Vec(content).total(period))), _prefix(content, within, period))
+    turns, within = div(n, period), mod(n, period)
+    total = add(mul(turns, Const(Vec(content).total(period))), _prefix(content, within, period))
     if not stride:
         return total
-    triangle = Binary("/", Binary("*", whole, add(whole, Const(-1))), Const(2))
-    grown = add(mul(triangle, Const(stride * period)), mul(Binary("*", whole, within), Const(stride)))
+    triangle = Binary("/", Binary("*", turns, add(turns, Const(-1))), Const(2))
+    grown = add(mul(triangle, Const(stride * period)), mul(Binary("*", turns, within), Const(stride)))
     return add(total, grown)

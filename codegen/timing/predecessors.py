@@ -72,9 +72,9 @@ class Predecessors:
         for a, ranks in self.classes:
             left = ranks
             for b, arriving in other.classes:
-                if len(both := left & arriving):
-                    result.append((_merge(a, b), both))
-                    left = left - both
+                if len(shared_ranks := left & arriving):
+                    result.append((_merge(a, b), shared_ranks))
+                    left = left - shared_ranks
             if len(left):
                 result.append((a, left))
         return _unite(result)
@@ -85,9 +85,9 @@ class Predecessors:
         for a, ranks in self.classes:
             left = ranks
             for b, arriving in end.classes:
-                if len(both := left & arriving):
-                    result.append((Arrival(a.any, b.any, loop), both))
-                    left = left - both
+                if len(shared_ranks := left & arriving):
+                    result.append((Arrival(a.any, b.any, loop), shared_ranks))
+                    left = left - shared_ranks
             if len(left):
                 result.append((a, left))
         return _unite(result)
@@ -113,9 +113,9 @@ class Predecessors:
         result = []
         for a, ranks in self.classes:
             for b, arriving in later.classes:
-                if len(both := ranks & arriving):
+                if len(shared_ranks := ranks & arriving):
                     first = a.first if a.loop == loop else a.any
-                    result.append((Arrival(first, b.again if b.loop == loop else b.any, loop), both))
+                    result.append((Arrival(first, b.again if b.loop == loop else b.any, loop), shared_ranks))
         return _unite(result)
 
     def joined(self, other: Predecessors) -> Predecessors:

@@ -174,10 +174,10 @@ def fit_network(archive: Archive, level: str) -> NetworkFit:
     eager = _thresholds(archive, level)
     known = sorted({size + 1 for size in eager.values()})
     limit = eager.get("eager")
-    whole, counted = _fit(pingpong, known, MAX_BREAKPOINTS)
+    pingpong_fit, counted = _fit(pingpong, known, MAX_BREAKPOINTS)
     sending, _ = _fit(send, known, MAX_OVERHEAD_BREAKPOINTS)
     receiving = _fit(recv, (), MAX_OVERHEAD_BREAKPOINTS)[0] if len(recv[0]) >= MIN_SIZES else None
-    lines = _joint_lines(counted, [int(piece.from_x) for piece in whole.pieces], whole.at)
+    lines = _joint_lines(counted, [int(piece.from_x) for piece in pingpong_fit.pieces], pingpong_fit.at)
     segments = _segments(lines, sending, receiving, limit)
     segments = _with_gaps(segments, series(archive.of("burst", level)))
     segments = _with_noise(segments, archive.of("pingpong", level))
@@ -291,8 +291,10 @@ def _with_noise(segments: list[Segment], measurements: Sequence[Measurement]) ->
     sizes = list(durations)
     result = []
     for segment, members in zip(segments, _members(segments, sizes), strict=True):
-        here = [durations[sizes[i]] for i in members]
-        ratios = [ns / typical(repeats) for repeats in here for ns in select_undisturbed(repeats)]
+        durations_of_segment = [durations[sizes[i]] for i in members]
+        ratios = [
+            ns / typical(repeats) for repeats in durations_of_segment for ns in select_undisturbed(repeats)
+        ]
         low, high = np.percentile(ratios, (16, 84)) if ratios else (1.0, 1.0)
         result.append(replace(segment, relative_noise=float(high - low) / 2))
     return result

@@ -112,8 +112,8 @@ def plan(
         for name in COLLECTIVES:
             drawn_sizes = drawn if name != "barrier" else [0]
             experiments += [Experiment("collective", name=name, nbytes=size) for size in drawn_sizes]
-    whole = [*experiments * settings.visits, *kernels]
-    return [whole[i] for i in random.permutation(len(whole))]
+    runs = [*experiments * settings.visits, *kernels]
+    return [runs[i] for i in random.permutation(len(runs))]
 
 
 def _between_two(level: str, sizes: list[int], eager: int | None) -> list[Experiment]:

@@ -98,9 +98,9 @@ class MarkedKernels:
             model = self._model(name, str(self._hosts[int(hosts[0])]))
             if model is None:
                 continue
-            here = (levels == BEGINS) & (kernels == kernel)
-            of_calls = {p: size[here].astype(float) for p, size in zip(parameters, sizes, strict=False)}
-            result[here] = _moment_of(model, number, of_calls)
+            is_begin = (levels == BEGINS) & (kernels == kernel)
+            of_calls = {p: size[is_begin].astype(float) for p, size in zip(parameters, sizes, strict=False)}
+            result[is_begin] = _moment_of(model, number, of_calls)
         return result
 
     def _model(self, name: str, host: str) -> KernelModel | None:

@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 from scalatrace.arrays import Ints
 from scalatrace.errors import FormatError, LimitError, ScalatraceError
 from scalatrace.executor import binding
-from scalatrace.executor.binding import PARTS, PATH
+from scalatrace.executor.alone import why_not_alone
+from scalatrace.executor.binding import PARTS, PATH, PS
 from scalatrace.executor.call_times import TooLongCallError, load_factors
 from scalatrace.executor.fields import pointer
 from scalatrace.executor.operations import EngineOp
 from scalatrace.executor.parameters import decode_world
 from scalatrace.executor.program import LoweredProgram, LoweredTrace, lower
 from scalatrace.predict.engine.marked_kernels import KernelTimes, MarkedKernels
-from scalatrace.predict.engine.platform_arrays import PlatformArrays
-from scalatrace.predict.platform import Platform
+from scalatrace.predict.platform import Network, Platform
 from scalatrace.trace.model.callsite import short_frame
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.load import COMPUTE, spread_of
@@ -40,6 +40,48 @@ __all__ = [
     "Simulator",
     "simulate",
 ]  # fmt: skip
+
+
+class PlatformArrays:
+    """A platform as the executor reads it, in picoseconds, with the arrays that the C structure points to."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._segments: list[ctypes.Array[binding.SegmentParameters]] = []
+        self._rules = platform.rules.array
+        self.struct = binding.PlatformParameters(
+            network=self._network(platform.network),
+            memory=self._network(platform.memory or platform.network),
+            has_memory=platform.memory is not None,
+            ranks_per_node=platform.ranks_per_node,
+            serializes=platform.interface != "unlimited",
+            nrules=len(self._rules),
+            rules=self._rules,
+            reduce_per_byte=platform.reduce_per_byte_ns * PS,
+            match_entry=platform.matching.per_entry_ns * PS,
+        )
+
+    def _network(self, network: Network) -> binding.NetworkParameters:
+        segments = (binding.SegmentParameters * len(network.segments))(
+            *(
+                binding.SegmentParameters(
+                    segment.from_bytes,
+                    segment.latency_ns * PS,
+                    segment.per_byte_ns * PS,
+                    segment.gap_ns * PS,
+                    segment.send_overhead_ns * PS,
+                    segment.recv_overhead_ns * PS,
+                    segment.send_overhead_per_byte_ns * PS,
+                    segment.recv_overhead_per_byte_ns * PS,
+                )
+                for segment in network.segments
+            )
+        )
+        self._segments.append(segments)
+        above = network.rendezvous_above_bytes
+        return binding.NetworkParameters(
+            len(segments), segments, -1 if above is None else above, network.rendezvous_latency_ns * PS
+        )
+
 
 _SENDS = (EngineOp.SEND, EngineOp.SENDRECV, EngineOp.PUT)
 
@@ -286,7 +328,7 @@ class Simulator:
         else:
             status = binding.library().st_sim_run_path(*arguments, pointer(on_path, ctypes.c_int64), callback)
         if status == binding.E_DEADLOCK:
-            if note := order_note(self._trace):
+            if note := why_not_alone(self._trace) or order_note(self._trace):
                 raise SimulationThreadsError(
                     f"the calls cannot be simulated in the order of the trace: {note}"
                 )

@@ -171,11 +171,11 @@ class _Nodes:
 
     def _computation(self, ns: float) -> Any:
         self._rest_us += ns / 1000
-        whole = int(self._rest_us)
-        self._rest_us -= whole
-        if not whole:
+        whole_us = int(self._rest_us)
+        self._rest_us -= whole_us
+        if not whole_us:
             return None
-        return self._node(self._order.blocking(), "compute", _COMP, duration_micros=whole)
+        return self._node(self._order.blocking(), "compute", _COMP, duration_micros=whole_us)
 
     def _message(self, message: SendMessage | RecvMessage) -> Any:
         sends, order = isinstance(message, SendMessage), self._order

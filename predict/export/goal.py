@@ -41,9 +41,9 @@ def lines(lowering: TraceLowering, rank: int) -> Iterator[str]:
         match action:
             case Computation(ns):
                 rest_ns += ns
-                whole, rest_ns = int(rest_ns), rest_ns - int(rest_ns)
-                if whole:
-                    yield from _statement(order, order.blocking(), f"calc {whole}")
+                whole_ns, rest_ns = int(rest_ns), rest_ns - int(rest_ns)
+                if whole_ns:
+                    yield from _statement(order, order.blocking(), f"calc {whole_ns}")
             case SendMessage() | RecvMessage():
                 needs = order.blocking() if action.request is None else order.nonblocking(action.request)
                 yield from _statement(order, needs, _message(action))

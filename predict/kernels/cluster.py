@@ -119,8 +119,8 @@ class Cluster:
         members = random.choice(len(self.groups), nodes, p=weights)
         parameters = np.empty((nodes, len(PARAMETERS)))
         for i, group in enumerate(self.groups):
-            here = members == i
-            parameters[here] = self._drawn(random, group, int(here.sum()))
+            is_member = members == i
+            parameters[is_member] = self._drawn(random, group, int(is_member.sum()))
         reference = max(self.groups, key=lambda group: group.nodes).mean[0]
         factor, noise = parameters[:, 0] / reference, parameters[:, 2] / parameters[:, 0]
         return SampledNodes(members.astype(np.int64), parameters, factor, noise)

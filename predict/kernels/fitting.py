@@ -60,13 +60,13 @@ def fit_kernel(
             )
     hosts = sorted({call.host for call in calls})
     models = _list_means(MEANS, model, calls, parameters)
-    whole, score = _best(name, calls, models, noise, "")
+    model_of_all, score = _best(name, calls, models, noise, "")
     if len(hosts) < 2 or per_host is False:
-        return [whole]
+        return [model_of_all]
     parts = [_best(name, [c for c in calls if c.host == host], models, noise, host) for host in hosts]
     if per_host is None and sum(part_score for _, part_score in parts) >= score:
-        return [whole]
-    return [whole, *(part for part, _ in parts)]
+        return [model_of_all]
+    return [model_of_all, *(part for part, _ in parts)]
 
 
 def _list_means(

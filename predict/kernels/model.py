@@ -50,13 +50,13 @@ def terms_of(model: str, parameters: tuple[str, ...]) -> tuple[str, ...]:
 
     M-2 has the product of all parameters, the products without one of them, and the constant.
     """
-    whole = "*".join(parameters)
+    product = "*".join(parameters)
     if model == "M-0" or not parameters:
         return (CONSTANT,)
     if model == "M-1" or len(parameters) == 1:
-        return (whole, CONSTANT)
+        return (product, CONSTANT)
     return (
-        whole,
+        product,
         *("*".join(factors) for factors in combinations(parameters, len(parameters) - 1)),
         CONSTANT,
     )

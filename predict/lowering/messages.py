@@ -124,8 +124,8 @@ class LoweredMessages:
         return flow.nbytes(call) if flow is not None else 0
 
 
-def _open(call: Call, what: str) -> str:
+def _open(call: Call, wildcard: str) -> str:
     return (
-        f"rank {call.rank}: MPI_{call.op} at {call.site or 'an unknown call site'} receives from any {what}; "
-        "give it a sender first (codegen.matching.resolve_wildcards)"
+        f"rank {call.rank}: MPI_{call.op} at {call.site or 'an unknown call site'} "
+        f"receives from any {wildcard}; give it a sender first (codegen.matching.resolve_wildcards)"
     )

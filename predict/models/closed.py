@@ -73,12 +73,12 @@ class ModelPlace:
         Raises:
             NotClosedError: it depends on loop counters, or is no finite number.
         """
-        whole = as_sympy(sympy.sympify(formula))
-        if unknown := sorted({symbol.name for symbol in whole.free_symbols} - self.numbers.keys()):
+        expression = as_sympy(sympy.sympify(formula))
+        if unknown := sorted({symbol.name for symbol in expression.free_symbols} - self.numbers.keys()):
             raise NotClosedError(f"a quantity depends on {unknown[0]}")
-        names = {symbol: self.numbers[symbol.name] for symbol in whole.free_symbols}
+        names = {symbol: self.numbers[symbol.name] for symbol in expression.free_symbols}
         with suppress(ArithmeticError, TypeError, ValueError):  # division by 0, complex, too large
-            if isfinite(number := float(whole.subs(names).doit())):
+            if isfinite(number := float(expression.subs(names).doit())):
                 return number
         raise NotClosedError("a quantity is no finite number")
 

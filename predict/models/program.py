@@ -86,13 +86,13 @@ class ProgramTime:
     @property
     def formula(self) -> sympy.Expr:
         """The time in ns by the sizes of the grid; by P alone where all of them are equal."""
-        whole = sympy.expand(sum((term.formula for term in self.terms), sympy.Integer(0)))
+        total = sympy.expand(sum((term.formula for term in self.terms), sympy.Integer(0)))
         ndims = len(self.grid.dims)
         if len(set(self.grid.dims)) > 1:
-            return whole
+            return total
         side = P ** sympy.Rational(1, ndims)
-        sizes = {symbol: side for symbol in whole.free_symbols if symbol.name in self.grid.sizes}
-        return whole.subs(sizes)
+        sizes = {symbol: side for symbol in total.free_symbols if symbol.name in self.grid.sizes}
+        return total.subs(sizes)
 
     @property
     def growth(self) -> sympy.Expr | None:
@@ -242,16 +242,16 @@ class _Costs:
     def _type_size(self, param: ParamRule) -> sympy.Expr:
         """Return the size of the only datatype; its integers are which one it is, then size and extent."""
         shape, formulas = self.place.slots(param.field) or (None, ())
-        what = "the size of its datatype"
-        pieces = filled_template(shape, formulas, lambda formula: self.place.sympy(formula, what))
+        quantity = "the size of its datatype"
+        pieces = filled_template(shape, formulas, lambda formula: self.place.sympy(formula, quantity))
         if pieces is not None:
             size = symbolic_size(pieces, sympy.Integer, operator.mul, operator.add)
             if size is None:
-                raise NotClosedError(f"{what} is not known")
+                raise NotClosedError(f"{quantity} is not known")
             return size
         if len(formulas) < 3 or not isinstance(shape, tuple) or len(shape[1]) != 1:
             raise NotClosedError("it uses several datatypes")
-        return self.place.sympy(formulas[1], what)
+        return self.place.sympy(formulas[1], quantity)
 
     def _comm_size(self, rule: Rule) -> sympy.Expr:
         """Return the number of ranks of the communicator."""
@@ -264,8 +264,8 @@ class _Costs:
         family = self.model.families[number]
         sizes = [self.place.symbols[name] for name in self.place.grid.sizes]
         if family.slices is not None:
-            whole = len(family.slices) == len(sizes)
-            return P if whole else prod((sizes[axis] for axis in family.slices), start=sympy.Integer(1))
+            is_known = len(family.slices) == len(sizes)
+            return P if is_known else prod((sizes[axis] for axis in family.slices), start=sympy.Integer(1))
         if family.kind == "self":
             return sympy.Integer(1)
         first = family.vecs[0] if family.vecs else None

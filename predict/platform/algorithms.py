@@ -6,14 +6,16 @@ vector of Bcast, Reduce, Allreduce and Scan, one rank's block of the others (the
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
+from typing import Any
 
 from scalatrace.executor import binding
 from scalatrace.executor.operations import COLLECTIVES
 
-__all__ = ["DEFAULT_RULES", "AlgorithmRule", "CollectiveAlgorithm", "algorithm_table"]
+__all__ = ["DEFAULT_RULES", "AlgorithmRule", "AlgorithmRules", "CollectiveAlgorithm", "algorithm_table"]
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,9 @@ class AlgorithmRule:
     max_ranks: int | None = None
 
 
+MAX_BYTES, MAX_RANKS = (1 << 63) - 1, (1 << 31) - 1
+"""Largest message and communicator that the executor can represent."""
+
 DEFAULT_RULES = {
     "barrier": (AlgorithmRule("dissemination"),),
     "bcast": (
@@ -74,3 +79,32 @@ DEFAULT_RULES = {
     "scan": (AlgorithmRule("recursive_doubling"),),
 }
 """Thresholds of MPICH (Thakur, Rabenseifner, Gropp 2005)."""
+
+
+class AlgorithmRules:
+    """Rules of all collective operations as the executor reads them: those of a platform, then the defaults.
+
+    Attributes:
+        array: of all rules; the first one that holds for a call counts.
+    """
+
+    def __init__(self, rules: Mapping[str, Sequence[AlgorithmRule]]) -> None:
+        rows = [
+            binding.RuleParameters(
+                COLLECTIVES[operation],
+                algorithms[rule.algorithm].number,
+                -1 if rule.max_bytes is None else rule.max_bytes,
+                -1 if rule.max_ranks is None else rule.max_ranks,
+            )
+            for operation, algorithms in algorithm_table().items()
+            for rule in (*rules.get(operation, ()), *DEFAULT_RULES[operation])
+        ]
+        self.array: Any = (binding.RuleParameters * len(rows))(*rows)
+
+    def choose(self, operation: str, nbytes: int, nranks: int) -> str:
+        """Return the algorithm of a call; arguments as of `Platform.algorithm`."""
+        size = min(nbytes, MAX_BYTES), min(nranks, MAX_RANKS)
+        executor = binding.library()
+        number = executor.st_sim_choose_algorithm(self.array, len(self.array), COLLECTIVES[operation], *size)
+        name: bytes = executor.st_sim_describe_algorithm(number).name
+        return name.decode()

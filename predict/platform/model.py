@@ -18,10 +18,11 @@ import math
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 
 from scalatrace.errors import UsageError
 from scalatrace.predefined import THREAD_LEVELS
-from scalatrace.predict.platform.algorithms import DEFAULT_RULES, AlgorithmRule, algorithm_table
+from scalatrace.predict.platform.algorithms import AlgorithmRule, AlgorithmRules, algorithm_table
 
 __all__ = [
     "AlgorithmRule",
@@ -237,14 +238,19 @@ class Platform:
         asked: set[str] = getattr(self, "_asked")  # noqa: B009
         return frozenset(asked)
 
+    @cached_property
+    def rules(self) -> AlgorithmRules:
+        """The rules of `collectives` and the default ones."""
+        return AlgorithmRules(self.collectives)
+
     def node_of(self, rank: int) -> int:
         """Return the number of a rank's node."""
         return rank // self.ranks_per_node if self.ranks_per_node else 0
 
     def network_between(self, a: int, b: int) -> Network:
         """Return the parameters of messages between two ranks."""
-        same = self.memory is not None and self.node_of(a) == self.node_of(b)
-        return self.memory if same and self.memory is not None else self.network
+        within_node = self.memory is not None and self.node_of(a) == self.node_of(b)
+        return self.memory if within_node and self.memory is not None else self.network
 
     def algorithm(self, operation: str, nbytes: int, nranks: int) -> str:
         """Return the algorithm of a collective operation.
@@ -255,8 +261,4 @@ class Platform:
             nranks: size of the communicator.
         """
         getattr(self, "_asked").add(operation)  # noqa: B009
-        for rule in (*self.collectives.get(operation, ()), *DEFAULT_RULES[operation]):
-            fits = rule.max_bytes is None or nbytes <= rule.max_bytes
-            if fits and (rule.max_ranks is None or nranks <= rule.max_ranks):
-                return rule.algorithm
-        raise AssertionError(f"no default algorithm for {operation}")
+        return self.rules.choose(operation, nbytes, nranks)

@@ -50,8 +50,8 @@ class Runs:
 
     def gathered(self, min_share: float) -> Runs:
         """Sum the factors whose share is below `min_share` in every run into one, called OTHER."""
-        whole = np.maximum(self.values.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-        large = (self.values / whole >= min_share).any(axis=0)
+        totals = np.maximum(self.values.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        large = (self.values / totals >= min_share).any(axis=0)
         if large.sum() >= len(self.factors) - 1:
             return self
         small = self.values[:, ~large].sum(axis=1, keepdims=True)

@@ -73,19 +73,19 @@ def maxima_of(
 
 def _draw_times(work: Work, size: tuple[int, int], spread: float, random: np.random.Generator) -> Floats:
     """Draw the time of a kind of computation in each interval of each rank, without its rank's part."""
-    histogram, whole = work.times.within_ranks(spread), int(work.per_interval)
+    histogram, ndraws = work.times.within_ranks(spread), int(work.per_interval)
     mean, std = histogram.mean * work.resolution, histogram.std * work.resolution
-    if whole > MAX_DRAWS:
-        total = random.normal(whole * mean, std * np.sqrt(whole), size)
-        return np.maximum(total * (work.per_interval / whole), 0.0)
+    if ndraws > MAX_DRAWS:
+        total = random.normal(ndraws * mean, std * np.sqrt(ndraws), size)
+        return np.maximum(total * (work.per_interval / ndraws), 0.0)
     total = np.zeros(size)
-    fraction = work.per_interval - whole
-    for number in range(whole + (fraction > 0)):
+    fraction = work.per_interval - ndraws
+    for number in range(ndraws + (fraction > 0)):
         values = quantiles(histogram, _evenly(random, size)).reshape(size) * work.resolution
         drawn = float(values.std())
         scale = min(1.0, std / drawn) if drawn else 1.0  # bins overlap, so draws spread more than samples
         values = mean + scale * (values - mean)
-        if number == whole:
+        if number == ndraws:
             values *= _present(random, size[0], fraction)[:, None]  # the same intervals on all ranks
         total += values
     return total

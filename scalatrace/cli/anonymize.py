@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import scalatrace
 from scalatrace.cli.output import add_json, print_json, words
 from scalatrace.cli.progress import track
 from scalatrace.cli.sizes import add_plugins
@@ -107,7 +108,6 @@ def _outputs(args: argparse.Namespace) -> list[str]:
 
 def _anonymous(path: str, names: AnonymousNames, options: AnonymizeOptions) -> bytes:
     """Return the bytes of the anonymous file, checked. Raises ScalatraceError."""
-    import scalatrace
     from scalatrace.extrap import stx
     from scalatrace.trace.anonymize import check
     from scalatrace.trace.anonymize.recorded import anonymous_trace

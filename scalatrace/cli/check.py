@@ -92,9 +92,10 @@ def _program(args: argparse.Namespace) -> int:
 
 def _check_recorded(path: str, limit_s: float) -> dict[str, Any]:
     from scalatrace.trace.consistency.agreement import first_conflict
+    from scalatrace.trace.consistency.failed import repeatable
     from scalatrace.trace.query.counting import check_visits
 
-    trace = load_named(path, limit_s)
+    trace = repeatable(load_named(path, limit_s))
     check_visits(trace)
     size = {"ranks": trace.nprocs, "grid": "", "conflict": first_conflict(trace) or "", "undetermined": ""}
     return {"file": path, "sizes": [size]}

@@ -11,6 +11,7 @@ import argparse
 from collections.abc import Iterator
 from functools import partial
 
+from scalatrace.cli.dispatch import parser_of
 from scalatrace.cli.parsing import Parser, subparsers_of
 from scalatrace.cli.registry import COMMANDS
 
@@ -42,17 +43,15 @@ def whole_parser() -> Parser:
     """Return one parser with all commands, whose arguments for paths are marked for shtab."""
     import shtab
 
-    from scalatrace.cli.dispatch import parser_of
-
-    whole = Parser(prog="scalatrace")
-    whole.add_argument("--version", action="store_true", help="print versions")
-    commands = whole.add_subparsers(dest="command")
+    parser_of_all = Parser(prog="scalatrace")
+    parser_of_all.add_argument("--version", action="store_true", help="print versions")
+    commands = parser_of_all.add_subparsers(dest="command")
     for command in COMMANDS:
         _, parser = parser_of(command, partial(commands.add_parser, command.name, help=command.summary))
         for action in _all_actions(parser):
             if (kind := _path_kind(action)) is not None:
                 action.complete = shtab.DIRECTORY if kind == "folder" else shtab.FILE  # type: ignore[attr-defined]
-    return whole
+    return parser_of_all
 
 
 def _all_actions(parser: Parser) -> Iterator[argparse.Action]:

@@ -91,9 +91,10 @@ def run(args: argparse.Namespace) -> int:
     from scalatrace.predict.export.formats import FORMATS, estimated_bytes, export, size_of
     from scalatrace.report.predictions.export import ExportReporter
     from scalatrace.report.style import nbytes
+    from scalatrace.trace.consistency.failed import repeatable
 
     form, selection = FORMATS[args.to], _selection(args)
-    traces = read_traces(args.traces, args)
+    traces = [repeatable(trace) for trace in read_traces(args.traces, args)]
     if form.kind != "experiment":
         traces = [with_senders(trace) for trace in traces]
     estimate = 0 if form.kind == "experiment" else estimated_bytes(form, traces[0], selection)
@@ -135,10 +136,12 @@ def with_senders(trace: Trace) -> Trace:
 
 
 def _notes(args: argparse.Namespace, selection: ExportSelection, trace: Trace) -> list[str]:
+    from scalatrace.executor.alone import why_not_alone
     from scalatrace.predict.export.simgrid_platform import HOSTS, PLATFORM, list_unsupported
-    from scalatrace.trace.threads import order_note
+    from scalatrace.trace.threads import order_note, thread_count
 
-    threads = [f"a simulator may not end: {note}"] if (note := order_note(trace)) else []
+    note = order_note(trace) if thread_count(trace.meta) > 1 else why_not_alone(trace)
+    threads = [f"a simulator may not end: {note}"] if note else []
 
     if args.to == "simgrid":
         platform = selection.platform

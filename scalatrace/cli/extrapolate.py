@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+import scalatrace
 from scalatrace.cli.extrapolation import (
     ExtrapolationTarget,
     FitOptions,
@@ -96,14 +97,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace, workers: int) -> int:
-    import scalatrace
     from scalatrace.extrap.grid.plugins import load_plugins
     from scalatrace.report.extrapolation import ExtrapolationReporter
+    from scalatrace.trace.consistency.failed import repeatable
 
     lossy = lossy_options(args)
     target = _target(args)
     dims_of = None if args.dims_of is None else [parse_dims("--dims-of", t) for t in args.dims_of.split(",")]
-    traces = [scalatrace.load(path) for path in track(args.traces, "reading")]
+    traces = [repeatable(scalatrace.load(path)) for path in track(args.traces, "reading")]
     note_inputs(traces, args.inputs)
     load_plugins(args.plugin)
     frames = dict.fromkeys(frame for trace in traces for frame in trace.frames)

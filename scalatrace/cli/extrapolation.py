@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdo
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import scalatrace
 from scalatrace.cli.budget import TimeExceeded
 from scalatrace.cli.output import natural, print_json
 from scalatrace.cli.progress import stage
@@ -367,7 +368,6 @@ def _save_trace(
     result: Extrapolation | LossyExtrapolation, target: ExtrapolationTarget, names: SiteNames
 ) -> dict[str, Any]:
     """Write a trace and return its sizes."""
-    import scalatrace
 
     stage("writing")
     nbytes = scalatrace.save(result.trace, target.output)

@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import scalatrace
 from scalatrace.cli.launching import add_launcher, launch_words, scalatrace_words
 from scalatrace.cli.output import add_json, add_trace, print_json
 from scalatrace.compilers.programs import run_tool
@@ -41,7 +42,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Replay under the tracer, then compare."""
-    import scalatrace
     from scalatrace.replay.probabilistic.sampled_calls import is_probabilistic
     from scalatrace.trace.query.diff import diff
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import argparse
 import os
 
+import scalatrace
 from scalatrace.cli.output import add_json, need_file, print_json
 from scalatrace.cli.progress import stage
+from scalatrace.escapes import clean
 from scalatrace.files import check_output
 
 EXAMPLE = "scalatrace import scorep/traces.otf2 -o app.st\n  scalatrace import logs/ -o app.st"
@@ -24,8 +26,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Convert, and say what was left out."""
-    import scalatrace
-    from scalatrace.escapes import clean
     from scalatrace.report.style import console, nbytes, number
 
     need_file(args.source)

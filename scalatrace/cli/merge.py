@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgpack  # type: ignore[import-untyped]
 
+import scalatrace
 from scalatrace.cli.budget import over_memory
 from scalatrace.cli.output import add_formats, need_file, print_csv, print_json
 from scalatrace.cli.progress import stage
@@ -69,8 +70,8 @@ def run(args: argparse.Namespace) -> int:
         return _run_on_ranks(args)
     output, parts = _plan(args)
     stage(f"merging {len(parts):,} parts")
-    with merge_parts(parts) as whole:
-        return _write(whole, args, output)
+    with merge_parts(parts) as merged:
+        return _write(merged, args, output)
 
 
 def _run_on_ranks(args: argparse.Namespace) -> int:
@@ -100,14 +101,13 @@ def _plan(args: argparse.Namespace) -> tuple[str, list[Path]]:
     return output, of_one_run(part_files(args.parts))
 
 
-def _write(whole: Core, args: argparse.Namespace, output: str) -> int:
+def _write(merged: Core, args: argparse.Namespace, output: str) -> int:
     """Check the merged trace, write it, and say which ranks it has."""
-    import scalatrace
     from scalatrace.report.style import console
 
     with TemporaryDirectory(prefix="scalatrace-") as folder:
         path = Path(folder, "merged.st")
-        whole.write(path, not args.no_compress)
+        merged.write(path, not args.no_compress)
         try:
             trace = scalatrace.load(path)
         except FormatError as error:

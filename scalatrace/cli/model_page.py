@@ -83,12 +83,12 @@ def _facts(
             warnings = result_warnings(model, times, total_times(model, times, trace))
         facts = replace(facts, warnings=tuple(warnings))
     if EXTRAPOLATED in trace.meta and LOSSY not in model.meta:
-        here = inputs_of(trace)
-        chosen = chosen_inputs(model, here)
+        inputs = inputs_of(trace)
+        chosen = chosen_inputs(model, inputs)
         facts = replace(
             facts,
             inputs=tuple(_at_sizes(model, chosen)),
-            parameters=_parameters(model, chosen, here),
+            parameters=_parameters(model, chosen, inputs),
             site_models=_site_models(fits),
         )
     return facts
@@ -106,11 +106,11 @@ def instances(model: Model, trace: Trace) -> Iterator[Trace]:
 
     if EXTRAPOLATED not in trace.meta or LOSSY in model.meta:
         return
-    here, timing = inputs_of(trace), timing_model_of(trace.meta)
-    for n, number in chosen_inputs(model, here).items():
+    inputs, timing = inputs_of(trace), timing_model_of(trace.meta)
+    for n, number in chosen_inputs(model, inputs).items():
         if n < trace.nprocs:
             try:
-                yield of_model(model, n, model.seen[number][0], here, timing, accept_unconfirmed=True).trace
+                yield of_model(model, n, model.seen[number][0], inputs, timing, accept_unconfirmed=True).trace
             except ScalatraceError:  # other parameters may not be possible on so few ranks
                 continue
 

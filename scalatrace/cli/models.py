@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.named import SiteNames
 from scalatrace.cli.output import add_formats, add_names, natural, print_facts
+from scalatrace.cli.sizes import parse_dims, parse_params
 from scalatrace.errors import UsageError
 from scalatrace.report.predictions.columns import MODEL_TERMS, MODEL_TIMES
 
@@ -157,7 +158,6 @@ def _formula(formula: Any) -> dict[str, str]:
 
 
 def _program(platform: Platform, args: argparse.Namespace) -> dict[str, Any]:
-    from scalatrace.cli.sizes import parse_dims, parse_params
     from scalatrace.extrap.grid.target import check_dimensions, target_grid
     from scalatrace.extrap.stx import load
     from scalatrace.predict.models.program import program_time

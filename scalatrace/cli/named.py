@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import scalatrace
 from scalatrace.cli.progress import stage
 from scalatrace.cli.sizes import read_trace, read_traces
 from scalatrace.errors import ScalatraceError
@@ -28,7 +29,6 @@ def load_named(path: str, limit_s: float, args: argparse.Namespace | None = None
     Args:
         args: of `sizes.add_sizes`, for formulas; None: the file has to be a trace.
     """
-    import scalatrace
 
     if args is None:
         stage("reading")
@@ -44,8 +44,8 @@ def load_named_alike(paths: tuple[str, str], limit_s: float, args: argparse.Name
     """
     traces = read_traces(paths, args)
     left, right = (SiteNames.of(trace, path, limit_s) for trace, path in zip(traces, paths, strict=True))
-    both = left.natives & right.natives
-    if any(left.known.get(text, text) != right.known.get(text, text) for text in both):
+    shared_natives = left.natives & right.natives
+    if any(left.known.get(text, text) != right.known.get(text, text) for text in shared_natives):
         return traces[0], traces[1]
     return left.trace(traces[0]), right.trace(traces[1])
 
@@ -120,7 +120,7 @@ class SiteNames:
         """Return a text with names in place of native frames."""
         if "+0x" not in text or not self.natives:
             return text
-        return self._pattern.sub(lambda found: self.known.get(found[0], found[0]), text)
+        return self._pattern.sub(lambda match: self.known.get(match[0], match[0]), text)
 
     def facts(self, data: Any) -> Any:
         """Return plain data with names in its texts."""

@@ -144,8 +144,8 @@ def _run(args: argparse.Namespace) -> int:
     return run_program(program, args.file, args.options, _seed(args.seed), args.engine)
 
 
-def _seed(given: int | None) -> int:
-    text = os.environ.get(SEED_VARIABLE, "1") if given is None else str(given)
+def _seed(seed: int | None) -> int:
+    text = os.environ.get(SEED_VARIABLE, "1") if seed is None else str(seed)
     try:
         return int(text)
     except ValueError:

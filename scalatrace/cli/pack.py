@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+import scalatrace
 from scalatrace.cli.output import add_json, print_json
 
 EXAMPLE = "scalatrace show a.st --text > a.txt && $EDITOR a.txt && scalatrace pack a.txt -o b.st"
@@ -19,7 +20,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Parse, check and write."""
-    import scalatrace
     from scalatrace.trace.io.textparse import load_text
 
     trace = load_text(args.text)

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 
+from scalatrace.errors import FormatError
 from scalatrace.record.__main__ import arguments as record_arguments
 from scalatrace.record.__main__ import options_of
 from scalatrace.record.launch import RecordOptions, launch
@@ -49,7 +50,6 @@ def _with_offsets(options: RecordOptions, words: list[str]) -> RecordOptions:
 
 
 def _offsets(program: str, sites: Sequence[Range]) -> list[Range]:
-    from scalatrace.errors import FormatError
     from scalatrace.symbols.module import offsets_of
     from scalatrace.symbols.time_limit import TimeUpError, time_limit
 

@@ -12,6 +12,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import scalatrace
 from scalatrace.cli.output import add_formats, natural, print_facts
 from scalatrace.cli.progress import stage, track
 from scalatrace.errors import UsageError
@@ -138,12 +139,11 @@ def _runs(args: argparse.Namespace) -> tuple[Runs, list[dict[str, Any]], list[di
 def _runs_of_traces(
     paths: list[str], by: str, min_share: float, target: int | None
 ) -> tuple[Runs, list[dict[str, Any]], list[dict[str, Any]]]:
-    import scalatrace
     from scalatrace.predict.regress import Runs
     from scalatrace.report.costs.efficiency import efficiency
-    from scalatrace.report.costs.factors import KnownSites, time_factors
     from scalatrace.report.costs.performance import plain_efficiency
     from scalatrace.report.costs.phases import plain_phases
+    from scalatrace.report.predictions.regress import KnownSites, time_factors
     from scalatrace.trace.threads import check_one_thread
 
     rows, efficiencies, phases, nprocs, sites = [], [], [], 0, KnownSites()

@@ -95,6 +95,7 @@ def run(args: argparse.Namespace) -> int:
     from scalatrace.cli.named import load_named
     from scalatrace.compilers.launchers import foreign_launcher
     from scalatrace.replay.start import start_mpi
+    from scalatrace.trace.consistency.failed import WITH_ERRORS, repeatable
 
     options = _options(args)
     if args.record and not os.environ.get(RECORDED):
@@ -103,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"scalatrace: {foreign}", file=sys.stderr, flush=True)
     trace, wrong = None, ""
     try:
-        trace = load_named(args.trace, NAMES_S if args.at else 0)
+        trace = repeatable(load_named(args.trace, NAMES_S if args.at else 0))
     except ScalatraceError as error:
         if launched_rank() is None:
             raise
@@ -112,6 +113,8 @@ def run(args: argparse.Namespace) -> int:
     if _said(wrong, transport) or trace is None:
         transport.finish()
         return 1
+    if WITH_ERRORS in trace.counts:
+        transport.allow_truncation()
     status = _check_replayable(trace, transport, options, args.force)
     if status is None:
         status = _run_guarded(trace, transport, options, args)

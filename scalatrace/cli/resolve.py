@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
+import scalatrace
 from scalatrace.cli.output import add_formats, add_trace, print_facts, seconds
 from scalatrace.files import check_output
 from scalatrace.report.columns import MODULES
@@ -40,7 +41,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, look up, write; 1 if no call site has a name."""
-    import scalatrace
     from scalatrace.report.program import ModulesReporter
     from scalatrace.symbols.find import Finder
     from scalatrace.symbols.resolve import resolve

@@ -125,8 +125,7 @@ def _show_rank(trace: Trace, args: argparse.Namespace) -> None:
 def _show_nodes(trace: Trace, args: argparse.Namespace) -> None:
     from scalatrace.report.notation import NotationReporter
     from scalatrace.report.style import console
-    from scalatrace.report.trees.reporter import TreeReporter
-    from scalatrace.report.trees.rows import node_rows
+    from scalatrace.report.trees.reporter import TreeReporter, node_rows
     from scalatrace.report.trees.selection import NodeSelection
 
     selection = NodeSelection(args.depth, args.top, args.at)

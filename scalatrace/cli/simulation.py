@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scalatrace.cli.progress import stage, track
+from scalatrace.errors import LimitError, UsageError
 from scalatrace.predefined import THREAD_LEVEL
 
 if TYPE_CHECKING:
@@ -64,10 +65,11 @@ class Simulated:
         from scalatrace.predict.engine import SimulateOptions
         from scalatrace.predict.engine.repeats import sampled_nodes
         from scalatrace.predict.engine.simulate import Simulator
+        from scalatrace.trace.consistency.failed import repeatable
         from scalatrace.trace.threads import check_one_order
 
         check_one_order(trace, "simulate")
-        setting, trace = setting or SimulationSetting(), trace.without_phases
+        setting, trace = setting or SimulationSetting(), repeatable(trace, keep_failed=True).without_phases
         self._trace, self._platform, self._repeat = trace, platform, setting.repeat
         self._drawn_times: list[float] = []
         self._nodes = None
@@ -111,8 +113,18 @@ class Simulated:
             "last_rank": result.last_rank,
             "path": path_parts(result),
             "phases": plain_phases(self._trace.phases),
-            "notes": self._simulator.program.notes | self._thread_note() | self._platform_note(),
+            "notes": self._simulator.program.notes
+            | self._part_note()
+            | self._thread_note()
+            | self._platform_note(),
         }
+
+    def _part_note(self) -> dict[str, str]:
+        """A note if the calls of a part of a program lack partners."""
+        from scalatrace.executor.alone import why_not_alone
+
+        note = why_not_alone(self._trace)
+        return {"trace": note} if note else {}
 
     def _platform_note(self) -> dict[str, str]:
         """A note of what speaks against the platform, and what the run did not use of it."""
@@ -231,7 +243,6 @@ class Simulated:
 
 def _largest_message(trace: Trace) -> int:
     """Return the bytes of the largest message or part of a collective, of a sample of many ranks."""
-    from scalatrace.errors import LimitError, UsageError
     from scalatrace.trace.exchange.matrix import flows
     from scalatrace.trace.exchange.rank_sets import Budget
 

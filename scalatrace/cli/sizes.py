@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
+import scalatrace
 from scalatrace.cli.output import natural
 from scalatrace.cli.progress import stage, track
 from scalatrace.errors import UsageError
@@ -94,7 +95,6 @@ def read_traces(paths: Sequence[str], args: argparse.Namespace) -> list[Trace]:
     Raises:
         UsageError: sizes are missing, or are given for traces only. ScalatraceError: no trace can be made.
     """
-    import scalatrace
 
     sizes = TargetSizes.of(args)
     symbolic = {path for path in paths if _is_symbolic(path)}

@@ -7,6 +7,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import scalatrace
 from scalatrace.cli.launching import add_launcher, launch_words, scalatrace_words, split_words
 from scalatrace.cli.output import add_formats, add_trace, factor, print_facts
 from scalatrace.cli.progress import track
@@ -44,7 +45,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Replay every setting, then report."""
-    import scalatrace
     from scalatrace.replay.sweep import grid
     from scalatrace.report.curves import SweepReporter, check_plot
 

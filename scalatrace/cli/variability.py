@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import scalatrace
 from scalatrace.cli.named import SiteNames
 from scalatrace.cli.output import add_formats, add_names, natural, print_facts
 from scalatrace.cli.progress import track
@@ -92,7 +93,6 @@ class RankProjection:
 
 
 def _of_trace_file(args: argparse.Namespace, options: RankProjection) -> dict[str, Any]:
-    import scalatrace
 
     if args.ranks_per_node or set(options.methods) - set(METHODS[:2]):
         raise UsageError("inter-node and intra-node need the times of each rank: use --times")
@@ -138,8 +138,8 @@ def of_trace(trace: Trace, options: RankProjection) -> dict[str, Any] | None:
         maxima = maxima_of(each, nranks, spread, drawn, options.seed + number)
         site = each.stack[0] if each.stack else ""
         rows.append(_interval(each.op, site, each.count, each.mean_ns, maxima))
-        found = _project_interval(options, methods, maxima, nranks, each.count)
-        predictions.append([(each.count, interval) for interval in found])
+        projection = _project_interval(options, methods, maxima, nranks, each.count)
+        predictions.append([(each.count, interval) for interval in projection])
     rows.sort(key=lambda row: -row["count"] * row["slowest_ns"])
     return {
         "nranks": nranks,

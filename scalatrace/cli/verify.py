@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+import scalatrace
 from scalatrace.cli.output import add_json, add_trace, print_json
 
 EXAMPLE = (
@@ -25,7 +26,6 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load the trace, read the logs, report."""
-    import scalatrace
     from scalatrace.report.findings import VerifyReporter
     from scalatrace.report.style import console
     from scalatrace.trace.query.verify import verify

@@ -7,16 +7,222 @@ several sizes have their mean. Calls that neither send, receive, wait nor are co
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from scalatrace.convert.otf2_calls import ImportedCall, LocationCalls
 from scalatrace.convert.ranks import RankCalls, write_trace
 from scalatrace.errors import FormatError, UsageError
+from scalatrace.trace.model.tables import Datatype, Kind
 
 __all__ = ["convert_otf2"]
+
+BYTE = Datatype("MPI_BYTE", 1, 1)
+NO_ROOT = (1 << 32) - 1
+
+_VECTORS = frozenset({"Bcast", "Reduce", "Allreduce", "Scan", "Exscan"})
+_ROOTED = frozenset({"Bcast", "Reduce", "Gather", "Scatter"})
+_REDUCING = frozenset({"Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter_block"})
+_PLAIN_NAMES = {
+    "Gatherv": "Gather", "Scatterv": "Scatter", "Allgatherv": "Allgather", "Alltoallv": "Alltoall",
+    "Alltoallw": "Alltoall", "Reduce_scatter": "Reduce_scatter_block",
+}  # fmt: skip
+"""Operations with several sizes, which the archive does not have -> those with one."""
+
+_SENDING = {"count": "sendcount", "datatype": "sendtype", "dest": "dest", "tag": "sendtag"}
+_RECEIVING = {"count": "recvcount", "datatype": "recvtype", "source": "source", "tag": "recvtag"}
+
+Params = list[tuple[str, Kind, Any]]
+
+
+@dataclass
+class ImportedCall:
+    """A call.
+
+    Attributes:
+        comm: its communicator in the archive; None without one.
+        given: parameters without the communicator.
+        compute_ns, comm_ns: before and in the call.
+        frames: of the call site, innermost first.
+    """
+
+    op: str
+    comm: Any = None
+    given: Params = field(default_factory=list)
+    compute_ns: float = 0.0
+    comm_ns: float = 0.0
+    frames: tuple[str, ...] = ()
+
+    def params(self, key: Callable[[Any], object]) -> Params:
+        """Return all parameters; `key` gives the name of a communicator."""
+        return self.given if self.comm is None else [*self.given, ("comm", Kind.COMM, key(self.comm))]
+
+
+class LocationCalls:
+    """Makes the calls of one location of its events, in the order of their times.
+
+    Args:
+        scale: ns in a tick.
+        left_out: counts the MPI calls that become none.
+    """
+
+    def __init__(self, scale: float, left_out: Counter[str]) -> None:
+        self._scale, self._left_out = scale, left_out
+        self._calls: list[ImportedCall] = []
+        self._stack: list[Any] = []
+        self._live: list[int] = []
+        self._receives: dict[int, ImportedCall] = {}
+        self._entered = self._left = 0
+        self._inside: list[ImportedCall] = []
+        self._completed: list[int] = []
+
+    def add(self, event: Any) -> None:
+        """Take the next event of the location."""
+        handler = _HANDLERS.get(type(event).__name__)
+        if handler is not None:
+            handler(self, event)
+
+    def finished(self) -> list[ImportedCall]:
+        """Return the calls. Receives that were never completed have no source, and are left out."""
+        unknown = {id(call) for call in self._receives.values()}
+        return [call for call in self._calls if id(call) not in unknown]
+
+    def _enter(self, event: Any) -> None:
+        self._stack.append(event.region)
+        if _is_mpi(event.region):
+            self._entered, self._inside, self._completed = event.time, [], []
+
+    def _leave(self, event: Any) -> None:
+        region = self._stack.pop() if self._stack else event.region
+        if not _is_mpi(region):
+            return
+        self._complete(region.name.removeprefix("MPI_"))
+        if {call.op for call in self._inside} == {"Send", "Recv"} and len(self._inside) == 2:
+            self._inside = [_exchange(*self._inside)]
+        if not self._inside:
+            self._left_out[region.name] += 1
+            return
+        frames = tuple(_frame(each) for each in reversed(self._stack))
+        for call in self._inside:
+            call.frames = frames
+        first = self._inside[0]
+        first.compute_ns = (self._entered - self._left) * self._scale
+        first.comm_ns = (event.time - self._entered) * self._scale
+        self._calls += self._inside
+        self._left = event.time
+
+    def _complete(self, name: str) -> None:
+        """Add the wait for the requests that were completed in an MPI call."""
+        if not self._completed:
+            return
+        ages = [len(self._live) - 1 - self._live.index(request) for request in self._completed]
+        for request in self._completed:
+            self._live.remove(request)
+        if name.startswith("Sendrecv") and len(self._inside) == len(ages) == 2:
+            self._inside = [_exchange(*self._inside)]
+        elif len(ages) == 1:
+            self._inside.append(ImportedCall("Wait", None, [("request", Kind.INT, ages[0])]))
+        else:
+            self._inside.append(ImportedCall("Waitall", None, [("requests", Kind.ARRAY, tuple(ages))]))
+
+    def _send(self, event: Any) -> None:
+        params = _message(event.msg_length, "dest", event.receiver, event.msg_tag)
+        self._inside.append(ImportedCall("Send", event.communicator, params))
+
+    def _recv(self, event: Any) -> None:
+        params = _message(event.msg_length, "source", event.sender, event.msg_tag)
+        self._inside.append(ImportedCall("Recv", event.communicator, params))
+
+    def _isend(self, event: Any) -> None:
+        params = _message(event.msg_length, "dest", event.receiver, event.msg_tag)
+        self._inside.append(ImportedCall("Isend", event.communicator, params))
+        self._live.append(event.request_id)
+
+    def _irecv_request(self, event: Any) -> None:
+        call = ImportedCall("Irecv")
+        self._inside.append(call)
+        self._receives[event.request_id] = call
+        self._live.append(event.request_id)
+
+    def _irecv(self, event: Any) -> None:
+        call = self._receives.pop(event.request_id, None)
+        if call is not None:
+            call.comm = event.communicator
+            call.given = _message(event.msg_length, "source", event.sender, event.msg_tag)
+            self._completed.append(event.request_id)
+
+    def _isend_complete(self, event: Any) -> None:
+        if event.request_id in self._live:
+            self._completed.append(event.request_id)
+
+    def _collective(self, event: Any) -> None:
+        name = str(event.collective_op).rpartition(".")[2].capitalize()
+        op = _PLAIN_NAMES.get(name, name)
+        size = max(len(getattr(event.communicator.group, "members", ())), 1)
+        self._inside.append(ImportedCall(op, event.communicator, _collective_params(op, event, size)))
+
+
+def _collective_params(op: str, event: Any, nranks: int) -> Params:
+    sent, received = event.size_sent, event.size_received
+    root: Params = []
+    if op in _ROOTED and event.root != NO_ROOT:
+        root = [("root", Kind.INT, event.root)]
+    operator: Params = [("op", Kind.STRING, "MPI_SUM")] if op in _REDUCING else []
+    if op == "Barrier":
+        return []
+    if op in _VECTORS:
+        return [("count", Kind.INT, max(sent, received)), ("datatype", Kind.TYPE, BYTE), *operator, *root]
+    if op == "Reduce_scatter_block":
+        return [("recvcount", Kind.INT, received), ("datatype", Kind.TYPE, BYTE), *operator]
+    all_sent = op == "Alltoall"
+    all_received = op in ("Alltoall", "Allgather")
+    out = sent // nranks if all_sent or op == "Scatter" else sent
+    into = received // nranks if all_received or op == "Gather" else received
+    block = max(out, into)
+    return [
+        ("sendcount", Kind.INT, block), ("sendtype", Kind.TYPE, BYTE),
+        ("recvcount", Kind.INT, block), ("recvtype", Kind.TYPE, BYTE), *root,
+    ]  # fmt: skip
+
+
+def _message(nbytes: int, side: str, peer: int, tag: int) -> Params:
+    sizes: Params = [("count", Kind.INT, nbytes), ("datatype", Kind.TYPE, BYTE)]
+    return [*sizes, (side, Kind.PEER, peer), ("tag", Kind.INT, tag)]
+
+
+def _exchange(message: ImportedCall, receive: ImportedCall) -> ImportedCall:
+    """Return the MPI_Sendrecv of a message and a receive in one region."""
+    send, recv = sorted((message, receive), key=lambda call: "source" in {name for name, _, _ in call.given})
+    renamed = [
+        *((_SENDING[name], kind, value) for name, kind, value in send.given),
+        *((_RECEIVING[name], kind, value) for name, kind, value in recv.given),
+    ]
+    return ImportedCall("Sendrecv", send.comm, renamed)
+
+
+def _is_mpi(region: Any) -> bool:
+    return str(region.name).startswith("MPI_")
+
+
+def _frame(region: Any) -> str:
+    """Return a frame as a trace has it: file, line and function where they are known."""
+    file, line = getattr(region, "source_file", ""), getattr(region, "begin_line_number", 0)
+    return f"{file}:{line}:{region.name}" if file else str(region.name)
+
+
+_HANDLERS: dict[str, Callable[[LocationCalls, Any], None]] = {
+    "Enter": LocationCalls._enter,
+    "Leave": LocationCalls._leave,
+    "MpiSend": LocationCalls._send,
+    "MpiRecv": LocationCalls._recv,
+    "MpiIsend": LocationCalls._isend,
+    "MpiIsendComplete": LocationCalls._isend_complete,
+    "MpiIrecvRequest": LocationCalls._irecv_request,
+    "MpiIrecv": LocationCalls._irecv,
+    "MpiCollectiveEnd": LocationCalls._collective,
+}
 
 
 def convert_otf2(path: str | PathLike[str], output: str | PathLike[str]) -> Counter[str]:

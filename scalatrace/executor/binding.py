@@ -295,6 +295,7 @@ def library() -> Any:
     loaded.st_sim_collective_times.restype = None
     loaded.st_sim_describe_algorithm.argtypes = (c_int32,)
     loaded.st_sim_describe_algorithm.restype = AlgorithmRow
+    loaded.st_sim_choose_algorithm.argtypes = (POINTER(RuleParameters), c_int32, c_int32, c_int64, c_int32)
     loaded.st_sim_usable_algorithm.argtypes = (c_int32, c_int32, c_int32)
     loaded.st_sim_schedule.argtypes = (
         c_int32, c_int32, c_int32, c_int64, c_int32, _INT64, _INT64, c_int64, c_void_p,

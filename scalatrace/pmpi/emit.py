@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scalatrace.operations import communicates, is_collective
+from scalatrace.operations import Category, communicates, is_collective, operation
 from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.selection import roles, selection
 from scalatrace.pmpi.standard import Procedure, ProcedureParameter
@@ -17,6 +17,7 @@ _COMPLETION = frozenset(
 _AGREED = frozenset({"Comm_create_group", "Intercomm_create"})
 _TAGGED = frozenset({"Comm_create_from_group", "Intercomm_create_from_groups"})
 _TRACKED = frozenset({"REQUEST", "MESSAGE", "COMMUNICATOR", "WINDOW", "FILE"})
+_FREED = {"COMMUNICATOR": "comm", "WINDOW": "win", "FILE": "file"}
 _F2C = {
     "COMMUNICATOR": "PMPI_Comm_f2c",
     "DATATYPE": "PMPI_Type_f2c",
@@ -57,7 +58,9 @@ def op_table(procedures: Iterable[Procedure]) -> tuple[str, str]:
             )
             body.append(f"static const int kinds_{op}[] = {{{', '.join(str(v.kind) for v in values)}}};")
         names = f"names_{op}, kinds_{op}" if values else "NULL, NULL"
-        facts = (role, communicates(op), awaited.get(op, 0), has_buffers, is_collective(op))
+        facts = (
+            role, communicates(op), awaited.get(op, 0), op.endswith("_init"), has_buffers, is_collective(op)
+        )  # fmt: skip
         rows.append(f'    {{"{op}", {nvalues}, {names}, {", ".join(str(int(fact)) for fact in facts)}}},')
     body += ["const struct st_op st_ops[] = {", *rows, "};", ""]
     return "\n".join(header), "\n".join(body)
@@ -272,9 +275,10 @@ def _fields(procedure: Procedure) -> dict[str, str]:
 
 
 def _is_needed(procedure: Procedure) -> str:
-    """Whether the call is needed even while events are off: it makes or ends something that is tracked."""
+    """Whether the call is needed even while events are off: it makes, uses or ends what is tracked."""
     touched = any(p.kind in _TRACKED and p.is_out for p in procedure.parameters)
-    return "true" if touched else "false"
+    follows = rules.role(procedure) is rules.ParameterRole.FOLLOWS
+    return "true" if touched or follows else "false"
 
 
 def _prepare(procedure: Procedure, fortran: bool) -> list[str]:
@@ -287,9 +291,8 @@ def _prepare(procedure: Procedure, fortran: bool) -> list[str]:
         lines.append(f"    call.{f}{field} = {star}{name};")
     for p in procedure.parameters:
         handle = f"{_F2C[p.kind]}(*{p.name})" if fortran and p.kind in _F2C else f"*{p.name}"
-        if rules.frees(procedure) and p.kind in ("COMMUNICATOR", "WINDOW", "FILE"):
-            noun = {"COMMUNICATOR": "comm", "WINDOW": "win", "FILE": "file"}[p.kind]
-            lines.append(f"    st_{noun}_remove(&call, {handle});")
+        if rules.frees(procedure) and p.kind in _FREED:
+            lines.append(f"    st_{_FREED[p.kind]}_remove(&call, {handle});")
         if p.kind == "MESSAGE" and p.direction == "INOUT":
             lines.append(f"    st_message_claim(&call, {handle});")
     if procedure.op in _COMPLETION:
@@ -357,7 +360,7 @@ def c_entry(procedure: Procedure) -> str:
     body += [
         f"    int error = {real};",
         "    st_leave(&call);",
-        *_finish(procedure, "error", _arguments(procedure)),
+        *_finish(procedure, "error", _arguments(procedure), False),
     ]
     return "\n".join([*head, *body, "    st_exit(&call);", "    return error;", "}", ""])
 
@@ -388,15 +391,37 @@ def _query_body(procedure: Procedure, real: str) -> list[str]:
     ]
 
 
-def _finish(procedure: Procedure, error: str, arguments: str) -> list[str]:
+def _finish(procedure: Procedure, error: str, arguments: str, fortran: bool) -> list[str]:
     if procedure.op in _COMPLETION:
         return [f"    st_post_{procedure.op}(&call, {error}{_more(arguments)});"]
+    late = f" || st_had_effect(&call, {error})" if _may_truncate(procedure) else ""
+    failed = [f"    st_record_failed(&call, ST_OP_{procedure.op}, {error});"]
     return [
-        f"    if ({error} == MPI_SUCCESS)",
+        f"    if ({error} == MPI_SUCCESS{late})",
         f"        rec_{procedure.name}(&call{_more(arguments)});",
-        "    else",
-        f"        st_count_failed(&call, ST_OP_{procedure.op});",
+        "    else {",
+        *(f"        {line.strip()}" for line in [*failed, *_restore(procedure, fortran)]),
+        "    }",
     ]
+
+
+def _may_truncate(procedure: Procedure) -> bool:
+    """Return whether the call may receive a message that is too long for its buffer."""
+    row = operation(procedure.op)
+    moves = row.category in (Category.RECV, Category.SENDRECV, Category.COLLECTIVE, Category.NEIGHBOUR)
+    return moves and not row.nonblocking
+
+
+def _restore(procedure: Procedure, fortran: bool) -> list[str]:
+    """Put back into the tables what the call would have ended."""
+    lines = []
+    for p in procedure.parameters:
+        handle = f"{_F2C[p.kind]}(*{p.name})" if fortran and p.kind in _F2C else f"*{p.name}"
+        if rules.frees(procedure) and p.kind in _FREED:
+            lines.append(f"st_{_FREED[p.kind]}_restore(&call, {handle});")
+        if p.kind == "MESSAGE" and p.direction == "INOUT":
+            lines.append("st_message_restore(&call);")
+    return lines
 
 
 # -- Fortran ---------------------------------------------------------------------------------------------
@@ -501,7 +526,7 @@ def _f_body(procedure: Procedure, args: str, strings: list[ProcedureParameter]) 
     lines += _own_status(procedure, True) + _prepare(procedure, True)
     lines += [f"    next({args});", "    st_leave(&call);", *_f_conversions(procedure, strings)]
     converted = ", ".join(_convert_argument(procedure, p) for p in procedure.parameters)
-    lines += [*_finish(procedure, "*ierror", converted), "    st_exit(&call);"]
+    lines += [*_finish(procedure, "*ierror", converted, True), "    st_exit(&call);"]
     return lines
 
 

@@ -16,6 +16,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from functools import cache as once
+from importlib.util import find_spec
 from pathlib import Path
 
 from scalatrace import cache
@@ -60,11 +61,10 @@ def core_library() -> Path:
 
 def _native(name: str) -> Path:
     """A library that is built when the package is installed, in an editable install perhaps elsewhere."""
-    import scalatrace
-
+    package = find_spec("scalatrace")
+    folders = package.submodule_search_locations if package else None
     file = f"libscalatrace_{name}.so"
-    folders: list[str] = [str(_PACKAGE), *scalatrace.__path__]
-    paths = [Path(folder, name, file) for folder in folders]
+    paths = [Path(folder, name, file) for folder in (str(_PACKAGE), *(folders or ()))]
     for path in paths:
         if path.exists():
             return path

@@ -57,7 +57,7 @@ class DiffReporter:
         groups: dict[Any, list[Difference]] = {}
         for difference in self.differences:
             groups.setdefault(replace(difference, rank=None), []).append(difference)
-        return [(_ranks(same), same[0]) for same in groups.values()]
+        return [(_ranks(differences), differences[0]) for differences in groups.values()]
 
 
 MEANINGS = {COMPUTE: "before it", COMM: "in it"}
@@ -73,11 +73,11 @@ def _stats(stats: Sequence[Statistic]) -> str:
     return f"; {', '.join(shown)}{f' (means of {number(most)} calls)' if most > 1 else ''}"
 
 
-def _ranks(same: Sequence[Difference]) -> str:
-    which = [difference.rank for difference in same if difference.rank is not None]
-    if not which:
+def _ranks(differences: Sequence[Difference]) -> str:
+    differing_ranks = [difference.rank for difference in differences if difference.rank is not None]
+    if not differing_ranks:
         return "the traces"
-    return f"rank{'s' if len(which) > 1 else ''} {ranks(RankList(which))}"
+    return f"rank{'s' if len(differing_ranks) > 1 else ''} {ranks(RankList(differing_ranks))}"
 
 
 class VerifyReporter:

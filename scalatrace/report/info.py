@@ -17,6 +17,8 @@ from scalatrace.report.costs.performance import PerformanceReporter
 from scalatrace.report.style import DIM, TITLE, number, print_more, ranks, text_table
 from scalatrace.report.trees.depths import advised_depth
 from scalatrace.report.values import comm_name
+from scalatrace.trace.consistency.failed import nfailed
+from scalatrace.trace.consistency.partial import NO_OPERATIONS, NOT_SELECTED, SWITCHED_OFF
 from scalatrace.trace.io.writer import signatures
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Columns, Formulas, Groups, Value
@@ -29,8 +31,6 @@ from scalatrace.trace.query.unfinished import UNFINISHED
 COMMS_SHOWN = 20
 RANKS_LISTED = 1 << 16
 """Ranks that the JSON form lists one by one; it has the ranklist of any number."""
-NOT_SELECTED = "not selected"
-"""Among the counts: calls of all operations that the user did not want recorded."""
 
 
 def print_header(console: Console, rows: Sequence[tuple[str, str]]) -> None:
@@ -78,6 +78,8 @@ class InfoReporter:
             "datatypes": [t.description for t in trace.types],
             "counted": self._queries(),
             "not_selected": trace.counts.get(NOT_SELECTED, 0),
+            "switched_off": trace.counts.get(SWITCHED_OFF, 0),
+            "failed": nfailed(trace),
             "performance": self.performance.plain(),
             "payload_bytes": shares(trace),
         }
@@ -112,8 +114,11 @@ class InfoReporter:
             ("events", _event_counts(facts)),
             ("nodes", f"{number(facts['nodes'])}, of {facts['call_sites']} call sites"),
         ]
-        if facts["not_selected"]:
-            rows.append(("left out", f"{number(facts['not_selected'])} calls not selected"))
+        for name, what in (("not_selected", "not selected"), ("switched_off", "while recording was off")):
+            if facts[name]:
+                rows.append(("left out", f"{number(facts[name])} calls {what}"))
+        if facts["failed"]:
+            rows.append(("failed", f"{number(facts['failed'])} calls returned an error"))
         if any(family.kind == "spawn" for family in self.trace.comms):
             rows.append(("spawned", ", ".join(self.children) or "processes that were not traced"))
         if self.file_bytes:
@@ -158,7 +163,7 @@ class InfoReporter:
         }
 
     def _queries(self) -> dict[str, int]:
-        return {name: n for name, n in self.trace.counts.items() if name != NOT_SELECTED}
+        return {name: n for name, n in self.trace.counts.items() if name not in NO_OPERATIONS}
 
     def _print_counted(self, console: Console, counts: dict[str, int]) -> None:
         if not counts:
@@ -168,9 +173,9 @@ class InfoReporter:
         console.print(Text.assemble(("counted, not recorded  ", TITLE), (listed, DIM)))
 
     def _shares(self, console: Console, parts: dict[str, int]) -> None:
-        whole = sum(parts.values())
+        total = sum(parts.values())
         ordered = sorted(parts.items(), key=lambda item: -item[1])
-        rows = ({"name": name, "bytes": size, "share": (size, whole)} for name, size in ordered)
+        rows = ({"name": name, "bytes": size, "share": (size, total)} for name, size in ordered)
         console.print(text_table(PAYLOAD, rows))
 
 

@@ -102,10 +102,10 @@ class UnfinishedReporter:
         """Return a row for ranks in equal calls that wait for the same ranks, longest waits first."""
         grouped: dict[tuple[str, tuple[int, ...]], list[int]] = {}
         seconds: dict[tuple[str, tuple[int, ...]], float] = {}
-        for rank, own in self._calls.items():
-            key = " and ".join(call.text for call in own), tuple(self._awaited[rank])
+        for rank, calls in self._calls.items():
+            key = " and ".join(call.text for call in calls), tuple(self._awaited[rank])
             grouped.setdefault(key, []).append(rank)
-            seconds[key] = max([seconds.get(key, 0.0), *(call.seconds for call in own)])
+            seconds[key] = max([seconds.get(key, 0.0), *(call.seconds for call in calls)])
         rows = [
             {
                 "ranks": ranks(RankList(members)),

@@ -100,9 +100,9 @@ class MatrixReporter:
             [((sender, receiver), i, n) for sender, receiver, n in part.pairs or ()]
             for i, part in enumerate(self.parts)
         ]
-        for pair, same in groupby(heapq.merge(*listed), key=lambda entry: entry[0]):
+        for pair, entries in groupby(heapq.merge(*listed), key=lambda entry: entry[0]):
             amounts = [0] * len(self.parts)
-            for _, i, n in same:
+            for _, i, n in entries:
                 amounts[i] = n
             yield pair, amounts
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from scalatrace.errors import UsageError
+from scalatrace.trace.consistency.partial import part_note
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.requests import STARTING
 
@@ -75,17 +76,18 @@ def check_no_streams(trace: Trace, what: str) -> None:
 
 
 def order_note(trace: Trace) -> str:
-    """Return why calls of a trace may wait for ever although the program ended; "": not because of threads.
+    """Return why calls of a trace may wait for ever although the program ended; "": not known.
 
     The executor runs streams side by side, each in its own order. Persistent requests that they share are
     used in the usual order, which may be another one than the program's.
 
     Threads of two ranks may have ended their calls in different orders, and the trace has one order per rank.
+    A part of a program may lack the partners of its calls.
     """
     if trace.has_streams:
-        return PERSISTENT if any(op.name in STARTING for op in trace.ops) else ""
+        return PERSISTENT if any(op.name in STARTING for op in trace.ops) else part_note(trace)
     if (n := thread_count(trace.meta)) < 2:
-        return ""
+        return part_note(trace)
     return (
         f"{n} threads of a rank called MPI, and the trace does not know which one made a call; "
         "one thread would make all in the order in which they ended, "

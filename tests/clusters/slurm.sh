@@ -6,79 +6,13 @@
 #     for deb in *.deb; do dpkg -x $deb root; done
 #     SLURM_ROOT=$PWD/root tests/clusters/slurm.sh pmi2     # with the scalatrace, mpicc and srun type of one MPI
 #
-# Needs root: the packages are laid over /usr in namespaces of its own. Exit status: 0 right, 1 wrong, 77 skipped.
-set -u
-type=${1:-pmi2}
-root=${SLURM_ROOT:-}
-work=${SLURM_WORK:-$(mktemp -d)}
-
-if [ -z "${SLURM_WORK:-}" ]; then
-    [ -x "$root/usr/sbin/slurmctld-wlm" ] || { echo "skipped: SLURM_ROOT names no folder with Slurm"; exit 77; }
-    [ "$(id -u)" = 0 ] && unshare -m -p -f true 2>/dev/null || { echo "skipped: no right to make namespaces"; exit 77; }
-    trap 'rm -rf "$work"' EXIT
-    SLURM_WORK=$work timeout 1200 unshare -m --propagation private -p -f --mount-proc "$0" "$type"
-    exit
-fi
-
-# -- inside the namespaces: Slurm on one node with eight processors ------------------------------------------------
-ln -sf slurmstepd-wlm "$root/usr/sbin/slurmstepd"
-ln -sf libpmix.so.2 "$root/usr/lib/x86_64-linux-gnu/pmix2/lib/libpmix.so" # which the plug-in of srun opens
-mount -t overlay overlay -o "lowerdir=$root/usr:/usr" /usr || exit 77
-mount -t tmpfs shm /dev/shm # the memory of jobs that were killed has the numbers of new jobs
-mkdir -p "$work/state" "$work/spool"
-cat >"$work/slurm.conf" <<END
-ClusterName=test
-SlurmctldHost=localhost
-AuthType=auth/none
-CredType=cred/none
-SlurmUser=root
-SlurmdUser=root
-StateSaveLocation=$work/state
-SlurmdSpoolDir=$work/spool
-SlurmctldPidFile=$work/slurmctld.pid
-SlurmdPidFile=$work/slurmd.pid
-SlurmctldLogFile=$work/slurmctld.log
-SlurmdLogFile=$work/slurmd.log
-SlurmctldPort=16817
-SlurmdPort=16818
-SlurmdParameters=config_overrides
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-JobAcctGatherType=jobacct_gather/none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_Core
-SwitchType=switch/none
-SchedulerParameters=batch_sched_delay=1,sched_interval=2
-NodeName=localhost CPUs=8 CoresPerSocket=8 RealMemory=1000
-PartitionName=main Nodes=ALL Default=YES State=UP
-END
-export SLURM_CONF=$work/slurm.conf
+# Needs root: the packages are laid over /usr in namespaces of its own (lib.sh).
+. "$(dirname "$0")/lib.sh"
+enter
+configure localhost "localhost CPUs=8 CoresPerSocket=8"
 slurmctld-wlm && slurmd-wlm -N localhost || exit 77
 sleep 3
-
-failed=0
-wrong() { echo "WRONG: $*"; failed=1; }
-has() { grep -qF -- "$2" "$1" || wrong "$1 lacks '$2': $(head -3 "$1" | cut -c1-200)"; }
-once() { [ "$(grep -cF -- "$2" "$1")" = 1 ] || wrong "$1 has '$2' $(grep -cF -- "$2" "$1") times: $(head -3 "$1" | cut -c1-200)"; }
-there() { for f in "$@"; do [ -s "$f" ] || wrong "no $f"; done; }
-drain() { for _ in $(seq 120); do squeue -h | grep -q . || return; sleep 1; done; wrong "jobs do not end"; }
-cd "$work" || exit 1
-cat >hello.c <<'END'
-#include <mpi.h>
-#include <stdlib.h>
-#include <unistd.h>
-int main(int argc, char **argv) {
-    MPI_Init(&argc, &argv);
-    if (argc > 1) sleep(atoi(argv[1]));
-    MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Finalize();
-    return 0;
-}
-END
-mpicc -o hello hello.c || exit 77
-timeout 120 srun --mpi="$type" -n 4 ./hello >plain.out 2>&1 || { echo "skipped: $type of this Slurm does not start this MPI"; exit 77; }
-scalatrace doctor --build >doctor.out 2>&1
-run() { local out=$1; shift; timeout 120 srun --mpi="$type" "$@" >"$out" 2>&1; [ $? != 124 ] || wrong "$out: ranks wait for ever"; }
+build -n 4
 
 echo "-- one world"
 run a.out -n 4 scalatrace record -o a.st -- ./hello
@@ -157,5 +91,4 @@ for trace in g h i j; do there $trace.st; done
 has k.out "nothing is recorded: "
 [ -e k.st ] && wrong "k.st is written without a tracer"
 umount "$mpicc"
-[ $failed = 0 ] && echo right
-exit $failed
+finish

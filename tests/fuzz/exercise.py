@@ -27,8 +27,7 @@ from scalatrace.report.notation import NotationReporter
 from scalatrace.report.page.gather import PageOptions, gather
 from scalatrace.report.page.page import page
 from scalatrace.report.stats import StatsReporter
-from scalatrace.report.trees.reporter import TreeReporter
-from scalatrace.report.trees.rows import node_rows
+from scalatrace.report.trees.reporter import TreeReporter, node_rows
 from scalatrace.trace.consistency.agreement import first_conflict
 from scalatrace.trace.io.container import pack_container
 from scalatrace.trace.io.reader import loads

@@ -78,6 +78,7 @@ def test_what_waitsome_completed_is_dead_for_the_next_call(
         ("Wait", 0),
         ("Request_free", 0),
         ("Waitsome", (0,)),
+        ("Wait", 0),  # while events were off
         ("Wait", 0),
     ]
 

@@ -138,11 +138,11 @@ def test_what_pickling_puts_on_the_wire(
 
 
 def test_switching(mpi: Mpi, script: Callable[[str], Path], traced: Callable[..., Traced]) -> None:
-    """What happens while events are off is not recorded, but the requests made then count."""
+    """What happens while events are off is not recorded, nor what completes the requests made then."""
     run = traced(mpi, 2, [mpi.python, script(SWITCH)])
     run.finished.check()
-    assert [call.op for call in run.calls(0)] == ["Barrier", "Isend", "Wait", "Wait"]
-    assert [call.values[0] for call in run.calls(0)[2:]] == [1, 0]
+    assert [call.op for call in run.calls(0)] == ["Barrier", "Isend", "Wait"]
+    assert run.calls(0)[2].values[0] == 0
 
 
 def test_threads(openmpi: Mpi, script: Callable[[str], Path], traced: Callable[..., Traced]) -> None:

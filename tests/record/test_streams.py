@@ -18,6 +18,8 @@ from scalatrace.executor.matching import Matching, SenderPolicy
 from scalatrace.operations import is_collective
 from scalatrace.predict.engine.simulate import SimulationThreadsError, simulate
 from scalatrace.predict.platform import read_platform
+from scalatrace.replay import check as check_replay
+from scalatrace.replay.common.errors import ThreadsError
 from scalatrace.trace.consistency.agreement import first_conflict
 from scalatrace.trace.consistency.partners import first_unmatched
 from scalatrace.trace.io.reader import loads
@@ -256,3 +258,72 @@ def test_interleaving_leaves_no_trace(
     assert trace.threads == [0, 1]
     assert trace.nnodes <= 6
     assert trace.turns == {}
+
+
+SHARED_CALLS = """\
+3 6
+0 dup 0 1
+0 signal 0
+1 await 0
+1 irecv 0 2000 0 1
+2 isend 1 2000 0 0
+0 irecv 2 2002 0 0
+1 isend 3 2000 0 1
+1 signal 1
+0 await 1
+0 signal 2
+2 await 2
+2 waitall 0 3
+0 waitall 1 2
+0 barrier 0
+0 signal 3
+1 await 3
+1 barrier 0
+0 exchange 100 7 0 3
+1 exchange 50 7 0 3
+2 signal 4
+0 await 4
+0 release 1
+"""
+"""Threads that use requests and a communicator of another one, take turns, and share a channel."""
+
+
+def test_replay(any_mpi: Mpi, build: Builder, traced: Callable[..., Traced], tmp_path: Path) -> None:
+    """A replay has as many threads, which make the same calls."""
+    source, again = tmp_path / "script", tmp_path / "again.st"
+    source.write_text(SHARED_CALLS)
+    result = traced(any_mpi, NRANKS, [build(any_mpi, "streams.c"), source])
+    if result.finished.returncode == 77:
+        pytest.skip(f"{any_mpi.name} has no MPI_THREAD_MULTIPLE")
+    if any_mpi.python is None:
+        pytest.skip(f"no mpi4py for {any_mpi.name}")
+    words = [*any_mpi.scalatrace(), "replay", "--verify", "--stall-limit", "20", result.trace]
+    assert "verified" in record(any_mpi, NRANKS, words, again, timeout=60).check().stdout
+    assert scalatrace(any_mpi, "diff", "--ignore", "callsites,times", result.trace, again).check()
+
+
+PERSISTENT = """\
+2 3
+0 precv 0 2000 0 0
+0 psend 1 2000 0 0
+0 start 0
+0 start 1
+0 signal 0
+1 await 0
+1 waitall 0 1
+1 signal 1
+0 await 1
+0 free 0
+0 free 1
+"""
+
+
+def test_no_replay(any_mpi: Mpi, build: Builder, traced: Callable[..., Traced], tmp_path: Path) -> None:
+    """What threads share without a recorded order is refused by its name."""
+    source = tmp_path / "script"
+    source.write_text(PERSISTENT)
+    result = traced(any_mpi, NRANKS, [build(any_mpi, "streams.c"), source])
+    if result.finished.returncode == 77:
+        pytest.skip(f"{any_mpi.name} has no MPI_THREAD_MULTIPLE")
+    with pytest.raises(ThreadsError, match="threads of a rank share persistent requests"):
+        check_replay(load(result.trace), NRANKS)

@@ -64,6 +64,35 @@ def test_calls_after_finalize_are_named_as_not_recorded(any_mpi: Mpi, both: Call
     assert run.ops(3).total() == CALLS_PER_STEP["o"] + CALLS_PER_STEP["w"]
 
 
+SESSION = """\
+from mpi4py import rc
+rc.initialize = False
+from mpi4py import MPI
+session = MPI.Session.Init()
+group = session.Create_group("mpi://WORLD")
+comm = MPI.Intracomm.Create_from_group(group, "all")
+assert comm.allreduce(comm.rank) == 3
+if comm.rank == 0:
+    comm.send("hello", 1)
+elif comm.rank == 1:
+    assert comm.recv(source=0) == "hello"
+comm.Free()
+session.Finalize()
+"""
+
+
+def test_a_session_of_mpi4py(openmpi: Mpi, traced: Callable[..., Traced], tmp_path: Path) -> None:
+    """MPICH ends this program, also without the tracer: mpi4py uses MPI_COMM_SELF before MPI_Init."""
+    (tmp_path / "session.py").write_text(SESSION)
+    run = traced(openmpi, 3, [openmpi.python, tmp_path / "session.py"])
+    run.finished.check()
+    assert "lossless" in scalatrace(openmpi, "verify", run.trace, run.logs).check().stdout
+    assert run.ops(1)["Comm_create_from_group"] == 1
+    scalatrace(openmpi, "simulate", run.trace, "--platform", "cluster").check()
+    program = scalatrace(openmpi, "generate", run.trace, "--to", "c", "-o", tmp_path / "a.c")
+    assert "cannot write MPI_Comm_create_from_group" in program.stderr
+
+
 def test_traces_of_sessions_are_not_replayed(any_mpi: Mpi, both: Callable[..., Traced]) -> None:
     run = both(any_mpi, "sessions.c", "a")
     if any_mpi.python is None or "no sessions" in run.finished.stdout:

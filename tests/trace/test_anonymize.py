@@ -27,8 +27,9 @@ from scalatrace.trace.anonymize.names import AnonymousNames
 from scalatrace.trace.anonymize.options import AnonymizeOptions
 from scalatrace.trace.anonymize.recorded import anonymous_trace
 from scalatrace.trace.anonymize.symbolic import anonymous_model
-from scalatrace.trace.anonymize.tables import NOT_SELECTED, counted_name, is_datatype
+from scalatrace.trace.anonymize.tables import counted_name, is_datatype
 from scalatrace.trace.anonymize.words import is_text_of_mpi
+from scalatrace.trace.consistency.partial import NO_OPERATIONS
 from scalatrace.trace.io.container import read_container
 from scalatrace.trace.io.reader import load
 from scalatrace.trace.io.writer import pack_payload, save
@@ -311,7 +312,7 @@ def test_the_check_finds_texts(table: str, entry: str) -> None:
 def test_names_of_mpi_procedures_stay() -> None:
     names = AnonymousNames()
     operations = [procedure.op for procedure in procedures()]
-    assert [counted_name(op, names) for op in (*operations, NOT_SELECTED)] == [*operations, NOT_SELECTED]
+    assert [counted_name(op, names) for op in (*operations, *NO_OPERATIONS)] == [*operations, *NO_OPERATIONS]
     assert [counted_name(op, names) for op in ("Reactor", "Comm_melt", "")] == [
         f"operation{n}" for n in (1, 2, 3)
     ]

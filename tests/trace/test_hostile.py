@@ -232,14 +232,14 @@ def test_recursion_and_memory_end_in_one_line(
 def test_nodes_are_visited_a_fixed_number_of_times(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever the number of nodes whose bytes differ between ranks."""
     visits = 0
-    after = counting._after
+    after = counting.runs_after
 
     def counted(*args: Any) -> Any:
         nonlocal visits
         visits += 1
         return after(*args)
 
-    monkeypatch.setattr(counting, "_after", counted)
+    monkeypatch.setattr(counting, "runs_after", counted)
     b = Builder(4)
     sizes = Columns(RankList.all(4), Vec((5, 6, 8, 9)))
     trace = b.of(*(ring(b, count=sizes) for _ in range(50)))

@@ -26,6 +26,7 @@ def test_kinds_are_those_that_the_recorder_writes() -> None:
         for name, kind in _schema(procedure).params:
             recorded.setdefault(name, set()).add(kind)
     recorded[MEMORY.name] = {Kind(MEMORY.kind)}  # of calls with buffers, on machines with GPUs
+    recorded["error"] = {Kind.STRING}  # of calls that returned an error
     assert {name: recorded[name] for name in KINDS} == KINDS
     events = {value.name for one in filter(parameter_rules.is_event, RECORDED) for value in schema(one)}
     assert events <= KINDS.keys()

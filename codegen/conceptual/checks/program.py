@@ -122,11 +122,11 @@ def _verify(touching: t.Touching | None) -> bool:
     return touching is not None and touching.wanted and touching.verification
 
 
-def _alike(one: t.SyntaxNode, other: t.SyntaxNode) -> bool:
+def _alike(left: t.SyntaxNode, right: t.SyntaxNode) -> bool:
     """Whether two counts may be equal: numbers must be, names are left to the run."""
-    if type(one) is not type(other) or (isinstance(one, t.Integer) and one != other):
+    if type(left) is not type(right) or (isinstance(left, t.Integer) and left != right):
         return False
-    pairs = list(children(one)), list(children(other))
+    pairs = list(children(left)), list(children(right))
     return len(pairs[0]) == len(pairs[1]) and all(map(_alike, *pairs))
 
 

@@ -130,8 +130,8 @@ class CompilerWriting:
 
     def memory(self, node: Any, scope: TextScope, under: Any = None) -> str:
         def reason(name: str) -> Any:
-            own = getattr(node, name, None)
-            return own if own is not None or under is None else getattr(under, name)
+            own_reason = getattr(node, name, None)
+            return own_reason if own_reason is not None or under is None else getattr(under, name)
 
         alignment, touching, buffer = reason("alignment"), reason("touching"), reason("buffer")
         parts = []

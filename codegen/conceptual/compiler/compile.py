@@ -144,13 +144,13 @@ class _Compiler(LocalStatements):
             size = self.number("size", self.size(message.size, scope))
             count = self.number("count", self.count(message.count, scope))
             tag = self.number("tag", self.tag(message.tag, scope))
-            here = self.spec(message, scope, node.asynchronous, tag, size)
-            there = "NULL"
+            send_spec = self.spec(message, scope, node.asynchronous, tag, size)
+            receive_spec = "NULL"
             if not node.unsuspecting:
                 how = node.asynchronous if reception.asynchronous is None else reception.asynchronous
                 their = tag if reception.tag is None else self.tag(reception.tag, scope)
-                there = "&" + self.spec(reception, scope, how, their, size, message)
-            self.line(f"nc_send({c_place(node.place)}, &{pairs}, {count}, {here}, {there});")
+                receive_spec = "&" + self.spec(reception, scope, how, their, size, message)
+            self.line(f"nc_send({c_place(node.place)}, &{pairs}, {count}, {send_spec}, {receive_spec});")
 
     def _receive(self, node: t.Receive, scope: TextScope) -> None:
         message = node.message

@@ -170,8 +170,8 @@ class Collecting(ABC):
         """Return where a message lies; what the node does not say, `under` does."""
 
         def reason(name: str) -> Any:
-            own = getattr(node, name, None)
-            return own if own is not None or under is None else getattr(under, name)
+            own_reason = getattr(node, name, None)
+            return own_reason if own_reason is not None or under is None else getattr(under, name)
 
         alignment, touching, buffer = reason("alignment"), reason("touching"), reason("buffer")
         wanted = touching is not None and touching.wanted

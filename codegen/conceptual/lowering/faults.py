@@ -239,13 +239,13 @@ class _FaultSimulation:
     def _waiting(self, rank: int) -> str:
         event = self.tasks[rank].at
         assert event is not None
-        what = "for others"
+        awaited = "for others"
         if isinstance(event, e.Transfer):
             tag = f" with tag {event.tag}" if event.tag else ""
-            what = f"for a message of task {event.peer}{tag}"
+            awaited = f"for a message of task {event.peer}{tag}"
         elif isinstance(event, e.WaitEvent):
-            what = "for the completion of its messages"
-        return f"task {rank} waits {what} (line {event.place.line})"
+            awaited = "for the completion of its messages"
+        return f"task {rank} waits {awaited} (line {event.place.line})"
 
     def _unreceived(self) -> list[Note]:
         result = []

@@ -71,14 +71,16 @@ class Messaging(Collecting):
         pairs = self.pairs(node.source, node.target, env)
         size, count = self.extent(message.size, env), self.count(message.count, env)
         tag = self.tag(message.tag, env)
-        here = bool(node.asynchronous)
-        there = here if reception.asynchronous is None else reception.asynchronous
-        self._not_to_oneself(node, pairs, here and (there or node.unsuspecting) and count > 0)
+        async_send = bool(node.asynchronous)
+        async_receive = async_send if reception.asynchronous is None else reception.asynchronous
+        self._not_to_oneself(node, pairs, async_send and (async_receive or node.unsuspecting) and count > 0)
         if not node.unsuspecting:
             memory = self.memory(reception, env, message)
             their_tag = tag if reception.tag is None else self.tag(reception.tag, env)
-            self._transfers(False, [(b, a) for a, b in pairs], size, their_tag, count, there, memory, node)
-        self._transfers(True, pairs, size, tag, count, here, self.memory(message, env), node)
+            self._transfers(
+                False, [(b, a) for a, b in pairs], size, their_tag, count, async_receive, memory, node
+            )
+        self._transfers(True, pairs, size, tag, count, async_send, self.memory(message, env), node)
 
     def _not_to_oneself(self, node: t.Send, pairs: list[tuple[int, int]], allowed: bool) -> None:
         alone = next((a for a, b in pairs if a == b), None)

@@ -136,9 +136,11 @@ def _unknown_word(
 def _explain_split_word(word: str) -> str | None:
     """Say why a word looks as if its beginning were missing: a number before it took it."""
     for taken in ("k", "m", "g", "t", "st", "nd", "rd", "th"):
-        whole = taken + word
-        if whole in KEYWORDS:
-            return f"the number before it took its {taken.upper()!r}: leave a space before {whole.upper()}"
+        joined_word = taken + word
+        if joined_word in KEYWORDS:
+            return (
+                f"the number before it took its {taken.upper()!r}: leave a space before {joined_word.upper()}"
+            )
     return None
 
 

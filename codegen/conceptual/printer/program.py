@@ -58,8 +58,8 @@ class _ProgramPrinter(PartsPrinter):
         return {None: "", True: "UNIQUE", False: "NONUNIQUE"}[unique]
 
     def touching(self, node: t.Touching) -> str:
-        what = "VERIFICATION" if node.verification else "DATA TOUCHING"
-        return f"{'WITH' if node.wanted else 'WITHOUT'} {what}"
+        keyword = "VERIFICATION" if node.verification else "DATA TOUCHING"
+        return f"{'WITH' if node.wanted else 'WITHOUT'} {keyword}"
 
     def message_buffer(self, node: t.MessageBuffer) -> str:
         name = "THE DEFAULT BUFFER" if node.number is None else f"BUFFER {self.atom(node.number)}"

@@ -89,7 +89,7 @@ def usage(program: t.ProgramTree, name: str) -> str:
         for h in program.headers
         if isinstance(h, t.ProgramParameter)
     ]
-    rows += [(short, f"{long}=<{what}>", text) for short, long, what, text in COMMON]
+    rows += [(short, f"{long}=<{placeholder}>", text) for short, long, placeholder, text in COMMON]
     rows.append(("-?", "--help", "show this"))
     width = max(len(long) for _, long, _ in rows)
     lines = [f"  {short}, {long:<{width}}  {text}" for short, long, text in rows]

@@ -40,8 +40,8 @@ class RunCounters:
         if name == "elapsed_usecs":
             return (time.perf_counter_ns() - self._since_ns) // 1000
         if name.startswith("total_"):
-            what = name.removeprefix("total_")
-            return self.counts[f"{what}_sent"] + self.counts[f"{what}_received"]
+            counter = name.removeprefix("total_")
+            return self.counts[f"{counter}_sent"] + self.counts[f"{counter}_received"]
         return self.counts[name]
 
     def sent(self, messages: int, nbytes: int) -> None:

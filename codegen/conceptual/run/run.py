@@ -205,14 +205,14 @@ def run(
     """
     options = parse_options(program, words)
     world = MPI.COMM_WORLD
-    this = _ProgramRun(program, path, options, seed, world.Get_rank(), world.Get_size())
+    task_run = _ProgramRun(program, path, options, seed, world.Get_rank(), world.Get_size())
     try:
-        execute = _execution(this, engine)
+        execute = _execution(task_run, engine)
     except ScalatraceError as error:
         if isinstance(error, OwnFaultError):
             _abort(f"scalatrace: {error}")
         # All tasks come to the same conclusion; one prints it.
-        if this.rank == 0:
+        if task_run.rank == 0:
             print(f"scalatrace: {error}", file=sys.stderr)
         return error.exit_status
     try:
@@ -220,38 +220,45 @@ def run(
     except ScalatraceError as error:
         if isinstance(error, ProgramError):
             error.path = path
-        _abort(f"scalatrace: task {this.rank}: {error}")
+        _abort(f"scalatrace: task {task_run.rank}: {error}")
     except OSError as error:
-        _abort(f"scalatrace: task {this.rank}: {error.filename or path}: {error.strerror}")
+        _abort(f"scalatrace: task {task_run.rank}: {error.filename or path}: {error.strerror}")
     except MPI.Exception as error:
-        _abort(f"scalatrace: task {this.rank}: {path}: {error}")
-    _say_log(this, wrote)
+        _abort(f"scalatrace: task {task_run.rank}: {path}: {error}")
+    _say_log(task_run, wrote)
     return 0
 
 
-def _say_log(this: _ProgramRun, wrote: bool) -> None:
+def _say_log(task_run: _ProgramRun, wrote: bool) -> None:
     """Say on task 0 which log was written: the others cannot be asked, a recording would contain that."""
-    path = this.template.replace("%p", str(this.rank))
-    text = f"wrote {path}" if wrote else f"task 0 logs nothing; other tasks log to {this.template}"
-    if wrote and this.tasks > 1 and path != this.template:
-        text += f"; each task that logs has its own file {this.template}"
-    if this.rank == 0:
+    path = task_run.template.replace("%p", str(task_run.rank))
+    text = f"wrote {path}" if wrote else f"task 0 logs nothing; other tasks log to {task_run.template}"
+    if wrote and task_run.tasks > 1 and path != task_run.template:
+        text += f"; each task that logs has its own file {task_run.template}"
+    if task_run.rank == 0:
         print(f"scalatrace: {text}", file=sys.stderr, flush=True)
 
 
-def _execution(this: _ProgramRun, engine: str) -> Callable[[], bool]:
+def _execution(task_run: _ProgramRun, engine: str) -> Callable[[], bool]:
     """Return what runs a checked program, and says whether it wrote a log.
 
     Raises:
         ScalatraceError, ProgramError: it cannot run.
     """
-    parameters = this.options.parameters
-    library = _compiled_library(this.program, this.path, engine)
+    parameters = task_run.options.parameters
+    library = _compiled_library(task_run.program, task_run.path, engine)
     if library is not None:
-        _check_once(this.program, parameters, this.path, this.seed)
-        return lambda: _run_compiled(this, library)
-    lowered = bind(this.program, this.tasks, this.rank, parameters, this.path, this.seed)
-    return lambda: _interpret(this, lowered)
+        _check_once(task_run.program, parameters, task_run.path, task_run.seed)
+        return lambda: _run_compiled(task_run, library)
+    lowered = bind(
+        task_run.program,
+        task_run.tasks,
+        task_run.rank,
+        parameters,
+        task_run.path,
+        task_run.seed,
+    )
+    return lambda: _interpret(task_run, lowered)
 
 
 def _abort(reason: str) -> None:
@@ -259,25 +266,25 @@ def _abort(reason: str) -> None:
     MPI.COMM_WORLD.Abort(1)
 
 
-def _interpret(this: _ProgramRun, lowered: BoundProgram) -> bool:
-    prologue = this.prologue("interpreter (Python + MPI)", "perf_counter_ns()")
-    logs = any(isinstance(event.statement, t.Log) for event in local_steps(lowered.events[this.rank]))
-    log = this.log(prologue) if logs else None
-    Executor(lowered, this.rank, prologue, log).run()
+def _interpret(task_run: _ProgramRun, lowered: BoundProgram) -> bool:
+    prologue = task_run.prologue("interpreter (Python + MPI)", "perf_counter_ns()")
+    logs = any(isinstance(event.statement, t.Log) for event in local_steps(lowered.events[task_run.rank]))
+    log = task_run.log(prologue) if logs else None
+    Executor(lowered, task_run.rank, prologue, log).run()
     if log is not None:
         log.close()
     return log is not None
 
 
-def _run_compiled(this: _ProgramRun, library: Path) -> bool:
+def _run_compiled(task_run: _ProgramRun, library: Path) -> bool:
     def stop(reason: str, place: SourcePlace) -> None:
-        error = ProgramError(reason, place, path=this.path)
-        _abort(f"scalatrace: task {this.rank}: {error}")
+        error = ProgramError(reason, place, path=task_run.path)
+        _abort(f"scalatrace: task {task_run.rank}: {error}")
 
-    prologue = this.prologue(BACKEND, TIMER)
-    values = [value for _, value in this.parameters().values()]
-    compiled = CompiledProgram(library, this.seed, values, prologue, stop)
-    log = this.log(prologue) if compiled.prepare() else None
+    prologue = task_run.prologue(BACKEND, TIMER)
+    values = [value for _, value in task_run.parameters().values()]
+    compiled = CompiledProgram(library, task_run.seed, values, prologue, stop)
+    log = task_run.log(prologue) if compiled.prepare() else None
     compiled.play(log.path if log is not None else None)
     if log is not None:
         log.close()

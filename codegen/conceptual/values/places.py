@@ -97,10 +97,10 @@ def mesh_neighbor(sizes: Sequence[int], wraps: Sequence[bool], task: int, offset
     result = 0
     scale = 1
     for size, wrap, at, offset in zip(sizes, wraps, place, offsets, strict=True):
-        there = (at + offset) % size if wrap else at + offset
-        if not 0 <= there < size:
+        neighbor = (at + offset) % size if wrap else at + offset
+        if not 0 <= neighbor < size:
             return -1
-        result += there * scale
+        result += neighbor * scale
         scale *= size
     return result
 

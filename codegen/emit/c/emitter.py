@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from scalatrace.codegen.emit.arguments import possible
@@ -40,6 +41,9 @@ FILES = (
 )  # fmt: skip
 PLAIN_INITS = frozenset({"Send_init", "Bsend_init", "Ssend_init", "Rsend_init", "Recv_init"})
 """Persistent forms without an info argument."""
+
+TOLERATE = re.compile(r"^( *)\$tolerate\((.*)\);\n", re.MULTILINE)
+"""Where a program in which messages may be too long looks at an error."""
 
 NOTES = (
     "Functions are called as MPI's and take what the application gave; requests are named by their age (how",
@@ -131,6 +135,10 @@ class _CText(CData):
         frame = ("hosted", "compute") if hosted else (("compute", check) if self.computes else (check,))
         for name in ("tally", "comms", *frame):
             self.wanted[name] = None
+        if self.program.truncates:
+            self.wanted = {"tolerated": None, **self.wanted}
+            comms = () if hosted else ("WORLD", "SELF")
+            setup += [f"MPI_Comm_set_errhandler(MPI_COMM_{comm}, MPI_ERRORS_RETURN);" for comm in comms]
         # What a host needs stands first: it has its own form of what all others need.
         self.wanted = dict.fromkeys(sorted(self.wanted, key=lambda name: name != "hosted"))
         predefined = ("types", "arrays", "lists", *(("stop", "now") if hosted else ()))
@@ -143,7 +151,8 @@ class _CText(CData):
         benchmark = [*self.functions.values(), f"static void benchmark(void)\n{{\n{body}}}"]
         parts += [UNOPTIMIZED, *benchmark, OPTIMIZED] if self.functions else benchmark
         parts += [self.place_table(), self.main(setup, {piece.name for piece in pieces})]
-        return "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
+        text = "\n\n".join(part.strip("\n") for part in parts if part.strip()) + "\n"
+        return TOLERATE.sub(r"\1if (tolerated(\2)) return;\n" if self.program.truncates else "", text)
 
     def title(self) -> str:
         """Return the comment at the top."""
@@ -231,9 +240,9 @@ class _CText(CData):
             if arrays:
                 raise GenerateError("an array holds numbers that an int does not")
             return call.op
-        both = zip(call.arguments, pieces[call.op].parameters, large.parameters, strict=False)
+        pairs = zip(call.arguments, pieces[call.op].parameters, large.parameters, strict=False)
         sized = self.program.shape is None
-        needed = (small != wide and beyond_int(argument.value, sized) for argument, small, wide in both)
+        needed = (small != wide and beyond_int(argument.value, sized) for argument, small, wide in pairs)
         return large.name if arrays or any(needed) else call.op
 
     def arrays_of(self, call: MpiCall) -> Iterator[int]:

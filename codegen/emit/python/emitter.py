@@ -12,7 +12,7 @@ from scalatrace.codegen.emit.imperative import TIMES, ImperativeEmitter, Program
 from scalatrace.codegen.emit.interface import EmitOptions
 from scalatrace.codegen.emit.pieces import RuntimeLibrary, TextPiece, library
 from scalatrace.codegen.emit.text import hash_comment, python_string
-from scalatrace.codegen.errors import make_rejection
+from scalatrace.codegen.errors import GenerateError, make_rejection
 from scalatrace.codegen.program.grid_shape import Array, GridShape
 from scalatrace.codegen.program.tree import (
     BenchmarkProgram,
@@ -192,6 +192,8 @@ class _PythonText(ProgramText):
         if self.marks:
             self.lines.add("global came")
         self.body(self.program.body)
+        if self.program.truncates:
+            raise GenerateError("in Python, messages cannot be too long for their receives: use --to c")
         body = str(self.lines) if self.program.body else "    pass\n"
         setup = self.datatypes() + self.arrays()
         setup += "".join(f"{line}\n" for line in (*self.subsets(), *self.share()))
@@ -274,8 +276,8 @@ class _PythonText(ProgramText):
                 lines.append(f"A{i} = [{', '.join(map(self.constant, array.values))}]")
             else:
                 lines.append(f"A{i} = [{formula} for i in range({array.length})]")
-        whole = ", ".join(f"{i}: A{i}" for i in self.used_arrays)
-        return "\n".join([*lines, f"arrays = {{{whole}}}"]) + "\n"
+        arrays_text = ", ".join(f"{i}: A{i}" for i in self.used_arrays)
+        return "\n".join([*lines, f"arrays = {{{arrays_text}}}"]) + "\n"
 
     def array_at(self, index: str) -> str:
         """The array with a number that is worked out."""

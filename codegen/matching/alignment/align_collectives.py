@@ -75,11 +75,13 @@ def compress_calls(trace: Trace, entries: AnySequence[Entry]) -> Trace:
         for entry, symbol in entered:
             merged.signature = signatures[symbol]
             times.note(merged, entry, merged.signature)
-    there: dict[int, RankList] = {}
+    ranks_of: dict[int, RankList] = {}
     for node in loops.nodes:
-        _participants(node, entry_events, there)
+        _participants(node, entry_events, ranks_of)
     preds = times.preds()
-    nodes = [_node(trace, node, trace.ranks, entry_events, there, times) for node in _run(loops.nodes, there)]
+    nodes = [
+        _node(trace, node, trace.ranks, entry_events, ranks_of, times) for node in _run(loops.nodes, ranks_of)
+    ]
     return replace(trace, nodes=nodes, preds=preds)
 
 
@@ -106,19 +108,19 @@ def _symbols(entries: AnySequence[Entry]) -> tuple[list[int], list[int]]:
     return symbols, signatures
 
 
-def _participants(node: Node, entry_events: dict[int, EntryEvent], there: dict[int, RankList]) -> RankList:
+def _participants(node: Node, entry_events: dict[int, EntryEvent], ranks_of: dict[int, RankList]) -> RankList:
     if isinstance(node, Event):
         result = entry_events[id(node)].ranks
     else:
-        runs = [run for child in node.nodes for run in _participants(child, entry_events, there).runs]
+        runs = [run for child in node.nodes for run in _participants(child, entry_events, ranks_of).runs]
         result = RankList.from_runs(runs)
-    there[id(node)] = result
+    ranks_of[id(node)] = result
     return result
 
 
-def _run(nodes: AnySequence[Node], there: dict[int, RankList]) -> list[Node]:
+def _run(nodes: AnySequence[Node], ranks_of: dict[int, RankList]) -> list[Node]:
     """The nodes that any rank runs: the compressor may leave some that run 0 times each time they are met."""
-    return [node for node in nodes if len(there[id(node)])]
+    return [node for node in nodes if len(ranks_of[id(node)])]
 
 
 def _node(
@@ -126,21 +128,25 @@ def _node(
     node: Node,
     around: RankList,
     entry_events: dict[int, EntryEvent],
-    there: dict[int, RankList],
+    ranks_of: dict[int, RankList],
     times: EntryComputeTimes,
 ) -> Node:
-    here = there[id(node)]
+    members = ranks_of[id(node)]
     if isinstance(node, Event):
         merged = entry_events[id(node)]
         repeat, op, params = merged.content(trace)
-        return Event(_keep_present(repeat, here, around), op, merged.signature, params, times.stats(merged))
-    inner = tuple(_node(trace, child, here, entry_events, there, times) for child in _run(node.nodes, there))
-    return Sequence(_keep_present(repeats(node), here, around), inner)
+        return Event(
+            _keep_present(repeat, members, around), op, merged.signature, params, times.stats(merged)
+        )
+    inner = tuple(
+        _node(trace, child, members, entry_events, ranks_of, times) for child in _run(node.nodes, ranks_of)
+    )
+    return Sequence(_keep_present(repeats(node), members, around), inner)
 
 
-def _keep_present(repeat: Elastic, here: RankList, around: RankList) -> Elastic:
+def _keep_present(repeat: Elastic, members: RankList, around: RankList) -> Elastic:
     """Return a repeat without absent ranks."""
-    return Groups([(here, repeat)]) if isinstance(repeat, Vec) and here != around else repeat
+    return Groups([(members, repeat)]) if isinstance(repeat, Vec) and members != around else repeat
 
 
 _Classes = list[RankList]
@@ -160,11 +166,11 @@ def _below(
         if node.repeat == Vec(0):  # what never runs has no parameters
             continue
         named = named_ranks(node.repeat)
-        here = ranks if named is None else ranks & named
+        members = ranks if named is None else ranks & named
         classes = [*around, *_classes(node.repeat)]
         if not isinstance(node, Event):
-            yield from _below(trace, node.nodes, here, classes, collective)
-        elif node.op in collective and len(here) and not _is_whole(trace, node, here, classes):
+            yield from _below(trace, node.nodes, members, classes, collective)
+        elif node.op in collective and len(members) and not _is_whole(trace, node, members, classes):
             yield node
 
 

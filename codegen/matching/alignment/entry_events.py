@@ -135,20 +135,20 @@ class EntryComputeTimes:
         return tuple(result)
 
 
-def _share(histogram: Histogram, part: int, whole: int) -> Histogram:
-    """The histogram of `part` of `whole` executions, distributed as all are; itself when those are all."""
-    if part == whole:
+def _share(histogram: Histogram, part: int, total: int) -> Histogram:
+    """The histogram of `part` of `total` executions, distributed as all are; itself when those are all."""
+    if part == total:
         return histogram
-    count = max(1, round(histogram.count * part / whole))
+    count = max(1, round(histogram.count * part / total))
     return replace(histogram, count=count, bins=_spread(histogram.bins, count))
 
 
 def _spread(bins: Sequence[Bin], count: int) -> tuple[Bin, ...]:
     """The bins with so many samples in all, as evenly thinned as whole numbers allow; empty ones go away."""
-    whole, seen, result, assigned = sum(b.count for b in bins), 0, [], 0
+    total, seen, result, assigned = sum(b.count for b in bins), 0, [], 0
     for b in bins:
         seen += b.count
-        upto = round(count * seen / whole)
+        upto = round(count * seen / total)
         if upto > assigned:
             result.append(b._replace(count=upto - assigned))
         assigned = upto

@@ -106,12 +106,14 @@ class CollectiveOrder:
             self._push(stamp, self._whole, [call])
             return
         key = self._key(call)
-        here = self._waiting.setdefault(key, {})
-        here[rank] = stamp, call
-        self._check_fit(here, call)
-        if len(here) == len(members):
+        arrived = self._waiting.setdefault(key, {})
+        arrived[rank] = stamp, call
+        self._check_fit(arrived, call)
+        if len(arrived) == len(members):
             del self._waiting[key]
-            self._push(max(at for at, _ in here.values()), self._whole, [call for _, call in here.values()])
+            self._push(
+                max(at for at, _ in arrived.values()), self._whole, [call for _, call in arrived.values()]
+            )
 
     def _push(
         self,
@@ -136,8 +138,8 @@ class CollectiveOrder:
         self._entry_counts[stream, call.rank] = n + 1
         return (*stream, n)
 
-    def _check_fit(self, here: dict[int, tuple[IterationPath, Call]], call: Call) -> None:
-        first = next(iter(here.values()))[1]
+    def _check_fit(self, arrived: dict[int, tuple[IterationPath, Call]], call: Call) -> None:
+        first = next(iter(arrived.values()))[1]
         if first.op != call.op:
             shown = [
                 f"rank {c.rank} calls MPI_{c.op} at {c.site or 'an unknown line'}" for c in (first, call)
@@ -149,9 +151,9 @@ class CollectiveOrder:
 
     def _report(self) -> MatchingReport:
         blocked: dict[int, WaitingRank] = {}
-        for here in self._waiting.values():
-            for rank, (_, call) in here.items():
-                missing = tuple(r for r in self._members(call) if r not in here)
+        for arrived in self._waiting.values():
+            for rank, (_, call) in arrived.items():
+                missing = tuple(r for r in self._members(call) if r not in arrived)
                 site = call.site or "an unknown line"
                 blocked[rank] = WaitingRank(rank, call.op, site, missing, False, shown_ranks(list(missing)))
         cycle = shortest_cycle({rank: waiting.awaits for rank, waiting in blocked.items()})

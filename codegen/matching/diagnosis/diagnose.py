@@ -107,8 +107,8 @@ def _waiting(execution: MatchExecution, waits: list[Wait]) -> WaitingRank:
     parts = [_awaits(execution, wait) for wait in waits]
     any_one = len(waits) == 1 and first.kind is WaitKind.FOR_MESSAGE and first.peer == ANY_SOURCE
     awaits = tuple(dict.fromkeys(rank for ranks, _ in parts for rank in ranks))
-    what = list(dict.fromkeys(words for _, words in parts))
-    shown = " and ".join(what[:3]) + (f" and {len(what) - 3} more" if len(what) > 3 else "")
+    reasons = list(dict.fromkeys(words for _, words in parts))
+    shown = " and ".join(reasons[:3]) + (f" and {len(reasons) - 3} more" if len(reasons) > 3 else "")
     op = trace.ops[first.event.op].name
     return WaitingRank(first.rank, op, _site(trace, first.event), awaits, any_one, shown)
 
@@ -123,8 +123,8 @@ def _awaits(execution: MatchExecution, wait: Wait) -> tuple[tuple[int, ...], str
         call = "" if execution.trace.ops[wait.event.op].name == op else f" in MPI_{op}"
         return missing, f"{shown_ranks(list(missing))}{call}"
     if wait.peer == ANY_SOURCE:
-        others = tuple(rank for rank in execution.members(wait.family, wait.rank) if rank != wait.rank)
-        return others, f"a message{tag} from any rank"
+        awaited = tuple(rank for rank in execution.members(wait.family, wait.rank) if rank != wait.rank)
+        return awaited, f"a message{tag} from any rank"
     return (wait.peer,), f"a message{tag} from rank {wait.peer}"
 
 

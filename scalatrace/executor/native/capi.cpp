@@ -69,6 +69,11 @@ extern "C" void st_sim_collective_times(const st_sim_platform *platform, int32_t
 
 extern "C" st_sim_algorithm st_sim_describe_algorithm(int32_t algorithm) { return sim::describe_algorithm(algorithm); }
 
+extern "C" int32_t st_sim_choose_algorithm(const st_sim_rule *rules, int32_t nrules, int32_t collective, int64_t nbytes,
+                                           int32_t size) {
+    return sim::choose_algorithm(rules, nrules, collective, nbytes, size);
+}
+
 extern "C" int32_t st_sim_usable_algorithm(int32_t algorithm, int32_t size, int32_t equal_sizes) {
     return sim::usable_algorithm(algorithm, size, equal_sizes);
 }

@@ -144,17 +144,15 @@ class Rounds {
     std::vector<Step> steps_;
 };
 
-int32_t chosen(const st_sim_platform &p, const Call &call, int32_t size) {
-    for (int32_t i = 0; i < p.nrules; ++i) {
-        const st_sim_rule &rule = p.rules[i];
-        if (rule.collective == call.collective && (rule.max_bytes < 0 || call.nbytes <= rule.max_bytes) &&
-            (rule.max_ranks < 0 || size <= rule.max_ranks))
-            return rule.algorithm;
-    }
-    throw std::logic_error("no algorithm of a collective operation");
-}
-
 } // namespace
+
+int32_t choose_algorithm(const st_sim_rule *rules, int32_t nrules, int32_t collective, int64_t nbytes, int32_t size) {
+    const auto rule = std::find_if(rules, rules + nrules, [&](const st_sim_rule &each) {
+        return each.collective == collective && (each.max_bytes < 0 || nbytes <= each.max_bytes) &&
+               (each.max_ranks < 0 || size <= each.max_ranks);
+    });
+    return rule == rules + nrules ? -1 : rule->algorithm;
+}
 
 void run_algorithm(Network &network, const Call &call, int32_t algorithm, const int32_t *members,
                    std::vector<Clock> &clocks) {
@@ -166,7 +164,10 @@ void run_algorithm(Network &network, const Call &call, int32_t algorithm, const 
 
 void run_collective(Network &network, const Call &call, const int32_t *members, std::vector<Clock> &clocks) {
     const auto size = static_cast<int32_t>(clocks.size());
-    run_algorithm(network, call, chosen(network.platform, call, size), members, clocks);
+    const st_sim_platform &p = network.platform;
+    const int32_t algorithm = choose_algorithm(p.rules, p.nrules, call.collective, call.nbytes, size);
+    if (algorithm < 0) throw std::logic_error("no algorithm of a collective operation");
+    run_algorithm(network, call, algorithm, members, clocks);
 }
 
 } // namespace sim

@@ -20,6 +20,9 @@ struct Call {
     int32_t root;   /* position of the root */
 };
 
+/* Number, in kAlgorithms, of the algorithm in the first rule that holds for a call; -1 where none does. */
+int32_t choose_algorithm(const st_sim_rule *rules, int32_t nrules, int32_t collective, int64_t nbytes, int32_t size);
+
 /* Replace the clocks of the members when they enter by those when they leave. members: their world ranks, or NULL. */
 void run_collective(Network &network, const Call &call, const int32_t *members, std::vector<Clock> &clocks);
 

@@ -248,6 +248,10 @@ struct st_sim_step {
 
 ST_SIM_API struct st_sim_algorithm st_sim_describe_algorithm(int32_t algorithm);
 
+/* Number of the algorithm in the first rule that holds for a call of `size` ranks, or -1. */
+ST_SIM_API int32_t st_sim_choose_algorithm(const struct st_sim_rule *rules, int32_t nrules, int32_t collective,
+                                           int64_t nbytes, int32_t size);
+
 /* Number of the algorithm that is used where a call does not fulfil the condition of one. */
 ST_SIM_API int32_t st_sim_usable_algorithm(int32_t algorithm, int32_t size, int32_t equal_sizes);
 

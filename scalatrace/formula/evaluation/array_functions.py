@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-Interval = tuple[int, int]
+from scalatrace.formula.bounds import Interval
 
-__all__ = ["ARRAY_FUNCTIONS", "Interval"]
+__all__ = ["ARRAY_FUNCTIONS"]
 
 
 def _log2_array(n: Any) -> Any:

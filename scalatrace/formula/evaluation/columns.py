@@ -15,8 +15,9 @@ import numpy as np
 
 from scalatrace.errors import FormulaError, UsageError
 from scalatrace.formula import nodes
-from scalatrace.formula.evaluation.array_functions import ARRAY_FUNCTIONS, Interval
-from scalatrace.formula.evaluation.scalar import MAX_SHIFT, called, exceeds
+from scalatrace.formula.bounds import MAX_SHIFT, Interval, combine_intervals
+from scalatrace.formula.evaluation.array_functions import ARRAY_FUNCTIONS
+from scalatrace.formula.evaluation.scalar import called, exceeds
 from scalatrace.formula.functions import FUNCTIONS
 
 __all__ = ["COMPARE", "ColumnEvaluator", "binary", "call", "indicator", "spanned"]
@@ -192,10 +193,10 @@ def binary(op: str, a: Any, b: Any, of_a: Interval, of_b: Interval) -> tuple[Any
         return result, (result, result)
     if op in ("/", "//", "%") and of_b[0] <= 0 <= of_b[1] and not np.all(b):
         raise ZeroDivisionError
-    interval = _combine_intervals(op, of_a, of_b)
+    interval = combine_intervals(op, of_a, of_b) or WHOLE
     if _within(interval):
         return _ARRAY[op](a, b), interval
-    interval = _combine_intervals(op, spanned(a), spanned(b))
+    interval = combine_intervals(op, spanned(a), spanned(b)) or WHOLE
     if _within(interval):
         return _ARRAY[op](a, b), interval
     rows = np.broadcast_arrays(a, b)
@@ -265,33 +266,6 @@ def spanned(column: Any) -> Interval:
 
 def _within(interval: Interval) -> bool:
     return interval[0] >= LOW and interval[1] <= HIGH
-
-
-def _combine_intervals(op: str, a: Interval, b: Interval) -> Interval:
-    """Return an interval that holds all results; of bits, a power of two around them."""
-    match op:
-        case "+":
-            return a[0] + b[0], a[1] + b[1]
-        case "-":
-            return a[0] - b[1], a[1] - b[0]
-        case "*":
-            ends = [x * y for x in a for y in b]
-            return min(ends), max(ends)
-        case "/" | "//":
-            most = max(abs(a[0]), abs(a[1]))
-            return (a[0] // b[1], a[1] // b[0]) if a[0] >= 0 and b[0] > 0 else (-most, most)
-        case "%":
-            return (0, b[1] - 1) if b[0] > 0 else (min(b[0] + 1, 0), max(b[1] - 1, 0))
-        case "<<":
-            ends = [x << min(max(y, 0), MAX_SHIFT) for x in a for y in b]
-            return min(ends), max(ends)
-        case ">>":
-            return min(a[0], 0), max(a[1], 0)
-    if a[0] >= 0 and b[0] >= 0:
-        return 0, (1 << max(a[1].bit_length(), b[1].bit_length())) - 1
-    if op == "&" and (a[0] >= 0 or b[0] >= 0):
-        return 0, max(a[1], b[1])
-    return WHOLE
 
 
 def _store_integers(values: Sequence[int], shape: tuple[int, ...]) -> tuple[Any, Interval]:

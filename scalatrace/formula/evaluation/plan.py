@@ -14,7 +14,7 @@ from typing import Any
 
 from scalatrace.errors import FormulaError
 from scalatrace.formula import nodes
-from scalatrace.formula.evaluation.array_functions import Interval
+from scalatrace.formula.bounds import Interval
 from scalatrace.formula.evaluation.columns import COMPARE, ColumnEvaluator, binary, call, indicator, spanned
 
 __all__ = ["Plan", "plan_of"]

@@ -12,12 +12,10 @@ from typing import Any
 
 from scalatrace.errors import FormulaError, UsageError
 from scalatrace.formula import nodes
+from scalatrace.formula.bounds import MAX_SHIFT
 from scalatrace.formula.functions import FUNCTIONS
 
-__all__ = ["MAX_SHIFT", "called", "compiled", "exceeds"]
-
-MAX_SHIFT = 62
-"""Shift amounts are clipped to 0..MAX_SHIFT."""
+__all__ = ["called", "compiled", "exceeds"]
 
 MAX_BLOCKS = 90
 """Choices within each other; Python compiles no more than 100 levels of blocks."""

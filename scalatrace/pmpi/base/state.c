@@ -61,5 +61,5 @@ void st_core_warn(int error, const char *format, ...) {
 void st_core_check(int error) {
     if (__builtin_expect(error >= 0, 1)) return;
     st_core_warn(error, "%s; events may be missing from the trace", st_core_error(st_shared.core));
-    if (error == ST_E_MEMORY) st_shared.on = false;
+    if (error == ST_E_MEMORY) st_shared.on = st_shared.paused = false;
 }

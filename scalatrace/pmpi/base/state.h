@@ -43,7 +43,8 @@ extern __thread struct st_thread st_thread __attribute__((tls_model("initial-exe
 /* State of the process. Threads read what is atomic without the lock. */
 struct st_shared {
     atomic_bool active;    /* between MPI_Init and MPI_Finalize, and tracing works */
-    atomic_bool on;        /* the program wants events (MPI_Pcontrol) */
+    atomic_bool on;        /* events are recorded */
+    atomic_bool paused;    /* not `on`, since the program switched events off (MPI_Pcontrol) */
     atomic_bool gave_up;   /* a wait was too long: this rank records nothing more (wait.h) */
     bool plugins_active;   /* some plug-in measures something besides time */
     atomic_bool streams;   /* each thread is a stream of its own: the thread level is MPI_THREAD_MULTIPLE */

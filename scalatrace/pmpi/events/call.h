@@ -46,12 +46,20 @@ struct st_object {
 
 #define ST_MAX_INLINE_CLAIMS 16 /* requests of a completion call for which no memory is allocated */
 
+/* What becomes of a call. */
+enum st_outcome {
+    ST_NO_EVENT,
+    ST_SUCCEEDED,
+    ST_WITH_ERROR, /* it did something, and returned an error: operation X_error, the parameters of X and the error */
+    ST_FAILED      /* it did nothing, and returned an error: operation X_failed, the error as only parameter */
+};
+
 struct st_call {
     int64_t t0, t1; /* when the program called, and when PMPI returned, in ns */
     void *caller;   /* return address of the wrapper, and the stack slot that holds it */
     void **slot;
-    bool on;          /* this call becomes an event; else only the tracer's tables are updated */
-    bool skipped;     /* the call is not selected: `on` is false although events are wanted */
+    unsigned char on; /* enum st_outcome: this call becomes an event; else only the tracer's tables are updated */
+    bool skipped;     /* the call is not selected: `on` is ST_NO_EVENT although events are wanted */
     bool at_once;     /* the program continues at t1 */
     bool fortran;     /* arrays hold MPI_Fint handles, indices count from 1 */
     bool all_null;    /* the completion call had no active request */
@@ -62,6 +70,7 @@ struct st_call {
     int inline_claims[ST_MAX_INLINE_CLAIMS];
     MPI_Request handles[ST_MAX_INLINE_CLAIMS]; /* as they were before the call */
     int op;                                    /* operation number */
+    int error;                                 /* what MPI returned, where `on` says that this is an error */
     MPI_Comm handle;                           /* what the call waits for, where st_ops[op].awaits says so */
     MPI_Fint f_handle;                         /* ... the communicator in Fortran */
     int peer, dest, tag;                       /* peer: the source, or the destination where there is none */

@@ -195,6 +195,16 @@ void st_comm_remove(struct st_call *call, MPI_Comm comm) {
     st_release(before);
 }
 
+void st_comm_restore(struct st_call *call, MPI_Comm comm) {
+    struct st_comm *copy;
+    if (!call->freed_comm.kind || comm == MPI_COMM_NULL || !st_lock()) return;
+    if ((copy = malloc(sizeof *copy))) {
+        *copy = call->freed_comm;
+        if (!st_map_put(&comms, ST_KEY(comm), (uintptr_t)copy)) free(copy);
+    }
+    st_unlock();
+}
+
 /* Are all processes of both groups of this MPI_COMM_WORLD? Out of memory: suppose so. `*hash`: of all, in any order. */
 static bool is_of_this_world(MPI_Comm comm, uint64_t *hash) {
     bool here = true;

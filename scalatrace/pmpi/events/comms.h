@@ -12,7 +12,7 @@
  * groups, without a parent, has a text (MPI_Comm_create_from_group): its members, the text, and the number of earlier
  * ones with both name it (st_comm_name_by_tag).
  *
- * The lock is held in all functions but those that take it themselves: st_comm_remove, st_comm_agree,
+ * The lock is held in all functions but those that take it themselves: st_comm_remove, st_comm_restore, st_comm_agree,
  * st_comm_agree_only, st_comm_name_by_tag.
  */
 #ifndef ST_COMMS_H
@@ -59,5 +59,7 @@ void st_comm_name_by_tag(struct st_call *call, MPI_Comm comm, const char *tag);
 void st_comm_agree_only(MPI_Comm comm);
 /* The call frees the communicator: copy its description to call->freed_comm and forget it. */
 void st_comm_remove(struct st_call *call, MPI_Comm comm);
+/* The call failed: know the communicator again. */
+void st_comm_restore(struct st_call *call, MPI_Comm comm);
 
 #endif

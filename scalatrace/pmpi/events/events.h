@@ -1,7 +1,7 @@
 /* events.h - the table of operations, counters of calls, and the last step of an event: into the core.
  *
  * The generated ops.h numbers the operations of the MPI library at hand (ST_OP_Send, ...; ST_NOPS in all). The core
- * numbers only those that occur; st_append_event translates.
+ * numbers only those that occur; st_append_event translates. Calls that return an error are operations of their own.
  */
 #ifndef ST_EVENTS_H
 #define ST_EVENTS_H
@@ -30,6 +30,7 @@ struct st_op {
     int role;         /* of enum st_role */
     int communicates; /* as in operations.py: 1 or 0 */
     int awaits;       /* of enum st_awaits */
+    int lasting;      /* it creates a persistent request: 1 or 0 */
     int has_buffers;  /* a further parameter is recorded where st_shared.has_memory (memory.h): 1 or 0 */
     int collective;   /* as is_collective in operations.py: 1 or 0 */
 };
@@ -40,8 +41,11 @@ extern uint64_t st_counts[];
 
 static inline void st_count(int op) { __atomic_fetch_add(&st_counts[op], 1, __ATOMIC_RELAXED); }
 
-/* Append a complete event of this operation to the core. The lock is held. Errors become a warning. */
-void st_append_event(struct st_event *event, int op);
+/* Add the error as the event's last value, and count it. */
+void st_add_error(struct st_event *event, int error, int outcome);
+/* Append a complete event of this operation to the core. The lock is held. Errors become a warning. `outcome`: of enum
+ * st_outcome (call.h), ST_SUCCEEDED or the kind of failure; the error is then the last value. */
+void st_append_event(struct st_event *event, int op, int outcome);
 
 /* Write the counters into the core's header entries. The lock is held. */
 void st_publish_counts(void);

@@ -119,12 +119,19 @@ void st_selection_set_start(int64_t now) { start_ns = now; }
 
 /* -- one call -------------------------------------------------------------------------------------------- */
 
+void st_count_skipped(int op) {
+    bool by_user = st_selection.by_op || st_selection.by_window || st_selection.by_comm || st_selection.by_size ||
+                   st_selection.by_site;
+    bool paused = st_shared.paused || !by_user;
+    st_count(op);
+    __atomic_fetch_add(paused ? &st_selection.npaused : &st_selection.nskipped, 1, __ATOMIC_RELAXED);
+}
+
 void st_skip(struct st_call *call) {
     if (!call->on) return;
     call->on = false;
     call->skipped = true;
-    st_count((int)call->event.op);
-    __atomic_fetch_add(&st_selection.nskipped, 1, __ATOMIC_RELAXED);
+    st_count_skipped((int)call->event.op);
 }
 
 static bool in_a_window(int64_t now) {
@@ -139,6 +146,7 @@ void st_select_early(struct st_call *call, int op) {
     if (st_ops[op].role != ST_SELECTABLE) return;
     if (st_selection.by_op && !selected_ops[op]) st_skip(call);
     if (st_selection.by_window && !in_a_window(call->t0)) st_skip(call);
+    if (st_shared.paused && !st_ops[op].lasting) st_skip(call);
 }
 
 /* A program may name a communicator at any time, often after using it. So the name is read for each call; the patterns

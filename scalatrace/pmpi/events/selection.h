@@ -1,4 +1,4 @@
-/* selection.h - which calls are recorded, where the user selected some.
+/* selection.h - which calls are recorded, where the user selected some or the program switched events off.
  *
  *   st_enter   by operation and time: st_select_early
  *   rec_X      by communicator, then by size, before the stack is unwound: st_select_comm, ..., st_select_size
@@ -9,6 +9,9 @@
  *   ST_ALWAYS      calls that create or free what later events refer to: always recorded
  *   ST_FOLLOWS     calls on requests, matched messages and split collectives: recorded when the call is that created
  *                  these (requests.h, messages.h, objects.h)
+ *
+ * While the program has events switched off (MPI_Pcontrol), no selectable call is recorded, but those that create
+ * persistent requests are; their starts are skipped, and what completes such a start.
  *
  * A call that is not selected is skipped: it is only counted, and its time belongs to the computation before the next
  * event.
@@ -24,10 +27,11 @@
 #include "events/call.h"
 
 struct st_selection {
-    bool active; /* is there any condition? And which kinds: */
+    bool active; /* is there any condition, or were events ever off? And which kinds: */
     bool by_op, by_window, by_comm, by_size, by_site;
     int64_t min_bytes, max_bytes; /* bounds of the size condition */
     uint64_t nskipped;            /* calls that were not selected */
+    uint64_t npaused;             /* calls that were skipped while events were off (MPI_Pcontrol) */
 };
 extern struct st_selection st_selection;
 #define ST_SELECTING __builtin_expect(st_selection.active, 0)
@@ -39,6 +43,8 @@ void st_selection_set_start(int64_t now);
 
 /* Skip this call, unless no event is wanted anyway. */
 void st_skip(struct st_call *call);
+/* Count a call that is skipped. */
+void st_count_skipped(int op);
 
 /* Each skips the call unless its condition holds. */
 void st_select_early(struct st_call *call, int op);

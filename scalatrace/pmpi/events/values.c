@@ -71,6 +71,26 @@ static uint64_t flag_name(const struct named_flag *flags, size_t n, int value) {
     return st_text(text);
 }
 
+#define CLASS(name) {MPI_ERR_##name, "MPI_ERR_" #name}
+
+uint64_t st_error_name(int error) {
+    /* clang-format off */
+    static const struct named_flag classes[] = {
+        CLASS(BUFFER), CLASS(COUNT), CLASS(TYPE), CLASS(TAG), CLASS(COMM), CLASS(RANK), CLASS(REQUEST), CLASS(ROOT),
+        CLASS(GROUP), CLASS(OP), CLASS(TOPOLOGY), CLASS(DIMS), CLASS(ARG), CLASS(UNKNOWN), CLASS(TRUNCATE),
+        CLASS(OTHER), CLASS(INTERN), CLASS(IN_STATUS), CLASS(PENDING), CLASS(KEYVAL), CLASS(NO_MEM), CLASS(BASE),
+        CLASS(INFO_KEY), CLASS(INFO_VALUE), CLASS(INFO_NOKEY), CLASS(SPAWN), CLASS(PORT), CLASS(SERVICE), CLASS(NAME),
+        CLASS(WIN), CLASS(SIZE), CLASS(DISP), CLASS(INFO), CLASS(LOCKTYPE), CLASS(ASSERT), CLASS(RMA_CONFLICT),
+        CLASS(RMA_SYNC), CLASS(RMA_RANGE), CLASS(RMA_ATTACH), CLASS(RMA_SHARED), CLASS(RMA_FLAVOR), CLASS(FILE),
+        CLASS(NOT_SAME), CLASS(AMODE), CLASS(UNSUPPORTED_DATAREP), CLASS(UNSUPPORTED_OPERATION), CLASS(NO_SUCH_FILE),
+        CLASS(FILE_EXISTS), CLASS(BAD_FILE), CLASS(ACCESS), CLASS(NO_SPACE), CLASS(QUOTA), CLASS(READ_ONLY),
+        CLASS(FILE_IN_USE), CLASS(DUP_DATAREP), CLASS(CONVERSION), CLASS(IO)};
+    /* clang-format on */
+    int class = error;
+    PMPI_Error_class(error, &class);
+    return flag_name(classes, sizeof classes / sizeof *classes, class);
+}
+
 /* Names of all bits that are set. */
 static uint64_t bits_name(const struct named_flag *flags, size_t n, int value) {
     char text[512] = "";

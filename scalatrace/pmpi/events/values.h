@@ -35,6 +35,7 @@ uint64_t st_whence_name(int whence);
 uint64_t st_amode_name(int amode);
 uint64_t st_assert_name(int assertion);
 uint64_t st_split_name(int split);
+uint64_t st_error_name(int error); /* of the error's class */
 
 /* Arrays of `n` values; the empty array where there are none, or no memory. */
 uint64_t st_no_array(void);

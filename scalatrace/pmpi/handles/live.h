@@ -38,17 +38,18 @@
 
 struct st_slot {
     uint64_t handle;
-    int64_t ordinal;   /* number of recorded things that its stream created before; -1: it is not recorded */
-    int stream;        /* that created it */
-    const void *where; /* the program's variable that it was stored in, or NULL */
-    int position;      /* in the order of creation */
-    int prev, next;    /* slots of the chain, -1: none */
-    bool overwritten;  /* the variable holds a newer handle: the slot is in map[1] */
-    bool linked;       /* it is in a chain; not while a completion call has claimed it */
-    bool persistent;   /* a persistent request: lives until it is freed */
-    bool any_source;   /* a receive from MPI_ANY_SOURCE */
-    bool hidden;       /* created by a call that is not selected */
-    bool described;    /* is the call that created it known, with the fields of call.h? */
+    int64_t ordinal;      /* number of recorded things that its stream created before; -1: it is not recorded */
+    int stream;           /* that created it */
+    const void *where;    /* the program's variable that it was stored in, or NULL */
+    int position;         /* in the order of creation */
+    int prev, next;       /* slots of the chain, -1: none */
+    bool overwritten;     /* the variable holds a newer handle: the slot is in map[1] */
+    bool linked;          /* it is in a chain; not while a completion call has claimed it */
+    bool persistent : 1;  /* a persistent request: lives until it is freed */
+    bool any_source : 1;  /* a receive from MPI_ANY_SOURCE */
+    bool hidden : 1;      /* created by a call that is not selected */
+    bool started_off : 1; /* the last start of the persistent request is not recorded: events were off */
+    bool described : 1;   /* is the call that created it known, with the fields of call.h? */
     short op;
     int peer, tag;
     uint64_t comm; /* name of the communicator */

@@ -34,6 +34,12 @@ int64_t st_message_age(const struct st_call *call) {
 
 void st_message_drop(struct st_call *call) { st_live_drop(&messages, call->message, st_thread.stream); }
 
+void st_message_restore(struct st_call *call) {
+    if (call->message < 0 || !st_lock()) return;
+    st_live_relink(&messages, call->message);
+    st_unlock();
+}
+
 void st_follow_message(struct st_call *call) {
     int slot = call->message;
     if (!st_lock()) return;

@@ -15,6 +15,8 @@ void st_message_claim(struct st_call *call, MPI_Message message);
 int64_t st_message_age(const struct st_call *call);
 /* The claimed message was received. The lock is held. */
 void st_message_drop(struct st_call *call);
+/* The call failed: the claimed message lives on. Takes the lock. */
+void st_message_restore(struct st_call *call);
 /* Skip the call unless the probe that matched its message is recorded. Takes the lock. */
 void st_follow_message(struct st_call *call);
 

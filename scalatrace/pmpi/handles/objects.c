@@ -92,5 +92,15 @@ static void remove_object(struct st_call *call, struct st_map *map, uint64_t key
     st_release(was_busy);
 }
 
+/* The call that was to free it failed. */
+static void restore_object(struct st_call *call, struct st_map *map, uint64_t key) {
+    if (call->object.ordinal == ST_UNDEFINED || !st_lock()) return;
+    insert(map, key, &call->object.comm, call->object.ordinal);
+    st_unlock();
+}
+
+void st_win_restore(struct st_call *call, MPI_Win win) { restore_object(call, &windows, ST_KEY(win)); }
+void st_file_restore(struct st_call *call, MPI_File file) { restore_object(call, &files, ST_KEY(file)); }
+
 void st_win_remove(struct st_call *call, MPI_Win win) { remove_object(call, &windows, ST_KEY(win)); }
 void st_file_remove(struct st_call *call, MPI_File file) { remove_object(call, &files, ST_KEY(file)); }

@@ -1,6 +1,6 @@
 /* objects.h - windows and files: named by the communicator they were created on and their ordinal on it.
  *
- * The lock is held in all functions but those that take it themselves: st_win_remove, st_file_remove, st_select_win,
+ * The lock is held in all functions but those that take it themselves: st_..._remove, st_..._restore, st_select_win,
  * st_select_file, st_follow_begin.
  */
 #ifndef ST_OBJECTS_H
@@ -23,6 +23,9 @@ int64_t st_set_file(struct st_call *call, MPI_File file);
 /* Before the call frees the window (file): copy its description to call->object and forget it. */
 void st_win_remove(struct st_call *call, MPI_Win win);
 void st_file_remove(struct st_call *call, MPI_File file);
+/* After it, where it failed: know it again. */
+void st_win_restore(struct st_call *call, MPI_Win win);
+void st_file_restore(struct st_call *call, MPI_File file);
 /* After it: make the communicator in call->object the event's. Return the ordinal. */
 int64_t st_set_removed_object(struct st_call *call);
 

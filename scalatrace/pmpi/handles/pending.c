@@ -14,6 +14,7 @@ struct pending {
     int op;                /* Waitsome or Testsome, ... */
     const void *array;     /* ... on this array */
     struct st_event event; /* without its value */
+    int error;             /* of its last call, 0: none */
     int64_t *ages;         /* of the completed requests, or which_of */
     int *slots;            /* of those that died, else -1 */
     int n, capacity;
@@ -62,7 +63,9 @@ static void flush(struct pending *pending) {
     }
     pending->event.values[0] = (int64_t)st_array(st_shared.core, pending->ages, (size_t)pending->n);
     pending->event.nvalues = 1;
-    st_append_event(&pending->event, pending->op);
+    if (pending->error) st_add_error(&pending->event, pending->error, ST_WITH_ERROR);
+    st_append_event(&pending->event, pending->op, pending->error ? ST_WITH_ERROR : ST_SUCCEEDED);
+    pending->error = 0;
     for (int i = 0; i < pending->n; i++)
         if (pending->slots[i] >= 0) st_request_drop(pending->slots[i], stream);
     pending->n = 0;
@@ -82,9 +85,10 @@ bool st_pending_joins(const struct st_call *call, int op, const MPI_Request *arr
 }
 
 void st_pending_join(struct st_call *call, int op, const MPI_Request *array) {
-    if (!st_pending_joins(call, op, array)) st_pending_flush();
+    if (!st_pending_joins(call, op, array) || own(false)->error) st_pending_flush();
     struct pending *pending = own(true);
     if (pending == &lost) return;
+    if (call->on == ST_WITH_ERROR) pending->error = call->error;
     if (!pending->alive) {
         pending->alive = true, st_shared.npending++;
         pending->op = op;

@@ -11,6 +11,7 @@
 #include "events/values.h"
 #include "handles/live.h"
 #include "handles/unique_requests.h"
+#include "ops.h"
 
 #define MAX_STACK_AGES 64 /* ages of an array that need no allocated memory */
 
@@ -114,21 +115,29 @@ int64_t st_claimed_ages(struct st_call *call) {
 
 /* -- selection ------------------------------------------------------------------------------------------- */
 
-/* Was the request created by a call that is recorded? */
-static bool is_recorded(int slot) { return slot >= 0 && !requests.slots[slot].hidden; }
+/* Was the request created, and started, by calls that are recorded? */
+static bool is_recorded(int slot) {
+    return slot >= 0 && !requests.slots[slot].hidden && !requests.slots[slot].started_off;
+}
 
 bool st_claimed_recorded(const struct st_call *call, int i) { return is_recorded(call->claimed[i]); }
 
 static bool any_claim_recorded(const struct st_call *call) {
-    for (int i = 0; i < call->nclaimed; i++)
+    for (int i = 0; i < call->nclaimed; i++) {
         if (is_recorded(call->claimed[i])) return true;
+        if (call->op == ST_OP_Request_free && call->claimed[i] >= 0) return !requests.slots[call->claimed[i]].hidden;
+    }
     return false;
 }
 
 void st_follow_requests(struct st_call *call, const MPI_Request *array, int64_t n) {
-    bool any = false;
+    bool starts = call->op == ST_OP_Start || call->op == ST_OP_Startall, any = false;
     if (!st_lock()) return;
-    for (int i = 0; i < n && !any; i++) any = is_recorded(slot_at(call, array, i));
+    for (int i = 0; i < n; i++) {
+        int slot = slot_at(call, array, i);
+        if (slot >= 0 && starts) requests.slots[slot].started_off = st_shared.paused;
+        any = any || is_recorded(slot);
+    }
     st_unlock();
     if (!any) st_skip(call);
 }
@@ -184,7 +193,7 @@ void st_claim(struct st_call *call, const MPI_Request *array, int n) {
         if (!call->claimed) { /* it is not known any more which requests are alive: no later call can name one */
             st_warn_once("out of memory; the trace ends here");
             call->claimed = call->inline_claims;
-            call->on = st_shared.on = false;
+            call->on = st_shared.on = st_shared.paused = false;
             return;
         }
     }

@@ -64,8 +64,9 @@ static void gather(bool first, const char *command, int n) {
         if (commands) memcpy(commands, command, MAX_COMMAND);
         for (int i = 1; i < shown; i++) {
             MPI_Status status;
-            PMPI_Recv(commands ? commands + (size_t)i * MAX_COMMAND : unused, MAX_COMMAND, MPI_CHAR, MPI_ANY_SOURCE, i,
-                      st_shared.private_comm, &status);
+            PMPI_Probe(MPI_ANY_SOURCE, i, st_shared.private_comm, &status); /* as in arrival.c */
+            PMPI_Recv(commands ? commands + (size_t)i * MAX_COMMAND : unused, MAX_COMMAND, MPI_CHAR, status.MPI_SOURCE,
+                      i, st_shared.private_comm, &status);
             firsts[i] = status.MPI_SOURCE;
         }
         if (commands) set_entry(firsts, commands, n);

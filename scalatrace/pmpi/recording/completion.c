@@ -32,6 +32,23 @@ static void unsuccessful(struct st_call *call, int op, const MPI_Request *array)
         st_count(op); /* without an active request each poll succeeds at once: it is no event */
 }
 
+/* Did the call return an error and complete no request? Then record that; its requests live on. */
+static bool failed(struct st_call *call, int op, int error, const MPI_Request *array) {
+    if (__builtin_expect(!error, 1)) return false;
+    bool had_effect = st_had_effect(call, error);
+    if (!st_lock()) return true;
+    st_claim_late(call, array);
+    for (int i = 0; i < call->nclaimed; i++)
+        if (st_claimed_died(call, array, i)) had_effect = true;
+    if (!had_effect) st_settle_claims(call, array);
+    st_unlock();
+    if (!had_effect)
+        st_record_failed(call, op, error);
+    else if (call->on)
+        call->on = ST_WITH_ERROR, call->error = error;
+    return !had_effect;
+}
+
 /* An index that MPI returned, counted from 0. */
 static int index_of(const struct st_call *call, const int *index) {
     return *index == MPI_UNDEFINED ? MPI_UNDEFINED : *index - (call->fortran ? 1 : 0);
@@ -49,8 +66,7 @@ static void one_event(struct st_call *call, const MPI_Request *request, const MP
 }
 
 void st_post_Wait(struct st_call *call, int error, MPI_Request *request, MPI_Status *status) {
-    (void)error;
-    if (!begin(call, ST_OP_Wait, request)) return;
+    if (failed(call, ST_OP_Wait, error, request) || !begin(call, ST_OP_Wait, request)) return;
     one_event(call, request, status);
 }
 
@@ -59,21 +75,14 @@ void st_post_Test(struct st_call *call, int error, MPI_Request *request, int *fl
         unsuccessful(call, ST_OP_Test, request);
         return;
     }
-    if (!begin(call, ST_OP_Test, request)) return;
+    if (failed(call, ST_OP_Test, error, request) || !begin(call, ST_OP_Test, request)) return;
     st_set_polls(call, ST_OP_Test);
     one_event(call, request, status);
 }
 
 /* Persistent requests live until this call. Where it fails, the request lives on. */
 void st_post_Request_free(struct st_call *call, int error, MPI_Request *request) {
-    if (error) {
-        if (!st_lock()) return;
-        st_claim_late(call, request);
-        st_relink_claim(call, 0);
-        st_unlock();
-        st_count_failed(call, ST_OP_Request_free);
-        return;
-    }
+    if (failed(call, ST_OP_Request_free, error, request)) return;
     if (!begin(call, ST_OP_Request_free, request)) return;
     call->event.values[0] = st_claimed_age(call, 0);
     st_append(call, 1);
@@ -93,8 +102,7 @@ static void all_event(struct st_call *call, int n, const MPI_Request *array, con
 }
 
 void st_post_Waitall(struct st_call *call, int error, int n, MPI_Request *array, MPI_Status *statuses) {
-    (void)error;
-    if (!begin(call, ST_OP_Waitall, array)) return;
+    if (failed(call, ST_OP_Waitall, error, array) || !begin(call, ST_OP_Waitall, array)) return;
     all_event(call, n, array, statuses);
 }
 
@@ -103,7 +111,7 @@ void st_post_Testall(struct st_call *call, int error, int n, MPI_Request *array,
         unsuccessful(call, ST_OP_Testall, array);
         return;
     }
-    if (!begin(call, ST_OP_Testall, array)) return;
+    if (failed(call, ST_OP_Testall, error, array) || !begin(call, ST_OP_Testall, array)) return;
     st_set_polls(call, ST_OP_Testall);
     all_event(call, n, array, statuses);
 }
@@ -132,7 +140,8 @@ static void any_event(struct st_call *call, const MPI_Request *array, const int 
 }
 
 void st_post_Waitany(struct st_call *call, int error, int n, MPI_Request *array, int *index, MPI_Status *status) {
-    (void)error, (void)n;
+    (void)n;
+    if (failed(call, ST_OP_Waitany, error, array)) return;
     follow_completed(call, index);
     if (!begin(call, ST_OP_Waitany, array)) return;
     any_event(call, array, index, status);
@@ -145,6 +154,7 @@ void st_post_Testany(struct st_call *call, int error, int n, MPI_Request *array,
         unsuccessful(call, ST_OP_Testany, array);
         return;
     }
+    if (failed(call, ST_OP_Testany, error, array)) return;
     follow_completed(call, index);
     if (!begin(call, ST_OP_Testany, array)) return;
     st_set_polls(call, ST_OP_Testany);
@@ -182,7 +192,8 @@ static void some(struct st_call *call, int op, MPI_Request *array, int nout, con
 
 void st_post_Waitsome(struct st_call *call, int error, int n, MPI_Request *array, int *nout, int *indices,
                       MPI_Status *statuses) {
-    (void)error, (void)n;
+    (void)n;
+    if (failed(call, ST_OP_Waitsome, error, array)) return;
     if (call->all_null || *nout == MPI_UNDEFINED)
         unsuccessful(call, ST_OP_Waitsome, array);
     else
@@ -191,7 +202,8 @@ void st_post_Waitsome(struct st_call *call, int error, int n, MPI_Request *array
 
 void st_post_Testsome(struct st_call *call, int error, int n, MPI_Request *array, int *nout, int *indices,
                       MPI_Status *statuses) {
-    (void)error, (void)n;
+    (void)n;
+    if (failed(call, ST_OP_Testsome, error, array)) return;
     if (call->all_null || *nout == MPI_UNDEFINED || *nout == 0)
         unsuccessful(call, ST_OP_Testsome, array);
     else

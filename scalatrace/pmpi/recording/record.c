@@ -24,6 +24,14 @@ bool st_was_left(const void *frame) {
     return true;
 }
 
+/* The time while events are off belongs to no event. */
+bool st_enter_paused(int op, bool needed) {
+    if (!st_shared.paused || st_thread.depth) return needed;
+    if (!needed) st_count_skipped(op);
+    st_thread.last_exit = 0;
+    return needed;
+}
+
 void st_free_call(struct st_call *call) {
     if (call->claimed != call->inline_claims) free(call->claimed);
     free(call->statuses);
@@ -70,7 +78,7 @@ void st_set_times(struct st_call *call) {
 }
 
 void st_append(struct st_call *call, int nvalues) {
-    if (!call->on) return;
+    if (call->on == ST_NO_EVENT) return;
     if (__builtin_expect(!st_thread.counted, 0)) {
         st_thread.counted = true, st_shared.threads += st_stream_count();
         st_current_add_thread();
@@ -79,7 +87,8 @@ void st_append(struct st_call *call, int nvalues) {
         atomic_store_explicit(&st_shared.end_ns, call->t1, memory_order_relaxed); /* under the lock */
     st_set_times(call);
     call->event.nvalues = (uint32_t)nvalues;
-    st_append_event(&call->event, (int)call->event.op);
+    if (__builtin_expect(call->on != ST_SUCCEEDED, 0)) st_add_error(&call->event, call->error, call->on);
+    st_append_event(&call->event, (int)call->event.op, call->on);
 }
 
 void st_end(struct st_call *call) {
@@ -87,8 +96,21 @@ void st_end(struct st_call *call) {
     st_unlock();
 }
 
-void st_count_failed(const struct st_call *call, int op) {
-    if (!call->skipped) st_count(op);
+bool st_had_effect(struct st_call *call, int error) {
+    int class = MPI_ERR_OTHER;
+    PMPI_Error_class(error, &class);
+    if (class != MPI_ERR_TRUNCATE && class != MPI_ERR_IN_STATUS && class != MPI_ERR_PENDING) return false;
+    if (call->on) call->on = ST_WITH_ERROR, call->error = error;
+    return true;
+}
+
+/* Its parameters may be invalid: nothing is looked up. */
+void st_record_failed(struct st_call *call, int op, int error) {
+    if (ST_SELECTING && (st_ops[op].role == ST_FOLLOWS || st_selection.by_comm || st_selection.by_size)) st_skip(call);
+    if (call->on) call->on = ST_FAILED, call->error = error;
+    if (!st_begin(call, op)) return;
+    st_append(call, 0);
+    st_end(call);
 }
 
 void st_count_failed_poll(struct st_call *call, int op, bool at_once) {
@@ -107,12 +129,15 @@ void st_set_polls(struct st_call *call, int op) {
 }
 
 void st_enable_events(bool on) {
+    static int64_t off_ns; /* when events were switched off */
     if (!st_shared.active || st_shared.on == on) return;
+    if (!on) st_selection.active = true, off_ns = st_shared.end_ns ? st_shared.end_ns : st_shared.start_ns;
+    st_shared.paused = !on;
     st_shared.on = on;
     if (on && st_shared.plugins_active) st_plugins_exit(NULL);
     st_thread.last_exit = st_now();
     st_thread.poll_ns = st_thread.before_ns = 0;
-    if (on) st_shared.start_ns += st_between(st_shared.end_ns ? st_shared.end_ns : st_shared.start_ns, st_now());
+    if (on) st_shared.start_ns += st_between(off_ns, st_now());
 }
 
 void st_publish_totals(void) {
@@ -124,6 +149,11 @@ void st_publish_totals(void) {
         st_core_check(st_set_meta(st_shared.core, "elapsed-ns", elapsed));
     }
     st_publish_counts();
-    uint64_t nskipped = __atomic_load_n(&st_selection.nskipped, __ATOMIC_RELAXED);
-    if (nskipped) st_core_check(st_set_count(st_shared.core, "not selected", nskipped));
+    const struct {
+        const char *name;
+        uint64_t ncalls;
+    } rows[] = {{"not selected", __atomic_load_n(&st_selection.nskipped, __ATOMIC_RELAXED)},
+                {"switched off", __atomic_load_n(&st_selection.npaused, __ATOMIC_RELAXED)}};
+    for (int i = 0; i < 2; i++)
+        if (rows[i].ncalls) st_core_check(st_set_count(st_shared.core, rows[i].name, rows[i].ncalls));
 }

@@ -33,15 +33,19 @@
  * an exception from an error handler? Then the thread's depth is 0 again. `frame`: of the wrapper called now. */
 bool st_was_left(const void *frame);
 
+/* Start a call while no events are recorded: return `needed`. */
+bool st_enter_paused(int op, bool needed);
+
 /* Start a call. Return false where it is not to be recorded: before MPI_Init, inside the MPI library, or while events
- * are off. `needed`: it creates or frees a handle, so the tables are updated also while events are off. */
+ * are off. `needed`: it creates, uses or frees a handle, so the tables are updated also while events are off. */
 static inline bool st_enter(struct st_call *call, int op, bool needed, void *caller, void *frame) {
-    if (!st_shared.active || !(needed || st_shared.on)) return false;
+    if (!st_shared.active) return false;
+    if (__builtin_expect(!st_shared.on, 0) && !st_enter_paused(op, needed)) return false;
     if (__builtin_expect(st_thread.depth, 0) && !st_was_left(frame)) return false;
     st_thread.depth = 1;
     st_thread.frame = frame, st_thread.caller = caller;
     call->op = op;
-    call->on = st_shared.on;
+    call->on = st_shared.on || st_shared.paused;
     call->skipped = false;
     call->at_once = false;
     call->fortran = false;
@@ -111,8 +115,11 @@ void st_end(struct st_call *call);
 /* Set the times of the call's event, and reset those that the thread keeps. The lock is held. */
 void st_set_times(struct st_call *call);
 
-/* The call returned an error: for the trace it did not happen, but it is counted. */
-void st_count_failed(const struct st_call *call, int op);
+/* The call returned an error. Did it do something nevertheless, as a receive whose message was too long? Then its event
+ * has all values, and the error. */
+bool st_had_effect(struct st_call *call, int error);
+/* Record that the call returned this error and did nothing. */
+void st_record_failed(struct st_call *call, int op, int error);
 /* The poll found nothing: keep its time for a later event. `at_once`: the wrapper has taken no lock since PMPI returned,
  * so that is the exit. This saves one of the three readings of the clock, which are most of what such a poll costs. */
 void st_count_failed_poll(struct st_call *call, int op, bool at_once);

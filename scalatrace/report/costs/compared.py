@@ -153,14 +153,14 @@ def compare(left: Trace, right: Trace, by: str, timed: bool) -> Compared:
     a, b = ({row.key: row for row in by_node(trace.without_phases, by)} for trace in (left, right))
     moved = moved_sites(a, b) if by == "site" else {}
     pairs = [
-        CallPair(here, there, x or CostRow(here), y or CostRow(there), ranks)
-        for here, there, x, y in _join_rows(a, b, moved)
+        CallPair(left_key, right_key, x or CostRow(left_key), y or CostRow(right_key), ranks)
+        for left_key, right_key, x, y in _join_rows(a, b, moved)
     ]
     different = [pair for pair in pairs if pair.differs(timed)]
     different.sort(key=lambda pair: pair.weight, reverse=True)
     computation = _computation(left, right, by, ranks, moved) if timed else []
-    whole = sum(pair.weight[0] for pair in pairs) + sum(pair.difference_ns for pair in computation)
-    return Compared(ranks, different, len(pairs) - len(different), _with_shares(computation, whole))
+    total_weight = sum(pair.weight[0] for pair in pairs) + sum(pair.difference_ns for pair in computation)
+    return Compared(ranks, different, len(pairs) - len(different), _with_shares(computation, total_weight))
 
 
 def site_text(left: str, right: str) -> str:
@@ -186,9 +186,14 @@ def _join_rows(
     left: Mapping[Key, T], right: Mapping[Key, T], moved: Mapping[Key, Key]
 ) -> Iterator[tuple[Key, Key, T | None, T | None]]:
     """Yield the keys and values of both traces; `moved`: call sites of the right trace -> of the left one."""
-    there = {_in_left(key, moved): key for key in right}
-    for key in dict.fromkeys([*left, *there]):
-        yield key, there.get(key, key), left.get(key), right[there[key]] if key in there else None
+    theirs = {_in_left(key, moved): key for key in right}
+    for key in dict.fromkeys([*left, *theirs]):
+        yield (
+            key,
+            theirs.get(key, key),
+            left.get(key),
+            right[theirs[key]] if key in theirs else None,
+        )
 
 
 def _in_left(key: Key, moved: Mapping[Key, Key]) -> Key:
@@ -207,9 +212,9 @@ def moved_sites(left: Iterable[Key], right: Iterable[Key]) -> dict[Key, Key]:
     }
 
 
-def _list_unmatched(keys: Iterable[Key], others: Iterable[Key]) -> dict[Key, list[Key]]:
+def _list_unmatched(keys: Iterable[Key], keys_of_other_trace: Iterable[Key]) -> dict[Key, list[Key]]:
     """Return the calls that the other trace does not have, by operation and function, in order of lines."""
-    known = set(others)
+    known = set(keys_of_other_trace)
     sets: dict[Key, list[Key]] = defaultdict(list)
     for key in keys:
         if key not in known and (name := _frame(key).name):
@@ -230,8 +235,8 @@ def _computation(
     places: dict[Key, str] = {}
     a, b = (_times(trace, by, places) for trace in (left, right))
     return [
-        ComputationPair(here, there, places[here if x is not None else there], x, y, ranks)
-        for here, there, x, y in _join_rows(a, b, moved)
+        ComputationPair(left_key, right_key, places[left_key if x is not None else right_key], x, y, ranks)
+        for left_key, right_key, x, y in _join_rows(a, b, moved)
     ]
 
 

@@ -159,8 +159,8 @@ def extrapolated_interval_ns(trace: Trace) -> tuple[int, int] | None:
     return (int(low), int(high)) if dots and low.isdecimal() and high.isdecimal() else None
 
 
-def _over(part: float, whole: float) -> float | None:
-    return part / whole if whole > 0 else None
+def _over(part: float, total: float) -> float | None:
+    return part / total if total > 0 else None
 
 
 MAX_BINS = 128

@@ -206,12 +206,12 @@ def _order_rows(rows: Iterable[CostRow]) -> list[CostRow]:
 
 def whole_time(trace: Trace) -> CostRow:
     """Return the times of all calls of all ranks; no calls and bytes."""
-    whole = CostRow(("",))
+    total = CostRow(("",))
     comm, compute = trace.stat_index.get(COMM), trace.stat_index.get(COMPUTE)
     units = [stat.resolution for stat in trace.stats]
     for leaf in trace.leaves():
-        whole.add_time(leaf, comm, compute, units)
-    return whole
+        total.add_time(leaf, comm, compute, units)
+    return total
 
 
 def rank_totals(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment
 
 from scalatrace.errors import ScalatraceError
+from scalatrace.report.page.filters import FILTERS
 from scalatrace.report.page.overview.summary import PageSummary, summary_of
-from scalatrace.report.page.page import FILTERS
 
 if TYPE_CHECKING:
     from scalatrace.trace.model.trace import Trace

@@ -162,9 +162,9 @@ class Plots:
         else:
             drawn = self._deltas(site)
             _draw_times(axes, drawn.before if of == "compute" else drawn.inside, weight)
-            what = "computation before" if of == "compute" else "time in"
+            quantity = "computation before" if of == "compute" else "time in"
             named = f"{drawn.operation} {short_site(drawn.site)}".strip() or "all calls"
-            axes.set_title(f"{what} {named}")
+            axes.set_title(f"{quantity} {named}")
         axes.set_xscale("log", base=2 if of == "sizes" else 10)
         return axes
 
@@ -223,8 +223,8 @@ def _draw_line(axes: Axes, row: int, line: TimelineRow, lines: TimeLine, factor:
     if not line.bars:
         return
     first, last = line.bars[0], line.bars[-1]
-    whole = (first.start_ns / factor, (last.start_ns + last.length_ns - first.start_ns) / factor)
-    axes.broken_barh([whole], (row - 0.2, 0.4), color=COMPUTE_COLOUR, label="computation")
+    loop_span = (first.start_ns / factor, (last.start_ns + last.length_ns - first.start_ns) / factor)
+    axes.broken_barh([loop_span], (row - 0.2, 0.4), color=COMPUTE_COLOUR, label="computation")
     spans: dict[str, list[tuple[float, float]]] = {}
     for bar in line.bars:
         category = lines.places[bar.place].category

@@ -172,7 +172,7 @@ def _distances(messages: Sequence[Messages]) -> tuple[RankDistance, ...]:
 
 def _outside(trace: Trace) -> tuple[Outside, ...]:
     try:
-        found = outside(trace)
+        outer_blocks = outside(trace)
     except (LimitError, UsageError):
         return ()
-    return tuple(Outside(name, calls, nbytes) for name, (calls, nbytes) in found.items())
+    return tuple(Outside(name, calls, nbytes) for name, (calls, nbytes) in outer_blocks.items())

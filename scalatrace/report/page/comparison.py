@@ -152,7 +152,7 @@ def _figure(quantity: _Quantity, left: PageSummary, right: PageSummary) -> Figur
     name = quantity.name
     if quantity.summed and left.nprocs != right.nprocs:
         name += " per rank"
-        a, b = (None if n is None else n / one.nprocs for n, one in ((a, left), (b, right)))
+        a, b = (None if n is None else n / aggregates.nprocs for n, aggregates in ((a, left), (b, right)))
     elif quantity.summed and quantity.shown is duration:
         name += ", all ranks"
     left_text, right_text = ("-" if value is None else quantity.shown(value) for value in (a, b))

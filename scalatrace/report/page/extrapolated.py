@@ -135,11 +135,11 @@ def provenance_of(
         return None
     known = [words + trace.meta[name] for name, words in NOTES.items() if name in trace.meta]
     shared = trace.meta.get(OVERSUBSCRIBED)  # the summary has it
-    more = (one for one in model.warnings if shared is None or not one.startswith(shared))
+    more = (warning for warning in model.warnings if shared is None or not warning.startswith(shared))
     notes = tuple(dict.fromkeys((*known, *more)))
     rows: list[FormulaRow] = []
     _collect(trace, trace.nodes, numbers, rows)
-    sizes = sorted({size.ranks for one in model.inputs for size in one.sizes})
+    sizes = sorted({size.ranks for growth in model.inputs for size in growth.sizes})
     growth = (
         growth_of(trace, model.inputs, sizes, model.site_models, not any(model.parameters.values()))
         if sizes

@@ -88,20 +88,20 @@ def find_grid(trace: Trace, messages: Sequence[Messages]) -> tuple[Grid, str]:
     best: tuple[int, ...] = (trace.nprocs,)
     share = MIN_NEIGHBOUR_SHARE
     for dims in _candidates(trace.nprocs, senders, receivers):
-        found = _neighbour_share(dims, senders, receivers)
-        if found > share + 1e-9:
-            best, share = dims, found
+        local_share = _neighbour_share(dims, senders, receivers)
+        if local_share > share + 1e-9:
+            best, share = dims, local_share
     return Grid(best), "distances of messages" if len(best) > 1 else "no grid found: ranks in a row"
 
 
 def pairs(messages: Sequence[Messages], limit: int) -> tuple[Ints, Ints]:
     """Return senders and receivers of at most about `limit` pairs, some of each entry."""
-    whole = sum(len(one.senders) for one in messages)
+    npairs = sum(len(flow.senders) for flow in messages)
     chosen: list[tuple[Ints, Ints]] = []
-    for one in messages:
-        wanted = len(one.senders) if whole <= limit else max(2, len(one.senders) * limit // whole)
-        which = sampled(np.arange(len(one.senders)), wanted)
-        chosen.append((one.senders[which], one.receivers[which]))
+    for flow in messages:
+        wanted = len(flow.senders) if npairs <= limit else max(2, len(flow.senders) * limit // npairs)
+        sampled_pairs = sampled(np.arange(len(flow.senders)), wanted)
+        chosen.append((flow.senders[sampled_pairs], flow.receivers[sampled_pairs]))
     if not chosen:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     senders, receivers = (np.concatenate(column) for column in zip(*chosen, strict=True))
@@ -134,8 +134,8 @@ def _of_cart(trace: Trace) -> tuple[int, ...] | None:
 
 def _candidates(nprocs: int, senders: Ints, receivers: Ints) -> Iterator[tuple[int, ...]]:
     """Yield dimensions whose strides are distances of messages: a row, planes, and boxes."""
-    found = np.unique(np.abs(receivers - senders)).tolist()
-    widths = [w for w in found if 1 < w < nprocs and nprocs % w == 0][:16]
+    distances = np.unique(np.abs(receivers - senders)).tolist()
+    widths = [w for w in distances if 1 < w < nprocs and nprocs % w == 0][:16]
     yield (nprocs,)
     yield from ((nprocs // w, w) for w in widths)
     yield from ((nprocs // b, b // a, a) for a, b in combinations(widths, 2) if b % a == 0)
@@ -171,8 +171,8 @@ def rank_grid(trace: Trace, grid: Grid, source: str) -> RankGrid:
         stops = [*starts[1:], side]
         if len(starts) > MAX_CELLS:
             exact = False
-            some = sampled(np.arange(len(starts)), MAX_CELLS).tolist()
-            starts, stops = [starts[i] for i in some], [stops[i] for i in some]
+            shown_cells = sampled(np.arange(len(starts)), MAX_CELLS).tolist()
+            starts, stops = [starts[i] for i in shown_cells], [stops[i] for i in shown_cells]
         axes.append(Axis(side, tuple((a, b - 1) for a, b in zip(starts, stops, strict=True))))
         table = np.take(table, starts, axis=axis)
     return RankGrid(grid.shape, source, tuple(axes), tuple(table.ravel().tolist()), groups, exact)
@@ -228,15 +228,15 @@ def _rows(trace: Trace) -> Iterator[Ints | None]:
 
 def _number_groups(numbers: Ints) -> tuple[tuple[RankGroup, ...], Ints]:
     """Number the groups by size; those beyond MAX_GROUPS share the last number."""
-    here = numbers >= 0
-    found, counts = np.unique(numbers[here], return_counts=True)
+    grouped = numbers >= 0
+    group_numbers, counts = np.unique(numbers[grouped], return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    place = np.zeros(int(found.max()) + 1, np.int64)
-    place[found[order]] = np.minimum(np.arange(len(found)), MAX_GROUPS - 1)
-    result = np.where(here, place[np.maximum(numbers, 0)], -1)
+    place = np.zeros(int(group_numbers.max()) + 1, np.int64)
+    place[group_numbers[order]] = np.minimum(np.arange(len(group_numbers)), MAX_GROUPS - 1)
+    result = np.where(grouped, place[np.maximum(numbers, 0)], -1)
     groups = []
-    for number in range(min(len(found), MAX_GROUPS)):
+    for number in range(min(len(group_numbers), MAX_GROUPS)):
         ranks = ranks_of(np.flatnonzero(result == number))
-        rest = number == MAX_GROUPS - 1 < len(found) - 1
-        groups.append(RankGroup("all other ranks" if rest else ranks_text(ranks), len(ranks)))
+        is_remainder = number == MAX_GROUPS - 1 < len(group_numbers) - 1
+        groups.append(RankGroup("all other ranks" if is_remainder else ranks_text(ranks), len(ranks)))
     return tuple(groups), result

@@ -121,25 +121,25 @@ def growth_of(
         same_parameters: whether the parameters of the program are the same at all sizes.
     """
     known: dict[tuple[str, str], dict[int, AtSize]] = {}
-    for one in inputs:
-        there = known.setdefault((one.op, one.site), {})
-        for size in one.sizes:
-            there[size.ranks] = size.plus(there.get(size.ranks))
-    n, rows, whole = len(trace.ranks), list[Growth](), dict[int, AtSize]()
+    for growth in inputs:
+        at_sizes = known.setdefault((growth.op, growth.site), {})
+        for size in growth.sizes:
+            at_sizes[size.ranks] = size.plus(at_sizes.get(size.ranks))
+    n, rows, at_sizes_of_all = len(trace.ranks), list[Growth](), dict[int, AtSize]()
     for row in timed_by_node(trace, "site"):
         op, site = row.key
-        there = dict(known.get((op, site), {}))
-        there[RESULT] = AtSize(n, (row.comm_ns or 0.0) / n, (row.compute_ns or 0.0) / n, row.timed / n)
-        whole |= {key: size.plus(whole.get(key)) for key, size in there.items()}
-        rows.append(_compare_sizes(op, site, there, sizes, same_parameters, site_models.get((op, site))))
-    here = {(one.op, one.site) for one in rows}
-    for key in known.keys() - here:
+        at_sizes = dict(known.get((op, site), {}))
+        at_sizes[RESULT] = AtSize(n, (row.comm_ns or 0.0) / n, (row.compute_ns or 0.0) / n, row.timed / n)
+        at_sizes_of_all |= {key: size.plus(at_sizes_of_all.get(key)) for key, size in at_sizes.items()}
+        rows.append(_compare_sizes(op, site, at_sizes, sizes, same_parameters, site_models.get((op, site))))
+    sites_of_result = {(growth.op, growth.site) for growth in rows}
+    for key in known.keys() - sites_of_result:
         for n, size in known[key].items():
-            whole[n] = size.plus(whole.get(n))
-    rows.sort(key=lambda one: -one.added_ns)
-    in_mpi = {key: size._replace(compute_ns=0.0) for key, size in whole.items()}
-    computation = {key: _computation(size) for key, size in whole.items()}
-    sums = {ALL_CALLS: whole, IN_MPI: in_mpi, COMPUTATION: computation}
+            at_sizes_of_all[n] = size.plus(at_sizes_of_all.get(n))
+    rows.sort(key=lambda growth: -growth.added_ns)
+    in_mpi = {key: size._replace(compute_ns=0.0) for key, size in at_sizes_of_all.items()}
+    computation = {key: _computation(size) for key, size in at_sizes_of_all.items()}
+    sums = {ALL_CALLS: at_sizes_of_all, IN_MPI: in_mpi, COMPUTATION: computation}
     return [
         *(_compare_sizes(name, "", sizes_of, sizes, same_parameters) for name, sizes_of in sums.items()),
         *rows,
@@ -149,26 +149,26 @@ def growth_of(
 def _compare_sizes(
     op: str,
     site: str,
-    there: dict[int, AtSize],
+    at_sizes: dict[int, AtSize],
     sizes: Sequence[int],
     same_parameters: bool,
     model: GrowthModel | None = None,
 ) -> Growth:
     """Return a call site at its sizes, of which RESULT is compared with the largest input."""
-    here, last = there[RESULT], there.get(sizes[-1], AtSize(sizes[-1], 0.0, 0.0, 0.0))
-    before, after = last.time_ns, here.time_ns
-    first = next((there[size] for size in sizes if size in there), last)
+    result, last = at_sizes[RESULT], at_sizes.get(sizes[-1], AtSize(sizes[-1], 0.0, 0.0, 0.0))
+    before, after = last.time_ns, result.time_ns
+    first = next((at_sizes[size] for size in sizes if size in at_sizes), last)
     recorded, extrapolated = (
-        (_exponent(first, last), _exponent(last, here)) if same_parameters else (None, None)
+        (_exponent(first, last), _exponent(last, result)) if same_parameters else (None, None)
     )
-    computation_rises = same_parameters and _rises_again(*map(_computation, (first, last, here)))
-    rises_again = computation_rises or (same_parameters and _rises_again(first, last, here))
+    computation_rises = same_parameters and _rises_again(*map(_computation, (first, last, result)))
+    rises_again = computation_rises or (same_parameters and _rises_again(first, last, result))
     return Growth(
         op,
         site,
-        (*(there.get(size) for size in sizes), here),
+        (*(at_sizes.get(size) for size in sizes), result),
         after / before if before else None,
-        here.timed / last.timed if last.timed else None,
+        result.timed / last.timed if last.timed else None,
         after - before,
         recorded,
         extrapolated,
@@ -194,14 +194,14 @@ def rising_computation(growth: Sequence[Growth]) -> tuple[float, str]:
     Returns:
         The part, between 0 and 1; operation and call site with the largest one.
     """
-    computed = [(one.sizes[-1], one) for one in growth if one.op not in (ALL_CALLS, IN_MPI, COMPUTATION)]
-    sites = [(size.compute_ns, one) for size, one in computed if size is not None]
-    whole = sum(time for time, _ in sites)
-    rising = [(time, one) for time, one in sites if one.computation_rises]
-    if not rising or not whole:
+    computed = [(row.sizes[-1], row) for row in growth if row.op not in (ALL_CALLS, IN_MPI, COMPUTATION)]
+    sites = [(size.compute_ns, row) for size, row in computed if size is not None]
+    total_ns = sum(time for time, _ in sites)
+    rising = [(time, row) for time, row in sites if row.computation_rises]
+    if not rising or not total_ns:
         return 0.0, ""
     _, most = max(rising, key=lambda pair: pair[0])
-    return sum(time for time, _ in rising) / whole, f"{most.op}  {short_frame(most.site)}"
+    return sum(time for time, _ in rising) / total_ns, f"{most.op}  {short_frame(most.site)}"
 
 
 def _exponent(first: AtSize, last: AtSize) -> float | None:

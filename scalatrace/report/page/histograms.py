@@ -65,10 +65,10 @@ class Deltas:
 def sizes_of(messages: Sequence[Messages], exact: bool) -> MessageSizeBins:
     """Count messages by size."""
     sums: dict[int, list[Number]] = {}
-    for one in messages:
-        row = sums.setdefault(one.nbytes.bit_length(), [0, 0])
-        row[0] += len(one.senders) * one.count
-        row[1] += len(one.senders) * one.count * one.nbytes
+    for flow in messages:
+        row = sums.setdefault(flow.nbytes.bit_length(), [0, 0])
+        row[0] += len(flow.senders) * flow.count
+        row[1] += len(flow.senders) * flow.count * flow.nbytes
     bins = [
         SizeBin(1 << bits >> 1, 1 << bits, round(n), round(nbytes))
         for bits, (n, nbytes) in sorted(sums.items())
@@ -82,13 +82,15 @@ def deltas_of(trace: Trace, limit: int = MAX_SITES) -> tuple[Deltas, ...]:
     every = _Collected()
     sites: dict[tuple[str, ...], _Collected] = {}
     for leaf in trace.leaves():
-        own = sites.setdefault(key(trace, leaf), _Collected())
+        times_of_site = sites.setdefault(key(trace, leaf), _Collected())
         for name, histogram in _histograms(trace, leaf):
-            for collected in (every, own):
+            for collected in (every, times_of_site):
                 collected.add(name, histogram)
     ordered = sorted(sites.items(), key=lambda item: -item[1].total_ns)
     result = [every.made("", "")]
-    result += [one.made(where[0], JOIN.join(where[1:])) for where, one in ordered[:limit] if one.total_ns]
+    result += [
+        times.made(where[0], JOIN.join(where[1:])) for where, times in ordered[:limit] if times.total_ns
+    ]
     return tuple(result) if every.total_ns else ()
 
 
@@ -96,8 +98,8 @@ def _histograms(trace: Trace, leaf: Event) -> Iterator[tuple[str, Histogram]]:
     for name in (COMPUTE, COMM):
         index = trace.stat_index.get(name)
         for stats in leaf.stats if index is not None else ():
-            if index is not None and index < len(stats.histograms) and (found := stats.histograms[index]):
-                yield name, found.scaled(trace.stats[index].resolution)
+            if index is not None and index < len(stats.histograms) and (histogram := stats.histograms[index]):
+                yield name, histogram.scaled(trace.stats[index].resolution)
 
 
 class _Collected:
@@ -108,11 +110,11 @@ class _Collected:
         self.total_ns = 0.0
 
     def add(self, name: str, histogram: Histogram) -> None:
-        for one in histogram.drawn_bins:
-            row = self._bins[name].setdefault(_index(one.mean), [0, 0.0])
-            row[0] += one.count
-            row[1] += one.count * one.mean
-            self.total_ns += one.count * one.mean
+        for drawn_bin in histogram.drawn_bins:
+            row = self._bins[name].setdefault(_index(drawn_bin.mean), [0, 0.0])
+            row[0] += drawn_bin.count
+            row[1] += drawn_bin.count * drawn_bin.mean
+            self.total_ns += drawn_bin.count * drawn_bin.mean
 
     def made(self, operation: str, site: str) -> Deltas:
         before, inside = (

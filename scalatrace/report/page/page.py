@@ -7,7 +7,7 @@ scripts only ever set them as text. A content security policy allows the page's 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from hashlib import sha256
 from importlib.resources import files
@@ -21,27 +21,16 @@ from markupsafe import Markup
 
 from scalatrace.escapes import clean
 from scalatrace.report.columns import DIFFERENCES_OF_SITES, STATS_OF_SITES
-from scalatrace.report.costs.rows import JOIN
 from scalatrace.report.page.comparison import Comparison
+from scalatrace.report.page.filters import FILTERS
 from scalatrace.report.page.gather import TraceAggregates
 from scalatrace.report.page.overview.summary import stats_rows
 from scalatrace.report.page.predictions.simulated import predicted_rows
 from scalatrace.report.predictions.columns import PREDICTED_SITES
 from scalatrace.report.style import (
     TEXT_KINDS,
-    cell,
-    coarse_duration,
-    coarse_percent,
-    duration,
-    interval_ends,
-    nbytes,
-    number,
-    percent,
-    ratio_text,
 )
-from scalatrace.report.tables import TableColumn
 from scalatrace.stats.interval_width import is_vague
-from scalatrace.trace.model.callsite import short_frame, split_frame
 
 __all__ = ["page", "rendered"]
 
@@ -66,9 +55,9 @@ MIN_ROUNDED = 1e4
 
 def page(traces: Sequence[TraceAggregates], comparison: Comparison | None = None) -> str:
     """Return the page of one or two traces."""
-    data = {"traces": [_embed_data(asdict(one)) for one in traces]}
+    data = {"traces": [_embed_data(asdict(aggregates)) for aggregates in traces]}
     values = {
-        "traces": [asdict(one) for one in traces],
+        "traces": [asdict(aggregates) for aggregates in traces],
         "comparison": None if comparison is None else asdict(comparison),
         "tables": {
             "stats": STATS_OF_SITES,
@@ -113,18 +102,18 @@ def rendered(
     )
 
 
-def _embed_data(one: dict[str, Any]) -> dict[str, Any]:
+def _embed_data(aggregates: dict[str, Any]) -> dict[str, Any]:
     """What the scripts draw; tables of the template are left out."""
-    facts = {name: part for name, part in one.items() if name not in IN_HTML}
-    simulated = one["basis"]["simulated"]
-    facts["ranks"] = one["prediction" if simulated else "summary"]["ranks"]
+    facts = {name: part for name, part in aggregates.items() if name not in IN_HTML}
+    simulated = aggregates["basis"]["simulated"]
+    facts["ranks"] = aggregates["prediction" if simulated else "summary"]["ranks"]
     facts["simulated"] = simulated
-    facts["runTime"] = one["summary"]["run_time_ns"]
-    facts["operations"] = one["summary"]["operations"]
-    facts["fits"] = one["provenance"]["fits"] if one["provenance"] else []
-    if one["prediction"]:
+    facts["runTime"] = aggregates["summary"]["run_time_ns"]
+    facts["operations"] = aggregates["summary"]["operations"]
+    facts["fits"] = aggregates["provenance"]["fits"] if aggregates["provenance"] else []
+    if aggregates["prediction"]:
         facts["prediction"] = {
-            name: one["prediction"][name] for name in ("time_ns", "path", "curves", "operations")
+            name: aggregates["prediction"][name] for name in ("time_ns", "path", "curves", "operations")
         }
     return facts
 
@@ -134,9 +123,9 @@ def _clean_texts(value: Any) -> Any:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict):
-        return {key: _clean_texts(one) for key, one in value.items()}
+        return {key: _clean_texts(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_clean_texts(one) for one in value]
+        return [_clean_texts(part) for part in value]
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
         return LARGEST
     if isinstance(value, float) and not isfinite(value):
@@ -151,35 +140,3 @@ def _inline_files(names: Sequence[str], suffix: str) -> str:
 
 def _hash(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
-
-
-def _or_dash(shown: Callable[[float], str]) -> Callable[[float | None], str]:
-    return lambda value: "–" if value is None else shown(value)
-
-
-def _without_function(frame: str) -> str:
-    parts = split_frame(frame)
-    return f"{parts.file.rpartition('/')[2]}:{parts.line}" if parts.line else short_frame(frame)
-
-
-def _cell(value: Any, column: TableColumn) -> str:
-    return "–" if value is None else str(cell(column, value))
-
-
-FILTERS: dict[str, Callable[..., str]] = {
-    "cell": _cell,
-    "duration": _or_dash(duration),
-    "interval": lambda one: " to ".join(interval_ends(one["low_ns"], one["high_ns"])),
-    "coarse_duration": _or_dash(coarse_duration),
-    "coarse_percent": _or_dash(coarse_percent),
-    "nbytes": _or_dash(nbytes),
-    "number": _or_dash(number),
-    "percent": _or_dash(percent),
-    "ratio": _or_dash(ratio_text),
-    "factor": _or_dash(lambda factor: f"{factor:,.0f}" if factor >= 100 else f"{factor:.4g}"),
-    "power": _or_dash(lambda exponent: f"P^{round(exponent, 2) + 0.0:.2f}"),
-    "change": _or_dash(lambda share: f"{share:+.2%}"),
-    "figure": _or_dash(lambda value: f"{value:.5g}"),
-    "line": _without_function,
-    "site": lambda frames: JOIN.join(map(short_frame, frames.split(JOIN))) if frames else "",
-}

@@ -91,8 +91,8 @@ def loop_pattern(
     nbytes = round(sum(len(flow.senders) * flow.count * flow.nbytes for flow in messages))
     if total:
         senders, receivers = pairs(messages, MAX_PAIRS)
-        whole = sum(len(flow.senders) for flow in messages) <= MAX_PAIRS
-        kind, detail, dims = recognise(senders, receivers, grid, _receives(events, ops, sent), whole)
+        complete = sum(len(flow.senders) for flow in messages) <= MAX_PAIRS
+        kind, detail, dims = recognise(senders, receivers, grid, _receives(events, ops, sent), complete)
         return LoopPattern(kind, detail, dims, total, nbytes, collectives)
     if not collectives:
         return None
@@ -119,12 +119,12 @@ def _receives(
 
 
 def recognise(
-    senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool = True
+    senders: Ints, receivers: Ints, grid: Grid, receives: Receives, complete: bool = True
 ) -> tuple[str, str, int]:
     """Return kind, detail and dimensions of pairs of ranks.
 
     Args:
-        whole: these are all pairs, not a sample.
+        complete: these are all pairs, not a sample.
     """
     keys = np.unique(senders * grid.nprocs + receivers)
     senders, receivers = np.divmod(keys, grid.nprocs)
@@ -133,15 +133,15 @@ def recognise(
     if not len(senders):
         return "irregular", "messages of each rank to itself", 0
     for rule in (_star, _ring, _butterfly, _neighbours, _all_pairs, _find_transpose, _powers, _tree):
-        if result := rule(senders, receivers, grid, receives, whole):
+        if result := rule(senders, receivers, grid, receives, complete):
             return result
-    return _regular(senders, receivers, grid, whole)
+    return _regular(senders, receivers, grid, complete)
 
 
 Result = tuple[str, str, int] | None
 
 
-def _star(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
+def _star(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, complete: bool) -> Result:
     if grid.nprocs < 4 or len(senders) < 3:
         return None
     for hub in (int(senders[0]), int(receivers[0])):
@@ -150,15 +150,15 @@ def _star(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole:
     return None
 
 
-def _ring(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
+def _ring(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, complete: bool) -> Result:
     if grid.nprocs < 3:
         return None
     distances = np.unique((receivers - senders) % grid.nprocs).tolist()
-    both = len(distances) == 2 and sum(distances) == grid.nprocs
+    is_two_way = len(distances) == 2 and sum(distances) == grid.nprocs
     wraps = bool((np.abs(receivers - senders) > grid.nprocs // 2).any())
-    if (len(distances) == 1 or both) and wraps:
+    if (len(distances) == 1 or is_two_way) and wraps:
         step = min(distances[0], grid.nprocs - distances[0])
-        way = "both ways" if both else "one way"
+        way = "both ways" if is_two_way else "one way"
         return "ring", f"distance {step}, {way}", 1
     return None
 
@@ -177,7 +177,7 @@ def _vectors(senders: Ints, receivers: Ints, grid: Grid) -> Ints:
     return np.array(columns).T[first]
 
 
-def _neighbours(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
+def _neighbours(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, complete: bool) -> Result:
     vectors = _vectors(senders, receivers, grid)
     if len(vectors) > MAX_NEIGHBOURS or np.abs(vectors).max() > 1:
         return None
@@ -191,30 +191,30 @@ def _neighbours(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, 
         return "halo", f"{used}-D, one direction: {way}", used
     if receives is Receives.ALL_FIRST:  # no halo: all ranks would wait
         return "wavefront", f"{used}-D, in turn towards {way}", used
-    return "halo", f"{used}-D, {_neighbour_count(senders, len(known), whole)}", used
+    return "halo", f"{used}-D, {_neighbour_count(senders, len(known), complete)}", used
 
 
-def _neighbour_count(senders: Ints, distances: int, whole: bool) -> str:
+def _neighbour_count(senders: Ints, distances: int, complete: bool) -> str:
     """Ranks of short grids have fewer neighbours than there are distances."""
-    most = min(distances, int(np.bincount(senders).max())) if whole else distances
+    most = min(distances, int(np.bincount(senders).max())) if complete else distances
     return f"{most} neighbour" if most == 1 else f"{most} neighbours"
 
 
-def _all_pairs(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
+def _all_pairs(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, complete: bool) -> Result:
     taking_part = len(np.union1d(senders, receivers))
-    if whole and taking_part > 3 and len(senders) >= ALL_PAIRS_SHARE * taking_part * (taking_part - 1):
+    if complete and taking_part > 3 and len(senders) >= ALL_PAIRS_SHARE * taking_part * (taking_part - 1):
         return "transpose", "every rank with every other", 0
     return None
 
 
-def _find_transpose(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
+def _find_transpose(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, complete: bool) -> Result:
     side = isqrt(grid.nprocs)
     if side * side == grid.nprocs and (senders % side * side + senders // side == receivers).all():
         return "transpose", f"{side} x {side} ranks: row with column", 2
     return None
 
 
-def _butterfly(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
+def _butterfly(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, complete: bool) -> Result:
     """Exclusive-or with powers of two. Neighbours in longer grids have others, too (1 and 2: 3)."""
     masks = np.unique(senders ^ receivers).tolist()
     if max(grid.dims) > 2 and all(d & (d - 1) == 0 for d in masks):
@@ -222,19 +222,19 @@ def _butterfly(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, w
     return None
 
 
-def _powers(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
+def _powers(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, complete: bool) -> Result:
     distances = np.unique(np.abs(receivers - senders)).tolist()
     if len(distances) > 1 and all(d & (d - 1) == 0 for d in distances):
         return "tree", f"distances {', '.join(map(str, distances))}", 0
     return None
 
 
-def _tree(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole: bool) -> Result:
+def _tree(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, complete: bool) -> Result:
     """A tree: each rank but the root has one partner with a lower rank, and few steps lead to the root."""
     child, parent = np.maximum(senders, receivers), np.minimum(senders, receivers)
     links = np.unique(child * grid.nprocs + parent)
     child, parent = np.divmod(links, grid.nprocs)
-    if not whole or len(np.unique(child)) != len(child) or len(child) < 3:
+    if not complete or len(np.unique(child)) != len(child) or len(child) < 3:
         return None
     up = np.arange(grid.nprocs)
     up[child] = parent
@@ -246,7 +246,7 @@ def _tree(senders: Ints, receivers: Ints, grid: Grid, receives: Receives, whole:
     return ("tree", f"{len(child) + 1} ranks", 0) if is_tree else None
 
 
-def _regular(senders: Ints, receivers: Ints, grid: Grid, whole: bool) -> tuple[str, str, int]:
+def _regular(senders: Ints, receivers: Ints, grid: Grid, complete: bool) -> tuple[str, str, int]:
     """Few distances in both directions, which most ranks have, are a wide halo; else it is irregular."""
     vectors = _vectors(senders, receivers, grid)
     known = set(map(tuple, vectors.tolist()))
@@ -257,7 +257,7 @@ def _regular(senders: Ints, receivers: Ints, grid: Grid, whole: bool) -> tuple[s
             used = int((vectors != 0).any(axis=0).sum())
             return (
                 "halo",
-                f"{used}-D, {_neighbour_count(senders, len(known), whole)}, up to {reach} apart",
+                f"{used}-D, {_neighbour_count(senders, len(known), complete)}, up to {reach} apart",
                 used,
             )
     degrees = np.bincount(senders)

@@ -214,8 +214,8 @@ class _Walk:
             self._live.append(at)
 
     def _complete(self, call: Call, at: int | None) -> None:
-        n, here = len(self._live), ages(call)
-        ended = {n - 1 - age for age in here if 0 <= age < n}
+        n, completed_ages = len(self._live), ages(call)
+        ended = {n - 1 - age for age in completed_ages if 0 <= age < n}
         for i in ended:
             if (bar := self._live[i]) is not None and at is not None:
                 self._bars[bar] = self._bars[bar]._replace(after=at)

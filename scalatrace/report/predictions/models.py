@@ -103,9 +103,9 @@ class ProgramTimeReporter:
         sizes = ({**each, "place": ", ".join(each["place"])} for each in self.data["grids"])
         console.print(text_table(MODEL_SIZES, sizes))
         terms = islice(_terms(last), TERMS_SHOWN)
-        whole = last["time_ns"]
+        total_ns = last["time_ns"]
         console.print(
-            text_table(MODEL_TERMS, ({**term, "share": (term["time_ns"], whole)} for term in terms))
+            text_table(MODEL_TERMS, ({**term, "share": (term["time_ns"], total_ns)} for term in terms))
         )
         print_more(console, len(last["terms"]) - TERMS_SHOWN)
         for reason in last["left_out"]:

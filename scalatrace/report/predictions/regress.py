@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,9 @@ from rich.text import Text
 
 from scalatrace.escapes import clean
 from scalatrace.files import write_file
+from scalatrace.report.costs.compared import Key, moved_sites
 from scalatrace.report.costs.phases import phase_lines
+from scalatrace.report.costs.rows import JOIN, timed_by_node
 from scalatrace.report.curves import check_plot
 from scalatrace.report.predictions.columns import RUNS, SHOWN_TESTS
 from scalatrace.report.predictions.verdict import (
@@ -29,6 +31,8 @@ from scalatrace.report.style import (
     number,
     text_table,
 )
+from scalatrace.trace.model.callsite import short_frame, split_frame
+from scalatrace.trace.model.trace import Trace
 
 __all__ = ["RegressReporter"]
 
@@ -186,3 +190,58 @@ def _draw_evolution(axes: Any, each: Mapping[str, Any], scale: float) -> None:
     axes.plot(*zip(*values, strict=True), "o-", markersize=3)
     axes.set_title(each["factor"], fontsize=8)
     axes.set_ylabel("s" if scale != 1 else "", fontsize=8)
+
+
+FACTOR_KEYS = ("site", "function", "op")
+"""What distinguishes factors: the line, the function, or the operation only."""
+
+
+class KnownSites:
+    """Call sites of a series of runs, each as the first run has it.
+
+    Where a file or line changed, they are paired as in `diff`: new ones with those of the run before that are
+    gone.
+    """
+
+    def __init__(self) -> None:
+        self._first: dict[Key, Key] = {}
+        self._previous: set[Key] = set()
+
+    def add(self, keys: Iterable[Key]) -> dict[Key, Key]:
+        """Add the operations and call sites of the next run; return each as the first run has it."""
+        here = set(keys)
+        moved = moved_sites(self._previous - here, here - self._first.keys())
+        for key in here - self._first.keys():
+            self._first[key] = self._first[moved[key]] if key in moved else key
+        self._previous = here
+        return {key: self._first[key] for key in here}
+
+
+def time_factors(trace: Trace, by: str = "site", known: KnownSites | None = None) -> dict[str, float]:
+    """Return the mean time per rank in ns of each call site: in the calls, and computing before them.
+
+    Start-up and shut-down are left out.
+
+    Args:
+        by: one of FACTOR_KEYS. Lines move when a program is edited, functions and operations do not.
+        known: call sites of the runs before this one, which name those of this run.
+    """
+    factors: dict[str, float] = {}
+    trace = trace.without_phases
+    rows = timed_by_node(trace, "op" if by == "op" else "site")
+    first = {} if known is None or by == "op" else known.add(row.key for row in rows)
+    for row in rows:
+        place = "" if by == "op" else f" {_place(first.get(row.key, row.key)[1], by)}"
+        for quantity, ns in (("MPI", row.comm_ns), ("before", row.compute_ns)):
+            if ns is not None:
+                name = f"{row.key[0]}{place} {quantity}"
+                factors[name] = factors.get(name, 0.0) + ns / len(trace.ranks)
+    return factors
+
+
+def _place(site: str, by: str) -> str:
+    frame = site.split(JOIN)[0]
+    if by == "site":
+        return short_frame(frame)
+    parts = split_frame(frame)
+    return f"{parts.file.rpartition('/')[2]}:{parts.name or parts.function}"

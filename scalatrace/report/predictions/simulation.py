@@ -152,5 +152,5 @@ class SimulationReporter:
         ]
         ratio = TableColumn("ratio", "ratio", "ratio", shown="{:.4f}".format)
         table = CommandTable("setting", (*factors, TableColumn("time_ns", "time", "ns", exact=False), ratio))
-        whole = max(self.facts["time_ns"], 1e-9)
-        out.print(text_table(table, ({**row, "ratio": row["time_ns"] / whole} for row in rows)))
+        base_ns = max(self.facts["time_ns"], 1e-9)
+        out.print(text_table(table, ({**row, "ratio": row["time_ns"] / base_ns} for row in rows)))

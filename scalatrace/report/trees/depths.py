@@ -118,10 +118,10 @@ def _without_repeats(symbols: Iterable[int]) -> tuple[int, ...]:
     kept: list[int] = []
     places: dict[int, list[int]] = {}
     for symbol in symbols:
-        here = places.setdefault(symbol, [])
+        places_of_symbol = places.setdefault(symbol, [])
         kept.append(symbol)
-        here.append(len(kept) - 1)
-        length = _repeated_length(kept, here)
+        places_of_symbol.append(len(kept) - 1)
+        length = _repeated_length(kept, places_of_symbol)
         for _ in range(length):
             places[kept.pop()].pop()
     return tuple(kept)

@@ -1,10 +1,10 @@
-"""`show`: the trace as a tree of loops and events."""
+"""`show`: the trace as a tree of loops and events; for `--json` and `--csv`, its nodes as rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from collections.abc import Sequence as AnySequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.control import strip_control_codes
@@ -185,3 +185,36 @@ class TreeReporter:
 
     def _cut(self, value: str) -> str:
         return value if self.full or len(value) <= MAX_VALUE_CHARS else value[: MAX_VALUE_CHARS - 1] + "…"
+
+
+def node_rows(trace: Trace, selection: NodeSelection | None = None) -> list[dict[str, Any]]:
+    """Return a row per node in preorder, of the nodes that a selection shows.
+
+    Keys: `node`, from 1; `parent`, 0 at the top; `depth`, from 1; `operation`, "" for a loop; `repeat`: trip
+    count; `ranks` that take part; `parameters`; `stack`: frames, innermost first; `left_out`: nodes that are
+    not shown.
+
+    Raises:
+        UsageError: the selection names a call site that the trace does not have.
+    """
+    choice, taking_part = NodeChoice(trace, selection or NodeSelection()), participants(trace)
+    numbers = iter(range(1, trace.nnodes + 2))
+
+    def below(nodes: AnySequence[Node], parent: int, depth: int) -> Iterator[dict[str, Any]]:
+        for node in choice.children(nodes, depth):
+            place = {"parent": parent, "depth": depth}
+            if isinstance(node, LeftOut):
+                yield {"node": None, **place, "left_out": node.nodes}
+                continue
+            number, who = next(numbers), taking_part[id(node)]
+            repeat = values.repeat_of(node.repeat, who) or "1"
+            facts = {"node": number, **place, "operation": "", "repeat": repeat, "ranks": ranks(who)}
+            if isinstance(node, Event):
+                facts["operation"] = trace.ops[node.op].name
+                facts["parameters"] = dict(values.params(trace, node))
+                facts["stack"] = list(trace.stack(node.signature))
+            yield facts
+            if isinstance(node, Sequence):
+                yield from below(node.nodes, number, depth + 1)
+
+    return list(below(trace.nodes, 0, 1))

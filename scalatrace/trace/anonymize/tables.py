@@ -6,11 +6,12 @@ import re
 
 from scalatrace.trace.anonymize.names import AnonymousNames
 from scalatrace.trace.anonymize.words import is_text_of_mpi
+from scalatrace.trace.consistency.partial import NO_OPERATIONS
 from scalatrace.trace.exchange.buffer_memory import MEMORY_KINDS
 from scalatrace.trace.model.tables import TIMES, Datatype
 
 __all__ = [
-    "COMMUNICATORS", "CONSTRUCTORS", "NOT_SELECTED", "STATISTICS", "anonymous_datatype", "communicator_kind",
+    "COMMUNICATORS", "CONSTRUCTORS", "STATISTICS", "anonymous_datatype", "communicator_kind",
     "counted_name", "is_datatype", "is_time", "statistic_name", "text_name",
 ]  # fmt: skip
 
@@ -68,9 +69,6 @@ _OF_PROCEDURES = """
 
 _PARTS = frozenset(_OF_PROCEDURES.split())
 
-NOT_SELECTED = "not selected"
-"""Stands for the calls that were left out on request."""
-
 
 def communicator_kind(kind: str, names: AnonymousNames) -> str:
     """Return a kind of communicators, if the recorder does not know it by a new name."""
@@ -93,7 +91,7 @@ def statistic_name(statistic: str, names: AnonymousNames) -> str:
 
 def counted_name(operation: str, names: AnonymousNames) -> str:
     """Return the name of an operation that was counted; a new one if it has parts that no name of MPI has."""
-    known = operation == NOT_SELECTED or _PARTS.issuperset(operation.split("_"))
+    known = operation in NO_OPERATIONS or _PARTS.issuperset(operation.split("_"))
     return operation if known else names.name("operation", operation)
 
 

@@ -34,6 +34,6 @@ def leaked(text: str, secrets: Iterable[str], is_own: Callable[[str], bool]) -> 
         is_own: whether a word of the text may stand there although a secret has it, too.
     """
     strings = [s for s in secrets if words(s)]
-    whole = {s for s in strings if len(s) > MIN_WORD_LENGTH and not WORD.fullmatch(s) and s in text}
+    leaked_strings = {s for s in strings if len(s) > MIN_WORD_LENGTH and not WORD.fullmatch(s) and s in text}
     known = {word for s in strings for word in words(s)}
-    return whole | {word for word in words(text) & known if not is_own(word)}
+    return leaked_strings | {word for word in words(text) & known if not is_own(word)}

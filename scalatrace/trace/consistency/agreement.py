@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scalatrace.operations import Category, Flow, blocking_name, operation
+from scalatrace.trace.consistency.failed import WITH_ERRORS
 from scalatrace.trace.consistency.partners import CallCounts, Instances, feed, peer_of, tag_of
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary
@@ -63,7 +64,9 @@ class _Agreement:
 
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
-        self._compares = not any(op.name == "Cancel" for op in trace.ops) and not _has_summaries(trace)
+        truncates = WITH_ERRORS in trace.counts
+        cancels = any(op.name == "Cancel" for op in trace.ops)
+        self._compares = not (truncates or cancels or _has_summaries(trace))
         self._sizes, self._collectives, self._pairs = _Sizes(), _Collectives(), _Pairs()
         self._outside: str | None = None
 
@@ -203,11 +206,11 @@ class _Collectives:
             first, expected = next(iter(by_rank.items()))
             for rank, amounts in by_rank.items():
                 if amounts != expected:
-                    here = min((expected - amounts) or expected)
-                    there = min((amounts - expected) or amounts)
+                    expected_amount = min((expected - amounts) or expected)
+                    different_amount = min((amounts - expected) or amounts)
                     return (
-                        f"MPI_{op} on communicator {family}: rank {first} gives {_words(here)}, "
-                        f"rank {rank} {_words(there)}"
+                        f"MPI_{op} on communicator {family}: rank {first} gives {_words(expected_amount)}, "
+                        f"rank {rank} {_words(different_amount)}"
                     )
         return None
 

@@ -113,18 +113,18 @@ class _Flow:
         before: dict[CountedMessage, tuple[CountedMessage, CountedMessage]] = {}
         queue = deque([receive])
         while queue:
-            here = queue.popleft()
-            for key in self._fitting(here):
+            flow_node = queue.popleft()
+            for key in self._fitting(flow_node):
                 if self._left[key]:
                     path: list[tuple[CountedMessage, CountedMessage | None]] = [(key, None)]
-                    while here != receive:
-                        giver = here
-                        here, key = before[giver]
+                    while flow_node != receive:
+                        giver = flow_node
+                        flow_node, key = before[giver]
                         path.append((key, giver))
                     return path[::-1]
                 for receive_key, taken in self._taken.items():
                     if taken[key] and receive_key != receive and receive_key not in before:
-                        before[receive_key] = here, key
+                        before[receive_key] = flow_node, key
                         queue.append(receive_key)
         return []
 

@@ -284,9 +284,9 @@ def tag_of(call: Call, name: str) -> int:
 def _describe(trace: Trace, key: CountedMessage, n: int, verb: str) -> str:
     family, source, dest, tag = key
     kind = f"communicator {family} ({trace.comms[family].kind})"
-    what = f"{n} message{'s' * (n != 1)}{'' if tag == ANY_TAG else f' with tag {tag}'}"
+    text = f"{n} message{'s' * (n != 1)}{'' if tag == ANY_TAG else f' with tag {tag}'}"
     if verb == "sends":
-        return f"rank {source} sends {what} to rank {dest} on {kind}"
+        return f"rank {source} sends {text} to rank {dest} on {kind}"
     return (
-        f"rank {dest} {verb} {what} from {'any rank' if source == ANY_SOURCE else f'rank {source}'} on {kind}"
+        f"rank {dest} {verb} {text} from {'any rank' if source == ANY_SOURCE else f'rank {source}'} on {kind}"
     )

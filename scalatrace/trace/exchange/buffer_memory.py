@@ -30,8 +30,8 @@ def memory_of(trace: Trace, event: Event) -> tuple[str, ...]:
     if at is None:
         return ()
     param = event.params[at]
-    found = vecs(param.value if isinstance(param, Peer) else param)
-    indices = {value for vec in found for value in islice(vec, MAX_READ_VALUES) if value >= 0}
+    vectors = vecs(param.value if isinstance(param, Peer) else param)
+    indices = {value for vec in vectors for value in islice(vec, MAX_READ_VALUES) if value >= 0}
     return tuple(sorted(trace.string(index) for index in indices))
 
 

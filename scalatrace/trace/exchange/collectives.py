@@ -143,8 +143,8 @@ def _equal(groups: MessageGroups, call: Call, ranks: Ints, n: Number) -> Iterato
         known = roots >= 0
         yield Exchange(call.node, ranks[known], members[(start + roots)[known]], n, nbytes)
         return
-    here = own_ranks == roots
-    yield from _to_all(call, ranks[here], (size[here], start[here], members), n, nbytes)
+    is_root = own_ranks == roots
+    yield from _to_all(call, ranks[is_root], (size[is_root], start[is_root], members), n, nbytes)
 
 
 def _to_all(
@@ -159,9 +159,9 @@ def _to_all(
         yield Exchange(call.node, np.repeat(ranks, size), receivers, n, nbytes)
         return
     for first in np.unique(start).tolist():
-        here = start == first
-        receivers = members[first : first + int(size[here][0])]
-        yield Exchange(call.node, ranks[here], receivers, n, nbytes, product=True)
+        starts_at_first = start == first
+        receivers = members[first : first + int(size[starts_at_first][0])]
+        yield Exchange(call.node, ranks[starts_at_first], receivers, n, nbytes, product=True)
 
 
 def _amount(call: Call) -> int:

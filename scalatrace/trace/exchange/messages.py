@@ -219,10 +219,10 @@ class MessageGroups:
             members = np.array([rank for group in groups for rank in group], dtype=np.int64)
             starts = np.repeat(np.cumsum(sizes) - sizes, sizes)
             own_ranks, size, start = (np.zeros(nprocs, dtype=np.int64) for _ in range(3))
-            here = members >= 0
-            own_ranks[members[here]] = (np.arange(len(members)) - starts)[here]
-            size[members[here]] = np.repeat(sizes, sizes)[here]
-            start[members[here]] = starts[here]
+            present = members >= 0
+            own_ranks[members[present]] = (np.arange(len(members)) - starts)[present]
+            size[members[present]] = np.repeat(sizes, sizes)[present]
+            start[members[present]] = starts[present]
             self._known[number] = own_ranks, size, start, members
         own_ranks, size, start, members = self._known[number]
         return own_ranks[ranks], size[ranks], start[ranks], members

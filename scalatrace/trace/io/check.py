@@ -159,7 +159,7 @@ _NAMES = {
     Kind.COMM: "comm newcomm peer_comm",
     Kind.TYPE: "datatype etype filetype origin_datatype recvtype recvtypes result_datatype sendtype sendtypes"
     " target_datatype",
-    Kind.STRING: "amode assert command datarep filename lock_type memory op port_name split_type"
+    Kind.STRING: "amode assert command datarep error filename lock_type memory op port_name split_type"
     " stringtag whence",
     Kind.ARRAY: "array_of_maxprocs array_of_partitions degrees destinations destweights dims displs edges"
     " group index local_group periods rdispls recvcounts remain_dims remote_group requests sdispls sendcounts"

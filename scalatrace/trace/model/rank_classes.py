@@ -184,9 +184,9 @@ def _alike(
     first, group_of = distinct(np.array([part_of, loop_class]))
     for group, example in enumerate(first.tolist()):
         mine = np.flatnonzero(group_of == group)
-        here = {name: value[mine] if np.ndim(value) else value for name, value in place.items()}
+        place_of_group = {name: value[mine] if np.ndim(value) else value for name, value in place.items()}
         part = parts[part_of[example]] if part_of[example] >= 0 else None
-        yield mine, part, loops[loop_class[example]], here
+        yield mine, part, loops[loop_class[example]], place_of_group
 
 
 def _part_numbers(parts: Sequence[Part], place: Mapping[str, Any], nplaces: int) -> Ints:
@@ -290,10 +290,10 @@ def _total(
     if part.shape is None:
         return multiply_counts(_natural(slots[0]), counts)
     if part.shape == CYCLE:
-        turns, rest = np.divmod(counts, len(slots))
+        turns, remainder = np.divmod(counts, len(slots))
         total = np.zeros_like(counts)
         for i, values in enumerate(slots):
-            total += multiply_counts(_natural(values), turns + (rest > i))
+            total += multiply_counts(_natural(values), turns + (remainder > i))
         return total
     first, like = distinct(np.array([counts, *slots]))
     if len(first) > max_classes:
@@ -317,10 +317,10 @@ def _along_loops(part: Part, place: Mapping[str, Any], counts: Ints, loops: tupl
         raise ValueError(f"a value changes over more than {MAX_RUNS} executions: too many")
     if not chain.runs:
         return np.zeros_like(counts)
-    turns, rest = np.divmod(counts, chain.runs)
+    turns, remainder = np.divmod(counts, chain.runs)
     total = np.zeros_like(counts)
     for values, where in _over(formula, place, chain.columns(0)):
-        times = turns * len(where) + np.searchsorted(where, rest)
+        times = turns * len(where) + np.searchsorted(where, remainder)
         total += multiply_counts(_natural(_column(values, counts)), times)
     return total
 
@@ -333,11 +333,14 @@ def _over_executions(part: Part, place: Mapping[str, Any], counts: Ints) -> Ints
     longest = int(np.max(lengths, initial=0))
     _check(longest, place)
     for i in range(longest):
-        there = i < lengths
-        here = {name: at[there] if np.ndim(at) else at for name, at in place.items()}
-        values = _natural(_column(evaluate(part.formulas[1], {**here, "i": i}), counts[there]))
-        total[there] += np.where(i < counts[there], values, 0)
-        least[there], most[there] = np.minimum(least[there], values), np.maximum(most[there], values)
+        valued = i < lengths
+        place_of_some = {name: at[valued] if np.ndim(at) else at for name, at in place.items()}
+        values = _natural(_column(evaluate(part.formulas[1], {**place_of_some, "i": i}), counts[valued]))
+        total[valued] += np.where(i < counts[valued], values, 0)
+        least[valued], most[valued] = (
+            np.minimum(least[valued], values),
+            np.maximum(most[valued], values),
+        )
     short = counts > lengths
     if (short & (least != most)).any():
         raise ValueError("a rank executes it more often than it has values")

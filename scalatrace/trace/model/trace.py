@@ -142,8 +142,8 @@ class Trace(TraceTables):
         from scalatrace.trace.phases import find_phases, leave_out_phases
 
         nodes, phases, left = self._phases or ([], None, None)
-        same = len(nodes) == len(self.nodes) and all(map(is_, nodes, self.nodes))
-        if phases is None or left is None or not same:
+        is_unchanged = len(nodes) == len(self.nodes) and all(map(is_, nodes, self.nodes))
+        if phases is None or left is None or not is_unchanged:
             phases = find_phases(self)
             left = leave_out_phases(self, phases)
             left._phases = list(left.nodes), phases, left

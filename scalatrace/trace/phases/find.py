@@ -10,22 +10,31 @@ none. Shut-down begins at the end of the last such call.
 Histograms are kept per call site and predecessor, over all ranks. The computation after a call that belongs
 to start-up does so, too; so the time before the first communicating call has a histogram of its own. What
 shares a histogram with calls between the phases stays there.
+
+A trace stores the total of each rank between the phases as a power of 2^(1/16) over the mean. What a rank has
+in a phase follows from histograms over all ranks. Older files store totals of the whole run. The time in a
+phase cannot be subtracted from these, since their rounding hides what is left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from collections.abc import Sequence as AnySequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from scalatrace.arrays import Floats
 from scalatrace.errors import UsageError
 from scalatrace.trace.model.nodes import Event, Node, PredStats, Sequence, events
 from scalatrace.trace.model.phases import Phase, Phases, Taken
 from scalatrace.trace.model.tables import TIMES
-from scalatrace.trace.phases.loads import load_between, load_of_run
+from scalatrace.trace.model.trace_tables import LOAD_STEPS
 from scalatrace.trace.phases.scan import PhasePartners, Scan
 from scalatrace.trace.query.counting import executions
 from scalatrace.trace.query.load import COMPUTE
+from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.rounding import COARSE, pack, unpack
@@ -41,6 +50,18 @@ MAX_SINGLE_POINT_CALLS = 64
 
 MIN_SHARE_BETWEEN = 1e-3
 """Computation between the phases over that in them; with less, a program communicates at one point only."""
+
+MAX_RANKS = 1 << 22
+"""Ranks up to which totals are computed."""
+
+MAX_STEP = 1023
+"""Largest step of a load in a file, and the negative of the smallest."""
+
+MAX_SHARE = 2 ** (0.5 / LOAD_STEPS) - 1
+"""Share of the phases below which totals of the whole run serve as totals between them."""
+
+RankHistograms = AnySequence[tuple[Histogram, RankList]]
+"""Histograms of a statistic, each with the ranks that have samples in it."""
 
 
 def find_phases(trace: Trace) -> Phases:
@@ -163,12 +184,12 @@ def _at_one_point(trace: Trace, partners: PhasePartners, taken: list[Taken]) -> 
         return False
     inside = sum(entry.histogram.total for entry in taken if entry.stat == index)
     histograms = (row.histograms for leaf in trace.leaves() for row in leaf.stats)
-    whole = sum(h.total for row in histograms if index < len(row) and (h := row[index]) is not None)
-    if not at_one_point(whole - inside, inside, 0.0):
+    total = sum(h.total for row in histograms if index < len(row) and (h := row[index]) is not None)
+    if not at_one_point(total - inside, inside, 0.0):
         return False
     runs = ((event, (ranks, n)) for event, classes in executions(trace) for ranks, n in classes)
     calls = sum(each[1] * len(partners.of(event, [each])) for event, each in runs)
-    return at_one_point(whole - inside, inside, calls / len(trace.ranks))
+    return at_one_point(total - inside, inside, calls / len(trace.ranks))
 
 
 def at_one_point(between: float, inside: float, calls: float) -> bool:
@@ -185,8 +206,8 @@ def _without(node: Node, taken: set[Key]) -> Node:
     """Return a node without some histograms; the same one where it has none of them."""
     if isinstance(node, Sequence):
         nodes = tuple(_without(child, taken) for child in node.nodes)
-        same = all(new is old for new, old in zip(nodes, node.nodes, strict=True))
-        return node if same else replace(node, nodes=nodes)
+        is_unchanged = all(new is old for new, old in zip(nodes, node.nodes, strict=True))
+        return node if is_unchanged else replace(node, nodes=nodes)
     changed = False
     rows = []
     for row in node.stats:
@@ -196,3 +217,49 @@ def _without(node: Node, taken: set[Key]) -> Node:
         changed = changed or histograms != row.histograms
         rows.append(PredStats(row.pred, histograms))
     return replace(node, stats=tuple(rows)) if changed else node
+
+
+def load_of_run(trace: Trace, stat: int, taken: RankHistograms) -> Vec | None:
+    """Return the load of a statistic over the whole run, from that between the phases; None: not known.
+
+    Args:
+        stat: number of the statistic.
+        taken: its histograms in the phases.
+    """
+    load, n = trace.load[stat], len(trace.ranks)
+    if load is None or not taken:
+        return load
+    if n > MAX_RANKS:
+        return None
+    inside = _per_rank(trace.ranks, taken)
+    relative = np.exp2(np.array(load.first(n), dtype=np.float64) / LOAD_STEPS)
+    between = max(0.0, _total(trace, stat) - float(inside.sum()))
+    totals = relative * (between / float(relative.sum())) + inside
+    mean = float(totals.mean())
+    if mean <= 0:
+        return load
+    steps = LOAD_STEPS * np.log2(np.maximum(totals / mean, 2.0 ** (-MAX_STEP / LOAD_STEPS)))
+    return vec_of(np.clip(np.rint(steps), -MAX_STEP, MAX_STEP).astype(int).tolist())
+
+
+def load_between(trace: Trace, stat: int, taken: RankHistograms) -> Vec | None:
+    """Return the load of a statistic between the phases; None: only that of the whole run was stored."""
+    if trace.load_between:
+        return trace.load[stat]
+    inside = sum(histogram.total for histogram, _ in taken)
+    return trace.load[stat] if inside <= MAX_SHARE * _total(trace, stat) else None
+
+
+def _total(trace: Trace, stat: int) -> float:
+    rows = (row.histograms for leaf in trace.leaves() for row in leaf.stats)
+    return sum(h.total for row in rows if stat < len(row) and (h := row[stat]) is not None)
+
+
+def _per_rank(ranks: RankList, taken: RankHistograms) -> Floats:
+    """Return what each rank has in some histograms, on average."""
+    sums = np.zeros(len(ranks))
+    for histogram, ranks_of_histogram in taken:
+        for start, stop in ranks_of_histogram.runs:
+            first = ranks.index(start)
+            sums[first : first + stop - start] += histogram.total / len(ranks_of_histogram)
+    return sums

@@ -12,15 +12,16 @@ that have communicated (`closed`), until these are all. Of a loop with communica
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from scalatrace.errors import UsageError
 from scalatrace.operations import communicates
 from scalatrace.trace.model.elastic import Formulas, Summary
 from scalatrace.trace.model.nodes import Event, Node, Peer, events
 from scalatrace.trace.model.rank_classes import rank_classes
 from scalatrace.trace.model.tables import Kind
-from scalatrace.trace.query.counting import Classes, total_of
+from scalatrace.trace.query.counting import Classes, runs_after, union_of
 from scalatrace.trace.values.ranklist import RankList
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class PhasePartners:
         at = self._trace.ops[event.op].position(Kind.COMM)
         value = None if at is None else event.params[at]
         if value is None or isinstance(value, Formulas | Summary | Peer):
-            return _union(runs)
+            return union_of([ranks for ranks, _ in runs])
         result = NO_RANKS
         for ranks, n in runs:
             for members, vec in rank_classes(value, ranks, MAX_CLASSES):
@@ -114,35 +115,30 @@ class Scan:
         for node in reversed(nodes) if self._backward else nodes:
             if len(self._closed) == self._nranks:
                 return
-            runs, once = self._runs(node, entries)
+            runs = runs_after(node.repeat, entries)
+            if len(runs) > MAX_CLASSES:
+                raise UsageError(f"more than {MAX_CLASSES} sets of ranks differ in how often they run a node")
             if not runs:
                 continue
-            here = at_end and (once or not communicating)
+            node_at_end = at_end and (not communicating or self._run_once(node, entries, runs))
             if isinstance(node, Event):
-                self._take(node, runs, here)
+                self._take(node, runs, node_at_end)
             else:
                 below = any(leaf.op in self._partners.communicating for leaf in events(node.nodes))
-                self._scan(node.nodes, runs, here, below)
+                self._scan(node.nodes, runs, node_at_end, below)
 
     def _take(self, event: Event, runs: Classes, at_end: bool) -> None:
-        ranks = _union(runs)
+        ranks = union_of([ranks for ranks, _ in runs])
         if joined := self._partners.of(event, runs):
             self._closed |= joined
         elif at_end and ranks.isdisjoint(self._closed):
             self.inside[id(event)] = event, ranks
 
-    def _runs(self, node: Node, entries: Classes) -> tuple[Classes, bool]:
-        """Return sets of ranks and how often each runs a node; and whether all that is in the first entry."""
-        runs: dict[int, list[tuple[int, int]]] = {}
-        once = True
-        for ranks, n in entries:
-            for members, vec in rank_classes(node.repeat, ranks, MAX_CLASSES):
-                total = total_of(vec, n)
-                if total > 0:
-                    runs.setdefault(total, []).extend(members.runs)
-                    once = once and vec[n - 1 if self._backward else 0] == total
-        return [(RankList.from_runs(intervals), n) for n, intervals in runs.items()], once
-
-
-def _union(classes: Classes) -> RankList:
-    return RankList.from_runs(chain.from_iterable(ranks.runs for ranks, _ in classes))
+    def _run_once(self, node: Node, entries: Classes, runs: Classes) -> bool:
+        """Return whether all executions of a node are in the first (backward: last) entry of each rank."""
+        if self._backward:
+            return not runs_after(node.repeat, [(ranks, n - 1) for ranks, n in entries if n > 1])
+        if all(n == 1 for _, n in entries):
+            return True
+        first = runs_after(node.repeat, [(union_of([ranks for ranks, _ in entries]), 1)])
+        return {n: ranks for ranks, n in first} == {n: ranks for ranks, n in runs}

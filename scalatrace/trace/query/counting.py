@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence as AnySequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +20,7 @@ from scalatrace.trace.model.rank_classes import (
     multiply_counts,
     rank_classes,
 )
-from scalatrace.trace.values.from_arrays import MAX_INT64, ranks_in
+from scalatrace.trace.values.from_arrays import MAX_INT64, ranks_in, ranks_of
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
 
@@ -40,10 +40,12 @@ __all__ = [
     "nevents",
     "participants",
     "runs",
+    "runs_after",
     "takes_long",
     "total_calls",
     "total_of",
     "trip_counts",
+    "union_of",
 ]
 
 Classes = list[tuple[RankList, int]]
@@ -115,49 +117,78 @@ def _walk_entered(nodes: AnySequence[Node], entries: Classes) -> Iterator[tuple[
     for node in nodes:
         yield node, entries
         if not isinstance(node, Event):
-            yield from _walk_entered(node.nodes, _after(node.repeat, entries))
+            yield from _walk_entered(node.nodes, runs_after(node.repeat, entries))
 
 
 def _spread(nodes: AnySequence[Node], entries: Classes) -> Iterator[tuple[Event, Classes]]:
     for node in nodes:
-        classes = _after(node.repeat, entries)
+        classes = runs_after(node.repeat, entries)
         if isinstance(node, Event):
             yield node, classes
         elif classes:
             yield from _spread(node.nodes, classes)
 
 
-def _after(repeat: Elastic, entries: Classes) -> Classes:
-    runs_of: dict[int, list[tuple[int, int]]] = {}
+def runs_after(repeat: Elastic, entries: Classes) -> Classes:
+    """Return the sets of ranks that run the content of a node equally often, from those that enter it.
+
+    Raises:
+        UsageError: formulas give more than MAX_COUNTED_RUNS runs of ranks.
+        FormatError: the repeat has too few values, or negative ones.
+    """
+    members_of: dict[int, list[RankList]] = {}
+    nruns = 0
     for ranks, entry_count in entries:
         for members, n in _classes(repeat, ranks, entry_count):
             if n:
-                runs_of.setdefault(n, []).extend(members.runs)
-        if isinstance(repeat, Formulas) and sum(map(len, runs_of.values())) > MAX_COUNTED_RUNS:
-            raise UsageError(
-                f"cannot count calls: more than {MAX_COUNTED_RUNS} runs of ranks differ in their calls; "
-                "extrapolate to fewer ranks"
-            )
-    return [(RankList.from_runs(intervals), n) for n, intervals in runs_of.items()]
+                members_of.setdefault(n, []).append(members)
+                nruns += len(members.runs) if isinstance(repeat, Formulas) else 0
+        _check_runs(nruns)
+    return [(union_of(members), n) for n, members in members_of.items()]
+
+
+def union_of(sets: AnySequence[RankList]) -> RankList:
+    """Return the union of disjoint sets of ranks."""
+    return (
+        sets[0] if len(sets) == 1 else RankList.from_runs(chain.from_iterable(ranks.runs for ranks in sets))
+    )
 
 
 def _classes(repeat: Elastic, ranks: RankList, entry_count: int) -> Iterator[tuple[RankList, int]]:
     if isinstance(repeat, Vec):
         yield ranks, total_of(repeat, entry_count)
-    elif isinstance(repeat, Columns):
-        by_trip_count: dict[int, list[tuple[int, int]]] = {}
-        for rank in ranks & repeat.ranks:
-            by_trip_count.setdefault(repeat.value(rank) or 0, []).append((rank, rank + 1))
-        for n, intervals in by_trip_count.items():
-            yield RankList.from_runs(intervals), n * entry_count
-    elif isinstance(repeat, Formulas):
-        for group, vec in _divide_ranks(repeat, ranks):
-            check_trip_counts(vec)
-            yield group, total_of(vec, entry_count)
+    elif isinstance(repeat, Columns | Formulas):
+        where = ranks_in(ranks & repeat.ranks)
+        if entry_count > MAX_INT64:
+            raise FormatError("corrupt trace: a node runs too often")
+        totals = _totals(repeat, where, np.full_like(where, entry_count))
+        by_total = np.argsort(totals, kind="stable")
+        by_total = by_total[np.searchsorted(totals[by_total], 1) :]  # those that run it
+        new_total = np.diff(totals[by_total]) != 0
+        if isinstance(repeat, Formulas):
+            _check_runs(int(np.count_nonzero(new_total | (np.diff(where[by_total]) != 1))))
+        for places in np.split(by_total, np.flatnonzero(new_total) + 1) if len(by_total) else ():
+            yield ranks_of(where[places]), int(totals[places[0]])
     else:
         for group, vec in repeat.groups:
             if common := ranks & group:
                 yield common, total_of(vec, entry_count)
+
+
+def _check_runs(nruns: int) -> None:
+    if nruns > MAX_COUNTED_RUNS:
+        raise UsageError(
+            f"cannot count calls: more than {MAX_COUNTED_RUNS} runs of ranks differ in their calls; "
+            "extrapolate to fewer ranks"
+        )
+
+
+def _totals(repeat: Columns | Formulas, ranks: Ints, counts: Ints) -> Ints:
+    """Return how often each of some participants runs the content of a node, which it enters so often."""
+    if isinstance(repeat, Formulas):
+        return formula_totals(repeat, ranks, counts, MAX_FORMULA_PLACES)
+    values = np.array(repeat.vec.first(len(repeat.ranks)), dtype=np.int64)
+    return multiply_counts(values[np.searchsorted(ranks_in(repeat.ranks), ranks)], counts)
 
 
 def _divide_ranks(repeat: Elastic, ranks: RankList) -> Iterator[tuple[RankList, Vec]]:
@@ -197,7 +228,7 @@ def _count_below(
         if isinstance(node.repeat, Formulas) or isinstance(entered, np.ndarray):
             counts: Classes | Ints = _after_by_rank(node.repeat, _by_rank(entered, nprocs))
         else:
-            counts = _after(node.repeat, entered)
+            counts = runs_after(node.repeat, entered)
         if isinstance(node, Event):
             yield node, counts
         elif len(counts):
@@ -217,15 +248,10 @@ def _by_rank(entered: Classes | Ints, nprocs: int) -> Ints:
 def _after_by_rank(repeat: Elastic, entered: Ints) -> Ints:
     """Return how often each rank runs the content of a node, which it enters so often."""
     counts = np.zeros_like(entered)
-    if isinstance(repeat, Formulas):
+    if isinstance(repeat, Columns | Formulas):
         where = ranks_in(repeat.ranks)
         where = where[entered[where] > 0]
-        counts[where] = formula_totals(repeat, where, entered[where], MAX_FORMULA_PLACES)
-        return counts
-    if isinstance(repeat, Columns):
-        where = ranks_in(repeat.ranks)
-        values = np.array(repeat.vec.first(len(where)), dtype=np.int64)
-        counts[where] = multiply_counts(values, entered[where])
+        counts[where] = _totals(repeat, where, entered[where])
         return counts
     groups = [(None, repeat)] if isinstance(repeat, Vec) else repeat.groups
     for ranks, vec in groups:
@@ -314,6 +340,6 @@ def participants(trace: Trace) -> dict[int, RankList]:
 def _mark(nodes: AnySequence[Node], ranks: RankList, table: dict[int, RankList]) -> None:
     for node in nodes:
         named = named_ranks(node.repeat)
-        table[id(node)] = here = ranks if named is None else ranks & named
+        table[id(node)] = members = ranks if named is None else ranks & named
         if not isinstance(node, Event):
-            _mark(node.nodes, here, table)
+            _mark(node.nodes, members, table)

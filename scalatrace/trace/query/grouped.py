@@ -161,28 +161,28 @@ def _joint(
     """Yield the tuples of n values of each stream, each `times` times as often as it occurs."""
     chunks: list[_Chunk | None] = [next(stream, None) for stream in streams]
     while n > 0:
-        here = [chunk for chunk in chunks if chunk is not None]
-        if len(here) < len(chunks):
+        present = [chunk for chunk in chunks if chunk is not None]
+        if len(present) < len(chunks):
             yield None, 0
             return
-        length = min([n, *(chunk.length for chunk in here)])
-        values = tuple(chunk.value for chunk in here)
+        length = min([n, *(chunk.length for chunk in present)])
+        values = tuple(chunk.value for chunk in present)
         if None not in values:
             yield values, length * times  # type: ignore[misc]
         else:
-            periods = [chunk.period for chunk in here]
+            periods = [chunk.period for chunk in present]
             period = None if None in periods else lcm(*periods)  # type: ignore[arg-type]
             periods_in_length = length // period if period else 1
-            if any(chunk.min_distinct(length) > MAX_GROUPS for chunk in here):
+            if any(chunk.min_distinct(length) > MAX_GROUPS for chunk in present):
                 yield (), TOO_MANY
                 return
             if period and periods_in_length > 1:
                 length = period * periods_in_length
-                yield from _joint(_inside(here, period), period, times * periods_in_length)
+                yield from _joint(_inside(present, period), period, times * periods_in_length)
             else:
-                yield from _joint(_inside(here, length), length, times)
+                yield from _joint(_inside(present, length), length, times)
         n -= length
-        for i, chunk in enumerate(here):
+        for i, chunk in enumerate(present):
             chunk.skip(length)
             if not chunk.length:
                 chunks[i] = next(streams[i], None)

@@ -65,8 +65,8 @@ class Means:
                 if wanted(leaf)
             )
         except TooLongError:
-            whole = executions_of(self._trace, rank)
-            return sum(n * self._whole.get(id(leaf), 0.0) for leaf, n in whole if wanted(leaf))
+            executed = executions_of(self._trace, rank)
+            return sum(n * self._whole.get(id(leaf), 0.0) for leaf, n in executed if wanted(leaf))
 
 
 class Loads:

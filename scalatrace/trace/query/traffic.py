@@ -43,13 +43,13 @@ def traffic(trace: Trace) -> Iterator[tuple[Event, int, int, int]]:
     left = MAX_VISITS
     for event, classes in executions(trace):
         for ranks, n in classes:
-            same = _same_bytes(trace, event, ranks)
-            if same is None:
+            equal_bytes = _same_bytes(trace, event, ranks)
+            if equal_bytes is None:
                 left -= len(ranks)
                 if left < 0:
                     check_visits(trace)  # raises with the number of visits
-                same = [RankList([rank]) for rank in ranks]
-            for members in same:
+                equal_bytes = [RankList([rank]) for rank in ranks]
+            for members in equal_bytes:
                 sent, received = _count_bytes(trace, event, members.first, n)
                 yield event, n * len(members), sent * len(members), received * len(members)
     if any(op.name in STARTING for op in trace.ops):

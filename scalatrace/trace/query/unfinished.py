@@ -70,8 +70,8 @@ def awaited_ranks(calls: Mapping[int, Collection[UnfinishedCall]]) -> dict[int, 
     A collective call waits for the members that are not in it, MPI_Finalize for ranks that are not in it.
     """
     return {
-        rank: sorted({peer for call in own for peer in _awaited(rank, call, calls)})
-        for rank, own in calls.items()
+        rank: sorted({peer for call in calls_of_rank for peer in _awaited(rank, call, calls)})
+        for rank, calls_of_rank in calls.items()
     }
 
 

@@ -34,11 +34,11 @@ def format_where(parts: Sequence[Part]) -> str:
     nothing: Cond = FALSE
     before: Cond = TRUE
     for part in parts:
-        here = all_of(before, part.condition)
+        condition = all_of(before, part.condition)
         if _is_nothing(part):
-            nothing = either(nothing, here)
+            nothing = either(nothing, condition)
         else:
-            something = either(something, here)
+            something = either(something, condition)
         before = all_of(before, negate(part.condition))
     if parts[-1].condition == EVERYWHERE and not _is_nothing(parts[-1]):
         something = negate(nothing)  # shorter, since `nothing` has fewer alternatives

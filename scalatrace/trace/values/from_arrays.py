@@ -97,5 +97,5 @@ def _count_keys(keys: Ints, span: int) -> tuple[Ints, Ints]:
     first[keys[::-1]] = np.arange(len(keys))[
         ::-1
     ]  # of repeated keys the last assignment stays: the first index
-    there = first < len(keys)
-    return first[there], (np.cumsum(there) - 1)[keys]
+    is_used = first < len(keys)
+    return first[is_used], (np.cumsum(is_used) - 1)[keys]

@@ -272,12 +272,12 @@ def _loop_prefix(term: Term, n: int) -> tuple[int, int]:
     content = tuple(inner)
     length = sum(_length(t) for t in content)
     n = min(n, trip_count * length) if trip_count else n
-    whole, remainder = divmod(n, length)
+    turns, remainder = divmod(n, length)
     total: int = (
-        whole * _prefix(content, length) + stride * length * (whole * (whole - 1) // 2) if whole else 0
+        turns * _prefix(content, length) + stride * length * (turns * (turns - 1) // 2) if turns else 0
     )
     if remainder:
-        total += _prefix(content, remainder) + whole * stride * remainder
+        total += _prefix(content, remainder) + turns * stride * remainder
     return total, n
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import scalatrace
 from scalatrace.cli import main
-from scalatrace.report.costs.factors import time_factors
+from scalatrace.report.predictions.regress import time_factors
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.values.vec import Vec
 from support.runs import SITES, run_of

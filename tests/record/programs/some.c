@@ -45,7 +45,7 @@ int main(int argc, char **argv) {
     receive_from_self();
     some_from(2);
     MPI_Pcontrol(0);
-    MPI_Wait(&requests[1], MPI_STATUS_IGNORE); /* not recorded */
+    MPI_Wait(&requests[1], MPI_STATUS_IGNORE); /* recorded, since its request is */
     MPI_Pcontrol(1);
     MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
     MPI_Finalize();

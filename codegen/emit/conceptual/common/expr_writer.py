@@ -173,13 +173,13 @@ def tasks_with(
     return t.AllTasks(task if named else None)
 
 
-def without(others: t.Tasks, task: t.Expr) -> t.Tasks:
+def without(tasks: t.Tasks, task: t.Expr) -> t.Tasks:
     """Return tasks without one of them."""
-    match others:
+    match tasks:
         case t.SuchThat(variable, condition):
             return t.SuchThat(
                 variable, t.Logical(True, condition, t.NumberComparison("<>", t.Variable(variable), task))
             )
         case t.AllOthers():
             return t.SuchThat("u", t.NumberComparison("<>", t.Variable("u"), task))
-    return others
+    return tasks

@@ -14,6 +14,7 @@ from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.conceptual.names import all_bound, children, list_variables
 from scalatrace.codegen.conceptual.tree.node import cached_on_node
 from scalatrace.codegen.emit.conceptual.common.rebuilding import TreeSubstitution, rebuilt, with_parts
+from scalatrace.formula.bounds import Interval, combine_intervals
 
 __all__ = ["simplify"]
 
@@ -22,7 +23,6 @@ INFINITE = 1 << 80
 EVERYTHING = (-INFINITE, INFINITE)
 EMPTY = t.Block(())
 OPPOSITES = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "=": "<>", "<>": "="}
-IntBounds = tuple[int, int]
 
 
 class KnownFacts:
@@ -31,10 +31,10 @@ class KnownFacts:
     Programs contain the same expression many times. Equal results are one object.
     """
 
-    def __init__(self, known: Mapping[t.SyntaxNode, IntBounds], interned: dict[t.Expr, t.Expr]) -> None:
+    def __init__(self, known: Mapping[t.SyntaxNode, Interval], interned: dict[t.Expr, t.Expr]) -> None:
         self.known, self._interned = known, interned
         self._simpler: dict[t.Expr, t.Expr] = {}
-        self._intervals: dict[t.SyntaxNode, IntBounds] = {}
+        self._intervals: dict[t.SyntaxNode, Interval] = {}
         self._assumed: dict[tuple[t.Rel, bool], KnownFacts] = {}
 
     def expr(self, node: t.Expr) -> t.Expr:
@@ -44,7 +44,7 @@ class KnownFacts:
             self._simpler[node] = self._interned.setdefault(simpler, simpler)
         return self._simpler[node]
 
-    def interval(self, node: t.SyntaxNode) -> IntBounds:
+    def interval(self, node: t.SyntaxNode) -> Interval:
         """Return the least and the greatest value that an expression can have."""
         bounds = self._intervals.get(node)
         if bounds is None:
@@ -58,11 +58,11 @@ class KnownFacts:
             self._assumed[key] = _assume(condition, holds, self)
         return self._assumed[key]
 
-    def with_interval(self, node: t.SyntaxNode, interval: IntBounds) -> KnownFacts:
+    def with_interval(self, node: t.SyntaxNode, interval: Interval) -> KnownFacts:
         """Return these facts and one more."""
         return KnownFacts({**self.known, node: interval}, self._interned)
 
-    def inside(self, loop: t.ForEach, numbers: IntBounds) -> KnownFacts:
+    def inside(self, loop: t.ForEach, numbers: Interval) -> KnownFacts:
         """Return the facts in the body of a loop."""
         name = loop.variable
         outer = {expr: interval for expr, interval in self.known.items() if name not in list_variables(expr)}
@@ -135,7 +135,7 @@ def _for_each(node: t.ForEach, facts: KnownFacts) -> t.Statement:
     return EMPTY if body == EMPTY else replace(node, ranges=ranges, body=body)
 
 
-def _numbers(ranges: tuple[t.SyntaxNode, ...], facts: KnownFacts) -> IntBounds:
+def _numbers(ranges: tuple[t.SyntaxNode, ...], facts: KnownFacts) -> Interval:
     """Return the interval of the numbers in ranges."""
     low, high = INFINITE, -INFINITE
     for each in ranges:
@@ -217,7 +217,7 @@ def _is_pure(node: t.SyntaxNode) -> bool:
     return all(map(_is_pure, children(node)))
 
 
-def _interval(node: t.SyntaxNode, facts: KnownFacts) -> IntBounds:
+def _interval(node: t.SyntaxNode, facts: KnownFacts) -> Interval:
     if node in facts.known:
         return facts.known[node]
     match node:
@@ -234,21 +234,18 @@ def _interval(node: t.SyntaxNode, facts: KnownFacts) -> IntBounds:
     return EVERYTHING
 
 
-def _combine(operator: str, a: IntBounds, b: IntBounds) -> IntBounds:
-    if operator == "MOD":
-        return (0, b[0] - 1) if b[0] == b[1] and b[0] > 0 else EVERYTHING
-    if max(map(abs, (*a, *b))) >= INFINITE:
+OPERATORS = {"+": "+", "-": "-", "*": "*", "/": "//", "MOD": "%"}
+"""Operators of coNCePTuaL -> those of expressions; a quotient is rounded down where nothing is negative."""
+
+
+def _combine(operator: str, a: Interval, b: Interval) -> Interval:
+    if operator == "MOD" and b[0] == b[1] > 0:
+        return 0, b[0] - 1
+    if operator not in OPERATORS or max(map(abs, (*a, *b))) >= INFINITE:
         return EVERYTHING
-    if operator == "+":
-        return a[0] + b[0], a[1] + b[1]
-    if operator == "-":
-        return a[0] - b[1], a[1] - b[0]
-    if operator == "*":
-        products = [x * y for x in a for y in b]
-        return min(products), max(products)
-    if operator == "/" and b[0] == b[1] and b[0] > 0 and a[0] >= 0:
-        return a[0] // b[0], a[1] // b[0]
-    return EVERYTHING
+    if operator in ("/", "MOD") and (a[0] < 0 or b[0] <= 0):
+        return EVERYTHING
+    return combine_intervals(OPERATORS[operator], a, b) or EVERYTHING
 
 
 # relations
@@ -307,7 +304,7 @@ def _list_numbers(ranges: Iterable[t.SyntaxNode]) -> set[int] | None:
     return result
 
 
-def _decide_comparison(operator: str, a: IntBounds, b: IntBounds) -> bool | None:
+def _decide_comparison(operator: str, a: Interval, b: Interval) -> bool | None:
     """Return what a comparison always is; None where it depends."""
     if operator in (">", ">=", "<>"):
         opposite = {">": "<=", ">=": "<", "<>": "="}[operator]
@@ -350,7 +347,7 @@ def _assume(condition: t.Rel, holds: bool, facts: KnownFacts) -> KnownFacts:
     return facts
 
 
-def _without(numbers: set[int], low: int, high: int) -> IntBounds:
+def _without(numbers: set[int], low: int, high: int) -> Interval:
     """Return an interval whose ends are not among some numbers; a number of it is left."""
     while low < high and low in numbers:
         low += 1

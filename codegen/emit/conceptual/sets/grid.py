@@ -136,10 +136,10 @@ class GridTasks(TaskSets):
         result: list[tuple[TaskSet, tuple[Value, ...]]] = [(chosen, ())]
         for e in exprs:
             result = [
-                (here, (*before, value))
+                (choice_tasks, (*before, value))
                 for tasks, before in result
-                for there, leaf in self._alternatives(e, tasks)
-                for here, value in self._choices(leaf, there)
+                for leaf_tasks, leaf in self._alternatives(e, tasks)
+                for choice_tasks, value in self._choices(leaf, leaf_tasks)
             ]
         return result
 
@@ -170,18 +170,18 @@ class GridTasks(TaskSets):
         self, call: MpiCall, name: str, chosen: TaskSet, apart: bool
     ) -> Iterator[tuple[TaskSet, Expr, bool]]:
         family = call.number("comm") if "comm" in call else Const(0)
-        for there, leaf in self._alternatives(call[name], chosen):
+        for leaf_tasks, leaf in self._alternatives(call[name], chosen):
             if "ANY_SOURCE" in specials_in(leaf):
                 raise GenerateError("it receives from any source, and no formula gives its sender")
             if isinstance(leaf, Special):
                 continue  # nothing is sent to PROC_NULL
             peer = number_or(leaf, NO_TASK)
             task = self.translator.world(self.translator.expr(peer), family)
-            if apart and self._may_be_own(there, peer, family):
+            if apart and self._may_be_own(leaf_tasks, peer, family):
                 mine = Compare("==", peer, self.shape.variables()["r"])
-                yield self._narrow(there, mine), task, True
-                there = self._narrow(there, opposite(mine))
-            yield there, task, False
+                yield self._narrow(leaf_tasks, mine), task, True
+                leaf_tasks = self._narrow(leaf_tasks, opposite(mine))
+            yield leaf_tasks, task, False
 
     def communicators(self, call: MpiCall, chosen: TaskSet) -> Iterator[CommunicatorTasks]:
         if chosen != self.everyone:
@@ -292,8 +292,8 @@ class GridTasks(TaskSets):
         """Whether tasks may send to themselves: the language wants such a message asynchronous."""
         if self.translator.axes(family) is not None:
             return False
-        own = np.equal(self.sample.value(peer), self.sample.columns["rank"])
-        return bool((own & self._mask(chosen.ranks)).any())
+        is_own = np.equal(self.sample.value(peer), self.sample.columns["rank"])
+        return bool((is_own & self._mask(chosen.ranks)).any())
 
 
 def _contradicts(known: Cond, case: Cond) -> bool:

@@ -68,9 +68,9 @@ class ExprTranslator:
         if len(self.shape.sizes) == 1:
             return task
         stride = self.strides()[axis]
-        whole = task if stride == Const(1) else Binary("/", task, stride)
+        row_number = task if stride == Const(1) else Binary("/", task, stride)
         last = len(self.shape.sizes) - 1 if self.shape.column_major else 0
-        return whole if axis == last else Binary("%", whole, self.sides[self.shape.sizes[axis]])
+        return row_number if axis == last else Binary("%", row_number, self.sides[self.shape.sizes[axis]])
 
     def expr(self, e: Expr) -> Expr:
         """Return an expression in terms of tasks, sides and parameters."""
@@ -94,8 +94,8 @@ class ExprTranslator:
                 return self._of_family(family, array == OWN)
             case Binary("//", a, b):
                 low = bounds(a)
-                whole = a if low and low[0] >= 0 else sub(a, Binary("%", a, b))
-                return Binary("/", whole, b)
+                multiple = a if low and low[0] >= 0 else sub(a, Binary("%", a, b))
+                return Binary("/", multiple, b)
             case Called("log2", (n,)):
                 return sub(Called("bits", (n,)), Const(1))
             case Called("ceil_log2", (n,)):  # of sizes, which are at least 1
@@ -123,11 +123,11 @@ class ExprTranslator:
             raise GenerateError("its communicator is a plane of the grid")
         return axes
 
-    def _of_family(self, family: Expr, own: bool) -> Expr:
+    def _of_family(self, family: Expr, wants_rank: bool) -> Expr:
         axes = self.axes(family)
         if axes is None:
-            return RANK if own else NUM_TASKS
-        return self.coordinate(axes[0]) if own else self.sides[self.shape.sizes[axes[0]]]
+            return RANK if wants_rank else NUM_TASKS
+        return self.coordinate(axes[0]) if wants_rank else self.sides[self.shape.sizes[axes[0]]]
 
     def world(self, peer: Expr, family: Expr) -> Expr:
         """Return the task of a (translated) peer in a communicator."""

@@ -10,8 +10,8 @@ from itertools import pairwise
 
 from scalatrace.codegen.conceptual import tree as t
 from scalatrace.codegen.emit.conceptual.common import expr_writer as writing
+from scalatrace.codegen.emit.conceptual.common.operations import NO_TASK
 from scalatrace.codegen.emit.conceptual.common.patterns import PATTERNS, divide_bytes, mean
-from scalatrace.codegen.emit.conceptual.sets.recorded_peers import RecordedPeers
 from scalatrace.codegen.emit.conceptual.sets.tables import combine, list_combinations
 from scalatrace.codegen.emit.conceptual.sets.task_sets import (
     CommunicatorTasks,
@@ -21,11 +21,14 @@ from scalatrace.codegen.emit.conceptual.sets.task_sets import (
 )
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.passes.whatif import SUFFIX
-from scalatrace.codegen.program.conditions import among, rank_variable
+from scalatrace.codegen.program.conditions import RANK, among, rank_variable
 from scalatrace.codegen.program.specialise import Specialiser
 from scalatrace.codegen.program.tree import BenchmarkProgram, LoopStatement, MpiCall
+from scalatrace.errors import FormatError
 from scalatrace.formula import (
     FALSE,
+    Binary,
+    Choose,
     Cond,
     Const,
     Expr,
@@ -39,7 +42,12 @@ from scalatrace.formula import (
     map_leaves,
     mod,
     mul,
+    names_in,
     number,
+    number_or,
+    numbers_in,
+    specials_in,
+    xor,
 )
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.model.trace import Trace
@@ -47,6 +55,114 @@ from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import SPECIAL
 
 __all__ = ["RecordedTasks"]
+
+
+class RecordedPeers:
+    """Finds formulas of peers."""
+
+    def __init__(self, special: Specialiser) -> None:
+        self.special, self.trace, self.nprocs = special, special.trace, special.trace.nprocs
+        self.everyone = tuple(range(self.nprocs))
+
+    def of(self, call: MpiCall, name: str, ranks: RankList) -> list[tuple[RankList, Expr]]:
+        """World ranks of a call's peers: sets of ranks with one rule each; no message is to PROC_NULL."""
+        e, family = call[name], call.number("comm")
+        seen = {rank: self.special.expr(e, rank) for rank in ranks}
+        if any("ANY_SOURCE" in specials_in(p) for p in seen.values()):
+            raise GenerateError("it receives from any source")
+        world = {rank: self.world(number_or(p, NO_TASK), family, rank) for rank, p in seen.items()}
+        world = {rank: p for rank, p in world.items() if p != Const(NO_TASK)}
+        if all(isinstance(p, Const) for p in world.values()):
+            return self.ruled({rank: p.value for rank, p in world.items() if isinstance(p, Const)})
+        if all(self.is_world(family, rank) for rank in ranks) and _plain(e):
+            return [(ranks, number_or(e, NO_TASK))]
+        groups: dict[Expr, list[int]] = {}
+        for rank, p in world.items():
+            groups.setdefault(p, []).append(rank)
+        return [(RankList(members), p) for p, members in groups.items()]
+
+    def world(self, peer: Expr, family: Expr, rank: int) -> Expr:
+        """The world rank (in loop variables) of a peer of a rank."""
+        family_number = self.special.expr(family, rank)
+        if not isinstance(family_number, Const):
+            return number_or(combine([family_number, peer], lambda n, p: self.placed(n, p, rank)), NO_TASK)
+        members = self.trace.communicator(family_number.value, rank).peers
+        if members == self.everyone:
+            return peer
+
+        def leaf(p: Expr) -> Expr:
+            if isinstance(p, Const):
+                return p if p.value == NO_TASK else Const(members[p.value])
+            if isinstance(p, Item):
+                return Item(tuple(v if v == NO_TASK else members[v] for v in p.table), p.index)
+            return Item(tuple(members), p)
+
+        return map_leaves(peer, leaf)
+
+    def placed(self, number: int, peer: int, rank: int) -> int:
+        """The world rank of a peer in a communicator; NO_TASK stays."""
+        if peer == NO_TASK:
+            return peer
+        try:
+            return self.trace.communicator(number, rank).peers[peer]
+        except (FormatError, IndexError):  # an iteration that there is not
+            return NO_TASK
+
+    def is_world(self, family: Expr, rank: int) -> bool:
+        index = self.special.expr(family, rank)
+        return isinstance(index, Const) and self.trace.communicator(index.value, rank).peers == self.everyone
+
+    def ruled(self, peers: dict[int, int]) -> list[tuple[RankList, Expr]]:
+        """Peers by the rule that needs the fewest sets: distance, distance around the ring, exclusive-or."""
+        n, rank = self.nprocs, rank_variable(self.nprocs)
+        keys = {
+            "absolute": peers,
+            "relative": {r: p - r for r, p in peers.items()},
+            "modulo": {r: (p - r) % n for r, p in peers.items()},
+            "xor": {r: p ^ r for r, p in peers.items()},
+        }
+        best = min(keys, key=lambda name: len(set(keys[name].values())))
+        groups: dict[int, list[int]] = {}
+        for r, key in keys[best].items():
+            groups.setdefault(key, []).append(r)
+        rules: dict[str, Callable[[int], Expr]] = {
+            "absolute": Const,
+            "relative": lambda k: add(rank, Const(k)),
+            "modulo": lambda k: mod(add(rank, Const(k)), n),
+            "xor": lambda k: xor(rank, Const(k)),
+        }
+        return [(RankList(members), rules[best](key)) for key, members in groups.items()]
+
+    def is_own(self, peer: Expr, rank: int) -> bool:
+        """Whether a peer can be the rank itself."""
+        e = self.special.expr(peer, rank)
+        return rank in self.possible(e)
+
+    def is_only_own(self, peer: Expr, rank: int) -> bool:
+        """Return whether a peer can only be the rank itself."""
+        return self.possible(self.special.expr(peer, rank)) == {rank}
+
+    def possible(self, e: Expr) -> set[int]:
+        """Return possible values of an expression; over-approximation: includes iterations that never run."""
+        try:
+            return {value for (value,) in list_combinations([e])[1]}
+        except GenerateError:
+            return numbers_in(e, operands=True)
+
+
+def _plain(e: Value) -> bool:
+    """Return whether a task variable can stand for the rank: no condition or table depends on the rank."""
+    match e:
+        case Const() | Var():
+            return True
+        case Binary(_, a, b):
+            return _plain(a) and _plain(b)
+        case Choose(cond, a, b):
+            return RANK not in names_in(cond) and _plain(a) and _plain(b)
+        case Item(_, index):
+            return RANK not in names_in(index) and _plain(index)
+    return False
+
 
 Members = tuple[int, ...]
 
@@ -104,13 +220,13 @@ class RecordedTasks(TaskSets):
         self, call: MpiCall, name: str, chosen: TaskSet, apart: bool
     ) -> Iterator[tuple[TaskSet, Expr, bool]]:
         for ranks, e in self._peers.of(call, name, chosen.ranks):
-            own = RankList(rank for rank in ranks if apart and self._peers.is_own(e, rank))
-            if len(own):
-                if not self._peers.is_only_own(e, own.first):
-                    self.unsure |= own
-                yield TaskSet(own), e, True
-            if len(ranks - own):
-                yield TaskSet(ranks - own), e, False
+            own_ranks = RankList(rank for rank in ranks if apart and self._peers.is_own(e, rank))
+            if len(own_ranks):
+                if not self._peers.is_only_own(e, own_ranks.first):
+                    self.unsure |= own_ranks
+                yield TaskSet(own_ranks), e, True
+            if len(ranks - own_ranks):
+                yield TaskSet(ranks - own_ranks), e, False
 
     def communicators(self, call: MpiCall, chosen: TaskSet) -> Iterator[CommunicatorTasks]:
         for ranks_of_family, (family,) in self.special.classes([call["comm"]], chosen.ranks):
@@ -184,8 +300,8 @@ class RecordedTasks(TaskSets):
             if isinstance(kind, Const) and self.is_null(kind.value):
                 continue  # in place, or not significant on this rank
             parts.append(self.nbytes(n, kind))
-        whole = mean(parts) if parts else Const(0)
-        return divide_bytes(whole, len(members)) if is_array else whole
+        mean_bytes = mean(parts) if parts else Const(0)
+        return divide_bytes(mean_bytes, len(members)) if is_array else mean_bytes
 
     def _total(self, leaf: Expr) -> Expr:
         """The sum of an array's elements."""

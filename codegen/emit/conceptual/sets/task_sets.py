@@ -142,8 +142,8 @@ class TaskSets(ABC):
 
     def tasks(self, chosen: TaskSet, task: str = "t", named: bool = True, target: bool = False) -> t.Tasks:
         """Return a set as tasks; arguments as in `expr_writer.tasks_with`."""
-        if (one := self.single(chosen)) is not None:
-            return t.OneTask(writing.expr(one))
+        if (single_task := self.single(chosen)) is not None:
+            return t.OneTask(writing.expr(single_task))
         cond = self.condition(chosen)
         return writing.tasks_with(None if cond == TRUE else writing.cond(cond, task), task, named, target)
 

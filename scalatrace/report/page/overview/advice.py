@@ -72,22 +72,22 @@ def advice_of(
     Args:
         computing: the longest computation first.
     """
-    found: list[Advice] = []
+    entries: list[Advice] = []
     calls = list(leaves(tree.root))
     if basis.whole_ns:
         late = tuple(_late(summary, basis, computing, prediction))
         for name, kind in KINDS.items():
             more = (*_mean_waiting(calls, basis, kind, prediction), *late)
-            found += _waiting(calls, basis, name, kind, prediction, more)
-        found += _computing(computing, basis)
-        found += _polling(calls, basis)
-        found += _load(summary, basis, prediction)
-    found += _small(sizes, calls, basis, prediction)
-    found.sort(key=lambda one: -one.share)
-    if not found:
+            entries += _waiting(calls, basis, name, kind, prediction, more)
+        entries += _computing(computing, basis)
+        entries += _polling(calls, basis)
+        entries += _load(summary, basis, prediction)
+    entries += _small(sizes, calls, basis, prediction)
+    entries.sort(key=lambda entry: -entry.share)
+    if not entries:
         text = "No waiting, imbalance or small messages above the limits."
-        found = [Advice("nothing", "Nothing stands out", text, 0, ())]
-    return (*_shared_cores(summary, prediction), *found)
+        entries = [Advice("nothing", "Nothing stands out", text, 0, ())]
+    return (*_shared_cores(summary, prediction), *entries)
 
 
 def _shared_cores(summary: PageSummary, prediction: PagePrediction | None) -> Iterator[Advice]:
@@ -194,11 +194,11 @@ def _late(
     longer: list[tuple[float, float, str]] = []
     for row in computing:
         times = [prediction.nodes[number] for number in row.nodes if number in prediction.nodes]
-        on_path = sum(one["path_compute_ns"] for one in times)
-        longer.append((on_path, sum(one["compute_ns"] for one in times) / basis.nranks, row.place))
+        on_path = sum(node["path_compute_ns"] for node in times)
+        longer.append((on_path, sum(node["compute_ns"] for node in times) / basis.nranks, row.place))
     if not longer:
         return
-    on_path, mean, place = max(longer, key=lambda one: one[0] - one[1])
+    on_path, mean, place = max(longer, key=lambda times: times[0] - times[1])
     if on_path - mean >= MIN_SHARE * prediction.time_ns:
         times_text = (
             f"{coarse_duration(on_path)} on the longest path, {coarse_duration(mean)} on the mean rank"
@@ -231,19 +231,19 @@ def _waiting(
     more: tuple[tuple[str, str], ...],
 ) -> Iterator[Advice]:
     """Waiting of the calls of a kind; `more`: further numbers."""
-    here = waiting(calls, kind)
-    waits = sum(map(basis.waiting_ns, here))
+    waiting_calls = waiting(calls, kind)
+    waits = sum(map(basis.waiting_ns, waiting_calls))
     if waits < MIN_SHARE * basis.whole_ns:
         return
-    most = max(here, key=basis.waiting_ns)
-    inside = sum(leaf.recorded_ns for leaf in here)
+    most = max(waiting_calls, key=basis.waiting_ns)
+    inside = sum(leaf.recorded_ns for leaf in waiting_calls)
     text = MEASURED[name]
     if basis.simulated and prediction is not None:
-        text = f"{SIMULATED[name]} {_origin(waits, here, prediction)}".strip()
+        text = f"{SIMULATED[name]} {_origin(waits, waiting_calls, prediction)}".strip()
     numbers = (
         ("possible saving, at most", _per_rank(waits, basis, is_sum=False)),
         ("its largest part", f"{coarse_percent(basis.waiting_ns(most), waits)} in one {most.op}"),
-        ("calls", number(sum(leaf.calls for leaf in here))),
+        ("calls", number(sum(leaf.calls for leaf in waiting_calls))),
         (
             "with shared cores" if basis.simulated else "time in them",
             f"{duration(inside / basis.nranks)} per rank",
@@ -275,19 +275,19 @@ def _load(summary: PageSummary, basis: TimeBasis, prediction: PagePrediction | N
         means = {} if prediction is None else prediction.means
         mean, most, run = (means.get(name, 0.0) for name in ("compute_ns", "most_compute_ns", "time_ns"))
         ranks = [] if prediction is None else prediction.ranks
-        busiest = [one for one in ranks if one.first == one.last and one.compute_ns[2] == most]
-        which, name = f", on rank {busiest[0].first}" if busiest else "", "predicted run time"
+        busiest = [row for row in ranks if row.first == row.last and row.compute_ns[2] == most]
+        where, name = f", on rank {busiest[0].first}" if busiest else "", "predicted run time"
     elif summary.efficiency is not None:
         run, balance = summary.efficiency["run_time_ns"], summary.efficiency["load_balance"] or 1.0
-        most = max(one.compute_ns[2] for one in summary.ranks)
-        mean, which, name = balance * most, f", on {summary.busiest}", "run time"
+        most = max(row.compute_ns[2] for row in summary.ranks)
+        mean, where, name = balance * most, f", on {summary.busiest}", "run time"
     else:
         return
     lost = (most - mean) / run if run else 0.0
     if most and mean / most < GOOD_BALANCE and lost >= MIN_SHARE:
         numbers = (
             ("load balance", f"{coarse_percent(mean, most)} (mean / largest computation)"),
-            ("largest computation", f"{coarse_duration(most)}{which}"),
+            ("largest computation", f"{coarse_duration(most)}{where}"),
             (name, coarse_duration(run)),
             ("possible saving, at most", f"{coarse_duration(most - mean)} of the run time"),
         )
@@ -299,29 +299,29 @@ def _small(
     sizes: MessageSizeBins, calls: list[TreeNode], basis: TimeBasis, prediction: PagePrediction | None
 ) -> Iterator[Advice]:
     """Many small messages: latency counts more than bandwidth."""
-    messages = sum(one.messages for one in sizes.bins)
-    small = sum(one.messages for one in sizes.bins if one.below <= SMALL_BYTES)
+    messages = sum(size_bin.messages for size_bin in sizes.bins)
+    small = sum(size_bin.messages for size_bin in sizes.bins if size_bin.below <= SMALL_BYTES)
     if not messages or small < messages // SMALL_PART:
         return
     sending = (Category.SEND, Category.SENDRECV, Category.START)
     p2p = (*sending, Category.RECV, Category.PROBE, Category.COMPLETION)
-    moving, whole = [leaf for leaf in calls if operation(leaf.op).category in p2p], basis.whole_ns
+    moving, run_ns = [leaf for leaf in calls if operation(leaf.op).category in p2p], basis.whole_ns
     if basis.simulated and prediction is not None:
         rows = [row for row in prediction.operations if operation(row["operation"]).category in p2p]
         time = sum(row["transfer_ns"] for row in rows)
     else:
         time = sum(leaf.comm_ns - leaf.beyond_ns for leaf in moving)
-    if whole and time < MIN_SHARE * whole:
+    if run_ns and time < MIN_SHARE * run_ns:
         return
     saving = time * (small / messages)
-    mean = sum(one.nbytes for one in sizes.bins) / messages
+    mean = sum(size_bin.nbytes for size_bin in sizes.bins) / messages
     senders = [leaf for leaf in moving if operation(leaf.op).category in sending]
     numbers: tuple[tuple[str, str], ...] = (
         (f"messages below {nbytes(SMALL_BYTES)}", f"{number(small)}, {percent(small, messages)} of all"),
         ("mean size", nbytes(mean)),
     )
-    if whole:
+    if run_ns:
         numbers += (("possible saving, about", _per_rank(saving, basis)),)
     text = "Most messages are small: their cost is latency. Fewer, larger messages may cost less."
     node = max(senders, key=lambda leaf: leaf.calls).number if senders else 0
-    yield Advice("small-messages", "Small messages", text, saving / whole if whole else 0.0, numbers, node)
+    yield Advice("small-messages", "Small messages", text, saving / run_ns if run_ns else 0.0, numbers, node)

@@ -71,12 +71,12 @@ class PageSummary:
 def summary_of(trace: Trace, file_bytes: int = 0) -> PageSummary:
     """Return the facts of a trace; `file_bytes`: size of its file, 0: there is none."""
     trace = trace.without_phases
-    whole = whole_time(trace)
-    found = efficiency(trace, whole)
+    times = whole_time(trace)
+    efficiencies = efficiency(trace, times)
     operations, notes = _rows(trace, "op", ("operation",))
     sites, _ = _rows(trace, "site", ("operation", "site"))
-    time = run_time(trace, whole, found)
-    notes += ["the trace has no times"] if whole.comm_ns is None and whole.compute_ns is None else []
+    time = run_time(trace, times, efficiencies)
+    notes += ["the trace has no times"] if times.comm_ns is None and times.compute_ns is None else []
     mean_note = ""
     if time.is_elapsed:
         notes.append(time.note)
@@ -89,18 +89,18 @@ def summary_of(trace: Trace, file_bytes: int = 0) -> PageSummary:
         trace.counted(),
         time.ns,
         time.interval_ns,
-        whole.comm_ns,
-        whole.compute_ns,
-        plain_efficiency(found),
+        times.comm_ns,
+        times.compute_ns,
+        plain_efficiency(efficiencies),
         tuple(operations),
         tuple(sites[:MAX_SITES]),
         max(0, len(sites) - MAX_SITES),
-        "" if found is None else longest_ranks(found.ranks, found.compute_ns),
-        "" if found is None else longest_ranks(found.ranks, found.comm_ns),
+        "" if efficiencies is None else longest_ranks(efficiencies.ranks, efficiencies.compute_ns),
+        "" if efficiencies is None else longest_ranks(efficiencies.ranks, efficiencies.comm_ns),
         phase_line(plain_phases(trace.phases)),
         "" if time.ns is None else oversubscription_note(trace.meta),
         mean_note,
-        () if found is None else rank_bins(found),
+        () if efficiencies is None else rank_bins(efficiencies),
         tuple(notes),
     )
 

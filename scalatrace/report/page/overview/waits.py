@@ -204,8 +204,8 @@ class _Partners:
 
     def _is_regular(self) -> bool:
         """Whether most partners are at a distance at which another rank has one, too."""
-        found = Counter(peer - rank for rank, peer in self.pairs)
-        return 2 * sum(n for n in found.values() if n > 1) >= len(self.pairs)
+        distances = Counter(peer - rank for rank, peer in self.pairs)
+        return 2 * sum(n for n in distances.values() if n > 1) >= len(self.pairs)
 
 
 def waits_of(trace: Trace, tree: PageTree, numbers: dict[int, int], basis: TimeBasis) -> tuple[WaitRow, ...]:
@@ -214,11 +214,11 @@ def waits_of(trace: Trace, tree: PageTree, numbers: dict[int, int], basis: TimeB
     Args:
         numbers: id of a node -> number in the tree.
     """
-    whole = basis.whole_ns
-    here = [leaf for leaf in waiting(leaves(tree.root)) if basis.waiting_ns(leaf) > MIN_SHARE * whole]
-    here = sorted(here, key=lambda leaf: -basis.waiting_ns(leaf))[:MAX_WAITS]
-    partners = _partners_of(trace, {leaf.number for leaf in here}, numbers)
-    sites = distinct_sites([(leaf.op, tree.sites[leaf.site].frames) for leaf in here], SHOWN_FRAMES)
+    whole_ns = basis.whole_ns
+    waits = [leaf for leaf in waiting(leaves(tree.root)) if basis.waiting_ns(leaf) > MIN_SHARE * whole_ns]
+    waits = sorted(waits, key=lambda leaf: -basis.waiting_ns(leaf))[:MAX_WAITS]
+    partners = _partners_of(trace, {leaf.number for leaf in waits}, numbers)
+    sites = distinct_sites([(leaf.op, tree.sites[leaf.site].frames) for leaf in waits], SHOWN_FRAMES)
     return tuple(
         WaitRow(
             leaf.number,
@@ -230,9 +230,9 @@ def waits_of(trace: Trace, tree: PageTree, numbers: dict[int, int], basis: TimeB
             leaf.calls,
             basis.waiting_ns(leaf),
             leaf.beyond_ns,
-            basis.waiting_ns(leaf) / whole,
+            basis.waiting_ns(leaf) / whole_ns,
         )
-        for leaf, site in zip(here, sites, strict=True)
+        for leaf, site in zip(waits, sites, strict=True)
     )
 
 
@@ -261,14 +261,14 @@ def _partners_of(trace: Trace, wanted: set[int], numbers: dict[int, int]) -> dic
         if (n := numbers[id(event)]) not in wanted or not classes:
             continue
         everyone = np.sort(np.concatenate([ranks_in(these) for these, _ in classes]))
-        some = sampled(everyone, MAX_EXAMINED_RANKS).tolist()
-        result[n].complete = len(some) == len(everyone)
+        examined = sampled(everyone, MAX_EXAMINED_RANKS).tolist()
+        result[n].complete = len(examined) == len(everyone)
         if operation(trace.ops[event.op].name).base in ENDING:
-            for rank in some:
+            for rank in examined:
                 completions.setdefault(rank, set()).add(n)
         elif _knows_peer(trace, event):
-            times = {rank: times for these, times in classes for rank in some if rank in these}
-            for rank in some:
+            times = {rank: times for these, times in classes for rank in examined if rank in these}
+            for rank in examined:
                 _add_calls(trace, event, rank, times[rank], result[n])
         else:
             result[n].leave_out()
