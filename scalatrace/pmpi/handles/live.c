@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/state.h"
 #include "st_core.h"
 
 /* Which map a chain is in; see live.h. */
@@ -157,8 +156,7 @@ void st_live_relink(struct st_live *live, int slot) {
     chain_append(live, slot, overwritten ? OVERWRITTEN : STORED);
 }
 
-int st_live_add(struct st_live *live, uint64_t handle, const void *where, bool recorded) {
-    int stream = st_thread.stream;
+int st_live_add(struct st_live *live, uint64_t handle, const void *where, int stream, bool recorded) {
     struct st_order *order = order_of(live, stream);
     if (!order || (order->npositions == order->capacity && !renumber(live, order))) return -1;
     int slot = new_slot(live);

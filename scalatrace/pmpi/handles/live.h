@@ -78,9 +78,9 @@ struct st_live {
     struct st_map by_address; /* variable -> newest slot stored in it */
 };
 
-/* Add a thing of this thread's stream, whose handle was stored in `where` (or NULL). `recorded`: by an event of the
- * stream. Return its slot; -1: out of memory. */
-int st_live_add(struct st_live *live, uint64_t handle, const void *where, bool recorded);
+/* Add a thing of a stream, whose handle was stored in `where` (or NULL). `recorded`: by an event of the stream.
+ * Return its slot; -1: out of memory. */
+int st_live_add(struct st_live *live, uint64_t handle, const void *where, int stream, bool recorded);
 /* Hide a thing; -1 has no effect. */
 void st_live_hide(struct st_live *live, int slot);
 /* Is any thing alive and linked that has this handle? */

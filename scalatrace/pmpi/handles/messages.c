@@ -15,7 +15,7 @@ static bool no_process_recorded; /* was the last probe that returned MPI_MESSAGE
 void st_message_add(struct st_call *call, MPI_Message message) {
     if (message == MPI_MESSAGE_NO_PROC) no_process_recorded = !call->skipped;
     if (message == MPI_MESSAGE_NULL || message == MPI_MESSAGE_NO_PROC) return;
-    int slot = st_live_add(&messages, ST_KEY(message), NULL, call->on);
+    int slot = st_live_add(&messages, ST_KEY(message), NULL, st_thread.stream, call->on);
     if (call->skipped) st_live_hide(&messages, slot);
 }
 

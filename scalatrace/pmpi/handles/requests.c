@@ -61,7 +61,7 @@ void st_request_add(struct st_call *call, MPI_Request *request, bool persistent,
     MPI_Request handle = request_at(call, request, 0);
     if (handle == MPI_REQUEST_NULL) return;
     if (st_live_has(&requests, ST_KEY(handle))) handle = make_unique(call, request, handle);
-    int slot = st_live_add(&requests, ST_KEY(handle), request, call->on);
+    int slot = st_live_add(&requests, ST_KEY(handle), request, st_thread.stream, call->on);
     if (slot < 0) return;
     requests.slots[slot].persistent = persistent;
     requests.slots[slot].any_source = any_source;
