@@ -82,7 +82,8 @@ def generate(trace: Trace, language: str, options: GenerateOptions | None = None
     """The benchmark of a trace in a language.
 
     Raises:
-        UsageError: no such language, or several threads of a rank made calls.
+        UsageError: no such language.
+        ScalatraceError: several threads of a rank made calls.
         GenerateError: the trace holds what the language cannot express.
         NameLeakError: an obfuscated text would hold a name.
         MatchingError: the language wants a sender for every receive, and the calls do not go together.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scalatrace.errors import UsageError
+from scalatrace.errors import ScalatraceError, UsageError
 from scalatrace.trace.consistency.partial import part_note
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.requests import STARTING
@@ -67,11 +67,11 @@ def check_one_order(trace: Trace, what: str) -> None:
 
 
 def check_no_streams(trace: Trace, what: str) -> None:
-    """Raise UsageError where threads of a rank have streams of their own; `what` cannot be done then."""
+    """Raise ScalatraceError where threads of a rank have streams of their own; `what` cannot be done then."""
     if trace.has_streams:
-        raise UsageError(
+        raise ScalatraceError(
             f"cannot {what}: {len(trace.threads)} threads of a rank call MPI, and this takes one thread of "
-            "each rank; `simulate`, `show` and `stats` take several. Record a run in which one calls MPI"
+            "each rank; `replay`, `simulate` and `stats` take several. Record a run in which one calls MPI"
         )
 
 

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from record.conftest import Builder, Traced
 from scalatrace import Trace, load
+from scalatrace.codegen.generate import generate
+from scalatrace.errors import ScalatraceError
 from scalatrace.executor.matching import Matching, SenderPolicy
 from scalatrace.operations import is_collective
 from scalatrace.predict.engine.simulate import SimulationThreadsError, simulate
@@ -318,12 +320,16 @@ PERSISTENT = """\
 """
 
 
-def test_no_replay(any_mpi: Mpi, build: Builder, traced: Callable[..., Traced], tmp_path: Path) -> None:
+def test_no_order(any_mpi: Mpi, build: Builder, traced: Callable[..., Traced], tmp_path: Path) -> None:
     """What threads share without a recorded order is refused by its name."""
     source = tmp_path / "script"
     source.write_text(PERSISTENT)
     result = traced(any_mpi, NRANKS, [build(any_mpi, "streams.c"), source])
     if result.finished.returncode == 77:
         pytest.skip(f"{any_mpi.name} has no MPI_THREAD_MULTIPLE")
+    trace = load(result.trace)
     with pytest.raises(ThreadsError, match="threads of a rank share persistent requests"):
-        check_replay(load(result.trace), NRANKS)
+        check_replay(trace, NRANKS)
+    for language in ("c", "python", "ncptl"):
+        with pytest.raises(ScalatraceError, match=f"cannot generate a benchmark in {language}: 2 threads"):
+            generate(trace, language)
