@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from scalatrace.operations import Category, communicates, is_collective, operation
 from scalatrace.pmpi import parameter_rules as rules
@@ -289,12 +289,8 @@ def _prepare(procedure: Procedure, fortran: bool) -> list[str]:
         star = "*" if name in pointers else ""
         f = "f_" if fortran and field == "handle" else ""
         lines.append(f"    call.{f}{field} = {star}{name};")
-    for p in procedure.parameters:
-        handle = f"{_F2C[p.kind]}(*{p.name})" if fortran and p.kind in _F2C else f"*{p.name}"
-        if rules.frees(procedure) and p.kind in _FREED:
-            lines.append(f"    st_{_FREED[p.kind]}_remove(&call, {handle});")
-        if p.kind == "MESSAGE" and p.direction == "INOUT":
-            lines.append(f"    st_message_claim(&call, {handle});")
+    for noun, handle in _ended(procedure, fortran):
+        lines.append(f"    st_{noun}_{'claim' if noun == 'message' else 'remove'}(&call, {handle});")
     if procedure.op in _COMPLETION:
         lines += _claim(procedure, fortran)
     return lines
@@ -414,14 +410,20 @@ def _may_truncate(procedure: Procedure) -> bool:
 
 def _restore(procedure: Procedure, fortran: bool) -> list[str]:
     """Put back into the tables what the call would have ended."""
-    lines = []
+    return [
+        f"st_{noun}_restore(&call{'' if noun == 'message' else ', ' + handle});"
+        for noun, handle in _ended(procedure, fortran)
+    ]
+
+
+def _ended(procedure: Procedure, fortran: bool) -> Iterator[tuple[str, str]]:
+    """Yield the tables and handles, in C, of what the call ends."""
     for p in procedure.parameters:
         handle = f"{_F2C[p.kind]}(*{p.name})" if fortran and p.kind in _F2C else f"*{p.name}"
         if rules.frees(procedure) and p.kind in _FREED:
-            lines.append(f"st_{_FREED[p.kind]}_restore(&call, {handle});")
+            yield _FREED[p.kind], handle
         if p.kind == "MESSAGE" and p.direction == "INOUT":
-            lines.append("st_message_restore(&call);")
-    return lines
+            yield "message", handle
 
 
 # -- Fortran ---------------------------------------------------------------------------------------------
