@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scalatrace.errors import ScalatraceError, UsageError
+from scalatrace.errors import ScalatraceError
 from scalatrace.trace.consistency.partial import part_note
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.requests import STARTING
@@ -52,16 +52,16 @@ def elapsed_ns(trace: Trace) -> float | None:
 
 
 def check_one_thread(trace: Trace, what: str) -> None:
-    """Raise UsageError where several threads of a rank made calls; `what` cannot be done then."""
+    """Raise ScalatraceError where several threads of a rank made calls; `what` cannot be done then."""
     if (n := thread_count(trace.meta)) > 1:
-        raise UsageError(
+        raise ScalatraceError(
             f"cannot {what}: the program calls MPI from {n} threads of a rank, whose times overlap and whose "
             "order is not fixed; record it with calls from one thread only"
         )
 
 
 def check_one_order(trace: Trace, what: str) -> None:
-    """Raise UsageError where several threads of a rank made calls that are one sequence, without streams."""
+    """Raise ScalatraceError where calls of several threads of a rank are one sequence."""
     if not trace.has_streams:
         check_one_thread(trace, what)
 
