@@ -24,6 +24,7 @@ from scalatrace.trace.consistency.failed import repeatable
 from scalatrace.trace.model.rules import Model, events
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.factors import FactorRule, Factors
+from scalatrace.trace.threads import check_no_streams
 
 __all__ = ["Benchmark", "GenerateOptions", "generate", "generate_scalable"]
 
@@ -82,10 +83,12 @@ def generate(trace: Trace, language: str, options: GenerateOptions | None = None
 
     Raises:
         UsageError: no such language.
+        ScalatraceError: several threads of a rank made calls.
         GenerateError: the trace holds what the language cannot express.
         NameLeakError: an obfuscated text would hold a name.
         MatchingError: the language wants a sender for every receive, and the calls do not go together.
     """
+    check_no_streams(trace, f"generate a benchmark in {language}")
     options = options or GenerateOptions()
     target, trace = emitter(language), repeatable(trace)
     if target.matched:

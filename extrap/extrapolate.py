@@ -436,6 +436,11 @@ def check(traces: Sequence[Trace], dims_of: Sequence[Sequence[int]] | None = Non
             )
         if not trace.nodes:
             raise InputError(f"the trace of {trace.nprocs} ranks has no events")
+        if trace.has_streams:
+            raise InputError(
+                f"{len(trace.threads)} threads of a rank call MPI in the trace of {trace.nprocs} ranks: only "
+                "calls of one thread can be extrapolated. Record runs in which one thread calls MPI"
+            )
     grids = [()] * len(traces) if dims_of is None else [tuple(dims) for dims in dims_of]
     names = [
         (trace.nprocs, dims, tuple(sorted(inputs_of(trace).items())))

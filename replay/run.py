@@ -27,6 +27,7 @@ from scalatrace.replay.probabilistic.largest import is_buffered, largest_sent
 from scalatrace.replay.probabilistic.rank import ProbabilisticPlayer
 from scalatrace.replay.probabilistic.sampled_calls import is_probabilistic
 from scalatrace.replay.result import RankResult
+from scalatrace.replay.threads import RankThreads
 from scalatrace.replay.timing.compute_times import ComputeTimes
 from scalatrace.replay.timing.pace import Pace
 from scalatrace.replay.transport.backoff import sleep_precisely
@@ -63,6 +64,8 @@ def run(
     whatif = WhatIf(options.rules)
     _prepare(trace, rank, whatif)
     rank.max_buffered_nbytes = largest_sent(trace, transport.rank, whatif, is_buffered)
+    if trace.has_streams:
+        return _run_threads(trace, rank, options, whatif, report, watch)
     player: Player = ExactPlayer(rank, options, whatif)
     if is_probabilistic(trace):
         player = ProbabilisticPlayer(trace, rank, transport, options, whatif)
@@ -86,6 +89,26 @@ def run(
     result = RankResult.of(rank, wall_ns)
     rank.detach()
     return replace(result, received=received)
+
+
+def _run_threads(
+    trace: Trace,
+    rank: RankReplay,
+    options: ReplayOptions,
+    whatif: WhatIf,
+    report: Report | None,
+    watch: Watch,
+) -> RankResult:
+    """Issue the calls of each thread of the rank in a thread."""
+    threads = RankThreads(trace, rank, options, whatif)
+    with watch(partial(threads.position, position_of)):
+        rank.mpi.gather(b"")
+        sleep_precisely()
+        start = rank.pace.clock()
+        threads.play_all(report)
+        wall_ns = rank.pace.clock() - start
+    rank.detach()
+    return threads.result(wall_ns)
 
 
 def _prepare(trace: Trace, rank: RankReplay, whatif: WhatIf) -> None:

@@ -23,7 +23,7 @@ from scalatrace.executor.match_program import cancels
 from scalatrace.executor.matching import MatchExecution, Matching, SenderPolicy
 from scalatrace.operations import operation
 from scalatrace.trace.model.elastic import Summary
-from scalatrace.trace.model.nodes import Event, Node, Peer, Sequence
+from scalatrace.trace.model.nodes import Event, Node, Peer
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.explicit import explicit
 from scalatrace.trace.query.requests import STARTING
@@ -187,4 +187,4 @@ def _check_known(trace: Trace) -> None:
 def _exchange_nodes(node: Node, resolved_events: dict[int, Event]) -> Node:
     if isinstance(node, Event):
         return resolved_events.get(id(node), node)
-    return Sequence(node.repeat, tuple(_exchange_nodes(child, resolved_events) for child in node.nodes))
+    return replace(node, nodes=tuple(_exchange_nodes(child, resolved_events) for child in node.nodes))

@@ -33,6 +33,7 @@ from scalatrace.trace.query.requests import (
     LiveRequests,
     ages,
 )
+from scalatrace.trace.threads import check_no_streams
 from scalatrace.trace.values.vec import ANY_SOURCE, ANY_TAG
 
 __all__ = ["TraceLowering"]
@@ -297,6 +298,7 @@ class TraceLowering:
         platform: Platform | None = None,
         ranks: Iterable[int] | None = None,
     ) -> None:
+        check_no_streams(trace, "write calls for other tools")
         self.trace = trace
         self.target, self.platform = target or LoweringTarget(), platform or Platform()
         chosen = None if ranks is None else sorted(set(ranks))

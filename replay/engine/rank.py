@@ -321,7 +321,12 @@ class RankReplay:
         else:
             prepared = PreparedCall(mpi.prepare(op, args), tally, sent, buffers=self.take_buffers())
         self._issue(prepared.call, tally, sent)
-        if not persistent and operation(op).category in CACHED:
+        self.keep(event, prepared)
+
+    def keep(self, event: AnyCall, prepared: PreparedCall) -> None:
+        """Cache a call that was issued, if an equal one can be made again by it."""
+        kind = operation(event.op)
+        if not kind.flow_later and kind.category in CACHED:
             self.cache.add(key_of(event), prepared)
         else:
             self.buffers.give_back(prepared.buffers)

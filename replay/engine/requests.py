@@ -25,6 +25,8 @@ class LiveRequest:
         cached: the call that made it, if the cache has that.
         call: what made it, whose arrays MPI may use until it ends.
         status: of a matched message, from the call that matched it.
+        ordinal: number of requests that its thread made before; where a rank has several threads.
+        ended_elsewhere: another thread has ended it.
     """
 
     handle: Handle
@@ -33,6 +35,8 @@ class LiveRequest:
     cached: PreparedCall | None = None
     call: Prepared | None = None
     status: Status | None = None
+    ordinal: int = -1
+    ended_elsewhere: bool = False
 
 
 @dataclass(eq=False, slots=True)

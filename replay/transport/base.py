@@ -108,6 +108,9 @@ class Transport(Protocol):
     def recorded_as_any_source(self) -> AbstractContextManager[None]:
         """Let a tracer record MPI_ANY_SOURCE for the receive or probe in the context."""
 
+    def abort(self, message: str, status: int = 1) -> None:
+        """Print the message, if any, and end all ranks; does not return."""
+
     def gather(self, data: bytes) -> list[bytes] | None:
         """Collect a piece of data from every rank at rank 0, past any tracer; None elsewhere."""
 

@@ -195,7 +195,7 @@ def _check_replayable(
         if transport.rank == 0:
             print(f"scalatrace: {error}", file=sys.stderr)
         return error.exit_status
-    if transport.rank == 0 and thread_count(trace.meta) > 1:
+    if transport.rank == 0 and thread_count(trace.meta) > 1 and not trace.has_streams:
         print(f"scalatrace: {THREADS}", file=sys.stderr)
     if transport.rank == 0 and uses_devices(trace):
         print(f"scalatrace: {DEVICES}", file=sys.stderr)

@@ -66,9 +66,9 @@ class Simulated:
         from scalatrace.predict.engine.repeats import sampled_nodes
         from scalatrace.predict.engine.simulate import Simulator
         from scalatrace.trace.consistency.failed import repeatable
-        from scalatrace.trace.threads import check_one_thread
+        from scalatrace.trace.threads import check_one_order
 
-        check_one_thread(trace, "simulate")
+        check_one_order(trace, "simulate")
         setting, trace = setting or SimulationSetting(), repeatable(trace, keep_failed=True).without_phases
         self._trace, self._platform, self._repeat = trace, platform, setting.repeat
         self._drawn_times: list[float] = []

@@ -1,4 +1,4 @@
-"""Calls, bytes and time per operation, call site, kind of memory or rank; computation against MPI.
+"""Calls, bytes and time per operation, call site, kind of memory, thread or rank; computation against MPI.
 
 Calls and bytes are exact, except bytes of calls whose sizes are kept as histograms. Times of operations and
 call sites are sums of the histograms' means, within 0.05 %; the longest call is within 3 %. Times of a rank
@@ -18,7 +18,7 @@ from scalatrace.cli.sizes import add_sizes
 from scalatrace.errors import UsageError
 from scalatrace.report.columns import STATS
 
-KEYS = ("op", "site", "memory", "rank")
+KEYS = ("op", "site", "memory", "thread", "rank")
 EXAMPLE = (
     "scalatrace stats stencil.st --by site --limit 20\n  scalatrace stats stencil.st --by site --stacks 3"
 )

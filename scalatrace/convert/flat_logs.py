@@ -54,7 +54,7 @@ def _rank(log: FlatLog) -> RankCalls:
             (name, kind, _value(log, kind, value))
             for (name, kind), value in zip(schema, call.values, strict=True)
         ]
-        calls.append(call.op, params, log.stacks[call.signature])
+        calls.append(call.op, params, log.stacks[call.signature], thread=log.thread)
     return calls
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from zlib import crc32
 
 from scalatrace.core.binding import COMM_NULL, COMM_SELF, COMM_WORLD, Core, family
-from scalatrace.operations import communicates
+from scalatrace.operations import communicates, is_collective
 from scalatrace.trace.model.tables import Datatype, Kind
 
 __all__ = ["RankCalls", "write_trace"]
@@ -34,6 +34,7 @@ class RankCalls:
 
     def __init__(self, rank: int, nprocs: int, stats: Sequence[str] = ()) -> None:
         self.rank, self.core = rank, Core(rank, nprocs)
+        self.core.set_option("threads", 1)
         self.core.define_comm(COMM_WORLD, 0, "world", range(nprocs))
         for stat in stats:
             self.core.define_stat(stat)
@@ -47,6 +48,7 @@ class RankCalls:
         params: Sequence[tuple[str, Kind, Any]],
         frames: Sequence[str] = (),
         stats: Sequence[float] = (),
+        thread: int = 0,
     ) -> None:
         """Append a call.
 
@@ -54,17 +56,20 @@ class RankCalls:
             params: name, kind and value; a communicator is a key of `comm`, a datatype a `Datatype`, arrays
                 and strings are themselves.
             frames: of the call site, innermost first.
+            thread: that made it.
         """
         schema = tuple((name, kind) for name, kind, _ in params)
         known = self._ops.get((op, schema))
         if known is None:
-            known = self.core.define_op(op, [(name, int(kind)) for name, kind in schema], communicates(op))
+            known = self.core.define_op(
+                op, [(name, int(kind)) for name, kind in schema], communicates(op), is_collective(op)
+            )
             self._ops[op, schema] = known
         signature = self.core.define_signature(frames) if frames else 0
         at = next((value for _, kind, value in params if kind is Kind.COMM), "world")
         comm = self._comms.get(at) or self._comms["world"]
         values = [self._store_value(kind, value) for _, kind, value in params]
-        self.core.append(known, values, signature, comm.own, comm.size, stats)
+        self.core.append(known, values, signature, comm.own, comm.size, stats, thread)
 
     def comm(
         self,

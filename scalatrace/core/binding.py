@@ -46,6 +46,7 @@ class StEvent(ctypes.Structure):
         ("self", c_int32),
         ("size", c_int32),
         ("nvalues", c_uint32),
+        ("thread", c_uint32),
         ("signature", c_uint64),
         ("values", c_int64 * MAX_VALUES),
         ("stats", c_double * MAX_STATS),
@@ -60,6 +61,7 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "st_core_error": (c_char_p, (c_void_p,)),
     "st_define_op": (c_int, (c_void_p, c_char_p, c_int, _STRINGS, POINTER(c_int))),
     "st_set_communicating": (c_int, (c_void_p, c_int)),
+    "st_set_collective": (c_int, (c_void_p, c_int)),
     "st_define_stat": (c_int, (c_void_p, c_char_p, c_double)),
     "st_array": (c_uint64, (c_void_p, _INT64_P, c_size_t)),
     "st_string": (c_uint64, (c_void_p, c_char_p, c_size_t)),
@@ -171,16 +173,25 @@ class Core:
             raise FormatError(reason)
         raise {E_IO: ScalatraceError, E_USAGE: UsageError}.get(code, CoreError)(reason)
 
-    def define_op(self, name: str, params: Sequence[tuple[str, int]], communicates: bool = False) -> int:
+    def define_op(
+        self,
+        name: str,
+        params: Sequence[tuple[str, int]],
+        communicates: bool = False,
+        collective: bool = False,
+    ) -> int:
         """Register an operation with its (parameter, kind) pairs; the number that `append` takes.
 
         Args:
             communicates: whether its calls end start-up, where their communicator has several ranks.
+            collective: whether threads that make its calls on one communicator take turns.
         """
         names, kinds = _strings([name for name, _ in params]), (c_int * len(params))(*(k for _, k in params))
         op = self._check_code(self._lib.st_define_op(self._handle, _bytes(name), len(params), names, kinds))
         if communicates:
             self._check_code(self._lib.st_set_communicating(self._handle, op))
+        if collective:
+            self._check_code(self._lib.st_set_collective(self._handle, op))
         return op
 
     def define_stat(self, name: str, resolution: float = 1.0) -> int:
@@ -207,7 +218,7 @@ class Core:
     def set_option(self, name: str, value: int) -> None:
         """Set an option before the first event.
 
-        These are "signature_tolerance", "loop_alignment", "loop_agnostic" and "fold_recursion".
+        These are "signature_tolerance", "loop_alignment", "loop_agnostic", "fold_recursion" and "threads".
         """
         self._check_code(self._lib.st_set_option(self._handle, _bytes(name), value))
 
@@ -247,12 +258,14 @@ class Core:
         own: int = 0,
         size: int = 1,
         stats: Sequence[float] = (),
+        thread: int = 0,
     ) -> None:
         """Append a call. `own`, `size`: the caller's rank in, and the size of, the call's communicator.
 
-        Statistics that are not given have no sample.
+        Statistics that are not given have no sample. `thread`: of the rank, see `st_event`.
         """
         event, n = self._event, len(values)
+        event.thread = thread
         event.op, event.self, event.size, event.nvalues, event.signature = op, own, size, n, signature
         event.values[:n] = [_to_signed(value) for value in values]
         event.stats[:] = [*stats, *[float("nan")] * (MAX_STATS - len(stats))]

@@ -40,7 +40,9 @@ __all__ = [
     "EngineProgram",
     "EngineResult",
     "EngineRows",
+    "EngineStream",
     "EngineTimes",
+    "EngineTurns",
     "NetworkParameters",
     "PlatformParameters",
     "RuleParameters",
@@ -85,7 +87,7 @@ class EngineTimes(ctypes.Structure):
     _fields_ = (("pred", c_int32), ("nbins", c_int32), ("mean_ps", c_int64), ("bins", _DOUBLE))
 
 
-_FIELDS = ("repeat", "peer", "nbytes", "tag", "family", "peer2", "tag2", "list")
+_FIELDS = ("repeat", "peer", "nbytes", "tag", "family", "peer2", "tag2", "list", "turn")
 
 
 class EngineNode(ctypes.Structure):
@@ -115,6 +117,18 @@ class EngineFamily(ctypes.Structure):
         ("offsets", _INT64),
         ("members", _INT32),
     )
+
+
+class EngineStream(ctypes.Structure):
+    """struct st_sim_stream."""
+
+    _fields_ = (("rank", c_int32), ("thread", c_int32), ("first", c_int32), ("end", c_int32))
+
+
+class EngineTurns(ctypes.Structure):
+    """struct st_sim_turns."""
+
+    _fields_ = (("family", c_int32), ("rank", c_int32), ("nruns", c_int64), ("runs", _INT64))
 
 
 class SegmentParameters(ctypes.Structure):
@@ -200,6 +214,10 @@ class EngineProgram(ctypes.Structure):
         ("slowness", _FLOAT),
         ("noise", _FLOAT),
         ("kernel_scale", c_double),
+        ("nstreams", c_int32),
+        ("nturns", c_int32),
+        ("streams", POINTER(EngineStream)),
+        ("turns", POINTER(EngineTurns)),
     )
 
 

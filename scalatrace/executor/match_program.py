@@ -74,13 +74,18 @@ class MatchLowering(ProgramLowering):
             self.nodes.pop()
             return
         lowered.end = len(self.nodes)
-        if not self._depth and self._is_edged(lowered.fields["repeat"]) and self._repeats_itself(start):
+        if (
+            not self._depth
+            and not self.streams
+            and self._is_edged(lowered.fields["repeat"])
+            and self._repeats_itself(start)
+        ):
             lowered.flags = Flags.STEADY
 
     def add_event(self, event: Event) -> None:
         counts = self.counts.get(id(event))
         name = self.trace.ops[event.op].name
-        if not counts or _is_inert(name):
+        if not counts or (_is_inert(name) and not (self.streams and self._names_requests(event))):
             return
         row, op = operation(name), treatment(name).op
         makes = Flags.PERSISTENT if row.flow_later else Flags.NONBLOCKING if row.makes_request else 0
@@ -98,12 +103,19 @@ class MatchLowering(ProgramLowering):
         elif row.makes_request:  # complete at once, for other ranks
             lowered.op, lowered.fields["peer"] = EngineOp.MRECV, constant(UNDEFINED)
             lowered.flags |= Flags.NONBLOCKING
-        else:
+        elif not (self.streams and self._names_requests(event)):
             return
+        else:
+            lowered.op = EngineOp.LOCAL
+        if self.streams:
+            self.fill_of_threads(lowered, parameters)
         if name in POLLING:
             lowered.flags |= Flags.POLLS
         self.nodes.append(lowered)
         lowered.end = len(self.nodes)
+
+    def _names_requests(self, event: Event) -> bool:
+        return any(name in ("request", "requests") for name, _ in self.trace.ops[event.op].params)
 
     def _fill_message(self, lowered: LoweredTrace, parameters: Parameters, row: Operation) -> None:
         fields, names = lowered.fields, parameters.names

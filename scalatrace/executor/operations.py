@@ -54,6 +54,7 @@ class EngineOp(IntEnum):
     FLUSH = 17
     KERNEL = 18
     CANCEL = 19
+    NAME = 20
 
 
 class Flags(IntEnum):
@@ -72,6 +73,8 @@ class Flags(IntEnum):
     AWAITED = 1024
     FROM_ROOT = 2048
     AT_ROOT = 4096
+    LISTS = 8192
+    IN_TURN = 16384
 
 
 @dataclass(frozen=True)

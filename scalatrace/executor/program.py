@@ -5,13 +5,14 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scalatrace.arrays import Ints
-from scalatrace.errors import ScalatraceError
+from scalatrace.errors import LimitError, ScalatraceError
 from scalatrace.executor import binding
 from scalatrace.executor.binding import PS
 from scalatrace.executor.call_times import PrecedingCallTimes, picoseconds
@@ -20,7 +21,9 @@ from scalatrace.executor.fields import EngineQuantity, classes_of, constant, con
 from scalatrace.executor.message_sizes import MessageSizes
 from scalatrace.executor.operations import COLLECTIVES, EngineOp, Flags, Treatment, treatment
 from scalatrace.executor.parameters import Parameters
-from scalatrace.trace.model.nodes import Event, Node
+from scalatrace.operations import is_collective
+from scalatrace.trace.model.elastic import at
+from scalatrace.trace.model.nodes import Event, Node, named_ranks, thread_of
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import entries, executions
 from scalatrace.trace.query.requests import POLLING
@@ -36,7 +39,7 @@ MIN_STEADY_ITERATIONS = 4
 MIN_NOTED_POLLING = 0.01
 """Share of the computation from which on the time of polls that found nothing is noted."""
 
-_FIELDS = ("repeat", "peer", "nbytes", "tag", "family", "peer2", "tag2", "list")
+_FIELDS = ("repeat", "peer", "nbytes", "tag", "family", "peer2", "tag2", "list", "turn")
 
 
 class KernelFields(Protocol):
@@ -88,9 +91,10 @@ class LoweredProgram:
         families: Families,
         arrays: EngineArrays,
         times: PrecedingCallTimes,
+        threads: EngineThreads,
     ) -> None:
         self.trace, self.nodes = trace, nodes
-        self.families, self.arrays = families, arrays
+        self.families, self.arrays, self.threads = families, arrays, threads
         self._times = times  # holds the bins that the nodes point to
         self.notes: dict[str, str] = {}
         self._c_nodes = (binding.EngineNode * max(len(nodes), 1))(*map(_c_node, nodes))
@@ -124,6 +128,10 @@ class LoweredProgram:
             array_offsets=pointer(self.arrays.offsets, ctypes.c_int64),
             array_values=pointer(self.arrays.values, ctypes.c_int64),
             drawn=drawn,
+            nstreams=len(self.threads.streams),
+            nturns=len(self.threads.turns),
+            streams=self.threads.streams,
+            turns=self.threads.turns,
         )
 
 
@@ -156,6 +164,49 @@ class EngineArrays:
         offsets = np.concatenate(([0], np.cumsum([len(part) for part in parts], dtype=np.int64)))
         values = np.fromiter((v for part in parts for v in part), dtype=np.int64, count=int(offsets[-1]))
         return cls(offsets.astype(np.int64), values)
+
+
+MAX_TURNS = 1 << 24
+"""Collective calls of threads that share a communicator, of all ranks and communicators."""
+
+
+class EngineThreads:
+    """The further threads of ranks, and their turns on communicators that several of them use.
+
+    Args:
+        ranges: thread and its nodes, first and end.
+    """
+
+    def __init__(self, trace: Trace, ranges: Sequence[tuple[int, int, int]]) -> None:
+        streams = []
+        for thread, first, end in ranges:
+            (node,) = trace.stream(thread)
+            streams += [(rank, thread, first, end) for rank in trace.participants(node)]
+        self.streams = (binding.EngineStream * len(streams))(
+            *(binding.EngineStream(*stream) for stream in streams)
+        )
+        orders = []
+        left = MAX_TURNS
+        for family, order in trace.turns.items():
+            for rank in named_ranks(order) or trace.ranks:
+                vec = at(order, rank)
+                if vec is None:
+                    continue
+                assert vec.length is not None  # readers check it
+                left -= vec.length
+                if left < 0:
+                    raise LimitError(
+                        f"threads take more than {MAX_TURNS} turns in collective calls; record fewer steps"
+                    )
+                runs = [(thread, sum(1 for _ in calls)) for thread, calls in groupby(vec)]
+                orders.append((family, rank, np.array(runs, dtype=np.int64).ravel()))
+        self._runs = [runs for _, _, runs in orders]  # the structures point to them
+        self.turns = (binding.EngineTurns * len(orders))(
+            *(
+                binding.EngineTurns(family, rank, len(runs) // 2, pointer(runs, ctypes.c_int64))
+                for family, rank, runs in orders
+            )
+        )
 
 
 def lower(trace: Trace, kernels: KernelFields | None = None, polls_work: bool = False) -> LoweredProgram:
@@ -194,12 +245,22 @@ class ProgramLowering:
         self.used: set[int] = set()
         self.notes: dict[str, str] = {}
         self.polled_ps = 0
+        self.streams = trace.has_streams
 
     def program(self) -> LoweredProgram:
+        ranges = []
         for node in self.trace.nodes:
+            first = len(self.nodes)
             self.add(node)
+            if thread := thread_of(node):
+                ranges.append((thread, first, len(self.nodes)))
         program = LoweredProgram(
-            self.trace, self.nodes, self.families, EngineArrays.of(self.trace, self.used), self.times
+            self.trace,
+            self.nodes,
+            self.families,
+            EngineArrays.of(self.trace, self.used),
+            self.times,
+            EngineThreads(self.trace, ranges),
         )
         program.notes = self.notes | self.polling_note() | (self.kernels.notes() if self.kernels else {})
         return program
@@ -264,7 +325,7 @@ class ProgramLowering:
     def steady(self, loop: LoweredTrace, start: int) -> int:
         """Return the flag of loops whose iterations are equal on all ranks that run it."""
         repeat = loop.fields["repeat"]
-        if repeat.varies:
+        if repeat.varies or self.streams:
             return 0
         trips = repeat.distinct() - {0}
         if len(trips) != 1 or min(trips) < MIN_STEADY_ITERATIONS:
@@ -319,11 +380,27 @@ class ProgramLowering:
             self.fill_collective(lowered, parameters, how)
         elif how.op is not EngineOp.FLUSH and how.op is not EngineOp.MRECV:
             self.used |= completion_fields(lowered, parameters)
+        if self.streams:
+            self.fill_of_threads(lowered, parameters)
         if name in POLLING:
             mean_ps, sum_ps = self.times.polled(event)
             self.polled_ps += sum_ps
             own_ps = lowered.duration_ps + mean_ps if self.polls_work else lowered.duration_ps
             lowered.duration_ps = picoseconds(own_ps, f"a mean time in {name}")
+
+    def fill_of_threads(self, lowered: LoweredTrace, parameters: Parameters) -> None:
+        """Set what ties a call to those of other threads of its rank: names of their requests, and turns."""
+        names = parameters.names
+        if lowered.op is EngineOp.LOCAL and ("request" in names or "requests" in names):
+            lowered.op, lowered.flags = (
+                EngineOp.NAME,
+                lowered.flags | (Flags.LISTS if "requests" in names else 0),
+            )
+            lowered.fields["list"] = parameters.values("requests" if "requests" in names else "request")
+            self.used |= lowered.fields["list"].distinct() if "requests" in names else set()
+        if is_collective(parameters.name) and "comm" in names and self.trace.turns:
+            lowered.flags |= Flags.IN_TURN
+            lowered.fields["turn"] = parameters.values("comm")
 
     def fill_collective(self, lowered: LoweredTrace, parameters: Parameters, how: Treatment) -> None:
         name = parameters.name

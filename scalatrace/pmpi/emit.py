@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from scalatrace.operations import Category, communicates, operation
+from scalatrace.operations import Category, communicates, is_collective, operation
 from scalatrace.pmpi import parameter_rules as rules
 from scalatrace.pmpi.selection import roles, selection
 from scalatrace.pmpi.standard import Procedure, ProcedureParameter
@@ -59,10 +59,9 @@ def op_table(procedures: Iterable[Procedure]) -> tuple[str, str]:
             body.append(f"static const int kinds_{op}[] = {{{', '.join(str(v.kind) for v in values)}}};")
         names = f"names_{op}, kinds_{op}" if values else "NULL, NULL"
         facts = (
-            f"{int(role)}, {int(communicates(op))}, {awaited.get(op, 0)}, {int(op.endswith('_init'))}, "
-            f"{int(has_buffers)}"
-        )
-        rows.append(f'    {{"{op}", {nvalues}, {names}, {facts}}},')
+            role, communicates(op), awaited.get(op, 0), op.endswith("_init"), has_buffers, is_collective(op)
+        )  # fmt: skip
+        rows.append(f'    {{"{op}", {nvalues}, {names}, {", ".join(str(int(fact)) for fact in facts)}}},')
     body += ["const struct st_op st_ops[] = {", *rows, "};", ""]
     return "\n".join(header), "\n".join(body)
 

@@ -261,7 +261,7 @@ def _request(procedure: Procedure, p: ProcedureParameter) -> list[Value]:
         return []  # the newest: 0
     if p.is_array:
         return [Value("requests", ARRAY, f"(int64_t)st_requests(call, {p.name}, {p.length})")]
-    age = f"st_request(call, {p.name}, 0)" if "*" in p.text else f"st_request_value({p.name})"
+    age = f"st_request(call, {p.name}, 0)" if "*" in p.text else f"st_request_value(call, {p.name})"
     return [Value("request", INT, age)]
 
 

@@ -17,11 +17,12 @@ SITE = TableColumn("call site", "call site", "site", "innermost frame outside wr
 _FRAME = TableColumn("call site", "call site", "site", "innermost frame")
 
 STATS = CommandTable(
-    "operation, call site, kind of memory or rank",
+    "operation, call site, kind of memory, thread or rank",
     (
         OPERATION,
         SITE,
         TableColumn("memory", "memory", meaning="with --by memory: where the buffers lie"),
+        TableColumn("thread", "thread", meaning="with --by thread: number by the order of first calls"),
         TableColumn("rank", "rank", meaning="with --by rank"),
         TableColumn("calls", "calls", "count", "of all ranks"),
         TableColumn("bytes_sent", "sent", "bytes", "handed to MPI"),
@@ -70,6 +71,7 @@ MEASURES = CommandTable(
         OPERATION,
         SITE,
         TableColumn("memory", "memory", meaning="with --by memory"),
+        TableColumn("thread", "thread", meaning="with --by thread"),
         TableColumn("samples", "samples", "count"),
         TableColumn("total", "total", "count"),
         TableColumn("mean", "mean", "count"),

@@ -42,7 +42,10 @@ class LinesReporter:
     def render(self, console: Console) -> None:
         """Print a numbered line for each call."""
         for n, call in self._calls:
-            text = Text(f"{n:>7}  ", style=DIM).append_text(op_text(call.op))
+            text = Text(f"{n:>7}  ", style=DIM)
+            if call.thread:
+                text.append(f"thread {call.thread}  ", style=DIM)
+            text.append_text(op_text(call.op))
             for name, value in _parameters(call):
                 text.append(f"  {clean(name)}=", style=DIM).append(value, style="default")
             if call.site:
@@ -60,7 +63,8 @@ class LinesReporter:
         for n, call in self._calls:
             means = set(summarised_names(call.place.trace, call.node))
             params = {name: None if name in means else _plain(value) for name, value in call.params.items()}
-            yield json.dumps({"event": n, "op": call.op, **params, "stack": list(call.stack)})
+            thread = {"thread": call.thread} if call.thread else {}
+            yield json.dumps({"event": n, "op": call.op, **params, "stack": list(call.stack), **thread})
 
 
 class UnfinishedReporter:

@@ -126,13 +126,18 @@ RESERVED_FOR_SITES = 40
 
 
 class StatsReporter:
-    """Prints one or two tables: `by` is "op", "site", "memory" or "rank"; `frames` distinguish call sites."""
+    """Prints one or two tables.
+
+    Args:
+        by: "op", "site", "memory", "thread" or "rank".
+        frames: distinguish call sites.
+    """
 
     def __init__(self, trace: Trace, by: str = "op", limit: int | None = None, frames: int = 1) -> None:
         self.by, self.limit = by, limit
         self.phases, trace = plain_phases(trace.phases), trace.without_phases
         self.names = (RANK,) if by == "rank" else KEYS[by][0]
-        self.table = STATS.without(*{"operation", "call site", "memory", RANK} - set(self.names))
+        self.table = STATS.without(*{"operation", "call site", "memory", "thread", RANK} - set(self.names))
         self.rows = by_rank(trace) if by == "rank" else by_node(trace, by, frames)
         self.measures = [] if by == "rank" else measures(trace, key_of(by, frames))
         self.timed = COMM in trace.stat_index

@@ -1,21 +1,36 @@
 """Programs that call MPI from several threads: number of threads, elapsed time, unsupported uses.
 
-The calls of all threads of a rank are one sequence, in the order in which they ended. Their times are those
-of each thread, so they overlap: their sum is up to the number of threads times the elapsed time.
+Under MPI_THREAD_MULTIPLE the calls of each thread are a stream (`Trace.has_streams`). Below it, and in traces
+of earlier versions, those of all threads of a rank are one sequence, in the order in which they ended. Times
+are those of each thread, so they overlap: their sum is up to the number of threads times the elapsed time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scalatrace.errors import UsageError
+from scalatrace.errors import ScalatraceError
 from scalatrace.trace.consistency.partial import part_note
 from scalatrace.trace.model.trace import Trace
+from scalatrace.trace.query.requests import STARTING
 
-__all__ = ["check_one_thread", "elapsed_ns", "order_note", "thread_count"]
+__all__ = [
+    "check_no_streams",
+    "check_one_order",
+    "check_one_thread",
+    "elapsed_ns",
+    "order_note",
+    "thread_count",
+]
 
 THREADS, ELAPSED = "threads", "elapsed-ns"
 """Entries of the header, where several threads of a rank made calls."""
+
+
+PERSISTENT = (
+    "threads of a rank use persistent requests, and the trace does not know in which order they start, "
+    "complete and free those that they share"
+)
 
 
 def thread_count(meta: Mapping[str, str]) -> int:
@@ -37,20 +52,40 @@ def elapsed_ns(trace: Trace) -> float | None:
 
 
 def check_one_thread(trace: Trace, what: str) -> None:
-    """Raise UsageError where several threads of a rank made calls; `what` cannot be done then."""
+    """Raise ScalatraceError where several threads of a rank made calls; `what` cannot be done then."""
     if (n := thread_count(trace.meta)) > 1:
-        raise UsageError(
+        raise ScalatraceError(
             f"cannot {what}: the program calls MPI from {n} threads of a rank, whose times overlap and whose "
             "order is not fixed; record it with calls from one thread only"
+        )
+
+
+def check_one_order(trace: Trace, what: str) -> None:
+    """Raise ScalatraceError where calls of several threads of a rank are one sequence."""
+    if not trace.has_streams:
+        check_one_thread(trace, what)
+
+
+def check_no_streams(trace: Trace, what: str) -> None:
+    """Raise ScalatraceError where threads of a rank have streams of their own; `what` cannot be done then."""
+    if trace.has_streams:
+        raise ScalatraceError(
+            f"cannot {what}: {len(trace.threads)} threads of a rank call MPI, and this takes one thread of "
+            "each rank; `replay`, `simulate` and `stats` take several. Record a run in which one calls MPI"
         )
 
 
 def order_note(trace: Trace) -> str:
     """Return why calls of a trace may wait for ever although the program ended; "": not known.
 
+    The executor runs streams side by side, each in its own order. Persistent requests that they share are
+    used in the usual order, which may be another one than the program's.
+
     Threads of two ranks may have ended their calls in different orders, and the trace has one order per rank.
     A part of a program may lack the partners of its calls.
     """
+    if trace.has_streams:
+        return PERSISTENT if any(op.name in STARTING for op in trace.ops) else part_note(trace)
     if (n := thread_count(trace.meta)) < 2:
         return part_note(trace)
     return (

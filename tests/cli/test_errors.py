@@ -16,7 +16,7 @@ MISTAKES = [
     # command line
     ("statz a.st", 2, "statz", "did you mean stats?"),
     ("frobnicate", 2, "frobnicate", "see scalatrace --help"),
-    ("stats a.st --by size", 2, "--by", "choose from 'op', 'site', 'memory', 'rank'"),
+    ("stats a.st --by size", 2, "--by", "choose from 'op', 'site', 'memory', 'thread', 'rank'"),
     ("stats a.st --limit many", 2, "--limit", "'many' is not an integer of at least 1"),
     # files
     ("info none.st", 1, "none.st", "check the path"),

@@ -42,7 +42,7 @@ def test_rows_of_events() -> None:
 
 
 def test_mistakes(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match="give 'op', 'site', 'memory', 'rank'"):
+    with pytest.raises(UsageError, match="give 'op', 'site', 'memory', 'thread', 'rank'"):
         ring(4).stats_frame("time")
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(UsageError, match=r"pip install 'scalatrace\[pandas\]'"):

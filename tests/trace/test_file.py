@@ -203,6 +203,9 @@ def _deep(levels: int) -> Any:
         {"nodes": 5},
         {"nodes": [_deep(400)]},
         {"nodes": [[{0: [0, 1, 0, 1]}, []]]},
+        {"turns": [[0, [[0, 0, 0, 1]]]]},
+        {"turns": [[0, 1]]},
+        {"turns": [[99, [0, 1]]]},
         {"surprise": 1},
     ],
     ids=str,
@@ -264,8 +267,8 @@ def test_parts_and_other_versions_are_told_apart() -> None:
     with pytest.raises(FormatError, match="scalatrace merge"):
         loads(pack_container(payload, part=True))
     data = bytearray(pack_container(payload))
-    data[8] = 2
-    with pytest.raises(FormatError, match="version 2"):
+    data[8] = 3
+    with pytest.raises(FormatError, match="version 3"):
         loads(bytes(data))
     with pytest.raises(FormatError, match="not a scalatrace trace"):
         loads(b"hello world, this is a text file and no trace")

@@ -62,6 +62,7 @@ struct st_event {
     int32_t self;       /* the caller's rank in the event's communicator */
     int32_t size;       /* that communicator's size (remote size for an intercommunicator) */
     uint32_t nvalues;   /* must equal the op's number of parameters */
+    uint32_t thread;    /* stream of the event: the calls of each thread are compressed on their own; below 2^20 */
     uint64_t signature; /* stack signature; 0 = none taken */
     int64_t values[ST_MAX_VALUES];
     double stats[ST_MAX_STATS]; /* one sample per registered stat; NaN = none for this event */
@@ -84,6 +85,10 @@ ST_API int st_define_op(st_core *core, const char *name, int nparams, const char
  * first event. What comes before the first and after the last such call of a rank is start-up and shut-down: the loads
  * in the file are without it. */
 ST_API int st_set_communicating(st_core *core, int op);
+
+/* Calls of this operation are collective: where several threads of a rank make them on one communicator, the file has the
+ * order of these threads. Before its first event. */
+ST_API int st_set_collective(st_core *core, int op);
 
 /* What is recorded of a parameter ("count", or of one operation: "Alltoallv.sendcounts"); before the first event.
  * limit 0: every value (the default). n > 0: every value while they take up to n terms or groups of ranks, then a
@@ -122,7 +127,8 @@ ST_API uint64_t st_define_signature(st_core *core, const char *const *frames, si
 /* Before the first event. "signature_tolerance": signatures whose lines (or offsets) differ by at most so much are
  * one (0); "loop_alignment": loops whose iterations differ are found by alignment (1); "loop_agnostic": the
  * inter-node merge aligns events whatever the loops around them (1). These two are there to show what each step
- * brings. "fold_recursion": a sequence of frames that repeats itself in a signature is one sequence (1). */
+ * brings. "fold_recursion": a sequence of frames that repeats itself in a signature is one sequence (1). "threads": events
+ * may have a thread other than 0 (0). */
 ST_API int st_set_option(st_core *core, const char *name, int64_t value);
 /* Frames of a file (what its path ends with) with lines, or offsets, from low to high all count as one call site. */
 ST_API int st_add_site_range(st_core *core, const char *file, uint64_t low, uint64_t high);

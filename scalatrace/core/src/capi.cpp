@@ -98,6 +98,16 @@ int st_set_communicating(st_core *core, int op) {
     });
 }
 
+int st_set_collective(st_core *core, int op) {
+    return guarded_change(core, [&] {
+        if (op < 0 || static_cast<size_t>(op) >= core->ops.size()) return fail(core, ST_E_USAGE, "unknown operation");
+        OpSchema &schema = core->ops[static_cast<size_t>(op)];
+        for (size_t i = 0; i < schema.kinds.size(); ++i)
+            if (schema.kinds[i] == ST_COMM && schema.params[i] == "comm") schema.turn_at = static_cast<int>(i);
+        return 0;
+    });
+}
+
 /* Also for operations that are defined already. */
 int st_set_policy(st_core *core, const char *parameter, int limit) {
     return guarded_change(core, [&] {
@@ -197,9 +207,11 @@ int st_set_option(st_core *core, const char *name, int64_t value) {
         if (option == "signature_tolerance" && value >= 0)
             core->similar.tolerance = static_cast<uint64_t>(value);
         else if (option == "loop_alignment")
-            core->queue.align_loops = value != 0;
+            core->each_stream([&](Stream &s, size_t) { s.queue.align_loops = value != 0; });
         else if (option == "loop_agnostic")
             core->loop_agnostic = value != 0;
+        else if (option == "threads")
+            core->thread_limit = value ? kMaxStreams : 1;
         else if (option == "fold_recursion")
             core->fold_recursion = value != 0;
         else
@@ -246,6 +258,8 @@ int st_core_append(st_core *core, const struct st_event *event) {
         if (event->op >= core->ops.size()) return fail(core, ST_E_USAGE, "an event of an unknown operation");
         if (event->nvalues != core->ops[event->op].kinds.size())
             return fail(core, ST_E_USAGE, "an event with another number of values than its operation has parameters");
+        if (event->thread >= core->thread_limit)
+            return fail(core, ST_E_USAGE, "an event of a thread without the option 'threads', or of too many");
         core->append(*event);
         return 0;
     });
@@ -295,7 +309,7 @@ uint64_t st_core_ncomms(const st_core *core, const char *kind) {
 
 int st_core_advised_depth(st_core *core, uint64_t *nodes, uint64_t *nodes_now) {
     return guarded(core, [&] {
-        const DepthAdvice advice = advised_depth(core->roots, core->tables);
+        const DepthAdvice advice = advised_depth(core->all_roots(), core->tables);
         *nodes = advice.nodes;
         *nodes_now = advice.nodes_now;
         return advice.depth;
@@ -303,8 +317,10 @@ int st_core_advised_depth(st_core *core, uint64_t *nodes, uint64_t *nodes_now) {
 }
 
 uint64_t st_core_nbytes(const st_core *core) {
-    uint64_t n = core->queue.nbytes() + core->tables.nbytes();
-    for (const Node *root : core->roots) n += tree_bytes(root);
+    uint64_t n = core->first.queue.nbytes() + core->tables.nbytes();
+    for (const Stream &s : core->others) n += s.queue.nbytes();
+    for (const Body &body : core->roots)
+        for (const Node *root : body) n += tree_bytes(root);
     return n;
 }
 
@@ -348,7 +364,8 @@ void st_free(void *bytes) { std::free(bytes); }
 int st_core_write(st_core *core, const char *path, int compress) {
     return guarded(core, [&] {
         const ExpansionLimit limit(expandable(core));
-        const std::string error = write_container(path, trace_payload(*core), false, compress != 0);
+        const std::string error =
+            write_container(path, trace_payload(*core), false, compress != 0, core->has_streams());
         return error.empty() ? 0 : fail(core, ST_E_IO, error.c_str());
     });
 }
@@ -357,14 +374,16 @@ int st_core_write(st_core *core, const char *path, int compress) {
 int st_core_write_part(st_core *core, const char *path) {
     return guarded(core, [&] {
         if (core->flatlog) core->flatlog->flush();
-        const std::string error = write_container(path, pack_core(*core->snapshot()), true, false);
+        const std::unique_ptr<st_core> copy = core->snapshot();
+        const std::string error = write_container(path, pack_core(*copy), true, false, copy->has_streams());
         return error.empty() ? 0 : fail(core, ST_E_IO, error.c_str());
     });
 }
 
 int st_core_write_packed(st_core *core, const void *bytes, size_t nbytes, const char *path) {
     return guarded(core, [&] {
-        const std::string error = write_container(path, {static_cast<const char *>(bytes), nbytes}, true, false);
+        const std::string error =
+            write_container(path, {static_cast<const char *>(bytes), nbytes}, true, false, core->has_streams());
         return error.empty() ? 0 : fail(core, ST_E_IO, error.c_str());
     });
 }

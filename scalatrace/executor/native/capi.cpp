@@ -29,7 +29,7 @@ extern "C" int st_sim_run(const st_sim_program *program, const st_sim_platform *
 extern "C" int st_sim_run_path(const st_sim_program *program, const st_sim_platform *platform, st_sim_result *result,
                                int64_t *path_by_node, int (*progress)(int64_t)) {
     try {
-        sim::PathFinder path(program->nranks);
+        sim::PathFinder path(program->nranks + program->nstreams);
         {
             sim::Engine first(*program, *platform, *result, progress, &path, path_by_node);
             const int status = first.run();

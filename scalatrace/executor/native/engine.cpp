@@ -44,7 +44,7 @@ int64_t arrival_ps(const Request &request) { return request.kind == Request::kRe
 
 bool varying(const st_sim_node &n) {
     return varies(n.peer) || varies(n.nbytes) || varies(n.tag) || varies(n.family) || varies(n.peer2) ||
-           varies(n.tag2) || varies(n.list);
+           varies(n.tag2) || varies(n.list) || varies(n.turn);
 }
 
 /* Whether a drawn time depends on the number of the execution. */
@@ -57,7 +57,8 @@ bool has_bins(const st_sim_node &n) {
 Engine::Engine(const st_sim_program &program, const st_sim_platform &platform, st_sim_result &result,
                int (*progress)(int64_t), PathFinder *path, int64_t *path_by_node, const st_sim_matching *matching)
     : program_(program), platform_(platform), result_(result), progress_(progress), path_(path),
-      path_by_node_(path_by_node), network_(platform), ranks_(static_cast<size_t>(program.nranks)),
+      path_by_node_(path_by_node), network_(platform),
+      ranks_(static_cast<size_t>(program.nranks) + static_cast<size_t>(program.nstreams)),
       entries_(static_cast<size_t>(program.nnodes)), executions_(static_cast<size_t>(program.nnodes)), steady_(*this) {
     const auto nranks = static_cast<size_t>(program.nranks);
     for (int32_t i = 0; i < program.nnodes; ++i) {
@@ -70,20 +71,36 @@ Engine::Engine(const st_sim_program &program, const st_sim_platform &platform, s
         groups_.emplace_back(static_cast<size_t>(program.families[f].ninstances));
     lookahead_ = network_.cost(0, program.nranks - 1, 0).latency;
     if (platform.has_memory) lookahead_ = std::min(lookahead_, network_.cost(0, 0, 0).latency);
-    unfinished_ = program.nranks;
+    unfinished_ = program.nranks + program.nstreams;
+    const int32_t nfirst = program.nstreams ? program.streams[0].first : program.nnodes;
     if (matching) choices_ = std::make_unique<Choices>(*matching, program);
     for (int32_t r = 0; r < program.nranks; ++r) {
-        ranks_[r].clock.rank = r;
-        ranks_[r].stack.push_back({0, program.nnodes, 0, 1, -1, 1});
+        ranks_[r].home = ranks_[r].clock.rank = r;
+        ranks_[r].stack.push_back({0, nfirst, 0, 1, -1, 1});
         resume(r);
     }
+    if (program.nstreams) threads_.resize(nranks);
+    for (int32_t i = 0; i < program.nstreams; ++i) {
+        const st_sim_stream &stream = program.streams[i];
+        const int32_t r = program.nranks + i;
+        ranks_[r].home = stream.rank;
+        ranks_[r].clock.rank = r;
+        ranks_[r].stack.push_back({stream.first, stream.end, stream.first, 1, -1, 1});
+        processes_[{stream.rank, stream.thread}] = r;
+        std::vector<int32_t> &threads = threads_[stream.rank];
+        if (threads.empty()) threads.push_back(stream.rank);
+        threads.push_back(r);
+        resume(r);
+    }
+    for (int32_t i = 0; i < program.nturns; ++i)
+        turns_[{program.turns[i].family, program.turns[i].rank}].order = &program.turns[i];
 }
 
 int Engine::run() {
     try {
         run_ranks();
     } catch (const TimeError &) {
-        if (running_ >= 0) result_.blocked[running_] = ranks_[running_].node;
+        if (running_ >= 0) result_.blocked[home(running_)] = ranks_[running_].node;
         throw;
     }
     finish_run();
@@ -100,7 +117,8 @@ void Engine::run_ranks() {
             advance(r);
             running_ = -1;
         }
-        if (unfinished_ == 0 || !(choices_ ? choose() : match_wildcards() || steady_.release())) break;
+        if (unfinished_ == 0 || !((choices_ ? choose() : match_wildcards() || steady_.release()) || force_held()))
+            break;
     }
 }
 
@@ -113,9 +131,11 @@ void Engine::trace_back() {
 void Engine::finish_run() {
     for (size_t r = 0; r < ranks_.size(); ++r) {
         const Clock &c = ranks_[r].clock;
+        const auto h = static_cast<size_t>(ranks_[r].home);
         const int64_t parts[ST_SIM_PATH] = {c.t, c.compute, c.latency, c.bandwidth, c.messages};
-        std::copy(parts, parts + ST_SIM_PATH, result_.clocks + r * ST_SIM_PATH);
-        result_.blocked[r] = ranks_[r].finished ? -1 : ranks_[r].node;
+        if (h == r || c.t > result_.clocks[h * ST_SIM_PATH])
+            std::copy(parts, parts + ST_SIM_PATH, result_.clocks + h * ST_SIM_PATH);
+        if (h == r || !ranks_[r].finished) result_.blocked[h] = ranks_[r].finished ? -1 : ranks_[r].node;
     }
 }
 
@@ -140,7 +160,7 @@ void Engine::wake(int32_t r) {
 
 void Engine::advance(int32_t r) {
     Rank &rank = ranks_[r];
-    if (choices_ && rank.nopen) note_wild(r);
+    if (choices_ && ranks_[home(r)].nopen) note_wild(home(r));
     const int32_t burst = choices_ ? kMatchedBurst : kBurst;
     for (int32_t n = 0; n < burst; ++n) {
         if (rank.left == 0 && !next_call(r)) return;
@@ -170,6 +190,7 @@ bool Engine::next_call(int32_t r) {
             if (rank.stack.empty()) {
                 rank.finished = true;
                 --unfinished_;
+                if (!threads_.empty()) resume_held(r);
                 return false;
             }
             continue;
@@ -193,13 +214,13 @@ bool Engine::next_call(int32_t r) {
 
 int64_t Engine::repeat(int32_t node, int32_t r) {
     const st_sim_field &f = program_.nodes[node].repeat;
-    const uint32_t count = varies(f) ? entries_[node][r]++ : 0;
-    return value_of(f, r, count, program_.nranks);
+    const uint32_t count = varies(f) ? entries_[node][home(r)]++ : 0;
+    return value_of(f, home(r), count, program_.nranks);
 }
 
 int64_t Engine::field(const st_sim_field &f, int32_t r) const {
     const int32_t node = ranks_[r].node;
-    return value_of(f, r, varies(f) ? executions_[node][r] : 0, program_.nranks);
+    return value_of(f, home(r), varies(f) ? executions_[node][home(r)] : 0, program_.nranks);
 }
 
 int64_t Engine::compute_ps(const st_sim_node &node, int32_t r) {
@@ -218,11 +239,11 @@ int64_t Engine::compute_ps(const st_sim_node &node, int32_t r) {
             /* Bins mostly differ by the work of an iteration, which all ranks share; in a bin is noise. */
             const uint64_t draw = mixed(program_.seed ^ mixed(static_cast<uint64_t>(r))) + 2 * rank.draws++;
             const std::vector<uint32_t> &executions = executions_[rank.node];
-            const uint32_t execution = executions.empty() ? 0 : executions[r];
+            const uint32_t execution = executions.empty() ? 0 : executions[home(r)];
             const double bin = of_execution(program_.seed, static_cast<size_t>(rank.node), execution);
             ps = drawn(times, bin, unit(draw));
         }
-        if (program_.load) ps *= program_.load[r];
+        if (program_.load) ps *= program_.load[home(r)];
         if (program_.slowness) ps *= static_cast<double>(program_.slowness[r]);
         return std::max<int64_t>(rounded(ps), 0);
     }
@@ -236,8 +257,8 @@ int64_t Engine::kernel_ps(int32_t r) {
     double ps = mean;
     if (program_.drawn) {
         const uint64_t draw = mixed(program_.seed ^ mixed(static_cast<uint64_t>(r))) + 2 * rank.draws++;
-        const double deviation =
-            program_.noise ? mean * static_cast<double>(program_.noise[r]) : static_cast<double>(rank.kernel_deviation);
+        const double deviation = program_.noise ? mean * static_cast<double>(program_.noise[home(r)])
+                                                : static_cast<double>(rank.kernel_deviation);
         ps += deviation * drawn_noise(unit(draw), unit(draw + 1), program_.noise || rank.kernel_half);
     }
     ps *= program_.kernel_scale;
@@ -251,24 +272,27 @@ bool Engine::call(int32_t r) {
     const int32_t at = rank.node;
     const st_sim_node &node = program_.nodes[at];
     if (!rank.begun) {
+        if (!threads_.empty() && !may_begin(r, node)) return false;
         const int64_t ps = compute_ps(node, r);
         rank.began = rank.clock.t;
         rank.clock.add_compute(ps);
         rank.computed = rank.clock.t;
+        if (!threads_.empty()) take_turn(r, node);
         add(result_.by_node[at * ST_SIM_PARTS + ST_SIM_COMPUTE], ps);
-        result_.by_rank[r * ST_SIM_PARTS + ST_SIM_COMPUTE] += ps;
+        result_.by_rank[home(r) * ST_SIM_PARTS + ST_SIM_COMPUTE] += ps;
         rank.begun = true;
         const int64_t before = rank.clock.t;
         begin(r, node);
         add(result_.by_node[at * ST_SIM_PARTS + ST_SIM_TRANSFER], rank.clock.t - before);
-        result_.by_rank[r * ST_SIM_PARTS + ST_SIM_TRANSFER] += rank.clock.t - before;
+        result_.by_rank[home(r) * ST_SIM_PARTS + ST_SIM_TRANSFER] += rank.clock.t - before;
     }
     if (!complete(r, node)) return false;
+    if (!threads_.empty()) release_held(r);
     if (path_ && path_->found()) path_->add(r, rank.calls, at, rank.began, rank.computed, rank.clock.t, path_by_node_);
     rank.begun = false;
     ++rank.calls;
     rank.pred = node.own_pred;
-    if (!executions_[at].empty()) ++executions_[at][r];
+    if (!executions_[at].empty()) ++executions_[at][home(r)];
     add(result_.calls[at], 1);
     if (++result_.executed % kProgressCalls == 0 && progress_ && progress_(result_.executed))
         throw TraceError("interrupted");
@@ -296,7 +320,7 @@ void Engine::begin(int32_t r, const st_sim_node &node) {
         start(r, send);
         requests_[receive].also = send;
         if (node.flags & ST_SIM_NONBLOCKING)
-            rank.live.push_back(receive);
+            own(r, receive);
         else
             await(r, receive);
         break;
@@ -320,7 +344,11 @@ void Engine::begin(int32_t r, const st_sim_node &node) {
     case ST_SIM_FREE:
         wait_for(r, node);
         for (const int32_t request : rank.ending) requests_[request].persistent = false;
-        end_listed(rank);
+        end_listed(r);
+        break;
+    case ST_SIM_NAME:
+        wait_for(r, node);
+        rank.ending.clear();
         break;
     case ST_SIM_CANCEL:
         wait_for(r, node);
@@ -364,7 +392,7 @@ bool Engine::complete(int32_t r, const st_sim_node &node) {
     if (node.op == ST_SIM_PROBE && !choices_) return probe(r, node);
     if (rank.missing > 0) return false;
     if (rank.waiting.empty()) {
-        if (!rank.ending.empty()) end_listed(rank);
+        if (!rank.ending.empty()) end_listed(r);
         return true;
     }
     std::vector<int32_t> &waiting = rank.waiting;
@@ -376,7 +404,7 @@ bool Engine::complete(int32_t r, const st_sim_node &node) {
         if (!keeps) requests_.drop(i);
     }
     waiting.clear();
-    if (ends) end_listed(rank);
+    if (ends) end_listed(r);
     return true;
 }
 
@@ -404,7 +432,7 @@ void Engine::receive_all(int32_t r) {
     }
     for (int part = ST_SIM_TRANSFER; part < ST_SIM_PARTS; ++part) {
         add(result_.by_node[rank.node * ST_SIM_PARTS + part], parts[part]);
-        result_.by_rank[r * ST_SIM_PARTS + part] += parts[part];
+        result_.by_rank[home(r) * ST_SIM_PARTS + part] += parts[part];
     }
 }
 
@@ -418,6 +446,7 @@ int32_t Engine::make_request(int32_t r, Request::Kind kind, const st_sim_node &n
         origins_[at] = {{r, rank.calls, rank.clock.t}, {}};
     }
     Request &request = requests_[at];
+    request.owner = request.creator = r;
     request.kind = kind;
     request.node = rank.node;
     request.persistent = node.flags & ST_SIM_PERSISTENT;
@@ -426,7 +455,7 @@ int32_t Engine::make_request(int32_t r, Request::Kind kind, const st_sim_node &n
     request.to.tag = static_cast<int32_t>(field(node.tag, r));
     request.nbytes = std::max<int64_t>(field(node.nbytes, r), 0);
     request.to.peer = static_cast<int32_t>(field(node.peer, r));
-    request.share = node.share ? node.share[r] : 1.0F;
+    request.share = node.share ? node.share[home(r)] : 1.0F;
     if (kind == Request::kRecv && node.op == ST_SIM_SENDRECV) {
         request.to.peer = static_cast<int32_t>(field(node.peer2, r));
         request.to.tag = static_cast<int32_t>(field(node.tag2, r));
@@ -437,11 +466,10 @@ int32_t Engine::make_request(int32_t r, Request::Kind kind, const st_sim_node &n
 
 /* Start a new request; the program ends it if the call is nonblocking, else the call waits for it. */
 void Engine::own_or_await(int32_t r, int32_t request, const st_sim_node &node) {
-    Rank &rank = ranks_[r];
     if (!requests_[request].persistent) start(r, request);
-    const bool own = node.flags & (ST_SIM_NONBLOCKING | ST_SIM_PERSISTENT);
-    if (own) rank.live.push_back(request);
-    if (!own || (node.flags & ST_SIM_AWAITED)) await(r, request);
+    const bool is_own = node.flags & (ST_SIM_NONBLOCKING | ST_SIM_PERSISTENT);
+    if (is_own) own(r, request);
+    if (!is_own || (node.flags & ST_SIM_AWAITED)) await(r, request);
 }
 
 /* The program gets a request that is complete at a time which no other rank changes. */
@@ -450,11 +478,13 @@ void Engine::own_done(int32_t r, const Clock &at, const st_sim_node &node) {
     requests_[request].clock = at;
     requests_[request].busy_from = ranks_[r].clock.t;
     requests_[request].state = Request::kDone;
-    ranks_[r].live.push_back(request);
+    own(r, request);
 }
 
 void Engine::start(int32_t r, int32_t request) {
     Rank &rank = ranks_[r];
+    requests_[request].owner = r;
+    requests_[request].used = true;
     if (path_) origins_[request].own = {r, rank.calls, rank.clock.t};
     switch (requests_[request].kind) {
     case Request::kSend:
@@ -477,6 +507,7 @@ void Engine::start(int32_t r, int32_t request) {
 void Engine::await(int32_t r, int32_t request) {
     Rank &rank = ranks_[r];
     Request &awaited = requests_[request];
+    awaited.owner = r;
     if (awaited.state != Request::kInactive && !awaited.awaited) {
         rank.waiting.push_back(request);
         awaited.awaited = true;
@@ -486,16 +517,21 @@ void Engine::await(int32_t r, int32_t request) {
 }
 
 /* A pending request is complete, or matched. */
-void Engine::done(int32_t r, int32_t request) {
-    if (requests_[request].kind == Request::kFreed)
-        requests_.drop(request);
-    else if (requests_[request].awaited && --ranks_[r].missing == 0)
+void Engine::done(int32_t request) {
+    const int32_t r = requests_[request].owner;
+    if (requests_[request].kind == Request::kFreed) {
+        if (requests_[request].ended_elsewhere)
+            requests_[request].kind = Request::kNone;
+        else
+            requests_.drop(request);
+    } else if (requests_[request].awaited && --ranks_[r].missing == 0)
         wake(r);
 }
 
 /* The call ends live requests; persistent ones become inactive. One that is freed while it is pending keeps its number
  * until it is done. */
-void Engine::end_listed(Rank &rank) {
+void Engine::end_listed(int32_t r) {
+    Rank &rank = ranks_[r];
     const auto end = [&](int32_t i) {
         Request &request = requests_[i];
         const bool pending = request.state == Request::kPending;
@@ -512,9 +548,13 @@ void Engine::end_listed(Rank &rank) {
         end(i);
         if (requests_[i].also >= 0) end(requests_[i].also);
     }
+    if (!threads_.empty()) {
+        for (const int32_t i : rank.ending)
+            if (!is_live(i)) note_ended(r, i);
+    }
     size_t kept = 0;
     for (const int32_t i : rank.live) {
-        if (is_live(i)) {
+        if (is_live(i) || (requests_[i].ended_elsewhere && kept > 0)) {
             rank.live[kept++] = i;
             continue;
         }
@@ -526,34 +566,203 @@ void Engine::end_listed(Rank &rank) {
 }
 
 /* Append the live request of an age, if there is one. */
-void Engine::listed(int32_t r, int64_t age, std::vector<int32_t> &into) const {
+void Engine::listed(int32_t r, int64_t age, std::vector<int32_t> &into) {
     const std::vector<int32_t> &live = ranks_[r].live;
-    if (age >= 0 && age < static_cast<int64_t>(live.size()))
+    if (age >= kOfStream) {
+        if (const int32_t request = named(r, age, ranks_[r].next); request >= 0) into.push_back(request);
+    } else if (age >= 0 && age < static_cast<int64_t>(live.size()))
         into.push_back(live[live.size() - 1 - static_cast<size_t>(age)]);
+}
+
+/* f(index in the call's array, name, whether the call is about this one) for each request that the call names. */
+template <class F> void Engine::each_name(int32_t r, const st_sim_node &node, F &&f) const {
+    const int64_t list = field(node.list, r);
+    const bool single = node.op == ST_SIM_WAIT || node.op == ST_SIM_START || node.op == ST_SIM_FREE ||
+                        node.op == ST_SIM_CANCEL || (node.op == ST_SIM_NAME && !(node.flags & ST_SIM_LISTS));
+    if (single) {
+        f(list, true);
+    } else if (list >= 0 && list < program_.narrays) {
+        const int64_t *ages = program_.array_values + program_.array_offsets[list];
+        const int64_t n = program_.array_offsets[list + 1] - program_.array_offsets[list];
+        const int64_t index = node.op == ST_SIM_WAITANY ? field(node.peer, r) : -1;
+        for (int64_t k = 0; k < n; ++k) f(ages[k], node.op != ST_SIM_WAITANY || k == index);
+    }
 }
 
 /* Find the requests that the call names, and wait for them unless it starts, frees or cancels them. */
 void Engine::wait_for(int32_t r, const st_sim_node &node) {
     Rank &rank = ranks_[r];
-    const int64_t list = field(node.list, r);
-    const bool single =
-        node.op == ST_SIM_WAIT || node.op == ST_SIM_START || node.op == ST_SIM_FREE || node.op == ST_SIM_CANCEL;
-    if (single) {
-        listed(r, list, rank.ending);
-    } else if (list >= 0 && list < program_.narrays) {
-        const int64_t *ages = program_.array_values + program_.array_offsets[list];
-        const int64_t n = program_.array_offsets[list + 1] - program_.array_offsets[list];
-        const auto one = [&](int64_t index) {
-            if (index >= 0 && index < n) listed(r, ages[index], rank.ending);
-        };
-        if (node.op == ST_SIM_WAITANY) {
-            one(field(node.peer, r));
-        } else {
-            for (int64_t k = 0; k < n; ++k) one(k);
-        }
-    }
+    std::vector<int32_t> others; /* of an array, for their names only */
+    each_name(r, node, [&](int64_t name, bool wanted) {
+        if (wanted || name >= kOfStream) listed(r, name, wanted ? rank.ending : others);
+    });
     if (node.op >= ST_SIM_WAIT && node.op <= ST_SIM_WAITSOME)
         for (const int32_t request : rank.ending) await(r, request);
+}
+
+/* Threads. */
+
+int32_t Engine::process_of(int32_t rank, int64_t thread) const {
+    if (thread == 0) return rank;
+    const auto at = processes_.find({rank, thread});
+    return at == processes_.end() ? -1 : at->second;
+}
+
+/* The request of another thread of the rank that has this name; -1: ended, or not made yet. `next` as in rank.hpp. */
+int32_t Engine::named(int32_t r, int64_t name, std::map<int32_t, int64_t> &next) const {
+    const int32_t creator = process_of(home(r), name / kOfStream - 1);
+    if (creator < 0) return -1;
+    const int64_t ordinal = next[creator] + name % kOfStream - kOfStream / 2;
+    next[creator] = ordinal + 1;
+    const Rank &other = ranks_[creator];
+    const int64_t at = ordinal - other.nforgotten;
+    return at >= 0 && at < static_cast<int64_t>(other.made.size()) ? other.made[static_cast<size_t>(at)] : -1;
+}
+
+/* Are all requests of other threads that the call names made? */
+bool Engine::has_requests(int32_t r, const st_sim_node &node) const {
+    bool all = true;
+    if (!(node.op >= ST_SIM_WAIT && node.op <= ST_SIM_FREE) && node.op != ST_SIM_CANCEL && node.op != ST_SIM_NAME)
+        return true;
+    std::map<int32_t, int64_t> next;
+    each_name(r, node, [&](int64_t name, bool) {
+        if (name < kOfStream) return;
+        if (next.empty()) next = ranks_[r].next;
+        const int32_t creator = process_of(home(r), name / kOfStream - 1);
+        if (creator < 0) return;
+        named(r, name, next);
+        const Rank &other = ranks_[creator];
+        all = all && (other.finished || next[creator] <= other.nforgotten + static_cast<int64_t>(other.made.size()));
+    });
+    return all;
+}
+
+/* The turns of the call; nullptr: only one thread of the rank makes such calls on the communicator. */
+Engine::Turn *Engine::turn_of(int32_t r, const st_sim_node &node) {
+    if (!(node.flags & ST_SIM_IN_TURN)) return nullptr;
+    const auto at = turns_.find({static_cast<int32_t>(field(node.turn, r)), home(r)});
+    return at == turns_.end() || at->second.run == at->second.order->nruns ? nullptr : &at->second;
+}
+
+/* May the call begin? Else the thread is held until another one of its rank has made a call. */
+bool Engine::may_begin(int32_t r, const st_sim_node &node) {
+    const Turn *turn = turn_of(r, node);
+    const bool in_turn = !turn || process_of(home(r), turn->order->runs[2 * turn->run]) == r;
+    Rank &rank = ranks_[r];
+    rank.held = !in_turn || !has_requests(r, node) || (!rank.forced && !is_started(r, node));
+    if (!rank.held) rank.forced = false;
+    return !rank.held;
+}
+
+/* f(request) for each persistent one that the call is about, of this or another thread, and that exists. */
+template <class F> void Engine::each_persistent(int32_t r, const st_sim_node &node, F &&f) const {
+    std::map<int32_t, int64_t> next = ranks_[r].next;
+    const std::vector<int32_t> &live = ranks_[r].live;
+    each_name(r, node, [&](int64_t name, bool wanted) {
+        int32_t request = -1;
+        if (name >= kOfStream)
+            request = named(r, name, next);
+        else if (name >= 0 && name < static_cast<int64_t>(live.size()))
+            request = live[live.size() - 1 - static_cast<size_t>(name)];
+        if (wanted && request >= 0 && requests_[request].persistent) f(requests_[request]);
+    });
+}
+
+/* Threads may start, complete and free a persistent request in turns, which the trace does not have: does the call come
+ * when the request is as such a call mostly finds it? A wait finds it started, a start completed; it is freed last. */
+bool Engine::is_started(int32_t r, const st_sim_node &node) const {
+    const bool waits = node.op >= ST_SIM_WAIT && node.op <= ST_SIM_WAITSOME, frees = node.op == ST_SIM_FREE;
+    if (!waits && !frees && node.op != ST_SIM_START && node.op != ST_SIM_STARTALL) return true;
+    bool expected = true;
+    each_persistent(r, node, [&](const Request &request) {
+        expected = expected && !frees && (request.state == Request::kInactive) != waits;
+    });
+    return expected;
+}
+
+/* No rank can run: let a thread go on that is held for a persistent request, at first those that free one which was used
+ * and is complete. */
+bool Engine::force_held() {
+    if (threads_.empty()) return false;
+    for (const int kind : {0, 1, 2})
+        for (int32_t r = 0; r < static_cast<int32_t>(ranks_.size()); ++r) {
+            Rank &rank = ranks_[r];
+            if (!rank.held || rank.forced) continue;
+            const st_sim_node &node = program_.nodes[rank.node];
+            bool idle = node.op == ST_SIM_FREE;
+            each_persistent(r, node, [&](const Request &request) {
+                idle = idle && request.used && request.state == Request::kInactive;
+            });
+            if (kind != (idle ? 0 : node.op == ST_SIM_FREE ? 2 : 1)) continue;
+            rank.forced = true;
+            rank.held = false;
+            resume(r);
+            return true;
+        }
+    return false;
+}
+
+/* The call comes after that of the thread before, and is counted. */
+void Engine::take_turn(int32_t r, const st_sim_node &node) {
+    if (Turn *turn = turn_of(r, node); turn && turn->last.t > ranks_[r].clock.t) {
+        Rank &rank = ranks_[r];
+        const int64_t gap = turn->last.t - rank.clock.t;
+        if (path_ && !path_->found()) path_->hop(r, rank.calls, {turn->last_process, turn->last_call, turn->last.t});
+        rank.clock = turn->last;
+        rank.clock.rank = r;
+        add(result_.by_node[rank.node * ST_SIM_PARTS + ST_SIM_WAITING], gap);
+        result_.by_rank[home(r) * ST_SIM_PARTS + ST_SIM_WAITING] += gap;
+    }
+}
+
+/* A call of a thread has ended: those that it held may go on. */
+void Engine::release_held(int32_t r) {
+    const st_sim_node &node = program_.nodes[ranks_[r].node];
+    if (Turn *turn = turn_of(r, node)) {
+        turn->last = ranks_[r].clock;
+        turn->last_process = r;
+        turn->last_call = ranks_[r].calls;
+        if (++turn->ncalls == turn->order->runs[2 * turn->run + 1]) turn->ncalls = 0, ++turn->run;
+    }
+    resume_held(r);
+}
+
+void Engine::resume_held(int32_t r) {
+    for (const int32_t other : threads_[home(r)])
+        if (ranks_[other].held) {
+            ranks_[other].held = false;
+            resume(other);
+        }
+}
+
+/* The program gets a request. */
+void Engine::own(int32_t r, int32_t request) {
+    Rank &rank = ranks_[r];
+    rank.live.push_back(request);
+    if (threads_.empty()) return;
+    requests_[request].ordinal = rank.nforgotten + static_cast<int64_t>(rank.made.size());
+    rank.made.push_back(request);
+}
+
+/* A call of a thread ended a request for good: no later one names it. */
+void Engine::note_ended(int32_t r, int32_t request) {
+    Request &ended = requests_[request];
+    ended.ended_elsewhere = ended.creator != r;
+    Rank &creator = ranks_[ended.creator];
+    const int64_t at = ended.ordinal - creator.nforgotten;
+    if (at >= 0 && at < static_cast<int64_t>(creator.made.size())) creator.made[static_cast<size_t>(at)] = -1;
+    while (!creator.made.empty() && creator.made.front() < 0) creator.made.pop_front(), ++creator.nforgotten;
+    if (!ended.ended_elsewhere) return;
+    /* What another thread ended counts in the ages of the creator's older requests; where there are none, it goes. */
+    std::vector<int32_t> &live = creator.live;
+    size_t gone = 0;
+    for (; gone < live.size() && requests_[live[gone]].ended_elsewhere; ++gone) {
+        const int32_t also = requests_[live[gone]].also;
+        if (also >= 0 && requests_[also].kind == Request::kNone) requests_.drop(also);
+        requests_[live[gone]].ended_elsewhere = false;
+        if (requests_[live[gone]].kind == Request::kNone) requests_.drop(live[gone]);
+    }
+    live.erase(live.begin(), live.begin() + static_cast<std::ptrdiff_t>(gone));
 }
 
 /* The current call of a rank ends when a cause, of this or another rank, allows it. */
@@ -573,7 +782,7 @@ void Engine::enter(int32_t r, int32_t request) {
     if (f < 0 || f >= program_.nfamilies)
         throw TraceError("a call on rank " + std::to_string(r) + " names no communicator");
     const st_sim_family &family = program_.families[f];
-    const int32_t instance = family.instance ? family.instance[r] : 0;
+    const int32_t instance = family.instance ? family.instance[home(r)] : 0;
     own.clock = rank.clock;
     own.busy_from = rank.clock.t;
     if (instance < 0) {
@@ -588,7 +797,7 @@ void Engine::enter(int32_t r, int32_t request) {
     }
     Group &group = groups_[static_cast<size_t>(f)][static_cast<size_t>(instance)];
     group.calls.resize(static_cast<size_t>(size));
-    const int32_t position = family.position ? family.position[r] : r;
+    const int32_t position = family.position ? family.position[home(r)] : home(r);
     const auto number = static_cast<size_t>(group.calls[position]++ - group.ended);
     while (group.meetings.size() <= number) {
         Meeting &added = group.meetings.emplace_back();
@@ -621,9 +830,9 @@ void Engine::leave(Meeting &meeting, const int32_t *members) {
     run_collective(network_, meeting.call, members, meeting.entries);
     const auto size = static_cast<int32_t>(meeting.entries.size());
     std::vector<int32_t> position_of; /* of the members' ranks, for the origins of their exits */
-    if (path_ && members) {
+    if (path_ && (members || !threads_.empty())) {
         position_of.resize(ranks_.size());
-        for (int32_t i = 0; i < size; ++i) position_of[members[i]] = i;
+        for (int32_t i = 0; i < size; ++i) position_of[requests_[meeting.requests[i]].owner] = i;
     }
     for (int32_t i = 0; i < size; ++i) {
         const int32_t r = members ? members[i] : i;
@@ -632,10 +841,10 @@ void Engine::leave(Meeting &meeting, const int32_t *members) {
         request.busy_from = last;
         if (path_ && request.clock.rank >= 0)
             origins_[meeting.requests[i]].other =
-                meeting.origins[members ? position_of[request.clock.rank] : request.clock.rank];
+                meeting.origins[position_of.empty() ? request.clock.rank : position_of[request.clock.rank]];
         request.state = Request::kDone;
         steady_.depends(members ? members[0] : 0, r, true);
-        done(r, meeting.requests[i]);
+        done(meeting.requests[i]);
     }
 }
 

@@ -7,6 +7,10 @@
  * match_wildcards). The cost of matching is an estimate, from the lengths of the queues at that moment. A cancelled
  * receive is complete if no message has matched it so far.
  *
+ * A rank's further threads are processes: r is the number of a process, ranks first. Messages and collective calls have
+ * numbers of ranks, home(r). What a thread needs of another one of its rank holds it back before its call begins: a request
+ * that is not made yet, or a collective call on the same communicator that comes first (take_turn).
+ *
  * Without time (Choices) the same ranks, requests and messages are executed, and a policy decides receives from any
  * source; see matching.cpp.
  */
@@ -29,6 +33,8 @@
 #include <vector>
 
 namespace sim {
+
+constexpr int64_t kOfStream = int64_t{1} << 40; /* as in pmpi/handles/live.h: names of other threads' requests */
 
 class Engine {
   public:
@@ -70,6 +76,13 @@ class Engine {
         std::vector<int32_t> requests; /* of each member, -1: not there */
         std::vector<bool> done;        /* of each member: it need not wait any longer */
     };
+    struct Turn { /* of a rank's threads on a communicator */
+        const st_sim_turns *order;
+        int64_t run = 0, ncalls = 0; /* in the order, and in this run */
+        Clock last;                  /* when the last call ended ... */
+        int32_t last_process = -1;   /* ... and of whom it was */
+        int64_t last_call = 0;
+    };
     using StreamKey = std::array<int64_t, 5>; /* family, instance, tag2, tag; number of a persistent request */
     struct Stream {                           /* collective calls that keep one order */
         std::vector<int32_t> calls;           /* of each member so far */
@@ -92,6 +105,24 @@ class Engine {
         int32_t ended = 0; /* meetings that are no longer in the queue */
     };
 
+    /* Threads. */
+    int32_t home(int32_t r) const { return ranks_[r].home; }
+    int32_t process_of(int32_t rank, int64_t thread) const;
+    template <class F> void each_name(int32_t r, const st_sim_node &node, F &&f) const;
+    int32_t named(int32_t r, int64_t name, std::map<int32_t, int64_t> &next) const;
+    bool has_requests(int32_t r, const st_sim_node &node) const;
+    Turn *turn_of(int32_t r, const st_sim_node &node);
+    bool may_begin(int32_t r, const st_sim_node &node);
+    template <class F> void each_persistent(int32_t r, const st_sim_node &node, F &&f) const;
+    bool is_started(int32_t r, const st_sim_node &node) const;
+    bool force_held();
+    void take_turn(int32_t r, const st_sim_node &node);
+    void release_held(int32_t r);
+    void note_made(int32_t r, int32_t request);
+    void note_ended(int32_t r, int32_t request);
+    void resume_held(int32_t r);
+    void own(int32_t r, int32_t request);
+
     /* Control flow. */
     void advance(int32_t r);
     bool next_call(int32_t r);
@@ -113,10 +144,10 @@ class Engine {
     void own_or_await(int32_t r, int32_t request, const st_sim_node &node);
     void start(int32_t r, int32_t request);
     void own_done(int32_t r, const Clock &at, const st_sim_node &node);
-    void done(int32_t r, int32_t request);
+    void done(int32_t request);
     void await(int32_t r, int32_t request);
-    void end_listed(Rank &rank);
-    void listed(int32_t r, int64_t age, std::vector<int32_t> &into) const;
+    void end_listed(int32_t r);
+    void listed(int32_t r, int64_t age, std::vector<int32_t> &into);
     void wait_for(int32_t r, const st_sim_node &node);
 
     /* Messages. */
@@ -151,7 +182,7 @@ class Engine {
     bool decide(int32_t r, bool forced);
     bool decide_receive(int32_t r, int32_t request, bool forced);
     void close(Rank &rank, int32_t request);
-    int32_t hinted(int32_t r, int32_t request, const std::vector<int32_t> &senders);
+    int32_t hinted(int32_t dest, int32_t request, const std::vector<int32_t> &senders);
     bool peek(int32_t r, Cursor &cursor) const;
     int64_t field(const st_sim_field &f, int32_t r, const Cursor &cursor) const;
     std::vector<int64_t> ages(const st_sim_node &node, int32_t r, const Cursor &cursor) const;
@@ -164,7 +195,7 @@ class Engine {
     bool leave_out(int64_t iterations);
     bool state(std::vector<int64_t> &values);
     void meet(int32_t r, int32_t request);
-    void part(Gathering &gathering, const int32_t *members, int32_t position);
+    void part(Gathering &gathering, int32_t position);
     int32_t root_of(const Request &request) const;
 
     /* Collective calls. */
@@ -195,6 +226,9 @@ class Engine {
     std::vector<Envelope> tried_;         /* receives from any source of one rank, without equal ones */
     int64_t lookahead_ = 0;               /* no message arrives sooner after it was sent */
     int32_t unfinished_ = 0;
+    std::map<std::pair<int32_t, int64_t>, int32_t> processes_; /* rank and thread, of further threads */
+    std::vector<std::vector<int32_t>> threads_;                /* processes of each rank; empty: one each */
+    std::map<std::pair<int32_t, int32_t>, Turn> turns_;        /* family and rank */
     Steady steady_;
 
     std::unique_ptr<Choices> choices_; /* where calls are matched, without time */

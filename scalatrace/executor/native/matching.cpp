@@ -34,11 +34,11 @@ void Engine::ask(int32_t r, int32_t request) {
         asked.open =
             made.to.peer == ST_SIM_ANY_SOURCE || made.to.tag == ST_SIM_ANY_TAG || node.flags & ST_SIM_CANCELLABLE;
         if (choices_->records(made.node))
-            (made.persistent ? asked.creator : asked.slot) = choices_->add_slot(made.node, r, made.to.family / 2);
+            (made.persistent ? asked.creator : asked.slot) = choices_->add_slot(made.node, home(r), made.to.family / 2);
         if (asked.kind.first == ST_SIM_ANY_SOURCE || choices_->is_there(asked.kind.first))
-            asked.kind = choices_->certain(made.to.family, r, asked.kind);
+            asked.kind = choices_->certain(made.to.family, home(r), asked.kind);
     } else if (made.kind == Request::kCollective && made.persistent) {
-        asked.stream = created_[{r, {made.to.family, made.to.tag, field(node.tag2, r), 0, 0}}]++;
+        asked.stream = created_[{home(r), {made.to.family, made.to.tag, field(node.tag2, r), 0, 0}}]++;
     }
 }
 
@@ -57,7 +57,7 @@ void Engine::note_start(int32_t r, const std::vector<int32_t> &requests) {
         }
         slots.push_back(asked.slot);
     }
-    choices_->add_start(node, r, slots);
+    choices_->add_start(node, home(r), slots);
 }
 
 /* Set what a receive takes. False: nothing. */
@@ -174,13 +174,13 @@ bool Engine::decide_receive(int32_t r, int32_t request, bool forced) {
 /* Ranks that poll find nothing, and go on. What they polled for is completed later. */
 bool Engine::leave_polls() {
     bool any = false;
-    for (int32_t r = 0; r < program_.nranks; ++r) {
+    for (int32_t r = 0; r < static_cast<int32_t>(ranks_.size()); ++r) {
         Rank &rank = ranks_[r];
         if (rank.finished || rank.missing == 0 || !(program_.nodes[rank.node].flags & ST_SIM_POLLS)) continue;
         for (const int32_t i : rank.waiting) {
             requests_[i].awaited = false;
             if (!requests_[i].probes) continue;
-            if (requests_[i].state == Request::kPending) close(rank, i);
+            if (requests_[i].state == Request::kPending) close(ranks_[home(r)], i);
             requests_.drop(i);
         }
         rank.waiting.clear();
@@ -195,11 +195,12 @@ bool Engine::leave_polls() {
  * that is pending is followed to the call that completes its request; later requests change its age. */
 
 /* The sender that the next calls of a rank suggest, -1: none of these. */
-int32_t Engine::hinted(int32_t r, int32_t request, const std::vector<int32_t> &senders) {
+int32_t Engine::hinted(int32_t dest, int32_t request, const std::vector<int32_t> &senders) {
+    const int32_t r = requests_[request].owner;
     const Rank &rank = ranks_[r];
     const auto is_sender = [&](int64_t source) { return std::binary_search(senders.begin(), senders.end(), source); };
     const bool waits = requests_[request].awaited, takes = !requests_[request].probes;
-    if (waits && takes && is_sender(rank.probed)) return rank.probed;
+    if (waits && takes && is_sender(ranks_[dest].probed)) return ranks_[dest].probed;
     struct Live {
         bool persistent, followed;
     };
@@ -244,7 +245,7 @@ int32_t Engine::hinted(int32_t r, int32_t request, const std::vector<int32_t> &s
                       static_cast<int32_t>(field(both ? node.tag2 : node.tag, r, cursor))};
             const bool receives = kind.first == ST_SIM_ANY_SOURCE || choices_->is_there(kind.first);
             if (receives && (!takes || !makes)) {
-                kind = choices_->certain(channel, r, kind);
+                kind = choices_->certain(channel, dest, kind);
                 return !takes && is_sender(kind.first) ? kind.first : -1;
             }
         }
@@ -260,9 +261,9 @@ int64_t Engine::field(const st_sim_field &f, int32_t r, const Cursor &cursor) co
     uint32_t count = 0;
     if (varies(f)) {
         const auto more = cursor.executions.find(cursor.node);
-        count = executions_[cursor.node][r] + (more == cursor.executions.end() ? 0 : more->second);
+        count = executions_[cursor.node][home(r)] + (more == cursor.executions.end() ? 0 : more->second);
     }
-    return value_of(f, r, count, program_.nranks);
+    return value_of(f, home(r), count, program_.nranks);
 }
 
 /* Go to the next call, up to the next edge. */
@@ -284,8 +285,8 @@ bool Engine::peek(int32_t r, Cursor &cursor) const {
         const int32_t at = frame.at;
         const st_sim_node &node = program_.nodes[at];
         frame.at = node.end;
-        const uint32_t count = varies(node.repeat) ? entries_[at][r] + cursor.entries[at]++ : 0;
-        const int64_t times = value_of(node.repeat, r, count, program_.nranks);
+        const uint32_t count = varies(node.repeat) ? entries_[at][home(r)] + cursor.entries[at]++ : 0;
+        const int64_t times = value_of(node.repeat, home(r), count, program_.nranks);
         if (times <= 0) continue;
         if (node.op != ST_SIM_SEQUENCE) {
             cursor.node = at;
@@ -458,7 +459,7 @@ void Engine::meet(int32_t r, int32_t request) {
     own.state = Request::kDone;
     if (f < 0 || f >= program_.nfamilies) return;
     const st_sim_family &family = program_.families[f];
-    const int32_t instance = family.instance ? family.instance[r] : 0;
+    const int32_t here = home(r), instance = family.instance ? family.instance[here] : 0;
     if (instance < 0) return;
     const int64_t start = family.offsets[instance];
     const auto size = static_cast<int32_t>(family.offsets[instance + 1] - start);
@@ -469,7 +470,7 @@ void Engine::meet(int32_t r, int32_t request) {
     Stream &stream = streams_[{f, instance, kind, own.to.tag, stream_number}];
     stream.calls.resize(static_cast<size_t>(size));
     const auto position_of = [&](int32_t rank) { return family.position ? family.position[rank] : rank; };
-    const int32_t position = position_of(r);
+    const int32_t position = position_of(here);
     const auto number = static_cast<size_t>(stream.calls[position]++ - stream.ended);
     while (stream.gatherings.size() <= number) {
         Gathering &added = stream.gatherings.emplace_back();
@@ -478,35 +479,34 @@ void Engine::meet(int32_t r, int32_t request) {
     }
     Gathering &gathering = stream.gatherings[number];
     if (!gathering.arrived)
-        gathering.first_rank = r, gathering.first_node = own.node;
+        gathering.first_rank = here, gathering.first_node = own.node;
     else if (program_.nodes[gathering.first_node].collective != node.collective)
-        throw MismatchError({gathering.first_rank, gathering.first_node, r, own.node});
+        throw MismatchError({gathering.first_rank, gathering.first_node, here, own.node});
     gathering.requests[position] = request;
-    const int32_t *members = family.members + start;
     if (++gathering.arrived == size) {
         Gathering full = std::move(gathering);
         stream.gatherings.pop_front();
         ++stream.ended;
-        for (int32_t i = 0; i < size; ++i) part(full, members, i);
+        for (int32_t i = 0; i < size; ++i) part(full, i);
         return;
     }
     const int32_t root = root_of(own);
     if (root < 0) return;
     if (node.flags & ST_SIM_AT_ROOT) {
-        if (r != root) part(gathering, members, position);
-    } else if (r == root) {
-        for (int32_t i = 0; i < size; ++i) part(gathering, members, i);
+        if (here != root) part(gathering, position);
+    } else if (here == root) {
+        for (int32_t i = 0; i < size; ++i) part(gathering, i);
     } else if (gathering.requests[position_of(root)] >= 0) {
-        part(gathering, members, position);
+        part(gathering, position);
     }
 }
 
 /* A member, if it is there, need not wait any longer. */
-void Engine::part(Gathering &gathering, const int32_t *members, int32_t position) {
+void Engine::part(Gathering &gathering, int32_t position) {
     if (gathering.requests[position] < 0 || gathering.done[position]) return;
     gathering.done[position] = true;
     requests_[gathering.requests[position]].state = Request::kDone;
-    done(members[position], gathering.requests[position]);
+    done(gathering.requests[position]);
 }
 
 /* Reports. */
@@ -521,7 +521,7 @@ std::vector<st_sim_wait> Engine::waits() {
             ++number;
         }
     std::vector<st_sim_wait> result;
-    for (int32_t r = 0; r < program_.nranks; ++r) {
+    for (int32_t r = 0; r < static_cast<int32_t>(ranks_.size()); ++r) {
         const Rank &rank = ranks_[r];
         if (rank.finished) continue;
         for (const int32_t i : rank.waiting) {
@@ -531,7 +531,7 @@ std::vector<st_sim_wait> Engine::waits() {
                                  : q.kind == Request::kRecv ? ST_SIM_FOR_MESSAGE
                                                             : ST_SIM_FOR_MEMBERS;
             const int32_t family = kind == ST_SIM_FOR_MEMBERS ? q.to.family : q.to.family / 2;
-            result.push_back({r, rank.node, kind, q.to.peer, q.to.tag, family, q.node,
+            result.push_back({home(r), rank.node, kind, q.to.peer, q.to.tag, family, q.node,
                               kind == ST_SIM_FOR_MEMBERS ? meeting_of.at(i) : -1});
         }
     }

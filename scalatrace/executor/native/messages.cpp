@@ -33,10 +33,11 @@ void Engine::start_send(int32_t r, int32_t request) {
     if (send.to.peer >= program_.nranks)
         throw TraceError("rank " + std::to_string(r) + " sends to rank " + std::to_string(send.to.peer));
     const int32_t flags = program_.nodes[send.node].flags;
-    const Cost &cost = network_.cost(r, send.to.peer, send.nbytes);
+    const Cost &cost = network_.cost(home(r), send.to.peer, send.nbytes);
     rank.clock.add_overhead(cost.send);
     Message message;
-    message.from = {r, send.to.family, send.to.tag};
+    message.from = {home(r), send.to.family, send.to.tag};
+    message.process = r;
     const bool waits = choices_ ? choices_->p.synchronous : !cost.eager;
     message.eager = (!waits || flags & ST_SIM_BUFFERED) && !(flags & ST_SIM_SYNCHRONOUS);
     message.node = send.node;
@@ -68,7 +69,7 @@ void Engine::start_send(int32_t r, int32_t request) {
 }
 
 void Engine::start_recv(int32_t r, int32_t request) {
-    Rank &rank = ranks_[r];
+    Rank &rank = ranks_[r], &box = ranks_[home(r)];
     Request &receive = requests_[request];
     receive.clock = rank.clock;
     receive.busy_from = rank.clock.t;
@@ -79,20 +80,20 @@ void Engine::start_recv(int32_t r, int32_t request) {
     }
     receive.state = Request::kPending;
     if (is_wild(receive)) {
-        note_wild(r);
-        ++rank.nopen;
-    } else if (take(r, request, rank.posted.size())) {
+        note_wild(home(r));
+        ++box.nopen;
+    } else if (take(home(r), request, box.posted.size())) {
         return;
     }
-    rank.posted.push_back(request);
+    box.posted.push_back(request);
 }
 
 /* A receive that no message has matched is complete at once. Other requests go on. */
 void Engine::cancel(int32_t r, int32_t request) {
-    Rank &rank = ranks_[r];
-    const auto found = std::find(rank.posted.begin(), rank.posted.end(), request);
-    if (found == rank.posted.end()) return;
-    close(rank, request);
+    Rank &rank = ranks_[r], &box = ranks_[home(r)];
+    const auto found = std::find(box.posted.begin(), box.posted.end(), request);
+    if (found == box.posted.end()) return;
+    close(box, request);
     Request &receive = requests_[request];
     if (choices_) {
         choices_->fill(choices_->asked[request].slot, ST_SIM_PROC_NULL, 0);
@@ -101,8 +102,8 @@ void Engine::cancel(int32_t r, int32_t request) {
     receive.state = Request::kMatched;
     receive.clock = rank.clock;
     receive.busy_from = rank.clock.t;
-    take_matches(r);
-    note_wild(r); /* what is known of its wildcards is not true any more */
+    take_matches(home(r));
+    note_wild(home(r)); /* what is known of its wildcards is not true any more */
 }
 
 /* Match a receive with a message that has been sent, unless an earlier receive from any source may want that one. */
@@ -114,7 +115,8 @@ bool Engine::take(int32_t r, int32_t request, size_t posted_before) {
         for (size_t k = 0; k < posted_before; ++k)
             if (fits(requests_[rank.posted[k]].to, message.from)) return false;
         if (platform_.match_entry > 0)
-            rank.clock.add_overhead(rounded(platform_.match_entry * static_cast<double>(i + 1)));
+            ranks_[requests_[request].owner].clock.add_overhead(
+                rounded(platform_.match_entry * static_cast<double>(i + 1)));
         const Message taken = requests_[request].probes ? message : taken_out(rank, i);
         match(r, request, taken);
         return true;
@@ -158,10 +160,13 @@ void Engine::deliver(int32_t dest, const Message &message) {
     rank.arrived.push_back(number);
     if (choices_) {
         choices_->sent.resize(std::max(choices_->sent.size(), static_cast<size_t>(number) + 1));
-        if (choices_->box(message.from.family, dest)) choices_->sent[number] = when(message.from.peer);
+        if (choices_->box(message.from.family, dest)) choices_->sent[number] = when(message.process);
     }
     if (wild) note_wild(dest);
     if (rank.probes) wake(dest);
+    if (threads_.empty()) return;
+    for (const int32_t thread : threads_[dest])
+        if (ranks_[thread].probes) wake(thread);
 }
 
 /* Whether an earlier message of the same sender fits a receive; it is left since a receive from any source may want it. */
@@ -180,10 +185,10 @@ void Engine::match(int32_t dest, int32_t request, const Message &message) {
     receive.state = Request::kMatched;
     if (choices_) note_match(dest, request, message);
     if (receive.probes) {
-        done(dest, request);
+        done(request);
         return;
     }
-    if (path_) origins_[request].other = {source, message.call, message.left};
+    if (path_) origins_[request].other = {message.process, message.call, message.left};
     if (message.eager) {
         receive.clock = message.at;
         receive.busy_from = message.busy_from;
@@ -198,10 +203,10 @@ void Engine::match(int32_t dest, int32_t request, const Message &message) {
         send.clock.add_bandwidth(receive.transfer);
         send.state = Request::kDone;
         if (path_) origins_[message.request].other = origins_[request].own;
-        done(source, message.request);
+        done(message.request);
     }
     steady_.depends(source, dest, !message.eager);
-    done(dest, request);
+    done(request);
 }
 
 /* The rank has the message: it waits for the sender, then for the transfer, then copies. */
@@ -333,11 +338,12 @@ bool Engine::probe(int32_t r, const st_sim_node &node) {
     wanted.tag = static_cast<int32_t>(field(node.tag, r));
     wanted.family = channel_of(field(node.family, r), node);
     if (wanted.peer < 0 && wanted.peer != ST_SIM_ANY_SOURCE) return true;
+    const Rank &box = ranks_[home(r)];
     int64_t arrival_of_first;
-    const size_t place = first_message(rank, wanted, 0, arrival_of_first);
+    const size_t place = first_message(box, wanted, 0, arrival_of_first);
     rank.probes = place == SIZE_MAX;
     if (rank.probes) return false;
-    const Message *first = &messages_[rank.arrived[place]];
+    const Message *first = &messages_[box.arrived[place]];
     Clock arrival = first->at;
     if (first->eager)
         arrival.add_bandwidth(first->transfer);
@@ -347,10 +353,10 @@ bool Engine::probe(int32_t r, const st_sim_node &node) {
         const int64_t gap = arrival.t - rank.clock.t;
         const int64_t wait = std::clamp<int64_t>(first->busy_from - rank.clock.t, 0, gap);
         add(result_.by_node[rank.node * ST_SIM_PARTS + ST_SIM_WAITING], wait);
-        result_.by_rank[r * ST_SIM_PARTS + ST_SIM_WAITING] += wait;
+        result_.by_rank[home(r) * ST_SIM_PARTS + ST_SIM_WAITING] += wait;
         add(result_.by_node[rank.node * ST_SIM_PARTS + ST_SIM_TRANSFER], gap - wait);
-        result_.by_rank[r * ST_SIM_PARTS + ST_SIM_TRANSFER] += gap - wait;
-        if (path_ && !path_->found()) path_->hop(r, rank.calls, {first->from.peer, first->call, first->left});
+        result_.by_rank[home(r) * ST_SIM_PARTS + ST_SIM_TRANSFER] += gap - wait;
+        if (path_ && !path_->found()) path_->hop(r, rank.calls, {first->process, first->call, first->left});
         rank.clock = arrival;
         rank.clock.rank = r;
     }
@@ -363,7 +369,8 @@ void Engine::one_sided(int32_t r, const st_sim_node &node, bool get) {
     Rank &rank = ranks_[r];
     const int64_t target = field(node.peer, r);
     if (target >= 0 && target < program_.nranks) {
-        const Cost &cost = network_.cost(r, static_cast<int32_t>(target), std::max<int64_t>(field(node.nbytes, r), 0));
+        const Cost &cost =
+            network_.cost(home(r), static_cast<int32_t>(target), std::max<int64_t>(field(node.nbytes, r), 0));
         rank.clock.add_overhead(cost.send);
         Clock end = rank.clock;
         if (platform_.serializes && !get) {

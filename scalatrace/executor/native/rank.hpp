@@ -1,4 +1,5 @@
-/* rank.hpp - the state of one simulated rank: its place in the tree, requests, and message queues.
+/* rank.hpp - the state of one simulated rank, or of a further thread of one: its place in the tree, requests, and message
+ * queues. Ranks come first. A thread's messages are in the queues of its rank, `home`.
  *
  *   live      requests in the order of their creation; a trace names them by age, from the newest
  *   posted    receives that no message has matched, in order
@@ -15,6 +16,8 @@
 #include "path.hpp"
 
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <vector>
 
 namespace sim {
@@ -29,6 +32,7 @@ struct Envelope {
 
 struct Message {
     Envelope from;         /* peer: the sender */
+    int32_t process = -1;  /* of the sender: the rank, or its thread */
     int32_t request = -1;  /* of the sender, if it waits for the rendezvous */
     Clock at;              /* eager: the first byte arrives; rendezvous: the sender can start the transfer */
     int64_t busy_from = 0; /* the transfer begins: before it, a waiting receiver waits for the sender */
@@ -43,15 +47,20 @@ struct Request {
     enum Kind : uint8_t { kNone, kSend, kRecv, kCollective, kFreed };
     enum State : uint8_t { kInactive, kPending, kMatched, kDone };
 
+    int32_t owner = -1;   /* rank or thread that started it last: it may wait for it */
+    int32_t creator = -1; /* rank or thread that made it */
+    int64_t ordinal = 0;  /* among those that the creator made; where ranks have several threads */
     Kind kind = kNone;
     State state = kInactive;
     bool persistent = false;
-    bool awaited = false; /* the rank waits for it */
-    bool probes = false;  /* a probe, which takes no message; where messages are matched */
-    int32_t node = -1;    /* that created it */
-    int32_t also = -1;    /* the send of a nonblocking Sendrecv, which ends with its receive */
-    Envelope to;          /* of a collective call: peer is the root */
-    float share = 1;      /* factor on the transfer */
+    bool used = false;            /* it was started */
+    bool ended_elsewhere = false; /* by another thread than its creator, for which it still counts in ages */
+    bool awaited = false;         /* the rank waits for it */
+    bool probes = false;          /* a probe, which takes no message; where messages are matched */
+    int32_t node = -1;            /* that created it */
+    int32_t also = -1;            /* the send of a nonblocking Sendrecv, which ends with its receive */
+    Envelope to;                  /* of a collective call: peer is the root */
+    float share = 1;              /* factor on the transfer */
     int64_t nbytes = 0;
     Clock clock;           /* a receive: posted, once matched: the first byte arrives; others: complete */
     int64_t busy_from = 0; /* when the transfer began: before it, a waiting rank waits for the other side */
@@ -71,6 +80,12 @@ struct Frame {
 };
 
 struct Rank {
+    int32_t home = 0;                /* the rank */
+    std::deque<int32_t> made;        /* requests that it made, -1: ended; where ranks have several threads ... */
+    int64_t nforgotten = 0;          /* ... but the first so many, which are ended */
+    std::map<int32_t, int64_t> next; /* by process: number behind the request of it that this one named last */
+    bool held = false;               /* it waits for a request that another thread makes or starts, or for its turn */
+    bool forced = false;             /* no longer for one that is started */
     Clock clock;
     Clock interface_free;      /* its interface can send the next message */
     int64_t receives_from = 0; /* the last received message occupied the interface from here */

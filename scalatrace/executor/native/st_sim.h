@@ -46,7 +46,8 @@ enum st_sim_op {
     ST_SIM_FLUSH,      /* waits for all earlier one-sided transfers of the rank */
     ST_SIM_KERNEL,     /* nbytes: mean (ps) of the kernel that begins, or enum st_sim_mark; tag: its deviation (ps);
                         * peer: 1 if its noise is half-normal */
-    ST_SIM_CANCEL      /* list: age of one request */
+    ST_SIM_CANCEL,     /* list: age of one request */
+    ST_SIM_NAME        /* list: age of one request, or index of an array of them (flag LISTS), which are only named */
 };
 
 /* Marks that begin no kernel with a model. The computation before the end of a kernel takes the time of its model, if
@@ -96,7 +97,9 @@ enum st_sim_flags {
     ST_SIM_CANCELLABLE = 512, /* a receive that may end without a message */
     ST_SIM_AWAITED = 1024,    /* a nonblocking collective call that waits where it starts */
     ST_SIM_FROM_ROOT = 2048,  /* of a collective call: others wait for the root alone */
-    ST_SIM_AT_ROOT = 4096     /* only the root waits for others */
+    ST_SIM_AT_ROOT = 4096,    /* only the root waits for others */
+    ST_SIM_LISTS = 8192,      /* see ST_SIM_NAME */
+    ST_SIM_IN_TURN = 16384    /* threads of a rank take turns in such calls on the communicator `turn` */
 };
 
 /* The computation before an event, by the call before it: a mean, or bins to draw from. */
@@ -114,7 +117,7 @@ struct st_sim_node {
     int32_t own_pred;   /* predecessor index of the next call */
     int32_t collective; /* enum st_sim_collective; where messages are matched: number of the operation */
     int32_t ntimes;
-    struct st_sim_field repeat, peer, nbytes, tag, family, peer2, tag2, list;
+    struct st_sim_field repeat, peer, nbytes, tag, family, peer2, tag2, list, turn;
     const struct st_sim_times *times; /* [ntimes] */
     int64_t duration_ps;              /* at its beginning, besides what messages cost */
     const float *share;               /* [nranks] factor on the transfer of messages: links that are shared, or NULL */
@@ -127,6 +130,19 @@ struct st_sim_family {
     int32_t ninstances;
     const int64_t *offsets; /* [ninstances + 1] into members */
     const int32_t *members;
+};
+
+/* A thread of a rank with a stream of its own: a process that sends and receives as the rank. */
+struct st_sim_stream {
+    int32_t rank, thread;
+    int32_t first, end; /* its nodes */
+};
+
+/* The order of threads on a communicator that several threads of a rank use: `count` calls of `thread`, .... */
+struct st_sim_turns {
+    int32_t family, rank;
+    int64_t nruns;
+    const int64_t *runs; /* [nruns][2] thread, count */
 };
 
 struct st_sim_segment {
@@ -171,6 +187,10 @@ struct st_sim_program {
     const float *slowness; /* [nranks] further factor on computation, or NULL */
     const float *noise;    /* [nranks] deviation of kernels over their mean, half-normal, or NULL: as their models */
     double kernel_scale;   /* factor on kernels, in place of the load; negative: they take recorded times */
+    int32_t nstreams;      /* threads of ranks besides the first one of each, whose nodes come first */
+    int32_t nturns;
+    const struct st_sim_stream *streams;
+    const struct st_sim_turns *turns;
 };
 
 /* Parts of a time: computation, transfer (overheads, latency, bytes), waiting for others. */

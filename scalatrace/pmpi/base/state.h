@@ -33,6 +33,9 @@ struct st_thread {
     int64_t poll_ns;                  /* time in unsuccessful polls since the last event */
     int64_t before_ns;                /* computation time before and between these polls */
     bool counted;                     /* is the thread included in st_shared.threads? */
+    bool has_stream;                  /* has it taken a stream (recording/streams.h), ... */
+    int stream;                       /* ... with this number? 0 before, and where the rank has one stream */
+    uint64_t *polls;                  /* of the stream, by operation: unsuccessful ones since the last successful one */
     struct st_plugin_thread *plugins; /* this thread's plug-in states, or NULL; see plugins.c */
 };
 extern __thread struct st_thread st_thread __attribute__((tls_model("initial-exec")));
@@ -44,9 +47,11 @@ struct st_shared {
     atomic_bool paused;    /* not `on`, since the program switched events off (MPI_Pcontrol) */
     atomic_bool gave_up;   /* a wait was too long: this rank records nothing more (wait.h) */
     bool plugins_active;   /* some plug-in measures something besides time */
+    atomic_bool streams;   /* each thread is a stream of its own: the thread level is MPI_THREAD_MULTIPLE */
     bool has_memory;       /* events tell where buffers lie (recording/memory.h); constant after MPI_Init */
     st_core *core;         /* this rank's compressor; under the lock (lock.h) */
     int rank, nprocs;      /* in MPI_COMM_WORLD */
+    int npending;          /* pending events of all streams (handles/pending.h); under the lock */
     int threads;           /* number of threads that made events; under the lock */
     atomic_llong start_ns; /* when the first computation began, later by the time without events (MPI_Pcontrol) */
     atomic_llong end_ns;   /* when the last call of an event ended; under the lock */

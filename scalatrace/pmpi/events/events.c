@@ -27,6 +27,8 @@ static int define(int op, int outcome) {
     int number = st_define_op(st_shared.core, name, nparams, names, kinds);
     if (number >= 0 && schema->communicates && outcome != ST_FAILED)
         st_core_check(st_set_communicating(st_shared.core, number));
+    if (number >= 0 && schema->collective && outcome != ST_FAILED)
+        st_core_check(st_set_collective(st_shared.core, number));
     return number;
 }
 

@@ -2,6 +2,7 @@
 #include "handles/live.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "st_core.h"
 
@@ -10,35 +11,66 @@ enum chain { STORED, OVERWRITTEN };
 
 #define MIN_CAPACITY 64
 
-/* Add to the count at a position; the Fenwick tree counts from 1. */
-static void tree_add(struct st_live *live, int position, int delta) {
-    for (int i = position + 1; i <= live->capacity; i += i & -i) live->tree[i] += delta;
+/* The order of a stream; NULL: out of memory. */
+static struct st_order *order_of(struct st_live *live, int stream) {
+    if (__builtin_expect(stream == 0, 1)) return &live->first;
+    if (stream > live->nlater) {
+        struct st_order *later = realloc(live->later, (size_t)stream * sizeof *later);
+        if (!later) return NULL;
+        memset(later + live->nlater, 0, (size_t)(stream - live->nlater) * sizeof *later);
+        live->later = later;
+        live->nlater = stream;
+    }
+    return &live->later[stream - 1];
 }
 
-/* Number of things alive and not hidden at positions up to this one. */
-static int tree_upto(const struct st_live *live, int position) {
+/* Add to the count at a position; the Fenwick tree counts from 1. */
+static void tree_add(struct st_order *order, int position, int delta) {
+    for (int i = position + 1; i <= order->capacity; i += i & -i) order->tree[i] += delta;
+}
+
+/* Number of things counted at positions up to this one. */
+static int tree_upto(const struct st_order *order, int position) {
     int sum = 0;
-    for (int i = position + 1; i > 0; i -= i & -i) sum += live->tree[i];
+    for (int i = position + 1; i > 0; i -= i & -i) sum += order->tree[i];
     return sum;
 }
 
+/* Number of things counted: the last entry of the tree, since the capacity is a power of two. */
+static int tree_sum(const struct st_order *order) { return order->capacity ? order->tree[order->capacity] : 0; }
+
+/* Number of things at a position that other streams ended. */
+static int ended_elsewhere(int at) { return at < -1 ? -1 - at : 0; }
+
 /* Give the living the positions from 0 on, and room for as many again at least: renumbering costs O(1) per new thing in
  * the mean. Return false when out of memory. */
-static bool renumber(struct st_live *live) {
-    int capacity = 2 * live->nlive < MIN_CAPACITY ? MIN_CAPACITY : 4 * live->nlive;
+static bool renumber(struct st_live *live, struct st_order *order) {
+    int capacity = MIN_CAPACITY;
+    while (capacity < 4 * order->nlive) capacity *= 2;
     int *tree = calloc((size_t)capacity + 1, sizeof *tree), *at = malloc((size_t)capacity * sizeof *at);
     if (!tree || !at) {
         free(tree), free(at);
         return false;
     }
     int n = 0;
-    for (int i = 0; i < live->npositions; i++)
-        if (live->at[i] >= 0) at[n++] = live->at[i];
-    free(live->tree), free(live->at);
-    live->tree = tree, live->at = at, live->capacity = capacity, live->npositions = n;
+    for (int i = 0; i < order->npositions; i++) {
+        int nended = ended_elsewhere(order->at[i]);
+        if (order->at[i] >= 0)
+            at[n++] = order->at[i];
+        else if (nended && n && at[n - 1] < -1)
+            at[n - 1] -= nended;
+        else if (nended && n)
+            at[n++] = order->at[i];
+    }
+    free(order->tree), free(order->at);
+    order->tree = tree, order->at = at, order->capacity = capacity, order->npositions = n;
     for (int i = 0; i < n; i++) {
+        if (at[i] < 0) {
+            tree_add(order, i, ended_elsewhere(at[i]));
+            continue;
+        }
         live->slots[at[i]].position = i;
-        if (!live->slots[at[i]].hidden) tree_add(live, i, 1);
+        if (!live->slots[at[i]].hidden) tree_add(order, i, 1);
     }
     return true;
 }
@@ -124,14 +156,19 @@ void st_live_relink(struct st_live *live, int slot) {
     chain_append(live, slot, overwritten ? OVERWRITTEN : STORED);
 }
 
-int st_live_add(struct st_live *live, uint64_t handle, const void *where) {
-    if (live->npositions == live->capacity && !renumber(live)) return -1;
+int st_live_add(struct st_live *live, uint64_t handle, const void *where, int stream, bool recorded) {
+    struct st_order *order = order_of(live, stream);
+    if (!order || (order->npositions == order->capacity && !renumber(live, order))) return -1;
     int slot = new_slot(live);
     if (slot < 0) return -1;
-    live->slots[slot] = (struct st_slot){.handle = handle, .where = where, .position = live->npositions};
-    live->at[live->npositions++] = slot;
-    live->nlive++;
-    tree_add(live, live->slots[slot].position, 1);
+    live->slots[slot] = (struct st_slot){.handle = handle,
+                                         .stream = stream,
+                                         .ordinal = recorded ? order->ncreated++ : -1,
+                                         .where = where,
+                                         .position = order->npositions};
+    order->at[order->npositions++] = slot;
+    order->nlive++;
+    tree_add(order, live->slots[slot].position, 1);
     store(live, slot);
     return slot;
 }
@@ -139,8 +176,7 @@ int st_live_add(struct st_live *live, uint64_t handle, const void *where) {
 void st_live_hide(struct st_live *live, int slot) {
     if (slot < 0 || live->slots[slot].hidden) return;
     live->slots[slot].hidden = true;
-    live->nhidden++;
-    tree_add(live, live->slots[slot].position, -1);
+    tree_add(order_of(live, live->slots[slot].stream), live->slots[slot].position, -1);
 }
 
 bool st_live_has(const struct st_live *live, uint64_t handle) {
@@ -171,22 +207,52 @@ int st_live_claim(struct st_live *live, uint64_t handle, const void *where) {
     return slot;
 }
 
-void st_live_drop(struct st_live *live, int slot) {
+void st_live_drop(struct st_live *live, int slot, int stream) {
     if (slot < 0) return;
     unlink_slot(live, slot);
-    int position = live->slots[slot].position;
-    if (live->slots[slot].hidden)
-        live->nhidden--;
-    else
-        tree_add(live, position, -1);
-    live->at[position] = -1;
-    live->nlive--;
+    const struct st_slot *s = &live->slots[slot];
+    struct st_order *order = order_of(live, s->stream);
+    int position = s->position;
+    if (__builtin_expect(s->stream != stream && !s->hidden, 0)) {
+        order->at[position] = -2;
+    } else {
+        if (!s->hidden) tree_add(order, position, -1);
+        order->at[position] = -1;
+        if (position == order->npositions - 1) order->npositions--; /* the newest dies first: never renumbered */
+    }
+    order->nlive--;
     live->free_slots[live->nfree++] = slot;
-    if (position == live->npositions - 1) live->npositions--; /* the newest dies first: never renumbered */
-    if (!live->nlive) live->npositions = 0;
+    if (order->nlive) return;
+    for (int i = 0; tree_sum(order) && i < order->npositions; i++) tree_add(order, i, -ended_elsewhere(order->at[i]));
+    order->npositions = 0;
 }
 
-int64_t st_live_age(const struct st_live *live, int slot) {
+/* Ordinal behind the thing of the creator that this stream named last; NULL: out of memory. */
+static int64_t *next_of(struct st_order *order, int creator) {
+    if (creator >= order->nnext) {
+        int n = creator + 8;
+        int64_t *next = realloc(order->next, (size_t)n * sizeof *next);
+        if (!next) return NULL;
+        memset(next + order->nnext, 0, (size_t)(n - order->nnext) * sizeof *next);
+        order->next = next;
+        order->nnext = n;
+    }
+    return &order->next[creator];
+}
+
+int64_t st_live_foreign_name(struct st_live *live, int creator, int64_t ordinal, int stream) {
+    struct st_order *order = order_of(live, stream);
+    int64_t *next = order && ordinal >= 0 ? next_of(order, creator) : NULL;
+    if (!next) return ST_UNDEFINED;
+    int64_t difference = ordinal - *next;
+    *next = ordinal + 1;
+    return (creator + 1) * ST_OF_STREAM + ST_OF_STREAM / 2 + difference;
+}
+
+int64_t st_live_name(struct st_live *live, int slot, int stream) {
     if (slot < 0 || live->slots[slot].hidden) return ST_UNDEFINED;
-    return live->nlive - live->nhidden - tree_upto(live, live->slots[slot].position);
+    const struct st_slot *s = &live->slots[slot];
+    if (__builtin_expect(s->stream != stream, 0)) return st_live_foreign_name(live, s->stream, s->ordinal, stream);
+    const struct st_order *order = order_of(live, stream);
+    return order->tree[order->capacity] - tree_upto(order, s->position);
 }

@@ -1,11 +1,21 @@
 /* live.h - things named by their age among those alive (requests, matched messages): 0 is the newest one.
  *
+ * Each stream (recording/streams.h) has an order of its own, so that no name depends on how threads interleave:
+ *
+ *     a thing of the calling stream     its age: the number of newer things of the stream that are alive for the stream.
+ *                                       One that another stream ended still counts: the stream does not know of its end
+ *     a thing of another stream         which of the recorded things of that stream it is, relative to the one behind
+ *                                       the last thing of that stream that this stream named (st_live_name)
+ *
  * Ages make the events of loop iterations equal, which handles do not. Every thing has a position in the order of
  * creation. A Fenwick tree over the positions counts those alive, so an age costs O(log n):
  *
  *     position   0    1    2    3    4    5        age of D = number alive behind it = 1
  *     at         A    -1   C    D    -1   F        when positions run out, the living are renumbered: A C D F
  *     counted    1    0    1    1    0    1
+ *
+ * A position where n things were ended by other streams has -1 - n in `at`, and counts n. Such things next to each other
+ * get one position when the living are renumbered; behind none that is alive they are dropped.
  *
  * A hidden thing (created by a call that is not selected) has no age and does not count in the ages of others.
  *
@@ -28,6 +38,8 @@
 
 struct st_slot {
     uint64_t handle;
+    int64_t ordinal;      /* number of recorded things that its stream created before; -1: it is not recorded */
+    int stream;           /* that created it */
     const void *where;    /* the program's variable that it was stored in, or NULL */
     int position;         /* in the order of creation */
     int prev, next;       /* slots of the chain, -1: none */
@@ -43,21 +55,32 @@ struct st_slot {
     uint64_t comm; /* name of the communicator */
 };
 
+/* The things of one stream. */
+struct st_order {
+    int *tree;                /* Fenwick tree: counts of living, not hidden things over positions */
+    int *at;                  /* position -> slot; -1: dead; -1 - n: n things that other streams ended */
+    int npositions, capacity; /* positions used, and room for: a power of two */
+    int nlive;                /* slots in `at` */
+    int64_t ncreated;         /* recorded things so far */
+    int64_t *next;            /* by stream: ordinal behind the thing of that stream that this one named last ... */
+    int nnext;                /* ... and the length of this array; streams without an entry have 0 */
+};
+
 /* All zero is an empty table. */
 struct st_live {
     struct st_slot *slots;
     int *free_slots; /* stack of unused slots */
-    int *tree;       /* Fenwick tree: counts of living, not hidden things over positions */
-    int *at;         /* position -> slot, -1: dead */
     int nslots, nfree, slots_capacity;
-    int npositions, capacity; /* positions used, and room for */
-    int nlive, nhidden;
+    struct st_order first;  /* of stream 0 */
+    struct st_order *later; /* of streams 1, 2, ... */
+    int nlater;
     struct st_map map[2];     /* handle -> first and last slot of a chain */
     struct st_map by_address; /* variable -> newest slot stored in it */
 };
 
-/* Add a thing whose handle was stored in `where` (or NULL). Return its slot; -1: out of memory. */
-int st_live_add(struct st_live *live, uint64_t handle, const void *where);
+/* Add a thing of a stream, whose handle was stored in `where` (or NULL). `recorded`: by an event of the stream.
+ * Return its slot; -1: out of memory. */
+int st_live_add(struct st_live *live, uint64_t handle, const void *where, int stream, bool recorded);
 /* Hide a thing; -1 has no effect. */
 void st_live_hide(struct st_live *live, int slot);
 /* Is any thing alive and linked that has this handle? */
@@ -70,9 +93,15 @@ int st_live_find(const struct st_live *live, uint64_t handle, const void *where)
 int st_live_claim(struct st_live *live, uint64_t handle, const void *where);
 /* Link a claimed thing again, which did not complete. */
 void st_live_relink(struct st_live *live, int slot);
-/* The thing is dead; -1 has no effect. */
-void st_live_drop(struct st_live *live, int slot);
-/* Return the number of newer living things; ST_UNDEFINED for slot -1 and for a hidden thing. */
-int64_t st_live_age(const struct st_live *live, int slot);
+/* An event of this stream ended the thing; -1 has no effect. */
+void st_live_drop(struct st_live *live, int slot, int stream);
+/* Return the name of a thing in an event of a stream; ST_UNDEFINED for slot -1 and for a hidden thing. Where it is of
+ * another stream, the stream's next names depend on it: call this once for each value, in the order of the values. */
+int64_t st_live_name(struct st_live *live, int slot, int stream);
+/* The name of another stream's thing, given by that stream and its ordinal. */
+int64_t st_live_foreign_name(struct st_live *live, int creator, int64_t ordinal, int stream);
+
+/* The name of a thing of another stream: (its stream + 1) * ST_OF_STREAM + ST_OF_STREAM / 2 + difference of ordinals. */
+#define ST_OF_STREAM (INT64_C(1) << 40)
 
 #endif

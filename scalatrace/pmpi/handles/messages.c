@@ -15,7 +15,7 @@ static bool no_process_recorded; /* was the last probe that returned MPI_MESSAGE
 void st_message_add(struct st_call *call, MPI_Message message) {
     if (message == MPI_MESSAGE_NO_PROC) no_process_recorded = !call->skipped;
     if (message == MPI_MESSAGE_NULL || message == MPI_MESSAGE_NO_PROC) return;
-    int slot = st_live_add(&messages, ST_KEY(message), NULL);
+    int slot = st_live_add(&messages, ST_KEY(message), NULL, st_thread.stream, call->on);
     if (call->skipped) st_live_hide(&messages, slot);
 }
 
@@ -28,10 +28,11 @@ void st_message_claim(struct st_call *call, MPI_Message message) {
 }
 
 int64_t st_message_age(const struct st_call *call) {
-    return call->message == NO_PROCESS ? ST_PROC_NULL : st_live_age(&messages, call->message);
+    if (call->message == NO_PROCESS) return ST_PROC_NULL;
+    return call->on ? st_live_name(&messages, call->message, st_thread.stream) : ST_UNDEFINED;
 }
 
-void st_message_drop(struct st_call *call) { st_live_drop(&messages, call->message); }
+void st_message_drop(struct st_call *call) { st_live_drop(&messages, call->message, st_thread.stream); }
 
 void st_message_restore(struct st_call *call) {
     if (call->message < 0 || !st_lock()) return;

@@ -1,7 +1,7 @@
 /* pending.h - consecutive Waitsome (Testsome) calls on one array from one call site become one event.
  *
  * How many requests such a call completes depends on timing. The joined event lists all requests that the calls
- * completed, oldest first, so that it is the same in every run:
+ * completed, oldest first, so that it is the same in every run. Each stream (recording/streams.h) has its own:
  *
  *     Waitsome -> {3}     Waitsome -> {0, 2}     Waitsome -> {1}        any other event
  *     `------------------ one pending event {3, 2, 1, 0} -----------'   st_pending_flush
@@ -15,10 +15,15 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "base/state.h"
 #include "events/call.h"
 
-/* Write the pending event, if there is one. */
-void st_pending_flush(void);
+/* Write the pending event of this thread's stream, if there is one; those of all streams. */
+void st_pending_write(void);
+void st_pending_flush_all(void);
+static inline void st_pending_flush(void) {
+    if (__builtin_expect(st_shared.npending, 0)) st_pending_write();
+}
 /* Would this call's event join the pending one? */
 bool st_pending_joins(const struct st_call *call, int op, const MPI_Request *requests);
 /* Start a pending event with this call's times, or add them to the one it joins. */

@@ -61,7 +61,7 @@ void st_request_add(struct st_call *call, MPI_Request *request, bool persistent,
     MPI_Request handle = request_at(call, request, 0);
     if (handle == MPI_REQUEST_NULL) return;
     if (st_live_has(&requests, ST_KEY(handle))) handle = make_unique(call, request, handle);
-    int slot = st_live_add(&requests, ST_KEY(handle), request);
+    int slot = st_live_add(&requests, ST_KEY(handle), request, st_thread.stream, call->on);
     if (slot < 0) return;
     requests.slots[slot].persistent = persistent;
     requests.slots[slot].any_source = any_source;
@@ -72,16 +72,20 @@ void st_request_add(struct st_call *call, MPI_Request *request, bool persistent,
 
 /* -- ages ------------------------------------------------------------------------------------------------ */
 
+/* The name in the call's event, if it makes one; see live.h. */
+static int64_t name_of(const struct st_call *call, int slot) {
+    return call->on ? st_live_name(&requests, slot, st_thread.stream) : ST_UNDEFINED;
+}
+
 int64_t st_request(struct st_call *call, const MPI_Request *array, int i) {
-    return st_live_age(&requests, slot_at(call, array, i));
+    return name_of(call, slot_at(call, array, i));
 }
 
-int64_t st_request_value(MPI_Request request) {
-    if (request == MPI_REQUEST_NULL) return ST_UNDEFINED;
-    return st_live_age(&requests, st_live_find(&requests, ST_KEY(request), NULL));
+int64_t st_request_value(const struct st_call *call, MPI_Request request) {
+    return request == MPI_REQUEST_NULL ? ST_UNDEFINED : name_of(call, st_live_find(&requests, ST_KEY(request), NULL));
 }
 
-int64_t st_claimed_age(const struct st_call *call, int i) { return st_live_age(&requests, call->claimed[i]); }
+int64_t st_claimed_age(const struct st_call *call, int i) { return name_of(call, call->claimed[i]); }
 
 static int64_t request_item(struct st_call *call, const void *array, int i) { return st_request(call, array, i); }
 static int64_t claimed_item(struct st_call *call, const void *unused, int i) {
@@ -149,9 +153,10 @@ void st_follow_request(struct st_call *call, MPI_Request request) {
 void st_requests_start(void) {
     int level;
     may_claim_late = PMPI_Query_thread(&level) == MPI_SUCCESS && level < MPI_THREAD_MULTIPLE;
+    st_shared.streams = !may_claim_late;
 }
 
-void st_requests_of_sessions(void) { may_claim_late = false; }
+void st_requests_of_sessions(void) { may_claim_late = false, st_shared.streams = true; }
 
 /* Claim the i-th request of the program's array, which has this handle. Return its slot; -1: null or unknown. */
 static int claim(struct st_call *call, const MPI_Request *array, int i, MPI_Request handle) {
@@ -219,16 +224,21 @@ bool st_claimed_died(const struct st_call *call, const MPI_Request *array, int i
     return slot >= 0 && !requests.slots[slot].persistent && request_at(call, array, i) == MPI_REQUEST_NULL;
 }
 
-void st_request_drop(int slot) {
+void st_request_drop(int slot, int stream) {
     if (slot >= 0 && requests.slots[slot].any_source) nany_source--;
-    st_live_drop(&requests, slot);
+    st_live_drop(&requests, slot, stream);
+}
+
+const struct st_slot *st_request_slot(int slot) { return slot < 0 ? NULL : &requests.slots[slot]; }
+int64_t st_request_foreign_name(int creator, int64_t ordinal, int stream) {
+    return st_live_foreign_name(&requests, creator, ordinal, stream);
 }
 
 void st_relink_claim(struct st_call *call, int i) {
     if (call->claimed[i] >= 0) st_live_relink(&requests, call->claimed[i]);
 }
 
-void st_drop_claim(struct st_call *call, int i) { st_request_drop(call->claimed[i]); }
+void st_drop_claim(struct st_call *call, int i) { st_request_drop(call->claimed[i], st_thread.stream); }
 
 void st_settle_claims(struct st_call *call, const MPI_Request *array) {
     for (int i = 0; i < call->nclaimed; i++)

@@ -25,9 +25,10 @@
 /* The call returned a request: give it an age, and a handle that no other live request has. */
 void st_request_add(struct st_call *call, MPI_Request *request, bool persistent, bool any_source);
 
-/* Return the age of a request: the i-th of an array, or one passed by value. ST_UNDEFINED: null or unknown. */
+/* Return the name of a request in the call's event (live.h), which is its age where the call's thread created it: the
+ * i-th of an array, or one passed by value. ST_UNDEFINED: null or unknown, or the call makes no event. */
 int64_t st_request(struct st_call *call, const MPI_Request *requests, int i);
-int64_t st_request_value(MPI_Request request);
+int64_t st_request_value(const struct st_call *call, MPI_Request request);
 /* Return the name of the array of ages of n requests. */
 uint64_t st_requests(struct st_call *call, const MPI_Request *requests, int64_t n);
 
@@ -55,8 +56,11 @@ void st_settle_claims(struct st_call *call, const MPI_Request *requests);
 /* The same for one request: the call did not change it, or freed it even if it is persistent. */
 void st_relink_claim(struct st_call *call, int i);
 void st_drop_claim(struct st_call *call, int i);
-/* Drop a request whose slot left its call's claims (pending.h). */
-void st_request_drop(int slot);
+/* Drop a request whose slot left its call's claims (pending.h), and that an event of this stream completed. */
+void st_request_drop(int slot, int stream);
+/* For pending.h: the slot (NULL for -1), and the name of another stream's request in an event of a stream. */
+const struct st_slot *st_request_slot(int slot);
+int64_t st_request_foreign_name(int creator, int64_t ordinal, int stream);
 
 /* Was the i-th claimed request a receive from MPI_ANY_SOURCE, and is this status set? Then record the source that
  * matched. `status_index`: in the array of statuses. */

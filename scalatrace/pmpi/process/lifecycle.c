@@ -161,6 +161,7 @@ static void start_recording(void) {
     st_stack_start();
     st_fortran_start();
     st_current_add_thread();
+    st_streams_start();
     pthread_atfork(st_loader_before_fork, st_loader_after_fork, in_child);
 }
 
@@ -199,6 +200,7 @@ static void start_tracing(void) {
         st_output_start();
         st_children_start();
         st_save_start();
+        if (!has_sessions) st_requests_start();
         if (!before) start_recording();
         st_program_start();
         set_hosts();
@@ -206,7 +208,6 @@ static void start_tracing(void) {
         set_thread_level();
         if (!before) open_flat_log();
         st_comms_start();
-        if (!has_sessions) st_requests_start();
         st_unique_start(st_shared.private_comm);
         st_shared.active = st_shared.on = true;
     } else {
@@ -227,7 +228,7 @@ static bool complete_events(bool *was_busy) {
     bool locked = st_hold_to_save(was_busy);
     st_shared.active = st_shared.on = false;
     if (locked && st_shared.core) {
-        st_pending_flush();
+        st_pending_flush_all();
         st_publish_totals();
         st_modules_publish();
         st_core_check(st_core_finish(st_shared.core));

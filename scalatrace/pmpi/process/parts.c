@@ -45,7 +45,7 @@ int st_save_part(bool last) {
         if (!st_parts_are_planted(st_options.output)) mkdir(path, 0777);
         st_part_path(path, sizeof path, st_shared.rank);
         written = true;
-        if (last && !preserved) st_pending_flush();
+        if (last && !preserved) st_pending_flush_all();
         if (!preserved) st_publish_totals(), st_current_publish();
         error = preserved ? st_core_write_packed(st_shared.core, preserved, npreserved, path)
                           : st_core_write_part(st_shared.core, path);

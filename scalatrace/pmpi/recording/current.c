@@ -13,6 +13,7 @@
 #include "events/events.h"
 #include "handles/requests.h"
 #include "ops.h"
+#include "recording/streams.h"
 
 #define MAX_TEXT 8192   /* bytes of a description; what does not fit is left out */
 #define MAX_REQUESTS 16 /* of one call */
@@ -28,6 +29,7 @@ static int64_t finalize_ns; /* when the program called MPI_Finalize, 0: not yet 
 static void remove_thread(void *thread) {
     bool was_busy;
     if (!st_hold_to_save(&was_busy)) return;
+    st_stream_leave();
     for (struct st_thread **at = &threads; *at; at = &(*at)->next)
         if (*at == thread) {
             *at = (*at)->next;

@@ -9,9 +9,8 @@
 #include "handles/pending.h"
 #include "ops.h"
 #include "recording/current.h"
+#include "recording/streams.h"
 #include "stacks/stack.h"
-
-static uint64_t polls[ST_NOPS]; /* unsuccessful polls since the last successful one */
 
 #define MAX_STACK ((uintptr_t)8 << 20) /* bytes; frames that are further apart are of different stacks */
 
@@ -38,6 +37,13 @@ void st_free_call(struct st_call *call) {
     free(call->statuses);
 }
 
+/* The first call of this thread: return its stream. */
+static __attribute__((noinline)) int start_thread(void) {
+    st_stream_take();
+    st_current_add_thread();
+    return st_thread.stream;
+}
+
 /* The stack comes first, since it may wait for Python's GIL. A pending Waitsome event comes before this call's event,
  * and the requests it completed must be dead when this call names requests. Only a call that may join it leaves it
  * open. */
@@ -46,12 +52,13 @@ bool st_begin(struct st_call *call, int op) {
     if (call->on && st_options.stacks != ST_STACKS_NONE) call->event.signature = st_stack(call);
     if (!st_lock()) return false;
     if (ST_SELECTING && st_ops[op].role == ST_SELECTABLE && st_site_skipped(call)) st_skip(call);
-    if (!call->on || (op != ST_OP_Waitsome && op != ST_OP_Testsome)) st_pending_flush();
+    call->event.thread = (uint32_t)(__builtin_expect(st_thread.has_stream, 1) ? st_thread.stream : start_thread());
     call->event.self = st_shared.rank;
     call->event.size = st_shared.nprocs;
     call->event.stats[ST_STAT_SOURCE] = NAN;
     call->event.stats[ST_STAT_POLLS] = NAN;
     call->event.op = (uint32_t)op;
+    if (!call->on || (op != ST_OP_Waitsome && op != ST_OP_Testsome)) st_pending_flush();
     return true;
 }
 
@@ -73,7 +80,7 @@ void st_set_times(struct st_call *call) {
 void st_append(struct st_call *call, int nvalues) {
     if (call->on == ST_NO_EVENT) return;
     if (__builtin_expect(!st_thread.counted, 0)) {
-        st_thread.counted = true, st_shared.threads++;
+        st_thread.counted = true, st_shared.threads += st_stream_count();
         st_current_add_thread();
     }
     if (call->t1 > atomic_load_explicit(&st_shared.end_ns, memory_order_relaxed))
@@ -109,7 +116,7 @@ void st_record_failed(struct st_call *call, int op, int error) {
 void st_count_failed_poll(struct st_call *call, int op, bool at_once) {
     if (call->skipped) return;
     call->at_once = at_once && !st_shared.plugins_active && !ST_SELECTING && !call->statuses;
-    __atomic_fetch_add(&polls[op], 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&st_stream_polls()[op], 1, __ATOMIC_RELAXED);
     if (!call->on) return;
     if (st_thread.last_exit) st_thread.before_ns += st_between(st_thread.last_exit, call->t0);
     st_thread.poll_ns += st_between(call->t0, call->t1);
@@ -118,7 +125,7 @@ void st_count_failed_poll(struct st_call *call, int op, bool at_once) {
 
 void st_set_polls(struct st_call *call, int op) {
     if (call->skipped) return;
-    call->event.stats[ST_STAT_POLLS] = (double)(1 + __atomic_exchange_n(&polls[op], 0, __ATOMIC_RELAXED));
+    call->event.stats[ST_STAT_POLLS] = (double)(1 + __atomic_exchange_n(&st_stream_polls()[op], 0, __ATOMIC_RELAXED));
 }
 
 void st_enable_events(bool on) {

@@ -160,10 +160,15 @@ def _memory(trace: Trace, event: Event) -> tuple[str, ...]:
     return (" / ".join(memory_of(trace, event)) or NO_BUFFERS,)
 
 
+def _thread(trace: Trace, event: Event) -> tuple[str, ...]:
+    return (str(trace.thread_of(event)),)
+
+
 KEYS: dict[str, tuple[tuple[str, ...], Key]] = {
     "op": (("operation",), _op),
     "site": (("operation", "call site"), _site),
     "memory": (("memory",), _memory),
+    "thread": (("thread",), _thread),
 }
 
 

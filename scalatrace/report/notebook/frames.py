@@ -67,7 +67,7 @@ def stats_frame(trace: Trace, by: str = "op") -> pd.DataFrame:
     Unknown numbers are missing. Times of start-up and shut-down are left out: `trace.phases` has them.
 
     Raises:
-        UsageError: `by` is not "op", "site", "memory" or "rank", or pandas is missing.
+        UsageError: `by` is not "op", "site", "memory", "thread" or "rank", or pandas is missing.
         LimitError: very many ranks have different parameters or trip counts.
     """
     if by not in (*KEYS, RANK):

@@ -142,6 +142,11 @@ class TreeReporter:
                 yield guide, self._event(node, taking_part, around, new())
 
     def _loop(self, node: Sequence, taking_part: RankList, around: RankList, text: TreeLine) -> TreeLine:
+        if node.thread:
+            text.append(f"thread {node.thread}", style=LOOP)
+            self._put_ranks(text, taking_part, around)
+            self._put_cost(text, node)
+            return text
         self._put_repeat(text, values.repeat_of(node.repeat, taking_part) or "1")
         text.append(f"loop of {len(node.nodes)}" if len(node.nodes) > 1 else "loop", style=LOOP)
         self._put_ranks(text, taking_part, around)

@@ -88,7 +88,7 @@ def _drop_times(trace: Trace) -> Trace:
 
     def node(original: Node) -> Node:
         if isinstance(original, Sequence):
-            return Sequence(original.repeat, tuple(map(node, original.nodes)))
+            return replace(original, nodes=tuple(map(node, original.nodes)))
         return replace(original, stats=tuple(stats(rows) for rows in original.stats))
 
     def stats(rows: PredStats) -> PredStats:

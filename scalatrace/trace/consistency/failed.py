@@ -38,7 +38,7 @@ def repeatable(trace: Trace, keep_failed: bool = False) -> Trace:
     def plain(node: Node) -> list[Node]:
         if isinstance(node, Sequence):
             nodes = tuple(new for child in node.nodes for new in plain(child))
-            return [Sequence(node.repeat, nodes)] if nodes else []
+            return [replace(node, nodes=nodes)] if nodes else []
         op = ops[node.op]
         if op.name.endswith(FAILED):
             return [node] if keep_failed else []

@@ -8,7 +8,7 @@ from scalatrace.operations import Category, operation
 from scalatrace.trace.io.members import check_families
 from scalatrace.trace.io.ranges import Path, Ranges
 from scalatrace.trace.model.elastic import Value, vecs
-from scalatrace.trace.model.nodes import Event, Node, Peer
+from scalatrace.trace.model.nodes import Event, Node, Peer, thread_of
 from scalatrace.trace.model.tables import Kind, Op
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.model.trace_tables import START
@@ -22,6 +22,10 @@ MAX_NODE_DEPTH = 64
 Recorded programs have fewer than 10; recursive commands need a few Python frames per level."""
 
 
+MAX_THREADS = 1 << 20
+"""Threads of a rank; the core has the same limit."""
+
+
 def check(trace: Trace) -> Trace:
     """Return the trace itself, if its tables and nodes fit together.
 
@@ -32,7 +36,23 @@ def check(trace: Trace) -> Trace:
     ranges = Ranges(trace)
     ranges.check_tables()
     _check_nodes(trace, ranges, trace.nodes, ())
+    _check_threads(trace)
     return trace
+
+
+def _check_threads(trace: Trace) -> None:
+    numbers = [thread_of(node) for node in trace.nodes]
+    streams = [number for number in numbers if number]
+    if (
+        numbers != sorted(numbers)
+        or len(set(streams)) < len(streams)
+        or max(streams, default=0) >= MAX_THREADS
+    ):
+        raise ValueError("the threads of the nodes are not 0 and then rising numbers below 2^20")
+    if any(thread_of(node) and any(vec.constant != 1 for vec in vecs(node.repeat)) for node in trace.nodes):
+        raise ValueError("the calls of a thread are repeated")
+    if any(family >= len(trace.comms) for family in trace.turns):
+        raise ValueError("an order of threads is of a missing communicator")
 
 
 def _check_tables(trace: Trace) -> None:
@@ -85,6 +105,8 @@ def _check_nodes(trace: Trace, ranges: Ranges, nodes: AnySequence[Node], path: P
             _check_event(trace, node)
             ranges.check(node, below)
         else:
+            if path and node.thread:
+                raise ValueError("the calls of a thread are inside other nodes")
             ranges.check_repeat(node.repeat)
             _check_nodes(trace, ranges, node.nodes, below)
 

@@ -13,6 +13,9 @@ __all__ = ["FORMAT_VERSION", "MAGIC", "Container", "is_symbolic", "pack_containe
 
 MAGIC = b"\x89STRC\r\n\x1a"
 FORMAT_VERSION = 1
+STREAMS_VERSION = 2
+"""Version of files with calls of several threads of a rank."""
+
 DEFLATED = 1
 PART = 2
 SYMBOLIC = 4
@@ -50,14 +53,20 @@ class Container(NamedTuple):
 
 
 def pack_container(
-    payload: bytes, compress: bool = True, part: bool = False, symbolic: bool = False
+    payload: bytes,
+    compress: bool = True,
+    part: bool = False,
+    symbolic: bool = False,
+    streams: bool = False,
 ) -> bytes:
     """Return the bytes of a file with this payload, deflated only if that makes it smaller."""
     level = 7 if len(payload) > FAST_COMPRESSION_NBYTES else 9
     deflated = zlib.compress(payload, level) if compress else payload
     stored = deflated if len(deflated) < len(payload) <= _most(len(deflated)) else payload
     flags = (DEFLATED if stored is not payload else 0) | (PART if part else 0) | (SYMBOLIC if symbolic else 0)
-    header = HEADER.pack(MAGIC, FORMAT_VERSION, flags, len(stored), len(payload), 0)
+    header = HEADER.pack(
+        MAGIC, STREAMS_VERSION if streams else FORMAT_VERSION, flags, len(stored), len(payload), 0
+    )
     checksum = zlib.crc32(stored, zlib.crc32(header[CHECKED]))
     return header[:-4] + struct.pack("<I", checksum) + stored
 
@@ -107,10 +116,10 @@ def read_container(data: bytes, path: str | PathLike[str] = "") -> Container:
 
 
 def _check_header(version: int, flags: int, stored_size: int, payload_size: int, path: str) -> None:
-    if version != FORMAT_VERSION:
+    if version not in (FORMAT_VERSION, STREAMS_VERSION):
         raise FormatError(
             f"format version {version} is unknown, expected "
-            f"{FORMAT_VERSION}; use the scalatrace that wrote it",
+            f"{STREAMS_VERSION} or less; use the scalatrace that wrote it",
             path,
             8,
         )

@@ -45,6 +45,7 @@ __all__ = [
     "signatures",
     "stat",
     "text",
+    "turns",
 ]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -216,6 +217,17 @@ def load(raw: object, fields: Fields) -> Vec | None:
     if any(end is not None and abs(end) > most for end in (ends.smallest(), ends.largest())):
         raise ValueError(f"a load is not between -{most} and {most}")
     return vec.times(LOAD_STEPS // steps)
+
+
+def turns(raw: object, fields: Fields) -> tuple[int, Elastic]:
+    """Decode [communicator family, threads in the order of collective calls]."""
+    family_index, order = _parts(raw, "an order of threads", 2)
+    value = repeat(order, fields["nprocs"])
+    if isinstance(value, elastic.Formulas):
+        raise ValueError("the order of threads on a communicator has formulas")
+    if any(vec.length is None for vec in elastic.vecs(value)):
+        raise ValueError("the order of threads on a communicator has no end")
+    return natural(family_index), value
 
 
 def repeat(raw: object, n: int) -> Elastic:

@@ -52,6 +52,7 @@ class FlatLog:
         rank, nprocs: from the first line.
         schemas: operation -> ((parameter, kind), ...).
         stacks, comms, types: by the log's numbers; stack 0 is empty.
+        thread: that made the call read last.
         declared: number of events that the end line claims; None while there was none, that is, for a run
             that did not reach MPI_Finalize.
     """
@@ -64,6 +65,7 @@ class FlatLog:
         self.comms: dict[int, FlatComm] = {}
         self.types: dict[int, Datatype] = {}
         self.declared: int | None = None
+        self.thread = 0
         self._cache: dict[str, FlatCall] = {}
         header = _HEADER.fullmatch(next(self._lines(), "").rstrip("\n"))
         if header is None:
@@ -134,6 +136,10 @@ class FlatLog:
         groups = [_array(word) for word in (members, *remote)]
         self.comms[int(number)] = FlatComm(kind, int(parent), groups[0], groups[1] if remote else None)
 
+    def _switch(self, words: list[str]) -> None:
+        (number,) = words
+        self.thread = int(number)
+
     def _type(self, words: list[str]) -> None:
         number, size, extent, description = words
         self.types[int(number)] = Datatype(_text(description), int(size), int(extent))
@@ -147,6 +153,7 @@ _DEFINITIONS: dict[str, Callable[[FlatLog, list[str]], None]] = {
     "@S": FlatLog._stack,
     "@C": FlatLog._comm,
     "@T": FlatLog._type,
+    "@H": FlatLog._switch,
 }
 
 

@@ -56,6 +56,11 @@ IN_COLUMNS = "histograms"
 LOAD_BETWEEN = "load-between"
 """The key of loads without start-up and shut-down, in place of `load`."""
 
+TURNS = "turns"
+"""The key of the order of threads on shared communicators."""
+
+_OPTIONAL = (IN_COLUMNS, LOAD_BETWEEN, TURNS)
+
 _REASONS: dict[type[BaseException], str] = {
     msgpack.OutOfData: "the payload ends too early",
     msgpack.StackError: "values are nested too deeply",
@@ -101,7 +106,7 @@ class _Payload:
                 if "load" in fields:
                     raise ValueError(f"the payload has both 'load' and {LOAD_BETWEEN!r}")
                 fields.update(load=between, load_between=True)
-            if missing := [key for key in _FIELDS if key not in (*fields, IN_COLUMNS, LOAD_BETWEEN)]:
+            if missing := [key for key in _FIELDS if key not in (*fields, *_OPTIONAL)]:
                 raise ValueError(f"the payload has no {missing[0]!r}")
             if self.unpacker.tell() != self.size:
                 raise ValueError("there is something after the payload")
@@ -142,11 +147,12 @@ class _Payload:
     def node(self, fields: dict[str, Any], depth: int) -> Node:
         """Decode one node."""
         width = self.unpacker.read_array_header()
-        if width not in (2, 5):
-            raise ValueError(f"a node has {width} parts, not 2 or 5")
+        if width not in (2, 3, 5):
+            raise ValueError(f"a node has {width} parts, not 2, 3 or 5")
         repeat = decode.repeat(self.unpacker.unpack(), fields["nprocs"])
-        if width == 2:
-            return Sequence(repeat, tuple(self.nodes(fields, depth + 1)))
+        if width < 5:
+            inner = tuple(self.nodes(fields, depth + 1))
+            return Sequence(repeat, inner, decode.natural(self.unpacker.unpack()) if width == 3 else 0)
         op, signature, params, stats = (self.unpacker.unpack() for _ in range(4))
         return decode.event(repeat, op, signature, params, stats, fields)
 
@@ -176,5 +182,6 @@ _FIELDS: dict[str, Callable[[_Payload, dict[str, Any]], Any]] = {
     "load": _table(decode.load),
     LOAD_BETWEEN: _table(decode.load),
     IN_COLUMNS: lambda payload, fields: ColumnReader(payload.unpacker.unpack()),
+    TURNS: lambda payload, fields: dict(_table(decode.turns)(payload, fields)),
     "nodes": lambda payload, fields: without_unused(payload.nodes(fields)),
 }

@@ -52,6 +52,8 @@ RESERVED = frozenset(
         "load",
         "between",
         "none",
+        "thread",
+        "turns",
         "x",
         "after",
         "by",
@@ -104,6 +106,7 @@ def _header(trace: Trace) -> Iterator[str]:
     yield from (f"count {_quote(name)} {n}" for name, n in trace.counts.items())
     yield from ["load between"] if trace.load_between else []
     yield from (f"load {'none' if vec is None else vec}" for vec in trace.load)
+    yield from (f"turns {family} {order}" for family, order in trace.turns.items())
 
 
 def _number_lines(lines: Iterator[str]) -> Iterator[str]:
@@ -141,7 +144,8 @@ def _nodes(trace: Trace, nodes: list[Node] | tuple[Node, ...], indent: str) -> I
             yield f"{indent}{repeat}{_event(trace, node)}{_comment(trace, node)}"
             yield from (f"{indent}  {_after(trace, stats)}" for stats in node.stats)
         else:
-            yield f"{indent}{repeat}{{"
+            thread = f"thread {node.thread} {node.repeat} x " if node.thread else repeat
+            yield f"{indent}{thread}{{"
             yield from _nodes(trace, node.nodes, indent + "  ")
             yield f"{indent}}}"
 

@@ -66,6 +66,7 @@ class RawNode(NamedTuple):
     repeat: Any
     content: Any
     place: Token | None = None
+    thread: int = 0
 
 
 def load_text(path: str | PathLike[str]) -> Trace:
@@ -234,6 +235,10 @@ class _Plain(Transformer[Any, Any]):
     def sequence(self, parts: list[Any]) -> list[Any]:
         return parts
 
+    def stream(self, parts: list[Any]) -> RawNode:
+        thread, repeat, _, *nodes = parts
+        return RawNode(repeat, nodes, thread, int(thread))
+
     def once(self, parts: list[Any]) -> RawNode:
         return RawNode(1, parts[0])
 
@@ -297,6 +302,9 @@ class _Plain(Transformer[Any, Any]):
     def load_between(self, parts: list[Any]) -> Any:
         return "load_between", True, None
 
+    def turns(self, parts: list[Any]) -> Any:
+        return "turns", (int(parts[0]), parts[1]), parts[0]
+
     def no_load(self, parts: list[Any]) -> Any:
         return "load", None, None
 
@@ -338,6 +346,8 @@ class _Builder:
                 self._once(field, raw)
             elif field == "load_between":
                 self.fields[field] = raw
+            elif field == "turns":
+                self.fields.setdefault(field, {}).update([decode.turns(raw, self.fields)])
             elif field in ("meta", "counts"):
                 self.fields[field][raw[0]] = raw[1] if field == "meta" else decode.natural(raw[1])
             else:
@@ -388,7 +398,7 @@ class _Builder:
             return self._event(node)
         self.place = node.place or self.place
         repeat = decode.repeat(node.repeat, self.fields["nprocs"])
-        return Sequence(repeat, tuple(self._nodes(node.content, depth + 1)))
+        return Sequence(repeat, tuple(self._nodes(node.content, depth + 1)), node.thread)
 
     def _event(self, node: RawNode) -> Node:
         raw: RawEvent = node.content

@@ -13,6 +13,7 @@ from scalatrace.errors import ScalatraceError
 from scalatrace.files import write_file
 from scalatrace.trace.io.container import pack_container
 from scalatrace.trace.model import elastic
+from scalatrace.trace.model.elastic import Elastic
 from scalatrace.trace.model.nodes import Event, Node, Param, Peer, PredStats
 from scalatrace.trace.model.tables import TIMES, Family, IntArray, Op, RecordedStat
 from scalatrace.trace.model.trace import Trace
@@ -40,7 +41,7 @@ def save(trace: Trace, path: str | PathLike[str], compress: bool = True) -> int:
 
 def dumps(trace: Trace, compress: bool = True) -> bytes:
     """Return the bytes of a trace's file, which `reader.loads` reads. Raises ScalatraceError as `save`."""
-    return pack_container(pack_payload(trace), compress)
+    return pack_container(pack_payload(trace), compress, streams=trace.has_streams)
 
 
 def pack_payload(trace: Trace) -> bytes:
@@ -86,6 +87,7 @@ def _payload(trace: Trace) -> dict[str, Any]:
             None if vec is None else {LOAD_STEPS: vec.terms} for vec in trace.load
         ],
         **({"histograms": columns.columns} if any(columns.columns) else {}),
+        **({"turns": list(map(_turns, trace.turns.items()))} if trace.turns else {}),
         "nodes": nodes,
     }
 
@@ -116,9 +118,14 @@ def _family(family: Family) -> tuple[Any, ...]:
 def _node(node: Node, measured: Sequence[RecordedStat], columns: ColumnWriter) -> tuple[Any, ...]:
     repeat = elastic.encode(node.repeat)
     if not isinstance(node, Event):
-        return repeat, tuple(_node(child, measured, columns) for child in node.nodes)
+        inner = tuple(_node(child, measured, columns) for child in node.nodes)
+        return (repeat, inner, node.thread) if node.thread else (repeat, inner)
     stats = tuple(_stats(row, measured, columns) for row in node.stats)
     return repeat, node.op, node.signature, tuple(map(_param, node.params)), stats
+
+
+def _turns(item: tuple[int, Elastic]) -> tuple[int, Any]:
+    return item[0], elastic.encode(item[1])
 
 
 def _stats(stats: PredStats, measured: Sequence[RecordedStat], columns: ColumnWriter) -> tuple[Any, ...]:

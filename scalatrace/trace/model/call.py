@@ -22,12 +22,23 @@ WORLD = 0
 
 
 class CompiledEvent:
-    """An event node compiled for one rank."""
+    """An event node compiled for one rank, in the stream of one of its threads."""
 
-    __slots__ = ("comm_at", "histograms", "names", "node", "op", "own_pred", "rank", "rows", "trace")
+    __slots__ = (
+        "comm_at",
+        "histograms",
+        "names",
+        "node",
+        "op",
+        "own_pred",
+        "rank",
+        "rows",
+        "thread",
+        "trace",
+    )
 
-    def __init__(self, trace: TraceTables, node: Event, rank: int) -> None:
-        self.trace, self.node, self.rank = trace, node, rank
+    def __init__(self, trace: TraceTables, node: Event, rank: int, thread: int = 0) -> None:
+        self.trace, self.node, self.rank, self.thread = trace, node, rank, thread
         self.op: Op = trace.ops[node.op]
         self.names = {name: i for i, (name, _) in enumerate(self.op.params)}
         self.comm_at = self.op.position(Kind.COMM)
@@ -106,6 +117,11 @@ class Call:
     def rank(self) -> int:
         """World rank of the caller."""
         return self.place.rank
+
+    @property
+    def thread(self) -> int:
+        """Number of the thread that made the call, in the order of first calls; 0 where there is one."""
+        return self.place.thread
 
     def __contains__(self, name: object) -> bool:
         return name in self.place.names

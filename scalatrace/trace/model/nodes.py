@@ -25,6 +25,7 @@ __all__ = [
     "Sequence",
     "events",
     "named_ranks",
+    "thread_of",
     "untimed",
 ]
 
@@ -61,10 +62,16 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """Nodes that run one after the other, as a whole `repeat` times."""
+    """Nodes that run one after the other, as a whole `repeat` times.
+
+    Attributes:
+        thread: of a root node: the number of the thread whose calls these are, from 1 on; 0: that of what is
+            around.
+    """
 
     repeat: Elastic
     nodes: tuple[Node, ...]
+    thread: int = 0
 
 
 Node = Event | Sequence
@@ -79,6 +86,11 @@ def events(nodes: AnySequence[Node]) -> Iterator[Event]:
             yield from events(node.nodes)
 
 
+def thread_of(node: Node) -> int:
+    """Return the number of the thread whose calls a root node has."""
+    return node.thread if isinstance(node, Sequence) else 0
+
+
 def named_ranks(value: Elastic) -> RankList | None:
     """Return the ranks that a value names; None if it holds for every participant."""
     return None if isinstance(value, Vec) else value.ranks
@@ -88,7 +100,7 @@ def untimed(node: Node) -> Node:
     """Return the node without statistics, to compare calls but not times."""
     if isinstance(node, Event):
         return replace(node, stats=()) if node.stats else node
-    return Sequence(node.repeat, tuple(untimed(child) for child in node.nodes))
+    return replace(node, nodes=tuple(untimed(child) for child in node.nodes))
 
 
 ONCE = Vec(1)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from scalatrace.errors import UsageError
 from scalatrace.trace.model.call import Call
-from scalatrace.trace.model.nodes import Event, Node, Sequence, events
+from scalatrace.trace.model.elastic import Elastic
+from scalatrace.trace.model.nodes import Event, Node, Sequence, events, thread_of
 from scalatrace.trace.model.phases import Phases
 from scalatrace.trace.model.trace_tables import LOAD_STEPS, START, TraceTables
 from scalatrace.trace.values.ranklist import RankList
@@ -44,21 +45,53 @@ class Trace(TraceTables):
         nodes: the root nodes, entered once.
         load: per statistic None or a vec over `ranks` of round(LOAD_STEPS log2(total / mean total)).
         load_between: whether these totals are without start-up and shut-down.
+        turns: communicators on which several threads of a rank make collective calls: the threads in the
+            order of these calls.
     """
 
     nodes: list[Node] = field(default_factory=list)
     load: list[Vec | None] = field(default_factory=list, kw_only=True)
     load_between: bool = field(default=False, kw_only=True)
+    turns: dict[int, Elastic] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self._participants: dict[int, RankList] = {}
         self._in_table: list[Node] = []  # keeps the nodes of the table, hence their ids
+        self._threads: tuple[list[Node], dict[int, int]] | None = None  # by id of an event
         self._phases: tuple[list[Node], Phases, Trace] | None = None
         self._run_load: tuple[Phases, list[Vec | None], dict[int, Vec | None]] | None = None
 
-    def walk(self, rank: int) -> Iterator[Call]:
+    @property
+    def threads(self) -> list[int]:
+        """The numbers of the threads that made calls, of any rank."""
+        return sorted({thread_of(node) for node in self.nodes} | {0})
+
+    @property
+    def has_streams(self) -> bool:
+        """Whether several threads of a rank made calls: each is a stream of its own."""
+        return any(map(thread_of, self.nodes))
+
+    def stream(self, thread: int) -> list[Node]:
+        """Return the nodes of a thread."""
+        return [node for node in self.nodes if thread_of(node) == thread]
+
+    def thread_of(self, event: Event) -> int:
+        """Return the number of the thread whose calls an event node of this trace has."""
+        if not self.has_streams:
+            return 0
+        if self._threads is None or len(self._threads[0]) != len(self.nodes):
+            leaves = {id(leaf): thread_of(node) for node in self.nodes for leaf in events([node])}
+            self._threads = list(self.nodes), leaves
+        return self._threads[1].get(id(event), 0)
+
+    def walk(self, rank: int, thread: int | None = None) -> Iterator[Call]:
         """Yield the calls of a world rank in order, from the compressed form.
+
+        Where several threads made calls, those of each are in order; threads follow each other.
+
+        Args:
+            thread: whose calls; None: all.
 
         Raises:
             UsageError: the rank is not in the trace.
@@ -67,7 +100,7 @@ class Trace(TraceTables):
         from scalatrace.trace.query.walk import walk
 
         self._known(rank)
-        return walk(self, rank)
+        return walk(self, rank, thread)
 
     def nevents(self, rank: int | None = None) -> int:
         """Number of calls of a rank, or of all ranks, without walking.

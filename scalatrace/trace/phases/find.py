@@ -27,7 +27,7 @@ import numpy as np
 
 from scalatrace.arrays import Floats
 from scalatrace.errors import UsageError
-from scalatrace.trace.model.nodes import Event, Node, PredStats, Sequence
+from scalatrace.trace.model.nodes import Event, Node, PredStats, Sequence, events
 from scalatrace.trace.model.phases import Phase, Phases, Taken
 from scalatrace.trace.model.tables import TIMES
 from scalatrace.trace.model.trace_tables import LOAD_STEPS
@@ -138,7 +138,7 @@ def _start_up(
     keys = {(event.op, event.signature) for event, _ in inside.values()} - outside
     before = {0} | {trace.pred_index[key] for key in keys if key in trace.pred_index}
     compute = [i for i in stats if trace.stats[i].name == COMPUTE]
-    for leaf in trace.leaves():
+    for leaf in events(trace.stream(0)):
         first = [row for row in leaf.stats if row.pred in before]
         if first and id(leaf) not in inside and id(leaf) not in last:
             yield from _list_histograms(leaf, trace.participants(leaf), first, compute)
@@ -207,7 +207,7 @@ def _without(node: Node, taken: set[Key]) -> Node:
     if isinstance(node, Sequence):
         nodes = tuple(_without(child, taken) for child in node.nodes)
         is_unchanged = all(new is old for new, old in zip(nodes, node.nodes, strict=True))
-        return node if is_unchanged else Sequence(node.repeat, nodes)
+        return node if is_unchanged else replace(node, nodes=nodes)
     changed = False
     rows = []
     for row in node.stats:

@@ -100,7 +100,9 @@ class Scan:
         self.inside: dict[int, tuple[Event, RankList]] = {}
         self._partners, self._backward = partners, backward
         self._closed, self._nranks = NO_RANKS, len(trace.ranks)
-        self._scan(trace.nodes, [(trace.ranks, 1)], at_end=True, communicating=True)
+        self._scan(
+            trace.stream(0) if backward else trace.nodes, [(trace.ranks, 1)], at_end=True, communicating=True
+        )
 
     def _scan(self, nodes: Sequence[Node], entries: Classes, at_end: bool, communicating: bool) -> None:
         """Scan nodes.

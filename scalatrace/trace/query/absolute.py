@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from scalatrace.trace.model.call import Call
 from scalatrace.trace.model.elastic import Summary, gather
-from scalatrace.trace.model.nodes import Event, Node, Param, Sequence
+from scalatrace.trace.model.nodes import Event, Node, Param
 from scalatrace.trace.model.tables import IntArray, Kind
 from scalatrace.trace.model.trace import Trace
 from scalatrace.trace.query.counting import executions
@@ -41,7 +41,7 @@ class _Absolute:
 
     def node(self, node: Node) -> Node:
         if not isinstance(node, Event):
-            return Sequence(node.repeat, tuple(self.node(child) for child in node.nodes))
+            return replace(node, nodes=tuple(self.node(child) for child in node.nodes))
         kinds = (kind for _, kind in self.trace.ops[node.op].params)
         params = tuple(
             self.param(node, i) if kind is Kind.ARRAY and not isinstance(param, Summary) else param

@@ -126,7 +126,7 @@ def _first(
     same, timed = _Same(left, right, rank, ignore), "times" not in ignore
     first_of_times: Difference | None = None
     most = 0 if equal_calls else CALLS_TRIED // len(left.ranks)
-    for n, (a, b) in enumerate(zip_longest(left.walk(rank), right.walk(rank)), 1):
+    for n, (a, b) in enumerate(_pairs(left, right, rank), 1):
         if first_of_times is not None and n > most:
             break
         if n == CALLS_TRIED and (calls := max(left.nevents(rank), right.nevents(rank))) > MAX_COMPARED:
@@ -142,6 +142,12 @@ def _first(
             first_of_times = _difference(rank, n, a, b, timed)
     if first_of_times is not None:
         yield first_of_times, True
+
+
+def _pairs(left: Trace, right: Trace, rank: int) -> Iterator[tuple[Call | None, Call | None]]:
+    """Yield the calls of a rank side by side, those of each thread in order."""
+    for thread in sorted({*left.threads, *right.threads}):
+        yield from zip_longest(left.walk(rank, thread), right.walk(rank, thread))
 
 
 def _difference(rank: int, event: int, a: Call | None, b: Call | None, timed: bool) -> Difference:

@@ -50,7 +50,7 @@ def _node(node: Node, taking_part: dict[int, RankList]) -> Node:
     ranks = taking_part[id(node)]
     repeat = _list_values(node.repeat, ranks, False) if isinstance(node.repeat, Formulas) else node.repeat
     if isinstance(node, Sequence):
-        return Sequence(repeat, tuple(_node(child, taking_part) for child in node.nodes))
+        return replace(node, repeat=repeat, nodes=tuple(_node(child, taking_part) for child in node.nodes))
     return replace(node, repeat=repeat, params=tuple(_param(param, ranks) for param in node.params))
 
 

@@ -1,13 +1,16 @@
 """Track the live requests of a rank along its walk: find the call that created each request.
 
 A Start moves the data that the creating call describes. As in the recorder, a request's name is its age: the
-number of newer live requests.
+number of newer live requests. Where a rank has several threads, it is that of the requests which the calling
+thread created, of which no call of this thread has completed; a request of another thread is named otherwise
+(docs/reference/format.md).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cache
 from itertools import islice
@@ -23,7 +26,10 @@ from scalatrace.trace.query.walk import CompiledEvent, WalkStep, compiled
 if TYPE_CHECKING:
     from scalatrace.trace.model.trace import Trace
 
-__all__ = ["ENDING", "MAX_WALKED", "POLLING", "STARTING", "LiveRequests", "ages", "ended", "started"]
+__all__ = [
+    "ENDING", "MAX_WALKED", "OF_STREAM", "POLLING", "STARTING", "ForeignNames", "LiveRequests", "RequestUse",
+    "ages", "ended", "is_foreign", "names_of", "started", "thread_requests",
+]  # fmt: skip
 
 MAX_WALKED = 1 << 22
 """Calls and iterations of a rank followed to find the requests that it starts; more would take minutes."""
@@ -61,6 +67,17 @@ def started(trace: Trace, rank: int) -> Iterator[tuple[Event, Call, int]]:
         return
     if not any(trace.ops[event.op].name in STARTING for event, _ in executions_of(trace, rank)):
         return
+    if trace.has_streams:
+        uses = (use for use in thread_requests(trace, rank) if _role(use.call.op) is RequestRole.STARTS)
+        pairs = Counter(
+            (use.call.place, creator.place, creator.values)
+            for use in uses
+            for creator in use.creators
+            if creator is not None and _is_persistent(creator)
+        )
+        for (at, place, values), n in pairs.items():
+            yield at.node, Call(place, values, -1), n
+        return
     for (at, place, values), n in _Started(rank).follow(compiled(trace, trace.nodes, rank)).items():
         yield at.node, Call(place, values, -1), n
 
@@ -78,11 +95,116 @@ def ended(trace: Trace, rank: int, limit: int) -> tuple[set[tuple[int, Call]], b
     """
     requests = set[Ended]()
     complete = True
+    if trace.has_streams:
+        try:
+            uses = [
+                use
+                for use in thread_requests(trace, rank, limit)
+                if _role(use.call.op) is RequestRole.COMPLETES
+            ]
+        except LimitError:
+            return set(), False
+        return {(id(use.call.node), c) for use in uses for c in use.ended if c is not None}, complete
     try:
         _Started(rank, limit, requests).follow(compiled(trace, trace.nodes, rank))
     except LimitError:
         complete = False
     return {(node, Call(place, values, -1)) for node, place, values in requests}, complete
+
+
+OF_STREAM = 1 << 40
+"""The name of a request of another thread is at least (that thread + 1) times this."""
+
+
+def is_foreign(name: int) -> bool:
+    """Return whether a name in a call is that of another thread's request."""
+    return name >= OF_STREAM
+
+
+class ForeignNames:
+    """The names that one thread gives to requests of other threads: each is relative to the one before."""
+
+    def __init__(self) -> None:
+        self._next: dict[int, int] = {}
+
+    def resolve(self, name: int) -> tuple[int, int]:
+        """Return the thread that created a request, and the number of requests that it created before.
+
+        Call it for each such name, in the order of the calls and their values.
+        """
+        thread, offset = name // OF_STREAM - 1, name % OF_STREAM - OF_STREAM // 2
+        ordinal = self._next.get(thread, 0) + offset
+        self._next[thread] = ordinal + 1
+        return thread, ordinal
+
+
+@dataclass(frozen=True, slots=True)
+class RequestUse:
+    """A call of a rank of several threads that names requests.
+
+    Attributes:
+        creators: the calls that created the requests, in the order of the names; None: null or not recorded.
+        ended: those of `creators` that the call completes, where it is a completion.
+    """
+
+    call: Call
+    creators: tuple[Call | None, ...]
+    ended: tuple[Call | None, ...] = ()
+
+
+def thread_requests(trace: Trace, rank: int, limit: int = MAX_WALKED) -> Iterator[RequestUse]:
+    """Yield the calls of all threads of a rank that name requests.
+
+    Raises:
+        LimitError: the rank has more calls than the limit.
+    """
+    if sum(n for _, n in executions_of(trace, rank)) > limit:
+        raise LimitError(
+            f"rank {rank} has several threads and more than {limit} calls: finding the requests that they "
+            "start is limited to so many; record fewer steps"
+        )
+    made = {
+        thread: [call for call in trace.walk(rank, thread) if _role(call.op) is RequestRole.MAKES]
+        for thread in trace.threads
+    }
+    for thread in trace.threads:
+        yield from _uses_of_thread(trace.walk(rank, thread), made)
+
+
+def _uses_of_thread(walk: Iterator[Call], made: dict[int, list[Call]]) -> Iterator[RequestUse]:
+    live, foreign = LiveRequests[Call](_is_persistent), ForeignNames()
+
+    def creator_of(name: int) -> Call | None:
+        if not is_foreign(name):
+            own = live.at((name,))
+            return own[0] if own else None
+        thread, ordinal = foreign.resolve(name)
+        others = made.get(thread, [])
+        return others[ordinal] if 0 <= ordinal < len(others) else None
+
+    for call in walk:
+        role = _role(call.op)
+        if role is RequestRole.MAKES:
+            live.add(call)
+            continue
+        names = names_of(call)
+        if not names:
+            continue
+        creators = tuple(map(creator_of, names))
+        own_ages = ages(call)
+        at = range(len(names)) if own_ages == names else range(call["index"], call["index"] + len(own_ages))
+        ended = tuple(creators[i] for i in at) if role is RequestRole.COMPLETES else ()
+        yield RequestUse(call, creators, ended)
+        if role in (RequestRole.COMPLETES, RequestRole.FREES):
+            live.end(own_ages, freed=role is RequestRole.FREES)
+
+
+def names_of(call: Call) -> tuple[int, ...]:
+    """Return all names of requests in a call."""
+    if "request" in call:
+        return (call["request"],)
+    every = call.get("requests")
+    return every if isinstance(every, tuple) else ()
 
 
 Counts = Counter[tuple[CompiledEvent, CompiledEvent, tuple[int, ...]]]

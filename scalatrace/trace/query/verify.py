@@ -141,7 +141,7 @@ def _differences(
 ) -> Iterator[LogProblem]:
     same = _Same(trace, rank, log)
     n = 0
-    for call, flat in _pairs(trace.walk(rank), iter(log), prefix):
+    for call, flat in _pairs(trace, rank, log, prefix):
         if flat is None or call is None or not same(flat, call):
             counter[0] = n
             logged = _render_flat(log, flat) if flat is not None else ""
@@ -162,13 +162,23 @@ def _differences(
 
 
 def _pairs(
-    walk: Iterator[Call], log: Iterator[FlatCall], prefix: bool
+    trace: Trace, rank: int, log: FlatLog, prefix: bool
 ) -> Iterator[tuple[Call | None, FlatCall | None]]:
-    """Calls side by side; of a log that may be longer, what is behind the walk is not even read."""
-    for call in walk:
-        yield call, next(log, None)
+    """Calls of each thread side by side; of a log that may be longer, what follows the walks is not read."""
+    calls, walks = iter(log), {thread: trace.walk(rank, thread) for thread in trace.threads}
+    ahead = {thread: call for thread, walk in walks.items() if (call := next(walk, None)) is not None}
+    while ahead:
+        flat = next(calls, None)
+        if flat is None:
+            yield next(iter(ahead.values())), None
+            return
+        call = ahead.pop(log.thread, None)
+        if call is not None or not prefix:
+            yield call, flat
+        if call is not None and (following := next(walks[log.thread], None)) is not None:
+            ahead[log.thread] = following
     if not prefix:
-        yield from ((None, flat) for flat in log)
+        yield from ((None, flat) for flat in calls)
 
 
 class _Same:

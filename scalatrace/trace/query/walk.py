@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from collections.abc import Sequence as AnySequence
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from scalatrace.trace.model import elastic
@@ -46,8 +46,10 @@ class WalkStep:
         return next(self.repeats) if self.fixed is None else self.fixed
 
 
-def compiled(trace: Trace, nodes: AnySequence[Node], rank: int, entry_count: int = 1) -> tuple[WalkStep, ...]:
-    """Compile the nodes that the rank executes when it enters their sequence `entry_count` times."""
+def compiled(
+    trace: Trace, nodes: AnySequence[Node], rank: int, entry_count: int = 1, thread: int = 0
+) -> tuple[WalkStep, ...]:
+    """Compile the nodes that the rank's thread executes when it enters their sequence `entry_count` times."""
     steps = []
     for node in nodes:
         times = runs(node.repeat, rank, entry_count)
@@ -56,15 +58,23 @@ def compiled(trace: Trace, nodes: AnySequence[Node], rank: int, entry_count: int
         repeats = elastic.at(node.repeat, rank)
         assert repeats is not None  # or it would run 0 times
         if isinstance(node, Event):
-            steps.append(WalkStep(repeats, CompiledEvent(trace, node, rank), ()))
-        elif inner := compiled(trace, node.nodes, rank, times):
+            steps.append(WalkStep(repeats, CompiledEvent(trace, node, rank, thread), ()))
+        elif inner := compiled(trace, node.nodes, rank, times, node.thread or thread):
             steps.append(WalkStep(repeats, None, inner))
     return tuple(steps)
 
 
-def walk(trace: Trace, rank: int) -> Iterator[Call]:
+def walk(trace: Trace, rank: int, thread: int | None = None) -> Iterator[Call]:
     """Yield the calls of a rank; see Trace.walk."""
-    steps, at, left, pred = compiled(trace, trace.nodes, rank, 1), 0, 1, 0
+    if not trace.has_streams:
+        return _walk(compiled(trace, trace.nodes if not thread else [], rank))
+    threads = trace.threads if thread is None else [thread]
+    return chain.from_iterable(_walk(compiled(trace, trace.stream(number), rank)) for number in threads)
+
+
+def _walk(steps: tuple[WalkStep, ...]) -> Iterator[Call]:
+    """Yield the calls of one thread."""
+    at, left, pred = 0, 1, 0
     stack: list[tuple[tuple[WalkStep, ...], int, int]] = []
     while True:
         if at == len(steps):

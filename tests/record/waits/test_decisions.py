@@ -57,7 +57,7 @@ def test_late_ranks_in_init(
     """One rank is later than the limit: nothing is recorded. Limits count from the last arrival."""
     limit_s = _start_limit_s(nprocs)
     program, trace = [build(mpi, "wildcards.c")], tmp_path / "a.st"
-    delay_ms = 900 * limit_s // (1 if nprocs == 3 else 4) if rank == EACH else 3000 * limit_s
+    delay_ms = 700 * limit_s // (1 if nprocs == 3 else 4) if rank == EACH else 3000 * limit_s
     env = _delayed(delays, "PMPI_Comm_rank", rank, delay_ms)
     done = record(mpi, nprocs, program, trace, env=env, timeout=TIMEOUT_S)
     lines = _said(done, plain(mpi, nprocs, program, tmp_path))

@@ -25,8 +25,8 @@ st_core::st_core(int rank_, int nprocs_) : rank(rank_), nprocs(nprocs_) {
 
 void st_core::abandon() {
     broken = true;
-    queue.abandon();
-    roots.clear();
+    each_stream([](Stream &s, size_t) { s.queue.abandon(); });
+    roots.assign(1, {});
     pool.clear();
 }
 
@@ -146,13 +146,28 @@ static bool has_partners(const st_event &e, const OpSchema &op, const Tables &ta
                                  [](const auto &one) { return one.second.nremote > 0; });
 }
 
-/* Histograms get the sample with its predecessor, the event before on this rank. */
+Stream &st_core::later_stream(uint32_t thread) {
+    while (others.size() < thread) {
+        others.emplace_back(pool, order);
+        others.back().queue.align_loops = first.queue.align_loops;
+    }
+    return others[thread - 1];
+}
+
+Body st_core::all_roots() const {
+    Body all;
+    for (const Body &body : roots) all.insert(all.end(), body.begin(), body.end());
+    return all;
+}
+
+/* Histograms get the sample with its predecessor, the event before of this thread. */
 void st_core::append(const st_event &e) {
     const OpSchema &op = ops[e.op];
     if (flatlog) flatlog->event(op, tables, e);
     const uint64_t key = event_key(op.hash, e.signature);
-    const Sample sample{last_key, stats.size(), e.stats};
-    if (Node *run = queue.next(key)) {
+    Stream &own = stream(e.thread);
+    const Sample sample{own.last_key, stats.size(), e.stats};
+    if (Node *run = own.queue.next(key)) {
         append_values(run, op, e, tables);
         ++run->count;
         ++run->runs;
@@ -161,13 +176,15 @@ void st_core::append(const st_event &e) {
         Node *n = make_event(pool, key, e.op, e.signature, op.nslots);
         append_values(n, op, e, tables);
         n->samples.add(sample);
-        queue.append(n);
+        own.queue.append(n);
     }
     if (!limits.empty()) {
         drop_unused_arrays(tables, narrays, op, e);
         narrays = tables.arrays.size();
     }
-    last_key = key;
+    own.last_key = key;
+    if (__builtin_expect(thread_limit > 1, 0) && op.turn_at >= 0)
+        turns.note(static_cast<uint64_t>(e.values[op.turn_at]), static_cast<int32_t>(e.thread));
     running.add(e.stats, stats.size(), op.communicates && has_partners(e, op, tables, nprocs));
     ++nevents;
 }
@@ -186,17 +203,26 @@ static void finish_node(NodePool &pool, Node *n, const RankSet &ranks, std::arra
 }
 
 void st_core::finish() {
-    queue.finish();
-    add_tail(queue.take());
+    std::vector<Body> tails;
+    each_stream([&](Stream &s, size_t) {
+        s.queue.finish();
+        tails.push_back(s.queue.take());
+    });
+    add_tails(std::move(tails));
 }
 
-/* Append finished nodes of the queue to the roots. */
-void st_core::add_tail(Body tail) {
-    remove_unused(pool, tail);
-    as_iteration(tail);
+/* Append finished nodes of the queues to the roots. */
+void st_core::add_tails(std::vector<Body> tails) {
     const RankSet self(rank);
     std::array<double, kLoads> sums{};
-    for (Node *n : tail) finish_node(pool, n, self, sums);
+    if (tails.size() > roots.size()) roots.resize(tails.size());
+    for (size_t i = 0; i < tails.size(); ++i) {
+        remove_unused(pool, tails[i]);
+        as_iteration(tails[i]);
+        for (Node *n : tails[i]) finish_node(pool, n, self, sums);
+        roots[i].insert(roots[i].end(), tails[i].begin(), tails[i].end());
+    }
+    share_comms();
     if (ranks.contains(rank)) { // events were appended after finish()
         totals.add(ranks.position(rank), sums, added, running);
     } else {
@@ -205,7 +231,17 @@ void st_core::add_tail(Body tail) {
         add(self, mine);
     }
     added = running;
-    roots.insert(roots.end(), tail.begin(), tail.end());
+}
+
+/* Turns are those of all events of this rank, also where it is finished again. */
+void st_core::share_comms() {
+    turns.each_shared([&](uint64_t comm, Vec order) {
+        SharedComm own;
+        own.ranks = RankSet(rank);
+        own.order.vec = std::move(order);
+        own.order.vec.flatten();
+        if (SharedComm &known = shared[comm]; known.ranks.size() < 2) known = std::move(own);
+    });
 }
 
 /* Add other ranks and their totals. */
@@ -229,8 +265,15 @@ std::unique_ptr<st_core> st_core::snapshot() {
     copy->totals = totals;
     copy->running = running;
     copy->added = added;
-    for (const Node *n : roots) copy->roots.push_back(copy->pool.clone(n));
-    copy->add_tail(queue.copy(copy->pool));
+    copy->thread_limit = thread_limit;
+    copy->turns = turns;
+    copy->shared = shared;
+    copy->roots.resize(roots.size());
+    for (size_t i = 0; i < roots.size(); ++i)
+        for (const Node *n : roots[i]) copy->roots[i].push_back(copy->pool.clone(n));
+    std::vector<Body> tails;
+    each_stream([&](Stream &s, size_t) { tails.push_back(s.queue.copy(copy->pool)); });
+    copy->add_tails(std::move(tails));
     return copy;
 }
 
@@ -284,14 +327,16 @@ void st_core::renumber(Incoming &other) {
         keys[n->first] = key;
         n->shape = n->first = n->last = key;
     };
-    for (Node *n : other.roots) visit(n);
+    for (const Body &body : other.roots)
+        for (Node *n : body) visit(n);
     if (keys.empty()) return;
     std::function<void(Node *)> rekey = [&](Node *n) {
         for (Node *kid : n->kids) rekey(kid);
         for (PredStats &s : n->stats)
             if (auto new_key = keys.find(s.pred); new_key != keys.end()) s.pred = new_key->second;
     };
-    for (Node *n : other.roots) rekey(n);
+    for (const Body &body : other.roots)
+        for (Node *n : body) rekey(n);
 }
 
 /* Tables first, since places of ranks need all communicators. */
@@ -302,8 +347,11 @@ void st_core::merge(Incoming &&other) {
     for (auto &[name, n] : other.counts) counts[name] = std::min<uint64_t>(counts[name] + n, INT64_MAX);
     tables.merge(std::move(other.tables));
     Peers peers(tables, ops, nprocs);
-    Body theirs = std::exchange(other.roots, {});
-    unite_roots(pool, order, roots, std::move(theirs), ops, peers, loop_agnostic);
+    std::vector<Body> theirs = std::exchange(other.roots, {});
+    if (theirs.size() > roots.size()) roots.resize(theirs.size());
+    for (size_t i = 0; i < theirs.size(); ++i)
+        unite_roots(pool, order, roots[i], std::move(theirs[i]), ops, peers, loop_agnostic);
+    unite_shared(shared, std::move(other.shared));
     add(other.ranks, other.totals);
     nevents += other.nevents;
 }
@@ -319,6 +367,7 @@ void st_core::adopt(Incoming &&other) {
     tables.merge(std::move(other.tables));
     add(other.ranks, other.totals);
     roots = std::exchange(other.roots, {});
+    shared = std::move(other.shared);
     const auto tolerance = meta.find("signature_tolerance");
     if (tolerance == meta.end()) return;
     similar.tolerance = std::strtoull(tolerance->second.c_str(), nullptr, 10);

@@ -4,6 +4,8 @@
  *          |              (fold/)                |        (merge/)
  *          `--> flat log                         |--> pack: bytes for the parent rank, or a part file
  *                                                `--> payload: the trace file
+ *
+ * Each stream, that is thread, has a queue and roots of its own. Streams of one number are merged.
  */
 #ifndef ST_CORE_HPP
 #define ST_CORE_HPP
@@ -11,10 +13,12 @@
 #include "core/flatlog.hpp"
 #include "values/loads.hpp"
 #include "fold/queue.hpp"
+#include "core/turns.hpp"
 #include "tree/similar_stacks.hpp"
 #include "tree/tables.hpp"
 
 #include <map>
+#include <deque>
 #include <memory>
 #include <string>
 
@@ -37,11 +41,22 @@ struct Incoming {
     Tables tables; // without the entries that the core has
     RankSet ranks;
     RankTotals totals;
-    Body roots;
+    std::vector<Body> roots; // of each stream
+    std::map<uint64_t, SharedComm> shared;
     NodePool &pool;
 
     explicit Incoming(NodePool &pool_) : pool(pool_) {}
     ~Incoming();
+};
+
+constexpr uint32_t kMaxStreams = uint32_t{1} << 20;
+
+/* The events of one thread that are not finished yet. */
+struct Stream {
+    Queue queue;
+    uint64_t last_key = 0; // key of the last event, the next one's predecessor
+
+    Stream(NodePool &pool, CodeOrder &order) : queue(pool, order) {}
 };
 
 } // namespace st
@@ -54,16 +69,18 @@ struct st_core {
     std::vector<std::pair<std::string, double>> stats; // name, resolution
     st::Tables tables;
     st::CodeOrder order{tables};
-    st::Queue queue{pool, order};
+    st::Stream first{pool, order}; // of thread 0
+    std::deque<st::Stream> others; // of threads 1, 2, ...
     std::map<std::string, std::string> meta;
     std::map<std::string, uint64_t> counts;
     uint64_t nevents = 0;
-    uint64_t last_key = 0; // key of the last event, the next one's predecessor
     std::unique_ptr<st::FlatLog> flatlog;
     std::map<std::string, int32_t> limits; // limits of parameters, by "operation.parameter" or "parameter"
     st::Similar similar;
     bool loop_agnostic = true;
     bool fold_recursion = true;
+    uint32_t thread_limit = 1; // events have threads below it
+    st::Turns turns;           // of this rank, where they may
     st::RunningTotals running; // of this rank
     st::RunningTotals added;   // as they were when `totals` got those of this rank
     size_t narrays = 0;        // arrays in the table after the last event
@@ -72,7 +89,8 @@ struct st_core {
     bool broken = false;    // did memory run out in a change? Then nodes or tables may be inconsistent
 
     // after finish()
-    st::Body roots;
+    std::vector<st::Body> roots{1};            // of each stream
+    std::map<uint64_t, st::SharedComm> shared; // communicators on which several threads of a rank make collective calls
     st::RankSet ranks;
     st::RankTotals totals;
 
@@ -81,6 +99,15 @@ struct st_core {
     int define_op(const char *name, int nparams, const char *const *names, const int *kinds);
     int32_t limit_of(const std::string &op, const std::string &param, int kind) const;
     int find_op(const std::string &name) const;
+    st::Stream &stream(uint32_t thread) { return __builtin_expect(!thread, 1) ? first : later_stream(thread); }
+    /* f(stream, its number) for each one. */
+    template <class F> void each_stream(F f) {
+        f(first, size_t{0});
+        for (size_t i = 0; i < others.size(); ++i) f(others[i], i + 1);
+    }
+    bool has_streams() const { return roots.size() > 1; }
+    /* The finished nodes of all streams. */
+    st::Body all_roots() const;
     void append(const st_event &event);
     void finish();
     /* Return a finished copy; this core is unchanged. */
@@ -93,7 +120,9 @@ struct st_core {
     void abandon();
 
   private:
-    void add_tail(st::Body tail);
+    st::Stream &later_stream(uint32_t thread);
+    void add_tails(std::vector<st::Body> tails);
+    void share_comms();
     std::vector<uint32_t> numbers(const std::vector<st::OpSchema> &others);
     void renumber(st::Incoming &other);
     void add(const st::RankSet &of, const st::RankTotals &theirs);

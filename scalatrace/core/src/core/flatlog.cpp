@@ -162,6 +162,10 @@ void FlatLog::value(const Tables &tables, int kind, int64_t v) {
 
 void FlatLog::event(const OpSchema &op, const Tables &tables, const st_event &e) {
     define_op(op, e.op);
+    if (e.thread != thread_) {
+        thread_ = e.thread;
+        std::fprintf(file_.get(), "@H %u\n", thread_);
+    }
     line_ = op.name + ' ' + std::to_string(signature(tables, e.signature));
     for (size_t i = 0; i < op.kinds.size(); ++i) value(tables, op.kinds[i], e.values[i]);
     line_ += '\n';

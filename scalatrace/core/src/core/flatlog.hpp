@@ -3,6 +3,7 @@
  *     # scalatrace flat log 1 rank 0 of 4
  *     @O Send count:i dest:p ...              operations, signatures, communicators and datatypes are defined
  *     @S 1 "app.py:12:step" ...               when they first occur, and numbered per file
+ *     @H 1                                    the events that follow are of thread 1; at first of thread 0
  *     Send 1 8 3 ...                          an event: operation, signature, values
  *     # end 1 events
  *
@@ -46,6 +47,7 @@ class FlatLog {
     int rank_;
     std::string line_; // kept for its memory
     uint64_t nevents_ = 0;
+    uint32_t thread_ = 0;                                               // of the last event
     std::vector<bool> defined_ops_;                                     // by the core's number
     std::unordered_map<uint64_t, unsigned> signatures_, comms_, types_; // name -> number in this file
 

@@ -169,8 +169,20 @@ Bytes pack_core(const st_core &c) {
     c.totals.pack(p);
     put_tables(p, c.tables);
     put_ranks(p, c.ranks);
-    p.array(c.roots.size());
-    for (const Node *n : c.roots) put_node(p, n, c.ranks, c.stats.size());
+    const auto put_body = [&](const Body &body) {
+        p.array(body.size());
+        for (const Node *n : body) put_node(p, n, c.ranks, c.stats.size());
+    };
+    put_body(c.roots.front());
+    if (!c.has_streams()) return std::move(p.out);
+    p.array(c.roots.size() - 1);
+    for (size_t i = 1; i < c.roots.size(); ++i) put_body(c.roots[i]);
+    p.array(3 * c.shared.size());
+    for (const auto &[name, comm] : c.shared) {
+        p.natural(name);
+        put_ranks(p, comm.ranks);
+        put_elastic(p, comm.order);
+    }
     return std::move(p.out);
 }
 

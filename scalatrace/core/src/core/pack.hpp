@@ -6,7 +6,9 @@
  *     statistics [name, resolution, ...]            totals  as in values/loads.cpp
  *     tables     communicators, datatypes, strings, arrays, signatures; each entry begins with its name (hash)
  *     ranks      [box, ...]
- *     nodes      [node, ...]
+ *     nodes      [node, ...]                 of stream 0
+ *     streams    [[node, ...], ...]          of streams 1, 2, ...; it and what follows only where there are any
+ *     turns      [name, ranks, value, ...]   of shared communicators
  *
  *     node       event     [runs, flags, ranks, repeat, operation, signature, [value, ..., stats, ...]]
  *                sequence  [runs, flags, ranks, [repeat, node, ...]]

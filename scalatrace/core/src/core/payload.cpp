@@ -24,11 +24,15 @@ class Writer {
         : core_(core), peers_(core.tables, core.ops, core.nprocs), arrays_(core.tables, peers_) {}
 
     std::string payload() {
-        collect(core_.roots);
-        p_.array(core_.roots.size());
-        for (const Node *n : core_.roots) put_node(n, core_.ranks);
+        collect(core_.all_roots());
+        const size_t nstreams = static_cast<size_t>(
+            std::count_if(core_.roots.begin() + 1, core_.roots.end(), [](const Body &body) { return !body.empty(); }));
+        p_.array(core_.roots.front().size() + nstreams);
+        for (const Node *n : core_.roots.front()) put_node(n, core_.ranks);
+        for (size_t i = 1; i < core_.roots.size(); ++i)
+            if (!core_.roots[i].empty()) put_stream(core_.roots[i], i);
         const std::string nodes = std::exchange(p_.out, {}); // nodes are written first, since they may add arrays
-        p_.map(16);
+        p_.map(core_.shared.empty() ? 16 : 17);
         p_.str("nprocs");
         p_.integer(core_.nprocs);
         p_.str("ranks");
@@ -66,6 +70,7 @@ class Writer {
         put_load();
         p_.str("histograms");
         columns_.put(p_);
+        put_turns();
         p_.str("nodes");
         p_.out += nodes;
         return std::move(p_.out);
@@ -420,6 +425,39 @@ class Writer {
         Elastic named = n->repeat;
         named.spread(n->ranks);
         put_elastic(named, ST_INT);
+    }
+
+    /* The calls of a thread other than the first: a sequence with the thread's number. */
+    void put_stream(const Body &body, size_t thread) {
+        RankSet ranks;
+        for (const Node *n : body) ranks.unite(n->ranks);
+        Elastic once;
+        once.vec.append(1);
+        if (ranks != core_.ranks) once.spread(ranks);
+        p_.array(3);
+        put_elastic(once, ST_INT);
+        p_.array(body.size());
+        for (const Node *n : body) put_node(n, ranks);
+        p_.natural(thread);
+    }
+
+    void put_turns() {
+        if (core_.shared.empty()) return;
+        p_.str("turns");
+        p_.array(core_.shared.size());
+        for (const auto &[name, comm] : core_.shared) {
+            Elastic named = comm.order;
+            named.spread(comm.ranks);
+            p_.array(2);
+            p_.integer(core_.tables.comms.index(name));
+            p_.map(1);
+            p_.integer(0);
+            p_.array(2 * named.ngroups());
+            for (const Group &g : named.groups()) { // closed: no node tells their number
+                put_closed(p_, g.ranks.to_vec());
+                put_closed(p_, g.vec);
+            }
+        }
     }
 
     /* `around`: participants of the sequence around it. */

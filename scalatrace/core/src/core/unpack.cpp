@@ -11,7 +11,8 @@
 namespace st {
 
 Incoming::~Incoming() {
-    for (Node *n : roots) pool.release(n);
+    for (const Body &body : roots)
+        for (Node *n : body) pool.release(n);
 }
 
 namespace {
@@ -35,7 +36,8 @@ class Loader {
         result_->ranks = ranks();
         nranks_ = result_->ranks.size();
         if (!result_->totals.has_sizes(nranks_)) in_.fail("a load for each rank was expected");
-        for (size_t n = in_.array(); n; --n) node(result_->roots, result_->ranks, 0);
+        body();
+        if (!in_.at_end()) streams();
         if (!in_.at_end()) in_.fail("bytes are left over");
         return std::move(result_);
     }
@@ -46,6 +48,28 @@ class Loader {
     std::unique_ptr<Incoming> result_;
     uint64_t nranks_ = INT32_MAX;
     const RankSet *inside_ = nullptr; // the ranks of the node that is read
+
+    /* The nodes of one stream. */
+    void body() {
+        result_->roots.emplace_back();
+        for (size_t n = in_.array(); n; --n) node(result_->roots.back(), result_->ranks, 0);
+    }
+
+    void streams() {
+        size_t n = in_.array();
+        if (n >= kMaxStreams) in_.fail("too many threads");
+        for (; n; --n) body();
+        for (n = in_.array(); n >= 3; n -= 3) {
+            const uint64_t name = in_.natural();
+            SharedComm comm;
+            comm.ranks = ranks();
+            if (comm.ranks.empty() || (!trusted() && !are_inside(comm.ranks, result_->ranks)))
+                in_.fail("damaged ranks of a communicator");
+            inside_ = &comm.ranks;
+            repeat(comm.order);
+            if (!result_->shared.try_emplace(name, std::move(comm)).second) in_.fail("a communicator is there twice");
+        }
+    }
 
     void expect(size_t got, size_t wanted) {
         if (got != wanted) in_.fail("an array of another length was expected");

@@ -19,6 +19,7 @@ namespace {
 /* As PNG's: a byte above 127 and line ends, which transfers as text would damage. */
 constexpr unsigned char kMagic[8] = {0x89, 'S', 'T', 'R', 'C', 0x0d, 0x0a, 0x1a};
 constexpr size_t kHeader = 32;
+constexpr uint64_t kVersionOfStreams = 2;
 constexpr uint16_t kDeflated = 1, kPart = 2;
 /* Readers refuse a larger payload that is deflated more: it might be made to take their memory. */
 constexpr size_t kSmallPayload = size_t{1} << 26, kMaxDeflation = 64;
@@ -80,14 +81,14 @@ std::string failure(const char *what, const std::string &path) {
 
 } // namespace
 
-std::string write_container(const std::string &path, std::string_view payload, bool part, bool compress) {
+std::string write_container(const std::string &path, std::string_view payload, bool part, bool compress, bool streams) {
     std::string small;
     const bool deflated = compress && deflate_with_zlib(payload, small) && small.size() < payload.size() &&
                           payload.size() <= std::max(kSmallPayload, kMaxDeflation * small.size());
     const std::string_view stored = deflated ? std::string_view(small) : payload;
     unsigned char header[kHeader];
     std::memcpy(header, kMagic, sizeof kMagic);
-    put(header + 8, static_cast<uint64_t>(st_format_version()), 2);
+    put(header + 8, streams ? kVersionOfStreams : static_cast<uint64_t>(st_format_version()), 2);
     put(header + 10, (deflated ? kDeflated : 0) | (part ? kPart : 0), 2);
     put(header + 12, stored.size(), 8);
     put(header + 20, payload.size(), 8);
@@ -105,7 +106,7 @@ std::string read_container(const std::string &path) {
     const unsigned char *h = reinterpret_cast<const unsigned char *>(all.data());
     if (all.size() < kHeader || std::memcmp(h, kMagic, sizeof kMagic) != 0)
         throw FormatError(path + ": not a trace part");
-    if (get(h + 8, 2) != static_cast<uint64_t>(st_format_version()))
+    if (get(h + 8, 2) != static_cast<uint64_t>(st_format_version()) && get(h + 8, 2) != kVersionOfStreams)
         throw FormatError(path + ": format version " + std::to_string(get(h + 8, 2)) + ", this is for version " +
                           std::to_string(st_format_version()));
     if (get(h + 12, 8) != all.size() - kHeader) throw FormatError(path + ": the file is cut or has bytes left over");

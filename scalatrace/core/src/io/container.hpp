@@ -15,8 +15,9 @@
 namespace st {
 
 /* Write header and payload to `path`, in one step (files.hpp). `compress`: deflate the payload when zlib can be loaded
- * and the result is smaller. Return the text of the error, "" when it is written. */
-std::string write_container(const std::string &path, std::string_view payload, bool part, bool compress);
+ * and the result is smaller. `streams`: the payload has calls of several threads, which earlier versions cannot read. Return the text of the error, "" when it is written. */
+std::string write_container(const std::string &path, std::string_view payload, bool part, bool compress,
+                            bool streams = false);
 
 /* Return the payload of a part file. Throws FormatError. */
 std::string read_container(const std::string &path);

@@ -46,6 +46,7 @@ struct OpSchema {
     std::vector<int32_t> limits; // by parameter: terms above which values become a histogram; 0: none; -1: not recorded
     uint64_t hash = 0;           // of the name: equal on all ranks, unlike the operation's number
     bool communicates = false;   // do calls with several ranks move data between them, or synchronise them?
+    int turn_at = -1;            // of a collective operation: its parameter `comm`; -1: none
     size_t nslots = 0;           // elastic values of an event: kEncodings for each peer, one for any other parameter
 
     explicit OpSchema(std::string name_);

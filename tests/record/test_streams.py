@@ -1,0 +1,335 @@
+"""Threads of a rank are streams: random programs whose threads share requests and communicators."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from record.conftest import Builder, Traced
+from scalatrace import Trace, load
+from scalatrace.codegen.generate import generate
+from scalatrace.errors import ScalatraceError
+from scalatrace.executor.matching import Matching, SenderPolicy
+from scalatrace.operations import is_collective
+from scalatrace.predict.engine.simulate import SimulationThreadsError, simulate
+from scalatrace.predict.platform import read_platform
+from scalatrace.replay import check as check_replay
+from scalatrace.replay.common.errors import ThreadsError
+from scalatrace.trace.consistency.agreement import first_conflict
+from scalatrace.trace.consistency.partners import first_unmatched
+from scalatrace.trace.io.reader import loads
+from scalatrace.trace.io.text import text
+from scalatrace.trace.io.textparse import parse
+from scalatrace.trace.io.writer import dumps
+from scalatrace.trace.model.call import Call
+from scalatrace.trace.model.elastic import at
+from scalatrace.trace.query.requests import thread_requests
+from scalatrace.trace.threads import order_note
+from support.mpis import Mpi
+from support.running import record, scalatrace
+
+pytestmark = pytest.mark.mpi
+
+NRANKS = 3
+
+
+@dataclass
+class Script:
+    """A program for streams.c; what a thread does waits for what it needs of other threads.
+
+    Attributes:
+        uses: (thread, slots) of each start, completion or end of requests in an iteration.
+        last_user: the thread that used a request or a communicator last.
+    """
+
+    nthreads: int
+    lines: list[str] = field(default_factory=list)
+    uses: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
+    nslots: int = 0
+    ncomms: int = 1
+    nsignals: int = 0
+    last_user: dict[object, int] = field(default_factory=dict)
+
+    def add(self, thread: int, line: str, *needs: object) -> None:
+        """Add a line after the last use of what it needs, by whichever thread."""
+        for need in needs:
+            last = self.last_user.get(need, thread)
+            if last != thread:
+                self.lines += [f"{last} signal {self.nsignals}", f"{thread} await {self.nsignals}"]
+                self.nsignals += 1
+            self.last_user[need] = thread
+        self.lines.append(f"{thread} {line}")
+
+    def text(self, niterations: int) -> str:
+        return "\n".join([f"{self.nthreads} {niterations}", *self.lines, ""])
+
+
+STEPS = (
+    "request", "request", "any", "persistent", "probe", "exchange", "end", "collective", "dup", "split",
+    "sleep",
+)  # fmt: skip
+
+
+@st.composite
+def scripts(draw: st.DrawFn) -> Script:
+    """Draw a program without deadlocks: each rank exchanges messages with its neighbours on a ring."""
+    script = Script(draw(st.integers(2, 4)))
+    threads = st.integers(0, script.nthreads - 1)
+    open_slots: list[tuple[int, bool]] = []  # slot, whether it is persistent
+    for _ in range(draw(st.integers(2, 10))):
+        step = draw(st.sampled_from(STEPS))
+        thread = draw(threads)
+        comm = draw(st.integers(0, script.ncomms - 1))
+        if step in ("request", "any", "persistent") and script.nslots < 40:
+            tag = script.nslots
+            for kind in ("recv", "send"):
+                letter = "any" if (step, kind) == ("any", "recv") else "p" if step == "persistent" else "i"
+                slot, script.nslots = script.nslots, script.nslots + 1
+                maker = draw(threads)
+                script.add(
+                    maker, f"{letter}{kind} {slot} {2000 + tag} {tag} {comm}", ("comm", comm), ("slot", slot)
+                )
+                if letter == "p":
+                    starter = draw(threads)
+                    script.add(starter, f"start {slot}", ("slot", slot))
+                    script.uses.append((starter, (slot,)))
+                open_slots.append((slot, letter == "p"))
+        elif step == "end":
+            _end(draw, script, thread, open_slots, draw(st.integers(1, 4)))
+        elif step == "collective":
+            script.add(thread, f"{draw(st.sampled_from(['barrier', 'reduce']))} {comm}", ("comm", comm))
+        elif step in ("dup", "split") and script.ncomms < 8:
+            script.add(thread, f"{step} {comm} {script.ncomms}", ("comm", comm), ("comm", script.ncomms))
+            script.ncomms += 1
+        elif step == "exchange":
+            script.add(thread, f"exchange 64 3000 {comm} {draw(st.integers(1, 3))}", ("comm", comm))
+        elif step == "probe" and script.nslots < 40:
+            slot, script.nslots = script.nslots, script.nslots + 2
+            script.add(draw(threads), f"isend {slot + 1} {2000 + slot} {slot} {comm}", ("comm", comm))
+            script.last_user["slot", slot + 1] = int(script.lines[-1].split()[0])
+            open_slots.append((slot + 1, False))
+            script.add(thread, f"mprobe {slot} {slot} {comm}", ("comm", comm), ("message", slot))
+            script.add(draw(threads), f"mrecv {slot} {2000 + slot}", ("message", slot))
+        elif step == "sleep":
+            script.add(thread, f"sleep {draw(st.integers(1, 300))}")
+    while open_slots:
+        _end(draw, script, draw(threads), open_slots, draw(st.integers(1, 4)))
+    for comm in range(1, script.ncomms):
+        script.add(draw(threads), f"release {comm}", ("comm", comm))
+    return script
+
+
+def _end(draw: st.DrawFn, script: Script, thread: int, open_slots: list[tuple[int, bool]], n: int) -> None:
+    """Complete some requests."""
+    chosen = [
+        open_slots.pop(draw(st.integers(0, len(open_slots) - 1))) for _ in range(min(n, len(open_slots)))
+    ]
+    if not chosen:
+        return
+    slots = [slot for slot, _ in chosen]
+    before = [line.split()[1] for line in script.lines if line.startswith(f"{thread} ")]
+    calls = [operation for operation in before if operation not in ("signal", "await", "sleep")]
+    joins = not calls or calls[-1] == "waitsome"  # consecutive ones become one event
+    operation = (
+        "wait" if len(slots) == 1 else draw(st.sampled_from(["waitall", "waitall" if joins else "waitsome"]))
+    )
+    needs = [("slot", slot) for slot in slots]
+    script.add(thread, f"{operation} {' '.join(map(str, slots))}", *needs)
+    script.uses.append((thread, tuple(sorted(slots)) if operation == "waitsome" else tuple(slots)))
+    for slot, persistent in chosen:
+        if persistent:
+            freer = draw(st.integers(0, script.nthreads - 1))
+            script.add(freer, f"free {slot}", ("slot", slot))
+            script.uses.append((freer, (slot,)))
+
+
+NITERATIONS = 5
+
+
+def _slot(creator: object) -> int:
+    """Return the slot of the request that a call made."""
+    assert isinstance(creator, Call)
+    return int(creator["count"]) - 2000 + ("send" in creator.op.lower())
+
+
+def check_uses(script: Script, trace: Trace) -> None:
+    """Check that each thread's calls name the requests that it used."""
+    for rank in range(NRANKS):
+        found: dict[int, list[tuple[int, ...]]] = {thread: [] for thread in range(script.nthreads)}
+        for use in thread_requests(trace, rank):
+            slots = tuple(map(_slot, use.creators))
+            found[use.call.thread].append(tuple(sorted(slots)) if use.call.op == "Waitsome" else slots)
+        for thread in range(script.nthreads):
+            assert found[thread] == NITERATIONS * [slots for user, slots in script.uses if user == thread]
+
+
+def check_turns(trace: Trace) -> None:
+    """Check that the orders of threads have each thread as often as it makes collective calls."""
+    for family, order in trace.turns.items():
+        for rank in range(NRANKS):
+            vec = at(order, rank)
+            assert vec is not None
+            calls = Counter(
+                call.thread
+                for call in trace.walk(rank)
+                if is_collective(call.op) and "comm" in call and call.raw("comm") == family
+            )
+            assert Counter(islice(vec, sum(calls.values()))) == calls
+
+
+def check_execution(trace: Trace) -> None:
+    """Check that streams side by side come to their ends, without time and on a platform."""
+    try:
+        simulation = simulate(trace, read_platform("cluster"))
+    except SimulationThreadsError:  # the order of uses of shared persistent requests is not known
+        assert any(op.name == "Start" for op in trace.ops)
+        return
+    assert simulation.nevents == trace.nevents()
+    for policy in SenderPolicy:
+        execution = Matching(trace).execute(policy, synchronous=False)
+        if not order_note(trace):
+            assert execution.ended
+            assert not execution.left()
+
+
+@pytest.mark.parametrize("nprograms", [2, pytest.param(40, marks=pytest.mark.slow)])
+def test_random_threads(
+    any_mpi: Mpi, build: Builder, tmp_path_factory: pytest.TempPathFactory, nprograms: int
+) -> None:
+    """The trace is lossless for each thread, and names the right requests whichever thread made them."""
+    program = build(any_mpi, "streams.c")
+
+    @settings(
+        max_examples=nprograms,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        derandomize=True,
+        phases=[Phase.generate],
+    )
+    @given(script=scripts())
+    def check(script: Script) -> None:
+        folder = tmp_path_factory.mktemp("random")
+        source, path, logs = folder / "script", folder / "a.st", folder / "logs"
+        source.write_text(script.text(NITERATIONS))
+        finished = record(any_mpi, NRANKS, [program, source], path, options=["--flat-log", logs], timeout=60)
+        if finished.returncode == 77:
+            pytest.skip(f"{any_mpi.name} has no MPI_THREAD_MULTIPLE")
+        finished.check()
+        assert "lossless" in scalatrace(any_mpi, "verify", path, logs).check().stdout
+        trace = load(path)
+        assert first_unmatched(trace) is None
+        assert first_conflict(trace) is None
+        if trace.has_streams:
+            check_uses(script, trace)
+            check_turns(trace)
+            check_execution(trace)
+            assert loads(dumps(trace)) == trace
+            assert parse(text(trace)) == trace
+
+    check()
+
+
+TWO_THREADS = """\
+2 40
+0 sleep 100
+0 barrier 0
+1 irecv 0 8 1 0
+1 isend 1 8 1 0
+1 waitall 0 1
+"""
+
+
+def test_interleaving_leaves_no_trace(
+    any_mpi: Mpi, build: Builder, traced: Callable[..., Traced], tmp_path: Path
+) -> None:
+    """Threads that use nothing of each other take as few nodes as two programs."""
+    source = tmp_path / "script"
+    source.write_text(TWO_THREADS)
+    result = traced(any_mpi, NRANKS, [build(any_mpi, "streams.c"), source])
+    if result.finished.returncode == 77:
+        pytest.skip(f"{any_mpi.name} has no MPI_THREAD_MULTIPLE")
+    trace = load(result.trace)
+    assert trace.threads == [0, 1]
+    assert trace.nnodes <= 6
+    assert trace.turns == {}
+
+
+SHARED_CALLS = """\
+3 6
+0 dup 0 1
+0 signal 0
+1 await 0
+1 irecv 0 2000 0 1
+2 isend 1 2000 0 0
+0 irecv 2 2002 0 0
+1 isend 3 2000 0 1
+1 signal 1
+0 await 1
+0 signal 2
+2 await 2
+2 waitall 0 3
+0 waitall 1 2
+0 barrier 0
+0 signal 3
+1 await 3
+1 barrier 0
+0 exchange 100 7 0 3
+1 exchange 50 7 0 3
+2 signal 4
+0 await 4
+0 release 1
+"""
+"""Threads that use requests and a communicator of another one, take turns, and share a channel."""
+
+
+def test_replay(any_mpi: Mpi, build: Builder, traced: Callable[..., Traced], tmp_path: Path) -> None:
+    """A replay has as many threads, which make the same calls."""
+    source, again = tmp_path / "script", tmp_path / "again.st"
+    source.write_text(SHARED_CALLS)
+    result = traced(any_mpi, NRANKS, [build(any_mpi, "streams.c"), source])
+    if result.finished.returncode == 77:
+        pytest.skip(f"{any_mpi.name} has no MPI_THREAD_MULTIPLE")
+    if any_mpi.python is None:
+        pytest.skip(f"no mpi4py for {any_mpi.name}")
+    words = [*any_mpi.scalatrace(), "replay", "--verify", "--stall-limit", "20", result.trace]
+    assert "verified" in record(any_mpi, NRANKS, words, again, timeout=60).check().stdout
+    assert scalatrace(any_mpi, "diff", "--ignore", "callsites,times", result.trace, again).check()
+
+
+PERSISTENT = """\
+2 3
+0 precv 0 2000 0 0
+0 psend 1 2000 0 0
+0 start 0
+0 start 1
+0 signal 0
+1 await 0
+1 waitall 0 1
+1 signal 1
+0 await 1
+0 free 0
+0 free 1
+"""
+
+
+def test_no_order(any_mpi: Mpi, build: Builder, traced: Callable[..., Traced], tmp_path: Path) -> None:
+    """What threads share without a recorded order is refused by its name."""
+    source = tmp_path / "script"
+    source.write_text(PERSISTENT)
+    result = traced(any_mpi, NRANKS, [build(any_mpi, "streams.c"), source])
+    if result.finished.returncode == 77:
+        pytest.skip(f"{any_mpi.name} has no MPI_THREAD_MULTIPLE")
+    trace = load(result.trace)
+    with pytest.raises(ThreadsError, match="threads of a rank share persistent requests"):
+        check_replay(trace, NRANKS)
+    for language in ("c", "python", "ncptl"):
+        with pytest.raises(ScalatraceError, match=f"cannot generate a benchmark in {language}: 2 threads"):
+            generate(trace, language)
