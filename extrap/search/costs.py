@@ -111,6 +111,8 @@ def formula_bits(part: Value | Cond, known: Mapping[Expr, int]) -> float:
 def table_bits(values: Ints, arguments: Sequence[Ints]) -> float:
     """Return the bits of values without a rule: the different ones, then which each argument has.
 
+    The different ones take half the bits of literals: those of one quantity are of a size.
+
     Args:
         arguments: columns of what the values may depend on. Rows that are equal there are one row.
     """
@@ -118,4 +120,4 @@ def table_bits(values: Ints, arguments: Sequence[Ints]) -> float:
         _, rows = np.unique(np.array(arguments), axis=1, return_index=True)
         values = values[rows]
     different = np.unique(values)
-    return sum(literal_bits(int(value)) for value in different) + len(values) * log2(len(different))
+    return sum(literal_bits(int(value)) for value in different) / 2 + len(values) * log2(len(different))

@@ -1,7 +1,7 @@
 """The judge: whether a formula may be believed, by the description lengths of its rivals and of a table.
 
 Of the hits with equal values on all rows, the shortest counts. The shortest of all is believed if a table of
-the values over its names takes `MARGIN` bits more; those of less than `MARGIN` bits more are its rivals.
+the values over its names takes `EVIDENCE` bits more; those of less than `MARGIN` bits more are its rivals.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from scalatrace.formula import names_in
 __all__ = ["BelievedFormula", "judge"]
 
 MARGIN = 6.0
-"""Bits by which rivals must be longer to be left out, and a table to be refused."""
+"""Bits by which rivals must be longer to be left out."""
 
-MAX_SHARE = 0.5
-"""Of the bits of a table. Of a few values, formulas that are hardly shorter hold by chance."""
+EVIDENCE = 12.0
+"""Bits by which a table must be longer: a program has many quantities, of which one may fit by chance."""
 
 MAX_BITS = 52
 """Longer formulas are beyond what is searched completely: others as short are not known."""
@@ -51,7 +51,7 @@ def judge(hits: Sequence[Hit], values: Ints, columns: Mapping[str, Ints]) -> Bel
         return None
     best, *others = shortest.values()
     table = table_bits(values, [columns[name] for name in sorted(names_in(best.formula()))])
-    if best.bits > MAX_BITS or best.bits + MARGIN > table or best.bits > MAX_SHARE * table:
+    if best.bits > MAX_BITS or best.bits + EVIDENCE > table:
         return None
     near = [hit for hit in others if hit.bits < best.bits + MARGIN]
     if len(near) > MAX_RIVALS:
