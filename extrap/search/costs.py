@@ -48,7 +48,7 @@ def literal_bits(number: int) -> int:
     """Return the bits of an integer: short for small ones, and for few digits before a power of 2 or 10."""
     sign = int(number < 0)
     number = abs(number)
-    if number <= 2:
+    if number <= 4:
         return 2 + number + sign
     best = _direct(number)
     for base in (2, 10):
