@@ -40,7 +40,7 @@ from scalatrace.trace.model.rules import (
     events,
 )
 from scalatrace.trace.model.tables import MAX_RESOLUTION, Kind, is_resolution
-from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, RANKWISE
+from scalatrace.trace.symbolic.field import CYCLE, ELEMENTS, INDEXED, LOOPED, RANKWISE, SUMMED_ELEMENTS
 from scalatrace.trace.symbolic.grid import NAMES
 from scalatrace.trace.symbolic.shapes import is_vec
 from scalatrace.trace.symbolic.special_values import read, written
@@ -312,7 +312,7 @@ def _rivals(raw: Any) -> tuple[tuple[Expr, Expr], ...]:
 
 def _fits(shape: Any, formulas: tuple[Value, ...]) -> bool:
     """Return whether a field's shape has places for so many formulas."""
-    if shape in (LOOPED, INDEXED):
+    if shape in (LOOPED, INDEXED, ELEMENTS, SUMMED_ELEMENTS):
         return len(formulas) == 2
     return len(formulas) > 0 if shape == CYCLE else _places(shape) == len(formulas)
 

@@ -14,11 +14,11 @@ from scalatrace.codegen.builders.places import RankPlaces, atoms_of, opposite
 from scalatrace.codegen.builders.position import BuilderPosition
 from scalatrace.codegen.builders.sample import Mask, RankSample
 from scalatrace.codegen.builders.sums import no_rule, sum_of_formula, sum_of_turns
-from scalatrace.codegen.builders.tables import TABLES, ProgramTables
+from scalatrace.codegen.builders.tables import ELEMENT, TABLES, ProgramTables
 from scalatrace.codegen.builders.vectors import at, fill_shape, prefix, row
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.communicators import own_rank, peer_count
-from scalatrace.codegen.program.grid_shape import GridShape, Requirement
+from scalatrace.codegen.program.grid_shape import Array, GridShape, Requirement
 from scalatrace.codegen.program.peers import SELF, WORLD, decoder
 from scalatrace.formula import (
     FALSE,
@@ -56,7 +56,7 @@ from scalatrace.trace.model.rules import (
 )
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.counters import NAMED, is_counter
-from scalatrace.trace.symbolic.field import levels_of
+from scalatrace.trace.symbolic.field import ELEMENTS, SUMMED_ELEMENTS, levels_of
 
 __all__ = ["FieldValues"]
 
@@ -155,6 +155,8 @@ class FieldValues:
         elif part.shape == CYCLE:
             turn = remainder(self.entry_count(position), Const(len(part.formulas)), facts)
             e = row(list(self._slots(share, facts)), turn)
+        elif part.shape in (ELEMENTS, SUMMED_ELEMENTS):
+            e = self._array(part, facts)
         elif kind in TABLES:
             assert kind is not None
             e = self.tables.index(
@@ -165,6 +167,17 @@ class FieldValues:
         else:
             e = at(fill_shape(part.shape, self._slots(share, facts)), self.entry_count(position), facts)
         return FieldPiece(share.ranks, e, share.cond)
+
+    def _array(self, part: Part, facts: Domain) -> Const:
+        """Which entry an array is whose elements follow a formula."""
+        assert part.formulas is not None
+        length = self.reader.number(number(part.formulas[0]), facts)
+        here = facts.within(ELEMENT, Const(0), length)
+        if part.shape == SUMMED_ELEMENTS:
+            element: Value = sum_of_formula(number(part.formulas[1]), ELEMENT, self.reader, here)
+        else:
+            element = self.reader.value(part.formulas[1], here, {"i": ELEMENT})
+        return self.tables.array(Array(length, ELEMENT, element))
 
     def _prefix(self, share: _Share, position: BuilderPosition, depth: int) -> FieldPiece:
         part, facts = share.part, position.facts

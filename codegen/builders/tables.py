@@ -18,7 +18,7 @@ from scalatrace.trace.model.typetree import checked
 from scalatrace.trace.symbolic.special_values import stored
 from scalatrace.trace.values.compress import vec_of
 
-__all__ = ["TABLES", "ProgramTables"]
+__all__ = ["ELEMENT", "TABLES", "ProgramTables"]
 
 TABLES = frozenset({Kind.ARRAY, Kind.TYPE, Kind.STRING})
 ELEMENT = Var("element", None)
@@ -58,6 +58,10 @@ class ProgramTables:
         sizes = (n if isinstance(n, int) else _number(n) for n in entry_size(entry, description))
         datatype = Datatype(description, *sizes)
         return Const(self.types.setdefault(datatype, len(self.types)))
+
+    def array(self, array: Array) -> Const:
+        """Which entry an array is that is worked out at run time."""
+        return Const(self.arrays.setdefault(array, len(self.arrays)))
 
     def _array(self, entry: Any, facts: Domain) -> int:
         word, length, terms = entry

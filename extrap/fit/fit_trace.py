@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -19,6 +19,7 @@ from scalatrace.extrap.alignment.canonical_folding import Foldings, foldings_of
 from scalatrace.extrap.alignment.rank_tree import RankNode, normalize_vec
 from scalatrace.extrap.errors import ExtrapolationError, PollingError, UnconfirmedError
 from scalatrace.extrap.fit import fit_field as fields
+from scalatrace.extrap.fit import searched
 from scalatrace.extrap.fit.array_forms import ArrayForm, array_form
 from scalatrace.extrap.fit.fit_types import (
     BY_INDEX,
@@ -38,7 +39,7 @@ from scalatrace.extrap.fit.held_out import (
 )
 from scalatrace.extrap.fit.partners import RankPeers, encode_peers, vec_of_rank
 from scalatrace.extrap.fit.symmetry import formulas_of_sides, mirror_space
-from scalatrace.extrap.fit.table_values import MAX_SHORT_VALUES, TABLES, table_content
+from scalatrace.extrap.fit.table_values import MAX_SHORT_VALUES, TABLES, as_sums, table_content
 from scalatrace.extrap.fit.undetermined.coincidences import without_coincidences, without_logarithms
 from scalatrace.extrap.fit.undetermined.rivals import (
     apart,
@@ -430,6 +431,12 @@ class Fitter:
         """
         space, smaller = (spaces or self._of_others).whole, (spaces or self._of_others).smaller
         whole = fields.fit(space, samples, chains, repeats, efforts)
+        if whole is None and efforts is EFFORTS:
+            found = searched.fit(space, samples, chains)
+            if found is not None:
+                return found[0]
+        if whole is not None and whole.weight and efforts is EFFORTS:
+            whole = searched.judged(space, whole, samples)
         if smaller is None or whole is None or not whole.weight:
             return whole
         start = int(smaller.starts[-1])
@@ -513,6 +520,8 @@ class Fitter:
             if isinstance(fitted, Field) and len(fitted.parts) == 1:
                 samples[Encoding.ABSOLUTE] = absolute
                 candidates = [(fitted.cost, Encoding.ABSOLUTE, fitted)]
+        if not candidates and (by_search := self._searched_peers(decoded, inside)) is not None:
+            return ParamRule(name, kind, *by_search)
         if not candidates:
             what = f"{name} of {where(node)}"
             peers = encode_peers(decoded, Encoding.ABSOLUTE)
@@ -531,6 +540,20 @@ class Fitter:
         )
         return ParamRule(name, kind, field, encoding, rivals)
 
+    def _searched_peers(
+        self, decoded: Mapping[int, RankPeers], inside: Chains
+    ) -> tuple[Field, Encoding] | None:
+        """Return the shortest believed formulas of peers, and their encoding."""
+        found: list[tuple[float, Field, Encoding]] = []
+        for encoding in (Encoding.ABSOLUTE, Encoding.RELATIVE, Encoding.XOR):
+            fitted = searched.fit(self.space, encode_peers(decoded, encoding), inside)
+            if fitted is not None:
+                found.append((fitted[1], fitted[0], encoding))
+        if not found:
+            return None
+        _, field, encoding = min(found, key=lambda candidate: candidate[0])
+        return field, encoding
+
     def _plain(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> Field:
         """Fit a parameter that is not a peer; try short arrays as lists of sizes first."""
         if kind is Kind.ARRAY:
@@ -547,6 +570,10 @@ class Fitter:
             in_form = self._samples(node, at, kind, form=form)
             if (fitted := self._fit(in_form, inside)) is not None:
                 return self._found(name, node, in_form, inside, fitted, kind)
+        if field is None and kind is Kind.ARRAY and (arrays := self._arrays(node, at)) is not None:
+            by_element = searched.fit_arrays(self.space, arrays)
+            if by_element is not None:
+                return by_element[0]
         if kind is Kind.TYPE and isinstance(field, Field) and self._are_predefined(node, at):
             field = replace(field, parts=tuple(map(_with_known_sizes, field.parts)))
         return self._found(name, node, samples, inside, field, kind)
@@ -571,6 +598,27 @@ class Fitter:
             found[run].add(trace.arrays[vec.constant])
         return array_form(found)
 
+    def _arrays(self, node: Aligned, at: int) -> dict[int, IntArray] | None:
+        """Return each rank's array; None where it changes from execution to execution, or is none."""
+        result: dict[int, IntArray] = {}
+        for point, trace, _, event in self._events(node):
+            index = vec_of_rank(event.params[at], self.run_of[point][1]).constant
+            if index is None or index < 0:
+                return None
+            result[point] = trace.arrays[index]
+        if any(array.summed for array in result.values()):
+            result = {point: as_sums(array) for point, array in result.items()}
+        return result
+
+    def _has_sums(self, node: Aligned, at: int) -> bool:
+        """Return whether some rank's array is one of sums."""
+        for point, trace, local, event in self._events(node):
+            used = vec_of_rank(event.params[at], self.run_of[point][1])
+            some = [used.constant] if used.constant is not None else used.first(min(local.runs, MAX_LISTED))
+            if any(index >= 0 and trace.arrays[index].summed for index in set(some)):
+                return True
+        return False
+
     def _by_direction(self, node: Aligned, samples: Samples, inside: Chains) -> Field | None:
         """Return the field of a parameter of calls whose peers are lists of neighbours of many lengths."""
         if len(set(samples.values())) <= MAX_NEIGHBOUR_LENGTHS:
@@ -586,12 +634,13 @@ class Fitter:
     ) -> Samples:
         samples: dict[int, Parts | None] = {}
         known: dict[tuple[int, Vec, int, int], Parts] = {}
+        sums = kind is Kind.ARRAY and self._has_sums(node, at)
         for point, trace, local, event in self._events(node):
             vec, n = vec_of_rank(event.params[at], self.run_of[point][1]), local.runs
             key = id(trace), vec, n, local.width
             if key not in known:
                 known[key] = (
-                    table_content(trace, kind, vec, n, short, form, self._widths)
+                    table_content(trace, kind, vec, n, short, form, self._widths, sums)
                     if kind in TABLES
                     else vec_parts(normalize_vec(vec, n), n, local.width)
                 )

@@ -27,7 +27,7 @@ from scalatrace.trace.values.vec import SPECIAL_MAX, Vec, special_name
 if TYPE_CHECKING:
     from scalatrace import Trace
 
-__all__ = ["TABLES", "Tables", "named_entries", "table_content"]
+__all__ = ["TABLES", "Tables", "as_sums", "named_entries", "table_content"]
 
 TABLES = (Kind.ARRAY, Kind.TYPE, Kind.STRING)
 MAX_EXECUTIONS = 1 << 16
@@ -52,6 +52,7 @@ def table_content(
     short: int = MAX_SHORT_VALUES,
     form: ArrayForm | None = None,
     widths: Widths = NO_WIDTHS,
+    sums: bool = False,
 ) -> Parts:
     """Return the parts of the table entries that a parameter refers to in `times` executions.
 
@@ -63,12 +64,13 @@ def table_content(
         short: arrays up to this length are taken value by value.
         form: how to write arrays that follow a pattern.
         widths: of the numbers in names.
+        sums: whether arrays of the parameter are sums, so that a short one may be sums of equal counts.
 
     Raises:
         ExtrapolationError: more entries than can be looked at.
     """
     if vec.constant is not None:
-        return split((0, (_entry(trace, kind, vec.constant, short, form, widths),)))
+        return split((0, (_entry(trace, kind, vec.constant, short, form, widths, sums),)))
     if times > MAX_EXECUTIONS:
         raise ExtrapolationError(f"an {kind.name} parameter changes in {times} executions of one node")
     used = list(islice(vec, times))
@@ -78,7 +80,7 @@ def table_content(
     pattern = (
         (CYCLE, *numbers[:period]) if period <= max(MAX_SHORT_VALUES, times // 2) else vec_of(numbers).terms
     )
-    return split((pattern, tuple(_entry(trace, kind, index, short, form, widths) for index in order)))
+    return split((pattern, tuple(_entry(trace, kind, index, short, form, widths, sums) for index in order)))
 
 
 def _period(numbers: Sequence[int]) -> int:
@@ -92,15 +94,24 @@ def _period(numbers: Sequence[int]) -> int:
     return len(numbers) - borders[-1]
 
 
-def _entry(trace: Trace, kind: Kind, index: int, short: int, form: ArrayForm | None, widths: Widths) -> Any:
+def as_sums(array: IntArray) -> IntArray:
+    """Return an array [0 d] as the sums of counts d, which it may be; another one as it is."""
+    if array.length == 2 and not array.summed and not array.relative and not array.values[0]:
+        return IntArray(2, Vec(array.values[1]), True)
+    return array
+
+
+def _entry(
+    trace: Trace, kind: Kind, index: int, short: int, form: ArrayForm | None, widths: Widths, sums: bool
+) -> Any:
     if index < SPECIAL_MAX:
         return index
     if kind is Kind.ARRAY:
-        array = trace.arrays[index]
+        array = as_sums(trace.arrays[index]) if sums else trace.arrays[index]
         if form is not None and array.length:
             return "array", array.length, array_terms(array, form)
-        if array.length <= short and not array.summed:
-            return ("array", array.length, array.values)
+        if array.length <= short:
+            return "summed" if array.summed else "array", array.length, array.vec.first(array.length)
         vec = array.vec
         if array.length <= MAX_NORMALIZED_VALUES and not array.summed:
             vec = vec_of(vec.first(array.length))  # equal values may have been folded in several ways
@@ -155,10 +166,12 @@ class Tables:
             return self.types.setdefault(datatype, len(self.types))
         word, length, inner = entry
         parts = split(inner)
-        array = IntArray(length, vec_from(parts.shape, iter(parts.slots)), word == "summed")
-        if array.summed:
-            self.arrays.setdefault(IntArray(length, array.vec), len(self.arrays))
-        return self.arrays.setdefault(array, len(self.arrays))
+        return self.array(IntArray(length, vec_from(parts.shape, iter(parts.slots))), word == "summed")
+
+    def array(self, array: IntArray, summed: bool) -> int:
+        """Return the index of an array, or of the array of its sums, which stands behind it."""
+        index = self.arrays.setdefault(array, len(self.arrays))
+        return self.arrays.setdefault(array.sums(), len(self.arrays)) if summed else index
 
 
 def named_entries(kind: Kind, terms: Any) -> list[str]:

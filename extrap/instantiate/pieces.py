@@ -13,9 +13,19 @@ from scalatrace.extrap.instantiate.ranks import Ints, Mask, Ranks, TooManyGroups
 from scalatrace.formula import names_in
 from scalatrace.trace.model.elastic import Elastic, Formulas
 from scalatrace.trace.model.rank_classes import class_numbers
-from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.tables import IntArray, Kind
 from scalatrace.trace.symbolic.evaluate import along, counted
-from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, RANKWISE, Field, Part, levels_of
+from scalatrace.trace.symbolic.field import (
+    CYCLE,
+    ELEMENTS,
+    INDEXED,
+    LOOPED,
+    RANKWISE,
+    SUMMED_ELEMENTS,
+    Field,
+    Part,
+    levels_of,
+)
 from scalatrace.trace.symbolic.shapes import cycle, join, vec_from
 from scalatrace.trace.symbolic.special_values import evaluate
 from scalatrace.trace.values.from_arrays import distinct
@@ -66,6 +76,8 @@ class Pieces:
             return []
         if part.shape == INDEXED:
             return self.indexed(part, mine, self._ranks.most(kind))
+        if part.shape in (ELEMENTS, SUMMED_ELEMENTS):
+            return self.arrays(part, mine, self._ranks.most(kind))
         if part.shape == LOOPED:
             return self.looped(part, mine, around, self._ranks.most(kind))
         if part.shape is None and kind not in TABLES:
@@ -99,6 +111,21 @@ class Pieces:
         by_vec: dict[Vec, Mask] = {}
         for column, some in self.places(names, mine):
             vec = counted(length, value, {**self._ranks.env, **dict(zip(names, column, strict=True))})
+            by_vec[vec] = by_vec[vec] | some if vec in by_vec else some
+            if len(by_vec) > most:
+                raise TooManyGroups
+        return list(by_vec.items())
+
+    def arrays(self, part: Part, mine: Mask, most: int) -> list[Piece]:
+        """Return the arrays of a part whose elements depend on their index, one per set of coordinates."""
+        assert part.formulas is not None
+        length, element = part.formulas
+        names = sorted((names_in(length, element)) & RANKWISE)
+        by_vec: dict[Vec, Mask] = {}
+        for column, some in self.places(names, mine):
+            place = {**self._ranks.env, **dict(zip(names, column, strict=True))}
+            array = IntArray(int(evaluate(length, place)), counted(length, element, place))
+            vec = Vec(self.tables.array(array, part.shape == SUMMED_ELEMENTS))
             by_vec[vec] = by_vec[vec] | some if vec in by_vec else some
             if len(by_vec) > most:
                 raise TooManyGroups

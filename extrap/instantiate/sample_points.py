@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from scalatrace.formula import names_in
-from scalatrace.trace.symbolic.field import INDEXED, LOOPED, RANKWISE, Field, Part
+from scalatrace.trace.symbolic.field import ELEMENTS, INDEXED, LOOPED, RANKWISE, SUMMED_ELEMENTS, Field, Part
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.symbolic.special_values import evaluate
 from scalatrace.trace.values.from_arrays import distinct
@@ -65,7 +65,7 @@ class Sample:
 
     def _groups(self, part: Part, mine: Mask, listed: bool) -> int:
         assert part.formulas is not None
-        if part.shape in (INDEXED, LOOPED):
+        if part.shape in (INDEXED, LOOPED, ELEMENTS, SUMMED_ELEMENTS):
             names = sorted(names_in(*part.formulas) & RANKWISE)
             rows = [self._env[name] for name in names]
         elif part.shape is None and not listed:

@@ -43,13 +43,22 @@ def traces(body: Body) -> list[Trace]:
 
 
 @pytest.mark.parametrize("larger_last", [False, True])
-@pytest.mark.parametrize(("n", "factor", "constant"), [(33, 5, 0), (96, 20, 100), (101, 1, 2)])
+@pytest.mark.parametrize(("n", "factor", "constant"), [(33, 5, 0), (97, 20, 100), (101, 1, 2)])
 def test_result_is_that_of_the_real_run(n: int, factor: int, constant: int, larger_last: bool) -> None:
     body = borders(n, factor, constant, larger_last)
     made = extrap.extrapolate(traces(body), 42, (7, 6), dims_of=GRIDS)
     assert diff(made.trace, trace_of(body, (7, 6)), ["times"]) == []
     assert f"problem size n = {n} found" in made.evidence
     assert made.trace.meta["found-size"] == f"n={n}"
+
+
+def test_remainder_of_one_may_belong_to_the_last_block() -> None:
+    """Of 96 points on 3, 4 and 5 columns the last block has one more at most: it may have all the rest."""
+    body = borders(96, 20, 100, larger_last=True)
+    with pytest.raises(ExtrapolationError, match="the traces cannot tell"):
+        extrap.extrapolate(traces(body), 42, (7, 6), dims_of=GRIDS)
+    even = extrap.extrapolate(traces(body), 48, (8, 6), dims_of=GRIDS)
+    assert diff(even.trace, trace_of(body, (8, 6)), ["times"]) == []
 
 
 def test_size_that_all_traces_divide_is_not_found() -> None:
@@ -70,16 +79,16 @@ def test_values_without_blocks_have_no_size() -> None:
         extrap.extrapolate(traces(body), 42, (7, 6), dims_of=GRIDS)
 
 
-def test_few_values_do_not_tell_a_size() -> None:
-    """60 things on a line of 4, 5, 7 and 8 ranks: 59 has formulas too, and others on 11 ranks."""
+def test_blocks_of_one_call_site_tell_a_size() -> None:
+    """60 things on a line of 4, 5, 7 and 8 ranks: the first blocks are longer."""
     grids = [(4,), (5,), (7,), (8,)]
 
     def body(rank: Rank) -> list[IssuedCall]:
         rank.n = 60
         return [call("Gatherv", 1, sendcount=rank.block(0), root=0, comm="world")] * 3
 
-    with pytest.raises(ExtrapolationError, match="no formula found"):
-        extrap.extrapolate([trace_of(body, dims) for dims in grids], 11, (11,), dims_of=grids)
+    made = extrap.extrapolate([trace_of(body, dims) for dims in grids], 11, (11,), dims_of=grids)
+    assert diff(made.trace, trace_of(body, (11,)), ["times"]) == []
 
 
 def test_size_along_one_dimension_is_not_that_along_the_other() -> None:

@@ -60,6 +60,7 @@ BLOCKS = (
     "({n}//{s}+({c}<{n}%{s}))",
     "(({c}+1)*{n}//{s}-{c}*{n}//{s})",
     "((2*{n}+{s})//(2*{s}))",
+    "({n}//{s}+({c}=={s}-1)*({n}%{s}))",
 )
 """Sizes of blocks: parameter n over size s, at coordinate c."""
 
@@ -222,9 +223,21 @@ def _probes(space: Space) -> Mapping[str, Any]:
     return columns_of(runs)
 
 
+def _is_multiple(e: Expr) -> bool:
+    """Return whether an expression is a number, or one times another, as `60*x` and `(x+1)*60` are."""
+    return isinstance(e, Const) or (
+        isinstance(e, Binary) and e.op == "*" and (_is_multiple(e.left) or _is_multiple(e.right))
+    )
+
+
 @lru_cache(maxsize=1 << 14)
-def _divides_numbers(formula: Value) -> bool:
-    return any(shares_of_numbers(formula))
+def _divides_numbers(part: Value | Cond) -> bool:
+    match part:
+        case Called("block" | "block_start", (Const(), *_)):
+            return True
+        case Binary("//", left, _) if _is_multiple(left):
+            return True
+    return any(map(_divides_numbers, children(part)))
 
 
 def divides_numbers(model: Model) -> bool:

@@ -11,7 +11,15 @@ from scalatrace.arrays import Ints
 from scalatrace.errors import FormulaError
 from scalatrace.formula import Value
 from scalatrace.trace.symbolic.counters import MAX_RUNS, chain_of
-from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Part, levels_of
+from scalatrace.trace.symbolic.field import (
+    CYCLE,
+    ELEMENTS,
+    INDEXED,
+    LOOPED,
+    SUMMED_ELEMENTS,
+    Part,
+    levels_of,
+)
 from scalatrace.trace.symbolic.shapes import cycle, vec_from
 from scalatrace.trace.symbolic.special_values import evaluate
 from scalatrace.trace.values.compress import vec_of
@@ -55,7 +63,7 @@ def vec_of_part(
     """
     if part.formulas is None:
         return None
-    if part.shape == INDEXED:
+    if part.shape in (INDEXED, ELEMENTS, SUMMED_ELEMENTS):
         return counted(part.formulas[0], part.formulas[1], place, folded)
     if part.shape == LOOPED:
         levels, value = levels_of(part), part.formulas[1]

@@ -12,10 +12,12 @@ from scalatrace.formula import TRUE, Cond, Const, Expr, Value
 
 __all__ = [
     "CYCLE",
+    "ELEMENTS",
     "EVERYWHERE",
     "INDEXED",
     "LOOPED",
     "RANKWISE",
+    "SUMMED_ELEMENTS",
     "Field",
     "Part",
     "Shape",
@@ -33,6 +35,10 @@ INDEXED = "indexed"
 LOOPED = "looped"
 """Shape of a vec that follows a formula over the iterations of the loops around it (`counters.py`); its
 formulas: how many of the innermost loops it depends on, value. Of a repeat, 0 is the same as nothing."""
+
+ELEMENTS, SUMMED_ELEMENTS = "elements", "summed elements"
+"""Shapes of an array whose elements, or whose counts if it has their sums, follow a formula over their index
+`i`; its formulas: length, element. The array is the same in all executions."""
 
 EVERYWHERE: Cond = TRUE
 """The condition that holds on all ranks."""

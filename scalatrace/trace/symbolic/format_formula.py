@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, cast
 
 from scalatrace.formula import FALSE, TRUE, Cond, Const, Special, Value, all_of, either, format_text, negate
-from scalatrace.trace.symbolic.field import CYCLE, EVERYWHERE, INDEXED, LOOPED, Part
+from scalatrace.trace.symbolic.field import (
+    CYCLE,
+    ELEMENTS,
+    EVERYWHERE,
+    INDEXED,
+    LOOPED,
+    SUMMED_ELEMENTS,
+    Part,
+)
 from scalatrace.trace.symbolic.shapes import join
 
 __all__ = ["format_parts", "format_shape", "format_tables", "format_where"]
@@ -57,7 +65,7 @@ def _part(part: Part, format_value: Callable[[Part], str]) -> str:
 def _value(part: Part, around: str) -> str:
     assert part.formulas is not None
     texts = list(map(format_text, part.formulas))
-    if part.shape == INDEXED:
+    if part.shape in (INDEXED, ELEMENTS, SUMMED_ELEMENTS):
         return f"[{around.format(texts[1])} for i in 0..{texts[0]}-1]"
     if part.shape == LOOPED:
         return f"[{around.format(texts[1])} ..]"

@@ -1,0 +1,296 @@
+"""The bank: all formulas of a grammar up to a description length, one per column of values on the rows.
+
+Formulas are built bottom-up, the shortest first. Each has a unit: ranks and elements do not add up, and
+nothing is divided by a coordinate. Those with equal values on all rows, samples and probes, are one formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from scalatrace.arrays import Ints, Mask
+from scalatrace.extrap.search.costs import BINARY, CONDITION, UNARY, literal_bits
+from scalatrace.formula import Binary, Called, Compare, Const, Expr, indicator
+
+__all__ = ["Bank", "Leaf", "Unit", "columns_hash"]
+
+
+class Unit(IntEnum):
+    """What a formula counts: ranks, elements, iterations, nothing (a literal), truth (0 or 1), neighbours."""
+
+    RANKS = 0
+    ELEMENTS = 1
+    LEVEL = 2
+    PURE = 3
+    TRUTH = 4
+    COUNT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A formula that is not built of others here: a name, a literal or an entry of the library.
+
+    Attributes:
+        sized: whether it has one value in each trace.
+    """
+
+    formula: Expr
+    bits: int
+    unit: Unit
+    column: Ints
+    sized: bool
+
+
+R, E, L, N, T, C = Unit
+
+_SUMS = {
+    (R, R): R, (E, E): E, (L, L): L, (R, L): R, (L, R): R, (N, R): R, (R, N): R, (N, E): E, (E, N): E,
+    (N, L): L, (L, N): L, (C, N): C, (C, C): C, (T, R): R, (R, T): R, (T, E): E, (E, T): E,
+    (T, L): L, (L, T): L, (T, T): L,
+}  # fmt: skip
+_PRODUCTS = {
+    (R, R): R, (R, E): E, (E, R): E, (E, E): E, (L, R): R, (R, L): R, (L, E): E, (E, L): E,
+    (N, R): R, (N, E): E, (N, L): L, (T, R): R, (T, E): E, (T, L): L, (T, T): T, (N, T): L,
+    (N, C): C, (L, C): L, (E, C): E,
+}  # fmt: skip
+_QUOTIENTS = {
+    (R, R): R, (E, R): E, (R, N): R, (E, N): E, (L, N): L, (L, R): L, (L, E): R, (E, E): R, (R, L): R,
+}  # fmt: skip
+_RESTS = {(R, R): R, (E, R): E, (R, N): R, (E, N): E, (L, N): L, (L, R): R, (R, E): R}
+_LEAST = {(R, R): R, (E, E): E, (L, L): L, (R, L): R, (L, R): R, (R, N): R, (L, N): L, (E, N): E}
+_ORDERS = {
+    (R, R): T, (L, L): T, (R, L): T, (L, R): T, (R, E): T, (R, N): T, (N, R): T, (L, N): T, (N, L): T,
+    (E, N): T, (L, C): T, (C, N): T,
+}  # fmt: skip
+_EQUALS = {(R, R): T, (L, L): T, (R, L): T, (R, N): T, (L, N): T, (C, N): T}
+
+UNITS = {
+    "+": _SUMS, "-": _SUMS, "*": _PRODUCTS, "//": _QUOTIENTS, "%": _RESTS, "min": _LEAST, "max": _LEAST,
+    "^": {(R, R): R, (R, L): R, (R, N): R}, ">>": {(E, L): E, (R, L): R}, "<": _ORDERS, "==": _EQUALS,
+}  # fmt: skip
+"""For each operator the units of operands that it accepts, and of its value."""
+
+COMMUTATIVE = frozenset(["+", "*", "min", "max", "^", "=="])
+
+MAX_FORMULAS = 40_000
+MAX_TRIES = 500_000
+MAX_BITS = 27
+"""Limits of a bank: its formulas, those that are tried, and the bits of one."""
+
+LARGEST = 1 << 40
+"""Numbers beyond are no values of calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Formulas of one unit and description length."""
+
+    indices: Ints
+    table: Ints
+    sized: Mask
+
+
+class Bank:
+    """Formulas with their columns, by ascending bits.
+
+    Attributes:
+        table: a row per formula, a column per row of the search.
+        bits, units, sized: of each formula.
+        complete: all formulas of at most so many bits are here.
+    """
+
+    def __init__(self, leaves: Sequence[Leaf], count: int) -> None:
+        """Build all formulas; `count`: the rows that are samples, on which all must have a value."""
+        self._samples = count
+        self._nodes: list[tuple[str, int, int] | Expr] = []
+        self._tables: list[Ints] = []
+        self._bits: list[int] = []
+        self._units: list[int] = []
+        self._sized: list[bool] = []
+        self._seen: set[int] = set()
+        self._of_bits: dict[int, dict[int, list[int]]] = {}
+        self._groups: dict[tuple[int, int], _Group | None] = {}
+        self._tries = 0
+        self._weights = columns_weights(len(leaves[0].column)) if leaves else np.zeros(0, dtype=np.int64)
+        self.complete = self._build(leaves)
+        self.table = np.array(self._tables, dtype=np.int64)
+        self.bits = np.array(self._bits, dtype=np.int64)
+        self.units = np.array(self._units, dtype=np.int64)
+        self.sized = np.array(self._sized, dtype=bool)
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def formula(self, at: int) -> Expr:
+        """Return a formula of the bank."""
+        node = self._nodes[at]
+        if not isinstance(node, tuple):
+            return node
+        op, a, b = node
+        return applied(op, self.formula(a), None if b < 0 else self.formula(b))
+
+    def _build(self, leaves: Sequence[Leaf]) -> int:
+        by_bits: dict[int, list[Leaf]] = {}
+        for leaf in leaves:
+            by_bits.setdefault(leaf.bits, []).append(leaf)
+        for bits in range(2, MAX_BITS + 1):
+            for leaf in by_bits.get(bits, ()):
+                self._add([leaf.formula], leaf.column[None, :], bits, leaf.unit, np.array([leaf.sized]))
+            if self._tries > MAX_TRIES or len(self._nodes) > MAX_FORMULAS:
+                continue  # the leaves only
+            self._combine(bits)
+            if self._tries <= MAX_TRIES and len(self._nodes) <= MAX_FORMULAS:
+                complete = bits
+        return complete
+
+    def _combine(self, bits: int) -> None:
+        """Add the formulas of so many bits that are made of shorter ones."""
+        for op, own in UNARY.items():
+            unit = L if op == "1<<" else R
+            group = self._group(bits - own, unit)
+            if group is not None:
+                nodes = [(op, int(i), -1) for i in group.indices]
+                self._add(nodes, _unary(op, group.table), bits, R if op == "1<<" else L, group.sized)
+        for op, units in UNITS.items():
+            for first in range(2, bits - BINARY[op] - 1):
+                second = bits - BINARY[op] - first
+                if second < 2 or (op in COMMUTATIVE and second < first):
+                    continue
+                for (a, b), unit in units.items():
+                    self._pairs(op, (first, a), (second, b), unit, bits)
+                    if op in COMMUTATIVE and a != b and (b, a) not in units:
+                        self._pairs(op, (first, b), (second, a), unit, bits)
+                    if len(self._nodes) > MAX_FORMULAS or self._tries > MAX_TRIES:
+                        return
+
+    def _pairs(
+        self, op: str, first: tuple[int, Unit], second: tuple[int, Unit], unit: Unit, bits: int
+    ) -> None:
+        left, right = self._group(*first), self._group(*second)
+        if left is None or right is None:
+            return
+        literal = second[1] is N
+        valid: Any = np.ones(len(right.indices), dtype=bool)
+        if op in ("//", "%"):
+            valid = (right.sized | literal) & np.all(right.table[:, : self._samples] > literal, axis=1)
+        elif op == ">>":
+            valid = (right.table[:, : self._samples] >= 0).all(axis=1)
+        for node, row, flag in zip(left.indices.tolist(), left.table, left.sized, strict=True):
+            usable = valid
+            if op == "*" and not flag and first[1] not in (T, N):
+                usable = valid & (right.sized | (second[1] in (N, T)))
+            if op in ("<", "==") and flag and bits > MAX_BITS - CONDITION:
+                usable = valid & ~right.sized
+            if not usable.any():
+                continue
+            others = right.indices[usable]
+            column = _binary(op, row, right.table[usable])
+            self._add(
+                [(op, node, k) for k in others.tolist()], column, bits, unit, right.sized[usable] & flag
+            )
+
+    def _group(self, bits: int, unit: Unit) -> _Group | None:
+        """Return the formulas of a unit with so many bits, all of which are known."""
+        key = bits, int(unit)
+        if key not in self._groups:
+            indices = self._of_bits.get(bits, {}).get(unit, [])
+            self._groups[key] = (
+                None
+                if not indices
+                else _Group(
+                    np.array(indices), np.array([self._tables[i] for i in indices]), self._flags(indices)
+                )
+            )
+        return self._groups[key]
+
+    def _flags(self, indices: Sequence[int] | Ints) -> Mask:
+        return np.array([self._sized[i] for i in indices], dtype=bool)
+
+    def _add(
+        self, nodes: Sequence[tuple[str, int, int] | Expr], table: Ints, bits: int, unit: Unit, sized: Mask
+    ) -> None:
+        self._tries += len(nodes)
+        fits = (np.abs(table) < LARGEST).all(axis=1)
+        samples = table[:, : self._samples]
+        if unit is T:
+            fits &= (samples != samples[:, :1]).any(axis=1)
+        hashes = table @ self._weights
+        kept = self._of_bits.setdefault(bits, {}).setdefault(unit, [])
+        for i in np.flatnonzero(fits):
+            key = int(hashes[i])
+            if key not in self._seen:
+                self._seen.add(key)
+                kept.append(len(self._nodes))
+                self._nodes.append(nodes[int(i)])
+                self._tables.append(table[i])
+                self._bits.append(bits)
+                self._units.append(int(unit))
+                self._sized.append(bool(sized[i]))
+
+
+def columns_weights(count: int) -> Ints:
+    """Return odd numbers by which columns are summed to a hash."""
+    rng = np.random.default_rng(20)
+    return rng.integers(-(2**62), 2**62, count, dtype=np.int64) * 2 + 1
+
+
+def columns_hash(table: Ints, weights: Ints) -> Ints:
+    """Return a linear hash of each row: that of a sum is the sum of the hashes, modulo 2**64."""
+    result: Ints = table @ weights
+    return result
+
+
+def applied(op: str, a: Expr, b: Expr | None) -> Expr:
+    """Return the formula of an operator over its operands."""
+    if b is None:
+        return Binary("<<", Const(1), a) if op == "1<<" else Called(op, (a,))
+    if op in ("min", "max"):
+        return Called(op, (a, b))
+    if op in ("<", "=="):
+        return indicator(Compare(op, a, b))
+    return Binary(op, a, b)
+
+
+def _unary(op: str, table: Ints) -> Ints:
+    if op == "1<<":
+        return 1 << np.clip(table, 0, 41)
+    positive = np.maximum(table, 1)
+    if op == "log2":
+        return np.where(table > 0, np.floor(np.log2(positive)).astype(np.int64), -1)
+    if op == "ceil_log2":
+        return np.where(table > 0, np.ceil(np.log2(positive)).astype(np.int64), -1)
+    low = table & -table
+    return np.where(table != 0, np.log2(np.maximum(np.abs(low), 1)).astype(np.int64), 64)
+
+
+_FUNCTIONS: dict[str, Callable[[Ints, Ints], Ints]] = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "min": np.minimum, "max": np.maximum,
+    "^": np.bitwise_xor,
+}  # fmt: skip
+
+
+def _binary(op: str, own: Ints, table: Ints) -> Ints:
+    if op in _FUNCTIONS:
+        return _FUNCTIONS[op](own, table)
+    if op in ("//", "%"):
+        divisor = np.where(table > 0, table, 1)
+        return own // divisor if op == "//" else own % divisor
+    if op == ">>":
+        return own >> np.clip(table, 0, 62)
+    return (own < table if op == "<" else own == table).astype(np.int64)
+
+
+def literal(number: int, rows: int) -> Leaf:
+    """Return a literal as a leaf."""
+    return Leaf(Const(number), literal_bits(number), N, np.full(rows, number, dtype=np.int64), True)
+
+
+def literals(rows: int) -> Iterator[Leaf]:
+    """Yield the literals that formulas are built with; others are found as coefficients."""
+    for number in (0, 1, 2, 3, 4):
+        yield literal(number, rows)

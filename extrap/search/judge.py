@@ -1,0 +1,59 @@
+"""The judge: whether a formula may be believed, by the description lengths of its rivals and of a table.
+
+Of the hits with equal values on all rows, the shortest counts. The shortest of all is believed if a table of
+the values over its names takes `EVIDENCE` bits more; those of less than `MARGIN` bits more are its rivals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from scalatrace.arrays import Ints
+from scalatrace.extrap.search.costs import table_bits
+from scalatrace.extrap.search.hits import Hit
+from scalatrace.formula import names_in
+
+__all__ = ["BelievedFormula", "judge"]
+
+MARGIN = 6.0
+"""Bits by which rivals must be longer to be left out."""
+
+EVIDENCE = 12.0
+"""Bits by which a table must be longer: a program has many quantities, of which one may fit by chance."""
+
+MAX_BITS = 52
+"""Longer formulas are beyond what is searched completely: others as short are not known."""
+
+MAX_RIVALS = 24
+"""Rivals that a target may decide between."""
+
+
+@dataclass(frozen=True, slots=True)
+class BelievedFormula:
+    """The believed formula, its bits, and formulas with other values on other grids, as likely."""
+
+    best: Hit
+    rivals: tuple[Hit, ...]
+    bits: float
+
+
+def judge(hits: Sequence[Hit], values: Ints, columns: Mapping[str, Ints]) -> BelievedFormula | None:
+    """Return the formula to believe with its rivals; None if there is none.
+
+    Args:
+        columns: what names stand for on the samples.
+    """
+    shortest: dict[bytes, Hit] = {}
+    for hit in sorted(hits, key=lambda hit: hit.bits):
+        shortest.setdefault(hit.column.tobytes(), hit)
+    if not shortest:
+        return None
+    best, *others = shortest.values()
+    table = table_bits(values, [columns[name] for name in sorted(names_in(best.formula()))])
+    if best.bits > MAX_BITS or best.bits + EVIDENCE > table:
+        return None
+    near = [hit for hit in others if hit.bits < best.bits + MARGIN]
+    if len(near) > MAX_RIVALS:
+        return None
+    return BelievedFormula(best, tuple(near), best.bits)
