@@ -56,7 +56,7 @@ def fit(space: Space, samples: Samples, chains: Chains) -> tuple[Field, float] |
     """Return a field through all samples with its bits; None if no formula is believed."""
     order = np.array(sorted(samples), dtype=np.int64)
     values = [samples[int(point)] for point in order]
-    if any(value is None for value in values):
+    if not values or any(value is None for value in values):
         return None
     present = [value for value in values if value is not None]
     if all(value.shape == present[0].shape for value in present):
@@ -219,7 +219,7 @@ def _first_of_each(space: Space, points: Ints, numbers: Mapping[str, Ints], valu
 def _checked(
     space: Space, points: Ints, numbers: Mapping[str, Ints], values: Ints, verdict: BelievedFormula
 ) -> tuple[Value, list[Pair], float] | None:
-    """Return the formulas of a verdict that hold at all points."""
+    """Return the formulas of a verdict that hold at all points; None if the believed one does not."""
     columns = {name: column[points] for name, column in space.columns.items()} | dict(numbers)
 
     def holds(formula: Expr) -> bool:
@@ -228,10 +228,10 @@ def _checked(
         except FormulaError:
             return False
 
-    formulas = [formula for hit in (verdict.best, *verdict.rivals) if holds(formula := hit.formula())]
-    if not formulas:
+    best = verdict.best.formula()
+    if not holds(best):
         return None
-    best, *rivals = formulas
+    rivals = [rival for hit in verdict.rivals if holds(rival := hit.formula())]
     return best, [(best, rival) for rival in rivals], verdict.bits
 
 

@@ -17,7 +17,7 @@ from scalatrace.arrays import Ints, Mask
 from scalatrace.extrap.search.costs import BINARY, CONDITION, UNARY, literal_bits
 from scalatrace.formula import Binary, Called, Compare, Const, Expr, indicator
 
-__all__ = ["Bank", "Leaf", "Unit", "columns_hash"]
+__all__ = ["LARGEST", "Bank", "Leaf", "Unit", "columns_hash"]
 
 
 class Unit(IntEnum):
@@ -101,7 +101,6 @@ class Bank:
     Attributes:
         table: a row per formula, a column per row of the search.
         bits, units, sized: of each formula.
-        complete: all formulas of at most so many bits are here.
     """
 
     def __init__(self, leaves: Sequence[Leaf], count: int) -> None:
@@ -117,7 +116,7 @@ class Bank:
         self._groups: dict[tuple[int, int], _Group | None] = {}
         self._tries = 0
         self._weights = columns_weights(len(leaves[0].column)) if leaves else np.zeros(0, dtype=np.int64)
-        self.complete = self._build(leaves)
+        self._build(leaves)
         self.table = np.array(self._tables, dtype=np.int64)
         self.bits = np.array(self._bits, dtype=np.int64)
         self.units = np.array(self._units, dtype=np.int64)
@@ -134,7 +133,7 @@ class Bank:
         op, a, b = node
         return applied(op, self.formula(a), None if b < 0 else self.formula(b))
 
-    def _build(self, leaves: Sequence[Leaf]) -> int:
+    def _build(self, leaves: Sequence[Leaf]) -> None:
         by_bits: dict[int, list[Leaf]] = {}
         for leaf in leaves:
             by_bits.setdefault(leaf.bits, []).append(leaf)
@@ -144,9 +143,6 @@ class Bank:
             if self._tries > MAX_TRIES or len(self._nodes) > MAX_FORMULAS:
                 continue  # the leaves only
             self._combine(bits)
-            if self._tries <= MAX_TRIES and len(self._nodes) <= MAX_FORMULAS:
-                complete = bits
-        return complete
 
     def _combine(self, bits: int) -> None:
         """Add the formulas of so many bits that are made of shorter ones."""

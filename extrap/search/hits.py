@@ -15,7 +15,7 @@ from math import gcd, isqrt
 import numpy as np
 
 from scalatrace.arrays import Floats, Ints
-from scalatrace.extrap.search.bank import Bank, Unit, columns_hash, columns_weights
+from scalatrace.extrap.search.bank import LARGEST, Bank, Unit, columns_hash, columns_weights
 from scalatrace.extrap.search.costs import BINARY, BLOCK, SELECT, line_bits, literal_bits
 from scalatrace.extrap.search.library import DISTRIBUTIONS, Place
 from scalatrace.extrap.search.rows import Rows
@@ -111,6 +111,8 @@ class FormulaSearch:
         return self._known_hits[key]
 
     def _hits(self, values: Ints) -> list[Hit]:
+        if values.min() < -LARGEST or values.max() > LARGEST:
+            return []
         found = [*self._exact(values), *self._affine(values), *self._sums(values), *self._products(values)]
         found += self._unknown_blocks(values)
         found += [*self._affine_products(values), *self._parities(values)]

@@ -23,7 +23,7 @@ EVIDENCE = 12.0
 """Bits by which a table must be longer: a program has many quantities, of which one may fit by chance."""
 
 MAX_BITS = 52
-"""Longer formulas are beyond what is searched completely: others as short are not known."""
+"""Of a believed formula. The bank has all formulas of some 17 to 24 bits, and only some longer ones."""
 
 MAX_RIVALS = 24
 """Rivals that a target may decide between."""

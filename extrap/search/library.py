@@ -66,17 +66,17 @@ Place = tuple[Expr, Expr, int]
 
 def places(space: Space, rows: Rows, sized_only: bool) -> list[Place]:
     """Return the parts that numbers without a parameter are divided into: of a rank, and of an iteration."""
-    result = [] if sized_only else divisors(space)
+    result = [] if sized_only else divisors(space, rows)
     counters = [Var(name) for name in rows.columns if is_counter(name) and name[0] == "i"]
-    for parts, _, bits in divisors(space):
+    for parts, _, bits in divisors(space, rows):
         result += [(parts, counter, bits + NAME) for counter in counters]
         result += [(parts, counter + 1, bits + NAME + 4) for counter in counters]
     if sized_only and not counters:
-        result += [(parts, Const(0), bits) for parts, _, bits in divisors(space)]
+        result += [(parts, Const(0), bits) for parts, _, bits in divisors(space, rows)]
     return result
 
 
-def divisors(space: Space) -> list[Place]:
+def divisors(space: Space, rows: Rows) -> list[Place]:
     """Return what is divided by: the number of parts, the part of a rank, and the bits of the choice."""
     pairs: list[tuple[Expr, Expr, int]] = [
         (Var(size), Var(coord), NAME)
@@ -84,7 +84,8 @@ def divisors(space: Space) -> list[Place]:
     ]
     if len(pairs) > 1:
         pairs.append((Var("P"), Var("r"), NAME))
-    pairs.append((Var("P") - 1, Var("r") - 1, NAME + 4))
+    if (rows.columns["P"] > 1).all():
+        pairs.append((Var("P") - 1, Var("r") - 1, NAME + 4))
     return pairs
 
 
@@ -113,7 +114,7 @@ def _blocks(space: Space, rows: Rows, counters: Sequence[Var], sized_only: bool)
 
     Shares rounded up, and to the nearest number, are those of all ranks.
     """
-    for name, (parts, coord, bits) in product(space.names.inputs, divisors(space)):
+    for name, (parts, coord, bits) in product(space.names.inputs, divisors(space, rows)):
         n: Expr = Var(name)
         for share in (-(-n // parts), (2 * n + parts) // (2 * parts)):
             yield share, BLOCK + NAME + bits, Unit.ELEMENTS

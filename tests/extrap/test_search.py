@@ -102,6 +102,13 @@ def test_random_counts_follow_no_rule() -> None:
         extrap.extrapolate([trace_of(program, dims, 100) for dims in LINE], 12, params={"n": 100})
 
 
+def test_traces_of_one_rank_are_samples() -> None:
+    """Nothing is divided by the number of the other ranks, which is 0 there."""
+    given = [trace_of(last_part_longer, (size,), 101) for size in range(1, 7)]
+    made = extrap.extrapolate(given, 12, (12,), params={"n": 101}, dims_of=[(size,) for size in range(1, 7)])
+    assert diff(made.trace, trace_of(last_part_longer, (12,), 101), ["times"]) == []
+
+
 def searched(dims: list[tuple[int, ...]], n: int) -> tuple[Space, FormulaSearch, np.ndarray]:
     """The search over all ranks of traces on some grids."""
     space = Space([Run(Grid(sides), {"n": n}) for sides in dims])
