@@ -247,15 +247,26 @@ TWO_THREADS = """\
 """
 
 
-def test_interleaving_leaves_no_trace(
+@pytest.fixture
+def run_script(
     any_mpi: Mpi, build: Builder, traced: Callable[..., Traced], tmp_path: Path
-) -> None:
+) -> Callable[[str], Traced]:
+    """Record the program of threads with a script."""
+
+    def run(script: str) -> Traced:
+        source = tmp_path / "script"
+        source.write_text(script)
+        result = traced(any_mpi, NRANKS, [build(any_mpi, "streams.c"), source])
+        if result.finished.returncode == 77:
+            pytest.skip(f"{any_mpi.name} has no MPI_THREAD_MULTIPLE")
+        return result
+
+    return run
+
+
+def test_interleaving_leaves_no_trace(run_script: Callable[[str], Traced]) -> None:
     """Threads that use nothing of each other take as few nodes as two programs."""
-    source = tmp_path / "script"
-    source.write_text(TWO_THREADS)
-    result = traced(any_mpi, NRANKS, [build(any_mpi, "streams.c"), source])
-    if result.finished.returncode == 77:
-        pytest.skip(f"{any_mpi.name} has no MPI_THREAD_MULTIPLE")
+    result = run_script(TWO_THREADS)
     trace = load(result.trace)
     assert trace.threads == [0, 1]
     assert trace.nnodes <= 6
@@ -290,13 +301,10 @@ SHARED_CALLS = """\
 """Threads that use requests and a communicator of another one, take turns, and share a channel."""
 
 
-def test_replay(any_mpi: Mpi, build: Builder, traced: Callable[..., Traced], tmp_path: Path) -> None:
+def test_replay(any_mpi: Mpi, run_script: Callable[[str], Traced], tmp_path: Path) -> None:
     """A replay has as many threads, which make the same calls."""
-    source, again = tmp_path / "script", tmp_path / "again.st"
-    source.write_text(SHARED_CALLS)
-    result = traced(any_mpi, NRANKS, [build(any_mpi, "streams.c"), source])
-    if result.finished.returncode == 77:
-        pytest.skip(f"{any_mpi.name} has no MPI_THREAD_MULTIPLE")
+    again = tmp_path / "again.st"
+    result = run_script(SHARED_CALLS)
     if any_mpi.python is None:
         pytest.skip(f"no mpi4py for {any_mpi.name}")
     words = [*any_mpi.scalatrace(), "replay", "--verify", "--stall-limit", "20", result.trace]
@@ -320,13 +328,9 @@ PERSISTENT = """\
 """
 
 
-def test_no_order(any_mpi: Mpi, build: Builder, traced: Callable[..., Traced], tmp_path: Path) -> None:
+def test_no_order(run_script: Callable[[str], Traced]) -> None:
     """What threads share without a recorded order is refused by its name."""
-    source = tmp_path / "script"
-    source.write_text(PERSISTENT)
-    result = traced(any_mpi, NRANKS, [build(any_mpi, "streams.c"), source])
-    if result.finished.returncode == 77:
-        pytest.skip(f"{any_mpi.name} has no MPI_THREAD_MULTIPLE")
+    result = run_script(PERSISTENT)
     trace = load(result.trace)
     with pytest.raises(ThreadsError, match="threads of a rank share persistent requests"):
         check_replay(trace, NRANKS)
