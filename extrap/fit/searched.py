@@ -232,7 +232,7 @@ def _checked(
     if not holds(best):
         return None
     rivals = [rival for hit in verdict.rivals if holds(rival := hit.formula())]
-    return best, [(best, rival) for rival in rivals], verdict.bits
+    return best, [(best, rival) for rival in rivals], verdict.best.bits
 
 
 def _search(

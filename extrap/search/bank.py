@@ -118,6 +118,7 @@ class Bank:
         self._weights = columns_weights(len(leaves[0].column)) if leaves else np.zeros(0, dtype=np.int64)
         self._build(leaves)
         self.table = np.array(self._tables, dtype=np.int64)
+        del self._tables, self._groups, self._of_bits, self._seen  # searches are kept, these are not needed
         self.bits = np.array(self._bits, dtype=np.int64)
         self.units = np.array(self._units, dtype=np.int64)
         self.sized = np.array(self._sized, dtype=bool)
@@ -215,7 +216,7 @@ class Bank:
         samples = table[:, : self._samples]
         if unit is T:
             fits &= (samples != samples[:, :1]).any(axis=1)
-        hashes = table @ self._weights
+        hashes = columns_hash(table, self._weights)
         kept = self._of_bits.setdefault(bits, {}).setdefault(unit, [])
         for i in np.flatnonzero(fits):
             key = int(hashes[i])
@@ -223,7 +224,7 @@ class Bank:
                 self._seen.add(key)
                 kept.append(len(self._nodes))
                 self._nodes.append(nodes[int(i)])
-                self._tables.append(table[i])
+                self._tables.append(table[i].copy())  # a view would keep the rows that are left out
                 self._bits.append(bits)
                 self._units.append(int(unit))
                 self._sized.append(bool(sized[i]))

@@ -31,11 +31,10 @@ MAX_RIVALS = 24
 
 @dataclass(frozen=True, slots=True)
 class BelievedFormula:
-    """The believed formula, its bits, and formulas with other values on other grids, as likely."""
+    """The believed formula, and formulas with other values on other grids, as likely."""
 
     best: Hit
     rivals: tuple[Hit, ...]
-    bits: float
 
 
 def judge(hits: Sequence[Hit], values: Ints, columns: Mapping[str, Ints]) -> BelievedFormula | None:
@@ -56,4 +55,4 @@ def judge(hits: Sequence[Hit], values: Ints, columns: Mapping[str, Ints]) -> Bel
     near = [hit for hit in others if hit.bits < best.bits + MARGIN]
     if len(near) > MAX_RIVALS:
         return None
-    return BelievedFormula(best, tuple(near), best.bits)
+    return BelievedFormula(best, tuple(near))

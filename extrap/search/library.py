@@ -78,12 +78,7 @@ def places(space: Space, rows: Rows, sized_only: bool) -> list[Place]:
 
 def divisors(space: Space, rows: Rows) -> list[Place]:
     """Return what is divided by: the number of parts, the part of a rank, and the bits of the choice."""
-    pairs: list[tuple[Expr, Expr, int]] = [
-        (Var(size), Var(coord), NAME)
-        for size, coord in zip(space.names.sizes, space.names.coords, strict=True)
-    ]
-    if len(pairs) > 1:
-        pairs.append((Var("P"), Var("r"), NAME))
+    pairs: list[Place] = [(Var(size), Var(coord), NAME) for size, coord in space.divisors]
     if (rows.columns["P"] > 1).all():
         pairs.append((Var("P") - 1, Var("r") - 1, NAME + 4))
     return pairs
