@@ -37,6 +37,7 @@ from scalatrace.extrap.fit.held_out import (
     is_predictable,
     misprediction_error,
 )
+from scalatrace.extrap.fit.open_requests import Path, fit_open_requests, open_requests
 from scalatrace.extrap.fit.partners import RankPeers, encode_peers, vec_of_rank
 from scalatrace.extrap.fit.symmetry import formulas_of_sides, mirror_space
 from scalatrace.extrap.fit.table_values import MAX_SHORT_VALUES, TABLES, as_sums, table_content
@@ -172,6 +173,8 @@ class Fitter:
         self._of_others = _Spaces(space.variant(partners=False))
         self._fitted: dict[int, Fitted] = {}
         self._by_symmetry: Space | None = None
+        self._makers: dict[int, tuple[Path, ...]] = {}
+        self._around: dict[int, Chains] = {}
         self._chains: dict[tuple[Chain | None, Vec, int], Chain] = {}
         self.run_of = [(int(k), int(p - space.starts[k])) for p, k in enumerate(space.all_runs())]
 
@@ -277,6 +280,7 @@ class Fitter:
     def all_events(self, nodes: Sequence[Aligned], around: Chains) -> dict[int, Fitted]:
         """Fit all events, by identity; retry unconfirmed ones with the formulas of the others."""
         events = list(self._leaves(nodes, around))
+        self._makers = {id(node): makers for node, makers in open_requests(nodes) if makers}
         results = each(lambda event: self._attempt(*event), events, self._workers)
         if any(isinstance(result, UnconfirmedError) for result in results):
             known = formulas_of_sides(self.space, (result for result in results if isinstance(result, tuple)))
@@ -295,6 +299,7 @@ class Fitter:
     def _leaves(self, nodes: Sequence[Aligned], around: Chains) -> Iterator[tuple[Aligned, Chains]]:
         """Yield the events of nodes, with the loops around them."""
         for node in nodes:
+            self._around[id(node)] = around
             if node.key is not None:
                 yield node, around
             else:
@@ -558,6 +563,8 @@ class Fitter:
         """Fit a parameter that is not a peer; try short arrays as lists of sizes first."""
         if kind is Kind.ARRAY:
             samples = self._samples(node, at, kind, MAX_SHORT_VALUES)
+            if name in REQUESTS and (opened := self._open_requests(node, at, samples)) is not None:
+                return opened
             by_value = self._fit(samples, inside)
             if by_value is None or not _is_determined(by_value):
                 by_value = self._fit(samples, inside, self._of_lists) or by_value
@@ -577,6 +584,15 @@ class Fitter:
         if kind is Kind.TYPE and isinstance(field, Field) and self._are_predefined(node, at):
             field = replace(field, parts=tuple(map(_with_known_sizes, field.parts)))
         return self._found(name, node, samples, inside, field, kind)
+
+    def _open_requests(self, node: Aligned, at: int, samples: Samples) -> Field | None:
+        """Return the field of arrays of various lengths that name all open requests, if they do."""
+        makers = self._makers.get(id(node))
+        if makers is None or len(set(samples.values())) < 2 or (arrays := self._arrays(node, at)) is None:
+            return None
+        return fit_open_requests(
+            self.space, arrays, makers, lambda maker: self._repeat(maker, self._around[id(maker)])
+        )
 
     def _are_predefined(self, node: Aligned, at: int) -> bool:
         """Whether a parameter names predefined datatypes only, whose sizes do not depend on anything."""
