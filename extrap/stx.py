@@ -23,7 +23,7 @@ import msgpack  # type: ignore[import-untyped]
 from scalatrace.errors import FormatError, ScalatraceError
 from scalatrace.extrap.solve.features import RESERVED
 from scalatrace.files import read_file, write_file
-from scalatrace.formula import Expr, Value, format_text, names_in, parse_condition, parse_number
+from scalatrace.formula import Const, Expr, Value, format_text, names_in, parse_condition, parse_number
 from scalatrace.trace.io import decode
 from scalatrace.trace.io.container import pack_container, read_container
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -312,8 +312,10 @@ def _rivals(raw: Any) -> tuple[tuple[Expr, Expr], ...]:
 
 def _fits(shape: Any, formulas: tuple[Value, ...]) -> bool:
     """Return whether a field's shape has places for so many formulas."""
-    if shape in (LOOPED, INDEXED, ELEMENTS, SUMMED_ELEMENTS):
+    if shape in (LOOPED, INDEXED):
         return len(formulas) == 2
+    if shape in (ELEMENTS, SUMMED_ELEMENTS):
+        return len(formulas) == 3
     return len(formulas) > 0 if shape == CYCLE else _places(shape) == len(formulas)
 
 
@@ -327,6 +329,8 @@ def _read_field(raw: Any) -> Field:
     for condition, shape, formulas, *rest in raw:  # files of version 0.1 have no rivals
         found = None if formulas is None else _formulas(formulas)
         form = _read_shape(shape)
+        if found is not None and form in (ELEMENTS, SUMMED_ELEMENTS) and len(found) == 2:
+            found = (Const(0), *found)  # as they were written before they could depend on loops
         if found is not None and not _fits(form, found):
             raise FormatError("the number of formulas differs from the number of integers in their shape")
         rivals = _rivals(rest[0] if rest else ())

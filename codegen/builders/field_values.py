@@ -171,12 +171,14 @@ class FieldValues:
     def _array(self, part: Part, facts: Domain) -> Const:
         """Which entry an array is whose elements follow a formula."""
         assert part.formulas is not None
-        length = self.reader.number(number(part.formulas[0]), facts)
+        if levels_of(part):
+            raise GenerateError("an array changes from one iteration of a loop to the next by a formula")
+        length = self.reader.number(number(part.formulas[1]), facts)
         here = facts.within(ELEMENT, Const(0), length)
         if part.shape == SUMMED_ELEMENTS:
-            element: Value = sum_of_formula(number(part.formulas[1]), ELEMENT, self.reader, here)
+            element: Value = sum_of_formula(number(part.formulas[2]), ELEMENT, self.reader, here)
         else:
-            element = self.reader.value(part.formulas[1], here, {"i": ELEMENT})
+            element = self.reader.value(part.formulas[2], here, {"i": ELEMENT})
         return self.tables.array(Array(length, ELEMENT, element))
 
     def _prefix(self, share: _Share, position: BuilderPosition, depth: int) -> FieldPiece:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scalatrace.errors import FormatError
 from scalatrace.extrap.alignment.rank_tree import RankNode
+from scalatrace.operations import operation
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.nodes import Event, Param, Peer
 from scalatrace.trace.model.peer_encoding import Encoding
@@ -157,6 +158,22 @@ class Sources:
             number = _exponent({abs(comm.rank - peer) for peer in peers})
             result.append(CallStage(number if number < count else -1, count, family))
         return result
+
+    def requests(self, leaf: int) -> list[Sequence[int]] | None:
+        """Return the ages of the requests that each call of a leaf completes; None: it is no such call."""
+        event = self._event(leaf)
+        op = self._trace.ops[event.op]
+        if op.name not in ("Wait", "Waitall"):
+            return None
+        at = next(k for k, (name, _) in enumerate(op.params) if name in ("request", "requests"))
+        stored = self._stored(leaf, at)[1]
+        if op.params[at][1] is Kind.ARRAY:
+            return [self._trace.arrays[index].values if index >= 0 else () for index in stored]
+        return [(age,) for age in stored]
+
+    def makes_request(self, leaf: int) -> bool:
+        """Return whether the calls of a leaf make requests."""
+        return operation(self._trace.ops[self._event(leaf).op].name).makes_request
 
     def _event(self, leaf: int) -> Event:
         event = self._leaves[leaf].event

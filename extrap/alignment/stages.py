@@ -74,25 +74,62 @@ def staged_calls(
     """Return the stages of all calls of all ranks, by point; None without trees.
 
     A call site is part of a tree when all its partners, on all ranks of all traces, are at powers of two, and
-    not always at the same.
+    not always at the same. Calls that complete requests belong to the stage in which these were made.
     """
-    stages_of = {
-        point: [sources[point].stages(number) for number in range(len(leaves[point]))] for point in leaves
-    }
-    seen: dict[Key, set[int]] = {}
-    for point, rows in stages_of.items():
-        for leaf, row in zip(leaves[point], rows, strict=True):
-            assert leaf.key is not None
-            seen.setdefault(leaf.key, set()).update(stage.number for stage in row)
+    calls_of, keys_of = {}, {}
+    for point, own in leaves.items():
+        rows = [sources[point].stages(number) for number in range(len(own))]
+        calls_of[point] = _with_completions(
+            [rows[leaf][k] for leaf, k in orders[point]], orders[point], sources[point]
+        )
+        keys_of[point] = [own[leaf].key for leaf, _ in orders[point]]
+    seen: dict[Key | None, set[int]] = {}
+    for point, calls in calls_of.items():
+        for key, call in zip(keys_of[point], calls, strict=True):
+            seen.setdefault(key, set()).add(call.number)
     trees = {key for key, numbers in seen.items() if -1 not in numbers and len(numbers) > 1}
     if not trees:
         return None
     result = {}
-    for point, rows in stages_of.items():
-        calls = [
-            rows[leaf][k] if leaves[point][leaf].key in trees else CallStage() for leaf, k in orders[point]
+    for point, calls in calls_of.items():
+        staged = [
+            call if key in trees else CallStage() for key, call in zip(keys_of[point], calls, strict=True)
         ]
-        result[point] = StagedCalls(*map(list, zip(*calls, strict=True))) if calls else StagedCalls()
+        result[point] = StagedCalls(*map(list, zip(*staged, strict=True))) if staged else StagedCalls()
+    return result
+
+
+def _with_completions(calls: Sequence[CallStage], order: Order, sources: Sources) -> list[CallStage]:
+    """Return the calls of a rank with those that complete requests in the stage of the calls that made them.
+
+    A call that completes none is in the stage of the calls before it, or in the next one if it has been there.
+    """
+    result: list[CallStage] = []
+    open_requests: list[CallStage] = []
+    last, completed = CallStage(), set[int]()
+    for call, (leaf, k) in zip(calls, order, strict=True):
+        ages = sources.requests(leaf)
+        if ages is None:
+            if sources.makes_request(leaf):
+                open_requests.append(call)
+            if call != last:
+                last, completed = call, set()
+        else:
+            done = {age for age in ages[k] if 0 <= age < len(open_requests)}
+            stages = {open_requests[-1 - age] for age in done}
+            open_requests = [
+                stage
+                for age, stage in zip(range(len(open_requests) - 1, -1, -1), open_requests, strict=True)
+                if age not in done
+            ]
+            if len(stages) == 1:
+                call = stages.pop()
+            elif not ages[k] and last.number >= 0:
+                call = last._replace(number=last.number + 1) if leaf in completed else last
+            if call != last:
+                last, completed = call, set()
+            completed.add(leaf)
+        result.append(call)
     return result
 
 

@@ -37,6 +37,7 @@ from scalatrace.extrap.fit.held_out import (
     is_predictable,
     misprediction_error,
 )
+from scalatrace.extrap.fit.neighbour_lists import fit_neighbour_arrays
 from scalatrace.extrap.fit.open_requests import Path, fit_open_requests, open_requests
 from scalatrace.extrap.fit.partners import RankPeers, encode_peers, vec_of_rank
 from scalatrace.extrap.fit.symmetry import formulas_of_sides, mirror_space
@@ -563,7 +564,7 @@ class Fitter:
         """Fit a parameter that is not a peer; try short arrays as lists of sizes first."""
         if kind is Kind.ARRAY:
             samples = self._samples(node, at, kind, MAX_SHORT_VALUES)
-            if name in REQUESTS and (opened := self._open_requests(node, at, samples)) is not None:
+            if name in REQUESTS and (opened := self._open_requests(node, at, samples, inside)) is not None:
                 return opened
             by_value = self._fit(samples, inside)
             if by_value is None or not _is_determined(by_value):
@@ -578,6 +579,8 @@ class Fitter:
             if (fitted := self._fit(in_form, inside)) is not None:
                 return self._found(name, node, in_form, inside, fitted, kind)
         if field is None and kind is Kind.ARRAY and (arrays := self._arrays(node, at)) is not None:
+            if (neighbours := fit_neighbour_arrays(self.space, arrays)) is not None:
+                return neighbours
             by_element = searched.fit_arrays(self.space, arrays)
             if by_element is not None:
                 return by_element[0]
@@ -585,13 +588,22 @@ class Fitter:
             field = replace(field, parts=tuple(map(_with_known_sizes, field.parts)))
         return self._found(name, node, samples, inside, field, kind)
 
-    def _open_requests(self, node: Aligned, at: int, samples: Samples) -> Field | None:
+    def _open_requests(self, node: Aligned, at: int, samples: Samples, inside: Chains) -> Field | None:
         """Return the field of arrays of various lengths that name all open requests, if they do."""
         makers = self._makers.get(id(node))
-        if makers is None or len(set(samples.values())) < 2 or (arrays := self._arrays(node, at)) is None:
+        if makers is None or len(set(samples.values())) < 2:
             return None
+        arrays = {point: list(found) for point, found in self._arrays_of_executions(node, at)}
+        if not all(arrays.values()):
+            return None
+        own_loop = inside is not self._around[id(node)]
         return fit_open_requests(
-            self.space, arrays, makers, lambda maker: self._repeat(maker, self._around[id(maker)])
+            self.space,
+            arrays,
+            makers,
+            lambda maker: self._repeat(maker, self._around[id(maker)]),
+            inside,
+            own_loop,
         )
 
     def _are_predefined(self, node: Aligned, at: int) -> bool:
@@ -617,14 +629,23 @@ class Fitter:
     def _arrays(self, node: Aligned, at: int) -> dict[int, IntArray] | None:
         """Return each rank's array; None where it changes from execution to execution, or is none."""
         result: dict[int, IntArray] = {}
-        for point, trace, _, event in self._events(node):
-            index = vec_of_rank(event.params[at], self.run_of[point][1]).constant
-            if index is None or index < 0:
+        for point, arrays in self._arrays_of_executions(node, at):
+            if len(set(arrays)) != 1:
                 return None
-            result[point] = trace.arrays[index]
+            result[point] = arrays[0]
         if any(array.summed for array in result.values()):
             result = {point: as_sums(array) for point, array in result.items()}
         return result
+
+    def _arrays_of_executions(self, node: Aligned, at: int) -> Iterator[tuple[int, Sequence[IntArray]]]:
+        """Yield the arrays of the executions of each rank: one if it is always the same; none if unknown."""
+        for point, trace, local, event in self._events(node):
+            vec = vec_of_rank(event.params[at], self.run_of[point][1])
+            if vec.constant is not None:
+                indices: Sequence[int] = (vec.constant,)
+            else:
+                indices = vec.first(local.runs) if local.runs <= MAX_LISTED else ()
+            yield point, [trace.arrays[index] for index in indices if min(indices) >= 0]
 
     def _has_sums(self, node: Aligned, at: int) -> bool:
         """Return whether some rank's array is one of sums."""

@@ -18,8 +18,9 @@ from scalatrace.extrap.fit.sequences import list_values
 from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
 from scalatrace.extrap.solve.points import Solution
-from scalatrace.formula import Cond, Const, Expr, format_text, parse_number
-from scalatrace.trace.model.rules import LOOPED
+from scalatrace.formula import Cond, Const, Expr, Var, format_text, parse_number
+from scalatrace.trace.model.tables import IntArray
+from scalatrace.trace.symbolic.field import ELEMENTS, EVERYWHERE, LOOPED, Field, Part
 from scalatrace.trace.symbolic.shapes import is_vec
 
 Direction = tuple[int, ...]
@@ -29,7 +30,7 @@ MAX_STEP = 2
 
 MAX_DIRECTIONS = 26
 
-__all__ = ["by_neighbours"]
+__all__ = ["by_neighbours", "fit_neighbour_arrays"]
 
 
 def by_neighbours(
@@ -45,6 +46,47 @@ def by_neighbours(
     rows = _lists(fit_input, points)
     if rows is None or len(set(map(len, rows))) < 2:
         return None  # lists of one length have simpler formulas
+    listed = _listed_directions(space, points, rows)
+    if listed is None:
+        return None
+    order, directions = listed
+    rivals: list[Rival] = []
+    texts = {direction: _distance(space, direction) for direction in order}
+    if counts is not None:
+        solved = _by_direction(counts, points, directions)
+        if solved is None:
+            return None
+        texts = {
+            direction: format_text(own_directions.formula) for direction, own_directions in solved.items()
+        }
+        rivals = [pair for own_directions in solved.values() for pair in own_directions.pairs]
+    formula = _formula(space, order, texts, "i1")
+    weight = PER_PART + 2.0 * len(order)
+    return Class(conditions, points, LOOPED, (Const(1), formula), weight, rivals=tuple(rivals))
+
+
+def fit_neighbour_arrays(space: Space, arrays: Mapping[int, IntArray]) -> Field | None:
+    """Return the field of arrays of ranks that are the neighbours inside the grid, in one order; else None."""
+    points = np.array(sorted(arrays), dtype=np.int64)
+    rows = []
+    for point, rank in zip(points.tolist(), space.columns["r"][points].tolist(), strict=True):
+        array = arrays[point]
+        if array.relative or array.summed or array.length > MAX_DIRECTIONS:
+            return None
+        rows.append(tuple(value - rank for value in array.vec.first(array.length)))
+    if len(set(map(len, rows))) < 2 or (listed := _listed_directions(space, points, rows)) is None:
+        return None
+    order, _ = listed
+    distances = {direction: _distance(space, direction) for direction in order}
+    length = parse_number("+".join(f"({present})" for present in _present(space, order)))
+    element = Var("r") + _formula(space, order, distances, "i")
+    return Field((Part(EVERYWHERE, ELEMENTS, (Const(0), length, element)),))
+
+
+def _listed_directions(
+    space: Space, points: Ints, rows: Sequence[Sequence[int]]
+) -> tuple[list[Direction], list[list[Direction]]] | None:
+    """Return the order of all directions, and the directions of each rank; None if lists follow no order."""
     places = np.array([space.columns[name][points] for name in space.names.coords]).T
     runs = space.all_runs()[points]
     directions = []
@@ -59,19 +101,7 @@ def by_neighbours(
     for place, run, own_directions in zip(places, runs, directions, strict=True):
         if own_directions != [d for d in order if _inside(space, int(run), place, d)]:
             return None
-    rivals: list[Rival] = []
-    texts = {direction: _distance(space, direction) for direction in order}
-    if counts is not None:
-        solved = _by_direction(counts, points, directions)
-        if solved is None:
-            return None
-        texts = {
-            direction: format_text(own_directions.formula) for direction, own_directions in solved.items()
-        }
-        rivals = [pair for own_directions in solved.values() for pair in own_directions.pairs]
-    formula = _formula(space, order, texts)
-    weight = PER_PART + 2.0 * len(order)
-    return Class(conditions, points, LOOPED, (Const(1), formula), weight, rivals=tuple(rivals))
+    return order, directions
 
 
 def _by_direction(
@@ -156,14 +186,19 @@ def _inside(space: Space, run: int, place: Ints, direction: Direction) -> bool:
     return all(0 <= c + d < side for c, d, side in zip(place.tolist(), direction, dims, strict=True))
 
 
-def _formula(space: Space, order: Sequence[Direction], given: Mapping[Direction, str]) -> Expr:
-    """Return a formula of iterations: the formula of the direction of each."""
-    present = ["*".join(_conditions(space, direction)) for direction in order]
+def _formula(space: Space, order: Sequence[Direction], given: Mapping[Direction, str], number: str) -> Expr:
+    """Return a formula of the number of a neighbour in the list: the formula of its direction."""
+    present = _present(space, order)
     terms = []
     for k, direction in enumerate(order):
         before = "+".join(f"({one})" for one in present[:k]) or "0"
-        terms.append(f"({given[direction]})*({present[k]})*(i1=={before})")
+        terms.append(f"({given[direction]})*({present[k]})*({number}=={before})")
     return parse_number("+".join(terms))
+
+
+def _present(space: Space, order: Sequence[Direction]) -> list[str]:
+    """Return for each direction the formula that is 1 where a neighbour is there, else 0."""
+    return ["*".join(_conditions(space, direction)) for direction in order]
 
 
 def _conditions(space: Space, direction: Direction) -> Iterator[str]:

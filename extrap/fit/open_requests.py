@@ -6,16 +6,20 @@ follows from how often the calls run that began them, which the traces show with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
+from scalatrace.arrays import Ints
 from scalatrace.extrap.alignment.align import Aligned
+from scalatrace.extrap.fit.fit_types import Chains
 from scalatrace.extrap.grid.space import Space
-from scalatrace.formula import Const, Expr, Var, choose
+from scalatrace.formula import Const, Expr, Value, Var, choose, names_in
+from scalatrace.formula.substitute import Substitution
 from scalatrace.operations import Category, operation
 from scalatrace.trace.model.tables import IntArray
-from scalatrace.trace.symbolic.field import ELEMENTS, EVERYWHERE, Field, Part
+from scalatrace.trace.symbolic.field import ELEMENTS, EVERYWHERE, LOOPED, Field, Part, levels_of
 from scalatrace.trace.symbolic.special_values import evaluate
 
 __all__ = ["Path", "fit_open_requests", "open_requests"]
@@ -47,33 +51,60 @@ def open_requests(
 
 def fit_open_requests(
     space: Space,
-    arrays: Mapping[int, IntArray],
+    arrays: Mapping[int, Sequence[IntArray]],
     makers: Sequence[Path],
     repeat: Callable[[Aligned], Field],
+    inside: Chains,
+    own_loop: bool,
 ) -> Field | None:
     """Return the field of arrays that name all requests which are open; None if they do not.
 
     Args:
         space: where the arrays are.
-        arrays: of each point, as ages of requests.
+        arrays: of each point and execution, as ages of requests.
         makers: what made the requests.
         repeat: returns how often a node runs.
+        inside: the loops of each execution.
+        own_loop: whether the innermost one is the call itself, which may run several times or not at all.
     """
     total: Expr = Const(0)
+    levels = 0
     for path in makers:
-        made: Expr = Const(1)
-        for node in path:
-            count = _count(repeat(node))
-            if count is None:
-                return None
-            made = count if made == Const(1) else made * count
-        total = made if total == Const(0) else total + made
-    points = np.array(sorted(arrays), dtype=np.int64)
-    columns = {name: column[points] for name, column in space.columns.items()}
-    counts = np.broadcast_to(np.asarray(evaluate(total, columns)), points.shape)
-    if not all(_are_all(arrays[int(p)], int(n)) for p, n in zip(points, counts, strict=True)):
+        made = _made(path, repeat)
+        if made is None:
+            return None
+        levels = max(levels, made[0])
+        total = made[1] if total == Const(0) else total + made[1]
+    if levels and own_loop:
+        shifted = {f"{letter}{k}": Var(f"{letter}{k + 1}") for letter in "il" for k in range(1, levels + 1)}
+        total, levels = Substitution(shifted).number(total), levels + 1
+    if not levels:
+        runs, loops = list(map(len, arrays.values())), {}
+    elif (counters := _counters(inside, arrays)) is None:
         return None
-    return Field((Part(EVERYWHERE, ELEMENTS, (total, total - 1 - Var("i"))),))
+    else:
+        runs, loops = counters
+    points = np.repeat(list(arrays), runs)
+    columns = {**{name: column[points] for name, column in space.columns.items()}, **loops}
+    counts = np.broadcast_to(np.asarray(evaluate(total, columns)), points.shape).tolist()
+    rows = (row if len(row) == n else [*row] * n for row, n in zip(arrays.values(), runs, strict=True))
+    if not all(map(_are_all, chain.from_iterable(rows), counts)):
+        return None
+    formulas = Const(levels), total, total - 1 - Var("i")
+    return Field((Part(EVERYWHERE, ELEMENTS, formulas),))
+
+
+def _counters(inside: Chains, points: Iterable[int]) -> tuple[list[int], dict[str, Ints]] | None:
+    """Return how often each point executes, and the counters of its loops; None if they are too many."""
+    chains = [inside[point] for point in points]
+    small = [loops for loops in chains if loops is not None and loops.small]
+    if len(small) < len(chains):
+        return None
+    columns = [loops.columns(0) for loops in small]
+    names = columns[0]
+    return [loops.runs for loops in small], {
+        name: np.concatenate([row[name] for row in columns]) for name in names
+    }
 
 
 def _are_all(array: IntArray, count: int) -> bool:
@@ -81,15 +112,36 @@ def _are_all(array: IntArray, count: int) -> bool:
     return array.length == count and tuple(array.vec.first(count)) == tuple(range(count - 1, -1, -1))
 
 
-def _count(field: Field) -> Expr | None:
-    """Return how often a node runs, as one formula; None if that changes from execution to execution."""
+def _made(path: Path, repeat: Callable[[Aligned], Field]) -> tuple[int, Expr] | None:
+    """Return how many requests an event makes, with the loops that this depends on; None: it changes otherwise."""
+    result: Expr = Const(1)
+    levels = 0
+    for node in path:
+        own = _count(repeat(node))
+        # The loops of what is within others, or far before, are not those of the call that waits.
+        if own is None or (own[0] and (node is not path[0] or _makes_request(path[-1], persistent=True))):
+            return None
+        levels = max(levels, own[0])
+        result = own[1] if result == Const(1) else result * own[1]
+    return levels, result
+
+
+def _count(field: Field) -> tuple[int, Expr] | None:
+    """Return how often a node runs, as one formula, and the loops that it depends on; None if there is none."""
     result: Expr = Const(0)
+    levels = 0
     for part in reversed(field.parts):
-        value = Const(0) if part.formulas is None else part.formulas[0]
-        if part.shape is not None or not isinstance(value, Expr):
+        value: Value = Const(0)
+        if part.formulas is not None and part.shape == LOOPED:
+            levels, value = max(levels, levels_of(part)), part.formulas[1]
+        elif part.formulas is not None and part.shape is None:
+            value = part.formulas[0]
+        elif part.formulas is not None:
+            return None
+        if not isinstance(value, Expr) or "i" in names_in(value):
             return None
         result = value if part.condition == EVERYWHERE else choose(part.condition, value, result)
-    return result
+    return levels, result
 
 
 def _events(node: Aligned) -> Iterator[Path]:

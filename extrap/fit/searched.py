@@ -83,7 +83,9 @@ def fit_arrays(space: Space, arrays: Mapping[int, IntArray]) -> tuple[Field, flo
     ):
         return None
     shape = SUMMED_ELEMENTS if summed.pop() else ELEMENTS
-    part = Part(EVERYWHERE, shape, (length[0], element[0]), tuple(dict.fromkeys((*length[1], *element[1]))))
+    part = Part(
+        EVERYWHERE, shape, (Const(0), length[0], element[0]), tuple(dict.fromkeys((*length[1], *element[1])))
+    )
     bits = length[2] + element[2]
     return Field((part,), bits, bits), bits
 

@@ -14,7 +14,7 @@ from scalatrace.formula import names_in
 from scalatrace.trace.model.elastic import Elastic, Formulas
 from scalatrace.trace.model.rank_classes import class_numbers
 from scalatrace.trace.model.tables import IntArray, Kind
-from scalatrace.trace.symbolic.evaluate import along, counted
+from scalatrace.trace.symbolic.evaluate import along, arrays_of_part, counted
 from scalatrace.trace.symbolic.field import (
     CYCLE,
     ELEMENTS,
@@ -28,6 +28,7 @@ from scalatrace.trace.symbolic.field import (
 )
 from scalatrace.trace.symbolic.shapes import cycle, join, vec_from
 from scalatrace.trace.symbolic.special_values import evaluate
+from scalatrace.trace.values.compress import vec_of
 from scalatrace.trace.values.from_arrays import distinct
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
@@ -77,7 +78,7 @@ class Pieces:
         if part.shape == INDEXED:
             return self.indexed(part, mine, self._ranks.most(kind))
         if part.shape in (ELEMENTS, SUMMED_ELEMENTS):
-            return self.arrays(part, mine, self._ranks.most(kind))
+            return self.arrays(part, mine, around, self._ranks.most(kind))
         if part.shape == LOOPED:
             return self.looped(part, mine, around, self._ranks.most(kind))
         if part.shape is None and kind not in TABLES:
@@ -116,19 +117,24 @@ class Pieces:
                 raise TooManyGroups
         return list(by_vec.items())
 
-    def arrays(self, part: Part, mine: Mask, most: int) -> list[Piece]:
-        """Return the arrays of a part whose elements depend on their index, one per set of coordinates."""
+    def arrays(self, part: Part, mine: Mask, around: Around, most: int) -> list[Piece]:
+        """Return the arrays of a part whose elements depend on their index, per set of coordinates and loops."""
         assert part.formulas is not None
-        length, element = part.formulas
-        names = sorted((names_in(length, element)) & RANKWISE)
+        levels = levels_of(part)
+        inner, endless = around[len(around) - levels :], len(around) > levels
+        names = sorted(names_in(*part.formulas) & RANKWISE)
         by_vec: dict[Vec, Mask] = {}
         for column, some in self.places(names, mine):
             place = {**self._ranks.env, **dict(zip(names, column, strict=True))}
-            array = IntArray(int(evaluate(length, place)), counted(length, element, place))
-            vec = Vec(self.tables.array(array, part.shape == SUMMED_ELEMENTS))
-            by_vec[vec] = by_vec[vec] | some if vec in by_vec else some
-            if len(by_vec) > most:
-                raise TooManyGroups
+            for loops, these in self.loop_groups(inner, some) if levels else [((), some)]:
+                numbers = [
+                    self.tables.array(IntArray(length, elements), part.shape == SUMMED_ELEMENTS)
+                    for length, elements in arrays_of_part(part, place, loops)
+                ]
+                vec = cycle(numbers) if endless or len(set(numbers)) == 1 else vec_of(numbers)
+                by_vec[vec] = by_vec[vec] | these if vec in by_vec else these
+                if len(by_vec) > most:
+                    raise TooManyGroups
         return list(by_vec.items())
 
     def looped(self, part: Part, mine: Mask, around: Around, most: int) -> list[Piece]:

@@ -29,7 +29,7 @@ from scalatrace.trace.values.vec import Vec
 Ends = tuple[int | None, int | None]
 """The least and the greatest of some values; None: without end, or there are none."""
 
-__all__ = ["Ends", "along", "counted", "ends_of_part", "part_of", "vec_of_part"]
+__all__ = ["Ends", "along", "arrays_of_part", "counted", "ends_of_part", "part_of", "vec_of_part"]
 
 MAX_VALUES = 1 << 20
 """Values of one vec that are computed one by one."""
@@ -63,8 +63,10 @@ def vec_of_part(
     """
     if part.formulas is None:
         return None
-    if part.shape in (INDEXED, ELEMENTS, SUMMED_ELEMENTS):
+    if part.shape == INDEXED:
         return counted(part.formulas[0], part.formulas[1], place, folded)
+    if part.shape in (ELEMENTS, SUMMED_ELEMENTS):
+        return counted(part.formulas[1], part.formulas[2], place, folded)
     if part.shape == LOOPED:
         levels, value = levels_of(part), part.formulas[1]
         if levels:
@@ -122,6 +124,31 @@ def _along(formula: Value, place: Mapping[str, Any], loops: tuple[Vec, ...]) -> 
     rows = zip(*(np.broadcast_to(column, (chain.runs,)).tolist() for column in columns.values()), strict=True)
     values = [int(evaluate(formula, {**place, **dict(zip(columns, row, strict=True))})) for row in rows]
     return np.array(values, dtype=np.int64)
+
+
+def arrays_of_part(part: Part, place: Mapping[str, Any], loops: tuple[Vec, ...]) -> list[tuple[int, Vec]]:
+    """Return length and elements of the arrays of a part at a place: one for each execution within its loops.
+
+    Raises:
+        FormulaError: a formula has no value there, or there are too many executions.
+    """
+    assert part.formulas is not None
+    levels, (length, element) = levels_of(part), part.formulas[1:]
+    if not levels:
+        return [(int(evaluate(length, place)), counted(length, element, place))]
+    chain = chain_of(loops[-levels:])
+    assert chain is not None
+    if not chain.small:
+        raise FormulaError(f"an array changes over more than {MAX_RUNS} executions: too many")
+    columns = chain.columns(0)
+    known: dict[tuple[int, ...], tuple[int, Vec]] = {}
+    result = []
+    for row in zip(*(column.tolist() for column in columns.values()), strict=True):
+        if row not in known:
+            here = {**place, **dict(zip(columns, row, strict=True))}
+            known[row] = int(evaluate(length, here)), counted(length, element, here)
+        result.append(known[row])
+    return result
 
 
 def counted(length: Value, value: Value, place: Mapping[str, Any], folded: bool = True) -> Vec:

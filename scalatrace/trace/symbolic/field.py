@@ -38,7 +38,8 @@ formulas: how many of the innermost loops it depends on, value. Of a repeat, 0 i
 
 ELEMENTS, SUMMED_ELEMENTS = "elements", "summed elements"
 """Shapes of an array whose elements, or whose counts if it has their sums, follow a formula over their index
-`i`; its formulas: length, element. The array is the same in all executions."""
+`i` and the iterations of the loops around the call; its formulas: how many of the innermost loops the array
+depends on (0: it is the same in all executions), length, element."""
 
 EVERYWHERE: Cond = TRUE
 """The condition that holds on all ranks."""
@@ -86,7 +87,7 @@ class Field:
 
 
 def levels_of(part: Part) -> int:
-    """Return the number of loops, the innermost ones, that a LOOPED part depends on."""
+    """Return the number of loops, the innermost ones, that a LOOPED part, or one of arrays, depends on."""
     assert part.formulas is not None
     levels = part.formulas[0]
     assert isinstance(levels, Const)

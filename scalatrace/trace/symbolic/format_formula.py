@@ -66,7 +66,7 @@ def _value(part: Part, around: str) -> str:
     assert part.formulas is not None
     texts = list(map(format_text, part.formulas))
     if part.shape in (INDEXED, ELEMENTS, SUMMED_ELEMENTS):
-        text = f"[{around.format(texts[1])} for i in 0..{texts[0]}-1]"
+        text = f"[{around.format(texts[-1])} for i in 0..{texts[-2]}-1]"
         return f"sums of {text}" if part.shape == SUMMED_ELEMENTS else text
     if part.shape == LOOPED:
         return f"[{around.format(texts[1])} ..]"
