@@ -17,7 +17,7 @@ from scalatrace.escapes import clean
 from scalatrace.extrap.alignment.align import Aligned, align, aligned_nodes, with_repeated_events
 from scalatrace.extrap.alignment.canonical_folding import Foldings, foldings_of
 from scalatrace.extrap.alignment.rank_tree import RankNode, normalize_vec
-from scalatrace.extrap.errors import ExtrapolationError, PollingError, UnconfirmedError
+from scalatrace.extrap.errors import ExtrapolationError, NoFormulaError, PollingError, UnconfirmedError
 from scalatrace.extrap.fit import fit_field as fields
 from scalatrace.extrap.fit import searched
 from scalatrace.extrap.fit.array_forms import ArrayForm, array_form
@@ -55,6 +55,8 @@ from scalatrace.extrap.fit.undetermined.stage_counts import stages_among, with_l
 from scalatrace.extrap.grid.communicators import fit_families
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule, StatRule
 from scalatrace.extrap.grid.space import Run, Space
+from scalatrace.extrap.search.costs import formula_bits
+from scalatrace.extrap.search.shared_parts import shared_parts
 from scalatrace.extrap.solve.features import torus
 from scalatrace.extrap.solve.numbered_names import Widths, widths_of
 from scalatrace.extrap.workers import each
@@ -283,18 +285,29 @@ class Fitter:
         events = list(self._leaves(nodes, around))
         self._makers = {id(node): makers for node, makers in open_requests(nodes) if makers}
         results = each(lambda event: self._attempt(*event), events, self._workers)
+        unsure = [k for k, result in enumerate(results) if _is_unsure(result)]
+        if unsure and len(unsure) < len(results) and not self.space.shared_parts:
+            found = (result for result in results if isinstance(result, tuple))
+            self.space.shared_parts.extend(shared_parts(self.space, _formulas(found)))
+            again = each(lambda k: self._attempt(*events[k]), unsure, self._workers)
+            for k, result in zip(unsure, again, strict=True):
+                results[k] = result
         if any(isinstance(result, UnconfirmedError) for result in results):
             known = formulas_of_sides(self.space, (result for result in results if isinstance(result, tuple)))
             self._by_symmetry = mirror_space(self.space, known)
-        return {
-            id(node): result if isinstance(result, tuple) else self._event(node, inside)
-            for (node, inside), result in zip(events, results, strict=True)
-        }
+        fitted: dict[int, Fitted] = {}
+        for (node, inside), result in zip(events, results, strict=True):
+            if isinstance(result, NoFormulaError):
+                if self._by_symmetry is None or not isinstance(result, UnconfirmedError):
+                    raise result
+                result = self._event(node, inside)
+            fitted[id(node)] = result
+        return fitted
 
-    def _attempt(self, node: Aligned, around: Chains) -> Fitted | UnconfirmedError:
+    def _attempt(self, node: Aligned, around: Chains) -> Fitted | NoFormulaError:
         try:
             return self._event(node, around)
-        except UnconfirmedError as error:
+        except NoFormulaError as error:
             return error
 
     def _leaves(self, nodes: Sequence[Aligned], around: Chains) -> Iterator[tuple[Aligned, Chains]]:
@@ -727,6 +740,22 @@ class _Mispredicted:
 
     cost: float
     mismatch: Mismatch
+
+
+def _is_unsure(result: Fitted | NoFormulaError) -> bool:
+    """Return whether parts of other formulas may help: nothing was found, or long formulas with rivals."""
+    if isinstance(result, NoFormulaError):
+        return True
+    repeat, params = result
+    parts = (part for field in (repeat, *(param.field for param in params)) for part in field.parts)
+    return any(formula_bits(formula, {}) > searched.TRUSTED for part in parts for formula, _ in part.rivals)
+
+
+def _formulas(events: Iterable[Fitted]) -> Iterator[Formula]:
+    for repeat, params in events:
+        for field in (repeat, *(param.field for param in params)):
+            for part in field.parts:
+                yield from part.formulas or ()
 
 
 def _columns(samples: Samples) -> Iterator[tuple[Ints, Ints]]:

@@ -78,12 +78,10 @@ def fit_open_requests(
     if levels and own_loop:
         shifted = {f"{letter}{k}": Var(f"{letter}{k + 1}") for letter in "il" for k in range(1, levels + 1)}
         total, levels = Substitution(shifted).number(total), levels + 1
-    if not levels:
-        runs, loops = list(map(len, arrays.values())), {}
-    elif (counters := _counters(inside, arrays)) is None:
+    counters = _counters(inside, arrays) if levels else (list(map(len, arrays.values())), {})
+    if counters is None:
         return None
-    else:
-        runs, loops = counters
+    runs, loops = counters
     points = np.repeat(list(arrays), runs)
     columns = {**{name: column[points] for name, column in space.columns.items()}, **loops}
     counts = np.broadcast_to(np.asarray(evaluate(total, columns)), points.shape).tolist()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
 
@@ -17,7 +17,7 @@ from scalatrace.extrap.grid.space import Space
 from scalatrace.extrap.search.bank import Bank
 from scalatrace.extrap.search.costs import formula_bits
 from scalatrace.extrap.search.hits import FormulaSearch, Hit
-from scalatrace.extrap.search.judge import BelievedFormula, judge
+from scalatrace.extrap.search.judge import EVIDENCE, SHARED_EVIDENCE, BelievedFormula, judge
 from scalatrace.extrap.search.library import leaves, places
 from scalatrace.extrap.search.rows import Rows, rows_of
 from scalatrace.formula import Const, Expr, Value, choose, names_in
@@ -52,6 +52,22 @@ NO_NUMBERS: Mapping[str, Ints] = {}
 Pair = tuple[Expr, Expr]
 
 
+@dataclass(frozen=True, slots=True)
+class FittedColumn:
+    """The formula of one integer.
+
+    Attributes:
+        rivals: pairs of it and another one that the traces do not exclude.
+        bits: of the formula.
+        evidence: see judge.BelievedFormula.
+    """
+
+    formula: Value
+    rivals: tuple[Pair, ...]
+    bits: float
+    evidence: float
+
+
 def fit(space: Space, samples: Samples, chains: Chains) -> tuple[Field, float] | None:
     """Return a field through all samples with its bits; None if no formula is believed."""
     order = np.array(sorted(samples), dtype=np.int64)
@@ -77,38 +93,42 @@ def fit_arrays(space: Space, arrays: Mapping[int, IntArray]) -> tuple[Field, flo
     length = _column(space, points, NO_NUMBERS, lengths)
     index = np.concatenate([np.arange(n) for n in lengths])
     elements = np.concatenate([np.array(row.vec.first(row.length), dtype=np.int64) for row in rows])
-    if (
-        length is None
-        or (element := _column(space, np.repeat(points, lengths), {"i": index}, elements)) is None
-    ):
+    element = None if length is None else _column(space, np.repeat(points, lengths), {"i": index}, elements)
+    if length is None or element is None:
         return None
     shape = SUMMED_ELEMENTS if summed.pop() else ELEMENTS
-    part = Part(
-        EVERYWHERE, shape, (Const(0), length[0], element[0]), tuple(dict.fromkeys((*length[1], *element[1])))
-    )
-    bits = length[2] + element[2]
+    rivals = tuple(dict.fromkeys((*length.rivals, *element.rivals)))
+    part = Part(EVERYWHERE, shape, (Const(0), length.formula, element.formula), rivals)
+    bits = length.bits + element.bits
     return Field((part,), bits, bits), bits
 
 
 def _by_slots(space: Space, order: Ints, values: Sequence[Parts]) -> tuple[Field, float] | None:
-    """Return the field by a formula for each integer of the values."""
+    """Return the field by a formula for each integer of the values, which together have the evidence."""
     table = np.array([value.slots for value in values], dtype=np.int64).reshape(len(values), -1)
-    formulas: list[Value] = []
-    rivals: list[Pair] = []
-    total = 0.0
-    known: dict[bytes, Any] = {}
-    for column in table.T:
-        key = column.tobytes()
-        if key not in known:
-            known[key] = _column(space, order, NO_NUMBERS, np.ascontiguousarray(column))
-        if known[key] is None:
+    shape = values[0].shape
+    if is_vec(shape) and type(shape) is tuple and type(shape[-1]) is tuple:
+        table[:, -_integers(shape[-1])] = 0  # the last loop of a vec need not end
+    columns = [np.ascontiguousarray(column) for column in table.T]
+    different = {column.tobytes(): column for column in columns}
+    least = EVIDENCE if len(different) == 1 else SHARED_EVIDENCE
+    known: dict[bytes, FittedColumn] = {}
+    for key, column in different.items():
+        fitted = _column(space, order, NO_NUMBERS, column, least)
+        if fitted is None:
             return None
-        formula, others, bits = known[key]
-        formulas.append(formula)
-        rivals += others
-        total += bits
-    part = Part(EVERYWHERE, values[0].shape, tuple(formulas), tuple(dict.fromkeys(rivals)))
+        known[key] = fitted
+    if sum(fitted.evidence for fitted in known.values()) < EVIDENCE:
+        return None
+    slots = [known[column.tobytes()] for column in columns]
+    rivals = tuple(dict.fromkeys(pair for slot in slots for pair in slot.rivals))
+    part = Part(EVERYWHERE, shape, tuple(slot.formula for slot in slots), rivals)
+    total = sum(slot.bits for slot in slots)
     return Field((part,), total, total), total
+
+
+def _integers(shape: Any) -> int:
+    return sum(map(_integers, shape)) if type(shape) is tuple else int(shape is None)
 
 
 def judged(space: Space, field: Field, samples: Samples) -> Field:
@@ -179,19 +199,18 @@ def _judged_column(space: Space, points: Ints, values: Ints, own: Expr) -> tuple
     if verdict is None:
         return None
     checked = _checked(space, points, NO_NUMBERS, values, verdict)
-    if checked is None or not isinstance(checked[0], Expr):
+    if checked is None or not isinstance(checked.formula, Expr):
         return None
-    if np.array_equal(verdict.best.column, column):
-        return own, [rival for _, rival in checked[1]]
-    return checked[0], [rival for _, rival in checked[1]]
+    others = [rival for _, rival in checked.rivals]
+    return (own if np.array_equal(verdict.best.column, column) else checked.formula), others
 
 
 def _column(
-    space: Space, points: Ints, numbers: Mapping[str, Ints], values: Ints
-) -> tuple[Value, list[Pair], float] | None:
-    """Return the formula of one integer at each point, with its rivals and bits."""
+    space: Space, points: Ints, numbers: Mapping[str, Ints], values: Ints, least: float = EVIDENCE
+) -> FittedColumn | None:
+    """Return the formula of one integer at each point, if it has as much evidence at least."""
     if (values == values[0]).all():
-        return constant(int(values[0])), [], 2.0
+        return FittedColumn(constant(int(values[0])), (), 2.0, 0.0)
     if any(special_name(int(value)) is not None for value in np.unique(values)):
         return None
     if _are_few(space, points):
@@ -202,7 +221,7 @@ def _column(
         numbers = {name: column[first] for name, column in numbers.items()}
     rows, search = _search(space, points, numbers, first is not None)
     chosen = values[rows.chosen]
-    verdict = judge(search.hits(chosen), chosen, rows.samples)
+    verdict = judge(search.hits(chosen), chosen, rows.samples, least)
     return None if verdict is None else _checked(space, points, numbers, values, verdict)
 
 
@@ -220,7 +239,7 @@ def _first_of_each(space: Space, points: Ints, numbers: Mapping[str, Ints], valu
 
 def _checked(
     space: Space, points: Ints, numbers: Mapping[str, Ints], values: Ints, verdict: BelievedFormula
-) -> tuple[Value, list[Pair], float] | None:
+) -> FittedColumn | None:
     """Return the formulas of a verdict that hold at all points; None if the believed one does not."""
     columns = {name: column[points] for name, column in space.columns.items()} | dict(numbers)
 
@@ -234,7 +253,8 @@ def _checked(
     if not holds(best):
         return None
     rivals = [rival for hit in verdict.rivals if holds(rival := hit.formula())]
-    return best, [(best, rival) for rival in rivals], verdict.best.bits
+    pairs = tuple((best, rival) for rival in rivals)
+    return FittedColumn(best, pairs, verdict.best.bits, verdict.evidence)
 
 
 def _search(
@@ -242,7 +262,7 @@ def _search(
 ) -> tuple[Rows, FormulaSearch]:
     """Return the rows and the search of quantities at points; `sized`: without coordinates of ranks."""
     rows = rows_of(space, points, numbers)
-    digest = blake2b(repr((sized, rows.count, space.names.sizes, tuple(rows.columns))).encode())
+    digest = blake2b(repr((sized, rows.count, space.names.sizes, tuple(rows.columns), space.shared_parts)).encode())
     for column in rows.columns.values():
         digest.update(column.tobytes())
     key = digest.digest()
@@ -287,9 +307,8 @@ def _by_loops(
         flat = np.concatenate([row[:period] for row, period in zip(rows, periods, strict=True)])
         fitted = _column(space, np.repeat(order, periods), numbers, flat)
         if fitted is not None:
-            formula, rivals, bits = fitted
-            part = Part(EVERYWHERE, LOOPED, (Const(levels - depth), formula), tuple(rivals))
-            return Field((part,), bits, bits), bits
+            part = Part(EVERYWHERE, LOOPED, (Const(levels - depth), fitted.formula), fitted.rivals)
+            return Field((part,), fitted.bits, fitted.bits), fitted.bits
         return None
     return None
 

@@ -58,6 +58,7 @@ class Space:
         varied: the parameters that are not the same in all traces.
         known: the rules of quantities that were fitted already, by all that decides them.
         memo: what the search for rules keeps for these ranks.
+        shared_parts: parts of the formulas of other quantities, of which a formula may consist.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class Space:
         self._basis = Basis(self.names, self.columns, self.all_runs(), accept_unconfirmed, given)
         self._points: dict[bytes, PointSolver] = {}
         self.memo: dict[str, Any] = {}
+        self.shared_parts: list[Expr] = []
         self.known: dict[Any, Field | None] = {}
         self._classes: dict[int, list[tuple[Cond, Ints]]] = {}
         self._sieves: dict[Any, Sieve] = {}
@@ -108,7 +110,9 @@ class Space:
         names = self.names
         own = {name: getattr(names, name) for name in ("partners", "lists", "stages")}
         own["accept_unconfirmed"] = self.accept_unconfirmed
-        return Space(self.runs if runs is None else runs, **own | kinds, given=given)
+        result = Space(self.runs if runs is None else runs, **own | kinds, given=given)
+        result.shared_parts = self.shared_parts
+        return result
 
     @property
     def divisors(self) -> tuple[tuple[str, str], ...]:

@@ -40,6 +40,9 @@ MAX_NUMBERS = 4_096
 MAX_FACES = 4_000_000
 """Values of the products of the shortest formulas of elements, of which multiples are sought."""
 
+MAX_SIZES, MAX_WITH_SIZES = 12, 2_000
+"""The shortest formulas of ranks, such as sides of the grid, and those of elements that they are factors of."""
+
 SMALL = (0, 1, -1, 2, -2)
 """Constants beside a product and another formula."""
 
@@ -203,10 +206,12 @@ class FormulaSearch:
         """Products of the shortest formulas of elements and ranks."""
         units = self.bank.units[self._varied]
         most = isqrt(MAX_FACES // self._count)
-        elements, ranks = (self._varied[units == unit][:most] for unit in (Unit.ELEMENTS, Unit.RANKS))
+        elements, ranks = (self._varied[units == unit] for unit in (Unit.ELEMENTS, Unit.RANKS))
+        elements, more_elements = elements[:most], elements[most : MAX_WITH_SIZES]
         pairs = [
             *combinations_with_replacement(elements.tolist(), 2),
             *product(elements.tolist(), ranks[: most // 2].tolist()),
+            *product(more_elements.tolist(), ranks[:MAX_SIZES].tolist()),
             *combinations_with_replacement(ranks[: most // 2].tolist(), 2),
         ]
         sides = np.array(pairs, dtype=np.int64).reshape(-1, 2)

@@ -14,13 +14,16 @@ from scalatrace.extrap.search.costs import table_bits
 from scalatrace.extrap.search.hits import Hit
 from scalatrace.formula import names_in
 
-__all__ = ["BelievedFormula", "judge"]
+__all__ = ["EVIDENCE", "SHARED_EVIDENCE", "BelievedFormula", "judge"]
 
 MARGIN = 6.0
 """Bits by which rivals must be longer to be left out."""
 
 EVIDENCE = 12.0
 """Bits by which a table must be longer: a program has many quantities, of which one may fit by chance."""
+
+SHARED_EVIDENCE = 4.0
+"""Bits by which that of one integer must be longer where all integers of a quantity together have `EVIDENCE`."""
 
 MAX_BITS = 52
 """Of a believed formula. The bank has all formulas of some 17 to 24 bits, and only some longer ones."""
@@ -31,17 +34,25 @@ MAX_RIVALS = 24
 
 @dataclass(frozen=True, slots=True)
 class BelievedFormula:
-    """The believed formula, and formulas with other values on other grids, as likely."""
+    """The believed formula, and formulas with other values on other grids, as likely.
+
+    Attributes:
+        evidence: bits by which a table of the values is longer.
+    """
 
     best: Hit
     rivals: tuple[Hit, ...]
+    evidence: float
 
 
-def judge(hits: Sequence[Hit], values: Ints, columns: Mapping[str, Ints]) -> BelievedFormula | None:
+def judge(
+    hits: Sequence[Hit], values: Ints, columns: Mapping[str, Ints], least: float = EVIDENCE
+) -> BelievedFormula | None:
     """Return the formula to believe with its rivals; None if there is none.
 
     Args:
         columns: what names stand for on the samples.
+        least: evidence that is enough.
     """
     shortest: dict[bytes, Hit] = {}
     for hit in sorted(hits, key=lambda hit: hit.bits):
@@ -50,9 +61,10 @@ def judge(hits: Sequence[Hit], values: Ints, columns: Mapping[str, Ints]) -> Bel
         return None
     best, *others = shortest.values()
     table = table_bits(values, [columns[name] for name in sorted(names_in(best.formula()))])
-    if best.bits > MAX_BITS or best.bits + EVIDENCE > table:
+    evidence = table - best.bits
+    if best.bits > MAX_BITS or evidence < least:
         return None
     near = [hit for hit in others if hit.bits < best.bits + MARGIN]
     if len(near) > MAX_RIVALS:
         return None
-    return BelievedFormula(best, tuple(near))
+    return BelievedFormula(best, tuple(near), evidence)

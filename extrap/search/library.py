@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
+from math import ceil, log2
 
 import numpy as np
 
+from scalatrace.errors import FormulaError
 from scalatrace.extrap.grid.space import Space
 from scalatrace.extrap.search.bank import Leaf, Unit, literals
 from scalatrace.extrap.search.costs import BLOCK, LISTED, NAME, literal_bits
@@ -37,6 +39,9 @@ STARTS: dict[str, Blocks] = {
 }
 """Where blocks begin."""
 
+SHARED = 3
+"""Bits of a part of another formula of the program, besides which part."""
+
 TRIPS = 6
 """Bits of the trip count of a loop around."""
 
@@ -50,7 +55,11 @@ def leaves(space: Space, rows: Rows, sized_only: bool) -> list[Leaf]:
     numbers = {name for name in rows.columns if is_counter(name)}
     result = list(literals(total))
     for formula, bits, unit in _entries(space, rows, sized_only):
-        column = np.broadcast_to(np.asarray(evaluate(formula, rows.columns)), (total,)).astype(np.int64)
+        try:
+            value = evaluate(formula, rows.columns)
+        except FormulaError:
+            continue  # a part of another formula, which holds on fewer grids
+        column = np.broadcast_to(np.asarray(value), (total,)).astype(np.int64)
         sized = names_in(formula) <= rows.sized or (bits == TRIPS and rows.is_sized(column))
         if not sized_only or sized or names_in(formula) <= rows.sized | numbers:
             result.append(Leaf(formula, bits, unit, column, sized))
@@ -102,6 +111,9 @@ def _entries(space: Space, rows: Rows, sized_only: bool) -> Iterator[Entry]:
             yield Var("r"), NAME, Unit.RANKS
         yield from _neighbours(names.sizes, names.coords)
     yield from _blocks(space, rows, counters, sized_only)
+    for part in space.shared_parts:
+        unit = Unit.ELEMENTS if names_in(part) & set(names.inputs) else Unit.RANKS
+        yield part, SHARED + ceil(log2(len(space.shared_parts))), unit
 
 
 def _blocks(space: Space, rows: Rows, counters: Sequence[Var], sized_only: bool) -> Iterator[Entry]:
@@ -127,6 +139,7 @@ def _blocks(space: Space, rows: Rows, counters: Sequence[Var], sized_only: bool)
 def _indices(parts: Expr, coord: Expr, counters: Sequence[Var]) -> Iterator[tuple[Expr, int]]:
     """Yield which part: the own one, a neighbour's, that of an iteration, one that travels around a ring."""
     yield coord, 0
+    yield parts - 1 - coord, 5
     yield (coord + 1) % parts, 7
     yield (coord - 1) % parts, 7
     yield coord + 1, 2
