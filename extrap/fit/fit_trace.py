@@ -56,6 +56,8 @@ from scalatrace.extrap.grid.communicators import fit_families
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule, StatRule
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.search.costs import formula_bits
+from scalatrace.extrap.search.judge import MARGIN
+from scalatrace.extrap.search.library import shared_bits
 from scalatrace.extrap.search.shared_parts import shared_parts
 from scalatrace.extrap.solve.features import torus
 from scalatrace.extrap.solve.numbered_names import Widths, widths_of
@@ -497,7 +499,16 @@ class Fitter:
             field = _without_constants(field)
         if name == GRID:
             field = _as_the_grid(self.space, field)
-        return without_refuted(self.space, with_rivals(self.space, field, samples), samples)
+        field = without_refuted(self.space, with_rivals(self.space, field, samples), samples)
+        return self._without_unlikely(field)
+
+    def _without_unlikely(self, field: Field) -> Field:
+        """Return the field without rivals that are so much longer than its formulas that these are believed."""
+        known = dict.fromkeys(self.space.shared_parts, shared_bits(self.space))
+        return with_rivals_that(
+            field,
+            lambda formula, rival: formula_bits(rival, known) < formula_bits(formula, known) + MARGIN,
+        )
 
     def _param(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> ParamRule:
         if kind is not Kind.PEER:

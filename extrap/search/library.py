@@ -113,7 +113,12 @@ def _entries(space: Space, rows: Rows, sized_only: bool) -> Iterator[Entry]:
     yield from _blocks(space, rows, counters, sized_only)
     for part in space.shared_parts:
         unit = Unit.ELEMENTS if names_in(part) & set(names.inputs) else Unit.RANKS
-        yield part, SHARED + ceil(log2(len(space.shared_parts))), unit
+        yield part, shared_bits(space), unit
+
+
+def shared_bits(space: Space) -> int:
+    """Return the bits of a part of another formula of the program."""
+    return SHARED + ceil(log2(len(space.shared_parts) or 1))
 
 
 def _blocks(space: Space, rows: Rows, counters: Sequence[Var], sized_only: bool) -> Iterator[Entry]:
