@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from scalatrace.trace.symbolic.grid import Grid
 
 __all__ = [
+    "AmbiguousGridError",
     "CorruptModelError",
     "ExtrapolationError",
     "InputError",
@@ -115,6 +116,10 @@ class UndeterminedPeerError(ExtrapolationError):
 
 class InputError(UsageError):
     """Error: the traces, sizes or parameters given do not match."""
+
+
+class AmbiguousGridError(InputError):
+    """Error: several rules, or none, give the sides of the result's grid."""
 
 
 class UnseenParameterError(Refused, InputError):

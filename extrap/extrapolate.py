@@ -12,7 +12,13 @@ from scalatrace.extrap.advice.advise import advising
 from scalatrace.extrap.advice.recordings import Case
 from scalatrace.extrap.alignment.canonical_folding import Foldings, foldings_of
 from scalatrace.extrap.choices import canonical
-from scalatrace.extrap.errors import ExtrapolationError, InputError, PollingError, UndeterminedError
+from scalatrace.extrap.errors import (
+    AmbiguousGridError,
+    ExtrapolationError,
+    InputError,
+    PollingError,
+    UndeterminedError,
+)
 from scalatrace.extrap.fit.fit_trace import fit
 from scalatrace.extrap.fit.held_out import is_predictable
 from scalatrace.extrap.fit.problem_size import NAME, problem_sizes
@@ -21,7 +27,7 @@ from scalatrace.extrap.grid import topology
 from scalatrace.extrap.grid.arguments import check_arguments
 from scalatrace.extrap.grid.communicators import has_factor_chain
 from scalatrace.extrap.grid.groups import borders, group_size
-from scalatrace.extrap.grid.model import Model
+from scalatrace.extrap.grid.model import Model, fields_of
 from scalatrace.extrap.grid.observed import Observed
 from scalatrace.extrap.grid.patterns import tree_arity
 from scalatrace.extrap.grid.space import Run
@@ -124,9 +130,15 @@ def extrapolate(
         ExtrapolationError: something follows no rule, the smaller traces mispredict the largest, or calls of
             the result do not fit together.
     """
-    ordered, model, evidence = model_of(
-        traces, dims_of, workers, accept_unconfirmed, (nprocs, dims, params or {})
-    )
+    target = nprocs, dims, params or {}
+    try:
+        ordered, model, evidence = model_of(traces, dims_of, workers, accept_unconfirmed, target)
+    except AmbiguousGridError:
+        line = [(trace.nprocs,) for trace in traces]
+        on_a_line = None if dims_of else _without_grid(traces, line, workers, accept_unconfirmed, target)
+        if on_a_line is None:
+            raise
+        (ordered, model, evidence), dims_of = on_a_line, line
 
     def make() -> Extrapolation:
         made = of_model(model, nprocs, dims, params, timing_model, run_noise, workers, accept_unconfirmed)
@@ -140,6 +152,26 @@ def extrapolate(
             lambda inner: check_largest(traces, dims_of, inner, model), make, workers
         )
     return replace(result, check=checked)
+
+
+def _without_grid(
+    traces: Sequence[Trace],
+    line: Sequence[Sequence[int]],
+    workers: int,
+    accept_unconfirmed: bool,
+    target: tuple[int, Sequence[int] | None, Mapping[str, int]],
+) -> tuple[list[Trace], Model, str] | None:
+    """Return what `model_of` does with the ranks on a line; None unless all ranks have the same formulas then.
+
+    Neighbours of a grid have conditions at its borders. Without any, the calls show no grid.
+    """
+    try:
+        ordered, model, _ = model_of(traces, line, workers, accept_unconfirmed, target)
+    except (ExtrapolationError, InputError):
+        return None
+    if any(len(field.parts) > 1 for field in fields_of(model.nodes)):
+        return None
+    return ordered, model, "none: all ranks have the same formulas of their rank"
 
 
 def _case_of(model: Model, nprocs: int, dims: Sequence[int] | None, params: Mapping[str, int] | None) -> Case:

@@ -262,7 +262,9 @@ def _search(
 ) -> tuple[Rows, FormulaSearch]:
     """Return the rows and the search of quantities at points; `sized`: without coordinates of ranks."""
     rows = rows_of(space, points, numbers)
-    digest = blake2b(repr((sized, rows.count, space.names.sizes, tuple(rows.columns), space.shared_parts)).encode())
+    digest = blake2b(
+        repr((sized, rows.count, space.names.sizes, tuple(rows.columns), space.shared_parts)).encode()
+    )
     for column in rows.columns.values():
         digest.update(column.tobytes())
     key = digest.digest()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import gcd, prod
 
-from scalatrace.extrap.errors import InputError, UnseenSideError
+from scalatrace.extrap.errors import AmbiguousGridError, InputError, UnseenSideError
 from scalatrace.trace.symbolic.grid import Grid, balanced
 from scalatrace.trace.values.ranklist import MAX_RANK
 
@@ -79,19 +79,18 @@ def _like(grids: Sequence[Grid], nprocs: int) -> Grid:
             f"all traces are of {'squares' if ndims == 2 else 'cubes'} of ranks; {nprocs} is none. "
             f"Give -P as one, or --dims"
         )
-    candidates = [
-        Grid(sides, column_major)
-        for sides in (_balanced_sides(grids, nprocs), _with_fixed_sides(grids, nprocs))
-        if sides is not None
-    ]
+    by_rules = _balanced_sides(grids, nprocs), _with_fixed_sides(grids, nprocs)
+    candidates = [Grid(sides, column_major) for sides in by_rules if sides is not None]
+    if not candidates and (cube := _cube(grids, nprocs)) is not None:
+        return Grid(cube, column_major)
     if len({grid.dims for grid in candidates}) > 1:
-        raise InputError(
+        raise AmbiguousGridError(
             f"the traces' grids ({', '.join(map(str, grids))}) follow two rules, which give "
             f"{' and '.join(map(str, candidates))} for {nprocs} ranks: give the one of the result with --dims"
         )
     if candidates:
         return candidates[0]
-    raise InputError(
+    raise AmbiguousGridError(
         f"the traces' grids ({', '.join(map(str, grids))}) follow no rule for {nprocs} ranks: "
         "give the one of the result with --dims"
     )
@@ -103,12 +102,15 @@ def _balanced_sides(grids: Sequence[Grid], nprocs: int) -> tuple[int, ...] | Non
     for rule in (balanced, lambda n, d: balanced(n, d)[::-1]):
         if all(grid.dims == rule(grid.nprocs, ndims) for grid in grids):
             return rule(nprocs, ndims)
-    cube = balanced(nprocs, ndims)
-    if len(set(cube)) == 1 and all(
-        sorted(grid.dims) == sorted(balanced(grid.nprocs, ndims)) for grid in grids
-    ):
-        return cube  # whichever order the sides of the others have
     return None
+
+
+def _cube(grids: Sequence[Grid], nprocs: int) -> tuple[int, ...] | None:
+    """Return the sides of a cube, if it is balanced as the grids are in whichever order; None: it is not."""
+    ndims = len(grids[0].dims)
+    cube = balanced(nprocs, ndims)
+    is_balanced = all(sorted(grid.dims) == sorted(balanced(grid.nprocs, ndims)) for grid in grids)
+    return cube if len(set(cube)) == 1 and is_balanced else None
 
 
 def _with_fixed_sides(grids: Sequence[Grid], nprocs: int) -> tuple[int, ...] | None:

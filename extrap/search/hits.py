@@ -207,7 +207,7 @@ class FormulaSearch:
         units = self.bank.units[self._varied]
         most = isqrt(MAX_FACES // self._count)
         elements, ranks = (self._varied[units == unit] for unit in (Unit.ELEMENTS, Unit.RANKS))
-        elements, more_elements = elements[:most], elements[most : MAX_WITH_SIZES]
+        elements, more_elements = elements[:most], elements[most:MAX_WITH_SIZES]
         pairs = [
             *combinations_with_replacement(elements.tolist(), 2),
             *product(elements.tolist(), ranks[: most // 2].tolist()),

@@ -111,7 +111,7 @@ def _entries(space: Space, rows: Rows, sized_only: bool) -> Iterator[Entry]:
             yield Var("r"), NAME, Unit.RANKS
         yield from _neighbours(names.sizes, names.coords)
     yield from _blocks(space, rows, counters, sized_only)
-    for part in space.shared_parts:
+    for part in (part for part in space.shared_parts if names_in(part) <= rows.columns.keys()):
         unit = Unit.ELEMENTS if names_in(part) & set(names.inputs) else Unit.RANKS
         yield part, shared_bits(space), unit
 

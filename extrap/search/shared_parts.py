@@ -1,18 +1,20 @@
 """Parts of the formulas of a program: what it computes for one call it uses for others.
 
-A width `n//X + 2` that one call shows makes `(n//X + 2)*(n//Y + 2) - 1` a short formula for another one.
+A width `n//X + 2` that one call shows makes `(n//X + 2)*(n//Y + 2) - 1` a short formula for another one. What a
+rank sends its neighbour receives: so formulas at the places of neighbours are such parts, too.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import permutations
 
 from scalatrace.extrap.grid.space import Space
 from scalatrace.extrap.search.costs import formula_bits
 from scalatrace.formula import Choose, Cond, Expr, Value, Var, children, names_in
 from scalatrace.formula.substitute import Substitution
+from scalatrace.trace.symbolic.counters import is_counter
 
 __all__ = ["shared_parts"]
 
@@ -21,25 +23,42 @@ MIN_BITS = 8
 
 MAX_BITS = 40
 
-MAX_PARTS = 48
-"""Those that most formulas have."""
+MAX_PARTS, MAX_SHIFTED = 48, 16
+"""Those that most formulas have, and those at the places of neighbours."""
 
 
 def shared_parts(space: Space, formulas: Iterable[Value]) -> tuple[Expr, ...]:
-    """Return the parts that formulas of sizes, parameters and coordinates consist of, the most frequent first.
+    """Return the parts that formulas consist of, the most frequent first, and formulas of neighbours.
 
     Dimensions of the grid are exchanged: most programs treat them alike.
     """
+    given = [formula for formula in dict.fromkeys(formulas) if isinstance(formula, Expr)]
     counts: Counter[Expr] = Counter()
-    for formula in set(formulas):
+    for formula in given:
         counts.update({mirrored for part in _parts(formula) for mirrored in _exchanged(space, part)})
-    known = set(space.columns)
+    shifted = dict.fromkeys(moved for formula in given for moved in _shifted(space, formula))
+    return (*_most_frequent(space, counts, MAX_PARTS), *_most_frequent(space, shifted, MAX_SHIFTED))
+
+
+def _most_frequent(space: Space, counts: Mapping[Expr, int | None], most: int) -> list[Expr]:
+    """Return the parts that are neither short nor long, and have names of all calls only."""
     fitting = [
-        (-count, bits, k, part)
+        (-(count or 0), bits, k, part)
         for k, (part, count) in enumerate(counts.items())
-        if names_in(part) <= known and MIN_BITS <= (bits := formula_bits(part, {})) <= MAX_BITS
+        if all(name in space.columns or is_counter(name) for name in names_in(part))
+        and MIN_BITS <= (bits := formula_bits(part, {})) <= MAX_BITS
     ]
-    return tuple(part for *_, part in sorted(fitting)[:MAX_PARTS])
+    return [part for *_, part in sorted(fitting)[:most]]
+
+
+def _shifted(space: Space, formula: Expr) -> Iterator[Expr]:
+    """Yield a formula at the places of both neighbours along each dimension, on a ring or on a line."""
+    for size, coord in zip(space.names.sizes, space.names.coords, strict=True):
+        if coord in names_in(formula):
+            for step in (-1, 1):
+                there = Var(coord) + step
+                yield Substitution({coord: there % Var(size)}).number(formula)
+                yield Substitution({coord: there}).number(formula)
 
 
 def _parts(formula: Value | Cond) -> Iterator[Expr]:
