@@ -102,7 +102,7 @@ def staged_calls(
 def _with_completions(calls: Sequence[CallStage], order: Order, sources: Sources) -> list[CallStage]:
     """Return the calls of a rank with those that complete requests in the stage of the calls that made them.
 
-    A call that completes none is in the stage of the calls before it, or in the next one if it has been there.
+    A call that completes none is in the stage of the calls before it, or in the next one if it was there.
     """
     result: list[CallStage] = []
     open_requests: list[CallStage] = []

@@ -45,6 +45,7 @@ from scalatrace.extrap.fit.table_values import MAX_SHORT_VALUES, TABLES, as_sums
 from scalatrace.extrap.fit.undetermined.coincidences import without_coincidences, without_logarithms
 from scalatrace.extrap.fit.undetermined.rivals import (
     apart,
+    division_bits,
     shares_of_numbers,
     with_rivals,
     with_rivals_that,
@@ -56,7 +57,7 @@ from scalatrace.extrap.grid.communicators import fit_families
 from scalatrace.extrap.grid.model import Model, ParamRule, Rule, StatRule
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.search.costs import formula_bits
-from scalatrace.extrap.search.judge import MARGIN
+from scalatrace.extrap.search.judge import is_as_likely
 from scalatrace.extrap.search.library import shared_bits
 from scalatrace.extrap.search.shared_parts import shared_parts
 from scalatrace.extrap.solve.features import torus
@@ -499,16 +500,16 @@ class Fitter:
             field = _without_constants(field)
         if name == GRID:
             field = _as_the_grid(self.space, field)
-        field = without_refuted(self.space, with_rivals(self.space, field, samples), samples)
-        return self._without_unlikely(field)
+        field = self._without_unlikely(field, samples)
+        return without_refuted(self.space, with_rivals(self.space, field, samples), samples)
 
-    def _without_unlikely(self, field: Field) -> Field:
-        """Return the field without rivals that are so much longer than its formulas that these are believed."""
-        known = dict.fromkeys(self.space.shared_parts, shared_bits(self.space))
-        return with_rivals_that(
-            field,
-            lambda formula, rival: formula_bits(rival, known) < formula_bits(formula, known) + MARGIN,
-        )
+    def _without_unlikely(self, field: Field, samples: Samples) -> Field:
+        """Return the field without rivals so much longer than its formulas that these are believed."""
+        if searched.are_few(self.space, np.array(sorted(samples))):
+            return field
+        known = division_bits(self.space)
+        known |= dict.fromkeys(self.space.shared_parts, shared_bits(self.space))
+        return with_rivals_that(field, lambda formula, rival: is_as_likely(rival, formula, known))
 
     def _param(self, node: Aligned, at: int, name: str, kind: Kind, inside: Chains) -> ParamRule:
         if kind is not Kind.PEER:

@@ -66,7 +66,7 @@ def by_neighbours(
 
 
 def fit_neighbour_arrays(space: Space, arrays: Mapping[int, IntArray]) -> Field | None:
-    """Return the field of arrays of ranks that are the neighbours inside the grid, in one order; else None."""
+    """Return the field of arrays of the neighbours inside the grid, in one order; None for others."""
     points = np.array(sorted(arrays), dtype=np.int64)
     rows = []
     for point, rank in zip(points.tolist(), space.columns["r"][points].tolist(), strict=True):

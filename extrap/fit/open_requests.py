@@ -1,7 +1,7 @@
 """Fit the requests that a call completes where these are all that the calls before it began.
 
 A program lists the requests that it has: those to neighbours that exist, however many that are. Their number
-follows from how often the calls run that began them, which the traces show with each of these calls' own partners.
+follows from how often the calls run that made them, whose own rules the traces show.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _are_all(array: IntArray, count: int) -> bool:
 
 
 def _made(path: Path, repeat: Callable[[Aligned], Field]) -> tuple[int, Expr] | None:
-    """Return how many requests an event makes, with the loops that this depends on; None: it changes otherwise."""
+    """Return the loops that the number of requests of an event depends on, and the number; None without one."""
     result: Expr = Const(1)
     levels = 0
     for node in path:
@@ -125,7 +125,7 @@ def _made(path: Path, repeat: Callable[[Aligned], Field]) -> tuple[int, Expr] | 
 
 
 def _count(field: Field) -> tuple[int, Expr] | None:
-    """Return how often a node runs, as one formula, and the loops that it depends on; None if there is none."""
+    """Return the loops on which it depends how often a node runs, and that number; None without a formula."""
     result: Expr = Const(0)
     levels = 0
     for part in reversed(field.parts):

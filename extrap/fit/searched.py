@@ -36,7 +36,7 @@ from scalatrace.trace.symbolic.shapes import Parts, is_vec
 from scalatrace.trace.symbolic.special_values import constant, evaluate
 from scalatrace.trace.values.vec import special_name
 
-__all__ = ["fit", "fit_arrays", "judged"]
+__all__ = ["are_few", "fit", "fit_arrays", "judged"]
 
 MIN_TRACES = 4
 """Traces that must have values: what three of them show, many formulas show."""
@@ -140,7 +140,7 @@ def judged(space: Space, field: Field, samples: Samples) -> Field:
     values = [value for point in order if (value := samples[int(point)]) is not None]
     shape = field.parts[0].shape
     shapes = [*(part.shape for part in field.parts), *(value.shape for value in values)]
-    if len(values) < len(order) or any(own != shape for own in shapes) or _are_few(space, order):
+    if len(values) < len(order) or any(own != shape for own in shapes) or are_few(space, order):
         return field
     formulas: list[Value] = []
     rivals: list[Pair] = []
@@ -213,7 +213,7 @@ def _column(
         return FittedColumn(constant(int(values[0])), (), 2.0, 0.0)
     if any(special_name(int(value)) is not None for value in np.unique(values)):
         return None
-    if _are_few(space, points):
+    if are_few(space, points):
         return None
     first = _first_of_each(space, points, numbers, values)
     if first is not None:  # formulas of sizes and iterations, which can be longer then
@@ -225,7 +225,8 @@ def _column(
     return None if verdict is None else _checked(space, points, numbers, values, verdict)
 
 
-def _are_few(space: Space, points: Ints) -> bool:
+def are_few(space: Space, points: Ints) -> bool:
+    """Return whether these points are of too few traces to judge formulas."""
     return len(np.unique(space.all_runs()[points])) < MIN_TRACES
 
 

@@ -118,7 +118,7 @@ class Pieces:
         return list(by_vec.items())
 
     def arrays(self, part: Part, mine: Mask, around: Around, most: int) -> list[Piece]:
-        """Return the arrays of a part whose elements depend on their index, per set of coordinates and loops."""
+        """Return the arrays of a part whose elements depend on their index."""
         assert part.formulas is not None
         levels = levels_of(part)
         inner, endless = around[len(around) - levels :], len(around) > levels

@@ -33,6 +33,9 @@ UNARY = {"1<<": 5, "log2": 8, "ceil_log2": 8, "trailing_zeros": 8}
 BLOCK = 8
 """Of the choice of a distribution's kind, besides its size, its number of parts and the part."""
 
+ROUNDED = 4
+"""Of a division that is rounded up."""
+
 LISTED = 8
 """Of the choice of an entry of the library without operands of its own, such as the number of neighbours."""
 
@@ -74,7 +77,7 @@ def line_bits(factor: int, constant: int) -> int:
     return bits
 
 
-def formula_bits(part: Value | Cond, known: Mapping[Expr, int]) -> float:
+def formula_bits(part: Value | Cond, known: Mapping[Expr, float]) -> float:
     """Return the bits of a formula or condition.
 
     Args:
@@ -99,6 +102,8 @@ def formula_bits(part: Value | Cond, known: Mapping[Expr, int]) -> float:
             return BINARY["<"] + total(left, right)
         case Binary("<<", Const(1), right):
             return UNARY["1<<"] + total(right)
+        case Binary("*", Const(-1), Binary("//", Const(number), right)):
+            return BINARY["//"] + ROUNDED + literal_bits(-number) + total(right)
         case Binary(op, left, right):
             return BINARY.get(op, OTHER) + total(left, right)
         case Called(name, (argument,)):

@@ -41,7 +41,7 @@ MAX_FACES = 4_000_000
 """Values of the products of the shortest formulas of elements, of which multiples are sought."""
 
 MAX_SIZES, MAX_WITH_SIZES = 12, 2_000
-"""The shortest formulas of ranks, such as sides of the grid, and those of elements that they are factors of."""
+"""The shortest formulas of ranks, such as sides of the grid, and those of elements that they multiply."""
 
 SMALL = (0, 1, -1, 2, -2)
 """Constants beside a product and another formula."""

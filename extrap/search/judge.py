@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scalatrace.arrays import Ints
-from scalatrace.extrap.search.costs import table_bits
+from scalatrace.extrap.search.costs import formula_bits, table_bits
 from scalatrace.extrap.search.hits import Hit
-from scalatrace.formula import names_in
+from scalatrace.formula import Expr, Value, names_in
 
-__all__ = ["EVIDENCE", "SHARED_EVIDENCE", "BelievedFormula", "judge"]
+__all__ = ["EVIDENCE", "SHARED_EVIDENCE", "BelievedFormula", "is_as_likely", "judge"]
 
 MARGIN = 6.0
 """Bits by which rivals must be longer to be left out."""
@@ -23,7 +23,7 @@ EVIDENCE = 12.0
 """Bits by which a table must be longer: a program has many quantities, of which one may fit by chance."""
 
 SHARED_EVIDENCE = 4.0
-"""Bits by which that of one integer must be longer where all integers of a quantity together have `EVIDENCE`."""
+"""That of one integer of a quantity whose integers together have `EVIDENCE`."""
 
 MAX_BITS = 52
 """Of a believed formula. The bank has all formulas of some 17 to 24 bits, and only some longer ones."""
@@ -43,6 +43,15 @@ class BelievedFormula:
     best: Hit
     rivals: tuple[Hit, ...]
     evidence: float
+
+
+def is_as_likely(rival: Expr, formula: Value, known: Mapping[Expr, float]) -> bool:
+    """Return whether a rival of a formula is not so long that the formula is believed.
+
+    Args:
+        known: the bits of entries of the library.
+    """
+    return formula_bits(rival, known) < formula_bits(formula, known) + MARGIN
 
 
 def judge(

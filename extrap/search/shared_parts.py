@@ -1,7 +1,7 @@
 """Parts of the formulas of a program: what it computes for one call it uses for others.
 
-A width `n//X + 2` that one call shows makes `(n//X + 2)*(n//Y + 2) - 1` a short formula for another one. What a
-rank sends its neighbour receives: so formulas at the places of neighbours are such parts, too.
+A width `n//X + 2` that one call shows makes `(n//X + 2)*(n//Y + 2) - 1` a short formula for another one. What
+a rank sends its neighbour receives: so formulas at the places of neighbours are such parts, too.
 """
 
 from __future__ import annotations
