@@ -161,7 +161,7 @@ def _without_grid(
     accept_unconfirmed: bool,
     target: tuple[int, Sequence[int] | None, Mapping[str, int]],
 ) -> tuple[list[Trace], Model, str] | None:
-    """Return what `model_of` does with the ranks on a line; None unless all ranks have the same formulas then.
+    """Return what `model_of` does with the ranks on a line; None unless all ranks have the same formulas.
 
     Neighbours of a grid have conditions at its borders. Without any, the calls show no grid.
     """

@@ -111,7 +111,7 @@ def _are_all(array: IntArray, count: int) -> bool:
 
 
 def _made(path: Path, repeat: Callable[[Aligned], Field]) -> tuple[int, Expr] | None:
-    """Return the loops that the number of requests of an event depends on, and the number; None without one."""
+    """Return how many requests an event makes, after the loops that the number depends on, or None."""
     result: Expr = Const(1)
     levels = 0
     for node in path:
@@ -125,7 +125,7 @@ def _made(path: Path, repeat: Callable[[Aligned], Field]) -> tuple[int, Expr] | 
 
 
 def _count(field: Field) -> tuple[int, Expr] | None:
-    """Return the loops on which it depends how often a node runs, and that number; None without a formula."""
+    """Return how often a node runs, after the loops that the number depends on; None without a formula."""
     result: Expr = Const(0)
     levels = 0
     for part in reversed(field.parts):
