@@ -75,6 +75,12 @@ UNITS = {
 }  # fmt: skip
 """For each operator the units of operands that it accepts, and of its value."""
 
+LINEAR = frozenset(["+", "-"])
+"""Operators whose values have the sum, or the difference, of the operands' hashes as hash."""
+
+CHUNK = 1 << 14
+"""Formulas whose columns are computed at once."""
+
 COMMUTATIVE = frozenset(["+", "*", "min", "max", "^", "=="])
 
 MAX_FORMULAS = 40_000
@@ -92,6 +98,7 @@ class _Group:
 
     indices: Ints
     table: Ints
+    hashes: Ints
     sized: Mask
 
 
@@ -140,7 +147,7 @@ class Bank:
             by_bits.setdefault(leaf.bits, []).append(leaf)
         for bits in range(2, MAX_BITS + 1):
             for leaf in by_bits.get(bits, ()):
-                self._add([leaf.formula], leaf.column[None, :], bits, leaf.unit, np.array([leaf.sized]))
+                self._add_all([leaf.formula], leaf.column[None, :], bits, leaf.unit, np.array([leaf.sized]))
             if self._tries > MAX_TRIES or len(self._nodes) > MAX_FORMULAS:
                 continue  # the leaves only
             self._combine(bits)
@@ -152,7 +159,7 @@ class Bank:
             group = self._group(bits - own, unit)
             if group is not None:
                 nodes = [(op, int(i), -1) for i in group.indices]
-                self._add(nodes, _unary(op, group.table), bits, R if op == "1<<" else L, group.sized)
+                self._add_all(nodes, _unary(op, group.table), bits, R if op == "1<<" else L, group.sized)
         for op, units in UNITS.items():
             for first in range(2, bits - BINARY[op] - 1):
                 second = bits - BINARY[op] - first
@@ -177,57 +184,82 @@ class Bank:
             valid = (right.sized | literal) & np.all(right.table[:, : self._samples] > literal, axis=1)
         elif op == ">>":
             valid = (right.table[:, : self._samples] >= 0).all(axis=1)
-        for node, row, flag in zip(left.indices.tolist(), left.table, left.sized, strict=True):
-            usable = valid
-            if op == "*" and not flag and first[1] not in (T, N):
-                usable = valid & (right.sized | (second[1] in (N, T)))
-            if op in ("<", "==") and flag and bits > MAX_BITS - CONDITION:
-                usable = valid & ~right.sized
-            if not usable.any():
-                continue
-            others = right.indices[usable]
-            column = _binary(op, row, right.table[usable])
-            self._add(
-                [(op, node, k) for k in others.tolist()], column, bits, unit, right.sized[usable] & flag
-            )
+        usable = np.broadcast_to(valid, (len(left.indices), len(right.indices))).copy()
+        if op == "*" and first[1] not in (T, N):
+            usable[~left.sized] &= right.sized | (second[1] in (N, T))
+        if op in ("<", "==") and bits > MAX_BITS - CONDITION:
+            usable[left.sized] &= ~right.sized
+        owns, others = np.nonzero(usable)
+        self._tries += len(owns)
+        for start in range(0, len(owns), CHUNK):
+            own, other = owns[start : start + CHUNK], others[start : start + CHUNK]
+            if op in LINEAR:  # most sums are known: their hashes tell before their columns are made
+                hashes = _FUNCTIONS[op](left.hashes[own], right.hashes[other])
+                new = self._unknown(hashes)
+                own, other, hashes = own[new], other[new], hashes[new]
+                table = _FUNCTIONS[op](left.table[own], right.table[other])
+            else:
+                table = _binary(op, left.table[own], right.table[other])
+                hashes = columns_hash(table, self._weights)
+                new = self._unknown(hashes)
+                own, other, hashes, table = own[new], other[new], hashes[new], table[new]
+            pairs = zip(left.indices[own].tolist(), right.indices[other].tolist(), strict=True)
+            nodes = [(op, i, k) for i, k in pairs]
+            self._add(nodes, table, hashes, bits, unit, left.sized[own] & right.sized[other])
+
+    def _unknown(self, hashes: Ints) -> Ints:
+        """Return which hashes no formula has, in order, and each of them once."""
+        different, first = np.unique(hashes, return_index=True)
+        new = [at for key, at in zip(different.tolist(), first.tolist(), strict=True) if key not in self._seen]
+        return np.sort(np.array(new, dtype=np.int64))
 
     def _group(self, bits: int, unit: Unit) -> _Group | None:
         """Return the formulas of a unit with so many bits, all of which are known."""
         key = bits, int(unit)
         if key not in self._groups:
             indices = self._of_bits.get(bits, {}).get(unit, [])
-            self._groups[key] = (
-                None
-                if not indices
-                else _Group(
-                    np.array(indices), np.array([self._tables[i] for i in indices]), self._flags(indices)
-                )
-            )
+            self._groups[key] = self._group_of(indices) if indices else None
         return self._groups[key]
+
+    def _group_of(self, indices: Sequence[int]) -> _Group:
+        table = np.array([self._tables[i] for i in indices])
+        return _Group(np.array(indices), table, columns_hash(table, self._weights), self._flags(indices))
 
     def _flags(self, indices: Sequence[int] | Ints) -> Mask:
         return np.array([self._sized[i] for i in indices], dtype=bool)
 
-    def _add(
+    def _add_all(
         self, nodes: Sequence[tuple[str, int, int] | Expr], table: Ints, bits: int, unit: Unit, sized: Mask
     ) -> None:
+        """Add formulas of one operand or none."""
         self._tries += len(nodes)
+        hashes = columns_hash(table, self._weights)
+        new = self._unknown(hashes)
+        self._add([nodes[i] for i in new.tolist()], table[new], hashes[new], bits, unit, sized[new])
+
+    def _add(
+        self,
+        nodes: Sequence[tuple[str, int, int] | Expr],
+        table: Ints,
+        hashes: Ints,
+        bits: int,
+        unit: Unit,
+        sized: Mask,
+    ) -> None:
+        """Add formulas that are not known, where their values are not too large."""
         fits = (np.abs(table) < LARGEST).all(axis=1)
         samples = table[:, : self._samples]
         if unit is T:
             fits &= (samples != samples[:, :1]).any(axis=1)
-        hashes = columns_hash(table, self._weights)
         kept = self._of_bits.setdefault(bits, {}).setdefault(unit, [])
-        for i in np.flatnonzero(fits):
-            key = int(hashes[i])
-            if key not in self._seen:
-                self._seen.add(key)
-                kept.append(len(self._nodes))
-                self._nodes.append(nodes[int(i)])
-                self._tables.append(table[i].copy())  # a view would keep the rows that are left out
-                self._bits.append(bits)
-                self._units.append(int(unit))
-                self._sized.append(bool(sized[i]))
+        for i in np.flatnonzero(fits).tolist():
+            self._seen.add(int(hashes[i]))
+            kept.append(len(self._nodes))
+            self._nodes.append(nodes[i])
+            self._tables.append(table[i].copy())  # a view would keep the rows that are left out
+            self._bits.append(bits)
+            self._units.append(int(unit))
+            self._sized.append(bool(sized[i]))
 
 
 def columns_weights(count: int) -> Ints:
