@@ -9,6 +9,8 @@ from typing import Any
 from scalatrace.extrap.errors import UnseenParameterError
 from scalatrace.extrap.grid.model import FamilyRule, Model, Rule
 from scalatrace.extrap.refusal import Recording
+from scalatrace.extrap.search.costs import BINARY, NAME, UNARY, line_bits, literal_bits
+from scalatrace.extrap.search.judge import MARGIN
 from scalatrace.formula import Cond, Const, Item, Lookup, Member, Value, children, names_in
 from scalatrace.predefined import DATATYPES
 from scalatrace.trace.model.tables import Kind
@@ -44,18 +46,43 @@ def unshown_parameters(model: Model, inputs: Mapping[str, int]) -> list[str]:
     result = []
     for name, value in sorted(inputs.items()):
         seen = {given[name] for _, given in model.seen}
-        if len(seen) == 1 and value not in seen and _may_depend(model, name):
+        if len(seen) == 1 and value not in seen and _may_depend(model, name, seen.pop()):
             result.append(name)
     return result
 
 
-def _may_depend(model: Model, name: str) -> bool:
-    """Return whether a value of the model or a rival has a parameter, or a number that may be made of it."""
+def _may_depend(model: Model, name: str, seen: int) -> bool:
+    """Return whether a number of the model may be made of a parameter, or the parameter may be a number.
+
+    Formulas of the parameter are taken for it where its value as a number is much longer, and numbers for
+    themselves where all formulas of the parameter are.
+    """
     values = (*_of_rules(model.nodes), *(value for family in model.families for value in _of_family(family)))
+    is_named = literal_bits(seen) >= NAME + MARGIN
     return any(
-        name in names_in(value) or any(abs(number) > limit for number in _numbers(value))
+        (name in names_in(value) and not is_named)
+        or any(abs(number) > limit and _may_be_made_of(number, seen) for number in _numbers(value))
         for value, limit in values
     )
+
+
+def _may_be_made_of(number: int, seen: int) -> bool:
+    """Return whether a formula of a parameter with one value is about as short as a number, or shorter."""
+    most = literal_bits(number) + MARGIN
+    return any(
+        bits + line_bits(factor, number - factor * term) < most
+        for term, bits in _terms(seen)
+        for factor in {1, number // term}
+        if factor
+    )
+
+
+def _terms(seen: int) -> Iterator[tuple[int, int]]:
+    """Yield the values of short formulas of a parameter with one value, and their bits."""
+    yield seen, NAME
+    yield seen * seen, 2 * NAME + BINARY["*"]
+    yield from ((seen // k, NAME + BINARY["//"] + literal_bits(k)) for k in range(2, seen + 1))
+    yield seen.bit_length() - 1, NAME + UNARY["log2"]
 
 
 def _numbers(part: Value | Cond) -> Iterator[int]:
