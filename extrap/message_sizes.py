@@ -15,12 +15,12 @@ import numpy as np
 
 from scalatrace.arrays import Ints, Mask
 from scalatrace.errors import FormatError, FormulaError, LimitError
-from scalatrace.extrap.grid.model import Model, ParamRule, Rule, events
 from scalatrace.extrap.instantiate.instantiate import Made, made_with_rivals
 from scalatrace.formula import Cond, Expr
 from scalatrace.operations import Category, Flow, operation
 from scalatrace.trace.consistency.partners import peer_of, tag_of
 from scalatrace.trace.model.call import Call
+from scalatrace.trace.model.symbolic import ParamRule, Rule, SymbolicTrace, events
 from scalatrace.trace.query.counting import executions_of
 from scalatrace.trace.query.grouped import counted_calls
 from scalatrace.trace.symbolic.field import Field, Part
@@ -102,7 +102,7 @@ class _Open:
     formulas: list[Expr]
 
 
-def decided_by_messages(model: Model, grid: Grid, inputs: Mapping[str, int]) -> Model | None:
+def decided_by_messages(model: SymbolicTrace, grid: Grid, inputs: Mapping[str, int]) -> SymbolicTrace | None:
     """Return the model with those formulas, of all that fit the traces, whose messages agree on a grid.
 
     Returns:
@@ -131,7 +131,7 @@ def decided_by_messages(model: Model, grid: Grid, inputs: Mapping[str, int]) -> 
     return replace(model, nodes=tuple(_with(decisions, sides, rule) for rule in model.nodes))
 
 
-def _are_plain(model: Model) -> bool:
+def _are_plain(model: SymbolicTrace) -> bool:
     """Return whether the calls that send and receive tell the messages."""
     names = [rule.op or "" for rule in events(model.nodes)]
     return not any(name in OTHERS or operation(name).category is Category.PERSISTENT for name in names)
@@ -147,7 +147,7 @@ def _is_evidence(link: Link, seen: Sequence[_Messages]) -> bool:
     return len(known) > 1 and len(lengths) > 1 and all(messages.agree(link) for messages in known)
 
 
-def _sides(model: Model) -> Sides:
+def _sides(model: SymbolicTrace) -> Sides:
     numbers: dict[Any, Side] = {}
     return {
         id(rule): {param.name: numbers.setdefault(_side(rule, param), len(numbers)) for param in rule.params}
@@ -221,7 +221,7 @@ def _element_size(call: Call, flow: Flow) -> int:
 
 
 def _choices(
-    model: Model, result: Made, sides: Sides, messages: _Messages
+    model: SymbolicTrace, result: Made, sides: Sides, messages: _Messages
 ) -> dict[Side, tuple[_Open, list[Choice]]] | None:
     """The formulas that a count may have, those of other values only; None where something else is open."""
     formulas: dict[int, _Open] = {}

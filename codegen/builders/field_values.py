@@ -44,14 +44,14 @@ from scalatrace.formula import (
 from scalatrace.formula.domain import Domain
 from scalatrace.formula.polynomials import nonnegative, remainder
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.rules import (
+from scalatrace.trace.model.symbolic import (
     CYCLE,
     INDEXED,
     LOOPED,
     Field,
-    Model,
     ParamRule,
     Part,
+    SymbolicTrace,
     events,
 )
 from scalatrace.trace.model.tables import Kind
@@ -74,7 +74,7 @@ class _Share:
 class FieldValues:
     """Makes expressions, and notes what they ask of sides and parameters."""
 
-    model: Model
+    model: SymbolicTrace
     shape: GridShape
     functions: Mapping[str, Function]
     tables: ProgramTables = field(default_factory=ProgramTables)
@@ -309,7 +309,7 @@ def _facts(shape: GridShape) -> Domain:
     return Domain(lower, upper)
 
 
-def _conditions(model: Model) -> Iterator[Cond]:
+def _conditions(model: SymbolicTrace) -> Iterator[Cond]:
     for rule in events(model.nodes):
         for value in (rule.repeat, *(p.field for p in rule.params)):
             yield from (part.condition for part in value.parts)

@@ -45,7 +45,7 @@ from scalatrace.formula import (
 from scalatrace.formula.domain import Domain
 from scalatrace.predefined import known_thread_level
 from scalatrace.trace.exchange.buffer_memory import MEMORY
-from scalatrace.trace.model.rules import Field, Model, Rule, StatRule
+from scalatrace.trace.model.symbolic import Field, Rule, StatRule, SymbolicTrace
 from scalatrace.trace.model.tables import Family, IntArray, Kind
 from scalatrace.trace.values.ranklist import RankList
 from scalatrace.trace.values.vec import Vec
@@ -60,7 +60,7 @@ DurationOf = Callable[[StatRule], Duration | None]
 
 
 def build_scalable(
-    model: Model,
+    model: SymbolicTrace,
     times: DurationOf,
     functions: Mapping[str, Function],
     exact_times: bool = True,
@@ -118,7 +118,7 @@ class _SymbolicScope:
 
 @dataclass
 class _SymbolicBuilder(TreeBuilder[Rule, Mask, _SymbolicScope]):
-    model: Model
+    model: SymbolicTrace
     shape: GridShape
     times: DurationOf
     functions: Mapping[str, Function]
@@ -129,7 +129,8 @@ class _SymbolicBuilder(TreeBuilder[Rule, Mask, _SymbolicScope]):
     def __post_init__(self) -> None:
         super().__init__()
         self.values = FieldValues(self.model, self.shape, self.functions)
-        self.stat = next((i for i, (name, _) in enumerate(self.model.stats) if name == "compute_ns"), None)
+        self.stat = self.model.stat_index.get("compute_ns")
+        self._schemas = {op.name: op.params for op in self.model.ops}
         self._lists: dict[bytes, RankList] = {}
 
     def node(self, rule: Rule, scope: _SymbolicScope) -> Built:
@@ -242,7 +243,7 @@ class _SymbolicBuilder(TreeBuilder[Rule, Mask, _SymbolicScope]):
         """The calls one after the other, each for those who make it."""
         result: list[Stmt] = []
         places, ranks = self.values.places, scope.position.ranks
-        schema = self.model.ops[rule.op or ""]
+        schema = self._schemas[rule.op or ""]
         predecessors, pred = scope.predecessors, self.pred(rule.op or "", rule.stack)
         for line in lines:
             mine = line.ranks

@@ -12,7 +12,7 @@ from scalatrace.codegen.program.grid_shape import Array
 from scalatrace.formula import Const, Expr, Special, Value, Var, map_leaves
 from scalatrace.formula.domain import Domain
 from scalatrace.trace.exchange.type_sizes import entry_size
-from scalatrace.trace.model.rules import CYCLE, Shape
+from scalatrace.trace.model.symbolic import CYCLE, Shape
 from scalatrace.trace.model.tables import Datatype, IntArray, Kind
 from scalatrace.trace.model.typetree import checked
 from scalatrace.trace.symbolic.special_values import stored

@@ -24,7 +24,7 @@ from scalatrace.formula import (
 )
 from scalatrace.formula.domain import Domain
 from scalatrace.formula.polynomials import quotient, remainder
-from scalatrace.trace.model.rules import Shape
+from scalatrace.trace.model.symbolic import Shape
 
 __all__ = ["at", "fill_shape", "prefix", "row"]
 

@@ -19,7 +19,7 @@ from scalatrace.extrap.grid.communicators import Rival
 from scalatrace.extrap.grid.space import Space
 from scalatrace.extrap.solve.points import Solution
 from scalatrace.formula import Cond, Const, Expr, format_text, parse_number
-from scalatrace.trace.model.rules import LOOPED
+from scalatrace.trace.model.symbolic import LOOPED
 from scalatrace.trace.symbolic.shapes import is_vec
 
 Direction = tuple[int, ...]

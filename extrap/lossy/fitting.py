@@ -15,7 +15,6 @@ from scalatrace.extrap.fit import fit_field as fields
 from scalatrace.extrap.fit.fit_trace import Fitted, Fitter, assemble_model
 from scalatrace.extrap.fit.fit_types import Chains
 from scalatrace.extrap.grid.communicators import fit_families
-from scalatrace.extrap.grid.model import Model, ParamRule, Rule
 from scalatrace.extrap.grid.space import Run, Space
 from scalatrace.extrap.lossy.calls import Reason, droppable
 from scalatrace.extrap.lossy.lcs import Content, Forest, Seq, content_of
@@ -24,6 +23,7 @@ from scalatrace.extrap.lossy.report import Losses, losses_of
 from scalatrace.extrap.lossy.snippets import Snippets
 from scalatrace.extrap.lossy.snippets.filter import apply
 from scalatrace.extrap.lossy.state import LossyState
+from scalatrace.trace.model.symbolic import ParamRule, Rule, SymbolicTrace
 from scalatrace.trace.symbolic.shapes import Parts
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Lossy:
             for state, run in zip(self.states, runs, strict=True):
                 apply(snippets, state, run)
 
-    def model(self, check_losses: Callable[[], None]) -> Model:
+    def model(self, check_losses: Callable[[], None]) -> SymbolicTrace:
         """Fit the symbolic trace of the remaining calls.
 
         Args:

@@ -16,7 +16,6 @@ from time import monotonic
 from typing import Any
 
 from scalatrace.errors import FormulaError
-from scalatrace.extrap.grid.model import FamilyRule, Model
 from scalatrace.extrap.matching import check_sizes
 from scalatrace.extrap.proofs.halves import MESSAGES, Half, Path, family_of_event, halves, paths, site
 from scalatrace.extrap.proofs.messages import FamilyMessages, MessageGroup
@@ -29,6 +28,7 @@ from scalatrace.formula.substitute import Substitution
 from scalatrace.operations import Category, operation
 from scalatrace.trace.consistency.agreement import same_bytes
 from scalatrace.trace.consistency.partners import is_counted
+from scalatrace.trace.model.symbolic import FamilyRule, SymbolicTrace
 from scalatrace.trace.model.tables import Kind
 from scalatrace.trace.symbolic.grid import Grid
 
@@ -117,7 +117,7 @@ class Proofs:
         }
 
 
-def prove_model(model: Model, seconds: float) -> Proofs:
+def prove_model(model: SymbolicTrace, seconds: float) -> Proofs:
     """Prove that the calls of a model fit together.
 
     Args:
@@ -144,7 +144,7 @@ def _is_matched(path: Path) -> bool:
 
 
 class _Scenario:
-    def __init__(self, model: Model, scenario: Scenario, deadline: float) -> None:
+    def __init__(self, model: SymbolicTrace, scenario: Scenario, deadline: float) -> None:
         self.model, self.scenario = model, scenario
         self.prover = Prover(scenario, deadline)
         self.paths = list(paths(model.nodes))
@@ -180,7 +180,7 @@ class _Scenario:
             self.prover.require(f"{what} that is not negative", given, compare(">=", value, Const(0)))
 
     def _messages(self) -> Iterator[tuple[int, Open]]:
-        if "Cancel" in self.model.ops:
+        if any(op.name == "Cancel" for op in self.model.ops):
             yield from ((id(path[-1]), Open(site(path[-1]), "messages are cancelled")) for path in self.paths)
             return
         known: dict[int, list[tuple[Path, Half]]] = defaultdict(list)

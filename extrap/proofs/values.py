@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from scalatrace.extrap.grid.model import Rule
 from scalatrace.extrap.proofs.scenario import OTHER, Scenario
 from scalatrace.formula import (
     FALSE,
@@ -28,6 +27,7 @@ from scalatrace.formula import (
     sub,
 )
 from scalatrace.formula.substitute import Substitution
+from scalatrace.trace.model.symbolic import Rule
 from scalatrace.trace.symbolic.counters import NAMED
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Field, Part, levels_of, runs_once
 

@@ -159,11 +159,11 @@ def _formula(formula: Any) -> dict[str, str]:
 
 def _program(platform: Platform, args: argparse.Namespace) -> dict[str, Any]:
     from scalatrace.extrap.grid.target import check_dimensions, target_grid
-    from scalatrace.extrap.stx import load
     from scalatrace.predict.models.program import program_time
+    from scalatrace.trace.io.reader import load_symbolic
     from scalatrace.trace.symbolic.grid import Grid
 
-    model = load(args.trace)
+    model = load_symbolic(args.trace)
     seen = [Grid(dims, model.column_major) for dims, _ in model.seen]
     dims: Sequence[tuple[int, ...]] = [tuple(parse_dims("--dims", text)) for text in args.dims or ()]
     grids = [target_grid(seen, prod(each), each) for each in dims] or [
@@ -176,7 +176,7 @@ def _program(platform: Platform, args: argparse.Namespace) -> dict[str, Any]:
     for grid in grids:
         check_dimensions(grid, len(model.sizes))
     results = [program_time(model, platform, grid, inputs) for grid in grids]
-    names = SiteNames.of_model(model, args.trace, args.names)
+    names = SiteNames.of(model, args.trace, args.names)
     return {
         "platform": platform.name,
         "trace": args.trace,

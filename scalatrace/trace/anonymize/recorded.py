@@ -14,7 +14,6 @@ from scalatrace.trace.anonymize.tables import (
     communicator_kind,
     counted_name,
     is_time,
-    statistic_name,
     text_name,
 )
 from scalatrace.trace.model.elastic import vecs
@@ -36,17 +35,10 @@ def anonymous_trace(trace: Trace, names: AnonymousNames, options: AnonymizeOptio
         names: gets the new names; one for all traces of a program.
     """
     options = options or AnonymizeOptions()
-
-    def stat(name: str) -> str:
-        return statistic_name(name, names)
-
-    keeps_sites = "sites" in options.keep
     uses = _uses(trace)
+    renamed = anonymous_header(trace, names, options)
     result = replace(
-        trace,
-        meta=anonymous_header(trace.meta, names, options, stat),
-        stats=[replace(entry, name=stat(entry.name)) for entry in trace.stats],
-        frames=list(trace.frames) if keeps_sites else [names.frame(text) for text in trace.frames],
+        renamed if "sites" in options.keep else renamed.rename_frames(names.frame),
         comms=[replace(family, kind=communicator_kind(family.kind, names)) for family in trace.comms],
         types=[anonymous_datatype(entry) for entry in trace.types],
         strings=[

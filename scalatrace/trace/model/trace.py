@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from operator import is_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from scalatrace.errors import UsageError
 from scalatrace.trace.model.call import Call
@@ -158,6 +158,10 @@ class Trace(TraceTables):
     def leaves(self) -> Iterator[Event]:
         """Yield the event nodes, in order."""
         return events(self.nodes)
+
+    def rename_frames(self, name: Callable[[str], str]) -> Self:
+        """Return the trace with other texts of its frames."""
+        return replace(self, frames=[name(text) for text in self.frames])
 
     def participants(self, node: Node) -> RankList:
         """Return the ranks that take part in a node of this trace.

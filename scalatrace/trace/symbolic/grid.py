@@ -11,6 +11,9 @@ from typing import Any
 NAMES = ("X", "Y", "Z", "W")
 """Names of the sizes; coordinates have the same in small letters."""
 
+GRID_NAMES = frozenset([*NAMES, *map(str.lower, NAMES)])
+"""Sizes of a grid, and a rank's coordinates in it."""
+
 
 @dataclass(frozen=True)
 class Grid:

@@ -21,8 +21,8 @@ from scalatrace.errors import UsageError
 from scalatrace.extrap.extrapolate import model_of, of_model
 from scalatrace.formula import FUNCTIONS, Called, Const, evaluate, parse_number
 from scalatrace.formula.functions import diagonal
-from scalatrace.trace.model.rules import Field, Model, ParamRule, Rule, StatRule
-from scalatrace.trace.model.tables import Kind
+from scalatrace.trace.model.symbolic import Field, ParamRule, Rule, StatRule, SymbolicTrace
+from scalatrace.trace.model.tables import Kind, Op
 from scalatrace.trace.symbolic.grid import Grid
 from scalatrace.trace.values.vec import ANY_TAG, PROC_NULL
 from support.calls import IssuedCall, call
@@ -46,12 +46,12 @@ LINES = [(4,), (5,), (6,), (8,)]
 
 
 @cache
-def halos(wrap: bool) -> Model:
+def halos(wrap: bool) -> SymbolicTrace:
     """A halo exchange on a plane."""
     return model(halo(wrap), PLANES)
 
 
-def model(body: Body, small: list[tuple[int, ...]], n: int = 0, groups: bool = False) -> Model:
+def model(body: Body, small: list[tuple[int, ...]], n: int = 0, groups: bool = False) -> SymbolicTrace:
     traces = [trace_of(body, dims, n, groups) for dims in small]
     return model_of(traces, small)[1]
 
@@ -62,12 +62,13 @@ DOUBLES = ParamRule(
 """Counts of a model are elements of this datatype."""
 
 
-def typed(found: Model) -> Model:
+def typed(found: SymbolicTrace) -> SymbolicTrace:
     """The model with datatypes, which made-up traces lack."""
-    ops = {
-        op: tuple(p for pair in params for p in (pair, *([("datatype", Kind.TYPE)] * (pair[0] == "count"))))
-        for op, params in found.ops.items()
-    }
+    datatype = [("datatype", Kind.TYPE)]
+    ops = [
+        Op(op.name, tuple(p for pair in op.params for p in (pair, *(datatype * (pair[0] == "count")))))
+        for op in found.ops
+    ]
     return replace(found, ops=ops, nodes=tuple(map(_typed, found.nodes)))
 
 

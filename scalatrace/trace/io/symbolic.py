@@ -1,4 +1,4 @@
-"""The file of a symbolic trace (.stx): the container of a trace, with the model as payload.
+"""The payload of a symbolic trace (.stx), in the container of a trace.
 
 [sizes, column major, inputs, [[dims, {input: value}], ...], ops, families, stats, meta, {}, nodes]
 node    := [repeat, [node, ...]] | [repeat, op, stack, params, [[pred, rows], ...]]
@@ -15,31 +15,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from os import PathLike, fspath
 from typing import Any
 
 import msgpack  # type: ignore[import-untyped]
 
 from scalatrace.errors import FormatError, ScalatraceError
-from scalatrace.extrap.solve.features import RESERVED
-from scalatrace.files import read_file, write_file
 from scalatrace.formula import Expr, Value, format_text, names_in, parse_condition, parse_number
 from scalatrace.trace.io import decode
-from scalatrace.trace.io.container import pack_container, read_container
 from scalatrace.trace.model.peer_encoding import Encoding
-from scalatrace.trace.model.rules import (
+from scalatrace.trace.model.symbolic import (
     BLOCKS,
     CYCLIC,
     FamilyRule,
     Field,
-    Model,
     ParamRule,
     Part,
     Rule,
     StatRule,
+    SymbolicTrace,
     events,
 )
-from scalatrace.trace.model.tables import MAX_RESOLUTION, Kind, is_resolution
+from scalatrace.trace.model.tables import MAX_RESOLUTION, Kind, Op, RecordedStat, is_resolution
+from scalatrace.trace.symbolic.counters import RESERVED
 from scalatrace.trace.symbolic.field import CYCLE, ELEMENTS, INDEXED, LOOPED, RANKWISE, SUMMED_ELEMENTS
 from scalatrace.trace.symbolic.grid import NAMES
 from scalatrace.trace.symbolic.shapes import is_vec
@@ -47,29 +44,22 @@ from scalatrace.trace.symbolic.special_values import read, written
 from scalatrace.trace.values.histogram import Histogram
 from scalatrace.trace.values.ranklist import MAX_RANK
 
-__all__ = ["load", "save"]
+__all__ = ["pack_formulas", "read_formulas"]
 
 
-def save(model: Model, path: str | PathLike[str]) -> int:
-    """Write a symbolic trace; return its size in bytes. Raises ScalatraceError when it cannot be written."""
-    payload = msgpack.packb(_model(model), unicode_errors="surrogateescape")
-    return write_file(path, pack_container(payload, symbolic=True))
+def pack_formulas(model: SymbolicTrace) -> bytes:
+    """Return the msgpack payload of a symbolic trace."""
+    return bytes(msgpack.packb(_model(model), unicode_errors="surrogateescape"))
 
 
-def load(path: str | PathLike[str]) -> Model:
-    """Read a symbolic trace.
+def read_formulas(payload: bytes, path: str) -> SymbolicTrace:
+    """Return the symbolic trace of a payload; `path` is for messages.
 
     Raises:
-        FormatError: it is none, or is damaged.
+        FormatError: it is damaged.
     """
-    path = fspath(path)
-    container = read_container(read_file(path), path)
-    if not container.symbolic:
-        raise FormatError("a trace, not formulas: write those with `extrapolate --symbolic`", path)
     try:
-        raw = msgpack.unpackb(
-            container.payload, use_list=False, strict_map_key=False, unicode_errors="surrogateescape"
-        )
+        raw = msgpack.unpackb(payload, use_list=False, strict_map_key=False, unicode_errors="surrogateescape")
         return _read_model(raw)
     except ScalatraceError as error:
         raise FormatError(str(error), path) from None
@@ -85,15 +75,15 @@ def load(path: str | PathLike[str]) -> Model:
         raise FormatError("not the formulas of a symbolic trace", path) from None
 
 
-def _model(model: Model) -> list[Any]:
+def _model(model: SymbolicTrace) -> list[Any]:
     return [
         model.sizes,
         model.column_major,
         model.inputs,
         model.seen,
-        {name: [(n, int(kind)) for n, kind in params] for name, params in model.ops.items()},
+        {op.name: [(name, int(kind)) for name, kind in op.params] for op in model.ops},
         [_family(family) for family in model.families],
-        model.stats,
+        [(stat.name, stat.resolution) for stat in model.stats],
         model.meta,
         {},
         [_rule(rule) for rule in model.nodes],
@@ -142,9 +132,9 @@ def _vec(vec: tuple[Any, tuple[Value, ...]] | None) -> Any:
     return None if vec is None else (vec[0], tuple(map(written, vec[1])))
 
 
-def _read_model(raw: Any) -> Model:
+def _read_model(raw: Any) -> SymbolicTrace:
     sizes, column_major, inputs, seen, ops, families, stats, meta, _, nodes = raw
-    model = Model(
+    model = SymbolicTrace(
         sizes=_sizes(sizes),
         column_major=bool(column_major),
         inputs=_inputs(inputs),
@@ -153,8 +143,8 @@ def _read_model(raw: Any) -> Model:
         ),
         nodes=tuple(_read_rule(node) for node in nodes),
         families=tuple(_read_family(family) for family in families),
-        ops={_name(name): tuple((_name(n), Kind(k)) for n, k in params) for name, params in ops.items()},
-        stats=tuple((str(name), float(resolution)) for name, resolution in stats),
+        ops=[Op(_name(name), tuple((_name(n), Kind(k)) for n, k in params)) for name, params in ops.items()],
+        stats=[RecordedStat(str(name), float(resolution)) for name, resolution in stats],
         meta={str(k): str(v) for k, v in meta.items()},
     )
     _check_seen(model)
@@ -162,7 +152,7 @@ def _read_model(raw: Any) -> Model:
     return model
 
 
-def _check_seen(model: Model) -> None:
+def _check_seen(model: SymbolicTrace) -> None:
     """The grids that were seen have the sides and the parameters of the model."""
     if not model.seen:
         raise FormatError("the formulas are of no grid that was seen")
@@ -179,23 +169,24 @@ FAMILY_VECS = 4
 """Sizes and members of a family's groups, and of the remote ones."""
 
 
-def _check_tables(model: Model) -> None:
+def _check_tables(model: SymbolicTrace) -> None:
     """Rules refer to operations and communicators that are there."""
     for family in model.families:
         _check_family(model, family)
-    for _, resolution in model.stats:
-        if not is_resolution(resolution):
+    for stat in model.stats:
+        if not is_resolution(stat.resolution):
             raise FormatError(f"the resolution of a statistic is beyond {MAX_RESOLUTION:g} or none")
+    schemas = {op.name: list(op.params) for op in model.ops}
     for rule in events(model.nodes):
-        if rule.op not in model.ops:
+        if rule.op not in schemas:
             raise FormatError(f"there is no operation {rule.op}")
-        if [(param.name, param.kind) for param in rule.params] != list(model.ops[rule.op]):
+        if [(param.name, param.kind) for param in rule.params] != schemas[rule.op]:
             raise FormatError(f"a rule of {rule.op} has parameters that do not fit its schema")
         if any(len(stats.histograms) != len(model.seen) for stats in rule.stats):
             raise FormatError(f"a rule of {rule.op} does not have statistics for each grid that was seen")
 
 
-def _check_family(model: Model, family: FamilyRule) -> None:
+def _check_family(model: SymbolicTrace, family: FamilyRule) -> None:
     what = f"communicator family {family.kind!r}"
     if not -1 <= family.parent < len(model.families):
         raise FormatError(f"{what} refers to a missing parent")
