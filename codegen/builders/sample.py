@@ -18,10 +18,10 @@ import numpy as np
 from scalatrace.arrays import Ints
 from scalatrace.codegen.program.communicators import SIZE
 from scalatrace.codegen.program.grid_shape import GridShape
-from scalatrace.codegen.program.rewrite import rewritten, rewritten_cond
 from scalatrace.errors import FormulaError
 from scalatrace.formula import Cond, Const, Element, Expr, Value, Var, evaluate, names_in, variables
 from scalatrace.formula.evaluation.columns import ColumnEvaluator
+from scalatrace.formula.rewrite import rewritten, rewritten_cond
 from scalatrace.trace.values.vec import SPECIAL
 
 __all__ = ["Mask", "RankSample"]

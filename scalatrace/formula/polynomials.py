@@ -21,6 +21,27 @@ Monomial = tuple[Expr, ...]
 Poly = dict[Monomial, int]
 
 
+def combine(op: str, a: Expr, b: Expr, domain: Domain | None = None) -> Expr:
+    """Return `a op b`, with simplified sums and products.
+
+    Args:
+        domain: of the variables; quotients and remainders are simplified by it, whose divisor has to be
+            positive. None: they stay as they are.
+    """
+    match op:
+        case "+":
+            return add(a, b)
+        case "-":
+            return sub(a, b)
+        case "*":
+            return mul(a, b)
+        case "//" if domain is not None:
+            return quotient(a, b, domain)
+        case "%" if domain is not None:
+            return remainder(a, b, domain)
+    return Binary(op, a, b)
+
+
 def quotient(a: Expr, b: Expr, domain: Domain) -> Expr:
     """Return a / b rounded down, for b > 0."""
     if b == Const(1):

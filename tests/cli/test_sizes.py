@@ -35,7 +35,6 @@ def run(capsys: pytest.CaptureFixture[str], *words: object) -> str:
 @pytest.mark.parametrize("words", [
     ["stats", "--json"], ["show", "--text"], ["matrix", "--json"], ["show", "--rank", "7"],
     ["info", "--csv"], ["simulate", "--platform", "cluster", "--csv"],
-    ["generate", "--to", "python", "--times", "drawn"], ["generate", "--to", "c", "--absolute-ranks"],
 ])  # fmt: skip
 def test_results_are_those_of_the_trace_that_instantiate_writes(
     folder: Path, capsys: pytest.CaptureFixture[str], words: list[str]

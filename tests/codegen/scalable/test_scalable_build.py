@@ -6,9 +6,12 @@ from dataclasses import replace
 from functools import cache
 from itertools import product
 from math import prod
+from pathlib import Path
 
 import pytest
 
+import scalatrace
+from scalatrace.cli import main
 from scalatrace.codegen.builders.symbolic import build_scalable
 from scalatrace.codegen.emit.conceptual.sets.grid_formulas import ExprTranslator
 from scalatrace.codegen.emit.interface import EmitOptions
@@ -349,3 +352,20 @@ def test_any_tag(border: bool) -> None:
     found = typed(model(ring(border), LINES))
     text = generate_scalable(found, "conceptual", still, FUNCTIONS).text
     assert ("USING TAG 2" in text) == border
+
+
+@pytest.mark.parametrize(
+    "options", [["--times", "drawn"], ["--absolute-ranks"], ["--at", "Irecv", "bytes=2"]]
+)
+def test_sizes_of_the_command_line_bind_formulas(
+    options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found, bound = typed(halos(True)), tmp_path / "42.st"
+    found = replace(found, nodes=tuple(rule for rule in found.nodes if rule.op != "Allreduce"))
+    scalatrace.save(found, formulas := tmp_path / "app.stx")
+    scalatrace.save(of_model(found, 42, (6, 7)).trace, bound)
+    texts = []
+    for words in ([str(bound)], [str(formulas), "--dims", "6x7"]):
+        assert main(["generate", *words, "--to", "c", *options]) == 0
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1]

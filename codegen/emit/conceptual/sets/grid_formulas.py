@@ -13,7 +13,6 @@ from scalatrace.codegen.conceptual.words import KEYWORDS, PREDECLARED
 from scalatrace.codegen.errors import GenerateError
 from scalatrace.codegen.program.communicators import OWN
 from scalatrace.codegen.program.grid_shape import GridShape
-from scalatrace.codegen.program.rewrite import rewritten, rewritten_cond
 from scalatrace.formula import (
     Binary,
     Called,
@@ -29,6 +28,7 @@ from scalatrace.formula import (
     mul,
     sub,
 )
+from scalatrace.formula.rewrite import rewritten, rewritten_cond
 
 __all__ = ["NUM_TASKS", "RANK", "ExprTranslator", "choice_in", "of_task", "replace_part"]
 
