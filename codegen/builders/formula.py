@@ -91,9 +91,7 @@ class _Reading(ExprRewriter):
         match e:
             case Binary("*", Const(-1), Binary("//", Binary("*", Const(-1), a), b)):
                 divisor = self.number(b)
-                return quotient(
-                    add(self.number(a), sub(divisor, Const(1))), divisor, self.domain
-                ) 
+                return quotient(add(self.number(a), sub(divisor, Const(1))), divisor, self.domain)
             case Choose(Compare(op, a, b), Const(1), Const(0)):
                 return indicator(decide_comparison(op, self.number(a), self.number(b), self.domain))
         return super().number(e)

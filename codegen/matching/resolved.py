@@ -129,7 +129,7 @@ def resolve_event(trace: Trace, event: Event, rows: Rows) -> Event:
         params[at] = pack_peers(peers, {rank: _place(trace, rank, matched) for rank, matched in rows.items()})
     at = op.index("recvtag" if op.index("recvtag") is not None else "tag")
     if at is not None and is_open(event, at) and rows:
-        tags = {rank: row(matched, _Tags(trace, event, rank, at)) for rank, matched in rows.items()}
+        tags = {rank: row(matched, _ReceivedTags(trace, event, rank, at)) for rank, matched in rows.items()}
         params[at] = gather_rows(tags)
     return replace(event, params=tuple(params))
 
@@ -157,7 +157,7 @@ def _place(trace: Trace, rank: int, matched: MatchedNode) -> tuple[int, int] | N
     return comm.rank, max(len(comm.peers), 1)
 
 
-class _Named:
+class _RecordedParameter:
     """What a receive named in its executions, for those that no message or several ones filled."""
 
     def __init__(self, trace: Trace, event: Event, rank: int, at: int) -> None:
@@ -171,13 +171,13 @@ class _Named:
         return self._known[number]
 
 
-class _Tags(_Named):
+class _ReceivedTags(_RecordedParameter):
     def __call__(self, slot: Slot, number: int) -> int:
         """Return the tag that an execution names in the end."""
         return slot.tag if slot.state == SlotState.FILLED else self.value(number)
 
 
-class _Peers(_Named):
+class _Peers(_RecordedParameter):
     """Senders as numbers in communicators."""
 
     def __init__(self, trace: Trace, event: Event, rank: int, at: int) -> None:

@@ -84,11 +84,11 @@ class Lossy:
             raise ExtrapolationError("nothing is left: no call follows a rule in all traces")
         return assemble_model(traces, self.runs, rules)
 
-    def _fitter(self, structure_only: bool) -> _Fitter:
+    def _fitter(self, structure_only: bool) -> _LossyFitter:
         """Return a fitter of the remaining calls."""
         anew = not all(state.whole for state in self.states)
         trees = [state.trees(anew) for state in self.states]
-        return _Fitter([state.trace for state in self.states], self.space, trees, structure_only)
+        return _LossyFitter([state.trace for state in self.states], self.space, trees, structure_only)
 
     def _drop(self, chosen: Sequence[Sequence[Chosen]]) -> int:
         """Drop some calls of each trace; how many went."""
@@ -157,7 +157,7 @@ class Lossy:
         for state in self.states:
             state.repair.drop(state.of_keys(odd), Reason.UNCOMMON)
 
-    def _rarest(self, fitter: _Fitter) -> list[Failure]:
+    def _rarest(self, fitter: _LossyFitter) -> list[Failure]:
         """Return the failures at the calls made least: without those, other nodes may well follow a rule."""
         totals, _ = self._sites()
         most = [
@@ -242,7 +242,7 @@ def _fold_common(seqs: Sequence[Seq], forest: Forest) -> Seq:
     return first
 
 
-class _Fitter(Fitter):
+class _LossyFitter(Fitter):
     """Fitter that continues after nodes without a rule, and keeps their errors.
 
     Who runs what how often is settled first, without parameters: what is dropped for that need not be fitted.

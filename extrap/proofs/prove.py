@@ -130,7 +130,7 @@ def prove_model(model: SymbolicTrace, seconds: float) -> Proofs:
     wrong: set[int] = set()
     cases = scenarios(model)
     for scenario in cases:
-        for rule, claim in _Scenario(model, scenario, start + seconds).open():
+        for rule, claim in _ScenarioProof(model, scenario, start + seconds).open():
             wrong.add(rule)
             unproved.setdefault((claim.site, claim.reason), claim)
     texts = dict.fromkeys(map(str, cases))
@@ -143,7 +143,7 @@ def _is_matched(path: Path) -> bool:
     return is_counted(row.name) or row.category in MATCHED or row.is_matched_probe
 
 
-class _Scenario:
+class _ScenarioProof:
     def __init__(self, model: SymbolicTrace, scenario: Scenario, deadline: float) -> None:
         self.model, self.scenario = model, scenario
         self.prover = Prover(scenario, deadline)

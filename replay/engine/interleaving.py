@@ -73,7 +73,7 @@ def interleaving(
         messages: by sender, in the order in which they are sent.
         max_looks: limit of messages looked at.
     """
-    return _Search(messages, max_looks).run(receives)
+    return _OrderSearch(messages, max_looks).run(receives)
 
 
 class _Lane:
@@ -107,7 +107,7 @@ class _Lane:
         self.left -= n
 
 
-class _Search:
+class _OrderSearch:
     """Depth-first search; states that led nowhere are remembered.
 
     Attributes:

@@ -45,7 +45,7 @@ Lengths: TypeAlias = dict[int, dict[int, set[int]]]
 
 
 @dataclass
-class _Receives:
+class _ReceiveBuffers:
     """The receives of one rank in a communicator whose tags are equal, or all if one has ANY_TAG.
 
     Attributes:
@@ -150,7 +150,7 @@ def _peers(trace: Trace, family: int, rank: int) -> list[int]:
     return [world for world in trace.communicator(family, rank).peers if world in trace.ranks]
 
 
-def _open_families(trace: Trace, rank: int) -> dict[int, dict[int, _Receives]]:
+def _open_families(trace: Trace, rank: int) -> dict[int, dict[int, _ReceiveBuffers]]:
     """Return the families with receives from any source: family -> tag -> receives.
 
     Where a receive takes any tag, all of the family are under ANY_TAG: it couples the orders of the tags.
@@ -163,12 +163,12 @@ def _open_families(trace: Trace, rank: int) -> dict[int, dict[int, _Receives]]:
         for call, _ in distinct_calls(trace, leaf, rank, times):
             source = peer_of(call, row.recvs)
             calls.setdefault(call.family, []).append((call, tag_of(call, "recvtag"), source))
-    result: dict[int, dict[int, _Receives]] = {}
+    result: dict[int, dict[int, _ReceiveBuffers]] = {}
     for family, receives in calls.items():
         is_mixed = any(tag == ANY_TAG for _, tag, _ in receives)
-        by_tag: dict[int, _Receives] = {}
+        by_tag: dict[int, _ReceiveBuffers] = {}
         for call, tag, source in receives:
-            by_tag.setdefault(ANY_TAG if is_mixed else tag, _Receives()).add(call, source)
+            by_tag.setdefault(ANY_TAG if is_mixed else tag, _ReceiveBuffers()).add(call, source)
         if wildcards := {tag: each for tag, each in by_tag.items() if each.any_source}:
             result[family] = wildcards
     return result

@@ -93,7 +93,7 @@ def _title(function: str, percent: float) -> str:
 
 
 @dataclass
-class _TableColumn:
+class _LoggedColumn:
     label: str
     form: str
     functions: Sequence[tuple[str, float]]
@@ -121,13 +121,13 @@ class LogTable:
     """What one task logs in one sentence."""
 
     def __init__(self) -> None:
-        self._columns: dict[Hashable, _TableColumn] = {}
+        self._columns: dict[Hashable, _LoggedColumn] = {}
 
     def add(
         self, key: Hashable, label: str, form: str, functions: Sequence[tuple[str, float]], value: float
     ) -> None:
         """Add a value to the column `key`; functions are (name, percent). Raises Varies."""
-        column = self._columns.setdefault(key, _TableColumn(label, form, functions))
+        column = self._columns.setdefault(key, _LoggedColumn(label, form, functions))
         if form == "THE" and column.values and column.values[0] != value:
             raise Varies(f"{number(column.values[0])}, then {number(value)}")
         column.values.append(value)

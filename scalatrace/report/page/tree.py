@@ -173,14 +173,14 @@ def tree_of(
         rows: node number -> calls, bytes and times of an event node.
         simulated: times of a simulated run; None: it was not simulated.
     """
-    builder = _Builder(trace, rows, messages, grid, sources, simulated or SimulatedTimes({}, False))
+    builder = _PageTreeBuilder(trace, rows, messages, grid, sources, simulated or SimulatedTimes({}, False))
     root = TreeNode(0, ranks=ranks_text(trace.ranks)[:MAX_TEXT], nranks=len(trace.ranks))
     builder.fill(root, trace.nodes)
     _prune(root, max_nodes)
     return PageTree(root, tuple(builder.sites), builder.timed, trace.nnodes)
 
 
-class _Builder:
+class _PageTreeBuilder:
     def __init__(
         self,
         trace: Trace,

@@ -42,13 +42,13 @@ class TreeLine(Protocol):
 NewLine = Callable[[], TreeLine]
 
 
-class _Plain:
+class _PlainLine:
     """A line without styles, which takes a fraction of the time of a Text."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
 
-    def append(self, text: str, style: str | None = None) -> _Plain:
+    def append(self, text: str, style: str | None = None) -> _PlainLine:
         """Append a piece."""
         self._pieces.append(text)
         return self
@@ -87,7 +87,7 @@ class TreeReporter:
         """Print the tree."""
         guides = ASCII_GUIDES if console.options.ascii_only else GUIDES
         terminal = console.is_terminal
-        for guide, line in self._lines(guides, Text if terminal else _Plain):
+        for guide, line in self._lines(guides, Text if terminal else _PlainLine):
             if isinstance(line, Text):
                 console.print(Text(guide, style=DIM).append_text(line), soft_wrap=True)
             else:  # nothing to lay out: a console takes several times as long for each line

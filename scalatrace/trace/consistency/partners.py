@@ -118,7 +118,7 @@ class CallCounts:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self._collective = _Collective()
-        self._messages = _Messages() if _messages_are_known(trace) else None
+        self._messages = _MatchedCounts() if _messages_are_known(trace) else None
         self._epochs: Counter[tuple[int, int, str]] = Counter()
         self._outside: str | None = None
 
@@ -225,7 +225,7 @@ def _messages_are_known(trace: Trace) -> bool:
     return True
 
 
-class _Messages:
+class _MatchedCounts:
     """Counts of messages sent and received, by communicator family, source, destination and tag."""
 
     def __init__(self) -> None:

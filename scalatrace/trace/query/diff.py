@@ -123,7 +123,7 @@ def _first(
     Args:
         equal_calls: whether the calls are known to be equal.
     """
-    same, timed = _Same(left, right, rank, ignore), "times" not in ignore
+    same, timed = _CallComparison(left, right, rank, ignore), "times" not in ignore
     first_of_times: Difference | None = None
     most = 0 if equal_calls else CALLS_TRIED // len(left.ranks)
     for n, (a, b) in enumerate(_pairs(left, right, rank), 1):
@@ -162,7 +162,7 @@ def _statistics(call: Call | None) -> tuple[Statistic, ...]:
     return tuple(Statistic(name, h.count, h.mean) for name, h in known if h is not None)
 
 
-class _Same:
+class _CallComparison:
     """Comparison of calls without their times, and of times, with a cache of equal pairs."""
 
     def __init__(self, left: Trace, right: Trace, rank: int, ignore: frozenset[str]) -> None:

@@ -139,7 +139,7 @@ def _verify_rank(trace: Trace, rank: int, path: Path, prefix: bool, result: Veri
 def _differences(
     trace: Trace, rank: int, log: FlatLog, prefix: bool, counter: list[int]
 ) -> Iterator[LogProblem]:
-    same = _Same(trace, rank, log)
+    same = _LoggedComparison(trace, rank, log)
     n = 0
     for call, flat in _pairs(trace, rank, log, prefix):
         if flat is None or call is None or not same(flat, call):
@@ -181,7 +181,7 @@ def _pairs(
         yield from ((None, flat) for flat in calls)
 
 
-class _Same:
+class _LoggedComparison:
     """Comparison of logged and walked calls, with a cache of equal pairs."""
 
     def __init__(self, trace: Trace, rank: int, log: FlatLog) -> None:
