@@ -50,18 +50,18 @@ def row(matched: MatchedNode, value: Callable[[Slot, int], int]) -> PackedRow:
     What is repeated swallows what it repeats before it.
     """
     slots = [Slot(*slot) for slot in matched.slots.tolist()]
-    result: list[Any] = []
+    cells: list[Any] = []
     at, skipped = 0, 0
     for first, last, times in [*matched.repeats.tolist(), (len(slots), len(slots), 0)]:
-        result += [value(slot, i + skipped) for i, slot in enumerate(slots[at:last], at)]
+        cells += [value(slot, i + skipped) for i, slot in enumerate(slots[at:last], at)]
         at = last
-        inner, skipped = result[len(result) - (last - first) :], skipped + times * (last - first)
-        while inner and result[-len(inner) :] == inner:
-            del result[-len(inner) :]
+        inner, skipped = cells[len(cells) - (last - first) :], skipped + times * (last - first)
+        while inner and cells[-len(inner) :] == inner:
+            del cells[-len(inner) :]
             times += 1
         if inner:
-            result.append((times, 0, *inner))
-    return tuple(result)
+            cells.append((times, 0, *inner))
+    return tuple(cells)
 
 
 def name_starts(trace: Trace, starts: Collection[Event], matches: Matches) -> tuple[Trace, dict[int, Event]]:
@@ -73,7 +73,7 @@ def name_starts(trace: Trace, starts: Collection[Event], matches: Matches) -> tu
         starts: nodes of Start and Startall.
     """
     slots = (matched.slots for rows in matches.values() for matched in rows.values())
-    if not any((each[:, 3] == SlotState.DIFFERS).any() for each in slots):
+    if not any((states[:, 3] == SlotState.DIFFERS).any() for states in slots):
         return trace, {}
     more = ((STARTED_SOURCES, Kind.ARRAY), (STARTED_TAGS, Kind.ARRAY))
     ops = [Op(op.name, (*op.params, *more)) if op.name in STARTING else op for op in trace.ops]

@@ -69,17 +69,17 @@ class Specialiser:
 
     def classes(self, exprs: Sequence[Value], ranks: RankList) -> Classes:
         """Sets of ranks for which all these are the same."""
-        result: dict[tuple[Value, ...], list[int]] = {}
+        ranks_of: dict[tuple[Value, ...], list[int]] = {}
         for rank in ranks:
-            result.setdefault(tuple(self.expr(e, rank) for e in exprs), []).append(rank)
-        return [(RankList(members), seen) for seen, members in result.items()]
+            ranks_of.setdefault(tuple(self.expr(e, rank) for e in exprs), []).append(rank)
+        return [(RankList(members), seen) for seen, members in ranks_of.items()]
 
     def conditions(self, cond: Cond, ranks: RankList) -> list[tuple[RankList, Cond]]:
         """Sets of ranks for which a condition is the same; those for which it never holds are left out."""
-        result: dict[Cond, list[int]] = {}
+        ranks_of: dict[Cond, list[int]] = {}
         for rank in ranks:
-            result.setdefault(self.cond(cond, rank), []).append(rank)
-        return [(RankList(members), seen) for seen, members in result.items() if seen != FALSE]
+            ranks_of.setdefault(self.cond(cond, rank), []).append(rank)
+        return [(RankList(members), seen) for seen, members in ranks_of.items() if seen != FALSE]
 
 
 class _RankView(TableRewriter):

@@ -13,7 +13,7 @@ from itertools import permutations
 from scalatrace.extrap.grid.space import Space
 from scalatrace.extrap.solve.features import Feature
 from scalatrace.formula import Expr, Var, names_in
-from scalatrace.formula.substitute import Substitution
+from scalatrace.formula.rewrite import Substitution
 from scalatrace.trace.model.symbolic import ParamRule
 from scalatrace.trace.symbolic.field import Field
 

@@ -13,7 +13,7 @@ from scalatrace.errors import FormulaError
 from scalatrace.extrap.errors import UndeterminedError, UndeterminedPeerError
 from scalatrace.extrap.instantiate.ranks import Mask, Ranks
 from scalatrace.formula import Choose, Const, Expr, Value, names_in
-from scalatrace.formula.substitute import Substitution
+from scalatrace.formula.rewrite import Substitution
 from scalatrace.trace.model import elastic
 from scalatrace.trace.model.elastic import Elastic
 from scalatrace.trace.model.peer_encoding import Encoding

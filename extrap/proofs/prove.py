@@ -24,7 +24,7 @@ from scalatrace.extrap.proofs.scenario import OTHER, Scenario, scenarios
 from scalatrace.extrap.proofs.values import Unprovable, loops_of, rename_variables, total
 from scalatrace.formula import TRUE, Cond, Const, Expr, Var, all_of, compare, format_text, names_in
 from scalatrace.formula.prove import Proved, available
-from scalatrace.formula.substitute import Substitution
+from scalatrace.formula.rewrite import Substitution
 from scalatrace.operations import Category, operation
 from scalatrace.trace.consistency.agreement import same_bytes
 from scalatrace.trace.consistency.partners import is_counted

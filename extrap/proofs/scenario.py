@@ -8,7 +8,7 @@ from functools import cached_property, reduce
 
 from scalatrace.formula import Compare, Cond, Const, Expr, Var, add, format_text, mul, sub
 from scalatrace.formula.domain import Domain
-from scalatrace.formula.substitute import Substitution
+from scalatrace.formula.rewrite import Substitution
 from scalatrace.trace.model.symbolic import SymbolicTrace
 from scalatrace.trace.symbolic.grid import Grid
 

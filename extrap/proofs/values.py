@@ -26,7 +26,7 @@ from scalatrace.formula import (
     number,
     sub,
 )
-from scalatrace.formula.substitute import Substitution
+from scalatrace.formula.rewrite import Substitution
 from scalatrace.trace.model.symbolic import Rule
 from scalatrace.trace.symbolic.counters import NAMED
 from scalatrace.trace.symbolic.field import CYCLE, INDEXED, LOOPED, Field, Part, levels_of, runs_once

@@ -128,13 +128,13 @@ def _at(model: SymbolicTrace, platform: Platform, place: ModelPlace) -> ProgramT
             if reason:
                 raise NotClosedError(reason)
             ncalls = place.value(calls)
-            each = costs.each(rule) if ncalls else None
-            value = 0.0 if each is None or each == 0 else ncalls * place.value(each)
+            cost = costs.each(rule) if ncalls else None
+            value = 0.0 if cost is None or cost == 0 else ncalls * place.value(cost)
         except NotClosedError as error:
             left_out.append(f"{rule.op}: {error}")
             continue
-        if each is not None and each != 0:
-            terms.append(ModelTerm(rule.op, rule.stack, calls, each, value))
+        if cost is not None and cost != 0:
+            terms.append(ModelTerm(rule.op, rule.stack, calls, cost, value))
     terms.sort(key=lambda term: -term.value_ns)
     return ProgramTime(place.grid, place.where, tuple(terms), tuple(dict.fromkeys(left_out)))
 

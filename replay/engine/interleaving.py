@@ -125,8 +125,8 @@ class _OrderSearch:
         while len(taken) < len(receives) and self.looks > 0:
             receive = receives[len(taken)]
             if len(untried) == len(taken):
-                known = failed and self._state() in failed
-                untried.append(iter(()) if known else self._candidates(receive))
+                has_failed = failed and self._state() in failed
+                untried.append(iter(()) if has_failed else self._candidates(receive))
             sender = next(untried[-1], None)
             if sender is not None:
                 tag = self._lanes[sender].head(receive.tag).tag  # type: ignore[union-attr]

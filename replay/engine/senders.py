@@ -79,7 +79,9 @@ class _ReceiveBuffers:
             return False
         if keeps_order and sum(map(bool, matching)) == 1:
             return None not in self.every and max(nbytes) > max(filter(None, self.every), default=0)
-        smallest = min((each for each in self.any_source if each is not None), default=1 << 62)
+        smallest = min(
+            (buffer_bytes for buffer_bytes in self.any_source if buffer_bytes is not None), default=1 << 62
+        )
         return (None in self.any_source and len(nbytes) > 1) or max(nbytes) > smallest
 
 
@@ -141,7 +143,7 @@ def _misfits(trace: Trace, rank: int) -> tuple[set[int], dict[int, Lengths]]:
         # Calls of several threads are recorded when they return; other worlds' messages are not known.
         own_world = len(_peers(trace, family, rank)) == len(trace.communicator(family, rank).peers)
         keeps_order = own_world and thread_count(trace.meta) == 1
-        if any(each.may_misfit(tag, lengths[family], keeps_order) for tag, each in by_tag.items()):
+        if any(buffers.may_misfit(tag, lengths[family], keeps_order) for tag, buffers in by_tag.items()):
             families.add(family)
     return families, lengths
 
@@ -169,7 +171,7 @@ def _open_families(trace: Trace, rank: int) -> dict[int, dict[int, _ReceiveBuffe
         by_tag: dict[int, _ReceiveBuffers] = {}
         for call, tag, source in receives:
             by_tag.setdefault(ANY_TAG if is_mixed else tag, _ReceiveBuffers()).add(call, source)
-        if wildcards := {tag: each for tag, each in by_tag.items() if each.any_source}:
+        if wildcards := {tag: buffers for tag, buffers in by_tag.items() if buffers.any_source}:
             result[family] = wildcards
     return result
 

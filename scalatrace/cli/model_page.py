@@ -190,13 +190,13 @@ def _at_sizes(model: SymbolicTrace, chosen: dict[int, int]) -> Iterator[SiteAtSi
         yield SiteAtSizes(fitted.op, site_of(fitted.stack), tuple(sizes))
 
 
-def _parameters(model: SymbolicTrace, chosen: dict[int, int], here: dict[str, int]) -> dict[int, str]:
+def _parameters(model: SymbolicTrace, chosen: dict[int, int], inputs: dict[str, int]) -> dict[int, str]:
     """Ranks of an input (0: the result) -> the parameters that are not the same in all of them."""
-    of_all = {0: here} | {n: model.seen[number][1] for n, number in chosen.items()}
-    names = [name for name in here if len({known.get(name) for known in of_all.values()}) > 1]
+    of_all = {0: inputs} | {n: model.seen[number][1] for n, number in chosen.items()}
+    names = [name for name in inputs if len({values_there.get(name) for values_there in of_all.values()}) > 1]
     return {
-        n: ", ".join(f"{name} = {known[name]:,}" for name in names if name in known)
-        for n, known in of_all.items()
+        n: ", ".join(f"{name} = {values_there[name]:,}" for name in names if name in values_there)
+        for n, values_there in of_all.items()
     }
 
 

@@ -124,11 +124,11 @@ def _with_predictions(
 
     platform = read_platform(args.platform)
     instances_of_traces = [instances(model, trace) if model else [] for trace in traces]
-    result = []
+    with_simulations = []
     for aggregates, trace, sizes in zip(shown, traces, instances_of_traces, strict=True):
         prediction, rank_times = predict(trace, platform, sizes)
-        result.append(replace(aggregates, prediction=prediction, rank_times=rank_times))
-    return result
+        with_simulations.append(replace(aggregates, prediction=prediction, rank_times=rank_times))
+    return with_simulations
 
 
 def _options(args: argparse.Namespace) -> PageOptions:

@@ -1,12 +1,13 @@
-"""Rebuild expressions and conditions with parts replaced."""
+"""Rebuild expressions and conditions with parts replaced, or with expressions for variables."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
-from typing import overload
+from collections.abc import Callable, Mapping
+from typing import cast, overload
 
-from scalatrace.formula.conditions import all_of, choose, either, select
+from scalatrace.formula.conditions import all_of, choose, compare, either, select
+from scalatrace.formula.domain import Domain
 from scalatrace.formula.nodes import (
     AllOf,
     AnyOf,
@@ -24,13 +25,14 @@ from scalatrace.formula.nodes import (
     Search,
     Select,
     Special,
+    Symbolic,
     Truth,
     Value,
     Var,
 )
 from scalatrace.formula.polynomials import combine
 
-__all__ = ["ExprRewriter", "TableRewriter", "rewritten", "rewritten_cond"]
+__all__ = ["ExprRewriter", "Substitution", "TableRewriter", "rewritten", "rewritten_cond"]
 
 Change = Callable[[Expr], Expr | None]
 
@@ -143,6 +145,67 @@ class TableRewriter(ExprRewriter):
             return Lookup(table, index)
         result = table[index.value]
         return result if isinstance(result, Special) else Const(result)
+
+
+class Substitution(ExprRewriter):
+    """Substitution of expressions for named variables; simplifies sums and choices.
+
+    Args:
+        names: the expressions.
+        domain: of what is put in place; quotients by its positive variables are simplified.
+        parts: expressions, each with what takes its place wherever it stands.
+    """
+
+    def __init__(
+        self,
+        names: Mapping[str, Expr],
+        domain: Domain | None = None,
+        parts: Mapping[Expr, Expr] | None = None,
+    ) -> None:
+        self._names, self._domain = names, domain or Domain()
+        self._known: dict[Value | Cond, Value | Cond] = {}
+        self._known.update((parts or {}).items())
+
+    def number(self, e: Expr) -> Expr:
+        """Substitute in an expression."""
+        if e not in self._known:
+            self._known[e] = super().number(e)
+        return cast("Expr", self._known[e])
+
+    def value(self, value: Value) -> Value:
+        """Substitute in a value, which may be a symbol."""
+        if not isinstance(value, Symbolic):
+            return self.number(value)
+        if value not in self._known:
+            self._known[value] = super().value(value)
+        return cast("Value", self._known[value])
+
+    def condition(self, cond: Cond) -> Cond:
+        """Substitute in a condition."""
+        if cond not in self._known:
+            self._known[cond] = super().condition(cond)
+        return cast("Cond", self._known[cond])
+
+    def variable(self, variable: Var) -> Expr:
+        return self._names.get(variable.name, variable)
+
+    def binary(self, op: str, a: Expr, b: Expr) -> Expr:
+        return combine(op, a, b, self._domain if self._is_positive(b) else None)
+
+    def compare(self, op: str, a: Expr, b: Expr) -> Cond:
+        return compare(op, a, b)
+
+    def _is_positive(self, e: Expr) -> bool:
+        """Return whether a divisor is a positive number or variable, or a multiple of one."""
+        match e:
+            case Const(value):
+                return value > 0
+            case Binary("*", Var() as variable, Const(factor)):
+                return factor > 0 and self._is_positive(variable)
+            case Var():
+                least = self._domain.lower.get(e)
+                return isinstance(least, Const) and least.value > 0
+        return False
 
 
 class _Replacer(TableRewriter):

@@ -153,8 +153,8 @@ class LogTable:
         heads = [
             (quote_cell(column.label), quote_cell(title)) for column in columns for title in column.titles()
         ]
-        cells = [each for column in columns for each in column.cells]
+        cells = [column_cells for column in columns for column_cells in column.cells]
         rows = max(map(len, cells))
-        filled = [each + [""] * (rows - len(each)) for each in cells]
+        filled = [column_cells + [""] * (rows - len(column_cells)) for column_cells in cells]
         body = [",".join(row) for row in zip(*filled, strict=True)]
         return [",".join(label for label, _ in heads), ",".join(title for _, title in heads), *body]

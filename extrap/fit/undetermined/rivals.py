@@ -35,7 +35,7 @@ from scalatrace.formula import (
     names_in,
     parse_number,
 )
-from scalatrace.formula.substitute import Substitution
+from scalatrace.formula.rewrite import Substitution
 from scalatrace.trace.model.symbolic import SymbolicTrace, fields_of
 from scalatrace.trace.symbolic.counters import is_counter
 from scalatrace.trace.symbolic.field import Field, Part

@@ -98,8 +98,8 @@ class TreeNode:
         """Add calls, bytes and times of a node."""
         self.calls += added.calls
         self.sent = None if self.sent is None or added.sent is None else self.sent + added.sent
-        known = self.received is not None and added.received is not None
-        self.received = (self.received or 0) + (added.received or 0) if known else None
+        both_counted = self.received is not None and added.received is not None
+        self.received = (self.received or 0) + (added.received or 0) if both_counted else None
         self.comm_ns += added.comm_ns
         self.compute_ns += added.compute_ns
         self.beyond_ns += added.beyond_ns

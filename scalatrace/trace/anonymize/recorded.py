@@ -52,16 +52,16 @@ def anonymous_trace(trace: Trace, names: AnonymousNames, options: AnonymizeOptio
 
 def _uses(trace: Trace) -> dict[int, set[str]]:
     """Return the names of the parameters that have each entry of `strings`."""
-    result: dict[int, set[str]] = {index: set() for index in range(len(trace.strings))}
+    names: dict[int, set[str]] = {index: set() for index in range(len(trace.strings))}
     strings = [
         [(i, name) for i, (name, kind) in enumerate(op.params) if kind is Kind.STRING] for op in trace.ops
     ]
     for event in trace.leaves():
         for i, name in strings[event.op]:
             for index in _values(event.params[i]):
-                if index in result:
-                    result[index].add(name)
-    return result
+                if index in names:
+                    names[index].add(name)
+    return names
 
 
 def _values(param: Param) -> Iterator[int]:

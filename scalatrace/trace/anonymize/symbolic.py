@@ -96,18 +96,18 @@ class _Anonymizer:
     def text(self, entry: tuple[Any, ...], parameter: str) -> tuple[Any, ...]:
         text, numbers = _fill_formulas(entry), list(_numbers(entry))
         if not text or parameter != "filename":
-            new = text_name(text, frozenset({parameter}), self.names, self.limit)
-            return entry if new == text else (new, "")
+            renamed = text_name(text, frozenset({parameter}), self.names, self.limit)
+            return entry if renamed == text else (renamed, "")
         name = self.names.pattern(entry[: 2 * len(numbers) + 1 : 2])
         kind = name.rstrip("0123456789")
-        result: list[Any] = [kind, Const(int(name.removeprefix(kind)))]
+        pieces: list[Any] = [kind, Const(int(name.removeprefix(kind)))]
         for position, number in enumerate(numbers):
             form, value = number if type(number) is tuple else ("%d", number)
             if isinstance(value, Const) and value.value > self.limit:
-                result += ["_", Const(self.names.number_in(name, position, form % value.value))]
+                pieces += ["_", Const(self.names.number_in(name, position, form % value.value))]
             else:
-                result += [".", number]
-        return (*result, "", "")
+                pieces += [".", number]
+        return (*pieces, "", "")
 
     def datatype(self, entry: tuple[Any, ...], parameter: str) -> tuple[Any, ...]:
         *sizes, description = entry

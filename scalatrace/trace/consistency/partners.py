@@ -46,9 +46,9 @@ class Instances:
     def _number(self, comm: Communicator) -> int | None:
         everyone = tuple(sorted((*comm.members, *(comm.remote or ()))))
         if (comm.family, everyone) not in self._numbers:
-            known = UNDEFINED not in everyone
-            self._numbers[comm.family, everyone] = len(self.members) if known else None
-            if known:
+            all_defined = UNDEFINED not in everyone
+            self._numbers[comm.family, everyone] = len(self.members) if all_defined else None
+            if all_defined:
                 self.members.append(everyone)
         return self._numbers[comm.family, everyone]
 

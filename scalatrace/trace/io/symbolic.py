@@ -187,28 +187,28 @@ def _check_tables(model: SymbolicTrace) -> None:
 
 
 def _check_family(model: SymbolicTrace, family: FamilyRule) -> None:
-    what = f"communicator family {family.kind!r}"
+    name = f"communicator family {family.kind!r}"
     if not -1 <= family.parent < len(model.families):
-        raise FormatError(f"{what} refers to a missing parent")
+        raise FormatError(f"{name} refers to a missing parent")
     axes = family.slices or ()
     if len(set(axes)) != len(axes) or not set(axes) <= set(range(len(model.sizes))):
-        raise FormatError(f"{what} is of dimensions that the grid does not have")
+        raise FormatError(f"{name} is of dimensions that the grid does not have")
     if family.slices is None and (len(family.vecs) != FAMILY_VECS or None in family.vecs[:2]):
-        raise FormatError(f"{what} has no sizes or no members")
+        raise FormatError(f"{name} has no sizes or no members")
     vecs = [vec for vec in family.vecs if vec is not None]
     if any(shape in (BLOCKS, CYCLIC) for shape, _ in vecs):
         if len(vecs) != 2 or vecs[0] != vecs[1] or len(vecs[0][1]) != 1 or family.count is not None:
-            raise FormatError(f"{what} does not say once how it divides the ranks")
+            raise FormatError(f"{name} does not say once how it divides the ranks")
         vecs = []
     for shape, formulas in vecs:
         if not is_vec(shape):
-            raise FormatError(f"{what} has sizes or members that are no integers")
+            raise FormatError(f"{name} has sizes or members that are no integers")
         if _places(shape) != len(formulas):
-            raise FormatError(f"{what} has {len(formulas)} formulas for {_places(shape)} integers")
+            raise FormatError(f"{name} has {len(formulas)} formulas for {_places(shape)} integers")
     used = [formula for vec in family.vecs if vec is not None for formula in vec[1]]
     used += [formula for pair in family.rivals for formula in pair]
     if RANKWISE & names_in(*used, *([] if family.count is None else [family.count])):
-        raise FormatError(f"{what} has formulas of a rank")
+        raise FormatError(f"{name} has formulas of a rank")
 
 
 def _name(raw: Any) -> str:
@@ -240,8 +240,8 @@ def _formulas(raw: Any) -> tuple[Value, ...]:
 
 
 def _read_family(raw: Any) -> FamilyRule:
-    kind, parent, slices, vecs, *rest = raw
-    count, rivals = rest if rest else (None, [])  # files of earlier versions have no chains
+    kind, parent, slices, vecs, *optional = raw
+    count, rivals = optional if optional else (None, [])  # files of earlier versions have no chains
     read = tuple(None if vec is None else (_read_shape(vec[0]), _formulas(vec[1])) for vec in vecs)
     axes = None if slices is None else tuple(map(int, slices))
     chain = None if count is None else _formulas([count])[0]
@@ -279,13 +279,16 @@ def _read_repeat(raw: Any) -> Field:
 
 
 def _read_param(raw: Any) -> ParamRule:
-    name, kind, encoding, field, *rest = raw  # files of version 0.1 have no rivals
+    name, kind, encoding, field, *optional = raw  # files of version 0.1 have no rivals
     return ParamRule(
         str(name),
         Kind(kind),
         _read_field(field),
         None if encoding is None else Encoding(encoding),
-        tuple((Encoding(other), _read_field(one)) for other, one in (rest[0] if rest else ())),
+        tuple(
+            (Encoding(encoding_of_rival), _read_field(raw_field))
+            for encoding_of_rival, raw_field in (optional[0] if optional else ())
+        ),
     )
 
 
@@ -315,11 +318,11 @@ def _places(shape: Any) -> int:
 
 def _read_field(raw: Any) -> Field:
     parts = []
-    for condition, shape, formulas, *rest in raw:  # files of version 0.1 have no rivals
-        found = None if formulas is None else _formulas(formulas)
+    for condition, shape, formulas, *optional in raw:  # files of version 0.1 have no rivals
+        values = None if formulas is None else _formulas(formulas)
         form = _read_shape(shape)
-        if found is not None and not _fits(form, found):
+        if values is not None and not _fits(form, values):
             raise FormatError("the number of formulas differs from the number of integers in their shape")
-        rivals = _rivals(rest[0] if rest else ())
-        parts.append(Part(parse_condition(condition), form, found, rivals))
+        rivals = _rivals(optional[0] if optional else ())
+        parts.append(Part(parse_condition(condition), form, values, rivals))
     return Field(tuple(parts))

@@ -58,13 +58,13 @@ def pack_payload(trace: Trace) -> bytes:
 
 def _arrays(arrays: Sequence[IntArray]) -> Iterator[tuple[Any, ...]]:
     """Yield each array; of sums, the index of what they are the sums of, if that comes before."""
-    known: dict[IntArray, int] = {}
+    first_index: dict[IntArray, int] = {}
     for i, array in enumerate(arrays):
-        known.setdefault(array, i)
+        first_index.setdefault(array, i)
         if not array.summed:
             yield (array.length, array.vec.terms, 1)[: 2 + array.relative]
             continue
-        plain = known.get(IntArray(array.length, array.vec, relative=array.relative))
+        plain = first_index.get(IntArray(array.length, array.vec, relative=array.relative))
         if plain is None and array.relative:
             raise ValueError(f"array {i} is of sums of a relative one that does not come before it")
         yield (array.length, vec_of(array.values).terms) if plain is None else (plain,)

@@ -232,10 +232,10 @@ class Trace(TraceTables):
         phases = self.phases
         if self._run_load is None or self._run_load[0] is not phases or self._run_load[1] != self.load:
             self._run_load = phases, list(self.load), {}
-        known = self._run_load[2]
-        if index not in known:
-            known[index] = run_load(self, phases, index)
-        return known[index]
+        cached = self._run_load[2]
+        if index not in cached:
+            cached[index] = run_load(self, phases, index)
+        return cached[index]
 
     def load_factor(self, stat: str, rank: int) -> float:
         """Return the rank's total of a statistic over the mean total of the ranks; 1.0 without totals."""

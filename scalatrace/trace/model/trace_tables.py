@@ -152,15 +152,15 @@ class TraceTables(TraceHeader):
         """Return an entry of `strings`. Raises FormatError if it is missing."""
         return _entry(self.strings, index, "string")
 
-    def array(self, index: int, own: int = 0) -> tuple[int, ...]:
+    def array(self, index: int, rank: int = 0) -> tuple[int, ...]:
         """Return the values of an entry of `arrays` for a caller with this rank in the call's communicator.
 
         Raises FormatError when there is none.
         """
         array = self.stored_array(index)
-        key = index, own if array.relative else 0
+        key = index, rank if array.relative else 0
         if key not in self._arrays:
-            self._arrays[key] = array.of(own)
+            self._arrays[key] = array.of(rank)
         return self._arrays[key]
 
     def stored_array(self, index: int) -> IntArray:
@@ -182,7 +182,7 @@ class TraceTables(TraceHeader):
         return {pair: i for i, pair in enumerate(self.preds)}
 
 
-def _entry(table: list[T], index: int, what: str) -> T:
+def _entry(table: list[T], index: int, name: str) -> T:
     if not 0 <= index < len(table):
-        raise FormatError(f"there is no {what} {index}: the table has {len(table)}")
+        raise FormatError(f"there is no {name} {index}: the table has {len(table)}")
     return table[index]
